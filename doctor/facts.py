@@ -1,0 +1,409 @@
+"""The one vocabulary of facts: what was seen, and where.
+
+A probe of this machine and a reader of pasted text produce the same types, so each rule is written
+once. Every fact carries its `Source`. Three states are kept apart: seen (a fact of its type), looked
+for and not there (`Absent`), could not look (`Unreadable`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+EVIDENCE_LIMIT = 400
+"""Characters of a quoted line that are kept: enough for any message that decides, bounded for hostile input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a fact comes from.
+
+    where: a report's name, a file of the machine, a package, a call ("libcuda.so.1: cuInit").
+    line: 1-based line in `where`, None where lines mean nothing.
+    text: the line or value itself, as seen (cut at EVIDENCE_LIMIT characters).
+    """
+
+    where: str
+    line: int | None = None
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.where if self.line is None else f"{self.where}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Anything seen; `source` says where."""
+
+    source: Source
+
+
+# --- software versions ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFlowVersion(Fact):
+    """A TensorFlow release in use. `package` is the distribution where known ("tensorflow-gpu").
+
+    `inferred`: nothing states the release, it follows from something else (a log's file names, a path).
+    `location`: the folder of the package on a machine.
+    """
+
+    version: str
+    package: str | None = None
+    inferred: bool = False
+    location: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFlowBuild(Fact):
+    """What the installed build says of itself: built with CUDA or not, for which CUDA and cuDNN."""
+
+    gpu: bool | None = None
+    cuda: str | None = None
+    cudnn: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Package(Fact):
+    """An installed Python distribution, by its normalised name (keras, numpy, nvidia-cudnn-cu12 ...)."""
+
+    name: str
+    version: str | None = None
+    manager: str = "pip"
+    location: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement(Fact):
+    """A distribution that somebody asked an installer for; not proof that it is installed."""
+
+    name: str
+    specifier: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonVersion(Fact):
+    """The Python in use. `bits` is 32 or 64 where known, `executable` its path on a machine."""
+
+    version: str
+    bits: int | None = None
+    executable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CudaVersion(Fact):
+    """A CUDA toolkit or runtime that is installed (never the one that nvidia-smi's header offers)."""
+
+    version: str
+    location: str | None = None
+    stated: bool = False
+    """True where only the reporter's words say so."""
+
+
+@dataclass(frozen=True, slots=True)
+class CudnnVersion(Fact):
+    """A cuDNN that is installed."""
+
+    version: str
+    location: str | None = None
+    stated: bool = False
+
+
+# --- hardware and driver -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DriverVersion(Fact):
+    """A version of the NVIDIA driver; `part`: kernel (the loaded module), user (libcuda, NVML) or any."""
+
+    version: str
+    part: str = "any"
+    stated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DriverCuda(Fact):
+    """The highest CUDA version that the driver offers (cuDriverGetVersion, nvidia-smi's header)."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu(Fact):
+    """An NVIDIA GPU. Memory in MiB, compute capability as "8.6", `pci_id` as "10de:2484"."""
+
+    name: str | None = None
+    compute_capability: str | None = None
+    memory_mib: int | None = None
+    pci_id: str | None = None
+    index: int | None = None
+    bus_id: str | None = None
+    uuid: str | None = None
+    multiprocessors: int | None = None
+    stated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OtherGpu(Fact):
+    """A graphics device of another vendor (amd, intel, apple)."""
+
+    name: str
+    vendor: str
+
+
+@dataclass(frozen=True, slots=True)
+class GpuMemory(Fact):
+    """Memory of one GPU at one moment, in MiB."""
+
+    index: int
+    total_mib: int | None = None
+    used_mib: int | None = None
+    free_mib: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuProcess(Fact):
+    """A process that holds GPU memory (MiB); `name` only where the user may see it."""
+
+    pid: int
+    name: str | None = None
+    memory_mib: int | None = None
+    index: int | None = None
+
+
+# --- the system ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingSystem(Fact):
+    """An operating system as people write it ("Ubuntu 20.04", "Windows 10")."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Platform(Fact):
+    """linux, windows, wsl or macos; `machine` is the processor (x86_64, aarch64, arm64) where known."""
+
+    kind: str
+    machine: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentKind(Fact):
+    """A surrounding that matters: venv, conda, docker, colab, kaggle, slurm, jetson, singularity, kubernetes ..."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnvVar(Fact):
+    """An environment variable that decides something here."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelModule(Fact):
+    """A loaded kernel module: nvidia, nvidia_uvm, nouveau."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceNode(Fact):
+    """A device file such as /dev/nvidia0, and whether this user may open it."""
+
+    path: str
+    accessible: bool = True
+
+
+# --- libraries -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryNotLoaded(Fact):
+    """The loader refused a library. `error` is its own text; `cause` is absent, broken or unknown.
+
+    `culprit` names the file to blame where it is another one (a dependency of the library).
+    """
+
+    name: str
+    error: str = ""
+    cause: str = "absent"
+    culprit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryLoaded(Fact):
+    """A library that was opened, with its path where known."""
+
+    name: str
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryFile(Fact):
+    """A library file on disk, whether or not the loader would find it.
+
+    `name` is the SONAME or DLL name, `version` the full version where known; `searched` says whether the
+    loader of the environment in use looks into its folder (None: not known).
+    """
+
+    name: str
+    path: str
+    version: str | None = None
+    searched: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryWanted(Fact):
+    """A library that the TensorFlow build opens, whether or not that worked; `needed` for a GPU device."""
+
+    name: str
+    needed: bool = True
+
+
+# --- what happened -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class GpuRegistered(Fact):
+    """TensorFlow made a GPU device; memory in MiB. `count` where only a number was printed."""
+
+    index: int | None = None
+    memory_mib: int | None = None
+    name: str | None = None
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CudaCallFailed(Fact):
+    """A CUDA or NVML call that failed: `call` ("cuInit"), `error` the symbolic name ("CUDA_ERROR_NO_DEVICE")."""
+
+    call: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class CudnnMismatch(Fact):
+    """TensorFlow's own complaint: cuDNN `loaded` at run time, `compiled` against."""
+
+    loaded: str
+    compiled: str
+
+
+@dataclass(frozen=True, slots=True)
+class DriverMismatch(Fact):
+    """Kernel module and user-space driver differ."""
+
+    kernel: str | None = None
+    user: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom(Fact):
+    """Something that was said or happened and has no quantity of its own: `kind` names it.
+
+    The kinds are the names of the signatures in doctor.logs.signatures; a probe that sees the same thing
+    on the machine uses the same name. `detail` holds what the message said besides.
+    """
+
+    kind: str
+    detail: tuple[tuple[str, str], ...] = ()
+
+    def get(self, key: str, default: str = "") -> str:
+        """The value of one detail, or the default."""
+        for name, value in self.detail:
+            if name == key:
+                return value
+        return default
+
+
+@dataclass(frozen=True, slots=True)
+class Noise(Fact):
+    """A line that alarms people and means nothing; `meaning` says why it is harmless."""
+
+    kind: str
+    meaning: str
+
+
+# --- the other two states ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Absent(Fact):
+    """Looked for and not there: `what` is a name from the probes ("nvidia kernel module", "tensorflow")."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable(Fact):
+    """Could not look: `what` as in Absent, `reason` says why (permission, time-out, not readable)."""
+
+    what: str
+    reason: str
+
+
+F = TypeVar("F", bound=Fact)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """An immutable collection of facts about one machine or one report.
+
+    `kind` is "machine" or "report"; `name` the report's name or the machine's; `text` the whole cleaned
+    text of a report (rules use it only through signatures).
+    """
+
+    items: tuple[Fact, ...]
+    kind: str = "report"
+    name: str = "-"
+    lines: int = 0
+    _by_type: dict[type[Fact], list[Fact]] = field(init=False, repr=False, compare=False)
+    _symptoms: dict[str, list[Symptom]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        by_type: dict[type[Fact], list[Fact]] = defaultdict(list)
+        symptoms: dict[str, list[Symptom]] = defaultdict(list)
+        for fact in self.items:
+            by_type[type(fact)].append(fact)
+            if isinstance(fact, Symptom):
+                symptoms[fact.kind].append(fact)
+        object.__setattr__(self, "_by_type", dict(by_type))
+        object.__setattr__(self, "_symptoms", dict(symptoms))
+
+    def __iter__(self) -> Iterator[Fact]:
+        return iter(self.items)
+
+    def of(self, kind: type[F]) -> list[F]:
+        """All facts of one type, in the order in which they were seen."""
+        return self._by_type.get(kind, [])  # type: ignore[return-value]
+
+    def first(self, kind: type[F]) -> F | None:
+        """The first fact of one type, or None."""
+        found = self.of(kind)
+        return found[0] if found else None
+
+    def symptoms(self, *kinds: str) -> list[Symptom]:
+        """All symptoms of these kinds; with no kind, all of them."""
+        if not kinds:
+            return [s for group in self._symptoms.values() for s in group]
+        return [s for kind in kinds for s in self._symptoms.get(kind, ())]
+
+    def has(self, *kinds: str) -> bool:
+        """Whether a symptom of one of these kinds was seen."""
+        return any(kind in self._symptoms for kind in kinds)
+
+    def absent(self, what: str) -> Absent | None:
+        """The record that `what` was looked for and is not there."""
+        return next((a for a in self.of(Absent) if a.what == what), None)
+
+    def plus(self, more: Iterable[Fact]) -> Facts:
+        """A new collection with more facts at the end."""
+        return Facts((*self.items, *more), self.kind, self.name, self.lines)

@@ -1,0 +1,1 @@
+"""Reading pasted text: bytes in, facts out."""

@@ -1,0 +1,1 @@
+"""Looking at a machine: files, processes and libraries in, facts out."""

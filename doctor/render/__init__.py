@@ -1,0 +1,1 @@
+"""Diagnoses for people and programs: text, JSON, Markdown, HTML."""
