@@ -40,6 +40,13 @@ class Fact:
     source: Source
 
 
+# `rank` of a fact that may be told twice, differently: the lowest wins.
+MEASURED = 0  # a program printed it, or a probe read it
+FORM = 1  # a field of a report form says so
+PROSE = 2  # a sentence or a command says so
+INFERRED = 3  # it follows from something else
+
+
 # --- software versions ---------------------------------------------------------------------------
 
 
@@ -55,6 +62,7 @@ class TensorFlowVersion(Fact):
     package: str | None = None
     inferred: bool = False
     location: str | None = None
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +99,7 @@ class PythonVersion(Fact):
     version: str
     bits: int | None = None
     executable: str | None = None
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +108,7 @@ class CudaVersion(Fact):
 
     version: str
     location: str | None = None
-    stated: bool = False
-    """True where only the reporter's words say so."""
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +117,7 @@ class CudnnVersion(Fact):
 
     version: str
     location: str | None = None
-    stated: bool = False
+    rank: int = 0
 
 
 # --- hardware and driver -------------------------------------------------------------------------
@@ -121,7 +129,7 @@ class DriverVersion(Fact):
 
     version: str
     part: str = "any"
-    stated: bool = False
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +151,7 @@ class Gpu(Fact):
     bus_id: str | None = None
     uuid: str | None = None
     multiprocessors: int | None = None
-    stated: bool = False
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +190,7 @@ class OperatingSystem(Fact):
     """An operating system as people write it ("Ubuntu 20.04", "Windows 10")."""
 
     name: str
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
