@@ -1,0 +1,49 @@
+"""The compatibility tables as values: the only reader of `compat_tables`.
+
+Nothing is read until it is asked for, and a look-up in the largest table parses only the rows it returns.
+A copy that `tfgpu-doctor tables refresh` wrote into the user's data folder wins where it is newer and sound.
+"""
+
+from __future__ import annotations
+
+from doctor.tables.rows import (
+    Architecture,
+    ComputeCapabilities,
+    Cudnn,
+    DriverBranch,
+    DriverFloor,
+    ForwardCompatibility,
+    GpuRow,
+    Library,
+    NvidiaWheel,
+    PipLibrary,
+    PtxIsa,
+    Row,
+    TensorFlowRelease,
+    Toolkit,
+    Trap,
+)
+from doctor.tables.tables import PLATFORMS, Tables
+from doctor.tables.versions import at_least, dotted
+
+__all__ = [
+    "PLATFORMS",
+    "Architecture",
+    "ComputeCapabilities",
+    "Cudnn",
+    "DriverBranch",
+    "DriverFloor",
+    "ForwardCompatibility",
+    "GpuRow",
+    "Library",
+    "NvidiaWheel",
+    "PipLibrary",
+    "PtxIsa",
+    "Row",
+    "Tables",
+    "TensorFlowRelease",
+    "Toolkit",
+    "Trap",
+    "at_least",
+    "dotted",
+]

@@ -1,0 +1,127 @@
+"""Finding a GPU by the name that people, nvidia-smi or a cloud give it, by PCI id, or by compute capability."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from doctor.tables.rows import GpuRow
+from doctor.tables.store import Store
+
+_BRANDS = frozenset(
+    ("nvidia", "geforce", "tesla", "quadro", "grid", "corporation", "graphics", "card", "gpu", "device", "vga")
+)
+# what a board is called besides its model: form factor, memory, cooling, revision
+_TRIM = re.compile(
+    r"\b(?:mig \S+|rev a|rev|with max q design|max q|design|with|laptop|notebook|mobile|"
+    r"\d+(?:\.\d+)?(?:gb|g)|\d+[qcab]|hbm\w*|gddr\w*|sxm\d?|pcie?|fhhl|dgxs|nvl|oam|"
+    r"lite hash rate|lhr|engineering sample|oem|nvlink|generation|edition)\b"
+)
+_GLUED = re.compile(r"^(gtx|rtx|gts|gt|mx|titan)(\d.*)$")
+_TAIL = re.compile(r"^(\d{3,4})(ti|super|tisuper)$")
+
+
+def row(raw: Mapping[str, Any]) -> GpuRow:
+    """A row of the file as a value."""
+    capability = raw.get("capability")
+    where = f" [{raw['pci_id']}]" if raw.get("pci_id") else ""
+    chip = f", chip {raw['chip']}" if raw.get("chip") else ""
+    return GpuRow(
+        ref=f"{raw['name']}{where}: compute capability {capability or 'not decided by the name'}{chip},"
+        f" from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        name=raw["name"],
+        capability=capability,
+        chip=raw.get("chip"),
+        pci_id=raw.get("pci_id"),
+        kind=raw.get("kind", "desktop"),
+    )
+
+
+def find(store: Store, asked: str) -> tuple[GpuRow, ...]:
+    """See Tables.gpu."""
+    text = asked.strip()
+    capability_asked = _as_capability(text)
+    if capability_asked is not None:
+        return tuple(row(raw) for raw in _rows(store) if raw.get("capability") == capability_asked)
+    pci_id = _as_pci_id(text)
+    if pci_id is not None:
+        return tuple(row(raw) for raw in store.all("gpus") if raw.get("pci_id") == pci_id)
+    return tuple(row(raw) for raw in _by_name(store, text))
+
+
+def capability(store: Store, asked: str) -> str | None:
+    """The one capability that all rows of this name share, or None."""
+    direct = _as_capability(asked.strip())
+    if direct is not None:
+        return direct
+    found = {gpu.capability for gpu in find(store, asked)}
+    return found.pop() if len(found) == 1 else None
+
+
+def key(name: str) -> str:
+    """A name reduced to what tells one model from another: "NVIDIA GeForce GTX1080Ti" is "gtx 1080 ti"."""
+    text = re.sub(r"\((?:r|tm|c)\)|[®™©]", " ", name.lower())
+    text = re.sub(r"[-_/,()\[\]]+", " ", text)
+    words: list[str] = []
+    for word in text.split():
+        if word in _BRANDS:
+            continue
+        glued = _GLUED.match(word)
+        pieces = [glued.group(1), glued.group(2)] if glued else [word]
+        tail = _TAIL.match(pieces[-1])
+        if tail:
+            pieces[-1:] = [tail.group(1), *(("ti", "super") if tail.group(2) == "tisuper" else (tail.group(2),))]
+        words += pieces
+    return " ".join(words)
+
+
+def trimmed(name: str) -> str:
+    """The key without form factor, memory size and the like: "tesla v100-sxm2-16gb" is "v100"."""
+    return " ".join(_TRIM.sub(" ", key(name)).split())
+
+
+def _by_name(store: Store, asked: str) -> list[Mapping[str, Any]]:
+    described = re.match(r"\s*([A-Z]{1,3}\d{2,3}[0-9A-Z]?)(?:GLM|GL|BM|M)?\s*\[(.*)\]", asked)
+    if described:  # lspci's "GP107 [GeForce GTX 1050 Ti]": the chip decides
+        return [raw for raw in _rows(store) if raw.get("chip") == described.group(1)]
+    wanted, short = key(asked), trimmed(asked)
+    if not short:
+        return []
+    # the longest word is nearly always the model number; only rows that hold it are looked at closely
+    model = max(short.split(), key=lambda word: (any(c.isdigit() for c in word), len(word)))
+    rows = [raw for raw in _rows(store) if any(model in name.lower() for name in _names(raw))]
+    exact = [raw for raw in rows if wanted in map(key, _names(raw))]
+    if exact:
+        return exact
+    same = [raw for raw in rows if short in map(trimmed, _names(raw))]
+    if same or not any(c.isdigit() for c in short):
+        return same
+    numbered = [raw for raw in rows if any(f" {trimmed(n)}".endswith(f" {short}") for n in _names(raw))]  # "1080 Ti"
+    return numbered or [raw for raw in _rows(store) if raw.get("chip", "").lower() == short]
+
+
+def _names(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    return (raw["name"], *(raw.get("aliases") or ()))
+
+
+def _as_capability(text: str) -> str | None:
+    match = re.fullmatch(r"(\d{1,2})\.(\d)", text)
+    if match:
+        return f"{int(match.group(1))}.{match.group(2)}"
+    match = re.fullmatch(r"(?:sm|compute)_?(\d{1,2})(\d)[af]?", text.lower())
+    return f"{int(match.group(1))}.{match.group(2)}" if match else None
+
+
+def _as_pci_id(text: str) -> str | None:
+    match = re.fullmatch(r"(?:0x)?10de[:\s](?:0x)?([0-9a-f]{4})", text.lower())
+    if match:
+        return f"10de:{match.group(1)}"
+    match = re.fullmatch(r"0x([0-9a-f]{4})10de", text.lower())  # nvidia-smi's pci.device_id: device before vendor
+    return f"10de:{match.group(1)}" if match else None
+
+
+def _rows(store: Store) -> tuple[Mapping[str, Any], ...]:
+    return (*store.all("gpus"), *store.all("gpu_names"))

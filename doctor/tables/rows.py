@@ -1,0 +1,199 @@
+"""The row types: frozen, typed, each with the place where its values were read.
+
+`ref` is the row as people cite it; `source` the document and section, or the wheel. `data` is the row as it
+stands in its file. Fields whose value is not known are None, never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Any row of any table."""
+
+    ref: str
+    source: str
+    data: Mapping[str, Any] = field(hash=False, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeCapabilities:
+    """What kernels a build holds.
+
+    compiled: compute capabilities with machine code ("8.0"). ptx: the targets of PTX ("9.0", "9.0a"; a target
+    with a suffix runs on no later GPU). ptx_isa: for each target the PTX ISA versions found, ascending.
+    """
+
+    compiled: tuple[str, ...] = ()
+    ptx: tuple[str, ...] = ()
+    ptx_isa: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+
+    @property
+    def lowest(self) -> str | None:
+        """The lowest capability with machine code, or with PTX where there is no machine code."""
+        every = [*self.compiled] or [target for target in self.ptx if target[-1].isdigit()]
+        return min(every, key=lambda c: tuple(int(p) for p in c.split(".")), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFlowRelease(Row):
+    """One release of one package on one platform, as read from its wheels.
+
+    gpu: built with CUDA. cuda, cudnn: what it was built for (the SONAME decides where build_info is wrong).
+    libraries: every SONAME or DLL that it opens; libraries_required: those without which no GPU is registered.
+    pip_libraries_missed: of the required, those whose pip folder the build's RUNPATH leaves out.
+    extras: extra name to {requirement name: version specifier}.
+    """
+
+    package: str
+    version: str
+    platform: str
+    gpu: bool | None = None
+    cuda: str | None = None
+    cudnn: str | None = None
+    pythons: tuple[str, ...] = ()
+    glibc: str | None = None
+    glibc_by_python: Mapping[str, str] = field(default_factory=dict, hash=False)
+    compute_capabilities: ComputeCapabilities | None = None
+    libraries: tuple[str, ...] = ()
+    libraries_required: tuple[str, ...] = ()
+    runpath: tuple[str, ...] = ()
+    pip_libraries_found: tuple[str, ...] | None = None
+    pip_libraries_missed: tuple[str, ...] | None = None
+    requires_python: str | None = None
+    requires: tuple[str, ...] = ()
+    extras: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
+    yanked: bool = False
+
+    @property
+    def requirement(self) -> str:
+        """The release as pip takes it: tensorflow-gpu==1.14.0."""
+        return f"{self.package}=={self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Toolkit(Row):
+    """A CUDA toolkit release and the driver that was made with it (None where NVIDIA names none)."""
+
+    cuda: str
+    update: int = 0
+    linux: str | None = None
+    windows: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DriverFloor(Row):
+    """The lowest driver on which a CUDA runtime starts; `rule`: minor-version (a whole CUDA major) or toolkit."""
+
+    cuda: str
+    platform: str
+    driver: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class DriverBranch(Row):
+    """A driver branch ("535"): the highest CUDA it offers and which compute capabilities it still serves."""
+
+    branch: str
+    cuda: str
+    first_linux: str | None = None
+    first_windows: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PtxIsa(Row):
+    """A PTX ISA version and the CUDA version of the first driver that can compile it."""
+
+    isa: str
+    cuda: str
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture(Row):
+    """A GPU architecture: capabilities, first and last CUDA toolkit, last driver branch (None: still served)."""
+
+    name: str
+    capabilities: tuple[str, ...]
+    first_cuda: str | None = None
+    last_cuda: str | None = None
+    last_driver: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardCompatibility(Row):
+    """A cuda-compat package: the CUDA it brings, and the driver branches that it may lie over."""
+
+    cuda: str
+    branches: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GpuRow(Row):
+    """A GPU: by PCI id where it has one. `capability` is None where the name alone does not decide."""
+
+    name: str
+    capability: str | None
+    chip: str | None = None
+    pci_id: str | None = None
+    kind: str = "desktop"
+
+
+@dataclass(frozen=True, slots=True)
+class Cudnn(Row):
+    """A cuDNN release: CUDA majors it is made for and the compute capabilities that its kernels serve."""
+
+    version: str
+    cuda: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    lowest: str | None = None
+    package: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NvidiaWheel(Row):
+    """A wheel of an nvidia-* package: what it holds and where it lays it."""
+
+    package: str
+    version: str
+    folder: str | None = None
+    libraries: tuple[str, ...] = ()
+    compiled: tuple[str, ...] = ()
+    glibc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PipLibrary(Row):
+    """Which nvidia-* package holds a SONAME: `package`, its `folder` in site-packages, first and last release."""
+
+    soname: str
+    package: str
+    folder: str
+    first: str | None = None
+    last: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Library(Row):
+    """A CUDA library by SONAME or DLL name: its component and the toolkit releases (or cuDNN majors) that hold it."""
+
+    soname: str
+    component: str
+    first: str | None = None
+    last: str | None = None
+    platform: str = "linux"
+
+
+@dataclass(frozen=True, slots=True)
+class Trap(Row):
+    """A known trap: which releases, under which conditions, what happens, what to do."""
+
+    name: str
+    title: str
+    verdict: str
+    reason: str
+    cure: str = ""

@@ -1,0 +1,167 @@
+"""Files to rows: finds the table's file, reads its text once, parses only the lines that are asked for.
+
+A table is a JSON document with one row a line, so that a diff is one row and a look-up need not parse the
+whole file:
+
+    {"table": "cuda", "schema": 1, "date": "2026-11-21",
+    "rows": [
+    {"cuda": "12.5", …},
+    …
+    ]}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+BUNDLED = Path(__file__).resolve().parent.parent.parent / "compat_tables"
+"""The tables that ship with the tool: the same place in a checkout, an editable install and a wheel."""
+
+_HEAD = 4096
+
+
+class TableError(ValueError):
+    """A table file that cannot be read, or is none of ours."""
+
+
+def user_folder() -> Path:
+    """The folder for refreshed tables: the platform's place for an application's data, under the user's home.
+
+    TFGPU_DOCTOR_TABLES overrides it (an empty value means: no refreshed tables at all, see `Store`).
+    """
+    override = os.environ.get("TFGPU_DOCTOR_TABLES")
+    if override:
+        return Path(override)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return base / "tfgpu-doctor" / "tables"
+
+
+def head_date(text: str) -> str | None:
+    """The generation date in a table's head, or None."""
+    head = text[:_HEAD]
+    end = head.find('"rows"')
+    match = re.search(r'"(?:date|generated|generated_on)"\s*:\s*"(\d{4}-\d\d-\d\d)', head[: end if end >= 0 else _HEAD])
+    return match.group(1) if match else None
+
+
+class Store:
+    """The tables of one folder, with an optional folder of refreshed ones laid over it."""
+
+    def __init__(self, folder: Path = BUNDLED, refreshed: Path | None = None) -> None:
+        self.folder = folder
+        self.refreshed = refreshed
+        self.notes: list[str] = []
+        self._texts: dict[str, str] = {}
+        self._parsed: dict[str, tuple[dict[str, Any], ...]] = {}
+
+    def text(self, table: str) -> str:
+        """The text of a table's file; no rows and a note where it is missing. Raises TableError where it is not
+        readable as UTF-8."""
+        if table not in self._texts:
+            self._texts[table] = self._read(table)
+        return self._texts[table]
+
+    def has(self, table: str) -> bool:
+        """Whether the table exists."""
+        return (self.folder / f"{table}.json").is_file()
+
+    def date(self, table: str) -> str | None:
+        """The day on which the table was generated."""
+        return head_date(self.text(table))
+
+    def all(self, table: str) -> tuple[dict[str, Any], ...]:
+        """Every row, parsed once."""
+        if table not in self._parsed:
+            try:
+                document = json.loads(self.text(table))
+                rows = document["rows"] if isinstance(document, dict) else document
+            except (ValueError, KeyError) as error:
+                raise TableError(f"{self.folder / table}.json is not a table: {error}") from error
+            self._parsed[table] = tuple(row for row in rows if isinstance(row, dict))
+        return self._parsed[table]
+
+    def matching(self, table: str, *needles: str) -> Iterable[dict[str, Any]]:
+        """The rows whose line holds any of the needles, parsed one by one; the caller checks the fields."""
+        if table in self._parsed:
+            yield from self._parsed[table]
+            return
+        text = self.text(table)
+        seen: set[int] = set()
+        for needle in needles:
+            at = text.find(needle)
+            while at >= 0:
+                start = text.rfind("\n", 0, at) + 1
+                end = text.find("\n", at)
+                end = len(text) if end < 0 else end
+                if start not in seen:
+                    seen.add(start)
+                    row = _row(text[start:end])
+                    if row is None:  # not one row a line: fall back to the whole file
+                        yield from self.all(table)
+                        return
+                    yield row
+                at = text.find(needle, end)
+
+    def _read(self, table: str) -> str:
+        path = self.folder / f"{table}.json"
+        try:
+            bundled = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            self.notes.append(f"{path} is missing: nothing is known from it")
+            return '{"rows": []}'
+        except (OSError, UnicodeDecodeError) as error:
+            raise TableError(f"cannot read {path}: {error}") from error
+        newer = self._read_refreshed(table, head_date(bundled))
+        return bundled if newer is None else newer
+
+    def _read_refreshed(self, table: str, bundled_date: str | None) -> str | None:
+        """The refreshed copy where there is one that is newer than ours and matches its recorded hash."""
+        if self.refreshed is None:
+            return None
+        path = self.refreshed / f"{table}.json"
+        try:
+            raw = path.read_bytes()
+        except OSError:
+            return None
+        problem = _mismatch(raw, path)
+        if problem is None:
+            text = raw.decode("utf-8", "replace")
+            date = head_date(text)
+            if date is None or (bundled_date is not None and date <= bundled_date):
+                problem = "is not newer than the table that ships with this version"
+            else:
+                return text
+        self.notes.append(f"{path} {problem}; the bundled table is used")
+        return None
+
+
+def _mismatch(raw: bytes, path: Path) -> str | None:
+    """Why a refreshed file is not to be trusted, or None: its SHA-256 stands in a file beside it."""
+    import hashlib
+
+    try:
+        recorded = path.with_suffix(".json.sha256").read_text(encoding="ascii").split()[0]
+    except (OSError, UnicodeDecodeError, IndexError):
+        return "has no readable hash beside it"
+    if hashlib.sha256(raw).hexdigest() != recorded:
+        return "does not match the hash recorded when it was written"
+    return None
+
+
+def _row(line: str) -> dict[str, Any] | None:
+    try:
+        row = json.loads(line.strip().rstrip(",").removesuffix("]}").rstrip().rstrip(","))
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) else None

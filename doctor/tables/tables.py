@@ -1,0 +1,169 @@
+"""One object that answers every look-up."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+
+from doctor.tables import gpus, nvidia, tensorflow
+from doctor.tables.rows import (
+    Architecture,
+    Cudnn,
+    DriverBranch,
+    DriverFloor,
+    ForwardCompatibility,
+    GpuRow,
+    Library,
+    NvidiaWheel,
+    PipLibrary,
+    PtxIsa,
+    TensorFlowRelease,
+    Toolkit,
+    Trap,
+)
+from doctor.tables.store import BUNDLED, Store, user_folder
+from doctor.tables.versions import dotted
+
+PLATFORMS = ("linux-x86_64", "linux-aarch64", "windows-amd64", "macos-arm64", "macos-x86_64")
+"""The platforms for which TensorFlow wheels exist."""
+
+
+class Tables:
+    """The compatibility tables of one folder. Reads a file the first time that one of its rows is asked for.
+
+    Raises doctor.tables.store.TableError (a ValueError) from any look-up whose file is missing or damaged.
+    """
+
+    def __init__(self, folder: Path = BUNDLED, refreshed: Path | None = None) -> None:
+        self.store = Store(folder, refreshed)
+
+    @staticmethod
+    @functools.cache
+    def bundled() -> Tables:
+        """The tables that ship with the tool, under the user's refreshed ones where there are newer ones.
+
+        TFGPU_DOCTOR_TABLES names the folder for refreshed tables; set and empty, none are used.
+        """
+        refreshed = None if os.environ.get("TFGPU_DOCTOR_TABLES") == "" else user_folder()
+        return Tables(BUNDLED, refreshed)
+
+    @property
+    def date(self) -> str:
+        """The day on which the TensorFlow table in use was generated ("2026-11-21")."""
+        for table in (tensorflow.TABLE, "cuda"):
+            if self.store.has(table):
+                date = self.store.date(table)
+                if date is not None:
+                    return date
+        return "unknown"
+
+    # --- TensorFlow ------------------------------------------------------------------------------
+
+    def tensorflow(
+        self, version: str, package: str | None = None, platform: str = "linux-x86_64"
+    ) -> TensorFlowRelease | None:
+        """One release, or None where there is none.
+
+        With no package: the build with CUDA of that version where there is one (tensorflow before
+        tensorflow-gpu), else the CPU build. "2.3" means the newest patch of 2.3.
+        """
+        return tensorflow.pick(self.store, version, package, platform)
+
+    def releases(
+        self, platform: str | None = "linux-x86_64", package: str | None = None
+    ) -> tuple[TensorFlowRelease, ...]:
+        """All releases of a platform (None: every platform), oldest first."""
+        return tensorflow.everything(self.store, platform, package)
+
+    def build_opening(self, soname: str, platform: str | None = None) -> tuple[TensorFlowRelease, ...]:
+        """The builds that open this SONAME or DLL, oldest first."""
+        return tensorflow.opening(self.store, soname, platform)
+
+    # --- driver and CUDA -------------------------------------------------------------------------
+
+    def driver_floor(self, cuda: str, platform: str = "linux") -> DriverFloor | None:
+        """The lowest driver for a CUDA runtime: by minor-version compatibility for its whole major from 11 on,
+        before that the driver of the toolkit itself. `platform`: linux, windows or wsl (a Windows driver)."""
+        return nvidia.driver_floor(self.store, cuda, platform)
+
+    def driver_cuda(self, driver: str, platform: str = "linux") -> str | None:
+        """The highest CUDA that a driver offers; None for a branch older or newer than the table."""
+        row = nvidia.branch(self.store, driver, platform)
+        return None if row is None else row.cuda
+
+    def driver_branch(self, driver: str, platform: str = "linux") -> DriverBranch | None:
+        """The branch of a driver ("535.183.01", "R535"), None where it is older or newer than the table."""
+        return nvidia.branch(self.store, driver, platform)
+
+    def driver_branches(self) -> tuple[DriverBranch, ...]:
+        """Every driver branch, oldest first."""
+        return nvidia.branches(self.store)
+
+    def toolkit(self, cuda: str) -> Toolkit | None:
+        """A CUDA toolkit release: "12.5", "12.5.1", "12.5 Update 1"."""
+        return nvidia.toolkit(self.store, cuda)
+
+    def toolkits(self) -> tuple[Toolkit, ...]:
+        """Every CUDA toolkit release, oldest first."""
+        return nvidia.toolkits(self.store)
+
+    def ptx(self, isa: str) -> PtxIsa | None:
+        """The row of a PTX ISA version ("8.5")."""
+        return next((row for row in nvidia.ptx_isas(self.store) if dotted(row.isa) == dotted(isa)), None)
+
+    def forward_compatibility(self) -> tuple[ForwardCompatibility, ...]:
+        """The cuda-compat packages."""
+        return nvidia.forward(self.store)
+
+    # --- libraries -------------------------------------------------------------------------------
+
+    def cudnn(self, version: str, cuda_major: str | None = None) -> Cudnn | None:
+        """A cuDNN release; of "9" or "8.9" the newest. `cuda_major` ("12") picks among its builds."""
+        return nvidia.cudnn(self.store, version, cuda_major)
+
+    def cudnns(self) -> tuple[Cudnn, ...]:
+        """Every cuDNN release, oldest first."""
+        return nvidia.cudnns(self.store)
+
+    def pip_library(self, soname: str) -> PipLibrary | None:
+        """Which nvidia-* package holds this SONAME, and in which folder of site-packages; None: no package."""
+        return nvidia.pip_library(self.store, soname)
+
+    def nvidia_wheels(self, package: str | None = None) -> tuple[NvidiaWheel, ...]:
+        """The nvidia-* wheels that were read."""
+        return nvidia.wheels(self.store, package)
+
+    def library(self, soname: str) -> Library | None:
+        """The catalogue's row for a SONAME or DLL name (DLL names without regard to case)."""
+        folded = soname.lower()
+        return next((row for row in nvidia.libraries(self.store) if row.soname.lower() == folded), None)
+
+    def libraries(self) -> tuple[Library, ...]:
+        """The catalogue of library names."""
+        return nvidia.libraries(self.store)
+
+    # --- GPUs ------------------------------------------------------------------------------------
+
+    def gpu(self, name_or_pci_or_capability: str) -> tuple[GpuRow, ...]:
+        """The GPUs meant by a name as people and nvidia-smi write it, a PCI id ("10de:2484") or a capability
+        ("8.6", "sm_86"). Several where the name fits several; none where it is not known."""
+        return gpus.find(self.store, name_or_pci_or_capability)
+
+    def capability(self, gpu_name: str) -> str | None:
+        """The compute capability of a GPU; None where it is not known or the name does not decide."""
+        return gpus.capability(self.store, gpu_name)
+
+    def architecture(self, capability: str) -> Architecture | None:
+        """The architecture of a compute capability."""
+        return next((row for row in nvidia.architectures(self.store) if capability in row.capabilities), None)
+
+    def architectures(self) -> tuple[Architecture, ...]:
+        """Every GPU architecture, oldest first."""
+        return nvidia.architectures(self.store)
+
+    # --- traps -----------------------------------------------------------------------------------
+
+    def traps(self) -> tuple[Trap, ...]:
+        """The known traps."""
+        return nvidia.traps(self.store)

@@ -1,0 +1,161 @@
+"""Picking TensorFlow releases out of tensorflow.json."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from doctor.tables.rows import ComputeCapabilities, TensorFlowRelease
+from doctor.tables.store import Store
+
+TABLE = "tensorflow"
+
+
+def release(raw: Mapping[str, Any]) -> TensorFlowRelease:
+    """A row of the file as a value. Absent keys become None or empty: never a guess."""
+    source = raw.get("source") or {}
+    wheel = str(source.get("file") or "") if isinstance(source, Mapping) else str(source)
+    package, version, platform = str(raw["package"]), str(raw["version"]), str(raw.get("platform", ""))
+    built = (
+        "a CPU build"
+        if raw.get("gpu") is False
+        else ", ".join(f"{name} {raw[key]}" for name, key in (("CUDA", "cuda"), ("cuDNN", "cudnn")) if raw.get(key))
+    )
+    return TensorFlowRelease(
+        ref=f"{package} {version} {platform}: {built or 'CUDA not stated'}" + (f", from {wheel}" if wheel else ""),
+        source=wheel,
+        data=raw,
+        package=package,
+        version=version,
+        platform=platform,
+        gpu=raw.get("gpu"),
+        cuda=raw.get("cuda"),
+        cudnn=raw.get("cudnn"),
+        pythons=_texts(raw.get("pythons")),
+        glibc=raw.get("glibc"),
+        glibc_by_python=dict(raw.get("glibc_by_python") or {}),
+        compute_capabilities=_capabilities(raw.get("compute_capabilities")),
+        libraries=_texts(raw.get("libraries")),
+        libraries_required=_texts(raw.get("libraries_required")),
+        runpath=_texts(raw.get("runpath")),
+        pip_libraries_found=_maybe(raw.get("pip_libraries_found")),
+        pip_libraries_missed=_maybe(raw.get("pip_libraries_missed")),
+        requires_python=raw.get("requires_python"),
+        requires=_texts(raw.get("requires")),
+        extras={name: dict(pins or {}) for name, pins in (raw.get("extras") or {}).items()},
+        yanked=bool(raw.get("yanked")),
+    )
+
+
+def pick(store: Store, version: str, package: str | None, platform: str) -> TensorFlowRelease | None:
+    """One release: see Tables.tensorflow."""
+    version = version.strip().removeprefix("v")
+    rows = [r for r in _of(store, version) if r["version"] == version and r.get("platform") == platform]
+    if not rows:
+        rows = _newest(
+            r for r in _of(store, version) if r.get("platform") == platform and _within(r["version"], version)
+        )
+    if package is not None:
+        rows = [r for r in rows if r["package"] == package]
+    best = min(rows, key=_preference, default=None)
+    return None if best is None else release(best)
+
+
+def everything(store: Store, platform: str | None, package: str | None) -> tuple[TensorFlowRelease, ...]:
+    """All releases of a platform (None: all) and package (None: all), oldest first."""
+    rows = [
+        r
+        for r in store.all(TABLE)
+        if (platform is None or r.get("platform") == platform) and (package is None or r["package"] == package)
+    ]
+    return tuple(release(r) for r in sorted(rows, key=_by_age))
+
+
+def opening(store: Store, soname: str, platform: str | None) -> tuple[TensorFlowRelease, ...]:
+    """The GPU releases that open a library, oldest first; DLL names are compared without regard to case."""
+    wanted = _folded(soname)
+    rows = [
+        r
+        for r in store.all(TABLE)
+        if (platform is None or r.get("platform") == platform)
+        and any(_folded(name) == wanted for name in r.get("libraries") or ())
+    ]
+    return tuple(release(r) for r in sorted(rows, key=_by_age))
+
+
+def _folded(name: str) -> str:
+    return name.lower() if name.lower().endswith(".dll") else name
+
+
+def _by_age(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (order(row["version"]), row["package"], row.get("platform", ""))
+
+
+@functools.lru_cache(maxsize=4096)
+def order(version: str) -> tuple[Any, ...]:
+    """A sort key by PEP 440; versions that are none sort first."""
+    plain = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", version)
+    if plain:  # nearly all; spares importing packaging where no pre-release is in play
+        return (1, tuple(int(p) for p in plain.groups()), 0)
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        parsed = Version(version)
+    except InvalidVersion:
+        return (0, (), 0)
+    full = (*parsed.release, 0, 0, 0)[:3]
+    if parsed.dev is not None:
+        stage = -3000 + min(parsed.dev, 99999999) / 1e8
+    elif parsed.pre is not None:
+        stage = {"a": -2000, "b": -1500, "rc": -1000}[parsed.pre[0]] + parsed.pre[1]
+    else:
+        stage = 0 if parsed.post is None else 1 + parsed.post
+    return (1, full, stage)
+
+
+def is_final(version: str) -> bool:
+    """Whether a version is a release proper: no rc, no dev."""
+    return re.fullmatch(r"\d+(\.\d+)*(\.post\d+)?", version) is not None
+
+
+def _of(store: Store, version: str) -> list[dict[str, Any]]:
+    # a prefix of the value finds "2.3" in "2.3.1" as well as the exact release
+    return [r for r in store.matching(TABLE, f'"version": "{version}') if str(r.get("version", "")).startswith(version)]
+
+
+def _within(found: str, asked: str) -> bool:
+    return found == asked or (found.startswith(asked) and not found[len(asked)].isdigit())
+
+
+def _newest(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    found = list(rows)
+    found = [r for r in found if is_final(r["version"])] or found
+    newest = max((order(r["version"]) for r in found), default=None)
+    return [r for r in found if order(r["version"]) == newest]
+
+
+def _preference(row: Mapping[str, Any]) -> tuple[int, int]:
+    packages = ("tensorflow", "tensorflow-gpu", "tf-nightly", "tensorflow-intel", "tensorflow-cpu", "tensorflow-macos")
+    name = row["package"]
+    return (0 if row.get("gpu") else 1, packages.index(name) if name in packages else len(packages))
+
+
+def _capabilities(raw: Any) -> ComputeCapabilities | None:
+    if not isinstance(raw, Mapping):
+        return None
+    isa = raw.get("ptx_isa") or {}
+    return ComputeCapabilities(
+        compiled=_texts(raw.get("compiled")),
+        ptx=_texts(raw.get("ptx")),
+        ptx_isa={target: _texts([v] if isinstance(v, str) else v) for target, v in isa.items()},
+    )
+
+
+def _texts(raw: Any) -> tuple[str, ...]:
+    return tuple(str(v) for v in raw) if isinstance(raw, list | tuple) else ()
+
+
+def _maybe(raw: Any) -> tuple[str, ...] | None:
+    return None if raw is None else _texts(raw)

@@ -1,0 +1,42 @@
+"""Comparing version numbers: NVIDIA's dotted integers here, Python releases through `packaging`.
+
+NVIDIA's numbers (450.80.02, 12.10, 9.28.0.42) are no PEP 440 versions by contract, and none is a decimal
+fraction: 12.10 is newer than 12.2.
+"""
+
+from __future__ import annotations
+
+import re
+
+_NUMBERS = re.compile(r"\d+")
+
+
+def dotted(version: str) -> tuple[int, ...]:
+    """The integers of a dotted version, trailing zeros dropped: "450.80.02" is (450, 80, 2), "12.0" is (12,).
+
+    Reads the leading dotted number and ignores what follows it ("12.5.1-1ubuntu"). Raises ValueError where
+    the text does not start with a number (a leading "R" or "v" is allowed: "R535").
+    """
+    match = re.match(r"\s*[rRvV]?(\d+(?:\.\d+)*)", version)
+    if match is None:
+        raise ValueError(f"no version number: {version!r}")
+    parts = [int(part) for part in _NUMBERS.findall(match.group(1))]
+    while len(parts) > 1 and parts[-1] == 0:
+        parts.pop()
+    return tuple(parts)
+
+
+def at_least(version: str, floor: str) -> bool:
+    """Whether `version` is `floor` or newer; both dotted integers."""
+    return dotted(version) >= dotted(floor)
+
+
+def minor(version: str) -> str:
+    """The first two numbers: "12.5.1" is "12.5", "9" stays "9"."""
+    parts = version.split(".")
+    return ".".join(parts[:2])
+
+
+def major(version: str) -> int:
+    """The first number: 9 of "9.3.0.75"."""
+    return dotted(version)[0]
