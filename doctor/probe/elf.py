@@ -1,0 +1,224 @@
+"""The few fields of an ELF file by which glibc's loader decides, read with a dozen small reads.
+
+Layout: the ELF specification (System V gABI, chapters 4 and 5); symbol versions: the Linux Standard Base, "Symbol
+Versioning". pyelftools reads the same (a test compares the two) but takes twenty times as long to import as this
+module takes for all of TensorFlow's libraries.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import BinaryIO
+
+HEADER_SIZE = {32: 52, 64: 64}
+TABLE_LIMIT = 1 << 20
+"""Bytes of a dynamic section that are read: that of the largest TensorFlow stays below 2 KiB."""
+STRING_LIMIT = 1 << 16
+"""Bytes of one string, such as a RUNPATH: those of TensorFlow have up to 2 KiB."""
+
+PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
+DT_NEEDED, DT_STRTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 5, 10, 14, 15, 29
+DT_FLAGS_1, DT_VERDEF, DT_VERDEFNUM, DT_VERNEED, DT_VERNEEDNUM = (
+    0x6FFFFFFB,
+    0x6FFFFFFC,
+    0x6FFFFFFD,
+    0x6FFFFFFE,
+    0x6FFFFFFF,
+)
+DF_1_NODEFLIB = 0x800
+VER_FLG_WEAK = 2
+
+MACHINES = {3: "x86", 20: "ppc", 21: "ppc64", 22: "s390", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv"}
+
+
+class NotElf(ValueError):
+    """The file is not an ELF file that the loader could use; the text is the reason in the loader's own words.
+
+    `header` holds class and processor where they could be read: the loader looks at them before anything else.
+    """
+
+    def __init__(self, reason: str, header: Elf | None = None) -> None:
+        super().__init__(reason)
+        self.header = header
+
+
+@dataclass(frozen=True, slots=True)
+class Elf:
+    """What the loader reads of a shared object or a program.
+
+    bits: 32 or 64; machine: the processor ("x86_64"); kind: e_type (2 program, 3 shared object).
+    needed, rpath, runpath: DT_NEEDED, DT_RPATH, DT_RUNPATH (None where absent, each split at colons).
+    wants: symbol versions wanted of other libraries: ((library, version, weak) ...); gives: versions defined here.
+    missing_bytes: how many bytes of the loadable segments lie beyond the end of the file (a truncated file).
+    interpreter: the program's loader (PT_INTERP).
+    """
+
+    bits: int
+    machine: str
+    kind: int
+    soname: str | None = None
+    needed: tuple[str, ...] = ()
+    rpath: tuple[str, ...] | None = None
+    runpath: tuple[str, ...] | None = None
+    no_default_folders: bool = False
+    wants: tuple[tuple[str, str, bool], ...] = ()
+    gives: frozenset[str] = frozenset()
+    missing_bytes: int = 0
+    interpreter: str | None = None
+
+
+def read(path: str) -> Elf:
+    """The loader's view of a file. Raises NotElf, and OSError where it cannot be opened."""
+    with open(path, "rb") as file:
+        return parse(file)
+
+
+def parse(file: BinaryIO) -> Elf:
+    """As `read`, from an open binary file."""
+    size = file.seek(0, 2)
+    file.seek(0)
+    head = file.read(64)
+    if len(head) < HEADER_SIZE[64 if head[4:5] != b"\x01" else 32]:
+        raise NotElf("file too short")
+    if head[:4] != b"\x7fELF":
+        raise NotElf("invalid ELF header")
+    bits = {1: 32, 2: 64}.get(head[4])
+    order = {1: "<", 2: ">"}.get(head[5])
+    if bits is None or order is None:
+        raise NotElf("invalid ELF header")
+    kind, machine_number = struct.unpack_from(order + "HH", head, 16)
+    machine = MACHINES.get(machine_number, f"machine {machine_number}")
+    if bits == 64:
+        (phoff,) = struct.unpack_from(order + "Q", head, 32)
+        phentsize, phnum = struct.unpack_from(order + "HH", head, 54)
+    else:
+        (phoff,) = struct.unpack_from(order + "I", head, 28)
+        phentsize, phnum = struct.unpack_from(order + "HH", head, 42)
+    if order == ">":
+        return Elf(bits, machine, kind)  # no TensorFlow build is big-endian: only the refusal matters
+    bare = Elf(bits, machine, kind)
+    if phentsize != (56 if bits == 64 else 32):
+        raise NotElf("ELF file's phentsize not the expected size", bare)
+    table = _at(file, phoff, phentsize * phnum)
+    if len(table) < phentsize * phnum:
+        raise NotElf("cannot read file data", bare)
+    segments: list[tuple[int, int, int, int]] = []  # type, offset, address, size in the file
+    for at in range(0, len(table), phentsize):
+        if bits == 64:
+            p_type, _, offset, address, _, in_file = struct.unpack_from("<IIQQQQ", table, at)
+        else:
+            p_type, offset, address, _, in_file = struct.unpack_from("<IIIII", table, at)
+        segments.append((p_type, offset, address, in_file))
+    missing = max((o + n - size for t, o, _, n in segments if t == PT_LOAD), default=0)
+    interpreter = None
+    for p_type, offset, _, in_file in segments:
+        if p_type == PT_INTERP:
+            interpreter = _at(file, offset, min(in_file, 4096)).rstrip(b"\0").decode("utf-8", "replace")
+    dynamic = next(((o, n) for t, o, _, n in segments if t == PT_DYNAMIC), None)
+    if dynamic is None:
+        if kind == 3:
+            raise NotElf("object file has no dynamic section", bare)
+        return Elf(bits, machine, kind, missing_bytes=max(missing, 0), interpreter=interpreter)
+    return _with_dynamic(file, bits, machine, kind, segments, dynamic, max(missing, 0), interpreter)
+
+
+def _with_dynamic(
+    file: BinaryIO,
+    bits: int,
+    machine: str,
+    kind: int,
+    segments: list[tuple[int, int, int, int]],
+    dynamic: tuple[int, int],
+    missing: int,
+    interpreter: str | None,
+) -> Elf:
+    """The rest of `parse`: the dynamic section's entries and the strings and versions that they point to."""
+    data = _at(file, dynamic[0], min(dynamic[1], TABLE_LIMIT))
+    step, shape = (16, "<QQ") if bits == 64 else (8, "<II")
+    entries: list[tuple[int, int]] = []
+    for at in range(0, len(data) - step + 1, step):
+        tag, value = struct.unpack_from(shape, data, at)
+        if tag == 0:
+            break
+        entries.append((tag, value))
+    first = dict(reversed(entries))
+
+    def offset_of(address: int) -> int | None:
+        return next((o + address - a for t, o, a, n in segments if t == PT_LOAD and a <= address < a + n), None)
+
+    strings_at = offset_of(first.get(DT_STRTAB, 0))
+    strings_size = first.get(DT_STRSZ, 0)
+
+    def string(index: int) -> str:
+        if strings_at is None or not 0 <= index < strings_size:
+            return ""
+        for size in (256, STRING_LIMIT):
+            text, found, _ = _at(file, strings_at + index, min(size, strings_size - index)).partition(b"\0")
+            if found:
+                return text.decode("utf-8", "replace")
+        return ""
+
+    def path(tag: int) -> tuple[str, ...] | None:
+        return tuple(string(first[tag]).split(":")) if tag in first else None
+
+    wants: list[tuple[str, str, bool]] = []
+    start = offset_of(first.get(DT_VERNEED, 0)) if DT_VERNEED in first else None
+    for _ in range(min(first.get(DT_VERNEEDNUM, 0), 256)):
+        if start is None:
+            break
+        record = _at(file, start, 16)
+        if len(record) < 16:
+            break
+        _, count, library, aux, following = struct.unpack("<HHIII", record)
+        at = start + aux
+        for _ in range(min(count, 512)):
+            entry = _at(file, at, 16)
+            if len(entry) < 16:
+                break
+            _, flags, _, name, forward = struct.unpack("<IHHII", entry)
+            wants.append((string(library), string(name), bool(flags & VER_FLG_WEAK)))
+            if not forward:
+                break
+            at += forward
+        if not following:
+            break
+        start += following
+    gives: set[str] = set()
+    start = offset_of(first.get(DT_VERDEF, 0)) if DT_VERDEF in first else None
+    for _ in range(min(first.get(DT_VERDEFNUM, 0), 512)):
+        if start is None:
+            break
+        record = _at(file, start, 20)
+        if len(record) < 20:
+            break
+        _, _, _, _, _, aux, following = struct.unpack("<HHHHIII", record)
+        entry = _at(file, start + aux, 8)
+        if len(entry) == 8:
+            gives.add(string(struct.unpack("<II", entry)[0]))
+        if not following:
+            break
+        start += following
+    return Elf(
+        bits,
+        machine,
+        kind,
+        soname=string(first[DT_SONAME]) if DT_SONAME in first else None,
+        needed=tuple(string(value) for tag, value in entries if tag == DT_NEEDED),
+        # "If both RUNPATH and RPATH are given, the latter is ignored" (glibc, elf/get-dynamic-info.h)
+        rpath=None if DT_RUNPATH in first else path(DT_RPATH),
+        runpath=path(DT_RUNPATH),
+        no_default_folders=bool(first.get(DT_FLAGS_1, 0) & DF_1_NODEFLIB),
+        wants=tuple(wants),
+        gives=frozenset(gives),
+        missing_bytes=missing,
+        interpreter=interpreter,
+    )
+
+
+def _at(file: BinaryIO, offset: int, size: int) -> bytes:
+    """Bytes at an offset; fewer where the file ends before."""
+    if not 0 <= offset < 1 << 62:
+        return b""
+    file.seek(offset)
+    return file.read(max(size, 0))

@@ -1,0 +1,437 @@
+"""glibc's dynamic loader, acted out on files: which file a library name would open, and why not another.
+
+In goes a machine, the environment variables of the process and the program that runs; out come `Resolution`s. Nothing
+is loaded. The order is that of glibc (elf/dl-load.c, _dl_map_object): what is loaded already under that name; DT_RPATH
+of the caller, of those that loaded it and of the program (only where the caller has no DT_RUNPATH); LD_LIBRARY_PATH;
+DT_RUNPATH of the caller; /etc/ld.so.cache; the loader's built-in folders. A file of another processor or class is
+passed over in silence (open_verify); any other unusable file ends the search with an error.
+
+Not acted out: unresolved symbols (they show only when the library is relocated), LD_PRELOAD, LD_AUDIT, setuid.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from doctor.probe import elf, ldcache
+from doctor.probe.machine import Machine
+
+NO_SUCH_FILE = "cannot open shared object file: No such file or directory"
+ALWAYS_THERE = re.compile(
+    r"(lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|resolv)\.so\.\d+|ld-linux.*\.so\.\d|linux-vdso.*)$"
+)
+"""Libraries of the C and C++ run time: in a Python that runs they are there, also where a record leaves them out."""
+DEFAULT_FOLDERS = re.compile(rb"(?:/(?:usr/)?lib[^\0/]*(?:/[^\0/]+)*/\0){2,}")
+"""`system_dirs` inside ld.so: NUL-terminated folder names in a row (elf/dl-load.c)."""
+LEVELS = (  # x86-64 psABI, "Micro-Architecture Levels", in the flag names of /proc/cpuinfo
+    ("x86-64-v4", frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})),
+    ("x86-64-v3", frozenset({"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"})),
+    ("x86-64-v2", frozenset({"cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3"})),
+)
+LEGACY_LAST = (2, 36)
+"""The last glibc that also looks into tls/, haswell/ and x86_64/ (release notes of 2.37)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One file that the search met: how it was found, and what keeps it from being used ("" if nothing does)."""
+
+    path: str
+    via: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What dlopen would make of a name.
+
+    path: the file that would be opened, None where the call would fail; via: by which step of the search.
+    error: the loader's own words; cause: "absent" or "broken"; culprit: the file or name to blame.
+    shadowed: further files of that name behind the one that decides.
+    """
+
+    name: str
+    path: str | None = None
+    via: str = ""
+    error: str = ""
+    cause: str = ""
+    culprit: str | None = None
+    shadowed: tuple[Candidate, ...] = ()
+    skipped: tuple[Candidate, ...] = ()
+
+
+@dataclass(slots=True)
+class Loaded:
+    """A library or program in the process: its path, its header, and the object that loaded it."""
+
+    path: str
+    header: elf.Elf
+    loader: Loaded | None = None
+    names: set[str] = field(default_factory=set)
+
+
+class _Refused(Exception):
+    """The call fails; carries what a Resolution says of it."""
+
+    def __init__(self, error: str, cause: str, culprit: str | None, seen: Iterable[Candidate] = ()) -> None:
+        super().__init__(error)
+        self.error, self.cause, self.culprit, self.seen = error, cause, culprit, tuple(seen)
+
+
+class Loader:
+    """One process's loader. `program` is the path of the running program, `env` its environment variables."""
+
+    def __init__(self, machine: Machine, env: Mapping[str, str], program: str | None = None, bits: int = 64) -> None:
+        self.machine, self.bits = machine, bits
+        self.processor = machine.processor
+        self.objects: list[Loaded] = []
+        self._headers: dict[str, elf.Elf | str | None] = {}
+        self._below: dict[str, tuple[str, ...]] = {}
+        self.library_path = [self._absolute(part) for part in _library_path(env.get("LD_LIBRARY_PATH", ""))]
+        self.cache, self.cache_problem = self._read_cache()
+        self.interpreter = "/lib64/ld-linux-x86-64.so.2"
+        self.program: Loaded | None = None
+        if program is not None:
+            path = machine.resolve(program)
+            header = self._header(path)
+            if isinstance(header, elf.Elf):
+                self.program = Loaded(path, header)
+                self.interpreter = header.interpreter or self.interpreter
+        elif self.processor == "aarch64":
+            self.interpreter = "/lib/ld-linux-aarch64.so.1"
+        self.default_folders = self._default_folders()
+        self.glibc = glibc_version(self)
+        self._levels = self._hwcaps()
+        if self.program is not None:
+            self.objects.append(self.program)
+            self._load_needed(self.program, strict=False)
+
+    # --- what a caller asks -----------------------------------------------------------------------
+
+    def load(self, path: str) -> Resolution:
+        """Load a file by its path, with what it needs, as the import of an extension module does."""
+        header = self._header(path)
+        if not isinstance(header, elf.Elf):
+            reason = header or NO_SUCH_FILE
+            return Resolution(path, error=reason, cause="absent" if header is None else "broken", culprit=path)
+        return self._map(posixpath.basename(path), Loaded(path, header, self.program), Candidate(path, "its path"), ())
+
+    def open(self, name: str, caller: Loaded | None = None) -> Resolution:
+        """What dlopen(name) called from `caller` (by default the program) would do; what it loads stays loaded."""
+        known = self._known(name)
+        if known is not None:
+            return Resolution(name, known.path, "loaded before as a dependency")
+        caller = caller or self.program
+        try:
+            found, header, skipped, shadowed = self._search(name, caller)
+        except _Refused as refusal:
+            return Resolution(name, None, "", refusal.error, refusal.cause, refusal.culprit, skipped=refusal.seen)
+        result = self._map(name, Loaded(found.path, header, caller), found, shadowed)
+        return result if not skipped else _with_skipped(result, skipped)
+
+    def loaded(self, path: str) -> Loaded | None:
+        """The object that was loaded from a path."""
+        return next((entry for entry in self.objects if entry.path == path), None)
+
+    def folders(self, caller: Loaded | None = None) -> list[tuple[str, str]]:
+        """The folders that are searched for a call from `caller`, with the step's name; without the cache."""
+        return list(self._folders(caller or self.program))
+
+    # --- the search -------------------------------------------------------------------------------
+
+    def _search(
+        self, name: str, caller: Loaded | None
+    ) -> tuple[Candidate, elf.Elf, tuple[Candidate, ...], tuple[Candidate, ...]]:
+        """The file that decides, its header, those passed over before it, and those behind it. Raises _Refused."""
+        chosen: tuple[Candidate, elf.Elf] | None = None
+        passed: list[Candidate] = []
+        behind: list[Candidate] = []
+        other_class = False
+        met: set[str] = set()
+        for path, via in self._paths(name, caller):
+            if path in met:
+                continue
+            met.add(path)
+            header = self._header(path)
+            if header is None:
+                continue
+            real = self.machine.resolve(path)
+            if real != path and real in met:
+                continue
+            met.add(real)
+            if isinstance(header, str):
+                if chosen is not None:
+                    behind.append(Candidate(path, via, header))
+                    continue
+                raise _Refused(f"{path}: {header}", "broken", path, passed)
+            problem = self._foreign(header)
+            if problem:
+                other_class |= chosen is None and header.bits != self.bits
+                (behind if chosen else passed).append(Candidate(path, via, problem))
+            elif chosen is None:
+                chosen = (Candidate(path, via), header)
+            else:
+                behind.append(Candidate(path, via))
+        if chosen is None:
+            blame = passed[0].path if passed else None
+            error = f"wrong ELF class: ELFCLASS{96 - self.bits}" if other_class else NO_SUCH_FILE
+            raise _Refused(f"{name}: {error}", "broken" if passed else "absent", blame, passed)
+        return chosen[0], chosen[1], tuple(passed), tuple(behind)
+
+    def _paths(self, name: str, caller: Loaded | None) -> Iterator[tuple[str, str]]:
+        """Every path that the loader would try for a name, in its order, with the step's name."""
+        if "/" in name:
+            yield self._absolute(name), "its path"
+            return
+        cached = False
+        for folder, via in self._folders(caller):
+            if via == DEFAULT_STEP and not cached:
+                cached = True
+                yield from self._cached(name)
+            for below in self._subfolders(folder):
+                yield posixpath.join(folder, below, name), via
+        if not cached and not (caller and caller.header.no_default_folders):
+            yield from self._cached(name)
+
+    def _folders(self, caller: Loaded | None) -> Iterator[tuple[str, str]]:
+        """The folders of the search in order. Duplicates within one step are dropped, as glibc does."""
+        if caller is None or caller.header.runpath is None:
+            link, did_program = caller, False
+            while link is not None:
+                if link.header.rpath:
+                    yield from self._expanded(link, link.header.rpath, f"RPATH of {link.path}")
+                did_program |= link is self.program
+                link = link.loader
+            if not did_program and self.program is not None and self.program.header.rpath:
+                yield from self._expanded(self.program, self.program.header.rpath, f"RPATH of {self.program.path}")
+        for folder in dict.fromkeys(self.library_path):
+            yield folder, "LD_LIBRARY_PATH"
+        if caller is not None and caller.header.runpath:
+            yield from self._expanded(caller, caller.header.runpath, f"RUNPATH of {caller.path}")
+        if not (caller and caller.header.no_default_folders):
+            for folder in self.default_folders:
+                yield folder, DEFAULT_STEP
+
+    def _expanded(self, owner: Loaded, folders: tuple[str, ...], via: str) -> Iterator[tuple[str, str]]:
+        """Folders of an RPATH or RUNPATH with $ORIGIN, $LIB and $PLATFORM put in (ld.so(8))."""
+        origin = posixpath.dirname(owner.path)
+        multiarch = any("-linux-gnu" in folder for folder in self.default_folders)
+        lib = f"lib/{self.processor}-linux-gnu" if multiarch else "lib64"
+        for folder in dict.fromkeys(folders):
+            text = re.sub(r"\$(ORIGIN|\{ORIGIN\})", lambda _: origin, folder)
+            text = re.sub(r"\$(LIB|\{LIB\})", lambda _: lib, text)
+            text = re.sub(r"\$(PLATFORM|\{PLATFORM\})", lambda _: self.processor, text)
+            yield self._absolute(text), via
+
+    def _absolute(self, folder: str) -> str:
+        """An absolute, tidied path; "" and relative ones start at the current folder, as in the loader."""
+        return posixpath.normpath(posixpath.join(self.machine.cwd or "/", folder))
+
+    def _subfolders(self, folder: str) -> tuple[str, ...]:
+        """The subfolders of a folder that come before it (glibc-hwcaps; in old glibc tls, haswell ...), then itself."""
+        if folder not in self._below:
+            found = []
+            for below in self._levels:
+                if self.machine.is_dir(posixpath.join(folder, below.split("/")[0])) and self.machine.is_dir(
+                    posixpath.join(folder, below)
+                ):
+                    found.append(below)
+            self._below[folder] = (*found, "")
+        return self._below[folder]
+
+    def _cached(self, name: str) -> Iterator[tuple[str, str]]:
+        """The file that ld.so.cache gives for a name: the best glibc-hwcaps entry that this CPU may use, else the plain one."""
+        flags = ldcache.FLAGS.get(self.processor)
+        entries = [e for e in self.cache.get(name, ()) if flags is None or e.flags == flags]
+        usable = [level.removeprefix("glibc-hwcaps/") for level in self._levels]
+        ranked = sorted(
+            (e for e in entries if not e.hwcap or e.hwcap in usable),
+            key=lambda e: (usable.index(e.hwcap) if e.hwcap else len(usable), not e.legacy_hwcap),
+        )
+        for entry in ranked[:1]:
+            yield entry.path, "/etc/ld.so.cache"
+
+    # --- mapping ----------------------------------------------------------------------------------
+
+    def _map(self, name: str, entry: Loaded, found: Candidate, shadowed: tuple[Candidate, ...]) -> Resolution:
+        """Add an object and its dependencies to the process; on failure the process is as it was."""
+        before = len(self.objects)
+        entry.names |= {name} | ({entry.header.soname} if entry.header.soname else set())
+        self.objects.append(entry)
+        try:
+            self._sound(entry)
+            self._load_needed(entry, strict=True)
+        except _Refused as refusal:
+            del self.objects[before:]
+            return Resolution(
+                name, None, found.via, refusal.error, refusal.cause, refusal.culprit, shadowed, refusal.seen
+            )
+        return Resolution(name, entry.path, found.via, shadowed=shadowed)
+
+    def _load_needed(self, first: Loaded, *, strict: bool) -> None:
+        """The dependencies of an object, breadth first (elf/dl-deps.c). Raises _Refused where one fails."""
+        queue = [first]
+        while queue:
+            entry = queue.pop(0)
+            for name in entry.header.needed:
+                if self._known(name) is not None:
+                    continue
+                try:
+                    found, header, _, _ = self._search(name, entry)
+                    added = Loaded(found.path, header, entry, {name} | ({header.soname} if header.soname else set()))
+                    self._sound(added)
+                except _Refused as refusal:
+                    if not strict or ALWAYS_THERE.match(name):
+                        continue
+                    raise _Refused(refusal.error, "broken", refusal.culprit or name, refusal.seen) from None
+                self.objects.append(added)
+                queue.append(added)
+
+    def _sound(self, entry: Loaded) -> None:
+        """Raise _Refused where the file would not survive being loaded: truncated, or made for a newer glibc."""
+        if entry.header.missing_bytes:
+            raise _Refused(
+                f"{entry.path}: truncated: {entry.header.missing_bytes} bytes of it are missing, "
+                "loading it ends the process with SIGBUS",
+                "broken",
+                entry.path,
+            )
+        for library, version, weak in entry.header.wants:
+            if weak or not version.startswith("GLIBC_2."):
+                continue
+            wanted = _numbers(version)
+            if self.glibc and wanted and wanted > self.glibc:
+                provider = self._known(library)
+                raise _Refused(
+                    f"{provider.path if provider else library}: version `{version}' not found "
+                    f"(required by {entry.path})",
+                    "broken",
+                    entry.path,
+                )
+
+    def _known(self, name: str) -> Loaded | None:
+        """The object in the process that answers to a name."""
+        return next((entry for entry in self.objects if name in entry.names or name == entry.header.soname), None)
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def _header(self, path: str) -> elf.Elf | str | None:
+        """A file's header, the loader's complaint about it, or None where it cannot be opened."""
+        if path not in self._headers:
+            result: elf.Elf | str | None
+            try:
+                result = elf.read(self.machine.host(path))
+            except elf.NotElf as problem:
+                foreign = problem.header is not None and self._foreign(problem.header)
+                result = problem.header if foreign else str(problem)
+            except IsADirectoryError:
+                result = "cannot read file data: Is a directory"
+            except (OSError, ValueError):
+                result = None
+            self._headers[path] = result
+        return self._headers[path]
+
+    def _foreign(self, header: elf.Elf) -> str:
+        """Why the loader passes a file over: another class or processor; "" where it does not."""
+        if header.bits != self.bits:
+            return f"wrong ELF class: {header.bits}-bit"
+        if header.machine != self.processor:
+            return f"made for {header.machine}, not {self.processor}"
+        return ""
+
+    def _read_cache(self) -> tuple[dict[str, list[ldcache.Entry]], str]:
+        """The cache by name, and what kept it from being read."""
+        by_name: dict[str, list[ldcache.Entry]] = {}
+        try:
+            data = self.machine.read("/etc/ld.so.cache")
+            for entry in ldcache.parse(data) if data is not None else ():
+                by_name.setdefault(entry.name, []).append(entry)
+        except (OSError, ldcache.NotCache) as problem:
+            return {}, str(problem)
+        return by_name, ""
+
+    def _default_folders(self) -> list[str]:
+        """The loader's built-in folders, from the loader's own file; else those of the file system's kind."""
+        try:
+            data = self.machine.read(self.interpreter) or b""
+        except OSError:
+            data = b""
+        match = DEFAULT_FOLDERS.search(data)
+        if match:
+            return [
+                folder.decode("utf-8", "replace").rstrip("/") for folder in match.group().rstrip(b"\0").split(b"\0")
+            ]
+        triplet = f"{self.processor}-linux-gnu"
+        if self.machine.is_dir(f"/usr/lib/{triplet}") or self.machine.is_dir(f"/lib/{triplet}"):
+            return [f"/lib/{triplet}", f"/usr/lib/{triplet}", "/lib", "/usr/lib"]
+        return ["/lib64", "/usr/lib64"] if self.machine.is_dir("/usr/lib64") else ["/lib", "/usr/lib"]
+
+    def _hwcaps(self) -> tuple[str, ...]:
+        """Subfolders that this CPU and this glibc look into first, best first."""
+        if self.processor != "x86_64":
+            return ()
+        flags = cpu_flags(self.machine)
+        known = len(LEVELS)
+        while known and LEVELS[known - 1][1] <= flags:
+            known -= 1
+        levels = tuple(f"glibc-hwcaps/{name}" for name, _ in LEVELS[known:])
+        if self.glibc and self.glibc < (2, 33):
+            levels = ()
+        if self.glibc is None or self.glibc > LEGACY_LAST:
+            return levels
+        haswell = ["haswell"] if self.glibc < (2, 33) and LEVELS[1][1] <= flags else []
+        names = ["tls", *haswell, "x86_64"]
+        subsets = [
+            "/".join(name for at, name in enumerate(names) if mask >> (len(names) - 1 - at) & 1)
+            for mask in range((1 << len(names)) - 1, 0, -1)
+        ]
+        return (*levels, *subsets)
+
+
+DEFAULT_STEP = "default folder"
+
+
+def _with_skipped(result: Resolution, skipped: tuple[Candidate, ...]) -> Resolution:
+    from dataclasses import replace
+
+    return replace(result, skipped=(*skipped, *result.skipped))
+
+
+def _library_path(value: str) -> list[str]:
+    """LD_LIBRARY_PATH's folders: split at ":" and ";", an empty one being the current folder (ld.so(8))."""
+    return re.split("[:;]", value) if value else []
+
+
+def _numbers(version: str) -> tuple[int, int] | None:
+    match = re.match(r"GLIBC_(\d+)\.(\d+)", version)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def glibc_version(loader: Loader) -> tuple[int, int] | None:
+    """The glibc's version as (2, 36): the highest GLIBC_2.x that its libc.so.6 defines; None where there is none."""
+    found, _ = glibc_file(loader)
+    return found
+
+
+def glibc_file(loader: Loader) -> tuple[tuple[int, int] | None, str]:
+    """As `glibc_version`, with the path of the libc.so.6 that was read ("" where there is none)."""
+    for folder in loader.default_folders:
+        path = posixpath.join(folder, "libc.so.6")
+        header = loader._header(path)
+        if isinstance(header, elf.Elf):
+            versions = [v for v in map(_numbers, header.gives) if v]
+            return (max(versions) if versions else None), path
+    return None, ""
+
+
+def cpu_flags(machine: Machine) -> frozenset[str]:
+    """The first CPU's flags in /proc/cpuinfo, empty where that cannot be read."""
+    try:
+        text = machine.text("/proc/cpuinfo", 1 << 16) or ""
+    except OSError:
+        return frozenset()
+    match = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
+    return frozenset(match[1].split()) if match else frozenset()
