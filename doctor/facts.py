@@ -93,6 +93,15 @@ class Requirement(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class Dependency(Fact):
+    """What an installed distribution states that it needs: `of` ("tensorflow", "tensorflow[and-cuda]") needs `name`."""
+
+    of: str
+    name: str
+    specifier: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PythonVersion(Fact):
     """The Python in use. `bits` is 32 or 64 where known, `executable` its path on a machine."""
 
@@ -199,6 +208,20 @@ class Platform(Fact):
 
     kind: str
     machine: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel(Fact):
+    """The running kernel's release, as `uname -r` prints it."""
+
+    release: str
+
+
+@dataclass(frozen=True, slots=True)
+class Glibc(Fact):
+    """The C library's version ("2.36")."""
+
+    version: str
 
 
 @dataclass(frozen=True, slots=True)
