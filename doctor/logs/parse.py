@@ -1,0 +1,107 @@
+"""Text and signatures in, facts out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from doctor.facts import EVIDENCE_LIMIT, Fact, Source
+from doctor.logs.signatures.signature import Signature
+from doctor.logs.text import Text, unwrap
+
+WINDOW = 1_500
+"""Characters around a literal that a pattern may look at, so that no input can make a pattern slow."""
+HITS = 300
+"""Occurrences of one literal that are read; more say nothing new."""
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def _window(text: str, at: int, lines: int) -> tuple[int, int]:
+    """The part of `text` with `lines` lines before and after offset `at`, cut to WINDOW characters a line."""
+    start = at
+    for _ in range(lines):
+        start = text.rfind("\n", max(0, at - WINDOW * lines), start)
+        if start < 0:
+            start = max(-1, at - WINDOW * lines)
+            break
+    start += 1
+    end = at
+    for _ in range(lines):
+        end = text.find("\n", end + 1, at + WINDOW * lines)
+        if end < 0:
+            return start, min(len(text), at + WINDOW * lines)
+    return start, end
+
+
+def _occurrences(text: str, lower: str, signature: Signature) -> Iterator[re.Match[str]]:
+    """Every match of a signature, once."""
+    seen: set[int] = set()
+    for literal in signature.literals:
+        at = lower.find(literal)
+        for _ in range(HITS):
+            if at < 0:
+                break
+            start, end = _window(text, at, signature.lines)
+            for match in _compiled(signature.pattern).finditer(text, start, end):
+                if match.start() not in seen:
+                    seen.add(match.start())
+                    yield match
+            at = lower.find(literal, max(at + 1, min(end, at + WINDOW)))
+
+
+def quote(text: str, start: int, end: int) -> str:
+    """The line of a match as evidence: stripped, and cut around the match where it is long."""
+    left = text.rfind("\n", 0, start) + 1
+    right = text.find("\n", start)
+    right = len(text) if right < 0 else right
+    if right - left > EVIDENCE_LIMIT:
+        left = max(left, start - 80)
+        right = min(right, max(left + EVIDENCE_LIMIT, min(end, left + EVIDENCE_LIMIT)))
+    return text[left:right].strip()
+
+
+def _search(text: Text, signatures: Sequence[Signature]) -> Iterator[tuple[int, Fact]]:
+    body = text.text
+    lower = body.lower()
+    if len(lower) != len(body):  # a few letters change their length in lower case; offsets must agree
+        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in body)
+    for signature in signatures:
+        if not any(literal in lower for literal in signature.literals):
+            continue
+        for match in _occurrences(body, lower, signature):
+            source = Source(text.name, text.number(match.start()), quote(body, match.start(), match.end()))
+            made = signature.fact(match, source)
+            if made is None:
+                continue
+            if isinstance(made, Fact):
+                yield match.start(), made
+            else:
+                yield from ((match.start(), fact) for fact in made)
+
+
+def _key(fact: Fact) -> tuple[object, ...]:
+    """What makes two facts the same statement, wherever they stand."""
+    return (type(fact), *(getattr(fact, name) for name in fact.__slots__ if name != "source"))
+
+
+def parse(text: Text, signatures: Sequence[Signature]) -> list[Fact]:
+    """All facts in a text, in the order of their lines.
+
+    A fact that only the unwrapped text shows is taken where the lines as they stand do not state it.
+    """
+    found = sorted(_search(text, signatures), key=lambda item: item[0])
+    facts = [fact for _, fact in found]
+    wrapped = unwrap(text)
+    if wrapped is not None:
+        known = {_key(fact) for fact in facts}
+        for _, fact in sorted(_search(wrapped, signatures), key=lambda item: item[0]):
+            if _key(fact) not in known:
+                known.add(_key(fact))
+                facts.append(fact)
+        facts.sort(key=lambda fact: fact.source.line or 0)
+    return facts

@@ -1,0 +1,310 @@
+"""GPUs: what TensorFlow found, ignored, registered and listed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Fact, Gpu, GpuMemory, GpuRegistered, Source, Symptom
+from doctor.logs.signatures.signature import Signature, sig
+
+NAME = r"(?P<name>[A-Za-z][\w .()/+-]{1,60}?)"
+_UNITS = {"gib": 1024.0, "mib": 1.0, "gb": 1024.0, "mb": 1.0, "g": 1024.0, "m": 1.0, "kib": 1 / 1024, "b": 1 / 1048576}
+
+
+def mib(text: str) -> int | None:
+    """Memory in MiB from "7.92GiB", "190.31MiB", "6 GB"; None where it is no such text."""
+    match = re.match(r"\s*(\d+(?:\.\d+)?)\s*(gib|mib|gb|mb|kib|g|m|b)\b", text, re.I)
+    return round(float(match[1]) * _UNITS[match[2].lower()]) if match else None
+
+
+def _index(match: re.Match[str]) -> int | None:
+    found = match.groupdict().get("index")
+    return int(found) if found and len(found) < 4 else None
+
+
+def registered(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """A device that TensorFlow made, and the GPU behind it."""
+    group = match.groupdict()
+    name = (group.get("name") or "").strip() or None
+    memory = int(group["memory"]) if group.get("memory") else None
+    yield GpuRegistered(source, _index(match), memory, name)
+    if name:
+        physical = group.get("physical")
+        yield Gpu(source, name, group.get("cc"), index=int(physical) if physical else _index(match), bus_id=group.get("bus"))
+
+
+def found_device(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """A GPU as TensorFlow describes it before it decides on it."""
+    group = match.groupdict()
+    cc = group.get("cc") or (f"{group['major']}.{group['minor']}" if group.get("major") else None)
+    total = mib(group.get("total") or "")
+    free = mib(group.get("free") or "")
+    name = (group.get("name") or "").strip() or None
+    yield Gpu(source, name, cc, total, index=_index(match), bus_id=group.get("bus"))
+    if total or free:
+        yield GpuMemory(source, _index(match) or 0, total, None, free)
+
+
+def ignored(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """A GPU that TensorFlow refuses for its compute capability or its size."""
+    group = match.groupdict()
+    name = (group.get("name") or "").strip() or None
+    if name or group.get("cc"):
+        yield Gpu(source, name, group.get("cc"))
+    kind = "gpu-ignored-multiprocessors" if group.get("cores") else "gpu-ignored-capability"
+    yield Symptom(source, kind, tuple((k, v) for k, v in group.items() if v))
+
+
+def gpu_fact(match: re.Match[str], source: Source) -> Fact:
+    """A GPU with whatever the message says of it."""
+    group = match.groupdict()
+    return Gpu(source, (group.get("name") or "").strip() or None, group.get("cc"), index=_index(match))
+
+
+def listed(match: re.Match[str], source: Source) -> Fact:
+    """A physical device in the output of a program."""
+    return GpuRegistered(source, _index(match))
+
+
+def counted(match: re.Match[str], source: Source) -> Fact | None:
+    """A number of GPUs that a program printed."""
+    number = int(match["count"])
+    if number == 0:
+        return Symptom(source, "gpu-list-empty")
+    return GpuRegistered(source, count=min(number, 1024))
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "found-device",
+        "with properties:",
+        r"Found device (?P<index>\d+) with properties:\s*\n.{0,60}?name: " + NAME + r"\s+major: (?P<major>\d+) minor: (?P<minor>\d+)"
+        r"[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}totalMemory: (?P<total>[\d.]+\w+)"
+        r"\s+freeMemory: (?P<free>[\d.]+\w+))?",
+        "gpu_device.cc:1105] Found device 0 with properties: \nname: GeForce GTX 1070 major: 6 minor: 1 memoryClockRate(GHz): 1.695\n"
+        "pciBusID: 0000:01:00.0\ntotalMemory: 7.92GiB freeMemory: 6.59GiB",
+        found_device,
+        lines=4,
+        seen_in=">=1.4,<2.2",
+    ),
+    sig(
+        "found-device",
+        "with properties:",
+        r"Found device (?P<index>\d+) with properties:\s*\n[^\n]{0,20}name: " + NAME + r"\s*\n[^\n]{0,20}major: (?P<major>\d+) minor: "
+        r"(?P<minor>\d+)[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}Total memory: (?P<total>[\d.]+\w+))?"
+        r"(?:\n[^\n]{0,20}Free memory: (?P<free>[\d.]+\w+))?",
+        "gpu_device.cc:885] Found device 0 with properties: \nname: GeForce GTX 1080\nmajor: 6 minor: 1 memoryClockRate (GHz) 1.7335\n"
+        "pciBusID 0000:01:00.0\nTotal memory: 7.92GiB\nFree memory: 190.31MiB",
+        found_device,
+        lines=6,
+        seen_in="<1.4",
+    ),
+    sig(
+        "found-device",
+        "computecapability:",
+        r"pciBusID: (?P<bus>[0-9a-fA-F:.]+) name: " + NAME + r" computeCapability: (?P<cc>\d+\.\d+)"
+        r"(?:\s*\n[^\n]*deviceMemorySize: (?P<total>[\d.]+\w+))?",
+        "pciBusID: 0000:65:00.0 name: GeForce RTX 3090 computeCapability: 8.6\ncoreClock: 1.695GHz coreCount: 82 "
+        "deviceMemorySize: 23.70GiB deviceMemoryBandwidth: 871.81GiB/s",
+        found_device,
+        lines=2,
+        seen_in=">=2.2,<2.7",
+    ),
+    sig(
+        "found-device",
+        ("major: ", "memoryclockrate"),
+        r"name: " + NAME + r" major: (?P<major>\d+) minor: (?P<minor>\d+) memoryClockRate\(GHz\): [\d.]+"
+        r"(?:\s*\n[^\n]{0,20}pciBusID: (?P<bus>[0-9a-fA-F:.]+))?(?:\s*\n[^\n]{0,20}totalMemory: (?P<total>[\d.]+\w+)"
+        r"\s+freeMemory: (?P<free>[\d.]+\w+))?",
+        "name: GeForce GTX 1060 6GB major: 6 minor: 1 memoryClockRate(GHz): 1.7845",
+        found_device,
+        lines=3,
+    ),
+    sig(
+        "free-memory",
+        "freememory:",
+        r"totalMemory: (?P<total>[\d.]+\w+)\s+freeMemory: (?P<free>[\d.]+\w+)",
+        "totalMemory: 10.73GiB freeMemory: 64.56MiB",
+        lambda m, s: GpuMemory(s, 0, mib(m["total"]), None, mib(m["free"])),
+    ),
+    sig(
+        "device-created",
+        ("created tensorflow device", "creating tensorflow device", "created device /"),
+        r"Creat(?:ed|ing) (?:TensorFlow )?device \(?[/\w:]*?(?:device:)?GPU:(?P<index>\d+)(?: with (?P<memory>\d+) MB memory)?"
+        r"[^\n]{0,40}?-> (?:physical GPU )?\(?device: (?P<physical>\d+), name: (?P<name>[^\n,]{1,70}?),(?:\s+pci bus id: (?P<bus>[0-9a-fA-F:.]+)"
+        r"(?:,\s+compute capability:\s+(?P<cc>\d+\.\d+))?)?",
+        "gpu_device.cc:1304] Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 6310 MB memory) -> "
+        "physical GPU (device: 0, name: GeForce RTX 2060 SUPER, pci bus id: 0000:01:00.0, compute capability: 7.5)",
+        registered,
+        origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
+    ),
+    sig(
+        "device-created",
+        "creating tensorflow device (/gpu:",
+        r"Creating TensorFlow device \(/gpu:(?P<index>\d+)\) -> \(device: \d+, name: (?P<name>[^\n,]{1,70}), pci bus id: (?P<bus>[0-9a-fA-F:.]+)\)",
+        "gpu_device.cc:975] Creating TensorFlow device (/gpu:0) -> (device: 0, name: GeForce GTX 1080, pci bus id: 0000:01:00.0)",
+        registered,
+        seen_in="<1.5",
+    ),
+    sig(
+        "device-listed",
+        "/physical_device:gpu:",
+        r"PhysicalDevice\(name='/physical_device:GPU:(?P<index>\d+)'",
+        "[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]",
+        listed,
+    ),
+    sig(
+        "device-listed",
+        'device_type: "gpu"',
+        r'name: "(?:/job:localhost/replica:0/task:0)?/(?:device:)?gpu:(?P<index>\d+)"\s*\n\s*device_type: "GPU"',
+        'name: "/device:GPU:0"\ndevice_type: "GPU"',
+        listed,
+        lines=2,
+    ),
+    sig(
+        "device-listed",
+        'name: "/device:gpu:',
+        r'name: "/device:GPU:(?P<index>\d+)"',
+        'name: "/device:GPU:0"',
+        listed,
+    ),
+    sig(
+        "device-description",
+        "physical_device_desc",
+        r'physical_device_desc: "device: (?P<index>\d+), name: (?P<name>[^,"\n]{1,70}), pci bus id: [0-9a-fA-F:.]+(?:, compute capability: (?P<cc>[\d.]+\d))?',
+        'physical_device_desc: "device: 0, name: Tesla K80, pci bus id: 0000:00:04.0, compute capability: 3.7"',
+        gpu_fact,
+    ),
+    sig(
+        "gpu-description",
+        "streamexecutor device (",
+        r"StreamExecutor device \((?P<index>\d+)\): (?P<name>(?!Host|<undef)[^,\n]{2,70}), Compute Capability (?P<cc>\d+\.\d+)",
+        "StreamExecutor device (0): NVIDIA GeForce RTX 5060 Ti, Compute Capability 12.0",
+        gpu_fact,
+    ),
+    sig(
+        "gpu-count",
+        ("num gpus available", "gpus available:", "physical gpus,", "number of gpus"),
+        r"(?:Num GPUs Available|GPUs Available|number of GPUs)\s*:?\s*(?P<count>\d{1,4})\b|(?<!\d)(?P<count2>\d{1,3}) Physical GPUs?,",
+        "Num GPUs Available:  1",
+        lambda m, s: counted(m, s) if m["count"] else GpuRegistered(s, count=int(m["count2"])) if int(m["count2"]) else Symptom(s, "gpu-list-empty"),
+    ),
+    sig(
+        "gpu-list-empty",
+        ("list_physical_devices", "is_gpu_available", "gpu available", "gpu_device_name", "list_local_devices", "is_gpu_available()"),
+        r"list_physical_devices\(\s*['\"]GPU['\"]\s*\)[^\n]{0,40}\n{1,2}(?:>>>)?\s*(?:Out\[\d+\]:)?\s*\[\s*\]"
+        r"|is_gpu_available\([^\n]{0,80}\)[^\n]{0,20}\n{1,3}[^\n]{0,12}\bFalse\b|GPU available:?\**\s*(?:False|no\b|0\b|\[\])"
+        r"|(?:returns?|gives?|prints?|get|outputs?|shows?)[^\n]{0,20}(?:an )?empty list"
+        r"|is_gpu_available[^\n]{0,60}(?:returns?|is|=|:|却是|为)\W{0,8}False",
+        ">>> tf.config.list_physical_devices('GPU')\n[]",
+        lines=4,
+    ),
+    sig(
+        "gpu-not-found",
+        "gpu device not found",
+        r"SystemError: GPU device not found|GPU device not found",
+        "SystemError: GPU device not found",
+    ),
+    sig(
+        "xla-gpu-listed",
+        ("device:xla_gpu:", "xla_gpu_jit"),
+        r"device:XLA_GPU:(?P<index>\d+)",
+        "PhysicalDevice(name='/physical_device:XLA_GPU:0', device_type='XLA_GPU')",
+    ),
+    sig(
+        "cpu-only-listed",
+        "/physical_device:cpu:0",
+        r"\[\s*PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)(?:,\s*PhysicalDevice\(name='/physical_device:XLA_CPU:0', device_type='XLA_CPU'\))?\s*\]",
+        "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]",
+    ),
+    sig(
+        "plugin-device",
+        ("physical pluggabledevice", "metal device set to", "directml device enumeration"),
+        r"physical PluggableDevice \(device: \d+, name: (?P<name>[\w ]{1,30})|Metal device set to: (?P<metal>[^\n]{1,40})"
+        r"|DirectML device enumeration: found (?P<directml>\d+) compatible adapters?",
+        "Created TensorFlow device (/device:XPU:0 with 0 MB memory) -> physical PluggableDevice (device: 0, name: XPU, pci bus id: <undefined>)",
+    ),
+    sig(
+        "gpu-ignored",
+        ("ignoring visible gpu device", "ignoring gpu device"),
+        r"Ignoring (?:visible )?gpu device \(device: \d+, name: (?P<name>[^,\n]{1,70})[^\n]{0,120}?with (?:Cuda )?compute capability (?P<cc>\d+\.\d+)"
+        r"\.?(?:[^\n]{0,40}minimum required Cuda capability is (?P<minimum>\d+\.\d+))?",
+        "gpu_device.cc:1105] Ignoring visible gpu device (device: 0, name: GeForce GT 730, pci bus id: 0000:01:00.0, compute capability: 3.0) "
+        "with Cuda compute capability 3.0. The minimum required Cuda capability is 3.5.",
+        ignored,
+        origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
+    ),
+    sig(
+        "gpu-ignored",
+        ("ignoring visible gpu device", "ignoring gpu device"),
+        r"Ignoring (?:visible )?gpu device \(device: \d+, name: (?P<name>[^,\n]{1,70})(?:[^\n]{0,60}compute capability: (?P<cc>[\d.]+\d))?[^\n]{0,60}"
+        r"with (?:Cuda multiprocessor count|core count): (?P<cores>\d+)",
+        "Ignoring visible gpu device (device: 1, name: Quadro K620, pci bus id: 0000:02:00.0, compute capability: 5.0) with core count: 3. "
+        "The minimum required count is 8. You can adjust this requirement with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.",
+        ignored,
+    ),
+    sig(
+        "minimum-capability",
+        ("minimum required cuda capability is", "compute capability"),
+        r"minimum required Cuda capability is (?P<minimum>\d+\.\d+)"
+        r"|(?:wants|requires?|needs?|minimum)\b[^\n]{0,40}\bcompute capability (?:of )?(?P<stated>\d\.\d)",
+        "The minimum required Cuda capability is 3.5.",
+        lambda m, s: Symptom(s, "minimum-capability", (("minimum", m["minimum"] or m["stated"]),)),
+    ),
+    sig(
+        "jit-from-ptx",
+        "was not built with cuda kernel binaries compatible with compute capability",
+        r"not built with CUDA kernel binaries compatible with compute capability (?P<cc>\d+\.\d+)a?",
+        "TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0. CUDA kernels will be jit-compiled "
+        "from PTX, which could take 30 minutes or longer.",
+        lambda m, s: (Symptom(s, "jit-from-ptx", (("cc", m["cc"]),)), Gpu(s, None, m["cc"])),
+        seen_in=">=2.5",
+        origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
+    ),
+    sig(
+        "no-kernel-image",
+        (
+            "no kernel image is available",
+            "cuda_error_no_binary_for_gpu",
+            "cudaerrornokernelimagefordevice",
+            "device kernel image is invalid",
+            "cuda_error_invalid_image",
+        ),
+        r"no kernel image is available|CUDA_ERROR_NO_BINARY_FOR_GPU|cudaErrorNoKernelImageForDevice|device kernel image is invalid"
+        r"|CUDA_ERROR_INVALID_IMAGE",
+        "Internal: no kernel image is available for execution on the device",
+    ),
+    sig(
+        "ptx-invalid",
+        ("cuda_error_invalid_ptx", "a ptx jit compilation failed", "does not support target 'sm_", "is not defined for option 'gpu-name'",
+         "cuda_error_invalid_handle"),
+        r"CUDA_ERROR_INVALID_PTX|a PTX JIT compilation failed|PTX version (?P<isa>[\d.]+\d) does not support target '(?P<target>sm_\w+)'"
+        r"|Value 'sm_(?P<sm>\w+)' is not defined for option 'gpu-name'|'cuLaunchKernel[^\n]{0,160}CUDA_ERROR_INVALID_HANDLE",
+        "InternalError: CUDA error: Failed to load in-memory CUBIN: CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed",
+    ),
+    sig(
+        "arch-mismatch",
+        ("cudnn_status_arch_mismatch", "cublas_status_arch_mismatch"),
+        r"CU(?:DNN|BLAS)_STATUS_ARCH_MISMATCH",
+        "could not create cudnn handle: CUDNN_STATUS_ARCH_MISMATCH",
+    ),
+    sig(
+        "visible-list",
+        "cuda_visible_devices is set to",
+        r"CUDA_VISIBLE_DEVICES is set to (?P<value>[^\n]{0,40}?) - this hides all GPUs",
+        "CUDA_VISIBLE_DEVICES is set to -1 - this hides all GPUs from CUDA",
+    ),
+    sig(
+        "few-multiprocessors",
+        "tf_min_gpu_multiprocessor_count",
+        r"TF_MIN_GPU_MULTIPROCESSOR_COUNT",
+        "You can adjust this requirement with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.",
+    ),
+    sig(
+        "not-enough-sms",
+        "not enough sms to use max_autotune_gemm",
+        r"Not enough SMs",
+        "Not enough SMs to use max_autotune_gemm mode",
+    ),
+)

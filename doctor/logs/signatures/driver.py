@@ -1,0 +1,319 @@
+"""The NVIDIA driver: what TensorFlow, nvidia-smi, containers and the kernel say about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import CudaCallFailed, DriverMismatch, DriverVersion, Fact, Source, Symptom
+from doctor.logs.signatures.signature import Signature, sig
+
+
+def _trim(version: str) -> str:
+    """TensorFlow prints 470.63.1 and 430.40.0 for what NVIDIA calls 470.63.01 and 430.40."""
+    parts = version.split(".")
+    if len(parts) == 3 and parts[2] == "0":
+        return ".".join(parts[:2])
+    return version
+
+
+def cuinit(match: re.Match[str], source: Source) -> Fact:
+    """A failed cuInit, by its symbolic name."""
+    error = match["error"].upper()
+    return CudaCallFailed(source, "cuInit", "UNKNOWN_ERROR_303" if error.startswith("UNKNOWN ERROR") else error)
+
+
+def context(match: re.Match[str], source: Source) -> Fact:
+    """A CUDA call that failed while a device was being made."""
+    return CudaCallFailed(source, match["call"], match["error"].upper())
+
+
+def status(match: re.Match[str], source: Source) -> Fact:
+    """cudaGetDevice() or cudaSetDevice() with the text of a status."""
+    return CudaCallFailed(source, match["call"], match["error"].strip().rstrip(".").lower())
+
+
+def mismatch(match: re.Match[str], source: Source) -> Fact:
+    """Kernel module and user-space library of different versions."""
+    found = match.groupdict()
+    return DriverMismatch(source, _trim(found.get("kernel") or "") or None, _trim(found.get("user") or "") or None)
+
+
+def driver(part: str, rank: int = 0):  # type: ignore[no-untyped-def]
+    """A maker of DriverVersion for one part of the driver."""
+
+    def make(match: re.Match[str], source: Source) -> Fact:
+        return DriverVersion(source, _trim(match["version"]), part, rank)
+
+    return make
+
+
+def agreeing(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """Both parts of the driver, which TensorFlow compared itself."""
+    yield DriverVersion(source, _trim(match["version"]), "kernel")
+    yield Symptom(source, "driver-versions-agree")
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "cuinit-failed",
+        "failed call to cuinit",
+        r"failed call to cuInit: (?:INTERNAL: |RESOURCE_EXHAUSTED: )?(?:CUDA error: Failed call to cuInit: )?"
+        r"(?P<error>CUDA_ERROR_\w+|UNKNOWN ERROR \(\d+\))",
+        "E tensorflow/stream_executor/cuda/cuda_driver.cc:328] failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable "
+        "device is detected",
+        cuinit,
+        origin="tensorflow/stream_executor/cuda/cuda_driver.cc",
+    ),
+    sig(
+        "context-failed",
+        ("failed call to cudeviceprimaryctxretain", "failed call to cuctx", "failed call to cudeviceget"),
+        r"failed call to (?P<call>cuDevicePrimaryCtxRetain|cuCtx\w+|cuDeviceGet\w*): (?P<error>CUDA_ERROR_\w+)",
+        "Internal: failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory reported",
+        context,
+    ),
+    sig(
+        "set-device-failed",
+        ("cudagetdevice() failed", "cudasetdevice() "),
+        r"(?P<call>cuda[GS]etDevice)\(\)(?: on GPU:\d+)? failed\. Status: (?P<error>[^\n\"']{3,90})",
+        "InternalError: cudaSetDevice() on GPU:0 failed. Status: out of memory",
+        status,
+        seen_in=">=1.13",
+        origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
+    ),
+    sig(
+        "driver-insufficient",
+        ("cuda driver version is insufficient", "cudaerrorinsufficientdriver", "driver on your system is too old"),
+        r"CUDA driver version is insufficient for CUDA runtime version|cudaErrorInsufficientDriver"
+        r"|NVIDIA driver on your system is too old",
+        "InternalError: cudaGetDevice() failed. Status: CUDA driver version is insufficient for CUDA runtime version",
+    ),
+    sig(
+        "ptx-unsupported",
+        ("cuda_error_unsupported_ptx_version", "compiled with an unsupported toolchain"),
+        r"CUDA_ERROR_UNSUPPORTED_PTX_VERSION|provided PTX was compiled with an unsupported toolchain",
+        "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided PTX was compiled with an unsupported toolchain.",
+    ),
+    sig(
+        "container-requirement",
+        "requirement error: unsatisfied condition",
+        r"requirement error: unsatisfied condition: (?P<condition>[^\n]{1,120})",
+        "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=11.2, please update your driver",
+    ),
+    sig(
+        "kernel-driver-not-running",
+        "kernel driver does not appear to be running",
+        r"kernel driver does not appear to be running on this host \((?P<host>[^)\n]{0,120})\)",
+        "I tensorflow/stream_executor/cuda/cuda_diagnostics.cc:156] kernel driver does not appear to be running on this host "
+        "(node): /proc/driver/nvidia/version does not exist",
+        origin="tensorflow/stream_executor/cuda/cuda_diagnostics.cc",
+    ),
+    sig(
+        "no-device-node",
+        "no nvidia gpu device is present",
+        r"no NVIDIA GPU device is present: /dev/nvidia0 does not exist",
+        "cuda_diagnostics.cc:163] no NVIDIA GPU device is present: /dev/nvidia0 does not exist",
+    ),
+    sig(
+        "driver-version",
+        "libcuda reported version is",
+        r"libcuda reported version is: (?P<version>\d+\.\d+(?:\.\d+)?)",
+        "cuda_diagnostics.cc:192] libcuda reported version is: 470.57.2",
+        driver("user"),
+    ),
+    sig(
+        "driver-version",
+        "kernel reported version is",
+        r"kernel reported version is: (?P<version>\d+\.\d+(?:\.\d+)?)",
+        "cuda_diagnostics.cc:196] kernel reported version is: 460.56.0",
+        driver("kernel"),
+    ),
+    sig(
+        "driver-versions-agree",
+        "kernel version seems to match dso",
+        r"kernel version seems to match DSO: (?P<version>\d+\.\d+(?:\.\d+)?)",
+        "cuda_diagnostics.cc:259] kernel version seems to match DSO: 535.183.1",
+        agreeing,
+    ),
+    sig(
+        "driver-mismatch",
+        "does not match dso version",
+        r"kernel version (?P<kernel>[\d.]+) does not match DSO version (?P<user>[\d.]+)",
+        "cuda_diagnostics.cc:306] kernel version 460.56.0 does not match DSO version 470.57.2 -- cannot find working devices",
+        mismatch,
+    ),
+    sig(
+        "driver-mismatch",
+        ("driver/library version mismatch", "lib_rm_version_mismatch", "librmversionmismatch", "api mismatch: "),
+        r"Driver/library version mismatch|NVML_ERROR_LIB_RM_VERSION_MISMATCH|LibRmVersionMismatch"
+        r"|API mismatch: the client has the version (?P<user>[\d.]+\d)",
+        "Failed to initialize NVML: Driver/library version mismatch",
+        mismatch,
+    ),
+    sig(
+        "driver-version",
+        "possibly insufficient driver version",
+        r"Possibly insufficient driver version: (?P<version>\d+\.\d+(?:\.\d+)?)",
+        "E tensorflow/stream_executor/cuda/cuda_dnn.cc:336] Possibly insufficient driver version: 418.87.0",
+        driver("kernel"),
+    ),
+    sig(
+        "driver-version",
+        "nvidia unix",
+        r"NVIDIA UNIX (?:Open )?(?:x86_64|aarch64|ppc64le) Kernel Module(?: for \w+)?\s+(?P<version>\d{3}\.\d+(?:\.\d+)?)",
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.63.01  Tue Aug  3 20:44:16 UTC 2021",
+        driver("kernel"),
+    ),
+    sig(
+        "smi-no-driver",
+        ("couldn't communicate with the nvidia driver", "nvml error: driver not loaded", "nvml_error_driver_not_loaded"),
+        r"couldn't communicate with the NVIDIA driver|nvml error: driver not loaded|NVML_ERROR_DRIVER_NOT_LOADED",
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver",
+    ),
+    sig(
+        "smi-not-found",
+        ("nvidia-smi: command not found", "nvidia-smi: not found", "'nvidia-smi'", "command 'nvidia-smi' not found"),
+        r"nvidia-smi: (?:command )?not found|'nvidia-smi' (?:is not recognized|not found|n'est pas|no se reconoce)"
+        r"|No such file or directory: '?nvidia-smi|'nvidia-smi' 不是|Befehl .?nvidia-smi.? .{0,30}nicht gefunden",
+        "bash: nvidia-smi: command not found",
+    ),
+    sig(
+        "smi-no-devices",
+        "no devices were found",
+        r"^\W*No devices were found",
+        "No devices were found",
+    ),
+    sig(
+        "nvml-unknown-error",
+        "failed to initialize nvml: unknown error",
+        r"Failed to initialize NVML: Unknown Error",
+        "Failed to initialize NVML: Unknown Error",
+    ),
+    sig(
+        "gpu-lost",
+        ("gpu is lost", "fallen off the bus", "unable to determine the device handle", "nvml_error_gpu_is_lost"),
+        r"GPU is lost|fallen off the bus|Unable to determine the device handle for|NVML_ERROR_GPU_IS_LOST",
+        "Unable to determine the device handle for GPU 0000:0A:00.0: GPU is lost.  Reboot the system to recover this GPU",
+    ),
+    sig(
+        "xid",
+        "xid",
+        r"NVRM: Xid(?: \([^)\n]{0,60}\))?: (?P<xid>\d+)",
+        "NVRM: Xid (PCI:0000:01:00): 79, pid=1234, GPU has fallen off the bus.",
+    ),
+    sig(
+        "gpu-rejected-by-driver",
+        ("rminitadapter failed", "failed to copy vbios", "requires use of the nvidia open kernel modules"),
+        r"RmInitAdapter failed|Failed to copy vbios to system memory|requires use of the NVIDIA open kernel modules",
+        "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x24:0xffff:1211)",
+    ),
+    sig(
+        "system-not-ready",
+        ("cuda_error_system_not_ready", "system not yet initialized", "system is not yet initialized"),
+        r"CUDA_ERROR_SYSTEM_NOT_READY|system (?:is )?not yet initialized",
+        "failed call to cuInit: CUDA_ERROR_SYSTEM_NOT_READY: system not yet initialized",
+    ),
+    sig(
+        "device-busy",
+        (
+            "busy or unavailable",
+            "cuda_error_device_unavailable",
+            "cudaerrordevicesunavailable",
+            "context_already_in_use",
+            "cuctxsetcurrent(context) (0 vs. 216)",
+        ),
+        r"busy or unavailable|CUDA_ERROR_DEVICE_UNAVAILABLE|cudaErrorDevicesUnavailable"
+        r"|CUDA_ERROR_CONTEXT_ALREADY_IN_USE|cuCtxSetCurrent\(context\) \(0 vs\. 216\)",
+        "cudaSetDevice() on GPU:0 failed. Status: all CUDA-capable devices are busy or unavailable",
+    ),
+    sig(
+        "ecc-error",
+        ("cuda_error_ecc_uncorrectable", "uncorrectable ecc error"),
+        r"CUDA_ERROR_ECC_UNCORRECTABLE|uncorrectable ECC error",
+        "CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error encountered",
+    ),
+    sig(
+        "after-suspend",
+        ("suspend", "hibernat", "woke up", "sleep mode"),
+        r"(?:after|from|nach|resum\w+|since)\b[^\n]{0,30}\b(?:suspend\w*|hibernat\w*|sleep mode)|woke up from",
+        "It works until the laptop comes back from suspend, then cuInit fails",
+    ),
+    sig(
+        "works-as-root",
+        ("sudo", "as root"),
+        r"(?:works?|fine|ok|succeeds?|no (?:error|problem)|able)\b[^\n.]{0,50}\b(?:with sudo|as root|under sudo|using sudo)"
+        r"|(?:without sudo|non-root|not root)\b[^\n.]{0,80}(?:error|fail|cuda_error)|(?:with|using) sudo\b[^\n.]{0,30}\bworks?\b",
+        "It works fine when I run it as root, but not as my user",
+    ),
+    sig(
+        "device-node-permission",
+        ("/dev/nvidia", "insufficient permissions", "nvml_error_no_permission"),
+        r"/dev/nvidia[\w-]*\W{1,4}[^\n]{0,30}Permission denied|Permission denied[^\n]{0,30}/dev/nvidia"
+        r"|Failed to initialize NVML: Insufficient Permissions|NVML_ERROR_NO_PERMISSION",
+        "Failed to initialize NVML: Insufficient Permissions",
+    ),
+    sig(
+        "nouveau",
+        "nouveau",
+        r"nouveau[^\n]{0,40}(?:in use|is running|loaded|driver is currently)|Kernel driver in use: nouveau|^\W*nouveau\s+\d{4,}"
+        r"|driver[:=] ?nouveau",
+        "ERROR: The Nouveau kernel driver is currently in use by your system.",
+    ),
+    sig(
+        "kernel-module-missing",
+        ("module nvidia not found", "modprobe: error: could not insert 'nvidia", "key was rejected by service",
+         "required key not available", "bad return status for module build", "nvidia kernel module is missing",
+         "mokutil --import", "nvidia-modprobe"),
+        r"Module nvidia\w* not found|could not insert 'nvidia\w*'|Key was rejected by service|Required key not available"
+        r"|Bad return status for module build on kernel|nvidia kernel module is missing",
+        "modprobe: FATAL: Module nvidia not found in directory /lib/modules/5.15.0-91-generic",
+    ),
+    sig(
+        "system-driver-mismatch",
+        ("cuda_error_system_driver_mismatch", "unsupported display driver / cuda driver combination"),
+        r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|unsupported display driver / cuda driver combination",
+        "failed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver / cuda driver combination",
+    ),
+    sig(
+        "compat-not-supported",
+        ("cuda_error_compat_not_supported_on_device", "forward compatibility was attempted on non supported hw"),
+        r"CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE|forward compatibility was attempted on non supported HW",
+        "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: forward compatibility was attempted on non supported HW",
+    ),
+    sig(
+        "cuda-compat-path",
+        ("/compat", "cuda-compat"),
+        r"/usr/local/cuda(?:-[\d.]+)?/compat\b|cuda-compat-\d+",
+        "LD_LIBRARY_PATH=/usr/local/cuda/compat:/usr/local/cuda/lib64",
+    ),
+    sig(
+        "docker-no-gpu",
+        (
+            "could not select device driver",
+            "unknown runtime specified nvidia",
+            "unknown or invalid runtime name: nvidia",
+            "the nvidia driver was not detected",
+            "unknown flag: --gpus",
+            "could not find any nv files",
+            "could not find any nvidia libraries",
+            "insufficient nvidia.com/gpu",
+            "nvidia-container-runtime-hook",
+            "nvidia-container-cli",
+            "failed to inject cdi",
+            "unresolvable cdi devices",
+        ),
+        r"could not select device driver [\"'\\]*(?P<driver>\w*)[\"'\\]* with capabilities|Unknown runtime specified nvidia"
+        r"|unknown or invalid runtime name: nvidia|The NVIDIA Driver was not detected|unknown flag: --gpus"
+        r"|could not find any nv files|could not find any NVIDIA libraries|Insufficient nvidia\.com/gpu"
+        r"|nvidia-container-runtime-hook[^\n]{0,60}(?:not found|no such file)"
+        r"|nvidia-container-cli: initialization error: load library failed"
+        r"|nvidia-container-cli[^\n]{0,30}: (?:no such file|not found)|unresolvable CDI devices",
+        'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
+    ),
+    sig(
+        "wsl-no-adapter",
+        ("wsl environment detected but no adapters were found", "/usr/lib/wsl/lib"),
+        r"WSL environment detected but no adapters were found|/usr/lib/wsl/lib[^\n]{0,60}(?:No such file|not found|missing)",
+        "nvidia-container-cli: initialization error: WSL environment detected but no adapters were found",
+    ),
+)

@@ -1,0 +1,149 @@
+"""cuDNN and cuBLAS at work: handles, algorithms, launches, and programs that crash on the GPU."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts import CudnnMismatch, CudnnVersion, Fact, Source
+from doctor.logs.signatures.signature import Signature, sig
+
+
+def dotted(number: str) -> str:
+    """7003 is 7.0.3, 8907 is 8.9.7, 90300 and 91002 are 9.3.0 and 9.10.2; a dotted version stays."""
+    if "." in number or not number.isdigit():
+        return number
+    n = int(number)
+    if n >= 90000:
+        return f"{n // 10000}.{n // 100 % 100}.{n % 100}"
+    return f"{n // 1000}.{n // 100 % 10}.{n % 100}"
+
+
+def runtime_mismatch(match: re.Match[str], source: Source) -> Fact:
+    """cuDNN loaded against cuDNN compiled with."""
+    return CudnnMismatch(source, dotted(match["loaded"].rstrip(".")), dotted(match["compiled"].rstrip(".")))
+
+
+def loaded_cudnn(match: re.Match[str], source: Source) -> Fact:
+    """The cuDNN that TensorFlow loaded."""
+    return CudnnVersion(source, dotted(match["version"]))
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "cudnn-runtime-mismatch",
+        "but source was compiled with",
+        r"Loaded (?:runtime )?CuDNN library: (?P<loaded>[\d.]+\d)(?: \(compatibility version \d+\))? but source was compiled with:? (?P<compiled>[\d.]+\d)",
+        "cuda_dnn.cc:417] Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0.  CuDNN library needs to have matching",
+        runtime_mismatch,
+        origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
+    ),
+    sig(
+        "cudnn-version",
+        "loaded cudnn version",
+        r"Loaded cuDNN version (?P<version>\d{4,6})\b",
+        "I tensorflow/stream_executor/cuda/cuda_dnn.cc:384] Loaded cuDNN version 8100",
+        loaded_cudnn,
+        seen_in=">=2.5",
+        origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
+    ),
+    sig(
+        "cudnn-handle-failed",
+        "could not create cudnn handle",
+        r"could not create cudnn handle: (?P<status>CUDNN_STATUS_\w+)",
+        "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR",
+        origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
+    ),
+    sig(
+        "conv-algorithm-failed",
+        ("failed to get convolution algorithm", "cudnn failed to initialize"),
+        r"Failed to get convolution algorithm|cuDNN failed to initialize",
+        "Failed to get convolution algorithm. This is probably because cuDNN failed to initialize, so try looking to see if a warning",
+        seen_in=">=1.11,<2.9",
+        origin="tensorflow/core/kernels/conv_ops.cc",
+    ),
+    sig(
+        "dnn-not-found",
+        (
+            "dnn library is not found",
+            "fail to find the dnn implementation",
+            "no dnn in stream executor",
+            "dnn library initialization failed",
+            "failed to find a dnn implementation",
+        ),
+        r"DNN library is not found|Fail(?:ed)? to find (?:the|a) dnn implementation|No DNN in stream executor|DNN library initialization failed",
+        "UNIMPLEMENTED: DNN library is not found.",
+    ),
+    sig(
+        "no-algorithm",
+        ("no algorithm worked", "algorithms! error", "no valid config found", "getconvolvealgorithms(", "getrnnalgorithms("),
+        r"No algorithm worked|Check failed: stream->parent\(\)->Get(?:Convolve|Rnn)\w*Algorithms",
+        "OP_REQUIRES failed at conv_ops.cc:1106 : Not found: No algorithm worked!",
+    ),
+    sig(
+        "cudnn-launch-failed",
+        ("cudnn launch failure", "cudnn_status_execution_failed", "failed to enqueue convolution", "thenrnnforward", "thenrnnbackward",
+         "failed to enqueue fused convolution"),
+        r"cuDNN launch failure|CUDNN_STATUS_EXECUTION_FAILED|failed to enqueue (?:fused )?convolution|Failed to call ThenRnn(?:Forward|Backward)\w*",
+        "InternalError: cuDNN launch failure : input shape([32,64,28,28]) filter shape([3,3,64,64])",
+    ),
+    sig(
+        "cublas-handle-failed",
+        "failed to create cublas handle",
+        r"failed to create cublas handle:? ?(?P<status>CUBLAS_STATUS_\w+|the library was not initialized|[^\n]{3,60})?",
+        "E tensorflow/stream_executor/cuda/cuda_blas.cc:428] failed to create cublas handle: CUBLAS_STATUS_NOT_INITIALIZED",
+        origin="tensorflow/stream_executor/cuda/cuda_blas.cc",
+    ),
+    sig(
+        "cusolver-handle-failed",
+        ("failed to create cusolverdn instance", "cusolver_status_not_initialized", "cusolverdncreate"),
+        r"Failed to create cuSolverDN instance|CUSOLVER_STATUS_NOT_INITIALIZED|cusolverDnCreate[^\n]{0,60}fail",
+        "tensorflow/core/kernels/cuda_solvers.cc:159] Check failed: cusolverDnCreate(&cusolver_dn_handle) == CUSOLVER_STATUS_SUCCESS "
+        "Failed to create cuSolverDN instance.",
+    ),
+    sig(
+        "blas-launch-failed",
+        ("blas gemm launch failed", "blas xgemm launch failed", "blas gemv launch failed", "blas xgemmbatched launch failed",
+         "blas sgemm launch failed", "blas gemmex launch failed", "blas scal launch failed", "without blas support", "failed to run cublas routine"),
+        r"Blas \w+ launch failed|StreamExecutor without BLAS support|failed to run cuBLAS routine:? (?P<routine>\w+)(?:: (?P<status>\w+))?",
+        "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 256), m=128, n=256, k=784",
+    ),
+    sig(
+        "illegal-address",
+        ("cuda_error_illegal_address", "illegal memory access was encountered", "cudaerrorillegaladdress"),
+        r"CUDA_ERROR_ILLEGAL_ADDRESS|illegal memory access was encountered|cudaErrorIllegalAddress",
+        "could not synchronize on CUDA context: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered",
+    ),
+    sig(
+        "launch-failed",
+        (
+            "cuda_error_launch_failed",
+            "unspecified launch failure",
+            "cuda_error_launch_timeout",
+            "the launch timed out and was terminated",
+            "cuda_error_misaligned_address",
+            "cuda_error_illegal_instruction",
+            "cuda_error_hardware_stack_error",
+            "cuda_error_assert",
+            "device-side assert triggered",
+            "unexpected event status: 1",
+            "gpu sync failed",
+            "cuda_error_invalid_value",
+        ),
+        r"CUDA_ERROR_(?P<error>LAUNCH_FAILED|LAUNCH_TIMEOUT|MISALIGNED_ADDRESS|ILLEGAL_INSTRUCTION|HARDWARE_STACK_ERROR|ASSERT)"
+        r"|unspecified launch failure|launch timed out and was terminated|device-side assert triggered"
+        r"|Unexpected Event status: 1|GPU sync failed",
+        "could not synchronize on CUDA context: CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure",
+    ),
+    sig(
+        "nan-results",
+        ("loss: nan", "loss is nan", "all nan", "returns nan", "nan loss", "outputs nan", "results are wrong", "wrong results"),
+        r"loss: nan|loss is NaN|all NaNs?|returns NaNs?|NaN loss|outputs NaN",
+        "60/60 [=====] - 2s - loss: nan - accuracy: 0.1",
+    ),
+    sig(
+        "hangs",
+        ("hang", "freez", "stuck", "takes forever", "takes minutes", "very slow to start", "takes a long time"),
+        r"\b(?:hangs?|hanging|hung|freezes?|freezing|stuck|takes forever|takes (?:several |many |\d+ )?minutes|takes a long time)\b",
+        "The first run hangs for minutes before anything happens",
+    ),
+)

@@ -1,0 +1,186 @@
+"""Libraries that a loader opened or refused: TensorFlow's dso_loader, Python's import, cuDNN, Windows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import EnvVar, Fact, LibraryFile, LibraryLoaded, LibraryNotLoaded, Source
+from doctor.logs.signatures.signature import Signature, sig
+
+LIBRARY = r"[\w.+-]*\.(?:so(?:\.\d+)*|dll|dylib)(?:\.\d+)*"
+
+_BROKEN = (
+    "file too short",
+    "invalid elf header",
+    "wrong elf class",
+    "undefined symbol",
+    "symbol not found",
+    "cannot enable executable stack",
+    "file in wrong format",
+    "not a valid win32",
+    "error code 127",
+    "error code 193",
+)
+
+
+def _tidy(name: str) -> str:
+    return name.strip("'\"` ").replace("\\", "/").rsplit("/", 1)[-1]
+
+
+def not_loaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """LibraryNotLoaded, and the search path that the message quotes."""
+    name = _tidy(match["name"])
+    error = (match.groupdict().get("error") or "").strip()
+    lowered = error.lower()
+    culprit: str | None = None
+    blamed = re.match(rf"(?P<file>(?:[\w./+~-]*/)?{LIBRARY}): cannot open shared object", error, re.I)
+    if blamed and _tidy(blamed["file"]) != name:
+        culprit = _tidy(blamed["file"])
+    needs = re.search(r"version [`'\"]?(?P<v>\w+_[\d.]+)['\"]? not found", error)
+    if needs:
+        culprit = needs["v"]
+    broken = culprit is not None or any(word in lowered for word in _BROKEN)
+    yield LibraryNotLoaded(source, name, error, "broken" if broken else "absent", culprit)
+    path = match.groupdict().get("path")
+    if path is not None and path.strip():
+        yield EnvVar(source, "LD_LIBRARY_PATH", path.strip().rstrip("'`\")"))
+
+
+def loaded(match: re.Match[str], source: Source) -> Fact:
+    """LibraryLoaded."""
+    return LibraryLoaded(source, _tidy(match["name"]))
+
+
+def on_disk(match: re.Match[str], source: Source) -> Fact | None:
+    """A library file that a listing, an ldconfig cache or a find shows."""
+    path = match["path"].strip("'\"`(),")
+    name = _tidy(path)
+    if not re.match(r"(?:lib)?(?:cuda|cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvjitlink|cupti)", name, re.I):
+        return None
+    return LibraryFile(source, name, path)
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "library-not-loaded",
+        ("could not load dynamic library", "could not dlopen library"),
+        rf"Could not (?:load dynamic|dlopen) library\s+'(?P<name>{LIBRARY})'"
+        r"(?:; dlerror: (?P<error>.{0,300}?)(?=; LD_LIBRARY_PATH|\d{4}-\d\d-\d\d \d\d:|$))?"
+        r"(?:; LD_LIBRARY_PATH: ?(?P<path>[^\n]{0,400}?)(?=\d{4}-\d\d-\d\d \d\d:|$))?",
+        "W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library 'libcudnn.so.8'; "
+        "dlerror: libcudnn.so.8: cannot open shared object file: No such file or directory; LD_LIBRARY_PATH: /usr/lib",
+        not_loaded,
+        seen_in=">=1.14",
+        origin="tensorflow/stream_executor/platform/default/dso_loader.cc",
+    ),
+    sig(
+        "library-not-loaded",
+        "couldn't open cuda library",
+        rf"Couldn't open CUDA library (?P<name>{LIBRARY})(?:\. LD_LIBRARY_PATH: ?(?P<path>[^\n\\]{{0,400}}))?",
+        "I tensorflow/stream_executor/dso_loader.cc:126] Couldn't open CUDA library libcudnn.so.5. LD_LIBRARY_PATH: /usr/local",
+        not_loaded,
+        seen_in="<1.1",
+        origin="tensorflow/stream_executor/dso_loader.cc",
+    ),
+    sig(
+        "library-loaded",
+        ("successfully opened dynamic library", "successfully opened cuda library"),
+        rf"Successfully opened (?:dynamic|CUDA) library\s+(?P<name>{LIBRARY})",
+        "I tensorflow/stream_executor/platform/default/dso_loader.cc:49] Successfully opened dynamic library libcudart.so.11.0",
+        loaded,
+        origin="tensorflow/stream_executor/platform/default/dso_loader.cc",
+    ),
+    sig(
+        "library-not-loaded",
+        ("cannot open shared object file", "wrong elf class", "invalid elf header", "file too short"),
+        rf"(?:ImportError|OSError|error while loading shared libraries|Error|Library .{{0,40}}): ?"
+        rf"(?P<name>(?:/[\w./+~-]+/)?{LIBRARY}):"
+        r" (?P<error>(?:cannot open shared object file|wrong ELF class|invalid ELF header|file too short)[^\n]{0,160})",
+        "ImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory",
+        not_loaded,
+    ),
+    sig(
+        "library-not-loaded",
+        ("could not load library", "unable to load library", "unable to load any of"),
+        rf"(?:Could not|Unable to) load library '?(?P<name>{LIBRARY})'?\.? ?(?P<error>Error(?: code)?:? ?[^\n]{{0,200}})?",
+        "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object file",
+        not_loaded,
+    ),
+    sig(
+        "library-not-loaded",
+        ("could not locate",),
+        rf"Could not locate (?P<name>{LIBRARY})(?P<error>[^\n]{{0,120}})",
+        "Could not locate zlibwapi.dll. Please make sure it is in your library path!",
+        not_loaded,
+    ),
+    sig(
+        "library-not-loaded",
+        ("could not find '", "could not load '", "could not find the dll"),
+        rf"Could not (?:find|load) (?:the DLL\(s\) )?'(?P<name>{LIBRARY})'(?: or '[^']{{0,60}}')?"
+        r"(?P<error>[^\n]{0,60}TensorFlow requires[^\n]{0,200})?",
+        "ImportError: Could not find 'cudart64_90.dll'. TensorFlow requires that this DLL be installed in a directory that "
+        "is named in your %PATH% environment variable.",
+        not_loaded,
+        seen_in=">=1.4",
+        origin="tensorflow/python/platform/self_check.py",
+    ),
+    sig(
+        "library-on-disk",
+        ("libcudnn", "libcudart", "libcublas", "libcusolver", "libcusparse", "libcufft", "libcurand", "libcuda.so"),
+        r"(?:=> |-> |^\s*|\s)(?P<path>/[\w./+~-]{1,200}/lib(?:cudnn|cudart|cublas|cusolver|cusparse|cufft|curand|cuda)"
+        r"[\w]*\.so(?:\.\d+){0,3})(?=[\s'\"`,;)]|$)(?!: (?:cannot|version|undefined|file too|invalid))",
+        "\tlibcudnn.so.8 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcudnn.so.8",
+        on_disk,
+    ),
+    sig(
+        "library-on-disk",
+        (".dll",),
+        r"(?P<path>[A-Z]:\\[^\n\"'<>|:*?]{1,200}\\(?:cudart64|cudnn64|cublas64|cusolver64|cusparse64|cufft64|curand64)_\w{1,6}\.dll)",
+        r"where cudart64_110.dll gives C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\v11.0\bin\cudart64_110.dll",
+        on_disk,
+    ),
+    sig(
+        "gpu-skipped",
+        ("skipping registering gpu devices", "cannot dlopen some gpu libraries"),
+        r"Cannot dlopen some GPU libraries|Skipping registering GPU devices",
+        "W tensorflow/core/common_runtime/gpu/gpu_device.cc:2251] Cannot dlopen some GPU libraries. Please make sure",
+        seen_in=">=1.14",
+        origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
+    ),
+    sig(
+        "cudart-stub",
+        "could not find cuda drivers on your machine",
+        r"Could not find cuda drivers on your machine",
+        "I external/local_xla/xla/tsl/cuda/cudart_stub.cc:32] Could not find cuda drivers on your machine, GPU will not be used.",
+        seen_in=">=2.12",
+        origin="tensorflow/tsl/cuda/cudart_stub.cc (prints it when libcudart does not open)",
+    ),
+    sig(
+        "cudart-ignore",
+        "ignore above cudart dlerror",
+        r"Ignore above cudart dlerror",
+        "I tensorflow/stream_executor/cuda/cudart_stub.cc:29] Ignore above cudart dlerror if you do not have a GPU set up",
+        seen_in=">=2.1,<2.12",
+        origin="tensorflow/stream_executor/cuda/cudart_stub.cc",
+    ),
+    sig(
+        "cudnn-not-opened",
+        "unable to load cudnn dso",
+        r"Unable to load cuDNN DSO",
+        "I tensorflow/stream_executor/cuda/cuda_dnn.cc:1382] Unable to load cuDNN DSO",
+        seen_in="<1.1",
+    ),
+    sig(
+        "undefined-symbol",
+        ("undefined symbol", "symbol not found in flat namespace"),
+        r"(?P<library>[\w./+~-]+\.so[\w.]*)?:? ?undefined symbol: (?P<symbol>\w+)|Symbol not found in flat namespace",
+        "ImportError: /usr/lib/libcudnn.so.8: undefined symbol: cublasLtGetStatusString, version libcublasLt.so.11",
+    ),
+    sig(
+        "cuda-libraries-error",
+        "error loading cuda libraries",
+        r"Error loading CUDA libraries",
+        "InternalError: cudaGetDevice() failed. Status: Error loading CUDA libraries. GPU will not be used.",
+    ),
+)

@@ -1,0 +1,200 @@
+"""Memory: the GPU's, the host's, and the settings that govern TensorFlow's share of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Fact, GpuMemory, GpuProcess, Source, Symptom
+from doctor.logs.signatures.signature import Signature, sig
+
+
+def _bytes_mib(text: str) -> int:
+    return int(text[:20]) // (1 << 20)
+
+
+def alloc_failed(match: re.Match[str], source: Source) -> Fact:
+    """An allocation that the driver refused; `mib` is its size."""
+    return Symptom(source, "device-alloc-failed", (("mib", str(_bytes_mib(match["bytes"]))),))
+
+
+def limit_in_use(match: re.Match[str], source: Source) -> Fact:
+    """The allocator's limit and what is in use of it, in MiB."""
+    return Symptom(
+        source, "allocator-stats", (("limit", str(_bytes_mib(match["limit"]))), ("in_use", str(_bytes_mib(match["used"]))))
+    )
+
+
+def smi_usage(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """One card's memory in an nvidia-smi table (the card's number stands in the line above)."""
+    used, total = int(match["used"]), int(match["total"])
+    index = int(match["index"]) if match.groupdict().get("index") else 0
+    yield GpuMemory(source, index, total, used, max(total - used, 0))
+
+
+def smi_process(match: re.Match[str], source: Source) -> Fact:
+    """One process in an nvidia-smi table."""
+    name = match["name"].strip().rsplit("/", 1)[-1].rsplit("\\", 1)[-1]
+    return GpuProcess(source, int(match["pid"]), name, int(match["mib"]), int(match["index"]))
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "device-alloc-failed",
+        "from device: cuda_error_out_of_memory",
+        r"failed to allocate \S+ \((?P<bytes>\d+) bytes\) from device: CUDA_ERROR_OUT_OF_MEMORY",
+        "cuda_driver.cc:1002] failed to allocate 190.31M (199557120 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY",
+        alloc_failed,
+    ),
+    sig(
+        "cuda-out-of-memory",
+        ("cuda_error_out_of_memory", "failed. status: out of memory", "cudaerrormemoryallocation"),
+        r"(?P<call>cu\w+)?[^\n]{0,40}CUDA_ERROR_OUT_OF_MEMORY|failed\. Status: out of memory|cudaErrorMemoryAllocation",
+        "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+    ),
+    sig(
+        "tensor-oom",
+        ("oom when allocating tensor", "resource exhausted: oom", "failed to allocate request for", "failed copying input tensor",
+         "out of memory while trying to allocate", "failed to allocate memory for convolution", "ran out of gpu memory"),
+        r"OOM when allocating tensor(?: with shape\[?(?P<shape>[\d,x ]{1,80}))?(?:[^\n]{0,120}on (?P<device>\S+) by allocator (?P<allocator>\w+))?"
+        r"|Out of memory while trying to allocate (?P<bytes>\d+) bytes|failed to allocate request for|ran out of GPU memory"
+        r"|Failed copying input tensor[^\n]{0,200}Dst tensor is not initialized",
+        "OOM when allocating tensor with shape[256,1024,1024] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
+    ),
+    sig(
+        "resource-exhausted",
+        ("resourceexhaustederror", "resource_exhausted", "resource exhausted"),
+        r"ResourceExhaustedError|RESOURCE_EXHAUSTED|Resource exhausted",
+        "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor",
+    ),
+    sig(
+        "dst-not-initialized",
+        "dst tensor is not initialized",
+        r"Dst tensor is not initialized",
+        "InternalError: Dst tensor is not initialized.",
+    ),
+    sig(
+        "bfc-out-of-memory",
+        "ran out of memory trying to allocate",
+        r"Allocator \((?P<allocator>\w+)\) ran out of memory trying to allocate (?P<size>[\d.]+\w+)(?!.{0,200}not a failure)",
+        "bfc_allocator.cc:267] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB.  Current allocation summary follows.",
+        origin="tensorflow/core/common_runtime/bfc_allocator.cc",
+    ),
+    sig(
+        "bfc-hint",
+        "the caller indicates that this is not a failure",
+        r"The caller indicates that this is not a failure",
+        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB. The caller indicates that this is not a failure, but may mean",
+    ),
+    sig(
+        "allocator-stats",
+        "inuse:",
+        r"Limit:\s+(?P<limit>\d+)\s*\n[^\n]{0,60}InUse:\s+(?P<used>\d+)",
+        "Limit:                  5093090918\nInUse:                  5070107904",
+        limit_in_use,
+        lines=2,
+    ),
+    sig(
+        "allocator-stats",
+        "limit: ",
+        r"Limit:\s+(?P<limit>\d+)\s*\n[^\n]{0,60}InUse:\s+(?P<used>\d+)",
+        "Limit:      5093090918\nInUse:      5070107904",
+        limit_in_use,
+        lines=2,
+    ),
+    sig(
+        "cpu-oom",
+        "by allocator",
+        r"OOM when allocating tensor[^\n]{0,160}(?:device:CPU:0|/cpu:0) by allocator \w+|by allocator (?:cpu|mklcpu)\b",
+        "OOM when allocating tensor with shape[1,2] and type float on /job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu",
+    ),
+    sig(
+        "host-killed",
+        ("oom-killer", "oom_kill", "out of memory: kill", "oom-kill", "exit code 137", "exitcode 137", "oomkilled", "exceeded memory limit",
+         "signal 9", "sigkill"),
+        r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|OOMKilled|exceeded memory limit|oom_kill_process"
+        r"|exit(?:ed with)? ?code:? 137|(?:finished with|signal) (?:exit code )?(?:signal )?9(?: ?\(?:?.?SIGKILL|\b:? ?Killed)|interrupted by signal 9",
+        "python invoked oom-killer: gfp_mask=0x24280ca, order=0, oom_score_adj=0",
+    ),
+    sig(
+        "host-killed",
+        "killed",
+        r"^(?:\$ |.{0,30}\d+ )?\s*Killed(?:\s+python.{0,60}|\s*\[?.{0,12})?$|Killed: 9$|Killed \(core dumped\)",
+        "Killed",
+    ),
+    sig(
+        "host-alloc-failed",
+        ("std::bad_alloc", "memoryerror", "cannot allocate memory", "failed to alloc", "unable to allocate"),
+        r"std::bad_alloc|^\W{0,8}(?:numpy\.core\._exceptions\.)?_?(?:Array)?MemoryError\b|Cannot allocate memory"
+        r"|Unable to allocate (?P<size>[\d.]+ ?[KMGT]iB) for an array",
+        "numpy.core._exceptions.MemoryError: Unable to allocate 21.6 GiB for an array with shape (60000, 224, 224, 3)",
+    ),
+    sig(
+        "host-pinned-failed",
+        "bytes on host",
+        r"failed to alloc(?:ate)? (?P<bytes>\d+) bytes on host: CUDA_ERROR_\w+|could not allocate pinned host memory",
+        "cuda_driver.cc:1024] failed to alloc 17179869184 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+    ),
+    sig(
+        "memory-grows",
+        ("memory leak", "memory grows", "memory keeps", "memory increases", "memory usage increases", "keeps growing", "keeps increasing",
+         "after several epochs", "not released", "is not freed", "never freed", "in a loop", "each fold", "every fold", "after a few epochs",
+         "memory usage keeps", "leaking memory", "speicherleck", "内存泄漏", "显存泄漏", "k-fold", "kfold", "cross validation", "cross-validation",
+         "grid search", "gridsearch"),
+        r"memory leak|leaking memory|memory (?:usage )?(?:slowly |constantly |steadily |gradually )?(?:grows|keeps|increases|increasing|growing)"
+        r"|(?:OOM|out of memory|memory error|exhaust\w+)[^\n]{0,60}after (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|runs|models|trials|steps)"
+        r"|after (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|models|trials)[^\n]{0,60}(?:OOM|out of memory|exhaust)"
+        r"|memory[^\n]{0,40}(?:not released|not freed|never freed|never released)|内存泄漏|显存泄漏"
+        r"|(?:second|2nd|third|next|each|every|\d+(?:th|nd|rd)) (?:fold|model|trial)[^\n]{0,60}(?:OOM|out of memory|memory)",
+        "There is a memory leak: memory usage keeps growing with every epoch until OOM",
+    ),
+    sig(
+        "growth-set",
+        ("allow_growth", "set_memory_growth", "force_gpu_allow_growth", "experimental.set_memory"),
+        r"allow_growth\s*=\s*True|set_memory_growth\([^\n)]{0,60},\s*(?:enable\s*=\s*)?True|TF_FORCE_GPU_ALLOW_GROWTH['\"\]]*\s*=\s*['\"]?(?:true|1)",
+        "config.gpu_options.allow_growth = True",
+    ),
+    sig(
+        "fraction-set",
+        "per_process_gpu_memory_fraction",
+        r"per_process_gpu_memory_fraction\s*=\s*(?P<fraction>\d*\.?\d+)",
+        "gpu_options = tf.GPUOptions(per_process_gpu_memory_fraction=0.333)",
+    ),
+    sig(
+        "limit-set",
+        "memory_limit",
+        r"memory_limit\s*=\s*\(?(?P<mib>\d{1,8}(?:\s*\*\s*\d{1,5})?)",
+        "tf.config.experimental.VirtualDeviceConfiguration(memory_limit=1024)",
+    ),
+    sig(
+        "smi-memory",
+        "mib /",
+        r"(?P<used>\d{1,7})MiB\s*/\s*(?P<total>\d{2,8})MiB",
+        "|  0%   50C    P8     9W / 170W |    152MiB /  5931MiB |      0%      Default |",
+        smi_usage,
+    ),
+    sig(
+        "smi-process",
+        "mib |",
+        r"\|\s+(?P<index>\d{1,3})\s+(?:N/A\s+N/A\s+)?(?P<pid>\d{1,8})\s+(?P<type>C|G|C\+G|M\+C)\s+(?P<name>\S[^|\n]{0,80}?)\s+(?P<mib>\d{1,7})MiB\s*\|",
+        "|    0   N/A  N/A      4321      C   ...envs/tf/bin/python            10845MiB |",
+        smi_process,
+    ),
+    sig(
+        "pool-allocator",
+        "poolallocator: after",
+        r"PoolAllocator: After",
+        "PoolAllocator: After 1704 get requests, put_count=1321 evicted_count=1000",
+    ),
+    sig(
+        "other-process",
+        ("another process", "other process", "someone else", "other users", "another user", "other jobs", "another notebook", "other notebook",
+         "another kernel", "zombie", "still running", "previous run", "already running", "shared server", "kill -9", "old kernel", "kernel still"),
+        r"(?:another|other) (?:python )?(?:process(?:es)?|notebook|kernel|user|job|session|program|script|instance)s?\b[^\n.]{0,60}"
+        r"(?:gpu|memory|running|using|open|hold|occup)|zombie process|shared (?:gpu )?server|(?:previous|old) (?:run|kernel|process|session)[^\n.]{0,40}"
+        r"(?:still|memory|hold|running)|somebody else|someone else",
+        "There was another process using the GPU memory on that server",
+    ),
+)
+
+

@@ -1,0 +1,149 @@
+"""Lines that alarm people and mean nothing, each with the reason why it is harmless."""
+
+from __future__ import annotations
+
+from doctor.facts import Fact, Noise, Source
+from doctor.logs.signatures.signature import Maker, Signature, sig
+
+
+def _noise(kind: str, meaning: str) -> Maker:
+    def make(match: object, source: Source) -> Fact:
+        return Noise(source, kind, meaning)
+
+    return make
+
+
+def _harmless(kind: str, literals: str | tuple[str, ...], pattern: str, meaning: str, example: str) -> Signature:
+    return sig(kind, literals, pattern, example, _noise(kind, meaning))
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    _harmless(
+        "numa-node",
+        ("successful numa node read from sysfs had negative value", "could not open file to read numa node", "could not identify numa node",
+         "may have been built without numa support", "may not have been built with numa support"),
+        r"successful NUMA node read from SysFS had negative value|could not open file to read NUMA node|Could not identify NUMA node|built with(?:out)? NUMA support",
+        "the kernel states no NUMA node for the GPU; TensorFlow takes node zero, and nothing is lost on a machine with one processor socket",
+        "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA node, so returning NUMA node zero",
+    ),
+    _harmless(
+        "factory-registered",
+        ("unable to register cudnn factory", "unable to register cublas factory", "unable to register cufft factory"),
+        r"Unable to register cu(?:DNN|BLAS|FFT) factory",
+        "printed at every import by TensorFlow 2.14 to 2.20, GPU or not: the plugin is registered twice and the second time is ignored",
+        "Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN when one has already been registered",
+    ),
+    _harmless(
+        "computation-placer",
+        "computation placer already registered",
+        r"computation placer already registered",
+        "the same table is filled twice at import; the second time is ignored",
+        "computation placer already registered. Please check linkage and avoid linking the same target more than once.",
+    ),
+    _harmless(
+        "tf-trt",
+        ("could not find tensorrt", "libnvinfer", "tf-trt warning"),
+        r"TF-TRT Warning|Could not find TensorRT|(?:Could not load|Could not dlopen)[^\n]{0,30}libnvinfer\w*",
+        "TensorRT is an optional inference engine; TensorFlow uses the GPU without it",
+        "TF-TRT Warning: Could not find TensorRT",
+    ),
+    _harmless(
+        "onednn",
+        ("onednn custom operations are on",),
+        r"oneDNN custom operations are on",
+        "a notice on how the CPU computes",
+        "oneDNN custom operations are on. You may see slightly different numerical results due to floating-point round-off errors",
+    ),
+    _harmless(
+        "cpu-features",
+        ("this tensorflow binary is optimized", "your cpu supports instructions that this tensorflow binary was not compiled to use",
+         "the tensorflow library wasn't compiled to use"),
+        r"This TensorFlow binary is optimized|Your CPU supports instructions that this TensorFlow binary was not compiled to use|The TensorFlow library wasn't compiled to use \S+ instructions",
+        "a notice on CPU instructions; it concerns the speed of ops on the CPU only",
+        "Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA",
+    ),
+    _harmless(
+        "absl-init",
+        "all log messages before absl::initializelog",
+        r"All log messages before absl::InitializeLog\(\) is called",
+        "says only where the first messages are printed",
+        "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR",
+    ),
+    _harmless(
+        "ten-percent",
+        ("exceeds 10% of",),
+        r"Allocation of \d+ exceeds 10% of (?:free )?system memory",
+        "a hint that a tensor in the host's memory is large",
+        "Allocation of 411041792 exceeds 10% of free system memory.",
+    ),
+    _harmless(
+        "not-a-failure",
+        "the caller indicates that this is not a failure",
+        r"ran out of memory trying to allocate[^\n]{0,120}not a failure",
+        "the allocator was asked for scratch memory to try a faster algorithm and takes a smaller one instead",
+        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB. The caller indicates that this is not a failure, but may mean",
+    ),
+    _harmless(
+        "cancelled-rendezvous",
+        ("end of sequence", "rendezvous", "executor start aborting", "local rendezvous is aborting"),
+        r"OUT_OF_RANGE: End of sequence|Executor start aborting|Local rendezvous is aborting",
+        "the normal end of a dataset, printed as a status",
+        "Local rendezvous is aborting with status: OUT_OF_RANGE: End of sequence",
+    ),
+    _harmless(
+        "type-inference",
+        "type inference failed. this indicates an invalid graph",
+        r"Type inference failed\. This indicates an invalid graph",
+        "an optimiser's notice of TensorFlow 2.9 and 2.10 on conditional branches; results are not affected",
+        "Type inference failed. This indicates an invalid graph that escaped type checking.",
+    ),
+    _harmless(
+        "xla-not-created",
+        ("not creating xla devices",),
+        r"Not creating XLA devices, tf_xla_enable_xla_devices not set",
+        "XLA devices are off by default since TensorFlow 2.4; GPU:0 does not need them",
+        "Not creating XLA devices, tf_xla_enable_xla_devices not set",
+    ),
+    _harmless(
+        "cupti",
+        ("cupti",),
+        r"CUPTI (?:could not be loaded|error)|CUPTI_ERROR_INSUFFICIENT_PRIVILEGES|function cupti_interface_",
+        "the profiler may not read the GPU's counters; training is not affected",
+        "function cupti_interface_->Subscribe( &subscriber_, (CUpti_CallbackFunc)ApiCallback, this)failed with error CUPTI_ERROR_INSUFFICIENT_PRIVILEGES",
+    ),
+    _harmless(
+        "layout-failed",
+        ("layout failed: invalid_argument", "meta_optimizer"),
+        r"layout failed: INVALID_ARGUMENT",
+        "an optimiser pass that does not apply to this graph (dropout in a SavedModel, say) and is skipped",
+        "layout failed: INVALID_ARGUMENT: Size of values 0 does not match size of permutation 4",
+    ),
+    _harmless(
+        "dlopen-static",
+        "gpu libraries are statically linked, skip dlopen check",
+        r"GPU libraries are statically linked, skip dlopen check",
+        "normal for TensorFlow 1.15 and 2.0 on Windows",
+        "dlopen_checker_stub.cc:25] GPU libraries are statically linked, skip dlopen check.",
+    ),
+    _harmless(
+        "np-dtype-warning",
+        ("passing (type, 1) or '1type' as a synonym of type is deprecated",),
+        r"Passing \(type, 1\) or '1type' as a synonym of type is deprecated",
+        "TensorFlow 1.x under a newer NumPy 1.x warns so and works",
+        "FutureWarning: Passing (type, 1) or '1type' as a synonym of type is deprecated",
+    ),
+    _harmless(
+        "cudart-ignore",
+        ("ignore above cudart dlerror",),
+        r"Ignore above cudart dlerror",
+        "on a machine without a GPU the missing CUDA runtime means nothing",
+        "cudart_stub.cc:29] Ignore above cudart dlerror if you do not have a GPU set up on your machine.",
+    ),
+    _harmless(
+        "mlir-disabled",
+        ("the mlir optimization passes", "disabling mlir crash reproducer"),
+        r"None of the MLIR [Oo]ptimization [Pp]asses are enabled|MLIR V1 optimization pass is not enabled|disabling MLIR crash reproducer",
+        "a notice on optional compiler passes",
+        "None of the MLIR Optimization Passes are enabled (registered 2)",
+    ),
+)

@@ -1,0 +1,161 @@
+"""Where ops run, how GPUs are configured, and several GPUs together."""
+
+from __future__ import annotations
+
+from doctor.logs.signatures.signature import Signature, sig
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "no-gpu-kernel",
+        "no supported kernel for gpu devices is available",
+        r"(?:Cannot assign a device (?:for operation|to node) '?(?P<node>[^':\n]{1,120})'?:?[^\n]{0,200})?no supported kernel for GPU devices is available",
+        "Cannot assign a device to node 'a_gpu': Could not satisfy explicit device specification '/device:GPU:0' because no "
+        "supported kernel for GPU devices is available.",
+        origin="tensorflow/core/common_runtime/simple_placer.cc, placer.cc",
+    ),
+    sig(
+        "no-gpu-kernel",
+        ("supported device types [cpu]", "no opkernel was registered to support op"),
+        r"Could not satisfy device specification '(?P<wanted>[^'\n]{1,80})'\. enable_soft_placement=\d\. Supported device types \[CPU\]\."
+        r" All available devices \[(?P<available>[^\]\n]{0,600}GPU[^\]\n]{0,600})\]",
+        "Could not satisfy device specification '/job:localhost/replica:0/task:0/device:GPU:0'. enable_soft_placement=0. Supported device "
+        "types [CPU]. All available devices [/job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:CPU:0].",
+    ),
+    sig(
+        "no-gpu-kernel",
+        ("colocated with a group of nodes that required incompatible device", "required incompatible device"),
+        r"colocated with a group of nodes that required incompatible device",
+        "Cannot colocate nodes because it was colocated with a group of nodes that required incompatible device '/device:GPU:0'",
+    ),
+    sig(
+        "no-gpu-kernel",
+        "no opkernel was registered to support op",
+        r"No OpKernel was registered to support Op '(?P<node>\w+)'[^\n]{0,200}(?:device='GPU'|'GPU'|GPU)",
+        "No OpKernel was registered to support Op 'Foo' used by node with these attrs, device='GPU'",
+    ),
+    sig(
+        "device-unknown",
+        ("no devices matching that specification are registered", "was explicitly assigned to", "unknown device", "unable to find any devices for spec",
+         "not a valid device"),
+        r"because no devices matching that specification are registered in this process; available devices: (?P<available>[^\n]{0,800})"
+        r"|was explicitly assigned to (?P<wanted>\S{1,80}) but available devices are \[(?P<available2>[^\]\n]{0,1200})\]"
+        r"|(?P<spec>/\S{0,60}(?:GPU|gpu):\d+) unknown device|Unable to find any devices for spec (?P<spec2>\S{1,80})",
+        "Cannot assign a device for operation 'x': node x was explicitly assigned to /device:GPU:1 but available devices are "
+        "[ /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0 ].",
+    ),
+    sig(
+        "device-unknown",
+        ("supported device types", "could not satisfy device specification"),
+        r"Could not satisfy device specification '(?P<wanted>[^'\n]{1,80}GPU[^'\n]{0,20})'\. enable_soft_placement=\d\. Supported device types \[(?P<types>[^\]\n]{0,80})\]\."
+        r" All available devices \[(?P<available>(?:(?!device:GPU)[^\]\n]){0,900})\]",
+        "Could not satisfy device specification '/device:GPU:0'. enable_soft_placement=0. Supported device types [CPU, GPU]. All available "
+        "devices [/job:localhost/replica:0/task:0/device:CPU:0].",
+    ),
+    sig(
+        "device-unknown",
+        "we expect the following devices to be available",
+        r"To call `?multi_gpu_model`? with `?gpus=(?P<wanted>[^`\n]{1,40})`?, we expect the following devices to be available: (?P<expected>[^\n]{0,200}?)"
+        r"\. However this machine only has: (?P<available>[^\n]{0,300})",
+        "ValueError: To call `multi_gpu_model` with `gpus=2`, we expect the following devices to be available: ['/cpu:0', '/gpu:0', '/gpu:1']. "
+        "However this machine only has: ['/cpu:0', '/gpu:0'].",
+    ),
+    sig(
+        "invalid-ordinal",
+        ("invalid device ordinal", "listed an invalid", "cuda_error_invalid_device", "some requested devices in `tf.distribute.strategy` are not visible"),
+        r"Invalid device ordinal value \((?P<index>\d+)\)|'visible_device_list' listed an invalid (?:GPU|Device) id '?(?P<id>[\w-]+)"
+        r"|CUDA_ERROR_INVALID_DEVICE|invalid device ordinal|Some requested devices in `tf.distribute.Strategy` are not visible",
+        "InvalidArgumentError: 'visible_device_list' listed an invalid GPU id '1' but visible device count is 1",
+    ),
+    sig(
+        "config-too-late",
+        ("cannot be modified after being initialized", "must be set at program startup", "must be called before context"),
+        r"(?P<what>Physical|Virtual|Visible|Logical) devices cannot be modified after being initialized"
+        r"|must be set at program startup|must be called before (?:context|the runtime) (?:has been )?initialized",
+        "RuntimeError: Physical devices cannot be modified after being initialized",
+        origin="tensorflow/python/eager/context.py",
+    ),
+    sig(
+        "config-conflict",
+        (
+            "memory growth cannot differ between gpu devices",
+            "cannot set memory growth on device when virtual devices configured",
+            "cannot set memory growth on non-gpu",
+            "being mapped to multiple devices",
+            "cannot configure virtual devices when memory growth",
+            "gpu_options.visible_device_list",
+            "invalid device name: ",
+            "unrecognized device: ",
+        ),
+        r"Memory growth cannot differ between GPU devices|Cannot set memory growth on device when virtual devices configured"
+        r"|Cannot set memory growth on non-GPU|TensorFlow device \(GPU:\d+\) is being mapped to multiple"
+        r"|different GPU configurations? \(ConfigProto|Unrecognized device: (?P<device>[^\n]{1,60})",
+        "ValueError: Memory growth cannot differ between GPU devices",
+        origin="tensorflow/python/eager/context.py, tensorflow/core/common_runtime/gpu/gpu_id_manager.cc",
+    ),
+    sig(
+        "config-wrong-object",
+        ("object has no attribute 'device_type'", "physicaldevice' object", "must be a str or physicaldevice", "expected a physicaldevice"),
+        r"'(?P<given>list|str|int|NoneType|LogicalDevice|tuple)' object has no attribute 'device_type'|'PhysicalDevice' object has no attribute '(?P<attribute>\w+)'",
+        "AttributeError: 'list' object has no attribute 'device_type'",
+    ),
+    sig(
+        "gpu-index-error",
+        ("indexerror: list index out of range", "indexerror: list index"),
+        r"(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\][^\n]{0,80}\n(?:[^\n]{0,160}\n){0,3}?\s*IndexError: list index out of range",
+        "    tf.config.experimental.set_memory_growth(gpus[0], True)\nIndexError: list index out of range",
+        lines=4,
+    ),
+    sig(
+        "gpu-index-error",
+        ("gpus[0]", "devices[0]", "gpus[1]", "devices[1]", "physical_devices["),
+        r"(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\][^\n]{0,80}\n(?:[^\n]{0,160}\n){0,3}?\s*IndexError: list index out of range",
+        "    tf.config.experimental.set_memory_growth(gpus[0], True)\nIndexError: list index out of range",
+        lines=5,
+    ),
+    sig(
+        "nccl-error",
+        ("nccl warn", "ncclsystemerror", "ncclunhandledcudaerror", "ncclinternalerror", "ncclinvalidusage", "nccl: unhandled", "nccl error",
+         "unhandled system error", "unhandled cuda error", "ncclcomminit", "no op kernel was registered", "ncclallreduce", "nccl operation",
+         "nccl is not supported", "invalid usage, nccl"),
+        r"NCCL WARN (?P<message>[^\n]{1,160})|nccl(?:System|UnhandledCuda|Internal|InvalidUsage|Remote)Error|NCCL: unhandled|NCCL error"
+        r"|unhandled (?:system|cuda) error|No OpKernel was registered to support Op 'Nccl\w*'|NCCL is not supported|NCCL operation[^\n]{0,60}failed"
+        r"|invalid usage, NCCL",
+        "NCCL WARN Call to ibv_create_qp failed",
+    ),
+    sig(
+        "nccl-used",
+        ("algorithm = nccl", "ncclallreduce", "collective all_reduce", "hierarchicalcopy", "mirroredstrategy"),
+        r"algorithm = nccl|NcclAllReduce|MirroredStrategy|Collective all_reduce tensors",
+        "INFO:tensorflow:batch_all_reduce: 4 all-reduces with algorithm = nccl, num_packs = 1",
+    ),
+    sig(
+        "peer-access",
+        ("cannot enable peer access", "failed to enable peer access", "cuda_error_peer_access", "peer access is not supported"),
+        r"(?:cannot|failed to) enable peer access|CUDA_ERROR_PEER_ACCESS\w*|peer access is not supported",
+        "failed to enable peer access from 0x1 to 0x2: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
+    ),
+    sig(
+        "op-on-cpu",
+        ("/device:cpu:0", "/cpu:0"),
+        r"^[\w/]{1,80}: \(\w+\): ?/job:\w+/replica:\d+/task:\d+/(?:device:)?cpu:0",
+        "add: (Add): /job:localhost/replica:0/task:0/cpu:0",
+    ),
+    sig(
+        "op-on-gpu",
+        ("/device:gpu:", "/gpu:"),
+        r"(?:^|\] )[\w/]{1,80}: \(\w+\): ?/job:\w+/replica:\d+/task:\d+/(?:device:)?gpu:\d|Executing op \w+ in device \S{0,60}GPU:\d",
+        "MatMul: (MatMul): /job:localhost/replica:0/task:0/device:GPU:0",
+    ),
+    sig(
+        "asks-two-gpus",
+        ("/gpu:1", "gpu:1'", "gpu:1\""),
+        r"tf\.device\(['\"]/?(?:device:)?gpu:[1-9]",
+        "with tf.device('/gpu:1'):",
+    ),
+    sig(
+        "renumbered",
+        ("cuda_visible_devices",),
+        r"CUDA_VISIBLE_DEVICES[^\n]{0,60}(?:but|still|yet|always|only)[^\n]{0,80}(?:GPU:0|gpu:0|device 0|gpu 0)",
+        "I set CUDA_VISIBLE_DEVICES=1 but TensorFlow still uses GPU:0",
+    ),
+)

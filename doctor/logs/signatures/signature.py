@@ -1,0 +1,58 @@
+"""What a signature is: one message, how it is recognised, and the fact that it makes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from doctor.facts import Fact, Source, Symptom
+
+Made = Fact | Iterable[Fact] | None
+Maker = Callable[["re.Match[str]", Source], Made]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One message that programs print, or one way in which people state something.
+
+    kind: names it; a Symptom of this kind is made where `make` is None.
+    literals: lower-case pieces without digits-only meaning, one of which is in every occurrence; the text
+        is searched for them, so a signature without a hit costs nothing but that search.
+    pattern: regular expression over the lines around the literal, without case; its named groups are the
+        fact's details. It never spans more than `lines` lines.
+    example: a line that matches (the tests hold it to that).
+    seen_in: the TensorFlow releases that print it, where known; origin: the file of TensorFlow's source.
+    """
+
+    kind: str
+    literals: tuple[str, ...]
+    pattern: str
+    example: str
+    make: Maker | None = None
+    lines: int = 1
+    seen_in: str = ""
+    origin: str = ""
+
+    def fact(self, match: re.Match[str], source: Source) -> Made:
+        """The fact, or facts, that one occurrence makes; None where it says nothing after all."""
+        if self.make is not None:
+            return self.make(match, source)
+        detail = tuple((k, v.strip()) for k, v in match.groupdict().items() if v is not None)
+        return Symptom(source, self.kind, detail)
+
+
+def sig(
+    kind: str,
+    literals: str | tuple[str, ...],
+    pattern: str,
+    example: str,
+    make: Maker | None = None,
+    *,
+    lines: int = 1,
+    seen_in: str = "",
+    origin: str = "",
+) -> Signature:
+    """A signature; one literal may be given as a plain string."""
+    several = (literals,) if isinstance(literals, str) else literals
+    return Signature(kind, several, pattern, example, make, lines, seen_in, origin)

@@ -1,0 +1,53 @@
+"""XLA's tools: ptxas, nvlink, libdevice."""
+
+from __future__ import annotations
+
+from doctor.logs.signatures.signature import Signature, sig
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "libdevice-missing",
+        ("libdevice",),
+        r"libdevice not found|(?:Can't|Could not|Couldn't|Cannot) find libdevice|libdevice\.10\.bc[^\n]{0,30}(?:not found|No such file)"
+        r"|libdevice is required by this HLO module",
+        "INTERNAL: libdevice not found at ./libdevice.10.bc",
+        origin="tensorflow/compiler/xla/service/gpu/llvm_gpu_backend/gpu_backend_lib.cc",
+    ),
+    sig(
+        "ptxas-missing",
+        ("ptxas", "nvlink"),
+        r"Couldn't invoke ptxas|No PTX compilation provider is available|Couldn't find a suitable version of (?:ptxas|nvlink)|ptxas(?: was)? not found|Failed to launch ptxas"
+        r"|Couldn't get ptxas version|couldn't find ptxas|ptxas: (?:command )?not found",
+        "Couldn't get ptxas version string: INTERNAL: Couldn't invoke ptxas --version",
+    ),
+    sig(
+        "ptxas-failed",
+        ("ptxas exited with", "ptxas fatal", "ptxas failed", "ptxas too old"),
+        r"ptxas exited with non-zero error code \d+|ptxas fatal\s*:[^\n]{0,160}|ptxas too old",
+        "INTERNAL: ptxas exited with non-zero error code 65280, output: ptxas fatal   : Value 'sm_86' is not defined for option 'gpu-name'",
+    ),
+    sig(
+        "ptxas-old",
+        "you are using ptxas",
+        r"You are using ptxas (?P<version>[\d.]+\d), which is (?:older than|in range)",
+        "*** WARNING *** You are using ptxas 11.0.194, which is older than 11.1. ptxas before 11.1 is known to miscompile XLA code",
+    ),
+    sig(
+        "driver-older-than-ptxas",
+        ("older than the ptxas cuda version", "older than the ptxas"),
+        r"driver's CUDA version is (?P<driver_cuda>[\d.]+\d) which is older than the (?:ptxas|PTX compiler) CUDA version \(?(?P<ptxas>[\d.]+\d)",
+        "The NVIDIA driver's CUDA version is 12.4 which is older than the ptxas CUDA version (12.5.40).",
+    ),
+    sig(
+        "driver-compiles-ptx",
+        ("relying on driver to perform ptx compilation", "falling back to the cuda driver for ptx"),
+        r"Relying on driver to perform ptx compilation|Falling back to the CUDA driver for PTX",
+        "Relying on driver to perform ptx compilation.",
+    ),
+    sig(
+        "jit-failed",
+        ("jit compilation failed", "autotuner could not compile any configs"),
+        r"JIT compilation failed|Autotuner could not compile any configs",
+        "UNKNOWN: JIT compilation failed. [Op:Pow]",
+    ),
+)

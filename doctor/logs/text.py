@@ -1,0 +1,133 @@
+"""A report as text that can be searched: cleaned lines that still know their place in the input.
+
+In: decoded text. Out: `Text`, one string joined from cleaned lines, and for every offset the number of
+the input line that it stands in. One input line may give several cleaned ones (JSON with escaped line
+ends, progress bars with carriage returns) and several input lines one (text wrapped by a terminal).
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+LINE_LIMIT = 20_000
+"""Characters of one cleaned line; longer input lines are cut into pieces that overlap by OVERLAP."""
+OVERLAP = 500
+
+_ANSI = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_ENTITY = re.compile(r"&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});")
+
+
+@dataclass(frozen=True)
+class Text:
+    """Cleaned text with line numbers.
+
+    name: what the input is called. text: the cleaned lines, joined by line feeds. total: input lines.
+    """
+
+    name: str
+    text: str
+    total: int
+    _starts: list[int] = field(repr=False)
+    _numbers: list[int] = field(repr=False)
+
+    @classmethod
+    def of(cls, name: str, lines: Iterable[tuple[int, str]], total: int) -> Text:
+        """From (line number, cleaned line) pairs."""
+        starts: list[int] = []
+        numbers: list[int] = []
+        parts: list[str] = []
+        offset = 0
+        for number, line in lines:
+            starts.append(offset)
+            numbers.append(number)
+            parts.append(line)
+            offset += len(line) + 1
+        return cls(name, "\n".join(parts), total, starts, numbers)
+
+    def number(self, offset: int) -> int | None:
+        """The 1-based input line in which this offset of `text` stands; None in an empty text."""
+        return self._numbers[bisect_right(self._starts, offset) - 1] if self._starts else None
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """(input line number, cleaned line) for every cleaned line."""
+        return zip(self._numbers, self.text.split("\n"), strict=False)
+
+
+def clean(line: str) -> str:
+    """One line without terminal escapes, control and direction characters, and HTML entities."""
+    if "\x1b" in line:
+        line = _ANSI.sub("", line)
+    if "&" in line:
+        line = _ENTITY.sub(lambda m: html.unescape(m.group()), line)
+    if not line.isprintable():
+        line = _CONTROL.sub("", line)
+    return line
+
+
+def split(text: str) -> Iterator[tuple[int, str]]:
+    """(number, cleaned line) for every line of decoded text; numbers are those that an editor shows."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if "\r" in line:
+            pieces = [piece for piece in line.split("\r") if piece] or [""]
+        else:
+            pieces = [line]
+        for piece in pieces:
+            yield from ((number, part) for part in _unescape(piece))
+
+
+def _unescape(line: str) -> Iterator[str]:
+    """Cut a line that holds a whole text as one JSON or repr string, and lines beyond the limit."""
+    if len(line) > 160 and (line.count("\\n") > 2 or ("\\n" in line and '": "' in line)):
+        cut = line.replace("\\\\n", "\n").replace("\\r\\n", "\n").replace("\\n", "\n")
+        parts = cut.replace("\\t", " ").replace('\\"', '"').split("\n")
+    else:
+        parts = [line]
+    for part in parts:
+        part = clean(part)
+        if len(part) <= LINE_LIMIT:
+            yield part
+        else:
+            for start in range(0, len(part), LINE_LIMIT - OVERLAP):
+                yield part[start : start + LINE_LIMIT]
+
+
+_RECORD = re.compile(
+    r"^.{0,40}?(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d|\b[IWEF] (?:tensorflow|external|\./tensorflow)[/\\])"
+)
+_BREAK = re.compile(r"^\s*(?:$|```|Traceback|File \"|>>>|[-*#|+=]{3}|\[\[|INFO:|WARNING:|ERROR:|Epoch )")
+
+
+def unwrap(text: Text, limit: int = 400) -> Text | None:
+    """The log records of a text whose lines were wrapped, joined; None where nothing looks wrapped.
+
+    A record of TensorFlow is one line; what follows it without a prefix of its own is either the
+    rest of a message of several lines or the record's wrapped rest. Both are joined here, so this
+    text serves only to find what the lines alone do not show. At most `limit` records are joined.
+    """
+    joined: list[tuple[int, str]] = []
+    pieces: list[str] = []
+    start = 0
+
+    def flush() -> None:
+        if len(pieces) > 1:
+            width = max(len(piece) for piece in pieces[:-1])
+            joined.append((start, "".join(p if len(p) >= width else p + " " for p in pieces)))
+
+    for number, line in text.lines():
+        if _RECORD.search(line[:200]):
+            flush()
+            pieces, start = [line], number
+            if len(joined) >= limit:
+                break
+        elif pieces and len(pieces) < 12 and len(pieces[-1]) >= 50 and not _BREAK.match(line[:40]):
+            pieces.append(line)
+        elif pieces:
+            flush()
+            pieces = []
+    flush()
+    return Text.of(text.name, joined, text.total) if joined else None
