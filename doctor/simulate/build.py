@@ -1,0 +1,168 @@
+"""Compiles the libraries of the simulated machine, once for each state of their sources and of the compiler.
+
+They are kept in `$XDG_CACHE_HOME/tfgpu-doctor/simulate/HASH/` (`~/.cache` without that variable). The C sources are in
+`sources/`; each source is compiled once, and each library that is asked for is linked under its own SONAME.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+import re
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator
+from importlib import resources
+from pathlib import Path
+
+_FLAGS = ("-O1", "-fPIC", "-fvisibility=hidden", "-pthread")
+_COMMON = ("machine", "enter", "ledger")
+_DRIVER = ("driver_device", "driver_context", "driver_memory", "driver_stream", "driver_module", "driver_errors")
+# the sources of each library, by the part of its file name before ".so"
+_SOURCES = {
+    "libcuda": (*_COMMON, "visible_devices", *_DRIVER),
+    "libnvidia-ml": (*_COMMON, "nvml", "nvml_device"),
+    "libcudart": (*_COMMON, "runtime_device", "runtime_memory", "runtime_kernels"),
+    "libcudnn": (*_COMMON, "cudnn"),
+    "libcublas": (*_COMMON, "cublas"),
+    "libcublasLt": (*_COMMON, "cublas_lt"),
+    "libcufft": (*_COMMON, "math_libraries"),
+    "libcurand": (*_COMMON, "math_libraries"),
+    "libcusolver": (*_COMMON, "math_libraries"),
+    "libcusparse": (*_COMMON, "math_libraries"),
+    "files": ("files",),
+    "memory_holder": ("memory_holder",),
+}
+SIMULATED = frozenset(stem for stem in _SOURCES if stem.startswith("lib"))
+_HOW_TO_GET_ONE = (
+    "no C compiler was found (cc, gcc or clang, or the one that CC names), and the simulated libraries are compiled on"
+    " first use. Install one: `apt-get install gcc libc6-dev` (Debian, Ubuntu), `dnf install gcc glibc-devel` (Fedora,"
+    " RHEL), `apk add build-base` does not help (musl; TensorFlow needs glibc), `conda install gcc_linux-64`"
+    " (conda: then set CC)"
+)
+
+
+class SimulationError(Exception):
+    """What was asked cannot be simulated here; the text says why and what to do."""
+
+
+def stem_of(file_name: str) -> str:
+    """The library that a SONAME is a version of: "libcudnn" for libcudnn.so.9."""
+    return file_name.split(".so")[0]
+
+
+def build(file_names: Collection[str]) -> Path:
+    """Compile what is not there yet, and give the folder that holds it.
+
+    file_names: SONAMEs (libcudnn.so.9, libcuda.so.1), "files.so" (the preload library), "memory_holder".
+    Raises SimulationError where this system or its compiler cannot do it, ValueError for a name that is none of these.
+    """
+    for name in file_names:
+        if stem_of(name) not in _SOURCES:
+            raise ValueError(f"there is no simulated {name}")
+    if platform.system() != "Linux":
+        raise SimulationError(f"a GPU can be simulated on Linux only (in a container, too), not on {platform.system()}")
+    compiler = _compiler()
+    sources = {f.name: f.read_bytes() for f in resources.files("doctor.simulate").joinpath("sources").iterdir()}
+    folder = cache_folder() / _key(sources, compiler)
+    missing = [name for name in file_names if not (folder / name).exists()]
+    if missing:
+        with _locked(folder):
+            _make(folder, [name for name in missing if not (folder / name).exists()], sources, compiler)
+    return folder
+
+
+def cache_folder() -> Path:
+    """Where compiled libraries are kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "tfgpu-doctor" / "simulate"
+
+
+def _compiler() -> str:
+    wished = os.environ.get("CC")
+    for name in (wished,) if wished else ("cc", "gcc", "clang"):
+        found = shutil.which(name)
+        if found:
+            return found
+    raise SimulationError(f"CC is {wished!r}, which is not on PATH" if wished else _HOW_TO_GET_ONE)
+
+
+def _key(sources: dict[str, bytes], compiler: str) -> str:
+    """A compiler is known by its file, since asking its version would cost as long as the rest of a start."""
+    real = Path(compiler).resolve()
+    about = real.stat()
+    digest = hashlib.sha256(f"{real} {about.st_size} {about.st_mtime_ns} {platform.machine()} {_FLAGS}".encode())
+    for name in sorted(sources):
+        digest.update(name.encode() + b"\0" + sources[name])
+    return digest.hexdigest()[:20]
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """One builder at a time; the others find the libraries ready."""
+    import fcntl
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = open(folder / ".lock", "w")
+    except OSError as error:
+        raise SimulationError(
+            f"the compiled libraries cannot be kept in {folder}: {error.strerror}; set XDG_CACHE_HOME"
+        ) from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _make(folder: Path, names: list[str], sources: dict[str, bytes], compiler: str) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as text:
+        work = Path(text)
+        for name, content in sources.items():
+            (work / name).write_bytes(content)
+        objects = dict.fromkeys(source for name in names for source in _SOURCES[stem_of(name)])
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            list(pool.map(lambda source: _run(compiler, *_FLAGS, "-c", f"{source}.c", cwd=work), objects))
+            list(pool.map(lambda name: _link(compiler, name, work), names))
+        for name in names:
+            (work / f"{name}.linked").replace(folder / name)
+
+
+def _link(compiler: str, name: str, work: Path) -> None:
+    parts = [f"{source}.o" for source in _SOURCES[stem_of(name)]]
+    shared = ["-shared", f"-Wl,-soname,{name}"] if ".so" in name else []
+    _run(compiler, *shared, "-pthread", "-o", f"{name}.linked", *parts, "-ldl", cwd=work)
+
+
+def link_variant(target: Path, soname: str, *, needs: str | None = None, code: str = "int nothing(void) { return 0; }") -> None:
+    """Link a library that is broken on purpose: `code` alone under a SONAME, with a dependency that is not there.
+
+    needs: the SONAME of a library that does not exist.
+    Raises SimulationError where the compiler fails.
+    """
+    compiler = _compiler()
+    with tempfile.TemporaryDirectory() as text:
+        work = Path(text)
+        (work / "variant.c").write_text(code + "\n")
+        parts = ["variant.c"]
+        if needs:
+            (work / "needed.c").write_text("int needed(void) { return 0; }\n")
+            _run(compiler, "-shared", "-fPIC", f"-Wl,-soname,{needs}", "-o", "needed.so", "needed.c", cwd=work)
+            parts += ["-Wl,--no-as-needed", "./needed.so"]
+        _run(compiler, "-shared", "-fPIC", f"-Wl,-soname,{soname}", "-Wl,-z,now", "-o", str(target), *parts, cwd=work)
+
+
+def _run(*command: str, cwd: Path) -> None:
+    import subprocess
+
+    environment = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "LD_LIBRARY_PATH")}
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    if done.returncode:
+        said = done.stderr.strip().splitlines()
+        hint = ""
+        if re.search(r"fatal error: \w+\.h", done.stderr):
+            hint = " (the C library's headers are missing: `apt-get install libc6-dev`, `dnf install glibc-devel`)"
+        raise SimulationError(f"{command[0]} could not build the simulated libraries: {said[0] if said else 'no word'}{hint}")

@@ -1,0 +1,176 @@
+"""A simulated machine in force: its folder, its environment variables, and its end.
+
+Everything of one simulation lies in one folder: the libraries, the ledger, the machine's description, the kernel's
+files. A guardian process removes the folder and ends what was started inside, however the simulation ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from doctor.simulate.build import SimulationError, build
+from doctor.simulate.files import write_kernel_files
+from doctor.simulate.guardian import MARK
+from doctor.simulate.machine import CONTEXT_MIB, SimulatedMachine
+
+if TYPE_CHECKING:
+    import subprocess
+
+IN_FORCE = "TFGPU_DOCTOR_SIMULATION"
+_LEDGER_BYTES = 512 * 24  # MAX_HOLDINGS entries of the ledger, sources/ledger.c
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A machine in force.
+
+    folder: holds all of it. libraries: the folder with the CUDA libraries. driver_libraries: that with libcuda and
+    NVML. environment: the whole environment for a child process.
+    """
+
+    machine: SimulatedMachine
+    folder: Path
+    libraries: Path
+    driver_libraries: Path
+    environment: dict[str, str]
+
+
+@contextlib.contextmanager
+def environment(
+    machine: SimulatedMachine,
+    *,
+    base: Mapping[str, str] | None = None,
+    kernel_driver: str | None = "",
+    device_nodes: bool = True,
+    held_mib: tuple[int, ...] = (),
+    hide_toolkit: bool = False,
+) -> Iterator[Simulation]:
+    """Put a simulated machine in force and give the environment in which to start processes on it.
+
+    base: the environment to add to (by default this process's own). kernel_driver: the version of the kernel module,
+    by default the driver's own; None where no module runs. device_nodes: whether /dev/nvidia* are there. held_mib: memory
+    that another process holds on each GPU, its context included. hide_toolkit: /usr/local/cuda* is not to be seen.
+    Nothing is left when the block ends, nor when this process is killed.
+    Raises SimulationError where the libraries cannot be built, a simulation is in force already, or memory cannot be held.
+    """
+    base = dict(os.environ if base is None else base)
+    if base.get(IN_FORCE):
+        raise SimulationError(f"a simulation is in force already ({base[IN_FORCE]}): leave it first")
+    names = ["libcuda.so.1", "libnvidia-ml.so.1", "files.so", "memory_holder", *machine.libraries.sonames]
+    built = build(names)
+    folder = Path(tempfile.mkdtemp(prefix=MARK))
+    with _guardian(folder):
+        simulation = _lay_out(folder, machine, built, base)
+        root = folder / "root"
+        write_kernel_files(root, machine.gpus, machine.driver if kernel_driver == "" else kernel_driver, nodes=device_nodes)
+        if hide_toolkit:
+            simulation.environment["TFGPU_DOCTOR_SIMULATION_NO_TOOLKIT"] = "1"
+        with _held(simulation, held_mib):
+            yield simulation
+
+
+def _lay_out(folder: Path, machine: SimulatedMachine, built: Path, base: dict[str, str]) -> Simulation:
+    libraries, driver_libraries = folder / "cuda", folder / "driver"
+    libraries.mkdir()
+    driver_libraries.mkdir()
+    for soname in machine.libraries.sonames:
+        shutil.copy(built / soname, libraries / soname)
+    # TensorFlow reads the version of libcuda from the name of the file behind the link (cuda_diagnostics.cc)
+    for stem in ("libcuda", "libnvidia-ml"):
+        shutil.copy(built / f"{stem}.so.1", driver_libraries / f"{stem}.so.{machine.driver}")
+        (driver_libraries / f"{stem}.so.1").symlink_to(f"{stem}.so.{machine.driver}")
+    for name in ("files.so", "memory_holder"):
+        shutil.copy(built / name, folder / name)
+    (folder / "ledger").write_bytes(bytes(_LEDGER_BYTES))
+    description = folder / "machine"
+    description.write_text(f"# A machine simulated by tfgpu-doctor: there is no GPU.\n{machine.text()}ledger = {folder}/ledger\n")
+    search = [str(driver_libraries), str(libraries), *filter(None, [base.get("LD_LIBRARY_PATH")])]
+    preload = [str(folder / "files.so"), *filter(None, [base.get("LD_PRELOAD")])]
+    added = {
+        IN_FORCE: str(description),
+        "TFGPU_DOCTOR_SIMULATION_FILES": str(folder / "root"),
+        "LD_LIBRARY_PATH": ":".join(search),
+        "LD_PRELOAD": ":".join(preload),
+    }
+    return Simulation(machine, folder, libraries, driver_libraries, base | added)
+
+
+@contextlib.contextmanager
+def _guardian(folder: Path) -> Iterator[None]:
+    """Start the guardian; at the end, let it know by closing the pipe, and wait until it has cleaned up."""
+    import subprocess
+
+    source = resources.files("doctor.simulate").joinpath("guardian.py").read_text(encoding="utf-8")
+    reading, writing = os.pipe()
+    try:
+        guardian = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", source, str(folder)],
+            stdin=reading,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env={},
+        )
+    except OSError:
+        os.close(writing)
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    finally:
+        os.close(reading)
+    try:
+        yield
+    finally:
+        os.close(writing)
+        _wait(guardian)
+
+
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a process that ends by itself, Ctrl-C or not."""
+    while True:
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            continue
+        return
+
+
+@contextlib.contextmanager
+def _held(simulation: Simulation, held_mib: tuple[int, ...]) -> Iterator[None]:
+    """A process that holds memory of the GPUs while the block runs."""
+    import subprocess
+
+    if not any(held_mib):
+        yield
+        return
+    amounts = [str(max(0, mib - CONTEXT_MIB)) for mib in held_mib]
+    # every GPU in the order of the bus, whatever the user's own command is to see
+    environment = {k: v for k, v in simulation.environment.items() if k != "CUDA_VISIBLE_DEVICES"}
+    environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+    holder = subprocess.Popen(
+        [str(simulation.folder / "memory_holder"), *amounts],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        if _line(holder.stdout) != "held":
+            raise SimulationError(f"{held_mib} MiB cannot be held on the simulated GPU: {_line(holder.stderr)}")
+        yield
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
+def _line(stream: IO[bytes] | None) -> str:
+    return stream.readline().decode(errors="replace").strip() if stream else ""

@@ -1,0 +1,114 @@
+"""Which CUDA libraries the TensorFlow of an environment opens, and so which ones the simulated machine has."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from doctor.simulate.build import SIMULATED, SimulationError, stem_of
+from doctor.simulate.machine import Libraries
+from doctor.tables import Tables
+
+NEWEST = ("12.5", "9")  # what is served where no TensorFlow is found: the CUDA and cuDNN of 2.18 to 2.21
+# the last cuDNN of each major, which every TensorFlow of that major accepts: it asks for its own minor or a later one
+_CUDNN_RELEASES = {"7": "7.6.5", "8": "8.9.7", "9": "9.10.2"}
+# the number in the file's name where it is not the CUDA major's own (CUDA Toolkit release notes, component versions)
+_NUMBERS = {
+    "11": {"libcudart": "11.0", "libcufft": "10", "libcurand": "10"},
+    "12": {"libcufft": "11", "libcurand": "10", "libcusolver": "11"},
+    "13": {"libcufft": "12", "libcurand": "10", "libcusolver": "12"},
+}
+
+
+@dataclass(frozen=True)
+class TensorFlowBuild:
+    """A TensorFlow in an environment: which distribution, which version, and where."""
+
+    package: str
+    version: str
+    site_packages: Path
+
+    def __str__(self) -> str:
+        return f"{self.package} {self.version}"
+
+
+def find_interpreter(wish: str | None, command: Iterable[str]) -> Path | None:
+    """The Python whose TensorFlow is to run: the one asked for, the command's own, or the one in use.
+
+    wish: an interpreter or an environment's folder. Raises SimulationError where it is neither.
+    """
+    if wish is not None:
+        path = Path(wish).expanduser()
+        inside = [path / "bin" / name for name in ("python", "python3")] if path.is_dir() else [path]
+        for candidate in inside:
+            if os.access(candidate, os.X_OK):
+                return candidate.absolute()
+        raise SimulationError(f"{wish} is neither a Python interpreter nor the folder of an environment")
+    for word in command:
+        found = shutil.which(word)
+        if found and (sibling := _interpreter_beside(Path(found))):
+            return sibling
+        break
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        folder = os.environ.get(variable)
+        if folder and os.access(Path(folder) / "bin" / "python", os.X_OK):
+            return Path(folder) / "bin" / "python"
+    found = shutil.which("python3") or shutil.which("python")
+    return Path(found) if found else None
+
+
+def _interpreter_beside(program: Path) -> Path | None:
+    """The command itself where it is a Python, or that of the environment whose bin folder it lies in."""
+    if re.fullmatch(r"python(\d(\.\d+)?)?", program.name):
+        return program.absolute()
+    python = program.parent / "python"
+    return python.absolute() if (program.parent.parent / "pyvenv.cfg").exists() and os.access(python, os.X_OK) else None
+
+
+def find_tensorflow(python: Path) -> TensorFlowBuild | None:
+    """The TensorFlow that this interpreter would import, by its metadata: nothing is imported or run."""
+    prefix = python.parent.parent
+    for site in sorted(prefix.glob("lib*/python3*/*-packages")):
+        for info in sorted(site.glob("t*[ef][nf]*.dist-info")):
+            match = re.fullmatch(r"(tensorflow|tensorflow_gpu|tensorflow_cpu|tf_nightly|tf_nightly_gpu)-(.+)\.dist-info", info.name)
+            if match:
+                return TensorFlowBuild(match[1].replace("_", "-"), match[2], site)
+    return None
+
+
+def libraries_of(build: TensorFlowBuild | None, tables: Tables) -> Libraries:
+    """The libraries that a TensorFlow opens: from the table of releases, from the build's own word where the table
+    does not have it, else those of the newest CUDA and cuDNN."""
+    row = tables.tensorflow(build.version, build.package) if build else None
+    if row is not None and row.libraries and row.version == (build.version if build else ""):
+        sonames = tuple(name for name in row.libraries if stem_of(name) in SIMULATED)
+        cuda, cudnn = row.cuda or NEWEST[0], row.cudnn or NEWEST[1]
+    else:
+        cuda, cudnn = _own_word(build) if build else NEWEST
+        sonames = sonames_for(cuda, cudnn)
+    release = next((name.split(".so.")[1] for name in sonames if name.startswith("libcudnn.so.")), cudnn).split(".")[0]
+    return Libraries(sonames, cuda, _CUDNN_RELEASES.get(release, f"{release}.0.0"))
+
+
+def sonames_for(cuda: str, cudnn: str) -> tuple[str, ...]:
+    """The file names of a CUDA and a cuDNN release: ("12.5.1", "9") gives libcudart.so.12, …, libcudnn.so.9."""
+    major = cuda.split(".")[0]
+    numbers = _NUMBERS.get(major, {})
+    cuda_stems = sorted(SIMULATED - {"libcuda", "libnvidia-ml", "libcudnn"})
+    names = [f"{stem}.so.{numbers.get(stem, major)}" for stem in cuda_stems]
+    return (*names, f"libcudnn.so.{cudnn.split('.')[0]}")
+
+
+def _own_word(build: TensorFlowBuild) -> tuple[str, str]:
+    """CUDA and cuDNN out of tensorflow/python/platform/build_info.py, which is read as text."""
+    try:
+        text = (build.site_packages / "tensorflow/python/platform/build_info.py").read_text(encoding="utf-8")
+    except OSError:
+        return NEWEST
+    cuda = re.search(r"'cuda_version', '(\d+[\d.]*)'", text)
+    cudnn = re.search(r"'cudnn_version', '(\d+[\d.]*)'", text)
+    return (cuda[1] if cuda else NEWEST[0], cudnn[1] if cudnn else NEWEST[1])

@@ -1,0 +1,118 @@
+"""The simulated machine as values, and the text in which the C libraries read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# What a context and the handles take is not published and differs between GPUs and releases: plain assumptions.
+CONTEXT_MIB = 256
+CUDNN_HANDLE_MIB = 64
+CUBLAS_HANDLE_MIB = 32
+
+
+@dataclass(frozen=True)
+class SimulatedGpu:
+    """One GPU, by what its driver tells of it.
+
+    name: as NVIDIA's driver reports it. pci_id: "10de:2484". memory_mib: MiB of device memory.
+    """
+
+    name: str
+    compute_capability: str
+    memory_mib: int
+    multiprocessors: int
+    pci_id: str
+    compute_mode: int = 0
+
+    def uuid(self, index: int) -> str:
+        """A fixed identifier in the form of NVIDIA's; "51" stands for simulated."""
+        return f"GPU-51515151-0000-4000-8000-{index:04x}{int(self.pci_id[-4:], 16):04x}{self.memory_mib & 0xFFFF:04x}"
+
+
+def pci_address(index: int) -> str:
+    """Where the GPU with this index is on the simulated bus."""
+    return f"0000:{index + 1:02x}:00.0"
+
+
+@dataclass(frozen=True)
+class Libraries:
+    """The CUDA libraries that the machine has.
+
+    sonames: the files, e.g. libcudart.so.12. cuda, cudnn: the versions that they report, as people write them.
+    """
+
+    sonames: tuple[str, ...]
+    cuda: str
+    cudnn: str
+
+    @property
+    def cuda_number(self) -> int:
+        """12.5.1 is 12050."""
+        major, minor = (self.cuda.split(".") + ["0"])[:2]
+        return 1000 * int(major) + 10 * int(minor)
+
+    @property
+    def cudnn_number(self) -> int:
+        """8.9.7 is 8907 and 9.3.0 is 90300."""
+        return cudnn_number(self.cudnn)
+
+
+def cudnn_number(version: str) -> int:
+    """cuDNN's own number of a release; the weight of its major part changed with cuDNN 9."""
+    major, minor, patch = (int(part) for part in (version.split(".") + ["0", "0"])[:3])
+    return (10000 if major >= 9 else 1000) * major + 100 * minor + patch
+
+
+@dataclass(frozen=True)
+class SimulatedMachine:
+    """A machine to simulate.
+
+    driver: its version, "550.54.14". driver_cuda: the highest CUDA that it offers, 12040 for 12.4.
+    settings: further keys of the machine's file, which win over those made from the other fields.
+    calls: what strikes which call: "fail cuInit 100", "hang cuInit", "crash cudnnCreate", "fail X 700 from 3".
+    """
+
+    gpus: tuple[SimulatedGpu, ...]
+    driver: str
+    driver_cuda: int
+    libraries: Libraries
+    settings: Mapping[str, str | int] = field(default_factory=dict)
+    calls: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """The file that the C libraries read: lines of "key = value"."""
+        libraries = self.libraries
+        version_9 = libraries.cudnn_number >= 90000
+        keys: dict[str, str | int] = {
+            "driver.version": self.driver,
+            "driver.cuda": self.driver_cuda,
+            "runtime.cuda": libraries.cuda_number,
+            # by minor-version compatibility a runtime from CUDA 11 on needs a driver of its own major only
+            "runtime.minimum_driver": libraries.cuda_number // 1000 * 1000,
+            "context.mib": CONTEXT_MIB,
+            "cudnn.version": libraries.cudnn_number,
+            "cudnn.handle_mib": CUDNN_HANDLE_MIB,
+            "cudnn.no_memory": 1001 if version_9 else 1,
+            "cudnn.engines": 1,
+            "cublas.version": libraries.cuda_number * 10,
+            "cublas.handle_mib": CUBLAS_HANDLE_MIB,
+            "cublas.no_memory": 1,
+            "peer_access": 0,
+            "memory_pools": 1,
+        }
+        for index, gpu in enumerate(self.gpus):
+            keys |= {
+                f"gpu.{index}.name": gpu.name,
+                f"gpu.{index}.compute_capability": gpu.compute_capability,
+                f"gpu.{index}.memory_mib": gpu.memory_mib,
+                f"gpu.{index}.multiprocessors": gpu.multiprocessors,
+                f"gpu.{index}.pci_address": pci_address(index),
+                f"gpu.{index}.pci_device_id": gpu.pci_id.removeprefix("10de:"),
+                f"gpu.{index}.uuid": gpu.uuid(index),
+                f"gpu.{index}.compute_mode": gpu.compute_mode,
+            }
+        keys |= self.settings
+        lines = [f"{key} = {value}" for key, value in keys.items()]
+        lines += [f"fault = {call}" for call in self.calls]
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,65 @@
+/* libcuda.so.1: streams and events. Whatever is put into a stream has run when the call returns, so an event is always
+ * reached and a stream always idle; host callbacks are called at once. */
+#define _GNU_SOURCE
+#include "driver.h"
+
+#include <stdlib.h>
+
+typedef struct { int device; int priority; unsigned flags; } Stream;
+
+/* NULL, 1 and 2 are the default streams of the interface, which are no objects. */
+static Stream *object(Stream *stream) { return (uintptr_t)stream > 2 ? stream : NULL; }
+
+static int create(Stream **stream, unsigned flags, int priority) {
+    *stream = calloc(1, sizeof **stream);
+    if (!*stream) return OUT_OF_MEMORY;
+    **stream = (Stream){current_device(), priority, flags};
+    return CUDA_OK;
+}
+API int cuStreamCreate(Stream **stream, unsigned flags) { ENTER; return create(stream, flags, 0); }
+API int cuStreamCreateWithPriority(Stream **stream, unsigned flags, int priority) { ENTER; return create(stream, flags, priority); }
+API int cuStreamDestroy_v2(Stream *stream) { ENTER; free(object(stream)); return CUDA_OK; }
+API int cuStreamSynchronize(Stream *stream UNUSED) { ENTER; return CUDA_OK; }
+API int cuStreamQuery(Stream *stream UNUSED) { ENTER; return CUDA_OK; }
+API int cuStreamWaitEvent(Stream *stream UNUSED, void *event UNUSED, unsigned flags UNUSED) { ENTER; return CUDA_OK; }
+API int cuStreamAttachMemAsync(Stream *stream UNUSED, DevicePointer address UNUSED, size_t size UNUSED, unsigned flags UNUSED) {
+    ENTER;
+    return CUDA_OK;
+}
+API int cuStreamGetCtx(Stream *stream, Context **context) {
+    ENTER;
+    *context = primary_context(object(stream) ? stream->device : current_device());
+    return CUDA_OK;
+}
+API int cuStreamGetPriority(Stream *stream, int *priority) { ENTER; *priority = object(stream) ? stream->priority : 0; return CUDA_OK; }
+API int cuStreamGetFlags(Stream *stream, unsigned *flags) { ENTER; *flags = object(stream) ? stream->flags : 0; return CUDA_OK; }
+
+/* Nothing is ever being captured into a CUDA graph. */
+API int cuStreamIsCapturing(Stream *stream UNUSED, int *capturing) { ENTER; *capturing = 0; return CUDA_OK; }
+API int cuStreamGetCaptureInfo_v2(Stream *stream UNUSED, int *capturing, uint64_t *id, void **graph, const void **dependencies,
+                                  size_t *count) {
+    ENTER;
+    *capturing = 0;
+    if (id) *id = 0;
+    if (graph) *graph = NULL;
+    if (dependencies) *dependencies = NULL;
+    if (count) *count = 0;
+    return CUDA_OK;
+}
+
+API int cuStreamAddCallback(Stream *stream, void (*callback)(Stream *, int, void *), void *data, unsigned flags UNUSED) {
+    ENTER;
+    callback(stream, CUDA_OK, data);
+    return CUDA_OK;
+}
+API int cuLaunchHostFunc(Stream *stream UNUSED, void (*function)(void *), void *data) { ENTER; function(data); return CUDA_OK; }
+
+API int cuEventCreate(void **event, unsigned flags UNUSED) { ENTER; *event = calloc(1, 16); return *event ? CUDA_OK : OUT_OF_MEMORY; }
+API int cuEventDestroy_v2(void *event) { ENTER; free(event); return CUDA_OK; }
+API int cuEventRecord(void *event UNUSED, Stream *stream UNUSED) { ENTER; return CUDA_OK; }
+API int cuEventRecordWithFlags(void *event UNUSED, Stream *stream UNUSED, unsigned flags UNUSED) { ENTER; return CUDA_OK; }
+API int cuEventQuery(void *event UNUSED) { ENTER; return CUDA_OK; }
+API int cuEventSynchronize(void *event UNUSED) { ENTER; return CUDA_OK; }
+/* A made-up 50 microseconds: nothing runs, so nothing takes time, but callers divide by it. */
+API int cuEventElapsedTime(float *milliseconds, void *start UNUSED, void *end UNUSED) { ENTER; *milliseconds = 0.05f; return CUDA_OK; }
+API int cuEventElapsedTime_v2(float *milliseconds, void *start, void *end) { return cuEventElapsedTime(milliseconds, start, end); }
