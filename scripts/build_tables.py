@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Build compat_tables/tensorflow.json from the wheels in the package registry that pip is configured for.
+
+By default METADATA, build_info.py and the file list of each wheel are read by range requests: minutes, about half a
+gigabyte for the whole history. With --full the libraries of each wheel are streamed as well and read for the CUDA
+libraries that they open, the GPU code that they hold, their RUNPATH and the glibc that they need: about half an hour,
+tens of gigabytes, nothing large on disk. Both can be stopped and started again; what was read is kept in the user's
+cache folder. Needs pip, packaging, requests and pyelftools; --full also Linux on x86-64 to find out which libraries
+a build opens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts.tables import table  # noqa: E402
+from scripts.tables.archive import ArchiveError  # noqa: E402
+from scripts.tables.cache import Cache, default_folder  # noqa: E402
+from scripts.tables.progress import Progress  # noqa: E402
+from scripts.tables.registry import PipSettings, RegistryError, pip_settings, project_files, session_for  # noqa: E402
+from scripts.tables.releases import Group, group_files  # noqa: E402
+from scripts.tables.remote import Remote, RemoteError  # noqa: E402
+from scripts.tables.rows import build_row  # noqa: E402
+from scripts.tables.wheeltexts import WheelTexts, read_texts  # noqa: E402
+
+PACKAGES = ("tensorflow", "tensorflow-gpu")
+THREADS = 8
+TEXTS = "texts-1"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Exit codes: 0 done, 2 the call is wrong, 3 the registry could not be read (the table stays as it was)."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return run(arguments)
+    except (RegistryError, RemoteError, ArchiveError) as error:
+        print(f"build_tables: {error}", file=sys.stderr)
+        return 3
+    except KeyboardInterrupt:
+        print("\nbuild_tables: stopped; what was read is kept, the same call goes on from there", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true", help="also read the libraries in the wheels")
+    parser.add_argument("--only", nargs="+", metavar="VERSION", help="these releases; other rows stay as they are")
+    parser.add_argument("--pre", action="store_true", help="pre-releases too (to look at, not for the bundled table)")
+    parser.add_argument("--processes", type=int, default=3, metavar="N", help="for --full (default: %(default)s)")
+    parser.add_argument("--cache", type=Path, default=default_folder(), metavar="DIR", help="default: %(default)s")
+    parser.add_argument(
+        "--output", type=Path, default=ROOT / "compat_tables" / "tensorflow.json", metavar="FILE",
+        help="default: the bundled table",
+    )
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read what is missing, write the table, say what changed."""
+    settings = pip_settings()
+    remote = Remote(partial(session_for, settings))
+    groups = [
+        group
+        for package in PACKAGES
+        for group in group_files(package, project_files(package, settings.indexes, remote), pre=arguments.pre)
+    ]
+    if arguments.only:
+        chosen = [group for group in groups if str(group.version) in arguments.only]
+        missing = set(arguments.only) - {str(group.version) for group in chosen}
+        if missing:
+            print(f"build_tables: no such release: {', '.join(sorted(missing))}", file=sys.stderr)
+            return 2
+    else:
+        chosen = groups
+    cache = Cache(arguments.cache)
+    texts = read_all_texts(chosen, cache, remote)
+    earlier = table.load_rows(arguments.output)
+    binaries = read_all_binaries(chosen, texts, cache, settings, arguments) if arguments.full else {}
+    rows = dict(earlier) if arguments.only else {}
+    for group in chosen:
+        sha256 = group.newest.sha256
+        row = build_row(group, texts.get(sha256), *binaries.get(sha256, (None, None)))
+        key = (row["package"], row["version"], row["platform"])
+        rows[key] = row
+    order = {(group.package, str(group.version), group.platform): place for place, group in enumerate(groups)}
+    ordered = [rows[key] for key in sorted(rows, key=lambda key: order.get(key, len(order)))]
+    _report(earlier, {key: rows[key] for key in rows}, remote.bytes_read)
+    if list(earlier.values()) != ordered or not arguments.output.exists():
+        table.write_table(arguments.output, table.dump_table(ordered, f"{datetime.now(timezone.utc):%Y-%m-%d}"))
+        print(f"build_tables: wrote {len(ordered)} rows to {arguments.output}", file=sys.stderr)
+    else:
+        print(f"build_tables: {arguments.output} is up to date ({len(ordered)} rows)", file=sys.stderr)
+    return 0
+
+
+def read_all_texts(groups: list[Group], cache: Cache, remote: Remote) -> dict[str, WheelTexts]:
+    """By the sha256 of each group's newest wheel."""
+    found: dict[str, WheelTexts] = {}
+    wanted = []
+    for group in groups:
+        if group.sdist is None:
+            stored = cache.get(group.newest.sha256, TEXTS)
+            if stored is not None:
+                found[group.newest.sha256] = WheelTexts.from_json(stored)
+            else:
+                wanted.append(group)
+    with (
+        Progress("reading wheels' texts", len(wanted), lambda: remote.bytes_read) as progress,
+        ThreadPoolExecutor(THREADS) as pool,
+    ):
+        for group, texts in _finish(pool, {pool.submit(read_texts, remote, group.newest): group for group in wanted}):
+            cache.put(group.newest.sha256, TEXTS, texts.to_json())
+            found[group.newest.sha256] = texts
+            progress.step(group.label)
+    return found
+
+
+def _finish(pool: Executor, futures: dict[Future[Any], Group]) -> Any:
+    """(group, result) as they come; the first failure or Ctrl-C drops what has not begun."""
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+
+
+def _report(earlier: dict[Any, Any], rows: dict[Any, Any], bytes_read: int) -> None:
+    added = [" ".join(key) for key in rows if key not in earlier]
+    gone = [" ".join(key) for key in earlier if key not in rows]
+    changed = [
+        f"{' '.join(key)}: {', '.join(name for name in row if row[name] != earlier[key].get(name))}"
+        for key, row in rows.items() if key in earlier and row != earlier[key]
+    ]
+    print(f"build_tables: {bytes_read / 2**20:,.0f} MiB read", file=sys.stderr)
+    for word, names in (("new", added), ("gone", gone), ("changed", changed)):
+        for name in names[:20]:
+            print(f"  {word}: {name}", file=sys.stderr)
+        if len(names) > 20:
+            print(f"  ... and {len(names) - 20} more {word}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

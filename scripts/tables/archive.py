@@ -1,0 +1,129 @@
+"""The members of a zip file (a wheel) on a server: its central directory, and one member inflated on the fly.
+
+Source: PKWARE APPNOTE.TXT 6.3.10, sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14-16 (its end).
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .remote import Remote
+
+TAIL = 65_536 + 22 + 20
+INFLATED_PIECE = 8 << 20
+
+
+class ArchiveError(Exception):
+    """The file is no zip file, or one in a form that wheels do not use."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One file in the archive; sizes and offset in bytes."""
+
+    name: str
+    method: int
+    crc: int
+    packed: int
+    size: int
+    offset: int
+
+
+def list_members(remote: Remote, url: str, length: int) -> list[Member]:
+    """The central directory of the zip file of `length` bytes at `url`. Raises ArchiveError, RemoteError."""
+    start = max(0, length - TAIL)
+    tail = remote.read(url, start, length)
+    end = tail.rfind(b"PK\x05\x06")
+    if end < 0 or len(tail) - end < 22:
+        raise ArchiveError(f"{url}: no end of central directory, so this is no zip file")
+    count, size, offset = struct.unpack_from("<HII", tail, end + 10)
+    if offset == 0xFFFFFFFF or size == 0xFFFFFFFF or count == 0xFFFF:
+        locator = tail.rfind(b"PK\x06\x07", 0, end)
+        if locator >= 0:
+            (end64,) = struct.unpack_from("<Q", tail, locator + 8)
+            record = remote.read(url, end64, min(end64 + 56, length))
+            if record[:4] != b"PK\x06\x06" or len(record) < 56:
+                raise ArchiveError(f"{url}: the zip64 end of central directory is not where its locator says")
+            count, size, offset = struct.unpack_from("<QQQ", record, 32)
+    if offset + size > length:
+        raise ArchiveError(f"{url}: the central directory lies outside the file")
+    directory = tail[offset - start : offset - start + size] if offset >= start else remote.read(
+        url, offset, offset + size
+    )
+    return _parse_directory(directory, count, url)
+
+
+def _parse_directory(directory: bytes, count: int, url: str) -> list[Member]:
+    members = []
+    position = 0
+    for _ in range(count):
+        if directory[position : position + 4] != b"PK\x01\x02" or len(directory) < position + 46:
+            raise ArchiveError(f"{url}: the central directory is cut off after {len(members)} of {count} members")
+        flags, method = struct.unpack_from("<HH", directory, position + 8)
+        crc, packed, size, name_length, extra_length, comment = struct.unpack_from("<IIIHHH", directory, position + 16)
+        (offset,) = struct.unpack_from("<I", directory, position + 42)
+        position += 46
+        name = directory[position : position + name_length].decode("utf-8" if flags & 0x800 else "cp437")
+        extra = directory[position + name_length : position + name_length + extra_length]
+        if 0xFFFFFFFF in (packed, size, offset):
+            size, packed, offset = _zip64(extra, size, packed, offset)
+        position += name_length + extra_length + comment
+        members.append(Member(name, method, crc, packed, size, offset))
+    return members
+
+
+def _zip64(extra: bytes, *values: int) -> list[int]:
+    """APPNOTE 4.5.3: only the values that do not fit stand in the zip64 field, in this order."""
+    position = 0
+    while position + 4 <= len(extra):
+        kind, length = struct.unpack_from("<HH", extra, position)
+        if kind == 1:
+            wide = iter(struct.unpack_from(f"<{length // 8}Q", extra, position + 4))
+            return [next(wide, value) if value == 0xFFFFFFFF else value for value in values]
+        position += 4 + length
+    return list(values)
+
+
+def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
+    """The member's content in pieces of some megabytes, none of it kept. Raises ArchiveError where the method is
+    unknown, the stream broken or, at the end, the CRC wrong."""
+    header = remote.read(url, member.offset, member.offset + 30)
+    if header[:4] != b"PK\x03\x04":
+        raise ArchiveError(f"{url}: no member begins at byte {member.offset} ({member.name})")
+    name_length, extra_length = struct.unpack_from("<HH", header, 26)
+    start = member.offset + 30 + name_length + extra_length
+    packed = remote.stream(url, start, start + member.packed)
+    crc = 0
+    if member.method == 0:
+        for piece in packed:
+            crc = zlib.crc32(piece, crc)
+            yield piece
+    elif member.method == 8:
+        inflater = zlib.decompressobj(-15)
+        try:
+            for piece in packed:
+                while piece:
+                    content = inflater.decompress(piece, INFLATED_PIECE)
+                    piece = inflater.unconsumed_tail
+                    crc = zlib.crc32(content, crc)
+                    yield content
+            content = inflater.flush()
+        except zlib.error as error:
+            raise ArchiveError(f"{url}: {member.name} cannot be inflated: {error}") from error
+        crc = zlib.crc32(content, crc)
+        if content:
+            yield content
+    else:
+        raise ArchiveError(f"{url}: {member.name} is packed with method {member.method}, which wheels do not use")
+    if crc != member.crc:
+        raise ArchiveError(f"{url}: the CRC of {member.name} is {crc:08x}, the directory says {member.crc:08x}")
+
+
+def read_member(remote: Remote, url: str, member: Member, limit: int = 64 << 20) -> bytes:
+    """A small member whole. Raises ArchiveError where it says that it is larger than `limit` bytes."""
+    if member.size > limit:
+        raise ArchiveError(f"{url}: {member.name} holds {member.size} bytes, more than the {limit} expected")
+    return b"".join(inflate(remote, url, member))

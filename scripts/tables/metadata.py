@@ -1,0 +1,89 @@
+"""What a wheel's texts say: METADATA (dependencies, extras) and TensorFlow's python/platform/build_info.py.
+
+build_info.py is made by tensorflow/tools/build_info/gen_build_info.py (since 1.4.0); its keys changed often.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from email.parser import HeaderParser
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """`requires`: the requirements without an extra, sorted. `extras`: extra -> distribution -> version specifier,
+    followed by "; marker" where the requirement has a condition besides the extra."""
+
+    summary: str | None
+    requires_python: str | None
+    requires: tuple[str, ...]
+    extras: dict[str, dict[str, str]]
+
+
+def parse_metadata(text: str) -> Metadata:
+    """Read a METADATA or PKG-INFO file. A requirement that packaging cannot read is kept as it is written."""
+    headers = HeaderParser().parsestr(text)
+    requires: set[str] = set()
+    extras: dict[str, dict[str, str]] = {}
+    for line in headers.get_all("Requires-Dist", []):
+        try:
+            requirement = Requirement(line)
+        except InvalidRequirement:
+            requires.add(re.sub(r"\s+", " ", line).strip())
+            continue
+        marker = str(requirement.marker or "")
+        extra = re.search(r"""extra\s*==\s*["']([^"']+)["']""", marker)
+        if extra is None:
+            requires.add(str(requirement))
+            continue
+        condition = re.sub(r"""(\s+and\s+)?\(?extra\s*==\s*["'][^"']+["']\)?(\s+and\s+)?""", "", marker).strip()
+        extras.setdefault(extra[1], {})[canonicalize_name(requirement.name)] = str(requirement.specifier) + (
+            f"; {condition}" if condition else ""
+        )
+    return Metadata(
+        headers.get("Summary"),
+        headers.get("Requires-Python"),
+        tuple(sorted(requires)),
+        {extra: dict(sorted(pins.items())) for extra, pins in sorted(extras.items())},
+    )
+
+
+def parse_build_info(text: str) -> dict[str, Any]:
+    """The values that build_info.py sets, never running it: the dict `build_info` where there is one (2.3 on), else
+    the module's own variables (1.4 to 2.2). Raises ValueError where it is no Python."""
+    try:
+        module = ast.parse(text)
+    except SyntaxError as error:
+        raise ValueError(f"build_info.py cannot be parsed: {error}") from error
+    values: dict[str, Any] = {}
+    for statement in module.body:
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            continue
+        value = statement.value
+        if isinstance(value, ast.Call) and value.args:  # collections.OrderedDict([...])
+            value = value.args[0]
+        try:
+            literal = ast.literal_eval(value)
+        except ValueError:
+            continue
+        if statement.targets[0].id == "build_info":
+            return dict(literal)
+        values[statement.targets[0].id] = literal
+    return values
+
+
+def version_in_build_info(value: object) -> str | None:
+    """"10.1", "12.5.1" and the Windows spelling "64_101" (the DLL's suffix) as "10.1", "12.5.1", "10.1";
+    "64_7" (cuDNN) as "7"; None for anything else."""
+    text = str(value or "")
+    if match := re.fullmatch(r"64_(\d+)(\d)", text):
+        return f"{match[1]}.{match[2]}"
+    if match := re.fullmatch(r"64_(\d)", text):
+        return match[1]
+    return text if re.fullmatch(r"\d+(\.\d+)*", text) else None

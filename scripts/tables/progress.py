@@ -1,0 +1,52 @@
+"""How far a long run has come: one line on standard error, rewritten in place, and only on a terminal."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+
+
+class Progress:
+    """Use as a context manager; call `step` after each piece of work, from any thread."""
+
+    def __init__(self, what: str, total: int, bytes_read: Callable[[], int] = lambda: 0) -> None:
+        self._what, self._total, self._bytes_read = what, total, bytes_read
+        self._done, self._started, self._shown = 0, time.monotonic(), 0.0
+        self._lock = threading.Lock()
+        self._live = sys.stderr.isatty()
+
+    def __enter__(self) -> Progress:
+        self._show("")
+        return self
+
+    def step(self, name: str) -> None:
+        """One piece, called `name`, is done."""
+        with self._lock:
+            self._done += 1
+            self._show(name)
+
+    def _show(self, name: str) -> None:
+        now = time.monotonic()
+        if not self._live or (now - self._shown < 0.1 and self._done < self._total):
+            return
+        self._shown = now
+        left = (now - self._started) / self._done * (self._total - self._done) if self._done else 0
+        line = f"{self._what}: {self._done} of {self._total}"
+        if volume := self._bytes_read():
+            line += f", {volume / 2**20:,.0f} MiB read"
+        if left > 2:
+            line += f", {left / 60:.0f} min left" if left > 90 else f", {left:.0f} s left"
+        line = f"{line}  {name}"[: shutil.get_terminal_size().columns - 1]
+        sys.stderr.write("\r\x1b[K" + line)
+        sys.stderr.flush()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

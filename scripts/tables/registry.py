@@ -1,0 +1,212 @@
+"""Which files a package registry offers: its address from pip's configuration, its simple index in HTML or JSON.
+
+Sources: PEP 503 (HTML simple index), PEP 592 (yanked), PEP 691 (JSON), pip's user guide, "Configuration".
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.request import url2pathname
+
+import requests
+
+from .remote import Remote, RemoteError
+
+JSON_INDEX = "application/vnd.pypi.simple.v1+json"
+HTML_INDEX = "application/vnd.pypi.simple.v1+html"
+ACCEPT = f"{JSON_INDEX}, {HTML_INDEX};q=0.2, text/html;q=0.1"
+
+
+class RegistryError(Exception):
+    """The registry cannot be read; the text says why and what to do next."""
+
+
+@dataclass(frozen=True)
+class IndexFile:
+    """One file of a project as the index lists it. `sha256` is "" where the index gives none; `yanked` is the
+    reason, "" where none was given, None for a file that is not yanked."""
+
+    filename: str
+    url: str
+    sha256: str
+    requires_python: str | None = None
+    yanked: str | None = None
+
+
+@dataclass(frozen=True)
+class PipSettings:
+    """What pip is configured to use on this machine."""
+
+    indexes: tuple[str, ...]
+    cert: str | None = None
+    client_cert: str | None = None
+    proxy: str | None = None
+
+
+def pip_settings() -> PipSettings:
+    """Read pip's configuration (files, PIP_* variables) and, for the index address, its built-in default.
+
+    Raises RegistryError where pip is not there to be asked.
+    """
+    try:
+        shown = subprocess.run(
+            [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, timeout=60, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise RegistryError(
+            f"pip cannot be asked for the registry's address ({error}). Next: {sys.executable} -m ensurepip, "
+            "or run this script with a Python that has pip"
+        ) from error
+    return settings_from_pip(shown)
+
+
+def settings_from_pip(config_list: str) -> PipSettings:
+    """`config_list` is what `pip config list` prints. Environment variables win over the files' [install] and
+    [download], these over [global], as in pip."""
+    values: dict[str, str] = {}
+    rank: dict[str, int] = {}
+    for line in config_list.splitlines():
+        name, separator, value = line.partition("=")
+        section, dot, key = name.rpartition(".")
+        order = {"global": 0, "download": 1, "install": 2, ":env:": 3}.get(section)
+        if not separator or not dot or order is None or order < rank.get(key, 0):
+            continue
+        rank[key], values[key] = order, str(ast.literal_eval(value))
+    main = values.get("index-url") or values.get("pypi-url") or _default_index()
+    addresses = [main, *values.get("extra-index-url", "").split()]
+    return PipSettings(
+        tuple(dict.fromkeys(address.rstrip("/") for address in addresses)),
+        cert=values.get("cert"),
+        client_cert=values.get("client-cert"),
+        proxy=values.get("proxy"),
+    )
+
+
+def _default_index() -> str:
+    try:
+        from pip._internal.models.index import PyPI
+    except ImportError as error:
+        raise RegistryError(
+            "pip has no index-url configured and its built-in default cannot be read from this pip. "
+            "Next: set PIP_INDEX_URL to the address of a simple index"
+        ) from error
+    return str(PyPI.simple_url)
+
+
+def session_for(settings: PipSettings) -> requests.Session:
+    """A session that trusts, identifies itself and goes through the proxy that pip's configuration names."""
+    session = requests.Session()
+    if settings.cert:
+        session.verify = settings.cert
+    if settings.client_cert:
+        session.cert = settings.client_cert
+    if settings.proxy:
+        session.proxies = {"http": settings.proxy, "https": settings.proxy}
+    session.headers["User-Agent"] = "tfgpu-doctor build_tables"
+    return session
+
+
+def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> list[IndexFile]:
+    """Every file of `project` over all `indexes`; where two list the same file name, the first index wins.
+
+    Raises RegistryError where no index knows the project or one cannot be reached.
+    """
+    found: dict[str, IndexFile] = {}
+    for index in indexes:
+        page = f"{index}/{re.sub(r'[-_.]+', '-', project).lower()}/"
+        if page.startswith("file:"):
+            text, content_type = _local_page(page), "text/html"
+            if text is None:
+                continue
+        else:
+            try:
+                answer = remote.get(page, headers={"Accept": ACCEPT})
+            except RemoteError as error:
+                raise RegistryError(
+                    f"the registry that pip is configured for cannot be read: {error}. Next: check the network, "
+                    "PIP_INDEX_URL, PIP_CERT and the proxy with `pip download --no-deps tensorflow`; "
+                    "until then the bundled tables serve as they are"
+                ) from error
+            if answer is None:
+                continue
+            text, content_type = answer.text, answer.headers.get("Content-Type", "")
+        for file in parse_index(text, content_type, page):
+            found.setdefault(file.filename, file)
+    if not found:
+        raise RegistryError(
+            f"no index that pip is configured for has a project {project}. Next: look at `pip config list`, "
+            "and name an index that has it in PIP_INDEX_URL"
+        )
+    return list(found.values())
+
+
+def _local_page(page: str) -> str | None:
+    path = Path(url2pathname(unquote(urlsplit(page).path))) / "index.html"
+    return path.read_text(encoding="utf-8") if path.is_file() else None
+
+
+def parse_index(text: str, content_type: str, page: str) -> list[IndexFile]:
+    """The files of one project page, JSON or HTML by its content type. Raises RegistryError on anything else."""
+    if "json" in content_type:
+        try:
+            return _parse_json(text, page)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RegistryError(f"the index page {page} is not a PEP 691 document: {error!r}") from error
+    parser = _Anchors()
+    parser.feed(text)
+    parser.close()
+    files = []
+    for attributes, label in parser.anchors:
+        url, fragment = urldefrag(urljoin(page, attributes.get("href") or ""))
+        digest = re.search(r"sha256=([0-9a-f]{64})", fragment)
+        yanked = attributes.get("data-yanked") or "" if "data-yanked" in attributes else None
+        filename = label.strip() or unquote(urlsplit(url).path.rpartition("/")[2])
+        files.append(
+            IndexFile(filename, url, digest[1] if digest else "", attributes.get("data-requires-python"), yanked)
+        )
+    return files
+
+
+def _parse_json(text: str, page: str) -> list[IndexFile]:
+    files = []
+    for entry in json.loads(text)["files"]:
+        yanked = entry.get("yanked", False)
+        files.append(
+            IndexFile(
+                entry["filename"],
+                urljoin(page, entry["url"]),
+                entry.get("hashes", {}).get("sha256", ""),
+                entry.get("requires-python"),
+                (yanked if isinstance(yanked, str) else "") if yanked is not False else None,
+            )
+        )
+    return files
+
+
+class _Anchors(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.anchors: list[tuple[dict[str, str | None], str]] = []
+        self._open: dict[str, str | None] | None = None
+        self._label = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "a":
+            self._open, self._label = dict(attrs), ""
+
+    def handle_data(self, data: str) -> None:
+        self._label += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "a" and self._open is not None:
+            if self._open.get("href"):
+                self.anchors.append((self._open, self._label))
+            self._open = None

@@ -1,0 +1,82 @@
+"""Which wheel of which release is to be read: the index's files grouped by release and platform."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from .registry import IndexFile
+from .wheelnames import PLATFORMS, WheelName, parse_wheel_name
+
+FIRST = Version("0.12")
+
+
+@dataclass(frozen=True)
+class Group:
+    """All wheels of one release for one platform, oldest Python first; or, with platform "any", its source archive."""
+
+    package: str
+    version: Version
+    platform: str
+    wheels: tuple[tuple[WheelName, IndexFile], ...]
+    sdist: IndexFile | None = None
+
+    @property
+    def newest(self) -> IndexFile:
+        """The file that the row is read from: the newest Python's wheel, or the source archive."""
+        if self.sdist:
+            return self.sdist
+        return self.wheels[-1][1]
+
+    @property
+    def label(self) -> str:
+        """For messages: what this is."""
+        return f"{self.package} {self.version} {self.platform}"
+
+
+def group_files(package: str, files: Iterable[IndexFile], pre: bool = False) -> list[Group]:
+    """Groups in the table's order. Pre-releases only with `pre`. A source archive only counts where the release has
+    no wheel at all."""
+    wheels: dict[tuple[Version, str], list[tuple[WheelName, IndexFile]]] = {}
+    sdists: dict[Version, IndexFile] = {}
+    for file in files:
+        name = parse_wheel_name(file.filename)
+        if name is not None and name.package == package:
+            version = name.version
+            if version >= FIRST and (pre or not version.is_prerelease):
+                wheels.setdefault((version, name.platform), []).append((name, file))
+        elif (version_of := _sdist_version(package, file.filename)) is not None and (
+            version_of >= FIRST and (pre or not version_of.is_prerelease)
+        ):
+            sdists[version_of] = file
+    groups = [
+        Group(package, version, platform, tuple(sorted(found, key=_by_python))) for (version, platform), found in
+        wheels.items()
+    ]
+    with_wheels = {version for version, _ in wheels}
+    groups += [Group(package, version, "any", (), file) for version, file in sdists.items()
+               if version not in with_wheels]
+    return sorted(groups, key=lambda group: (group.package, group.version, _order(group.platform)))
+
+
+def _by_python(wheel: tuple[WheelName, IndexFile]) -> tuple[list[int], str]:
+    return [int(part) for part in wheel[0].python.split(".")], wheel[1].filename
+
+
+def _order(platform: str) -> int:
+    return (*PLATFORMS, "any").index(platform)
+
+
+def _sdist_version(package: str, filename: str) -> Version | None:
+    for suffix in (".tar.gz", ".zip"):
+        stem = filename.removesuffix(suffix)
+        name, _, version = stem.rpartition("-")
+        if stem != filename and canonicalize_name(name) == package:
+            try:
+                return Version(version)
+            except InvalidVersion:
+                return None
+    return None

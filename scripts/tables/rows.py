@@ -1,0 +1,270 @@
+"""What a row of compat_tables/tensorflow.json says, and from what: texts and binaries of one release's wheels.
+
+Pure: facts in, a row out. A key whose value is in none of the facts is None (null).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .metadata import version_in_build_info
+from .releases import Group
+from .wheeltexts import WheelTexts
+
+Row = dict[str, Any]
+
+# Where NVIDIA's wheels for CUDA 11 and 12 put a library: site-packages/nvidia/<folder>/lib (read from the RECORD of
+# nvidia-cuda-runtime-cu12, nvidia-cublas-cu12, nvidia-cudnn-cu12, ... and their cu11 forms).
+PIP_FOLDERS = {
+    "libcudart": "cuda_runtime",
+    "libcublas": "cublas",
+    "libcublasLt": "cublas",
+    "libcudnn": "cudnn",
+    "libcufft": "cufft",
+    "libcurand": "curand",
+    "libcusolver": "cusolver",
+    "libcusparse": "cusparse",
+    "libcupti": "cuda_cupti",
+    "libnvrtc": "cuda_nvrtc",
+    "libnvJitLink": "nvjitlink",
+    "libnccl": "nccl",
+    "libnvshmem_host": "nvshmem",
+}
+# CUDA 8 to 10 carry the minor version in the runtime's name; from 11 on it is frozen (libcudart.so.11.0 is every
+# CUDA 11, libcudart.so.12 every CUDA 12; cudart64_110.dll every CUDA 11).
+LAST_CUDA_WITH_MINOR_IN_NAME = 10
+# PTX ISA -> the CUDA that writes it (NVIDIA, "PTX ISA", release notes). Only those of builds that name no runtime.
+CUDA_OF_PTX_ISA = {"5.0": "8.0", "6.0": "9.0"}
+
+
+def build_row(
+    group: Group, texts: WheelTexts | None, binary: dict[str, Any] | None, glibc_by_python: dict[str, str] | None
+) -> Row:
+    """One row. `texts` is None for a source archive. `binary` is what binaries.scan found, None in a metadata run;
+    `glibc_by_python` the glibc that each Python's libraries need, where they were read."""
+    evidence: dict[str, str] = {}
+    row: Row = {"package": group.package, "version": str(group.version), "platform": group.platform}
+    for key in (
+        "gpu cuda cudnn pythons glibc glibc_by_python compute_capabilities libraries libraries_required runpath "
+        "pip_libraries_found pip_libraries_missed requires_python requires extras wheels size_mib msvc build_info "
+        "yanked summary evidence source"
+    ).split():
+        row[key] = None
+    row["pythons"] = list(dict.fromkeys(name.python for name, _ in group.wheels))
+    row["wheels"] = _wheels(group)
+    row["yanked"] = _yanked(group)
+    row["requires_python"] = group.newest.requires_python
+    row["evidence"] = evidence
+    members: list[str] = []
+    row["source"] = {"file": group.newest.filename, "sha256": group.newest.sha256, "members": members}
+    if texts is None:
+        row["gpu"], evidence["gpu"] = False, "the release has no wheel"
+        return row
+    members += [texts.metadata_member, *([texts.build_info_member] if texts.build_info_member else [])]
+    members += binary["members"] if binary else []
+    row["requires_python"] = texts.requires_python or group.newest.requires_python
+    row["requires"], row["extras"] = texts.requires, texts.extras
+    row["size_mib"] = round(texts.size / 2**20, 1)
+    row["build_info"] = texts.build_info
+    _fill_gpu(row, texts, binary, evidence)
+    _fill_glibc(row, group, binary, glibc_by_python, evidence)
+    _fill_libraries(row, binary, evidence)
+    _fill_capabilities(row, texts, binary, evidence)
+    _fill_versions(row, texts, binary, evidence)
+    _fill_msvc(row, texts, binary, evidence)
+    _fill_runpath(row, binary, evidence)
+    return row
+
+
+def _wheels(group: Group) -> dict[str, dict[str, str]] | None:
+    wheels: dict[str, dict[str, str]] = {}
+    for name, file in group.wheels:
+        # Where one Python has several files (two macOS tags), the later one in the index's order stands for it
+        wheels[name.python] = {"file": file.filename, "sha256": file.sha256}
+    return wheels or None
+
+
+def _yanked(group: Group) -> str | bool | None:
+    files = [file for _, file in group.wheels] or [group.newest]
+    if all(file.yanked is not None for file in files):
+        return files[-1].yanked or True
+    return None
+
+
+def _fill_gpu(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
+    if binary and (binary["fatbins"]["entries"] or _runtime_names(binary)):
+        row["gpu"], evidence["gpu"] = True, f"{binary['kernels_in']}: device code"
+    elif binary and texts.core:
+        row["gpu"], evidence["gpu"] = False, f"{binary['members'][-1]}: no device code, no CUDA library asked for"
+    elif texts.build_info and "is_cuda_build" in texts.build_info:
+        row["gpu"] = bool(texts.build_info["is_cuda_build"])
+        evidence["gpu"] = f"{texts.build_info_member}: is_cuda_build"
+    elif not texts.shared_objects:
+        row["gpu"], evidence["gpu"] = False, "the wheel holds no library"
+    else:
+        row["gpu"], evidence["gpu"] = row["package"] == "tensorflow-gpu", "the distribution's name"
+
+
+def _runtime_names(binary: dict[str, Any]) -> list[str]:
+    return [name for name in binary["libraries"] if "cudart" in name or "cudnn" in name]
+
+
+def _fill_glibc(
+    row: Row,
+    group: Group,
+    binary: dict[str, Any] | None,
+    by_python: dict[str, str] | None,
+    evidence: dict[str, str],
+) -> None:
+    if not group.platform.startswith("linux"):
+        return
+    if binary and binary["glibc"]:
+        row["glibc"], evidence["glibc"] = binary["glibc"], f"{binary['glibc_from']}: version needs (.gnu.version_r)"
+    elif claimed := group.wheels[-1][0].glibc:
+        row["glibc"], evidence["glibc"] = claimed, "the wheel's platform tag (a claim)"
+    if by_python and len(set(by_python.values())) > 1:
+        row["glibc_by_python"] = by_python
+        evidence["glibc_by_python"] = "version names in each Python's libraries (.dynstr)"
+
+
+def _fill_libraries(row: Row, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
+    if not binary:
+        return
+    row["libraries"], evidence["libraries"] = binary["libraries"], binary["libraries_from"]
+    if binary["libraries_required"] is not None:
+        row["libraries_required"] = binary["libraries_required"]
+        evidence["libraries_required"] = binary["libraries_required_from"]
+
+
+def _fill_capabilities(
+    row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]
+) -> None:
+    if not row["gpu"]:
+        return
+    if binary and binary["fatbins"]["entries"]:
+        found = binary["fatbins"]
+        row["compute_capabilities"] = {
+            "compiled": sorted(found["compiled"], key=_capability_order),
+            "ptx": sorted(found["ptx"], key=_capability_order),
+            "ptx_isa": {target: found["ptx"][target] for target in sorted(found["ptx"], key=_capability_order)},
+        }
+        evidence["compute_capabilities"] = f"{binary['kernels_in']}: fatbin entries"
+        return
+    declared = (texts.build_info or {}).get("cuda_compute_capabilities")
+    if declared:
+        # gen_build_info.py: "sm_XX" is machine code only, "compute_XX" machine code and PTX
+        targets = [(kind, _dotted(arch)) for kind, _, arch in (entry.partition("_") for entry in declared)]
+        row["compute_capabilities"] = {
+            "compiled": [target for _, target in targets],
+            "ptx": [target for kind, target in targets if kind == "compute"],
+        }
+        evidence["compute_capabilities"] = f"{texts.build_info_member}: cuda_compute_capabilities"
+
+
+def _dotted(arch: str) -> str:
+    return re.sub(r"^(\d+)(\d)(\D*)$", r"\1.\2\3", arch)
+
+
+def _capability_order(target: str) -> tuple[int, int, str]:
+    match = re.fullmatch(r"(\d+)\.(\d+)(\D*)", target)
+    return (int(match[1]), int(match[2]), match[3]) if match else (0, 0, target)
+
+
+def _fill_versions(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
+    if not row["gpu"]:
+        return
+    info = texts.build_info or {}
+    libraries = row["libraries"] or []
+    source = row["evidence"].get("libraries", "")
+    build_info = texts.build_info_member or ""
+    pins = row["extras"].get("and-cuda", {})
+    candidates = [
+        (_cuda_of_name(libraries), source),
+        (version_in_build_info(info.get("cuda_version") or info.get("cuda_version_number")), build_info),
+        (_exact_pin(pins, r"nvidia-cuda-runtime(-cu\d+)?"), f"{texts.metadata_member}: and-cuda"),
+        (_cuda_of_ptx(row["compute_capabilities"]), source and f"{row['evidence']['compute_capabilities']}, PTX ISA"),
+    ]
+    row["cuda"], where = _refine(candidates)
+    if where:
+        evidence["cuda"] = where
+    cudnn_candidates = [
+        (_cudnn_of_name(libraries), source),
+        (version_in_build_info(info.get("cudnn_version") or info.get("cudnn_version_number")), build_info),
+        (_exact_pin(pins, r"nvidia-cudnn(-cu\d+)?"), f"{texts.metadata_member}: and-cuda"),
+    ]
+    for version, where in cudnn_candidates:
+        if version:
+            row["cudnn"], evidence["cudnn"] = version.partition(".")[0], where
+            break
+
+
+def _refine(candidates: list[tuple[str | None, str]]) -> tuple[str | None, str | None]:
+    """The first candidate decides the major; a later one of the same major may add the minor that it lacks."""
+    decided, where = None, ""
+    for version, source in candidates:
+        if not version:
+            continue
+        short = ".".join(version.split(".")[:2])
+        if decided is None:
+            decided, where = short, source
+        elif "." not in decided and short.startswith(decided + "."):
+            decided, where = short, f"{where}; {source}"
+    return decided, where or None
+
+
+def _cuda_of_name(libraries: list[str]) -> str | None:
+    for name in libraries:
+        if match := re.fullmatch(r"libcudart\.(?:so\.)?(\d+)(?:\.(\d+))?(?:\.dylib)?", name):
+            major, minor = match[1], match[2]
+        elif match := re.fullmatch(r"cudart64_(\d+)(\d)\.dll", name):
+            major, minor = match[1], match[2]
+        else:
+            continue
+        return f"{major}.{minor}" if minor and int(major) <= LAST_CUDA_WITH_MINOR_IN_NAME else major
+    return None
+
+
+def _cudnn_of_name(libraries: list[str]) -> str | None:
+    for name in libraries:
+        if match := re.fullmatch(r"libcudnn\.(?:so\.)?(\d+)(?:\.dylib)?|cudnn64_(\d+)\.dll", name):
+            return match[1] or match[2]
+    return None
+
+
+def _exact_pin(pins: dict[str, str], distribution: str) -> str | None:
+    for name, specifier in pins.items():
+        if re.fullmatch(distribution, name) and (match := re.fullmatch(r"==(\d[\d.]*)", specifier)):
+            return match[1]
+    return None
+
+
+def _cuda_of_ptx(capabilities: dict[str, Any] | None) -> str | None:
+    found = {isa for versions in (capabilities or {}).get("ptx_isa", {}).values() for isa in versions}
+    return CUDA_OF_PTX_ISA.get(found.pop()) if len(found) == 1 else None
+
+
+def _fill_msvc(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
+    if row["platform"] != "windows-amd64":
+        return
+    info = texts.build_info or {}
+    if binary and binary["msvc"]:
+        row["msvc"], evidence["msvc"] = binary["msvc"], f"{binary['kernels_in']}: import table"
+    elif declared := info.get("msvcp_dll_names") or info.get("msvcp_dll_name"):
+        row["msvc"], evidence["msvc"] = sorted(declared.split(",")), f"{texts.build_info_member}: msvcp_dll_name(s)"
+
+
+def _fill_runpath(row: Row, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
+    if not binary or binary["runpath"] is None:
+        return
+    row["runpath"], evidence["runpath"] = binary["runpath"], f"{binary['runpath_from']}: DT_RUNPATH or DT_RPATH"
+    if "and-cuda" not in row["extras"] or row["libraries_required"] is None:
+        return
+    folders = {
+        match[1] for entry in row["runpath"] if (match := re.fullmatch(r"\$ORIGIN/\.\./nvidia/(\w+)/lib/?", entry))
+    }
+    reached = {name: PIP_FOLDERS.get(name.partition(".")[0]) in folders for name in row["libraries_required"]}
+    row["pip_libraries_found"] = [name for name, found in reached.items() if found]
+    row["pip_libraries_missed"] = [name for name, found in reached.items() if not found]
+    for key in ("pip_libraries_found", "pip_libraries_missed"):
+        evidence[key] = f"{evidence['runpath']}; {evidence['libraries_required']}"

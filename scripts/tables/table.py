@@ -1,0 +1,37 @@
+"""The table's file: one row a line, so that a diff shows rows and a reader can pick lines without parsing the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+def dump_row(row: dict[str, Any]) -> str:
+    """One line of JSON; the keys stand in the row's own order."""
+    return json.dumps(row, ensure_ascii=False, separators=(", ", ": "))
+
+
+def dump_table(rows: list[dict[str, Any]], generated: str) -> str:
+    """The whole file as text. `generated` is a date, YYYY-MM-DD."""
+    lines = ",\n".join(dump_row(row) for row in rows)
+    return f'{{"schema": 1, "generated": "{generated}", "rows": [\n{lines}\n]}}\n'
+
+
+def load_rows(path: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """Rows of an earlier table by (package, version, platform); empty where there is no such file."""
+    if not path.exists():
+        return {}
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    return {(row["package"], row["version"], row["platform"]): row for row in rows}
+
+
+def write_table(path: Path, text: str) -> None:
+    """Replace the file at once: a reader sees the old table or the new one."""
+    part = path.with_name(path.name + f".{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

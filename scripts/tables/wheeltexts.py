@@ -1,0 +1,78 @@
+"""The facts in a wheel that cost little: its directory, METADATA and build_info.py (about a megabyte of reading)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .archive import Member, list_members, read_member
+from .metadata import parse_build_info, parse_metadata
+from .registry import IndexFile
+from .remote import Remote
+
+# The libraries that hold TensorFlow's runtime and kernels, by the names they had from 0.12 to 2.22. The others
+# (contrib operations, single pybind11 modules, TensorFlow Lite) are built by the same toolchain in the same run.
+CORE_LIBRARY = re.compile(
+    r"/(?:_pywrap_tensorflow(?:_internal|_common)?|lib_?(?:pywrap_)?tensorflow_(?:framework|cc|common))"
+    r"\.(?:so|pyd|dll|(?:[\d.]+\.)?dylib)(?:\.\d+)*$"
+)
+
+
+@dataclass(frozen=True)
+class WheelTexts:
+    """`core`: the members that hold code for the GPU, one of each content. `shared_objects`: how many libraries of
+    any kind the wheel has (0 in the empty wheels that only require another distribution)."""
+
+    size: int
+    metadata_member: str
+    build_info_member: str | None
+    summary: str | None
+    requires_python: str | None
+    requires: list[str]
+    extras: dict[str, dict[str, str]]
+    build_info: dict[str, Any] | None
+    core: list[Member]
+    shared_objects: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for the cache."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> WheelTexts:
+        """The inverse of to_json. Raises TypeError or KeyError on anything else."""
+        return cls(**{**stored, "core": [Member(**member) for member in stored["core"]]})
+
+
+def read_texts(remote: Remote, file: IndexFile) -> WheelTexts:
+    """Read them by range requests. Raises RemoteError, ArchiveError; ValueError on a build_info.py that is none."""
+    length = remote.size(file.url)
+    members = list_members(remote, file.url, length)
+    # A wheel's own METADATA, not one that was packed with it
+    metadata_member = min(
+        (member for member in members if re.search(r"^[^/]+\.dist-info/METADATA$", member.name)),
+        key=lambda member: len(member.name),
+    )
+    metadata = parse_metadata(read_member(remote, file.url, metadata_member).decode("utf-8", "replace"))
+    build_infos = [member for member in members if member.name.endswith("/python/platform/build_info.py")]
+    build_info = None
+    if build_infos:
+        build_info = parse_build_info(read_member(remote, file.url, build_infos[0]).decode("utf-8", "replace"))
+    core: dict[tuple[int, int], Member] = {}
+    for member in sorted(members, key=lambda member: (len(member.name), member.name)):
+        if CORE_LIBRARY.search("/" + member.name) and member.size:
+            core.setdefault((member.crc, member.size), member)
+    libraries = sum(1 for member in members if re.search(r"\.(?:so|pyd|dll|dylib)(?:\.\d+)*$", member.name))
+    return WheelTexts(
+        length,
+        metadata_member.name,
+        build_infos[0].name if build_infos else None,
+        metadata.summary,
+        metadata.requires_python,
+        list(metadata.requires),
+        metadata.extras,
+        build_info,
+        sorted(core.values(), key=lambda member: member.name),
+        libraries,
+    )
