@@ -16,16 +16,27 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
+
+from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = ROOT / "compat_tables"
 sys.path.insert(0, str(ROOT))
+
+from scripts.tables.archive import list_members, read_member  # noqa: E402
+from scripts.tables.cache import Cache, default_folder  # noqa: E402
+from scripts.tables.metadata import parse_metadata  # noqa: E402
+from scripts.tables.progress import Progress  # noqa: E402
+from scripts.tables.registry import IndexFile, pip_settings, project_files, session_for  # noqa: E402
+from scripts.tables.remote import Remote  # noqa: E402
 
 ABOUT_GPUS = (
     "NVIDIA GPUs by PCI id: name and chip from pci.ids (BSD-3-Clause, see licenses/pci.ids.txt), compute "
@@ -117,6 +128,78 @@ def alternatives(name: str) -> list[str]:
     return named
 
 
+# --- wheels --------------------------------------------------------------------------------------
+
+COMPONENTS = ["cublas", "cuda-cupti", "cuda-nvcc", "cuda-nvrtc", "cuda-runtime", "cufft", "curand", "cusolver", "cusparse", "nvjitlink"]
+PROJECTS = (
+    *(
+        f"nvidia-{name}-{cuda}"
+        for cuda in ("cu11", "cu12")
+        for name in COMPONENTS
+        if (name, cuda) != ("nvjitlink", "cu11")
+    ),
+    *(f"nvidia-{name}" for name in COMPONENTS),
+    *(f"nvidia-{name}-{cuda}" for name in ("cudnn", "nccl") for cuda in ("cu11", "cu12", "cu13")),
+    *(f"nvidia-nvshmem-{cuda}" for cuda in ("cu12", "cu13")),
+)
+ABOUT_WHEELS = (
+    "nvidia-* wheels for Linux x86_64: the libraries in them and the folder in site-packages that holds them, read "
+    "from each wheel's directory; requires from its METADATA."
+)
+THREADS = 8
+LIBRARY = re.compile(r"(nvidia/[\w/]+)/(lib[\w.+-]+?\.so(?:\.\d+)*)$")
+
+
+def linux_wheels(files: Iterable[IndexFile]) -> list[IndexFile]:
+    """One wheel a release for Linux x86_64, oldest release first; yanked ones and pre-releases are left out."""
+    best: dict[Version, IndexFile] = {}
+    for file in files:
+        match = re.fullmatch(r"[^-]+-([^-]+)(?:-\d[^-]*)?-py3-none-(\S*x86_64)\.whl", file.filename)
+        if match is None or file.yanked is not None or "linux" not in match.group(2):
+            continue
+        version = Version(match.group(1))
+        if not version.is_prerelease:
+            best.setdefault(version, file)
+    return [best[version] for version in sorted(best)]
+
+
+def read_wheel(project: str, file: IndexFile, remote: Remote, cache: Cache) -> dict[str, Any]:
+    """The row of one wheel: what its directory and METADATA say."""
+    row: dict[str, Any] | None = cache.get(file.sha256, "nvidia-wheel-1")
+    if row is None:
+        members = list_members(remote, file.url, remote.size(file.url))
+        metadata = next(m for m in members if m.name.endswith(".dist-info/METADATA"))
+        requires = parse_metadata(read_member(remote, file.url, metadata).decode("utf-8", "replace")).requires
+        found = [(match.group(1), match.group(2)) for m in members if (match := LIBRARY.fullmatch(m.name))]
+        folders = sorted({folder for folder, _ in found}, key=lambda f: (-sum(g == f for g, _ in found), f))
+        row = {
+            "package": project,
+            "version": file.filename.split("-")[1],
+            "folder": folders[0] if folders else None,
+            "libraries": sorted({name for folder, name in found if folder == folders[0]}),
+            "requires": list(requires),
+            "source": file.filename,
+            "sha256": file.sha256,
+        }
+        cache.put(file.sha256, "nvidia-wheel-1", row)
+    return row
+
+
+def wheels(remote: Remote, indexes: tuple[str, ...], cache: Cache) -> list[dict[str, Any]]:
+    """A row for every release of every project."""
+    jobs: list[tuple[str, IndexFile]] = []
+    for project in PROJECTS:
+        jobs += [(project, file) for file in linux_wheels(project_files(project, indexes, remote))]
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    with ThreadPoolExecutor(THREADS) as pool, Progress("nvidia wheels", len(jobs)) as progress:
+        futures = {pool.submit(read_wheel, project, file, remote, cache): (project, file) for project, file in jobs}
+        for future in as_completed(futures):
+            project, file = futures[future]
+            rows[project, file.filename] = future.result()
+            progress.step(file.filename)
+    return [rows[project, file.filename] for project, file in jobs]
+
+
 def main() -> int:
     """Run one builder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -124,10 +207,19 @@ def main() -> int:
     jobs = parser.add_subparsers(dest="job", required=True)
     job = jobs.add_parser("gpus", help="compat_tables/gpus.json from a pci.ids file")
     job.add_argument("pci_ids", type=Path)
+    jobs.add_parser("wheels", help="compat_tables/nvidia_wheels.json from the package index")
+    parser.add_argument("--cache", type=Path, default=default_folder())
     args = parser.parse_args()
-    rows = gpus(args.pci_ids)
-    write("gpus", ABOUT_GPUS, rows, args.date)
-    print(f"gpus.json: {len(rows)} rows", file=sys.stderr)
+    if args.job == "gpus":
+        rows = gpus(args.pci_ids)
+        write("gpus", ABOUT_GPUS, rows, args.date)
+        print(f"gpus.json: {len(rows)} rows", file=sys.stderr)
+        return 0
+    settings = pip_settings()
+    remote = Remote(functools.partial(session_for, settings))
+    rows = wheels(remote, settings.indexes, Cache(args.cache))
+    write("nvidia_wheels", ABOUT_WHEELS, rows, args.date)
+    print(f"nvidia_wheels.json: {len(rows)} rows", file=sys.stderr)
     return 0
 
 

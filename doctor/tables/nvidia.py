@@ -15,6 +15,7 @@ from doctor.tables.rows import (
     NvidiaWheel,
     PipLibrary,
     PtxIsa,
+    Row,
     Toolkit,
     Trap,
 )
@@ -212,6 +213,18 @@ def _cudnn(raw: Mapping[str, Any]) -> Cudnn:
         capabilities=capabilities,
         lowest=raw.get("lowest"),
         package=raw.get("package"),
+    )
+
+
+def compiled_cudnn(store: Store) -> tuple[Row, ...]:
+    """The rows of cudnn_compiled.json."""
+    return tuple(
+        Row(
+            ref=f"TensorFlow {raw['versions']}: compiled with cuDNN {raw['cudnn']}, from {raw['source']}",
+            source=raw["source"],
+            data=raw,
+        )
+        for raw in store.all("cudnn_compiled")
     )
 
 

@@ -18,6 +18,7 @@ from doctor.tables.rows import (
     NvidiaWheel,
     PipLibrary,
     PtxIsa,
+    Row,
     TensorFlowRelease,
     Toolkit,
     Trap,
@@ -125,6 +126,10 @@ class Tables:
     def cudnns(self) -> tuple[Cudnn, ...]:
         """Every cuDNN release, oldest first."""
         return nvidia.cudnns(self.store)
+
+    def compiled_cudnn(self) -> tuple[Row, ...]:
+        """Which cuDNN minor TensorFlow releases were compiled with, as documents name it."""
+        return nvidia.compiled_cudnn(self.store)
 
     def pip_library(self, soname: str) -> PipLibrary | None:
         """Which nvidia-* package holds this SONAME, and in which folder of site-packages; None: no package."""

@@ -45,7 +45,7 @@ def release(raw: Mapping[str, Any]) -> TensorFlowRelease:
         requires_python=raw.get("requires_python"),
         requires=_texts(raw.get("requires")),
         extras={name: dict(pins or {}) for name, pins in (raw.get("extras") or {}).items()},
-        yanked=bool(raw.get("yanked")),
+        yanked=raw.get("yanked") not in (None, False),
     )
 
 

@@ -1,0 +1,44 @@
+"""Compound questions about what goes together, each answered with a verdict, a reason and the table rows behind it.
+
+Pure: nothing here touches a machine. Unknown stays unknown: where a row or a fact is missing the verdict says so.
+"""
+
+from __future__ import annotations
+
+from doctor.compat.answer import Answer, worst
+from doctor.compat.choose import Judgement, candidates, judge, newest
+from doctor.compat.gpu import code_for, driver_serves_gpu, runs_on_gpu
+from doctor.compat.install import installs_on, pip_cudnn, runs_with_pip_libraries
+from doctor.compat.situation import Situation, applies, traps_of
+from doctor.compat.software import (
+    cuda_of,
+    cudnn_serves_gpu,
+    driver_minimum,
+    runs_on_driver,
+    runs_with_cuda,
+    runs_with_cudnn,
+)
+
+__all__ = [
+    "Answer",
+    "Judgement",
+    "Situation",
+    "applies",
+    "candidates",
+    "code_for",
+    "cuda_of",
+    "cudnn_serves_gpu",
+    "driver_minimum",
+    "driver_serves_gpu",
+    "installs_on",
+    "judge",
+    "newest",
+    "pip_cudnn",
+    "runs_on_driver",
+    "runs_on_gpu",
+    "runs_with_cuda",
+    "runs_with_cudnn",
+    "runs_with_pip_libraries",
+    "traps_of",
+    "worst",
+]

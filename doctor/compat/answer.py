@@ -1,0 +1,47 @@
+"""What an answer is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from doctor.tables import Row
+
+VERDICTS = ("yes", "slow", "unknown", "no")
+"""From best to worst. slow: it works after a compilation at the first start, or for a part of the operations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """yes, slow, no or unknown; why; and the rows of the tables that say so.
+
+    cure: what makes a "no" a "yes" without another release, GPU or driver; empty where nothing does.
+    """
+
+    verdict: str
+    reason: str
+    rows: tuple[Row, ...] = ()
+    cure: str = ""
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"a verdict is one of {', '.join(VERDICTS)}, not {self.verdict!r}")
+        if not self.reason:
+            raise ValueError("an answer without a reason")
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        """The rows as people cite them, each once."""
+        return tuple(dict.fromkeys(row.ref for row in self.rows))
+
+
+def rank(answer: Answer) -> int:
+    """0 for the best: yes, slow, a no with a cure, unknown, no."""
+    if answer.verdict == "no":
+        return 2 if answer.cure else 4
+    return {"yes": 0, "slow": 1, "unknown": 3}[answer.verdict]
+
+
+def worst(answers: Iterable[Answer]) -> Answer:
+    """The answer that decides among several about the same thing. Raises ValueError where there is none."""
+    return max(answers, key=rank)

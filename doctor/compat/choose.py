@@ -1,0 +1,128 @@
+"""A build in a situation, all questions at once; and the newest build that does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from doctor.compat.answer import Answer, rank, worst
+from doctor.compat.gpu import driver_serves_gpu, runs_on_gpu
+from doctor.compat.install import installs_on, runs_with_pip_libraries
+from doctor.compat.situation import Situation, traps_of
+from doctor.compat.software import driver_minimum, runs_on_driver, runs_with_cuda, runs_with_cudnn, traps_on_driver
+from doctor.tables import DriverFloor, Tables, TensorFlowRelease
+from doctor.tables.tensorflow import is_final
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What each question was answered; `answers` maps install, gpu, driver, cuda, cudnn, libraries to answers.
+
+    A question that the situation leaves open is not among them.
+    """
+
+    build: TensorFlowRelease
+    answers: tuple[tuple[str, Answer], ...]
+
+    @property
+    def overall(self) -> Answer:
+        """The answer that decides."""
+        return worst(answer for _, answer in self.answers)
+
+    def __getitem__(self, aspect: str) -> Answer:
+        return dict(self.answers)[aspect]
+
+    def __contains__(self, aspect: object) -> bool:
+        return aspect in dict(self.answers)
+
+
+def judge(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Judgement:
+    """Answer every question that the situation decides."""
+    answers: list[tuple[str, Answer]] = [("install", installs_on(build, situation, tables))]
+    if build.gpu is False:
+        answers.append(("gpu", runs_on_gpu(build, situation, tables)))
+        return Judgement(build, tuple(answers))
+    if situation.capabilities:
+        answers.append(("gpu", runs_on_gpu(build, situation, tables)))
+    driver = _driver(build, situation, tables)
+    if driver is not None:
+        answers.append(("driver", driver))
+    if situation.cuda is not None:
+        cuda = [runs_with_cuda(build, situation.cuda, tables)]
+        cuda += [Answer(t.verdict, t.reason, (t, build), t.cure) for t in traps_of(build, situation, tables, "cuda")]
+        answers.append(("cuda", worst(cuda)))
+    if situation.cudnn is not None:
+        cudnn = [runs_with_cudnn(build, situation.cudnn, tables, situation.capabilities)]
+        cudnn += [Answer(t.verdict, t.reason, (t, build), t.cure) for t in traps_of(build, situation, tables, "cudnn")]
+        answers.append(("cudnn", worst(cudnn)))
+    if situation.route == "pip-and-cuda":
+        answers.append(("libraries", runs_with_pip_libraries(build, situation, tables)))
+    return Judgement(build, tuple(answers))
+
+
+def _driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer | None:
+    """On the given driver; with none given, whether the GPU's last driver branch is new enough for the build."""
+    if situation.driver is not None:
+        answers = [runs_on_driver(build, situation.driver, tables, situation.side)]
+        answers += [
+            driver_serves_gpu(capability, situation.driver, tables, situation.side)
+            for capability in situation.capabilities
+        ]
+        answers += traps_on_driver(build, situation, tables)
+        return worst(answers)
+    minimum = driver_minimum(build, tables, situation.side)
+    floor = minimum.rows[-1] if minimum.rows else None
+    if not situation.capabilities or not isinstance(floor, DriverFloor):
+        return None
+    answers = [minimum]
+    for capability in situation.capabilities:
+        serves = driver_serves_gpu(capability, floor.driver, tables, situation.side)
+        if serves.verdict == "no" and "last driver branch" in serves.reason:
+            answers.append(
+                Answer(
+                    "no",
+                    f"{build.requirement} needs driver {floor.driver}; {serves.rows[0].ref}",
+                    (*minimum.rows, *serves.rows),
+                )
+            )
+    return worst(answers)
+
+
+def candidates(
+    tables: Tables,
+    situation: Situation,
+    *,
+    packages: tuple[str, ...] = ("tensorflow", "tensorflow-gpu"),
+    prereleases: bool = False,
+) -> Iterator[Judgement]:
+    """Every GPU release of the platform, newest first, judged; one a version, the earlier package before the later."""
+    by_version: dict[str, TensorFlowRelease] = {}
+    for build in reversed(tables.releases(situation.platform)):
+        if build.package not in packages or not build.gpu or build.yanked:
+            continue
+        if not prereleases and not is_final(build.version):
+            continue
+        known = by_version.get(build.version)
+        if known is None or packages.index(build.package) < packages.index(known.package):
+            by_version[build.version] = build
+    for build in by_version.values():
+        yield judge(build, situation, tables)
+
+
+def newest(tables: Tables, situation: Situation, *, prereleases: bool = False) -> Judgement | None:
+    """The newest build that does, or None.
+
+    A build that runs as it is comes before a newer one that needs a cure or a compilation at the start. With no
+    route given, pip's libraries are taken where the build has the extra and no CUDA is given.
+    """
+    best: Judgement | None = None
+    for found in candidates(tables, situation, prereleases=prereleases):
+        judged = found
+        if situation.route is None and situation.cuda is None and found.build.extras.get("and-cuda"):
+            judged = judge(found.build, replace(situation, route="pip-and-cuda"), tables)
+        quality = rank(judged.overall)
+        if quality == 0:
+            return judged
+        if quality < 4 and (best is None or quality < rank(best.overall)):
+            best = judged
+    return best

@@ -1,0 +1,154 @@
+"""Does a build hold code for a GPU: machine code, PTX that the driver compiles, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from doctor.compat.answer import Answer, worst
+from doctor.compat.situation import Situation, traps_of
+from doctor.tables import Architecture, Row, Tables, TensorFlowRelease, dotted
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """How kernels reach a GPU. kind: machine (a cubin of `target` runs as it is) or jit (PTX of `target`)."""
+
+    kind: str
+    target: str
+
+
+def code_for(capability: str, compiled: Iterable[str], ptx: Iterable[str]) -> Code | None:
+    """The code that a GPU of `capability` would run, or None.
+
+    Machine code runs on its own major and the same or a higher minor (CUDA C++ Programming Guide, section Binary
+    Compatibility); PTX compiles for its target and everything newer (section PTX Compatibility), but a target with
+    a suffix ("9.0a") only for exactly that capability.
+    """
+    wanted = _pair(capability)
+    fitting = [c for c in compiled if _plain(c) and _pair(c)[0] == wanted[0] and _pair(c)[1] <= wanted[1]]
+    if fitting:
+        return Code("machine", max(fitting, key=_pair))
+    targets = [p for p in ptx if (_pair(p) <= wanted if _plain(p) else _pair(p) == wanted and p.endswith("a"))]
+    if targets:
+        return Code("jit", max(targets, key=lambda p: (_pair(p), _plain(p))))
+    return None
+
+
+def runs_on_gpu(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer:
+    """Whether the build's kernels run on every GPU of the situation.
+
+    With a driver in the situation, whether it can compile the PTX that is needed; without, the answer names the
+    CUDA version that the driver must offer.
+    """
+    if build.gpu is False:
+        return Answer("no", f"{build.requirement} for {build.platform} is a CPU build: it has no CUDA in it", (build,))
+    if not situation.capabilities:
+        return Answer("unknown", "no GPU is given", (build,))
+    return worst(_one(build, capability, situation, tables) for capability in situation.capabilities)
+
+
+def _one(build: TensorFlowRelease, capability: str, situation: Situation, tables: Tables) -> Answer:
+    kernels = build.compute_capabilities
+    if kernels is None or not (kernels.compiled or kernels.ptx):
+        return Answer("unknown", f"which GPUs {build.requirement} has code for was not read", (build,))
+    answers = [_by_code(build, capability, situation, tables)]
+    just_this = _with(situation, capability)
+    for trap in traps_of(build, just_this, tables, "gpu"):
+        answers.append(Answer(trap.verdict, trap.reason, (trap, build), trap.cure))
+    return worst(answers)
+
+
+def _by_code(build: TensorFlowRelease, capability: str, situation: Situation, tables: Tables) -> Answer:
+    kernels = build.compute_capabilities
+    assert kernels is not None
+    code = code_for(capability, kernels.compiled, kernels.ptx)
+    name = f"{build.requirement}"
+    if code is None:
+        return _no_code(build, capability, tables)
+    if code.kind == "machine":
+        return Answer("yes", f"{name} has machine code for compute capability {code.target}, which runs on "
+                      f"{capability}", (build,))  # fmt: skip
+    isas = kernels.ptx_isa.get(code.target, ())
+    rows = [row for row in (tables.ptx(isa) for isa in isas) if row is not None]
+    needed = max(rows, key=lambda row: dotted(row.cuda), default=None)
+    text = f"{name} has no machine code for compute capability {capability}: the driver has to compile the PTX for "
+    text += f"{code.target} at the first start, which takes minutes"
+    if needed is None:
+        return Answer("slow", text, (build,))
+    evidence: tuple[Row, ...] = (build, needed)
+    if situation.driver is None:
+        return Answer("slow", f"{text} and needs a driver of CUDA {needed.cuda} or newer", evidence)
+    offered = tables.driver_cuda(situation.driver, situation.side)
+    branch = tables.driver_branch(situation.driver, situation.side)
+    if offered is None:
+        return Answer("slow", f"{text}; what CUDA driver {situation.driver} offers is not known", evidence)
+    evidence = (build, needed, branch) if branch is not None else evidence
+    if dotted(offered) < dotted(needed.cuda):
+        why = f"{name} holds only PTX ISA {needed.isa} for compute capability {capability}, which needs a driver of "
+        why += f"CUDA {needed.cuda}; driver {situation.driver} offers {offered}"
+        return Answer("no", why, evidence)
+    return Answer("slow", text, evidence)
+
+
+def _no_code(build: TensorFlowRelease, capability: str, tables: Tables) -> Answer:
+    kernels = build.compute_capabilities
+    assert kernels is not None
+    known = sorted({*kernels.compiled, *(p for p in kernels.ptx if _plain(p))}, key=_pair)
+    what = f"it has machine code for {', '.join(kernels.compiled) or 'none'}"
+    what += f" and PTX for {', '.join(kernels.ptx)}" if kernels.ptx else " and no PTX"
+    if known and _pair(capability) < _pair(known[0]):
+        why = f"compute capability {capability} is older than all that {build.requirement} was built for: {what}"
+    elif known and _pair(capability) > _pair(known[-1]):
+        why = f"compute capability {capability} is newer than all that {build.requirement} was built for: {what}"
+    else:
+        why = f"{build.requirement} has no code that compute capability {capability} can run: {what}"
+    architecture = tables.architecture(capability)
+    return Answer("no", why, (build,) if architecture is None else (build, architecture))
+
+
+def driver_serves_gpu(capability: str, driver: str, tables: Tables, platform: str = "linux") -> Answer:
+    """Whether a driver branch still (or already) runs GPUs of this compute capability."""
+    row = tables.architecture(capability)
+    if row is None:
+        return Answer("unknown", f"compute capability {capability} is not in the tables")
+    try:
+        number = dotted(driver)[0]
+    except ValueError:
+        return Answer("unknown", f"{driver!r} is no driver version", (row,))
+    if row.last_driver is not None and number > _last_number(row, tables, platform):
+        return Answer("no", f"R{row.last_driver} is the last driver branch for {row.name} (compute capability "
+                      f"{capability}); driver {driver} is newer", (row,))  # fmt: skip
+    offered = tables.driver_cuda(driver, platform)
+    if offered is not None and row.first_cuda is not None and dotted(offered)[0] < dotted(row.first_cuda)[0]:
+        return Answer("no", f"{row.name} (compute capability {capability}) came with CUDA {row.first_cuda}; driver "
+                      f"{driver} is of CUDA {offered}", (row,))  # fmt: skip
+    return Answer("yes", f"driver {driver} serves {row.name} (compute capability {capability})", (row,))
+
+
+def _last_number(row: Architecture, tables: Tables, platform: str) -> int:
+    """The highest first number that a driver of the architecture's last branch can have on this platform."""
+    assert row.last_driver is not None
+    last = dotted(row.last_driver)[0]
+    if platform == "linux":
+        return last
+    # Windows numbers its drivers apart: everything below the first driver of the next branch belongs to the last one
+    later = [dotted(b.first_windows)[0] for b in tables.driver_branches()
+             if dotted(b.branch)[0] > last and b.first_windows]  # fmt: skip
+    return min(later) - 1 if later else last
+
+
+def _with(situation: Situation, capability: str) -> Situation:
+    from dataclasses import replace
+
+    return replace(situation, capabilities=(capability,))
+
+
+def _plain(target: str) -> bool:
+    return target[-1:].isdigit()
+
+
+def _pair(target: str) -> tuple[int, int]:
+    """Major and minor of "9.0a". Raises ValueError for what is no capability."""
+    whole, _, part = target.rstrip("af").partition(".")
+    return int(whole), int(part or 0)

@@ -1,0 +1,91 @@
+"""Can a build be installed here, and does it find the CUDA libraries that pip brings."""
+
+from __future__ import annotations
+
+from doctor.compat.answer import Answer, worst
+from doctor.compat.situation import Situation, traps_of
+from doctor.compat.software import cuda_major, cudnn_serves_gpu, required
+from doctor.tables import Cudnn, Tables, TensorFlowRelease, dotted
+from doctor.tables.versions import minor
+
+
+def installs_on(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer:
+    """Whether pip has a wheel of this release for the situation's Python and glibc."""
+    answers = [Answer("yes", f"{build.requirement} has wheels for {build.platform}", (build,))]
+    if situation.platform != build.platform:
+        return Answer("no", f"this is the {build.platform} build, the machine is {situation.platform}", (build,))
+    if situation.python is not None:
+        python = minor(situation.python)
+        if build.pythons and python not in build.pythons:
+            return Answer("no", f"{build.requirement} has no wheel for Python {python}, only for "
+                          f"{', '.join(build.pythons)}", (build,))  # fmt: skip
+    floor = build.glibc_by_python.get(minor(situation.python or ""), build.glibc)
+    if situation.glibc is not None and floor is not None and dotted(situation.glibc) < dotted(floor):
+        return Answer("no", f"{build.requirement} needs glibc {floor}, the machine has {situation.glibc}", (build,))
+    for trap in traps_of(build, situation, tables, "install"):
+        answers.append(Answer(trap.verdict, trap.reason, (trap, build), trap.cure))
+    return worst(answers)
+
+
+def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer:
+    """Whether `pip install package[and-cuda]==version` gives a build that opens its libraries and can use them.
+
+    Looks at the extra, at the folders that the build's RUNPATH names, and at the cuDNN that pip picks.
+    """
+    pins = build.extras.get("and-cuda")
+    if not pins:
+        return Answer("no", f"{build.requirement} has no extra and-cuda (it came with 2.14)", (build,))
+    from dataclasses import replace
+
+    pip = replace(situation, route="pip-and-cuda")
+    answers = [
+        Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
+        for aspect in ("extra", "libraries")
+        for trap in traps_of(build, pip, tables, aspect)
+    ]
+    missed = [name for name in build.pip_libraries_missed or () if name in required(build, tables)]
+    if missed:
+        folders = sorted({row.folder for row in (tables.pip_library(name) for name in missed) if row is not None})
+        answers.append(
+            Answer(
+                "no",
+                f"the RUNPATH of {build.requirement} leaves out pip's folder for {', '.join(missed)}: installed, but "
+                "not found",
+                (build,),
+                f"put {', '.join(folders)} (under site-packages) on LD_LIBRARY_PATH" if folders else "",
+            )
+        )
+    chosen = pip_cudnn(build, tables)
+    if chosen is not None and situation.capabilities:
+        fits = cudnn_serves_gpu(chosen.version, situation.capabilities, tables, cuda_major(build, tables))
+        if fits.verdict == "no":
+            older = pip_cudnn(build, tables, situation.capabilities)
+            answers.append(
+                Answer(
+                    "no",
+                    f"pip picks cuDNN {chosen.version} for {build.requirement}[and-cuda]; {fits.reason}",
+                    (build, *fits.rows),
+                    "" if older is None else f"pip install {older.package}=={older.version}",
+                )
+            )
+    answers.append(Answer("yes", f"{build.requirement}[and-cuda] brings its libraries and finds them", (build,)))
+    return worst(answers)
+
+
+def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> Cudnn | None:
+    """The newest cuDNN wheel that the build's and-cuda extra allows; of those with kernels for `capabilities`."""
+    for package, specifier in build.extras.get("and-cuda", {}).items():
+        if not package.startswith("nvidia-cudnn-"):
+            continue
+        from packaging.specifiers import SpecifierSet
+
+        allowed = SpecifierSet(specifier.partition(";")[0])
+        fitting = [
+            row
+            for row in tables.cudnns()
+            if row.package == package
+            and row.version in allowed
+            and cudnn_serves_gpu(row.version, capabilities, tables, row.cuda[0]).verdict != "no"
+        ]
+        return max(fitting, key=lambda row: dotted(row.version), default=None)
+    return None

@@ -1,0 +1,184 @@
+"""Does a build run on a driver, with a CUDA toolkit, with a cuDNN."""
+
+from __future__ import annotations
+
+from doctor.compat.answer import Answer
+from doctor.compat.gpu import code_for
+from doctor.compat.situation import Situation, traps_of, within
+from doctor.tables import DriverFloor, Library, Row, Tables, TensorFlowRelease, Toolkit, dotted
+from doctor.tables.tensorflow import order
+from doctor.tables.versions import minor
+
+
+def cuda_of(build: TensorFlowRelease, tables: Tables) -> tuple[str | None, tuple[Row, ...]]:
+    """The CUDA version that a build was made for, and the rows that say so.
+
+    Where the build does not state it (2.22.0rc0 and later), the first CUDA that holds the libcudart it opens.
+    """
+    if build.cuda is not None:
+        return build.cuda, (build,)
+    for name in build.libraries:
+        row = tables.library(name)
+        if row is not None and row.data.get("library") == "cudart" and row.first is not None:
+            return row.first, (build, row)
+    return None, (build,)
+
+
+def driver_minimum(build: TensorFlowRelease, tables: Tables, platform: str = "linux") -> Answer:
+    """The lowest driver on which the build's CUDA runtime starts, as an answer whose last row is the floor.
+
+    "yes" with the floor's row, or "unknown". For the number alone: `answer.rows[-1].driver`.
+    """
+    if build.gpu is False:
+        return Answer("yes", f"{build.requirement} is a CPU build and needs no driver", (build,))
+    cuda, rows = cuda_of(build, tables)
+    floor = None if cuda is None else tables.driver_floor(cuda, platform)
+    if cuda is None or floor is None:
+        return Answer("unknown", f"which driver {build.requirement} needs is not known", rows)
+    return Answer("yes", f"{build.requirement} is made for CUDA {cuda}: driver {floor.driver} or newer", (*rows, floor))
+
+
+def runs_on_driver(build: TensorFlowRelease, driver: str, tables: Tables, platform: str = "linux") -> Answer:
+    """Whether the CUDA runtime of a build starts on a driver. Newer drivers always run older CUDA.
+
+    platform: linux, windows or wsl; under WSL2 the driver is the Windows one.
+    """
+    minimum = driver_minimum(build, tables, platform)
+    floor = minimum.rows[-1] if minimum.rows else None
+    if not isinstance(floor, DriverFloor):
+        return minimum
+    try:
+        number = dotted(driver)
+    except ValueError:
+        return Answer("unknown", f"{driver!r} is no driver version", minimum.rows)
+    own = _own_driver(build, tables, platform)
+    if number >= dotted(floor.driver):
+        return Answer("yes", f"driver {driver} is {floor.driver} or newer, which CUDA {floor.cuda} needs", minimum.rows)
+    if own is not None and number >= dotted(own[1]):
+        return Answer("yes", f"driver {driver} is that of CUDA {own[0].cuda} or newer", (build, own[0]))
+    return Answer("no", f"driver {driver} is older than {floor.driver}, the lowest for CUDA {floor.cuda}", minimum.rows)
+
+
+def _own_driver(build: TensorFlowRelease, tables: Tables, platform: str) -> tuple[Toolkit, str] | None:
+    """The driver made with the very toolkit of the build: 450.51.05 runs CUDA 11.0, below the floor of 11.x."""
+    cuda, _ = cuda_of(build, tables)
+    row = None if cuda is None or build.cuda is None else tables.toolkit(minor(cuda))
+    driver = None if row is None else (row.linux if platform == "linux" else row.windows)
+    return None if row is None or driver is None else (row, driver)
+
+
+def required(build: TensorFlowRelease, tables: Tables) -> tuple[str, ...]:
+    """The libraries without which the build registers no GPU: as read, else all that the catalogue calls needed."""
+    if build.libraries_required:
+        return build.libraries_required
+    return tuple(
+        name for name in build.libraries if (row := tables.library(name)) is None or not row.data.get("optional")
+    )
+
+
+def runs_with_cuda(build: TensorFlowRelease, cuda: str, tables: Tables) -> Answer:
+    """Whether a CUDA toolkit of this version holds the libraries that the build opens, by their names."""
+    if build.gpu is False:
+        return Answer("yes", f"{build.requirement} is a CPU build and opens no CUDA", (build,))
+    names = required(build, tables)
+    rows = [row for row in (tables.library(name) for name in names) if row is not None and _is_cuda(row)]
+    if not rows:
+        return Answer("unknown", f"which CUDA libraries {build.requirement} opens is not known", (build,))
+    try:
+        here = dotted(minor(cuda))
+    except ValueError:
+        return Answer("unknown", f"{cuda!r} is no CUDA version", (build,))
+    missing = [row for row in rows if not _holds(row, here)]
+    if missing:
+        return Answer(
+            "no",
+            f"CUDA {cuda} does not hold {', '.join(row.soname for row in missing)}, which {build.requirement} opens: "
+            + "; ".join(sorted({f"{row.soname} is in CUDA {_span(row)}" for row in missing})),
+            (build, *missing),
+        )
+    evidence = (build, *rows)
+    if build.cuda is not None and here < dotted(minor(build.cuda)):
+        return Answer("unknown", f"CUDA {cuda} holds every library that {build.requirement} opens, but it was made for "
+                      f"CUDA {build.cuda}: NVIDIA promises newer libraries, not older ones", evidence)  # fmt: skip
+    return Answer("yes", f"CUDA {cuda} holds every CUDA library that {build.requirement} opens", evidence)
+
+
+def runs_with_cudnn(build: TensorFlowRelease, cudnn: str, tables: Tables, capabilities: tuple[str, ...] = ()) -> Answer:
+    """Whether the build takes this cuDNN, and whether that cuDNN has kernels for these GPUs.
+
+    The major must be the one of the SONAME; from cuDNN 7 on the minor must be that of the build or newer
+    (TensorFlow, xla/stream_executor/cuda/cuda_dnn.cc: "needs to have matching major version and equal or higher
+    minor version").
+    """
+    if build.gpu is False:
+        return Answer("yes", f"{build.requirement} is a CPU build and opens no cuDNN", (build,))
+    if build.cudnn is None:
+        return Answer("unknown", f"which cuDNN {build.requirement} opens is not known", (build,))
+    try:
+        here, wanted = dotted(cudnn), dotted(build.cudnn)
+    except ValueError:
+        return Answer("unknown", f"{cudnn!r} is no cuDNN version", (build,))
+    if here[0] != wanted[0]:
+        return Answer("no", f"{build.requirement} opens cuDNN {wanted[0]}, not {here[0]}", (build,))
+    compiled = compiled_cudnn(build, tables)
+    if compiled is not None and len(here) > 1 and here[:2] < dotted(compiled[0])[:2]:
+        return Answer("no", f"{build.requirement} was compiled with cuDNN {compiled[0]}; {cudnn} is older",
+                      (build, compiled[1]))  # fmt: skip
+    answer = cudnn_serves_gpu(cudnn, capabilities, tables, cuda_major(build, tables))
+    if answer.verdict == "no":
+        return Answer("no", answer.reason, (build, *answer.rows))
+    if compiled is None:
+        why = (
+            f"cuDNN {cudnn} has the major version that {build.requirement} opens; the minor that it was compiled with "
+        )
+        return Answer("unknown", why + "is not known", (build, *answer.rows))
+    return Answer("yes", f"{build.requirement} takes cuDNN {wanted[0]} from {compiled[0]} on",
+                  (build, compiled[1], *answer.rows))  # fmt: skip
+
+
+def cuda_major(build: TensorFlowRelease, tables: Tables) -> str | None:
+    """The CUDA major of a build as text ("12")."""
+    cuda, _ = cuda_of(build, tables)
+    return None if cuda is None else str(dotted(cuda)[0])
+
+
+def compiled_cudnn(build: TensorFlowRelease, tables: Tables) -> tuple[str, Row] | None:
+    """The cuDNN minor that a build was compiled with, where a document names it, and the row."""
+    for row in tables.compiled_cudnn():
+        if build.package in row.data["packages"] and within(build.version, row.data["versions"], order):
+            return row.data["cudnn"], row
+    return None
+
+
+def cudnn_serves_gpu(cudnn: str, capabilities: tuple[str, ...], tables: Tables, cuda: str | None = None) -> Answer:
+    """Whether a cuDNN has kernels for GPUs of these compute capabilities. `cuda`: the major of its build ("12")."""
+    row = tables.cudnn(cudnn, cuda)
+    if row is None:
+        return Answer("unknown", f"cuDNN {cudnn} is not in the tables")
+    for capability in capabilities:
+        if row.lowest is not None and dotted(capability) < dotted(row.lowest):
+            return Answer("no", f"cuDNN {row.version} has no kernels for compute capability {capability}: they start "
+                          f"at {row.lowest}", (row,))  # fmt: skip
+        if row.capabilities and code_for(capability, row.capabilities, row.data.get("ptx") or ()) is None:
+            return Answer("no", f"cuDNN {row.version} has no kernels for compute capability {capability}", (row,))
+    return Answer("yes", f"cuDNN {row.version} has kernels for {', '.join(capabilities) or 'its GPUs'}", (row,))
+
+
+def traps_on_driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> tuple[Answer, ...]:
+    """What the traps say of this build on the situation's driver."""
+    return tuple(
+        Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
+        for trap in traps_of(build, situation, tables, "driver")
+    )
+
+
+def _is_cuda(row: Library) -> bool:
+    return row.data.get("product") == "CUDA" and row.first is not None
+
+
+def _holds(row: Library, cuda: tuple[int, ...]) -> bool:
+    return dotted(str(row.first)) <= cuda and (row.last is None or cuda <= dotted(row.last))
+
+
+def _span(row: Library) -> str:
+    return f"{row.first}" if row.first == row.last else f"{row.first} to {row.last or 'now'}"
