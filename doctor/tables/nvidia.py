@@ -247,13 +247,13 @@ def wheels(store: Store, package: str | None = None) -> tuple[NvidiaWheel, ...]:
     )
 
 
-def pip_library(store: Store, soname: str) -> PipLibrary | None:
-    """See Tables.pip_library. Where several packages hold the SONAME, the one that `tensorflow[and-cuda]` names
-    (the CUDA major in the name, as in -cu12) comes before the ones without."""
+def pip_library(store: Store, soname: str, cuda_major: str | None = None) -> PipLibrary | None:
+    """See Tables.pip_library."""
     rows = [row for row in wheels(store) if soname in row.libraries and row.folder]
     if not rows:
         return None
-    package = min((row.package for row in rows), key=lambda name: ("-cu" not in name, name))
+    wanted = ("-cu12", "-cu11", "") if cuda_major is None else (f"-cu{cuda_major}", "")
+    package = min((row.package for row in rows), key=lambda name: _rank(name, wanted))
     own = sorted((row for row in rows if row.package == package), key=lambda row: dotted(row.version))
     folder = own[-1].folder or ""
     return PipLibrary(
@@ -266,6 +266,11 @@ def pip_library(store: Store, soname: str) -> PipLibrary | None:
         first=own[0].version,
         last=own[-1].version,
     )
+
+
+def _rank(package: str, endings: tuple[str, ...]) -> tuple[int, str]:
+    fitting = (n for n, ending in enumerate(endings) if package.endswith(ending) and (ending or "-cu1" not in package))
+    return (next(fitting, len(endings)), package)
 
 
 def libraries(store: Store) -> tuple[Library, ...]:

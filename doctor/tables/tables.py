@@ -131,9 +131,12 @@ class Tables:
         """Which cuDNN minor TensorFlow releases were compiled with, as documents name it."""
         return nvidia.compiled_cudnn(self.store)
 
-    def pip_library(self, soname: str) -> PipLibrary | None:
-        """Which nvidia-* package holds this SONAME, and in which folder of site-packages; None: no package."""
-        return nvidia.pip_library(self.store, soname)
+    def pip_library(self, soname: str, cuda_major: str | None = None) -> PipLibrary | None:
+        """Which nvidia-* package holds this SONAME, and in which folder of site-packages; None: no package.
+
+        libcusolver.so.11 is in the packages of CUDA 11 and of CUDA 12: `cuda_major` ("11") decides, by default 12.
+        """
+        return nvidia.pip_library(self.store, soname, cuda_major)
 
     def nvidia_wheels(self, package: str | None = None) -> tuple[NvidiaWheel, ...]:
         """The nvidia-* wheels that were read."""
