@@ -32,7 +32,7 @@ VER_FLG_WEAK = 2
 MACHINES = {3: "x86", 20: "ppc", 21: "ppc64", 22: "s390", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv"}
 
 
-class NotElf(ValueError):
+class NotElf(ValueError):  # noqa: N818
     """The file is not an ELF file that the loader could use; the text is the reason in the loader's own words.
 
     `header` holds class and processor where they could be read: the loader looks at them before anything else.

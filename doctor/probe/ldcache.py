@@ -20,7 +20,7 @@ FLAGS = {"x86_64": 0x0303, "aarch64": 0x0A03, "ppc64le": 0x0503, "riscv": 0x1003
 """FLAG_ELF_LIBC6 with the flag of the processor's 64-bit ABI (dl-cache.h, elf/cache.c)."""
 
 
-class NotCache(ValueError):
+class NotCache(ValueError):  # noqa: N818
     """The file is no cache of ld.so that we can read."""
 
 

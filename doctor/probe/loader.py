@@ -73,7 +73,7 @@ class Loaded:
     names: set[str] = field(default_factory=set)
 
 
-class _Refused(Exception):
+class _Refused(Exception):  # noqa: N818
     """The call fails; carries what a Resolution says of it."""
 
     def __init__(self, error: str, cause: str, culprit: str | None, seen: Iterable[Candidate] = ()) -> None:
@@ -243,7 +243,7 @@ class Loader:
         return self._below[folder]
 
     def _cached(self, name: str) -> Iterator[tuple[str, str]]:
-        """The file that ld.so.cache gives for a name: the best glibc-hwcaps entry that this CPU may use, else the plain one."""
+        """The file that ld.so.cache gives for a name: the best glibc-hwcaps entry for this CPU, else the plain one."""
         flags = ldcache.FLAGS.get(self.processor)
         entries = [e for e in self.cache.get(name, ()) if flags is None or e.flags == flags]
         usable = [level.removeprefix("glibc-hwcaps/") for level in self._levels]

@@ -118,7 +118,8 @@ class Machine:
     """One machine: `root` is the host's folder that stands for its "/", `env` its environment variables.
 
     system: linux, windows or macos; `processor` as in `uname -m`. `cwd` is the folder that a program would start in,
-    None where that is not known. `recorded` maps the name of a question to the answer of a recorded machine.
+    None where that is not known. `recorded` maps the name of a question to the answer of a recorded machine, `denied`
+    lists the devices that its user might not open.
     """
 
     root: str
@@ -128,6 +129,7 @@ class Machine:
     cwd: str | None = None
     runner: Runner | None = None
     recorded: Mapping[str, Any] = field(default_factory=dict)
+    denied: tuple[str, ...] = ()
     name: str = ""
 
     @classmethod
@@ -180,6 +182,7 @@ class Machine:
             processor=str(record.get("processor", "")) or _processor_of(folder),
             cwd=record.get("cwd"),
             recorded=dict(record.get("answers", {})),
+            denied=tuple(record.get("denied", ())),
             name=str(record.get("name", folder.name)),
         )
 
@@ -206,7 +209,7 @@ class Machine:
                 continue
             here = posixpath.join(done, part)
             try:
-                target = os.readlink(self.root + here)
+                target = os.readlink(self.root + here)  # noqa: PTH115
             except OSError:
                 done = here
                 continue
@@ -267,7 +270,7 @@ class Machine:
     def names(self, path: str) -> list[str]:
         """The names in a folder, sorted; [] where it is not there; raises OSError where it may not be read."""
         try:
-            return sorted(os.listdir(self.host(path)))
+            return sorted(os.listdir(self.host(path)))  # noqa: PTH208
         except (FileNotFoundError, NotADirectoryError):
             return []
 
@@ -287,6 +290,12 @@ class Machine:
                 following += [f"{base}/{name}" for name in names if fnmatch.fnmatchcase(name, part)]
             found = following
         return [path for path in found if os.path.lexists(self.host(path))]
+
+    def may_open(self, path: str) -> bool:
+        """Whether this user may read and write a device; a record lists the others under "denied"."""
+        if self.live:
+            return os.access(self.host(path), os.R_OK | os.W_OK)
+        return path not in self.denied
 
     def readlink(self, path: str) -> str | None:
         """What a symbolic link holds, None where it is none."""

@@ -19,7 +19,7 @@ def compile_library(
     assert COMPILER is not None
     path.parent.mkdir(parents=True, exist_ok=True)
     source = path.with_name(path.name + ".c")
-    source.write_text(code or "int mark_%d(void) { return 1; }\n" % abs(hash(str(path))))
+    source.write_text(code or "int mark(void) { return 1; }\n")
     argv = [COMPILER, "-shared", "-fPIC", "-o", str(path), str(source), "-Wl,--no-as-needed"]
     argv += [f"-Wl,-soname,{soname}"] if soname else []
     subprocess.run([*argv, *map(str, needs), *flags], check=True, timeout=60)

@@ -1,0 +1,59 @@
+# ruff: noqa
+# mypy: ignore-errors
+# Run by the Python under examination, any from 2.7 on, with nothing but its standard library; no module imports it.
+# It says where that Python looks for packages. It imports none of them. argv[1] is the cookie around the answer.
+import json
+import os
+import struct
+import sys
+
+
+def user_site():
+    """The user's own site-packages, which -I leaves out and a normal start would use."""
+    try:
+        import site
+
+        prefix = getattr(sys, "base_prefix", sys.prefix)
+        if os.environ.get("PYTHONNOUSERSITE"):
+            return None
+        if sys.prefix != prefix:
+            settings = os.path.join(sys.prefix, "pyvenv.cfg")
+            with open(settings) as lines:
+                words = [line.replace(" ", "").strip().lower() for line in lines]
+            if "include-system-site-packages=true" not in words:
+                return None
+        path = site.getusersitepackages()
+        return path if os.path.isdir(path) else None
+    except Exception:
+        return None
+
+
+path = [entry for entry in sys.path if entry]
+mine = user_site()
+if mine is not None and mine not in path:
+    before = len(sys.path)
+    try:
+        import site
+
+        site.addsitedir(mine)
+        added = [entry for entry in sys.path[before:] if entry]
+    except Exception:
+        added = [mine]
+    at = next((i for i, p in enumerate(path) if p.endswith(("site-packages", "dist-packages"))), len(path))
+    path[at:at] = added
+extra = os.environ.get("PYTHONPATH", "")
+answer = {
+    "version": "%d.%d.%d" % sys.version_info[:3] + ("" if sys.version_info[3] == "final" else sys.version_info[3][:1] + str(sys.version_info[4])),
+    "implementation": getattr(getattr(sys, "implementation", None), "name", "cpython"),
+    "bits": struct.calcsize("P") * 8,
+    "executable": sys.executable,
+    "real_executable": os.path.realpath("/proc/self/exe") if os.path.exists("/proc/self/exe") else sys.executable,
+    "prefix": sys.prefix,
+    "base_prefix": getattr(sys, "base_prefix", sys.prefix),
+    "python_path": [entry for entry in extra.split(os.pathsep) if entry],
+    "path": path,
+    "user_site": mine,
+    "platform": sys.platform,
+}
+sys.stdout.write("\n" + sys.argv[1] + json.dumps(answer) + sys.argv[1] + "\n")
+sys.stdout.flush()

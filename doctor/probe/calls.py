@@ -1,0 +1,266 @@
+"""What the driver itself answers: NVML and libcuda, asked by a process of their own with a time limit.
+
+The child's answers are JSON lines between cookies; they become facts here. Where NVML gives nothing, nvidia-smi is
+asked, if it is there.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from doctor.facts import (
+    CudaCallFailed,
+    DriverCuda,
+    DriverVersion,
+    Fact,
+    Gpu,
+    GpuMemory,
+    GpuProcess,
+    LibraryLoaded,
+    LibraryNotLoaded,
+    Source,
+    Symptom,
+    Unreadable,
+)
+from doctor.probe.machine import Machine, Ran
+from doctor.probe.script import between, script
+
+LIMIT = 20.0
+"""Seconds for the child: cuInit on an 8-GPU machine without persistence takes several."""
+MIB = 1 << 20
+COMPUTE_MODES = {1: "exclusive", 2: "prohibited", 3: "exclusive"}
+"""nvmlComputeMode_t and CUcomputemode; 1, exclusive for a thread, is of the past."""
+NVML, LIBCUDA = "libnvidia-ml.so.1", "libcuda.so.1"
+SMI_PLACES = (
+    "/usr/bin/nvidia-smi",
+    "/usr/lib/wsl/lib/nvidia-smi",
+    "/usr/local/nvidia/bin/nvidia-smi",
+    "/opt/bin/nvidia-smi",
+    "C:\\Windows\\System32\\nvidia-smi.exe",
+    "C:\\Program Files\\NVIDIA Corporation\\NVSMI\\nvidia-smi.exe",
+)
+SMI_FIELDS = ("index", "name", "uuid", "pci.bus_id", "driver_version", "memory.total", "memory.used", "memory.free")
+ANSWER_LIMIT = 256
+"""Devices and processes taken from an answer at most."""
+
+
+def ask(machine: Machine) -> Iterator[Fact]:
+    """Facts from NVML and libcuda; from nvidia-smi where NVML has none."""
+    cookie = secrets.token_hex(16)
+    argv = [sys.executable, "-I", "-B", "-c", script("_ask_driver.py"), cookie, *(p for p in sys.path if p)]
+    ran = machine.run("driver", argv, LIMIT)
+    if ran is None:
+        return
+    answers = between(ran.out, cookie if "driver" not in machine.recorded else None)
+    parts = {str(a.get("part")): a.get("answer") for a in answers if isinstance(a, dict)}
+    nvml, cuda = parts.get("nvml"), parts.get("cuda")
+    facts = [*_nvml(nvml), *_cuda(cuda)] if isinstance(nvml, dict) or isinstance(cuda, dict) else []
+    yield from facts
+    for part, library in (("nvml", NVML), ("cuda", LIBCUDA)):
+        if not isinstance(parts.get(part), dict):
+            yield from _no_answer(ran, library, part)
+    if not any(isinstance(fact, Gpu) for fact in facts):
+        yield from _smi(machine)
+
+
+def _no_answer(ran: Ran, library: str, part: str) -> Iterator[Fact]:
+    """The child did not say anything of one library: it hung, it crashed, or it could not start."""
+    call = {"nvml": "nvmlInit", "cuda": "cuInit"}[part]
+    if ran.timed_out:
+        source = Source(f"{library}: {call}", None, f"no answer in {LIMIT:.0f} s")
+        yield Symptom(source, "hung-driver", (("call", call), ("seconds", f"{LIMIT:.0f}")))
+        yield Unreadable(source, library, f"{call} did not return in {LIMIT:.0f} s")
+    else:
+        how = f"signal {-ran.status}" if ran.status is not None and ran.status < 0 else f"status {ran.status}"
+        last = (ran.err.strip().splitlines() or [ran.failure or "no output"])[-1]
+        source = Source(f"{library}: {call}", None, f"the process that called it ended with {how}: {last}")
+        if ran.status is not None and ran.status < 0:
+            yield Symptom(source, "driver-call-crashed", (("call", call), ("signal", str(-ran.status))))
+        yield Unreadable(source, library, f"the process that called {call} ended with {how}")
+
+
+def _nvml(answer: Any) -> Iterator[Fact]:
+    """NVML's answer as facts."""
+    if not isinstance(answer, dict):
+        return
+    failed, error = answer.get("failed"), str(answer.get("error", ""))
+    if failed == "import":
+        yield Unreadable(Source("nvidia-ml-py", None, error), NVML, "nvidia-ml-py is not installed beside tfgpu-doctor")
+    elif failed:
+        yield CudaCallFailed(Source(f"{_file(answer, NVML)}: {failed}", None, error), str(failed), error)
+    where = _file(answer, NVML)
+    if answer.get("driver"):
+        source = Source(f"{where}: nvmlSystemGetDriverVersion", None, str(answer["driver"]))
+        yield DriverVersion(source, str(answer["driver"]), "any")
+    for device in _dicts(answer.get("devices")):
+        yield from _nvml_device(device, where)
+
+
+def _nvml_device(device: Mapping[str, Any], where: str) -> Iterator[Fact]:
+    index = _number(device.get("index")) or 0
+    if device.get("error"):
+        source = Source(f"{where}: nvmlDeviceGetHandleByIndex({index})", None, str(device["error"]))
+        yield CudaCallFailed(source, "nvmlDeviceGetHandleByIndex", str(device["error"]))
+        return
+    memory = [_number(value) for value in device.get("memory") or ()]
+    total = memory[0] // MIB if memory and memory[0] is not None else None
+    name = _word(device.get("name"))
+    text = f"{index}: {name}, compute capability {device.get('capability')}, {total} MiB"
+    yield Gpu(
+        Source(f"{where}: nvmlDeviceGetHandleByIndex({index})", None, text),
+        name=name,
+        compute_capability=_word(device.get("capability")),
+        memory_mib=total,
+        pci_id=_word(device.get("pci_id")),
+        index=index,
+        bus_id=bus(_word(device.get("bus_id"))),
+        uuid=_word(device.get("uuid")),
+    )
+    if len(memory) == 3 and None not in memory:
+        parts = [value // MIB for value in memory if value is not None]
+        text = f"{index}: {parts[1]} MiB used, {parts[2]} MiB free of {parts[0]} MiB"
+        yield GpuMemory(Source(f"{where}: nvmlDeviceGetMemoryInfo", None, text), index, *parts)
+    for entry in list(device.get("processes") or ())[:ANSWER_LIMIT]:
+        pid, used, process = (*entry, None, None, None)[:3]
+        if isinstance(pid, int):
+            mib = used // MIB if isinstance(used, int) else None
+            text = f"process {pid}" + (f" ({process})" if process else "") + f" on GPU {index}: {mib} MiB"
+            yield GpuProcess(
+                Source(f"{where}: nvmlDeviceGetComputeRunningProcesses", None, text), pid, process, mib, index
+            )
+    yield from _modes(device, index, where)
+
+
+def _modes(device: Mapping[str, Any], index: int, where: str) -> Iterator[Fact]:
+    """Compute mode, MIG, ECC and persistence, where they are not what a training job expects."""
+    gpu = ("gpu", str(index))
+    mode = COMPUTE_MODES.get(_number(device.get("compute_mode")) or 0)
+    if mode:
+        source = Source(f"{where}: nvmlDeviceGetComputeMode", None, f"GPU {index}: {mode}")
+        yield Symptom(source, f"compute-mode-{mode}", (gpu,))
+    if device.get("mig"):
+        parts = _dicts(device.get("mig_devices"))
+        names = ", ".join(str(part.get("name")) for part in parts)
+        source = Source(
+            f"{where}: nvmlDeviceGetMigMode", None, f"GPU {index}: MIG is on, {len(parts)} instances {names}"
+        )
+        yield Symptom(source, "mig-enabled", (gpu, ("instances", str(len(parts))), ("names", names)))
+    if _number(device.get("ecc_uncorrected")):
+        text = f"GPU {index}: {device['ecc_uncorrected']} uncorrected ECC errors since the driver was loaded"
+        detail = (gpu, ("count", str(device["ecc_uncorrected"])))
+        yield Symptom(Source(f"{where}: nvmlDeviceGetTotalEccErrors", None, text), "ecc-errors", detail)
+    if device.get("persistence") == 0 and sys.platform == "linux":
+        source = Source(f"{where}: nvmlDeviceGetPersistenceMode", None, f"GPU {index}: off")
+        yield Symptom(source, "persistence-mode-off", (gpu,))
+
+
+def _cuda(answer: Any) -> Iterator[Fact]:
+    """libcuda's answer as facts."""
+    if not isinstance(answer, dict):
+        return
+    where = _file(answer, LIBCUDA)
+    failed, error = answer.get("failed"), str(answer.get("error", ""))
+    if failed == "dlopen":
+        yield LibraryNotLoaded(
+            Source("dlopen", None, error), LIBCUDA, error, "absent" if "No such file" in error else "broken"
+        )
+        return
+    version = _number(answer.get("cuda"))
+    if version:
+        text = f"{version // 1000}.{version % 1000 // 10}"
+        yield DriverCuda(Source(f"{where}: cuDriverGetVersion", None, str(version)), text)
+    for path in answer.get("files") or ():
+        yield LibraryLoaded(
+            Source("/proc/self/maps of the process that called cuInit", None, str(path)), LIBCUDA, str(path)
+        )
+    if failed:
+        yield CudaCallFailed(Source(f"{where}: {failed}", None, error), str(failed), error)
+        return
+    devices = _dicts(answer.get("devices"))
+    source = Source(f"{where}: cuDeviceGetCount", None, str(len(devices)))
+    yield Symptom(source, "cuda-devices", (("count", str(len(devices))),))
+    for device in devices:
+        index = _number(device.get("index")) or 0
+        if device.get("error"):
+            yield CudaCallFailed(
+                Source(f"{where}: cuDeviceGet({index})", None, str(device["error"])),
+                "cuDeviceGet",
+                str(device["error"]),
+            )
+            continue
+        memory = _number(device.get("memory"))
+        capability = f"{device['major']}.{device['minor']}" if "major" in device and "minor" in device else None
+        text = f"{index}: {device.get('name')}, compute capability {capability}"
+        yield Gpu(
+            Source(f"{where}: cuDeviceGetAttribute({index})", None, text),
+            name=_word(device.get("name")),
+            compute_capability=capability,
+            memory_mib=memory // MIB if memory else None,
+            index=index,
+            bus_id=bus(_word(device.get("bus_id"))),
+            multiprocessors=_number(device.get("multiprocessors")),
+        )
+
+
+def bus(text: str | None) -> str | None:
+    """A PCI address in sysfs' form: 00000000:01:00.0 and 0000:01:00.0 are the same device."""
+    match = re.fullmatch(r"(?:[0-9a-f]{0,4}([0-9a-f]{4}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])", (text or "").lower())
+    return f"{match[1] or '0000'}:{match[2]}" if match else None
+
+
+# --- nvidia-smi -----------------------------------------------------------------------------------
+
+
+def _smi(machine: Machine) -> Iterator[Fact]:
+    """GPUs as nvidia-smi lists them, or its own words on why it cannot."""
+    program = machine.which("nvidia-smi") or next((p for p in SMI_PLACES if machine.exists(p)), None)
+    if program is None and "nvidia-smi" not in machine.recorded:
+        return
+    argv = [program or "nvidia-smi", f"--query-gpu={','.join(SMI_FIELDS)}", "--format=csv,noheader,nounits"]
+    ran = machine.run("nvidia-smi", argv, LIMIT)
+    if ran is None:
+        return
+    where = "nvidia-smi"
+    if ran.timed_out:
+        yield Symptom(Source(where, None, f"no answer in {LIMIT:.0f} s"), "hung-driver", (("call", "nvidia-smi"),))
+        return
+    lines = [line.strip() for line in (ran.out + "\n" + ran.err).splitlines() if line.strip()]
+    for number, line in enumerate(lines[:ANSWER_LIMIT], 1):
+        cells = [cell.strip() for cell in line.split(",")]
+        if ran.status == 0 and len(cells) == len(SMI_FIELDS) and cells[0].isdigit():
+            numbers = [int(cell) if cell.isdigit() else None for cell in cells[5:]]
+            index = int(cells[0])
+            source = Source(where, number, line)
+            yield Gpu(source, name=cells[1], memory_mib=numbers[0], index=index, bus_id=bus(cells[3]), uuid=cells[2])
+            yield DriverVersion(source, cells[4], "any")
+            yield GpuMemory(source, index, *numbers)
+        elif "couldn't communicate with the NVIDIA driver" in line:
+            yield Symptom(Source(where, number, line), "smi-no-driver")
+        elif "Driver/library version mismatch" in line:
+            yield CudaCallFailed(Source(where, number, line), "nvmlInit", "NVML_ERROR_LIB_RM_VERSION_MISMATCH")
+        elif "No devices were found" in line:
+            yield Symptom(Source(where, number, line), "smi-no-devices")
+
+
+# --- hostile answers ------------------------------------------------------------------------------
+
+
+def _dicts(value: Any) -> list[Mapping[str, Any]]:
+    return [entry for entry in value[:ANSWER_LIMIT] if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _word(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _file(answer: Mapping[str, Any], library: str) -> str:
+    files = answer.get("files")
+    return str(files[0]) if isinstance(files, list) and files else library

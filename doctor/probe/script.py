@@ -1,0 +1,34 @@
+"""Programs that run in another process: their text, and their answers, which stand as JSON between cookies.
+
+Whatever a site, a driver or a library prints around an answer does no harm, because nothing else knows the cookie.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+
+def script(name: str) -> str:
+    """The text of a script in this package, from a folder or a zipapp alike."""
+    path = str(Path(__file__).with_name(name))
+    loader: Any = globals().get("__loader__")
+    data: bytes = loader.get_data(path) if hasattr(loader, "get_data") else Path(path).read_bytes()
+    return data.decode("utf-8")
+
+
+def between(text: str, cookie: str | None) -> list[Any]:
+    """The JSON values between pairs of cookies; with no cookie (a record) every line that is JSON.
+
+    What is no JSON is left out.
+    """
+    pieces = text.splitlines() if cookie is None else text.split(cookie)[1::2]
+    values = []
+    for piece in pieces:
+        try:
+            values.append(json.loads(re.sub(r"^\W*(?=\{)", "", piece)))
+        except ValueError:
+            continue
+    return values
