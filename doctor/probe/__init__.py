@@ -1,1 +1,268 @@
-"""Looking at a machine: files, processes and libraries in, facts out."""
+"""A machine in, facts out: everything that decides whether TensorFlow uses its GPU, without starting TensorFlow.
+
+`examine` runs the probes below, each guarded and timed; one that crashes, may not look or takes too long becomes an
+Unreadable fact, and the others go on. Only files, the environment and, on a live machine, two small processes of its
+own (one that asks the driver, one that asks the target Python for its sys.path) are used.
+
+What a fact's `Absent.what` may be: "nvidia gpu", "nvidia kernel module", "nvidia driver", "libcuda", "device nodes",
+"cuda", "cudnn", "tensorflow", "python".
+
+The kinds of Symptom that the probes make (detail keys in brackets; the same name as in doctor.logs.signatures where a
+log says the same):
+
+    simulated-gpu                  a simulated GPU of this tool is in use [simulation]
+    secure-boot-enabled            Secure Boot is on: an unsigned kernel module is refused
+    driver-module-not-loaded       nvidia.ko is built for the running kernel and is not loaded
+    driver-module-for-other-kernel nvidia.ko is built only for other kernels [running, built]
+    gpu-bound-to-other-driver      an NVIDIA GPU is kept for a virtual machine [driver, bus]
+    cuda-compat-on-path            libcuda.so.1 would come from a forward-compatibility folder [path, version]
+    cuda-stub-on-path              libcuda.so.1 would be the toolkit's stub for linking [path]
+    wsl1                           WSL 1, which has no GPU
+    wsl-no-windows-driver          WSL 2 without the Windows driver's libraries
+    wsl-linux-driver               a Linux driver's libcuda is found before that of Windows [path]
+    wsl-library-not-searched       /usr/lib/wsl/lib is there and not on the loader's path
+    hung-driver                    a call of NVML, libcuda or nvidia-smi did not return [call, seconds]
+    driver-call-crashed            the process that called NVML or libcuda was killed [call, signal]
+    cuda-devices                   how many devices libcuda lists [count]
+    compute-mode-exclusive         one process at a time may use the GPU [gpu]
+    compute-mode-prohibited        no process may use the GPU [gpu]
+    mig-enabled                    the GPU is divided into MIG instances [gpu, instances, names]
+    persistence-mode-off           the driver unloads when no process uses it [gpu]
+    ecc-errors                     uncorrected memory errors since the driver was loaded [gpu, count]
+    xid                            the kernel log holds an Xid error [xid, bus]
+    gpu-lost                       the kernel log says that a GPU has fallen off the bus
+    nvrm-api-mismatch              the kernel log says that module and libraries differ
+    smi-no-driver, smi-no-devices  nvidia-smi's own words
+    cpu-without-avx                the CPU has no AVX
+    musl-libc                      the system's C library is musl
+    glibc-too-old                  a library wants a newer glibc [library, needs, by]
+    jetson                         an NVIDIA Jetson board [model]
+    tensorflow-library-fails       TensorFlow's own library would not load [file, error, culprit]
+    tensorflow-leftover            remains of a half removed TensorFlow [path; kind=hollow: a module folder]
+    tensorflow-files-missing       a distribution is listed and its module is not there [packages]
+    tensorflow-without-metadata    the module is there and no distribution lists it
+    tensorflow-several             several distributions hold the module [packages, owner]
+    stray-tensorflow-module        a tensorflow.py or folder would be imported first [path]
+    pip-over-conda                 pip's TensorFlow lies over conda's [name, pip, conda]
+    cudnn-part-broken              a part of cuDNN is missing or cannot be loaded [path, library, problem]
+
+The deep check (doctor.probe.deep) adds: deep-failed, deep-hung, deep-crashed, deep-operation, deep-disagrees,
+deep-devices; what TensorFlow logs comes through doctor.logs.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from doctor.facts import DriverVersion, EnvVar, Fact, Facts, Gpu, Source, Unreadable
+from doctor.probe import calls, driver, hardware, interpreter, libraries, packages, system
+from doctor.probe.interpreter import Environment, NoPythonError
+from doctor.probe.loader import Loader, glibc_file
+from doctor.probe.machine import Machine
+from doctor.probe.packages import Installed
+from doctor.tables import Tables
+
+__all__ = ["Examination", "Machine", "NoPythonError", "examine", "look"]
+
+DEADLINE = 60.0
+"""Seconds after which the probes that have not come back are given up: a file system that hangs."""
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Examination:
+    """What `look` found: the facts, how long each probe took (seconds), and the environment for a deep check."""
+
+    facts: Facts
+    times: dict[str, float] = field(default_factory=dict)
+    environment: Environment | None = None
+    installed: Installed | None = None
+
+
+def examine(machine: Machine, python: str | None = None, tables: Tables | None = None) -> Facts:
+    """The facts of a machine. `python`: an interpreter or an environment's folder; by default the one in use.
+
+    Raises NoPythonError where `python` is not there.
+    """
+    return look(machine, python, tables).facts
+
+
+def look(machine: Machine, python: str | None = None, tables: Tables | None = None) -> Examination:
+    """As `examine`, with times and what else was learnt."""
+    interpreter.find(machine, python)  # a wrong --python ends the call, nothing else does
+    return _Probes(machine, python, tables or Tables.bundled()).run()
+
+
+class _Probes:
+    """One examination under way."""
+
+    def __init__(self, machine: Machine, python: str | None, tables: Tables) -> None:
+        self.machine, self.python, self.tables = machine, python, tables
+        self.found: dict[str, list[Fact]] = {}
+        self.times: dict[str, float] = {}
+        self.environment = Environment(None, "")
+        self.installed = Installed()
+
+    def run(self) -> Examination:
+        """Two lines of work at once: the hardware and driver, and the environment with its libraries."""
+        lines = [
+            threading.Thread(target=self._environment_line, daemon=True),
+            threading.Thread(target=self._driver_line, daemon=True),
+        ]
+        end = time.monotonic() + DEADLINE
+        for line in lines:
+            line.start()
+        for line in lines:
+            line.join(max(0.0, end - time.monotonic()))
+        late = [name for name in ORDER if name in self.found and name not in self.times]
+        for name in late:
+            self.found[name] = [_unreadable(name, f"not done after {DEADLINE:.0f} s")]
+        facts: list[Fact] = []
+        for name in ORDER:
+            facts += self.found.get(name, [])
+        return Examination(
+            Facts(tuple(_merged(facts)), "machine", self.machine.name),
+            dict(self.times),
+            self.environment,
+            self.installed,
+        )
+
+    def _guard(self, name: str, probe: Callable[[], Iterable[Fact]]) -> None:
+        """Run one probe: what it found before a failure counts, and the failure is a fact."""
+        found = self.found.setdefault(name, [])
+        start = time.monotonic()
+        try:
+            for fact in probe():
+                found.append(fact)
+        except OSError as problem:
+            found.append(_unreadable(name, problem.strerror or str(problem), str(problem.filename or name)))
+        except Exception as problem:  # noqa: BLE001
+            # one probe's defect must not cost the others' findings
+            found.append(_unreadable(name, f"the probe failed: {type(problem).__name__}: {problem}"))
+        self.times[name] = time.monotonic() - start
+
+    def _environment_line(self) -> None:
+        machine = self.machine
+        self._guard("python", self._python)
+        self._guard("tensorflow", self._packages)
+        if machine.system == "linux":
+            self._guard("libraries", self._libraries)
+        elif machine.system == "windows":
+            self._guard("libraries", self._dlls)
+
+    def _driver_line(self) -> None:
+        machine = self.machine
+        self._guard("system", lambda: system.operating_system(machine))
+        self._guard("surroundings", lambda: system.surroundings(machine))
+        self._guard("cpu", lambda: system.cpu(machine))
+        self._guard("environment variables", lambda: system.variables(machine))
+        self._guard("pci", lambda: hardware.gpus(machine, self.tables))
+        self._guard("kernel driver", lambda: driver.kernel_side(machine))
+        self._guard("driver libraries", self._driver_libraries)
+        self._guard("driver calls", self._calls)
+
+    def _python(self) -> Iterable[Fact]:
+        self.environment = interpreter.examine(self.machine, self.python)
+        return self.environment.facts
+
+    def _packages(self) -> Iterable[Fact]:
+        self.installed, facts = packages.examine(self.machine, self.environment)
+        return facts
+
+    def _libraries(self) -> Iterable[Fact]:
+        facts, _ = libraries.examine(
+            self.machine, self.environment, self.installed, self.found.get("tensorflow", []), self.tables
+        )
+        return facts
+
+    def _dlls(self) -> Iterable[Fact]:
+        from doctor.probe import dll
+
+        return dll.examine(
+            self.machine, self.environment, self.installed, self.found.get("tensorflow", []), self.tables
+        )
+
+    def _driver_libraries(self) -> Iterable[Fact]:
+        if self.machine.system != "linux":
+            return
+        loader = Loader(self.machine, self.machine.env)
+        yield from system.glibc(self.machine, *glibc_file(loader))
+        kernel = next((f for f in self.found["kernel driver"] if isinstance(f, DriverVersion)), None)
+        facts, self._driver = driver.user_side(self.machine, loader, kernel)
+        yield from facts
+
+    def _calls(self) -> Iterable[Fact]:
+        """Ask the driver, unless there is plainly nothing to ask."""
+        machine = self.machine
+        if machine.system == "macos":
+            return ()
+        state: driver.Driver | None = getattr(self, "_driver", None)
+        nothing = state is not None and state.kernel is None and not _opens(state.libcuda) and not _opens(state.nvml)
+        if nothing and not machine.recorded and machine.which("nvidia-smi") is None:
+            return ()
+        return calls.ask(machine)
+
+
+ORDER = (
+    "system",
+    "surroundings",
+    "cpu",
+    "environment variables",
+    "pci",
+    "kernel driver",
+    "driver libraries",
+    "driver calls",
+    "python",
+    "tensorflow",
+    "libraries",
+)
+"""The probes, in the order in which their facts are told."""
+
+
+def _opens(resolution: object) -> bool:
+    """Whether a library was found, or a file of its name that is broken."""
+    return getattr(resolution, "path", None) is not None or getattr(resolution, "cause", "absent") != "absent"
+
+
+def _unreadable(name: str, reason: str, where: str = "") -> Unreadable:
+    return Unreadable(Source(where or f"probe of {name}"), name, reason)
+
+
+def _merged(facts: list[Fact]) -> list[Fact]:
+    """One Gpu for each device: what the bus, the kernel module, NVML and libcuda say of it is put together."""
+    merged: list[Fact] = []
+    where: dict[str, int] = {}
+    hidden = any(isinstance(f, EnvVar) and f.name == "CUDA_VISIBLE_DEVICES" for f in facts)
+    for fact in facts:
+        if not isinstance(fact, Gpu) or (fact.bus_id is None and fact.uuid is None):
+            merged.append(fact)
+            continue
+        keys = [key for key in (fact.bus_id, fact.uuid) if key is not None]
+        at = next((where[key] for key in keys if key in where), None)
+        if at is None:
+            at = len(merged)
+            merged.append(fact)
+        else:
+            known = merged[at]
+            assert isinstance(known, Gpu)
+            # libcuda numbers the visible GPUs only: NVML's number, if there is one, is nvidia-smi's
+            index = known.index if known.index is not None or hidden else fact.index
+            merged[at] = replace(
+                known,
+                source=fact.source,
+                name=fact.name or known.name,
+                compute_capability=fact.compute_capability or known.compute_capability,
+                memory_mib=known.memory_mib or fact.memory_mib,
+                pci_id=known.pci_id or fact.pci_id,
+                index=index,
+                bus_id=known.bus_id or fact.bus_id,
+                uuid=known.uuid or fact.uuid,
+                multiprocessors=known.multiprocessors or fact.multiprocessors,
+            )
+        for key in keys:
+            where[key] = at
+    return merged

@@ -199,7 +199,7 @@ def _kernel_log(machine: Machine) -> Iterator[Fact]:
                 yield Symptom(Source(path, None, line), "xid", detail)
             elif FELL_OFF.search(line) and ("bus", "") not in seen:
                 seen.add(("bus", ""))
-                yield Symptom(Source(path, None, line), "gpu-fell-off-the-bus")
+                yield Symptom(Source(path, None, line), "gpu-lost")
             elif "API mismatch" in line and ("api", "") not in seen:
                 seen.add(("api", ""))
                 yield Symptom(Source(path, None, line), "nvrm-api-mismatch")

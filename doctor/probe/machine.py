@@ -21,6 +21,8 @@ from typing import Any
 RECORD = ".tfgpu-doctor.json"
 READ_LIMIT = 4 << 20
 """Bytes read of a text file at most: the largest that we need, a kernel log's tail, is far below."""
+PIECE = 1 << 16
+"""Bytes read at once: /proc/sys refuses a large buffer with ENOMEM."""
 LINKS_LIMIT = 40
 """As in Linux: more symbolic links than this in one path are a loop (path_resolution(7))."""
 
@@ -248,7 +250,11 @@ class Machine:
         """The bytes of a file up to `limit`, None where it is not there; raises OSError where it may not be read."""
         try:
             with open(self.host(path), "rb") as file:
-                return file.read(limit)
+                pieces: list[bytes] = []
+                while limit > 0 and (piece := file.read(min(limit, PIECE))):
+                    pieces.append(piece)
+                    limit -= len(piece)
+                return b"".join(pieces)
         except (FileNotFoundError, NotADirectoryError):
             return None
 

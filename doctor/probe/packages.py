@@ -125,6 +125,11 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
             continue
         text = f"{entry.name} {version}" + (f" ({_installer(machine, entry)})" if _installer(machine, entry) else "")
         facts.append(TensorFlowVersion(Source(entry.info, None, text), version, entry.name, location=module))
+    here = [entry for entry in mine if entry.folder == posixpath.dirname(location or "")]
+    if len(here) > 1 and owner is not None:
+        names = ", ".join(f"{entry.name} {entry.version}" for entry in here)
+        source = Source(owner.info, None, f"{names} share one folder; the files are those of {owner.name}")
+        facts.append(Symptom(source, "tensorflow-several", (("packages", names), ("owner", owner.name))))
     if location is not None and core is not None:
         build = _build(machine, core)
         if build is not None:
@@ -332,7 +337,9 @@ def _packages(
         if entry.name in by_conda and _installer(machine, entry) == "conda":
             manager = "conda"
         if entry.name not in TENSORFLOW:
-            yield Package(Source(entry.info, None, f"{entry.name} {version}"), entry.name, version, manager, entry.folder)
+            yield Package(
+                Source(entry.info, None, f"{entry.name} {version}"), entry.name, version, manager, entry.folder
+            )
         other = by_conda.get(entry.name)
         if (
             entry.name in TENSORFLOW

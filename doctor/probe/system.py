@@ -24,11 +24,13 @@ from doctor.probe.loader import cpu_flags
 from doctor.probe.machine import Machine
 
 VARIABLES = re.compile(
-    r"(?:CUDA|NVIDIA|TF|XLA|CUDNN|NCCL|SLURM_JOB_GPUS|SLURM_GPUS|SLURM_STEP_GPUS|SLURM_JOB_PARTITION|GPU_DEVICE)_?.*"
+    r"(?:CUDA|CUDNN|NVIDIA|NCCL|TF|XLA|KERAS)(?:_\w+)?|SLURM_(?:JOB|STEP)?_?(?:GPUS|PARTITION)\w*|GPU_DEVICE_ORDINAL"
     r"|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH|PYTHONHOME|PYTHONNOUSERSITE|VIRTUAL_ENV|CONDA_PREFIX|CONDA_DEFAULT_ENV"
-    r"|LOADEDMODULES|SINGULARITY_NV|APPTAINER_NV|MPLBACKEND|KERAS_BACKEND|OPENBLAS_CORETYPE"
+    r"|LOADEDMODULES|SINGULARITY_NV|APPTAINER_NV"
 )
 """Environment variables that decide something about the GPU or about which TensorFlow runs."""
+TERRAFORM = re.compile(r"TF_(?:VAR|CLI|LOG|TOKEN|DATA_DIR|WORKSPACE|INPUT|IN_AUTOMATION|PLUGIN|REGISTRY)\w*")
+"""Terraform's variables, which begin with TF_ as well (developer.hashicorp.com, "Environment Variables")."""
 SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|KEY|CREDENTIAL", re.IGNORECASE)
 PATH_ON_WINDOWS = "PATH"
 
@@ -190,6 +192,6 @@ def variables(machine: Machine) -> Iterator[Fact]:
     """The environment variables that decide something here."""
     for name in sorted(machine.env):
         wanted = VARIABLES.fullmatch(name) or (name.upper() == PATH_ON_WINDOWS and machine.system == "windows")
-        if wanted and not SECRET.search(name):
+        if wanted and not SECRET.search(name) and not TERRAFORM.fullmatch(name):
             value = machine.env[name]
             yield EnvVar(Source("environment", None, f"{name}={value}"), name, value)

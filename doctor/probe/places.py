@@ -1,0 +1,138 @@
+"""CUDA libraries on the disk, wherever people put them: wheels, conda, toolkits, system folders, LD_LIBRARY_PATH.
+
+A place is a folder that is listed, not a tree that is walked, so that the search takes milliseconds.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from doctor.probe import elf
+from doctor.probe.interpreter import Environment
+from doctor.probe.loader import Loader
+from doctor.probe.machine import Machine
+
+LIBRARY = re.compile(
+    r"lib(?:cuda|cudart|cudnn|cublas|cublasLt|cufft|curand|cusolver|cusparse|cupti|nccl|nvinfer|nvrtc|nvJitLink)"
+    r"\.so(?:\.\d+)*"
+)
+FILES_LIMIT = 400
+SYSTEM = (
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/usr/local/lib",
+    "/usr/lib/wsl/lib",
+    "/usr/lib/cuda/lib64",
+    "/usr/local/nvidia/lib64",
+    "/usr/local/nvidia/lib",
+)
+TOOLKITS = ("/usr/local/cuda*", "/opt/cuda*", "/opt/nvidia/cuda*", "/usr/lib/cuda*", "/apps/cuda/*", "/opt/apps/cuda/*")
+IN_TOOLKIT = (
+    "lib64",
+    "lib",
+    "lib64/stubs",
+    "compat",
+    "targets/x86_64-linux/lib",
+    "targets/sbsa-linux/lib",
+    "targets/aarch64-linux/lib",
+    "extras/CUPTI/lib64",
+)
+HOMES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_DIR", "CUDNN_PATH", "CUDNN_HOME", "EBROOTCUDA", "EBROOTCUDNN")
+"""Environment variables in which people and module systems name a toolkit's folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A library file: the name that the loader would have to ask for, its path, the real file, version, fault."""
+
+    name: str
+    path: str
+    real: str
+    version: str | None = None
+    problem: str = ""
+
+
+def toolkits(machine: Machine) -> list[str]:
+    """Folders of CUDA toolkits, each real one once."""
+    found: dict[str, str] = {}
+    named = [machine.env[name] for name in HOMES if machine.env.get(name, "").startswith("/")]
+    for path in (*named, *(path for pattern in TOOLKITS for path in machine.glob(pattern))):
+        if machine.is_dir(path):
+            found.setdefault(machine.resolve(path), path)
+    return [machine.resolve(path) for path in found.values()]
+
+
+def folders(machine: Machine, environment: Environment, loader: Loader) -> list[str]:
+    """The folders to list, each real one once, in an order in which the likelier come first."""
+    listed: list[str] = []
+    tensorrt: list[str] = []
+    for base in environment.path:
+        listed += [f"{base}/nvidia/{name}" for name in _quiet(machine, f"{base}/nvidia")]
+        tensorrt += [f"{base}/{name}" for name in ("tensorrt_libs", "tensorrt")]
+    wheels = [f"{path}/lib" for path in listed]
+    own = [folder for folder, _ in loader.folders()]
+    prefix = [f"{environment.prefix}/lib", f"{environment.prefix}/lib64"] if environment.prefix else []
+    homes = [f"{home}/{part}" for home in toolkits(machine) for part in IN_TOOLKIT]
+    cached = [posixpath.dirname(e.path) for name, es in loader.cache.items() if LIBRARY.fullmatch(name) for e in es]
+    every = [*wheels, *tensorrt, *own, *prefix, *cached, *homes, *SYSTEM]
+    unique: dict[str, str] = {}
+    for folder in every:
+        if machine.is_dir(folder):
+            unique.setdefault(machine.resolve(folder), folder)
+    return list(unique.values())
+
+
+def on_disk(machine: Machine, environment: Environment, loader: Loader) -> list[Found]:
+    """CUDA libraries, one entry for each real file, under the SONAME that it answers to where such a file is there."""
+    found: dict[str, Found] = {}
+    for folder in folders(machine, environment, loader):
+        names = [name for name in _quiet(machine, folder) if name.startswith("lib") and LIBRARY.fullmatch(name)]
+        for name in sorted(names, key=len):
+            path = f"{folder}/{name}"
+            real = machine.resolve(path)
+            known = found.get(real)
+            if (
+                known is not None
+                and posixpath.basename(known.path) != posixpath.basename(known.path).partition(".so")[0] + ".so"
+            ):
+                continue
+            soname, problem = _soname(machine, real, loader)
+            shown = soname if soname in names else name
+            found[real] = Found(shown, f"{folder}/{shown}", real, _version(real), problem)
+            if len(found) >= FILES_LIMIT:
+                return list(found.values())
+    return list(found.values())
+
+
+def _soname(machine: Machine, path: str, loader: Loader) -> tuple[str | None, str]:
+    """DT_SONAME and what is wrong with a file."""
+    try:
+        header = elf.read(machine.host(path))
+    except elf.NotElf as problem:
+        return None, str(problem)
+    except OSError as problem:
+        return None, problem.strerror or str(problem)
+    if header.bits != loader.bits or header.machine != loader.processor:
+        return header.soname, f"made for {header.machine}, {header.bits}-bit"
+    if header.missing_bytes:
+        return header.soname, f"truncated: {header.missing_bytes} bytes are missing"
+    return header.soname, ""
+
+
+def _version(real: str) -> str | None:
+    """The version in a real file's name, where it says more than the SONAME: libcudart.so.12.5.82."""
+    tail = posixpath.basename(real).partition(".so.")[2]
+    return tail if tail.count(".") >= 2 else None
+
+
+def _quiet(machine: Machine, folder: str) -> Iterator[str]:
+    """A folder's names; none where it may not be read."""
+    try:
+        yield from machine.names(folder)
+    except OSError:
+        return

@@ -1,0 +1,135 @@
+"""Which CUDA and which cuDNN are installed, and where: from toolkits, file names, wheels and conda packages.
+
+What TensorFlow would open stands first.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Absent, CudaVersion, CudnnVersion, Fact, Source
+from doctor.probe.interpreter import Environment
+from doctor.probe.machine import Machine
+from doctor.probe.packages import Distribution, Installed
+from doctor.probe.places import Found, toolkits
+
+HEADERS = ("include/cuda.h", "targets/x86_64-linux/include/cuda.h", "targets/sbsa-linux/include/cuda.h")
+RUNTIME = re.compile(r"nvidia-cuda-runtime(?:-cu\d+)?")
+CUDNN = re.compile(r"nvidia-cudnn(?:-cu\d+)?")
+HEADER_LIMIT = 2 << 20
+
+
+def versions(
+    machine: Machine,
+    environment: Environment,
+    installed: Installed,
+    files: list[Found],
+    opened: set[str],
+    searched: set[str],
+) -> list[Fact]:
+    """CudaVersion and CudnnVersion facts, one for each place; Absent where there is none at all.
+
+    opened, searched: real folders from which TensorFlow would take a library, and those that the loader searches.
+    """
+    cuda = [*_wheels(installed.distributions, RUNTIME, "cuda_runtime", CudaVersion)]
+    cuda += _conda(environment, installed, ("cudatoolkit", "cuda-cudart", "cuda-version"), CudaVersion)
+    for home in toolkits(machine):
+        cuda += _toolkit(machine, home)
+    cuda += _from_files(machine, files, "libcudart.so", CudaVersion, cuda)
+    cudnn = [*_wheels(installed.distributions, CUDNN, "cudnn", CudnnVersion)]
+    cudnn += _conda(environment, installed, ("cudnn",), CudnnVersion)
+    cudnn += _from_files(machine, files, "libcudnn.so", CudnnVersion, cudnn)
+
+    def rank(fact: CudaVersion | CudnnVersion) -> tuple[bool, bool]:
+        folder = machine.resolve(fact.location or "")
+        below = (folder, f"{folder}/lib", f"{folder}/lib64", f"{folder}/targets/{machine.processor}-linux/lib")
+        return not opened & set(below), not searched & set(below)
+
+    facts: list[Fact] = [*sorted(cuda, key=rank), *sorted(cudnn, key=rank)]
+    if not cuda:
+        facts.append(
+            Absent(
+                Source("wheels, conda, /usr/local/cuda*, system folders", None, "no libcudart and no toolkit"), "cuda"
+            )
+        )
+    if not cudnn:
+        facts.append(Absent(Source("wheels, conda, /usr/local/cuda*, system folders", None, "no libcudnn"), "cudnn"))
+    return facts
+
+
+def _wheels(
+    distributions: tuple[Distribution, ...],
+    wanted: re.Pattern[str],
+    folder: str,
+    kind: type[CudaVersion] | type[CudnnVersion],
+) -> Iterator[CudaVersion | CudnnVersion]:
+    """NVIDIA's wheels, whose version is that of the library."""
+    for entry in distributions:
+        if wanted.fullmatch(entry.name) and entry.version:
+            text = f"{entry.name} {entry.version}"
+            place = f"{entry.folder}/nvidia/{folder}/lib"
+            if entry.name == "nvidia-cuda-runtime":  # from CUDA 13 on, one folder for all
+                place = f"{entry.folder}/nvidia/cu{entry.version.partition('.')[0]}/lib"
+            yield kind(Source(entry.info, None, text), entry.version, place)
+
+
+def _conda(
+    environment: Environment, installed: Installed, names: tuple[str, ...], kind: type[CudaVersion] | type[CudnnVersion]
+) -> Iterator[CudaVersion | CudnnVersion]:
+    for wanted in names:
+        for name, version, build in installed.conda:
+            if name == wanted:
+                path = f"{environment.prefix}/conda-meta/{name}-{version}-{build}.json"
+                yield kind(Source(path, None, f"{name} {version}"), version, f"{environment.prefix}/lib")
+                return
+
+
+def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion]:
+    """A toolkit's own statement: version.json (11.1 on), version.txt (to 10.x), cuda.h, nvcc's package."""
+    text = machine.text(f"{home}/version.json")
+    if text is not None:
+        try:
+            stated = json.loads(text)["cuda"]["version"]
+        except (ValueError, KeyError, TypeError):
+            stated = None
+        if isinstance(stated, str):
+            yield CudaVersion(Source(f"{home}/version.json", None, f"cuda version {stated}"), stated, home)
+            return
+    text = machine.text(f"{home}/version.txt")
+    match = re.search(r"CUDA Version (\d+(?:\.\d+)+)", text or "")
+    if match:
+        yield CudaVersion(Source(f"{home}/version.txt", 1, match[0]), match[1], home)
+        return
+    for header in HEADERS:
+        text = machine.text(f"{home}/{header}", HEADER_LIMIT)
+        match = re.search(r"#define\s+CUDA_VERSION\s+(\d{4,5})", text or "")
+        if match:
+            number = int(match[1])
+            version = f"{number // 1000}.{number % 1000 // 10}"
+            yield CudaVersion(Source(f"{home}/{header}", None, match[0]), version, home)
+            return
+
+
+def _from_files(
+    machine: Machine,
+    files: list[Found],
+    stem: str,
+    kind: type[CudaVersion] | type[CudnnVersion],
+    known: list[CudaVersion | CudnnVersion],
+) -> Iterator[CudaVersion | CudnnVersion]:
+    """Libraries in places that nothing above accounts for; the version is that of the file's name."""
+    places = {machine.resolve(fact.location or "") for fact in known}
+    seen: set[tuple[str, str]] = set()
+    for found in files:
+        if not found.name.startswith(stem):
+            continue
+        folder = posixpath.dirname(found.real)
+        if any(folder == place or folder.startswith(f"{place}/") for place in places if place):
+            continue
+        version = found.version or found.name.partition(".so.")[2]
+        if version and (folder, version) not in seen:
+            seen.add((folder, version))
+            yield kind(Source(found.path, None, posixpath.basename(found.real)), version, posixpath.dirname(found.path))
