@@ -2,7 +2,8 @@
 """Builds the tables of NVIDIA's side that can be read by a program.
 
     scripts/build_nvidia_tables.py gpus /usr/share/misc/pci.ids    compat_tables/gpus.json
-    scripts/build_nvidia_tables.py wheels                          compat_tables/nvidia_wheels.json, cudnn.json
+    scripts/build_nvidia_tables.py wheels                          compat_tables/nvidia_wheels.json
+    scripts/build_nvidia_tables.py cudnn                           compat_tables/cudnn.json (streams some gigabytes)
 
 gpus: device id, chip and name from pci.ids (Debian's package pci.ids has a new one each month), compute
 capability of the chip from compat_tables/chips.json. wheels: the nvidia-* wheels that TensorFlow's and-cuda
@@ -21,7 +22,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,14 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLES = ROOT / "compat_tables"
 sys.path.insert(0, str(ROOT))
 
-from scripts.tables.archive import list_members, read_member  # noqa: E402
+from scripts.tables.archive import inflate, list_members, read_member  # noqa: E402
 from scripts.tables.cache import Cache, default_folder  # noqa: E402
+from scripts.tables.fatbin import Fatbins, scan  # noqa: E402
 from scripts.tables.metadata import parse_metadata  # noqa: E402
 from scripts.tables.progress import Progress  # noqa: E402
-from scripts.tables.registry import IndexFile, pip_settings, project_files, session_for  # noqa: E402
+from scripts.tables.registry import IndexFile, PipSettings, pip_settings, project_files, session_for  # noqa: E402
 from scripts.tables.remote import Remote  # noqa: E402
+from scripts.tables.window import Window  # noqa: E402
 
 ABOUT_GPUS = (
     "NVIDIA GPUs by PCI id: name and chip from pci.ids (BSD-3-Clause, see licenses/pci.ids.txt), compute "
@@ -130,7 +133,18 @@ def alternatives(name: str) -> list[str]:
 
 # --- wheels --------------------------------------------------------------------------------------
 
-COMPONENTS = ["cublas", "cuda-cupti", "cuda-nvcc", "cuda-nvrtc", "cuda-runtime", "cufft", "curand", "cusolver", "cusparse", "nvjitlink"]
+COMPONENTS = [
+    "cublas",
+    "cuda-cupti",
+    "cuda-nvcc",
+    "cuda-nvrtc",
+    "cuda-runtime",
+    "cufft",
+    "curand",
+    "cusolver",
+    "cusparse",
+    "nvjitlink",
+]
 PROJECTS = (
     *(
         f"nvidia-{name}-{cuda}"
@@ -200,6 +214,69 @@ def wheels(remote: Remote, indexes: tuple[str, ...], cache: Cache) -> list[dict[
     return [rows[project, file.filename] for project, file in jobs]
 
 
+# --- cudnn ---------------------------------------------------------------------------------------
+
+ABOUT_CUDNN = (
+    "cuDNN releases: the CUDA majors they are made for and the compute capabilities that they serve. Rows with a "
+    "wheel: capabilities and ptx are the GPU code in libcudnn_ops (libcudnn_ops_infer before 9), which every "
+    "operation needs. Rows without: from NVIDIA's support matrix, kept by hand."
+)
+
+
+def read_cudnn(project: str, file: IndexFile, settings: PipSettings, cache: Cache) -> dict[str, Any]:
+    """The row of one nvidia-cudnn-cuXX wheel, from the fatbins in its libcudnn_ops."""
+    row: dict[str, Any] | None = cache.get(file.sha256, "nvidia-cudnn-2")
+    if row is not None:
+        return row
+    remote = Remote(functools.partial(session_for, settings))
+    members = list_members(remote, file.url, remote.size(file.url))
+    ops = [m for m in members if re.search(r"/libcudnn_ops(_infer)?\.so\.\d+$", m.name)]
+    found = Fatbins()
+    for member in ops:
+        scan(Window(inflate(remote, file.url, member)), found)
+    code = found.to_json()
+    if not code["entries"] or code["malformed"]:
+        raise ValueError(f"{file.filename}: {code['entries']} fatbin entries, {code['malformed']} malformed")
+    compiled = sorted(code["compiled"], key=capability_order)
+    row = {
+        "version": file.filename.split("-")[1],
+        "cuda": [project[-2:]],
+        "package": project,
+        "capabilities": compiled,
+        "ptx": sorted(code["ptx"], key=capability_order),
+        "ptx_isa": code["ptx"],
+        "lowest": compiled[0],
+        "members": [m.name for m in ops],
+        "source": file.filename,
+        "sha256": file.sha256,
+    }
+    cache.put(file.sha256, "nvidia-cudnn-2", row)
+    return row
+
+
+def capability_order(target: str) -> tuple[int, int, str]:
+    """Sorts "9.0" before "9.0a" before "10.0"."""
+    whole, _, part = target.partition(".")
+    return int(whole), int(part.rstrip("af") or 0), target
+
+
+def cudnns(settings: PipSettings, remote: Remote, cache: Cache, processes: int) -> list[dict[str, Any]]:
+    """A row for every wheel, and the rows that are kept by hand."""
+    jobs = [
+        (project, file)
+        for project in ("nvidia-cudnn-cu11", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
+        for file in linux_wheels(project_files(project, settings.indexes, remote))
+    ]
+    path = TABLES / "cudnn.json"
+    rows = [row for row in json.loads(path.read_text())["rows"] if "sha256" not in row] if path.exists() else []
+    with ProcessPoolExecutor(processes) as pool, Progress("cuDNN wheels", len(jobs)) as progress:
+        futures = {pool.submit(read_cudnn, project, file, settings, cache): file for project, file in jobs}
+        for future in as_completed(futures):
+            rows.append(future.result())
+            progress.step(futures[future].filename)
+    return sorted(rows, key=lambda row: ([int(n) for n in row["version"].split(".")], row["cuda"]))
+
+
 def main() -> int:
     """Run one builder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -208,6 +285,8 @@ def main() -> int:
     job = jobs.add_parser("gpus", help="compat_tables/gpus.json from a pci.ids file")
     job.add_argument("pci_ids", type=Path)
     jobs.add_parser("wheels", help="compat_tables/nvidia_wheels.json from the package index")
+    job = jobs.add_parser("cudnn", help="compat_tables/cudnn.json from the package index (streams some gigabytes)")
+    job.add_argument("--processes", type=int, default=2)
     parser.add_argument("--cache", type=Path, default=default_folder())
     args = parser.parse_args()
     if args.job == "gpus":
@@ -217,6 +296,11 @@ def main() -> int:
         return 0
     settings = pip_settings()
     remote = Remote(functools.partial(session_for, settings))
+    if args.job == "cudnn":
+        rows = cudnns(settings, remote, Cache(args.cache), args.processes)
+        write("cudnn", ABOUT_CUDNN, rows, args.date)
+        print(f"cudnn.json: {len(rows)} rows", file=sys.stderr)
+        return 0
     rows = wheels(remote, settings.indexes, Cache(args.cache))
     write("nvidia_wheels", ABOUT_WHEELS, rows, args.date)
     print(f"nvidia_wheels.json: {len(rows)} rows", file=sys.stderr)

@@ -22,17 +22,28 @@ def code_for(capability: str, compiled: Iterable[str], ptx: Iterable[str]) -> Co
     """The code that a GPU of `capability` would run, or None.
 
     Machine code runs on its own major and the same or a higher minor (CUDA C++ Programming Guide, section Binary
-    Compatibility); PTX compiles for its target and everything newer (section PTX Compatibility), but a target with
-    a suffix ("9.0a") only for exactly that capability.
+    Compatibility); PTX compiles for its target and everything newer (section PTX Compatibility). A target with the
+    suffix a ("9.0a") is for exactly that capability, one with f for its major (section Feature Availability).
     """
-    wanted = _pair(capability)
-    fitting = [c for c in compiled if _plain(c) and _pair(c)[0] == wanted[0] and _pair(c)[1] <= wanted[1]]
+    fitting = [c for c in compiled if _cubin_runs(c, _pair(capability))]
     if fitting:
         return Code("machine", max(fitting, key=_pair))
-    targets = [p for p in ptx if (_pair(p) <= wanted if _plain(p) else _pair(p) == wanted and p.endswith("a"))]
+    targets = [p for p in ptx if _ptx_compiles(p, _pair(capability))]
     if targets:
         return Code("jit", max(targets, key=lambda p: (_pair(p), _plain(p))))
     return None
+
+
+def _cubin_runs(target: str, wanted: tuple[int, int]) -> bool:
+    have = _pair(target)
+    return have == wanted if target.endswith("a") else have[0] == wanted[0] and have[1] <= wanted[1]
+
+
+def _ptx_compiles(target: str, wanted: tuple[int, int]) -> bool:
+    have = _pair(target)
+    if target.endswith("a"):
+        return have == wanted
+    return have <= wanted and (not target.endswith("f") or have[0] == wanted[0])
 
 
 def runs_on_gpu(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer:
@@ -120,7 +131,7 @@ def driver_serves_gpu(capability: str, driver: str, tables: Tables, platform: st
         return Answer("no", f"R{row.last_driver} is the last driver branch for {row.name} (compute capability "
                       f"{capability}); driver {driver} is newer", (row,))  # fmt: skip
     offered = tables.driver_cuda(driver, platform)
-    if offered is not None and row.first_cuda is not None and dotted(offered)[0] < dotted(row.first_cuda)[0]:
+    if offered is not None and row.first_cuda is not None and dotted(offered) < dotted(row.first_cuda):
         return Answer("no", f"{row.name} (compute capability {capability}) came with CUDA {row.first_cuda}; driver "
                       f"{driver} is of CUDA {offered}", (row,))  # fmt: skip
     return Answer("yes", f"driver {driver} serves {row.name} (compute capability {capability})", (row,))

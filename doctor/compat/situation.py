@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from doctor.tables import Tables, TensorFlowRelease, Trap, dotted
-from doctor.tables.tensorflow import order
+from doctor.tables import Tables, TensorFlowRelease, Trap
+from doctor.tables.ranges import of_build, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,46 +37,15 @@ class Situation:
         return "windows" if self.platform.startswith("windows") else "linux"
 
 
-_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    "==": operator.eq,
-    "!=": operator.ne,
-    ">": operator.gt,
-    "<": operator.lt,
-}
-
-
-def within(version: str, range_: str, key: Callable[[str], Any] = dotted) -> bool:
-    """Whether a version lies in a range such as ">=9.11,<10" (all parts must hold), or is listed: "==2.0.0|==2.0.1".
-
-    Raises ValueError for a range that cannot be read.
-    """
-    return any(_all_hold(version, part, key) for part in range_.split("|"))
-
-
-def _all_hold(version: str, range_: str, key: Callable[[str], Any]) -> bool:
-    for part in range_.split(","):
-        match = re.fullmatch(r"\s*(>=|<=|==|!=|>|<)\s*(\S+)\s*", part)
-        if match is None:
-            raise ValueError(f"not a version range: {range_!r}")
-        compare = _OPERATORS[match.group(1)]
-        if not compare(key(version), key(match.group(2))):
-            return False
-    return True
-
-
 def applies(trap: Trap, build: TensorFlowRelease, situation: Situation, tables: Tables) -> bool:
     """Whether every condition of a trap is known to hold."""
     when: Mapping[str, Any] = trap.data["when"]
-    return all(_holds(name, wanted, build, situation, tables) for name, wanted in when.items())
+    return concerns(trap, build) and all(_holds(name, wanted, situation, tables) for name, wanted in when.items())
 
 
 def concerns(trap: Trap, build: TensorFlowRelease) -> bool:
     """Whether a trap is about this build at all, whatever the machine."""
-    when: Mapping[str, Any] = trap.data["when"]
-    own = ("packages", "versions", "platforms")
-    return all(_of_build(name, when[name], build) for name in own if name in when)
+    return of_build(trap.data["when"], build.package, build.version, build.platform)
 
 
 def traps_of(
@@ -88,24 +55,14 @@ def traps_of(
     return tuple(
         trap
         for trap in tables.traps()
-        if (aspect is None or trap.data["aspect"] == aspect)
-        and concerns(trap, build)
-        and applies(trap, build, situation, tables)
+        if (aspect is None or trap.data["aspect"] == aspect) and applies(trap, build, situation, tables)
     )
 
 
-def _of_build(name: str, wanted: Any, build: TensorFlowRelease) -> bool:
-    if name == "packages":
-        return build.package in list(wanted)
-    if name == "platforms":
-        return build.platform in list(wanted)
-    return within(build.version, wanted, order)
-
-
-def _holds(name: str, wanted: Any, build: TensorFlowRelease, situation: Situation, tables: Tables) -> bool:
+def _holds(name: str, wanted: Any, situation: Situation, tables: Tables) -> bool:
     match name:
-        case "packages" | "platforms" | "versions":
-            return _of_build(name, wanted, build)
+        case "packages" | "platforms" | "versions":  # of the build: see concerns
+            return True
         case "route":
             return situation.route == str(wanted)
         case "python":

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from doctor.compat.answer import Answer
 from doctor.compat.gpu import code_for
-from doctor.compat.situation import Situation, traps_of, within
+from doctor.compat.situation import Situation, traps_of
 from doctor.tables import DriverFloor, Library, Row, Tables, TensorFlowRelease, Toolkit, dotted
+from doctor.tables.ranges import within
 from doctor.tables.tensorflow import order
 from doctor.tables.versions import minor
 

@@ -15,7 +15,7 @@ _BRANDS = frozenset(
 # what a board is called besides its model: form factor, memory, cooling, revision
 _TRIM = re.compile(
     r"\b(?:mig \S+|rev a|rev|with max q design|max q|design|with|laptop|notebook|mobile|"
-    r"\d+(?:\.\d+)?(?:gb|g)|\d+[qcab]|hbm\w*|gddr\w*|sxm\d?|pcie?|fhhl|dgxs|nvl|oam|"
+    r"\d+(?:\.\d+)?(?:gb|g)|\d{1,2}[qcab]|hbm\w*|gddr\w*|sxm\d?|pcie?|fhhl|dgxs|nvl|oam|"
     r"lite hash rate|lhr|engineering sample|oem|nvlink|generation|edition)\b"
 )
 _GLUED = re.compile(r"^(gtx|rtx|gts|gt|mx|titan)(\d.*)$")

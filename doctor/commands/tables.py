@@ -1,0 +1,65 @@
+"""`tfgpu-doctor tables`: look-ups in the compatibility tables, with the source of each row; refresh and verify them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from doctor.tables import PLATFORMS
+
+TABLES = ("tensorflow", "driver", "cuda", "cudnn", "gpu", "library", "trap")
+ACTIONS = ("refresh", "verify")
+
+EPILOG = """\
+  tables tensorflow 2.15.1          what this release was built for and needs (no version: every release)
+  tables tensorflow 1.14 --package tensorflow-gpu
+  tables driver 535.183.01          the highest CUDA that a driver offers, and which GPUs it serves
+  tables cuda 12.5                  a toolkit's drivers and the libraries in it
+  tables cudnn 9.10                 a cuDNN release's CUDA majors and compute capabilities
+  tables gpu RTX 3080               by name, PCI id (10de:2206) or compute capability (8.6)
+  tables library libcudnn.so.8      what a library belongs to, and which releases open it
+  tables trap                       known traps
+  tables refresh [--undo]           read new releases from the package index into your own data folder
+  tables verify 2.15.1 2.21.0       read these releases again and compare with the table"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `tables`."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("table", choices=(*TABLES, *ACTIONS), help="the table to look into, or refresh, or verify")
+    parser.add_argument("key", nargs="*", help="a version, a name, a PCI id ...; for verify: releases")
+    parser.add_argument("--package", metavar="NAME", help="tensorflow: this distribution (default: tensorflow)")
+    parser.add_argument(
+        "--platform",
+        choices=(*PLATFORMS, "linux", "windows", "wsl"),
+        metavar="NAME",
+        help=f"tensorflow: {', '.join(PLATFORMS)}; driver: linux, windows or wsl (default: Linux on x86-64)",
+    )
+    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
+    parser.add_argument("--undo", action="store_true", help="refresh: go back to the tables that ship with the tool")
+    parser.add_argument(
+        "--full", action="store_true", help="refresh, verify: read the libraries too (0.5 GB a release)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit code 0; 1 where verify finds a difference; 2 for a row that does not exist; 3 where the network fails."""
+    if args.table in ACTIONS:
+        from doctor.tables import upkeep
+
+        return upkeep.run(args)
+    from doctor.tables import Tables
+    from doctor.tables.lookup import NoSuchRowError, look_up
+    from doctor.tables.store import TableError
+
+    try:
+        found = look_up(Tables.bundled(), args.table, " ".join(args.key), args.package, args.platform)
+    except NoSuchRowError as miss:
+        print(f"tfgpu-doctor tables: {miss}", file=sys.stderr)
+        return 2
+    except TableError as error:
+        print(f"tfgpu-doctor tables: {error}. Next: tfgpu-doctor tables refresh --undo", file=sys.stderr)
+        return 2
+    print(found.render(args.format))
+    return 0

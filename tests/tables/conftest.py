@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.tables import Tables
+from doctor.tables.store import BUNDLED
+
+
+@pytest.fixture(scope="session")
+def tables() -> Tables:
+    """The tables that ship with the tool, without any refreshed ones of the person who runs the tests."""
+    return Tables(BUNDLED)
+
+
+@pytest.fixture(scope="session")
+def raw() -> Callable[[str], list[dict[str, Any]]]:
+    """The rows of one bundled table as they stand in the file."""
+
+    def read(table: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = json.loads((BUNDLED / f"{table}.json").read_text(encoding="utf-8"))["rows"]
+        return rows
+
+    return read
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a table of a few rows, one a line, into a folder of its own."""
+
+    def write(table: str, rows: list[dict[str, Any]], date: str = "2026-01-02", folder: Path = tmp_path) -> Path:
+        folder.mkdir(exist_ok=True)
+        lines = ",\n".join(json.dumps(row) for row in rows)
+        path = folder / f"{table}.json"
+        path.write_text(f'{{"schema": 1, "generated": "{date}", "rows": [\n{lines}\n]}}\n', encoding="utf-8")
+        return path
+
+    return write

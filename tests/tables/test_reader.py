@@ -1,0 +1,163 @@
+"""Reading the tables: lazily, row by row, with a refreshed copy over the bundled one."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from doctor.tables import Tables
+from doctor.tables.store import BUNDLED, Store, TableError, user_folder
+from doctor.tables.tensorflow import order
+from doctor.tables.versions import at_least, dotted
+
+ROWS = [
+    {
+        "package": "tensorflow",
+        "version": "2.3.0",
+        "platform": "linux-x86_64",
+        "gpu": True,
+        "cuda": "10.1",
+        "cudnn": "7",
+    },
+    {"package": "tensorflow", "version": "2.3.10", "platform": "linux-x86_64", "gpu": True, "cuda": "10.1"},
+    {"package": "tensorflow", "version": "2.3.9", "platform": "linux-x86_64", "gpu": True},
+    {"package": "tensorflow", "version": "2.3.11rc1", "platform": "linux-x86_64", "gpu": True},
+    {"package": "tensorflow", "version": "2.30.0", "platform": "linux-x86_64", "gpu": True},
+    {"package": "tensorflow", "version": "1.14.0", "platform": "linux-x86_64", "gpu": False},
+    {"package": "tensorflow-gpu", "version": "1.14.0", "platform": "linux-x86_64", "gpu": True},
+    {"package": "tensorflow", "version": "1.14.0", "platform": "windows-amd64", "gpu": False},
+]
+
+
+def test_minor_means_its_newest_patch(small: Callable[..., Path]) -> None:
+    small_tables = Tables(small("tensorflow", ROWS).parent)
+    found = small_tables.tensorflow("2.3")
+    assert found is not None
+    assert found.version == "2.3.10"
+
+
+def test_exact_release_is_no_prefix_of_another(small: Callable[..., Path]) -> None:
+    small_tables = Tables(small("tensorflow", ROWS).parent)
+    found = small_tables.tensorflow("2.3.1")
+    assert found is None
+
+
+def test_prerelease_is_found_by_its_own_name_only(small: Callable[..., Path]) -> None:
+    small_tables = Tables(small("tensorflow", ROWS).parent)
+    assert (row := small_tables.tensorflow("2.3.11rc1")) is not None
+    assert row.version == "2.3.11rc1"
+
+
+def test_gpu_build_is_preferred_where_no_package_is_named(small: Callable[..., Path]) -> None:
+    small_tables = Tables(small("tensorflow", ROWS).parent)
+    assert small_tables.tensorflow("1.14.0").package == "tensorflow-gpu"  # type: ignore[union-attr]
+    assert small_tables.tensorflow("1.14.0", "tensorflow").gpu is False  # type: ignore[union-attr]
+
+
+def test_platform_is_not_mixed_up(small: Callable[..., Path]) -> None:
+    small_tables = Tables(small("tensorflow", ROWS).parent)
+    assert small_tables.tensorflow("2.3", platform="windows-amd64") is None
+
+
+def test_absent_keys_are_unknown_not_guessed(small: Callable[..., Path]) -> None:
+    row = Tables(small("tensorflow", ROWS).parent).tensorflow("2.3.9")
+    assert row is not None
+    assert (row.cuda, row.cudnn, row.compute_capabilities, row.pip_libraries_missed) == (None, None, None, None)
+    assert (row.libraries, row.pythons, row.extras) == ((), (), {})
+
+
+def test_releases_are_in_order_of_age(small: Callable[..., Path]) -> None:
+    small_tables = Tables(small("tensorflow", ROWS).parent)
+    assert [r.version for r in small_tables.releases(package="tensorflow")] == [
+        "1.14.0", "2.3.0", "2.3.9", "2.3.10", "2.3.11rc1", "2.30.0",
+    ]  # fmt: skip
+
+
+def test_order_knows_prereleases_and_posts() -> None:
+    versions = ["2.15.0.post1", "2.15.0", "2.15.0rc1", "2.15.0rc0", "2.15.1", "2.16.0.dev20240101", "2.9.0"]
+    assert sorted(versions, key=order) == [
+        "2.9.0", "2.15.0rc0", "2.15.0rc1", "2.15.0", "2.15.0.post1", "2.15.1", "2.16.0.dev20240101",
+    ]  # fmt: skip
+
+
+def test_dotted_numbers_are_no_decimal_fractions() -> None:
+    assert dotted("12.10") > dotted("12.2")
+    assert dotted("450.80.02") == (450, 80, 2)
+    assert dotted("12.0") == dotted("12")
+    assert dotted("R535") == (535,)
+    assert at_least("525.60.13", "525.60.13")
+    with pytest.raises(ValueError, match="no version number"):
+        dotted("unknown")
+
+
+def refreshed(path: Path) -> None:
+    path.with_suffix(".json.sha256").write_text(hashlib.sha256(path.read_bytes()).hexdigest() + "\n")
+
+
+def test_refreshed_table_wins_where_it_is_newer(small: Callable[..., Path], tmp_path: Path) -> None:
+    base = small("tensorflow", ROWS[:1], date="2026-01-02", folder=tmp_path / "bundled").parent
+    newer = small("tensorflow", ROWS, date="2026-02-03", folder=tmp_path / "user")
+    refreshed(newer)
+    both = Tables(base, newer.parent)
+    assert both.date == "2026-02-03"
+    assert both.tensorflow("2.30.0") is not None
+    assert both.store.notes == []
+
+
+def test_refreshed_table_that_was_changed_by_hand_is_not_used(small: Callable[..., Path], tmp_path: Path) -> None:
+    base = small("tensorflow", ROWS[:1], date="2026-01-02", folder=tmp_path / "bundled").parent
+    newer = small("tensorflow", ROWS, date="2026-02-03", folder=tmp_path / "user")
+    refreshed(newer)
+    newer.write_text(newer.read_text().replace("10.1", "99.9"))
+    both = Tables(base, newer.parent)
+    assert both.date == "2026-01-02"
+    assert "does not match the hash" in both.store.notes[0]
+
+
+def test_refreshed_table_older_than_the_bundled_one_is_not_used(small: Callable[..., Path], tmp_path: Path) -> None:
+    base = small("tensorflow", ROWS[:1], date="2026-03-04", folder=tmp_path / "bundled").parent
+    older = small("tensorflow", ROWS, date="2026-02-03", folder=tmp_path / "user")
+    refreshed(older)
+    both = Tables(base, older.parent)
+    assert both.date == "2026-03-04"
+    assert "not newer" in both.store.notes[0]
+
+
+def test_damaged_table_is_named(tmp_path: Path) -> None:
+    (tmp_path / "cuda.json").write_text('{"rows": [{"cuda": ')
+    with pytest.raises(TableError, match=r"cuda\.json is not a table"):
+        Store(tmp_path).all("cuda")
+
+
+def test_missing_table_knows_nothing_and_says_so(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    assert store.all("cuda") == ()
+    assert "is missing" in store.notes[0]
+
+
+def test_user_folder_follows_the_platform(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("TFGPU_DOCTOR_TABLES", raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert user_folder() == tmp_path / "tfgpu-doctor" / "tables"
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "AppData"))
+    assert user_folder() == tmp_path / "AppData" / "tfgpu-doctor" / "tables"
+
+
+def test_nothing_is_read_until_it_is_asked_for() -> None:
+    code = (
+        "import builtins, pathlib, sys\n"
+        "import doctor.tables\n"
+        "t = doctor.tables.Tables.bundled()\n"
+        "assert t.store._texts == {} and t.store._parsed == {}, 'read at start'\n"
+        "t.tensorflow('2.15.1')\n"
+        "assert set(t.store._texts) == {'tensorflow'} and t.store._parsed == {}, 'parsed too much'\n"
+        "assert not {'rich', 'requests', 'packaging'} & set(sys.modules), 'heavy imports'\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=BUNDLED.parent)
