@@ -43,7 +43,10 @@ def write_kernel_files(root: Path, gpus: tuple[SimulatedGpu, ...], driver: str |
     _write(root, "/sys/module/nvidia/version", driver + "\n")
     _write(root, "/sys/module/nvidia/initstate", "live\n")
     for index, gpu in enumerate(gpus):
-        about = f"Model: \t\t {gpu.name}\nGPU UUID: \t {gpu.uuid(index)}\nBus Location: \t {pci_address(index)}\nDevice Minor: \t {index}\n"
+        about = (
+            f"Model: \t\t {gpu.name}\nGPU UUID: \t {gpu.uuid(index)}\n"
+            f"Bus Location: \t {pci_address(index)}\nDevice Minor: \t {index}\n"
+        )
         _write(root, f"/proc/driver/nvidia/gpus/{pci_address(index)}/information", about)
     if nodes:
         for name in ("nvidiactl", "nvidia-uvm", *(f"nvidia{index}" for index in range(len(gpus)))):

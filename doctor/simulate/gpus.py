@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from doctor.simulate.build import SimulationError
+from doctor.simulate.compilation import CallError
 from doctor.simulate.machine import SimulatedGpu
 from doctor.tables import Tables
+from doctor.tables.gpus import key
 
 DEFAULT_GPU = "RTX 3070"
 ASSUMED_MULTIPROCESSORS = 16
@@ -22,21 +23,23 @@ def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> Simul
     """The GPU that a name ("RTX 3070", "t4"), a PCI id or a compute capability means.
 
     memory_mib: in place of the card's own; needed where the table does not know the card, whose multiprocessors are
-    then taken as ASSUMED_MULTIPROCESSORS. Raises SimulationError for a name that means no GPU, and for an unknown
+    then taken as ASSUMED_MULTIPROCESSORS. Raises CallError for a name that means no GPU, and for an unknown
     card without memory.
     """
-    meant = {row.pci_id: row for row in tables.gpu(asked)}
-    rows = [row for row in tables.store.all("simulated_gpus") if row["pci_id"] in meant]
-    exact = [row for row in rows if _words(row["name"]) == _words(asked)] or rows
-    if exact:
-        gpu = _gpu(exact[0], tables)
+    rows = tables.store.all("simulated_gpus")
+    words = set(key(asked).split())
+    named = sorted((row for row in rows if words and words <= set(key(row["name"]).split())), key=_words_in_name)
+    meant = {} if named else {row.pci_id: row for row in tables.gpu(asked)}
+    named = named or [row for row in rows if row["pci_id"] in meant]
+    if named:
+        gpu = _gpu(named[0], tables)
         return replace(gpu, memory_mib=memory_mib) if memory_mib else gpu
     names = ", ".join(gpu.name.removeprefix("NVIDIA ").removeprefix("GeForce ") for gpu in known_gpus(tables))
     card = next((row for row in meant.values() if row.pci_id and row.capability), None)
     if card is None or card.pci_id is None or card.capability is None:
-        raise SimulationError(f"no GPU is called {asked!r} in the tables; known with all that a simulation needs: {names}")
+        raise CallError(f"no GPU in the tables is called {asked!r}; known with all that a simulation needs: {names}")
     if memory_mib is None:
-        raise SimulationError(
+        raise CallError(
             f"the memory of a {card.name} is not in the tables: say it with --memory MIB, or take one of: {names}"
         )
     return SimulatedGpu(f"NVIDIA {card.name}", card.capability, memory_mib, ASSUMED_MULTIPROCESSORS, card.pci_id)
@@ -45,9 +48,10 @@ def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> Simul
 def _gpu(row: dict[str, Any], tables: Tables) -> SimulatedGpu:
     capability = tables.capability(row["pci_id"])
     if capability is None:
-        raise SimulationError(f"gpus.json has no compute capability for {row['name']} ({row['pci_id']})")
+        raise CallError(f"gpus.json has no compute capability for {row['name']} ({row['pci_id']})")
     return SimulatedGpu(row["name"], capability, row["memory_gib"] * 1024, row["multiprocessors"], row["pci_id"])
 
 
-def _words(name: str) -> list[str]:
-    return [word for word in name.lower().replace("-", " ").split() if word not in ("nvidia", "geforce", "tesla")]
+def _words_in_name(row: dict[str, Any]) -> int:
+    """Of the names that hold all that was asked the shortest is meant: "1080" is not a GTX 1080 Ti."""
+    return len(key(row["name"]).split())

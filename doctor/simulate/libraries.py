@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from doctor.simulate.build import SIMULATED, SimulationError, stem_of
+from doctor.simulate.compilation import SIMULATED, CallError, stem_of
 from doctor.simulate.machine import Libraries
 from doctor.tables import Tables
 
@@ -39,7 +39,7 @@ class TensorFlowBuild:
 def find_interpreter(wish: str | None, command: Iterable[str]) -> Path | None:
     """The Python whose TensorFlow is to run: the one asked for, the command's own, or the one in use.
 
-    wish: an interpreter or an environment's folder. Raises SimulationError where it is neither.
+    wish: an interpreter or an environment's folder. Raises CallError where it is neither.
     """
     if wish is not None:
         path = Path(wish).expanduser()
@@ -47,7 +47,7 @@ def find_interpreter(wish: str | None, command: Iterable[str]) -> Path | None:
         for candidate in inside:
             if os.access(candidate, os.X_OK):
                 return candidate.absolute()
-        raise SimulationError(f"{wish} is neither a Python interpreter nor the folder of an environment")
+        raise CallError(f"{wish} is neither a Python interpreter nor the folder of an environment")
     for word in command:
         found = shutil.which(word)
         if found and (sibling := _interpreter_beside(Path(found))):
@@ -74,7 +74,9 @@ def find_tensorflow(python: Path) -> TensorFlowBuild | None:
     prefix = python.parent.parent
     for site in sorted(prefix.glob("lib*/python3*/*-packages")):
         for info in sorted(site.glob("t*[ef][nf]*.dist-info")):
-            match = re.fullmatch(r"(tensorflow|tensorflow_gpu|tensorflow_cpu|tf_nightly|tf_nightly_gpu)-(.+)\.dist-info", info.name)
+            match = re.fullmatch(
+                r"(tensorflow|tensorflow_gpu|tensorflow_cpu|tf_nightly|tf_nightly_gpu)-(.+)\.dist-info", info.name
+            )
             if match:
                 return TensorFlowBuild(match[1].replace("_", "-"), match[2], site)
     return None

@@ -26,8 +26,9 @@ class SimulatedGpu:
     compute_mode: int = 0
 
     def uuid(self, index: int) -> str:
-        """A fixed identifier in the form of NVIDIA's; "51" stands for simulated."""
-        return f"GPU-51515151-0000-4000-8000-{index:04x}{int(self.pci_id[-4:], 16):04x}{self.memory_mib & 0xFFFF:04x}"
+        """A fixed identifier in the form of NVIDIA's, which begins with 51 and the index."""
+        device = int(self.pci_id[-4:], 16)
+        return f"GPU-51{index:02x}{device:04x}-0000-4000-8000-{self.memory_mib:012x}"
 
 
 def pci_address(index: int) -> str:
@@ -49,7 +50,7 @@ class Libraries:
     @property
     def cuda_number(self) -> int:
         """12.5.1 is 12050."""
-        major, minor = (self.cuda.split(".") + ["0"])[:2]
+        major, minor = [*self.cuda.split("."), "0"][:2]
         return 1000 * int(major) + 10 * int(minor)
 
     @property
@@ -60,7 +61,7 @@ class Libraries:
 
 def cudnn_number(version: str) -> int:
     """cuDNN's own number of a release; the weight of its major part changed with cuDNN 9."""
-    major, minor, patch = (int(part) for part in (version.split(".") + ["0", "0"])[:3])
+    major, minor, patch = (int(part) for part in [*version.split("."), "0", "0"][:3])
     return (10000 if major >= 9 else 1000) * major + 100 * minor + patch
 
 

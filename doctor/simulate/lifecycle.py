@@ -17,10 +17,12 @@ from importlib import resources
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from doctor.simulate.build import SimulationError, build
+from doctor.simulate.compilation import SimulationError, build
+from doctor.simulate.damage import damage
 from doctor.simulate.files import write_kernel_files
 from doctor.simulate.guardian import MARK
 from doctor.simulate.machine import CONTEXT_MIB, SimulatedMachine
+from doctor.simulate.scenario import Damage, Scenario
 
 if TYPE_CHECKING:
     import subprocess
@@ -45,43 +47,37 @@ class Simulation:
 
 
 @contextlib.contextmanager
-def environment(
-    machine: SimulatedMachine,
-    *,
-    base: Mapping[str, str] | None = None,
-    kernel_driver: str | None = "",
-    device_nodes: bool = True,
-    held_mib: tuple[int, ...] = (),
-    hide_toolkit: bool = False,
-) -> Iterator[Simulation]:
+def environment(scenario: Scenario, base: Mapping[str, str] | None = None) -> Iterator[Simulation]:
     """Put a simulated machine in force and give the environment in which to start processes on it.
 
-    base: the environment to add to (by default this process's own). kernel_driver: the version of the kernel module,
-    by default the driver's own; None where no module runs. device_nodes: whether /dev/nvidia* are there. held_mib: memory
-    that another process holds on each GPU, its context included. hide_toolkit: /usr/local/cuda* is not to be seen.
+    base: the environment to add to (by default this process's own).
     Nothing is left when the block ends, nor when this process is killed.
-    Raises SimulationError where the libraries cannot be built, a simulation is in force already, or memory cannot be held.
+    Raises SimulationError where the libraries cannot be built, a simulation is in force already, or memory cannot be
+    held.
     """
     base = dict(os.environ if base is None else base)
     if base.get(IN_FORCE):
         raise SimulationError(f"a simulation is in force already ({base[IN_FORCE]}): leave it first")
-    names = ["libcuda.so.1", "libnvidia-ml.so.1", "files.so", "memory_holder", *machine.libraries.sonames]
-    built = build(names)
+    machine = scenario.machine
+    built = build(["libcuda.so.1", "libnvidia-ml.so.1", "files.so", "memory_holder", *machine.libraries.sonames])
     folder = Path(tempfile.mkdtemp(prefix=MARK))
     with _guardian(folder):
-        simulation = _lay_out(folder, machine, built, base)
-        root = folder / "root"
-        write_kernel_files(root, machine.gpus, machine.driver if kernel_driver == "" else kernel_driver, nodes=device_nodes)
-        if hide_toolkit:
-            simulation.environment["TFGPU_DOCTOR_SIMULATION_NO_TOOLKIT"] = "1"
-        with _held(simulation, held_mib):
+        simulation = _lay_out(folder, scenario, built, base)
+        kernel_driver = machine.driver if scenario.kernel_driver == "" else scenario.kernel_driver
+        write_kernel_files(folder / "root", machine.gpus, kernel_driver, nodes=scenario.device_nodes)
+        with _held(simulation, scenario.held_mib):
+            for wrong in scenario.damages:
+                _damage(simulation, wrong)
             yield simulation
 
 
-def _lay_out(folder: Path, machine: SimulatedMachine, built: Path, base: dict[str, str]) -> Simulation:
-    libraries, driver_libraries = folder / "cuda", folder / "driver"
+def _lay_out(folder: Path, scenario: Scenario, built: Path, base: dict[str, str]) -> Simulation:
+    machine = scenario.machine
+    # where a cuda-compat package lies, as its path is what gives it away
+    driver_libraries = folder / ("usr/local/cuda/compat" if scenario.compatibility_package else "driver")
+    libraries = folder / "cuda"
     libraries.mkdir()
-    driver_libraries.mkdir()
+    driver_libraries.mkdir(parents=True)
     for soname in machine.libraries.sonames:
         shutil.copy(built / soname, libraries / soname)
     # TensorFlow reads the version of libcuda from the name of the file behind the link (cuda_diagnostics.cc)
@@ -92,7 +88,9 @@ def _lay_out(folder: Path, machine: SimulatedMachine, built: Path, base: dict[st
         shutil.copy(built / name, folder / name)
     (folder / "ledger").write_bytes(bytes(_LEDGER_BYTES))
     description = folder / "machine"
-    description.write_text(f"# A machine simulated by tfgpu-doctor: there is no GPU.\n{machine.text()}ledger = {folder}/ledger\n")
+    description.write_text(
+        f"# A machine simulated by tfgpu-doctor: there is no GPU.\n{machine.text()}ledger = {folder}/ledger\n"
+    )
     search = [str(driver_libraries), str(libraries), *filter(None, [base.get("LD_LIBRARY_PATH")])]
     preload = [str(folder / "files.so"), *filter(None, [base.get("LD_PRELOAD")])]
     added = {
@@ -101,7 +99,23 @@ def _lay_out(folder: Path, machine: SimulatedMachine, built: Path, base: dict[st
         "LD_LIBRARY_PATH": ":".join(search),
         "LD_PRELOAD": ":".join(preload),
     }
-    return Simulation(machine, folder, libraries, driver_libraries, base | added)
+    if scenario.hide_toolkit:
+        added["TFGPU_DOCTOR_SIMULATION_NO_TOOLKIT"] = "1"
+        added["PATH"] = _without_ptxas(base.get("PATH", os.defpath))
+    return Simulation(machine, folder, libraries, driver_libraries, base | added | dict(scenario.variables))
+
+
+def _without_ptxas(path: str) -> str:
+    return os.pathsep.join(part for part in path.split(os.pathsep) if not os.access(Path(part) / "ptxas", os.X_OK))
+
+
+def _damage(simulation: Simulation, wrong: Damage) -> None:
+    """Damage a library; one that this TensorFlow does not open is not there to be damaged."""
+    for folder in (simulation.libraries, simulation.driver_libraries):
+        for file in folder.glob(f"{wrong.stem}.so.*"):
+            if file.is_symlink() and wrong.kind != "missing":
+                continue
+            damage(file, wrong.kind)
 
 
 @contextlib.contextmanager

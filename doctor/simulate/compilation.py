@@ -48,6 +48,10 @@ class SimulationError(Exception):
     """What was asked cannot be simulated here; the text says why and what to do."""
 
 
+class CallError(SimulationError):
+    """What was asked for is wrong: a name that nothing has, a number that does not go."""
+
+
 def stem_of(file_name: str) -> str:
     """The library that a SONAME is a version of: "libcudnn" for libcudnn.so.9."""
     return file_name.split(".so")[0]
@@ -106,14 +110,13 @@ def _locked(folder: Path) -> Iterator[None]:
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = open(folder / ".lock", "w")
+        with open(folder / ".lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
     except OSError as error:
         raise SimulationError(
             f"the compiled libraries cannot be kept in {folder}: {error.strerror}; set XDG_CACHE_HOME"
         ) from error
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _make(folder: Path, names: list[str], sources: dict[str, bytes], compiler: str) -> None:
@@ -137,7 +140,9 @@ def _link(compiler: str, name: str, work: Path) -> None:
     _run(compiler, *shared, "-pthread", "-o", f"{name}.linked", *parts, "-ldl", cwd=work)
 
 
-def link_variant(target: Path, soname: str, *, needs: str | None = None, code: str = "int nothing(void) { return 0; }") -> None:
+def link_variant(
+    target: Path, soname: str, *, needs: str | None = None, code: str = "int nothing(void) { return 0; }"
+) -> None:
     """Link a library that is broken on purpose: `code` alone under a SONAME, with a dependency that is not there.
 
     needs: the SONAME of a library that does not exist.
@@ -165,4 +170,6 @@ def _run(*command: str, cwd: Path) -> None:
         hint = ""
         if re.search(r"fatal error: \w+\.h", done.stderr):
             hint = " (the C library's headers are missing: `apt-get install libc6-dev`, `dnf install glibc-devel`)"
-        raise SimulationError(f"{command[0]} could not build the simulated libraries: {said[0] if said else 'no word'}{hint}")
+        raise SimulationError(
+            f"{command[0]} could not build the simulated libraries: {said[0] if said else 'no word'}{hint}"
+        )

@@ -1,0 +1,65 @@
+"""A simulated NVIDIA GPU on which TensorFlow runs as it is.
+
+Compiled stand-ins for the driver, NVML, the CUDA runtime, cuBLAS, cuDNN and the other libraries that TensorFlow opens:
+allocation, handles, placement and messages are TensorFlow's own, kernels do not compute. See `about.TEXT`.
+
+    scenario = prepare(python="/path/to/env", gpus=("RTX 3070",), faults=("cudnn-out-of-memory",))
+    with environment(scenario) as simulation:
+        subprocess.run([...], env=simulation.environment)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from doctor.simulate.command import add_arguments, run
+    from doctor.simulate.compilation import CallError, SimulationError, build
+    from doctor.simulate.faults import FAULTS, Fault
+    from doctor.simulate.lifecycle import IN_FORCE, Simulation, environment
+    from doctor.simulate.machine import SimulatedGpu, SimulatedMachine
+    from doctor.simulate.scenario import Scenario
+    from doctor.simulate.wishes import prepare
+
+_WHERE = {
+    "CallError": "compilation",
+    "SimulationError": "compilation",
+    "build": "compilation",
+    "add_arguments": "command",
+    "run": "command",
+    "IN_FORCE": "lifecycle",
+    "Simulation": "lifecycle",
+    "environment": "lifecycle",
+    "FAULTS": "faults",
+    "Fault": "faults",
+    "SimulatedGpu": "machine",
+    "SimulatedMachine": "machine",
+    "prepare": "wishes",
+    "Scenario": "scenario",
+}
+
+__all__ = [
+    "FAULTS",
+    "IN_FORCE",
+    "CallError",
+    "Fault",
+    "Scenario",
+    "SimulatedGpu",
+    "SimulatedMachine",
+    "Simulation",
+    "SimulationError",
+    "add_arguments",
+    "build",
+    "environment",
+    "prepare",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The parts are imported when they are used, so that importing this package costs nothing."""
+    if name not in _WHERE:
+        raise AttributeError(name)
+    from importlib import import_module
+
+    return getattr(import_module(f"doctor.simulate.{_WHERE[name]}"), name)

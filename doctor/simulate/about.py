@@ -1,0 +1,35 @@
+"""What a simulated GPU is and is not, in words for people."""
+
+TEXT = """\
+A simulated GPU: what is real about it, and what is not
+
+Real: TensorFlow. Its wheel is not changed; it opens "CUDA", asks the driver, registers GPU:0, allocates with its own
+allocator, creates its cuBLAS and cuDNN handles, places operations, compiles with XLA, and prints its own messages when
+something fails. So the code that sets a GPU up (memory growth, memory limits, visible and logical devices, strategies,
+placement) meets what it would meet, and a failure reads as it would read.
+
+Simulated: everything that TensorFlow takes for NVIDIA's. libcuda, libnvidia-ml, libcudart, libcublas, libcudnn and the
+others are libraries of this project, compiled on this machine, with nothing of NVIDIA's in them. The files under
+/proc/driver/nvidia, /dev/nvidia* and /sys/bus/pci/devices are shown to the command alone, by a preloaded library.
+
+Kernels do not compute. Copies and fills are real, and cublasSgemm is computed on the CPU, so a small float32 matrix
+product is right; every other result is zeros, or whatever lay in that memory. Nothing can be learnt about numbers,
+accuracy, convergence or speed.
+
+Assumptions (NVIDIA publishes none of these):
+- A CUDA context takes 256 MiB of the GPU's memory, a cuDNN handle 64, a cuBLAS handle 32.
+- cudnnCreate gives CUDNN_STATUS_NOT_INITIALIZED when memory is short; a real one may give another status.
+- A GPU has all the memory of its data sheet; a driver keeps a little for itself.
+- In Prohibited and Exclusive Process mode it is the context that is refused, with error 46.
+- The fastest GPU, which CUDA counts first, is the one with the largest product of multiprocessors and compute
+  capability. Memory freed into an asynchronous pool is given back at once.
+
+Not simulated: collective communication (NCCL), peer access, MIG instances, profiling, cuDNN's recurrent layers,
+TensorRT, and NVIDIA's own libraries: they ask the driver for private functions that this one does not have.
+
+It runs on Linux with glibc and needs a C compiler. It cannot be taken for a GPU by mistake: without
+TFGPU_DOCTOR_SIMULATION, which `tfgpu-doctor simulate` sets for its command alone, none of the libraries works, and
+`tfgpu-doctor check` says when that is set.
+
+Faults: `tfgpu-doctor simulate --list-faults`.
+"""

@@ -1,0 +1,52 @@
+"""Libraries that are there and cannot be loaded, or are not there: what is done to the files of a simulated machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from doctor.simulate.compilation import link_variant
+
+_ELF_CLASS, _ELF_MACHINE, _AARCH64 = 4, 18, 183  # offsets and e_machine of the ELF header (elf(5))
+_GIT_LFS_POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 731727176\n"
+
+
+def damage(file: Path, kind: str) -> None:
+    """Do one kind of damage to a library's file.
+
+    missing; wrong-major (only a file of another major version is there); empty (zero bytes); truncated; text (a git-LFS
+    pointer in its place); other-machine (made for aarch64); 32-bit; needs-missing (a library that it needs is not
+    there); undefined-symbol; dangling (a link to nothing). Raises ValueError for another kind.
+    """
+    if kind == "missing":
+        file.unlink()
+        return
+    content = bytearray(file.read_bytes())
+    file.unlink()
+    soname = file.name
+    if kind == "wrong-major":
+        stem, _, version = soname.partition(".so.")
+        (file.parent / f"{stem}.so.{int(version.split('.')[0]) - 1}").write_bytes(content)
+    elif kind == "empty":
+        file.touch()
+    elif kind == "truncated":
+        file.write_bytes(content[:3000])
+    elif kind == "text":
+        file.write_text(_GIT_LFS_POINTER)
+    elif kind == "other-machine":
+        content[_ELF_MACHINE : _ELF_MACHINE + 2] = _AARCH64.to_bytes(2, "little")
+        file.write_bytes(content)
+    elif kind == "32-bit":
+        content[_ELF_CLASS] = 1
+        file.write_bytes(content)
+    elif kind == "needs-missing":
+        link_variant(file, soname, needs="libnvrtc.so.99")
+    elif kind == "undefined-symbol":
+        link_variant(
+            file,
+            soname,
+            code="extern int cublasLtGoneInThisRelease(void); int f(void) { return cublasLtGoneInThisRelease(); }",
+        )
+    elif kind == "dangling":
+        file.symlink_to(f"/nonexistent/{soname}")
+    else:
+        raise ValueError(f"no damage is called {kind!r}")

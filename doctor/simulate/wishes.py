@@ -1,0 +1,93 @@
+"""From what a person asks for to a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from doctor.simulate.compilation import CallError
+from doctor.simulate.faults import FAULTS
+from doctor.simulate.gpus import DEFAULT_GPU, find_gpu
+from doctor.simulate.libraries import TensorFlowBuild, find_interpreter, find_tensorflow, libraries_of
+from doctor.simulate.machine import SimulatedMachine
+from doctor.simulate.scenario import DEFAULT_DRIVER, Scenario, driver_cuda_number
+from doctor.tables import Tables
+
+
+def prepare(
+    *,
+    python: str | None = None,
+    gpus: Sequence[str] = (),
+    count: int | None = None,
+    memory_mib: Sequence[int] = (),
+    driver: str | None = None,
+    faults: Sequence[str] = (),
+    held_mib: Sequence[int] = (),
+    command: Sequence[str] = (),
+) -> Scenario:
+    """The scenario for these wishes; what is not given is an RTX 3070 with driver 550.54.14 and nothing wrong.
+
+    python: an interpreter or an environment's folder, whose TensorFlow decides which libraries the machine has; by
+    default the command's own, else the environment in use. gpus: one name each, or one for all `count`. memory_mib and
+    held_mib: one value for all, or one for each GPU. Raises CallError for what cannot be simulated.
+    """
+    tables = Tables.bundled()
+    names = list(gpus) or [DEFAULT_GPU]
+    if count is not None:
+        if not 1 <= count <= 16:
+            raise CallError(f"1 to 16 GPUs can be simulated, not {count}")
+        if len(names) not in (1, count):
+            raise CallError(f"--count {count} does not go with {len(names)} --gpu")
+        names = names * count if len(names) == 1 else names
+    if len(names) > 16:
+        raise CallError(f"1 to 16 GPUs can be simulated, not {len(names)}")
+    memory = _for_each(memory_mib, len(names), "--memory")
+    version = driver or DEFAULT_DRIVER
+    cuda = driver_cuda_number(version, tables)
+    if cuda is None:
+        raise CallError(f"which CUDA driver {version} offers is not in the tables (`tfgpu-doctor tables driver`)")
+    machine = SimulatedMachine(
+        tuple(find_gpu(name, tables, mib) for name, mib in zip(names, memory, strict=True)),
+        version,
+        cuda,
+        libraries_of(tensorflow_of(python, command), tables),
+    )
+    scenario = Scenario(machine, held_mib=tuple(mib or 0 for mib in _for_each(held_mib, len(names), "--held")))
+    for name in faults:
+        if name not in FAULTS:
+            hint = "`tfgpu-doctor simulate --list-faults` shows them"
+            raise CallError(f"no fault is called {name!r}{_nearest(name)}; {hint}")
+        scenario = FAULTS[name].change(scenario)
+    if faults:
+        scenario = scenario.setting(faults=", ".join(faults))
+    return _checked(scenario)
+
+
+def tensorflow_of(python: str | None, command: Sequence[str]) -> TensorFlowBuild | None:
+    """The TensorFlow whose libraries the machine has; None where there is none."""
+    interpreter = find_interpreter(python, command)
+    return find_tensorflow(interpreter) if interpreter else None
+
+
+def _for_each(values: Sequence[int], count: int, option: str) -> list[int | None]:
+    if len(values) not in (0, 1, count):
+        raise CallError(f"{option} was given {len(values)} times for {count} GPUs")
+    if any(value <= 0 for value in values):
+        raise CallError(f"{option} takes MiB above 0")
+    if not values:
+        return [None] * count
+    return [*values] * count if len(values) == 1 else [*values]
+
+
+def _checked(scenario: Scenario) -> Scenario:
+    for gpu, held in zip(scenario.machine.gpus, scenario.held_mib, strict=False):
+        if held > gpu.memory_mib:
+            raise CallError(f"{held} MiB cannot be held on a {gpu.name} with {gpu.memory_mib} MiB")
+    return replace(scenario, held_mib=scenario.held_mib if any(scenario.held_mib) else ())
+
+
+def _nearest(name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, FAULTS, n=3)
+    return f" (near it: {', '.join(near)})" if near else ""

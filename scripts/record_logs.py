@@ -1,0 +1,59 @@
+"""Records the genuine logs of TensorFlow that the tests read: tests/data/logs/simulated and tests/data/logs/recorded.
+
+    python scripts/record_logs.py --environments ENVS [--tensorflow 2.21.0 ...] [--only NAME ...] [--jobs 2]
+
+ENVS holds one virtual environment a TensorFlow release, named by it. Each log has a sidecar (.json) with the command,
+the faults, the code that `tfgpu-doctor explain` must give, the exit code, and what was replaced in the text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts.recordings.catalogue import Recording, catalogue  # noqa: E402
+from scripts.recordings.running import record, write  # noqa: E402
+
+LOGS = ROOT / "tests" / "data" / "logs"
+
+
+def main() -> int:
+    """Record what the arguments name; gives 0, or 1 where something could not be recorded."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--environments", type=Path, required=True, metavar="ENVS")
+    parser.add_argument("--tensorflow", nargs="+", metavar="VERSION", help="by default every environment there is")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="recordings by name")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N")
+    parser.add_argument("--output", type=Path, default=LOGS, metavar="FOLDER")
+    args = parser.parse_args()
+    versions = args.tensorflow or sorted(p.name for p in args.environments.iterdir() if (p / "bin/python").exists())
+    work = [
+        (version, recording)
+        for version in versions
+        for recording in catalogue(version)
+        if not args.only or recording.name in args.only
+    ]
+
+    def one(item: tuple[str, Recording]) -> bool:
+        version, recording = item
+        kind = "simulated" if recording.simulated else "recorded"
+        try:
+            log, sidecar = record(recording, args.environments / version / "bin" / "python")
+        except Exception as error:  # noqa: BLE001 (one that fails must not end the others)
+            print(f"{version}/{recording.name}: {error!r}", file=sys.stderr)
+            return False
+        path = write(args.output / kind / version, recording.name, version, log, sidecar)
+        print(f"{path.relative_to(args.output)}: {len(log)} characters, exit code {sidecar['exit_code']}", flush=True)
+        return True
+
+    with ThreadPoolExecutor(args.jobs) as pool:
+        return 0 if all(list(pool.map(one, work))) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

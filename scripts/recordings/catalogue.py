@@ -1,0 +1,120 @@
+"""What is recorded: every fault of the simulation, mistakes in users' programs, and failures that need no GPU at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from doctor.simulate.faults import FAULTS, Fault
+
+# what a program must do for a fault to show (Fault.shown_by) and the program that does it
+_SHOWN_BY = {
+    "devices": "devices",
+    "matmul": "matmul",
+    "kernels": "kernels",
+    "convolution": "convolution",
+    "jit": "jit",
+    "large": "large",
+    "nvml": "nvml",
+}
+LOADER_VERBOSE = {"TF_CPP_VMODULE": "dso_loader=1"}
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One log to record.
+
+    name: of the file. code: what `explain` must make of it. program: a file of tests/simulate/programs.
+    faults, gpus: of the simulated machine; `simulated` False: on the bare machine. variables: of the environment.
+    only: the TensorFlow releases that it can happen on, by the beginning of their version; empty: all.
+    """
+
+    name: str
+    code: str
+    program: str
+    arguments: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    simulated: bool = True
+    only: tuple[str, ...] = ()
+
+    def fits(self, tensorflow: str) -> bool:
+        """Whether it can happen on this release."""
+        return not self.only or any(tensorflow.startswith(start) for start in self.only)
+
+
+def _of_fault(fault: Fault, tensorflow: str) -> list[Recording]:
+    program = _SHOWN_BY[fault.shown_by]
+    code = fault.logged_on(tensorflow)
+    plain = Recording(fault.name, code, program, faults=(fault.name,))
+    if not fault.hides_library:
+        return [plain]
+    named = Recording(
+        f"{fault.name}.loader-verbose",
+        fault.logged or fault.code,
+        program,
+        faults=(fault.name,),
+        variables=LOADER_VERBOSE,
+    )
+    return [plain, named]
+
+
+_USERS = (
+    Recording("healthy-devices", "healthy", "devices"),
+    Recording("healthy-fit", "healthy", "convolution"),
+    Recording("healthy-two-gpus", "healthy", "devices", gpus=("RTX 3070", "RTX 3070")),
+    Recording(
+        "renumbered", "gpu-renumbered", "devices", gpus=("RTX 3070", "T4"), variables={"CUDA_VISIBLE_DEVICES": "1"}
+    ),
+    Recording("growth-cures", "healthy", "convolution", arguments=("growth",), faults=("cudnn-out-of-memory",)),
+    Recording(
+        "growth-by-variable-cures",
+        "healthy",
+        "convolution",
+        faults=("cudnn-out-of-memory",),
+        variables={"TF_FORCE_GPU_ALLOW_GROWTH": "true"},
+    ),
+    Recording(
+        "async-allocator",
+        "healthy",
+        "convolution",
+        faults=("cudnn-out-of-memory",),
+        variables={"TF_GPU_ALLOCATOR": "cuda_malloc_async"},
+    ),
+    Recording("growth-late", "gpu-config-too-late", "growth_late"),
+    Recording("logical-late", "gpu-config-too-late", "logical_late"),
+    Recording("visible-late", "gpu-config-too-late", "visible_late"),
+    Recording("growth-partial", "gpu-config-conflict", "growth_partial", gpus=("RTX 3070", "RTX 3070")),
+    Recording("growth-and-limit", "gpu-config-conflict", "growth_and_limit"),
+    Recording("limit-too-small", "memory-limit-misfit", "limit_too_small"),
+    Recording("limit-too-large", "memory-limit-misfit", "limit_too_large"),
+    Recording("out-of-memory", "model-oom", "large"),
+    Recording("int32-variable", "op-no-gpu-kernel", "int32_variable"),
+    Recording("string-op", "op-no-gpu-kernel", "string_op"),
+    Recording("bad-ordinal", "device-not-found", "bad_ordinal"),
+    Recording("mirrored-too-many", "device-not-found", "mirrored"),
+    Recording("session-placement", "healthy", "session_placement"),
+)
+
+_BARE = (
+    Recording("no-driver", "driver-missing", "devices", simulated=False),
+    Recording("no-driver-verbose", "driver-missing", "devices", simulated=False, variables=LOADER_VERBOSE),
+    Recording("no-driver-is-gpu-available", "driver-missing", "is_gpu_available", simulated=False),
+    Recording("no-driver-hard-placement", "driver-missing", "bad_ordinal", simulated=False),
+    Recording("no-driver-session-placement", "driver-missing", "session_placement", simulated=False),
+    Recording("no-driver-mirrored", "driver-missing", "mirrored", simulated=False),
+    Recording(
+        "cpu-wanted", "benign-messages", "convolution", simulated=False, variables={"CUDA_VISIBLE_DEVICES": "-1"}
+    ),
+    Recording("api-session", "tf-api-version", "session", simulated=False),
+    Recording("api-gpu-options", "tf-api-version", "gpu_options", simulated=False),
+    Recording("api-contrib", "tf-api-version", "contrib", simulated=False),
+    Recording("api-multi-gpu-model", "tf-api-version", "multi_gpu_model", simulated=False),
+)
+
+
+def catalogue(tensorflow: str) -> tuple[Recording, ...]:
+    """Everything to record on one TensorFlow release."""
+    faults = [recording for fault in FAULTS.values() for recording in _of_fault(fault, tensorflow)]
+    return tuple(recording for recording in (*faults, *_USERS, *_BARE) if recording.fits(tensorflow))

@@ -1,0 +1,112 @@
+"""Runs one recording and writes its log and its sidecar."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import tempfile
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from doctor.simulate import environment, prepare
+from doctor.simulate.guardian import MARK
+from scripts.recordings.catalogue import Recording
+from scripts.recordings.text import normalised
+
+PROGRAMS = Path(__file__).resolve().parents[2] / "tests" / "simulate" / "programs"
+_OUTPUT_CAP = 64 << 20  # bytes that a program may write before it is stopped (RLIMIT_FSIZE)
+_HOME = {"python": "/home/user/venv", "project": "/home/user/project", "machine": "/home/user/simulation"}
+
+
+def record(recording: Recording, python: Path, timeout: float = 180.0) -> tuple[str, dict[str, Any]]:
+    """Run it with this interpreter; the normalised text of what it printed, and what is to be known about it.
+
+    timeout: seconds, after which the program is killed (its exit code is then null).
+    """
+    with tempfile.TemporaryDirectory(prefix="recording-") as text:
+        project = Path(text)
+        (project / "train.py").write_text((PROGRAMS / f"{recording.program}.py").read_text())
+        replacements = {
+            str(project): _HOME["project"],
+            str(python.parent.parent): _HOME["python"],
+            platform.node(): "host",
+            str(Path.home()): "/home/user",
+        }
+        base = _plain_environment(python) | dict(recording.variables)
+        if not recording.simulated:
+            output, code = _run(recording, python, project, base, timeout)
+        else:
+            scenario = prepare(python=str(python), gpus=recording.gpus, faults=recording.faults)
+            with environment(scenario, base) as simulation:
+                replacements[str(simulation.folder)] = _HOME["machine"]
+                output, code = _run(recording, python, project, simulation.environment, timeout)
+    log, what = normalised(output, replacements)
+    assert MARK not in log, "a path of the recording machine is left"
+    sidecar = {
+        "command": " ".join(["python", "train.py", *recording.arguments]),
+        "program": f"tests/simulate/programs/{recording.program}.py",
+        "faults": list(recording.faults),
+        "gpus": list(recording.gpus),
+        "variables": dict(recording.variables),
+        "code": recording.code,
+        "exit_code": code,
+        "simulated": recording.simulated,
+        "recorded": date.today().isoformat(),
+        "normalised": what,
+    }
+    return log, sidecar
+
+
+def write(folder: Path, name: str, tensorflow: str, log: str, sidecar: dict[str, Any]) -> Path:
+    """Keep a log and its sidecar; gives the log's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.log"
+    path.write_text(log, encoding="utf-8")
+    document = {"tensorflow": tensorflow, **sidecar}
+    path.with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def _plain_environment(python: Path) -> dict[str, str]:
+    """As little of the recording machine's environment as programs need."""
+    return {
+        "PATH": f"{python.parent}:/usr/bin:/bin",
+        "HOME": str(Path.home()),
+        "LANG": "C.UTF-8",
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _run(
+    recording: Recording, python: Path, project: Path, variables: dict[str, str], timeout: float
+) -> tuple[str, int | None]:
+    """Standard output and standard error as one text, as a terminal shows them, and the exit code."""
+    import resource
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (_OUTPUT_CAP, _OUTPUT_CAP))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    with tempfile.TemporaryFile() as output:
+        child = subprocess.Popen(
+            [str(python), "train.py", *recording.arguments],
+            cwd=project,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            preexec_fn=limit,
+            start_new_session=True,
+        )
+        try:
+            code: int | None = child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, 9)
+            child.wait()
+            code = None
+        output.seek(0)
+        return output.read(8 << 20).decode("utf-8", "replace"), code

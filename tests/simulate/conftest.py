@@ -1,0 +1,45 @@
+"""Simulated machines for the tests."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from doctor.simulate import environment, prepare
+
+Inside = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def inside() -> Inside:
+    """Runs Python code on a simulated machine: inside(code, gpus=…, faults=…, variables=…)."""
+
+    def run(code: str, *, variables: dict[str, str] | None = None, **wishes: object) -> subprocess.CompletedProcess[str]:
+        scenario = prepare(**wishes)  # type: ignore[arg-type]
+        with environment(scenario) as simulation:
+            return subprocess.run(
+                [sys.executable, "-c", code],
+                env=simulation.environment | (variables or {}),
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Simulations of a test lie in a folder of its own, which must be empty of them when it ends."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    yield folder
+    assert os.listdir(folder) == []  # noqa: PTH208

@@ -1,0 +1,6 @@
+import tensorflow as tf
+
+gpu = tf.config.list_physical_devices("GPU")[0]
+tf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDeviceConfiguration(memory_limit=16384)])
+kept = [tf.random.uniform([64, 1024, 1024]) for _ in range(40)]
+print(len(kept))
