@@ -26,8 +26,13 @@ class Judgement:
 
     @property
     def overall(self) -> Answer:
-        """The answer that decides."""
-        return worst(answer for _, answer in self.answers)
+        """The answer that decides; where all say yes, all of them in one."""
+        answers = [answer for _, answer in self.answers]
+        decisive = worst(answers)
+        if decisive.verdict != "yes":
+            return decisive
+        rows = dict.fromkeys(row for answer in answers for row in answer.rows)
+        return Answer("yes", "; ".join(answer.reason for answer in answers), tuple(rows))
 
     def __getitem__(self, aspect: str) -> Answer:
         return dict(self.answers)[aspect]
@@ -70,21 +75,18 @@ def _driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> A
         ]
         answers += traps_on_driver(build, situation, tables)
         return worst(answers)
-    minimum = driver_minimum(build, tables, situation.side)
-    floor = minimum.rows[-1] if minimum.rows else None
-    if not situation.capabilities or not isinstance(floor, DriverFloor):
+    if not situation.capabilities:
         return None
+    minimum = driver_minimum(build, tables, situation.side, situation.capabilities)
+    floor = minimum.rows[-1]
+    if not isinstance(floor, DriverFloor):
+        return minimum
     answers = [minimum]
     for capability in situation.capabilities:
         serves = driver_serves_gpu(capability, floor.driver, tables, situation.side)
-        if serves.verdict == "no" and "last driver branch" in serves.reason:
-            answers.append(
-                Answer(
-                    "no",
-                    f"{build.requirement} needs driver {floor.driver}; {serves.rows[0].ref}",
-                    (*minimum.rows, *serves.rows),
-                )
-            )
+        if serves.verdict == "no":
+            why = f"{build.requirement} needs driver {floor.driver}; {serves.reason}"
+            answers.append(Answer("no", why, (*minimum.rows, *serves.rows)))
     return worst(answers)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.compat.answer import Answer, worst
 from doctor.compat.situation import Situation, traps_of
-from doctor.compat.software import cuda_major, cudnn_serves_gpu, required
+from doctor.compat.software import required, row_serves_gpu
 from doctor.tables import Cudnn, Tables, TensorFlowRelease, dotted
 from doctor.tables.versions import minor
 
@@ -57,7 +57,7 @@ def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tabl
         )
     chosen = pip_cudnn(build, tables)
     if chosen is not None and situation.capabilities:
-        fits = cudnn_serves_gpu(chosen.version, situation.capabilities, tables, cuda_major(build, tables))
+        fits = row_serves_gpu(chosen, situation.capabilities)
         if fits.verdict == "no":
             older = pip_cudnn(build, tables, situation.capabilities)
             answers.append(
@@ -80,12 +80,11 @@ def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str,
         from packaging.specifiers import SpecifierSet
 
         allowed = SpecifierSet(specifier.partition(";")[0])
-        fitting = [
-            row
-            for row in tables.cudnns()
-            if row.package == package
-            and row.version in allowed
-            and cudnn_serves_gpu(row.version, capabilities, tables, row.cuda[0]).verdict != "no"
-        ]
-        return max(fitting, key=lambda row: dotted(row.version), default=None)
+        for row in sorted((r for r in tables.cudnns() if r.package == package), key=_age, reverse=True):
+            if row_serves_gpu(row, capabilities).verdict != "no" and row.version in allowed:
+                return row
     return None
+
+
+def _age(row: Cudnn) -> tuple[int, ...]:
+    return dotted(row.version)

@@ -37,10 +37,13 @@ class Situation:
         return "windows" if self.platform.startswith("windows") else "linux"
 
 
-def applies(trap: Trap, build: TensorFlowRelease, situation: Situation, tables: Tables) -> bool:
-    """Whether every condition of a trap is known to hold."""
+def applies(
+    trap: Trap, build: TensorFlowRelease, situation: Situation, tables: Tables, without: tuple[str, ...] = ()
+) -> bool:
+    """Whether every condition of a trap is known to hold, those named in `without` left out."""
     when: Mapping[str, Any] = trap.data["when"]
-    return concerns(trap, build) and all(_holds(name, wanted, situation, tables) for name, wanted in when.items())
+    conditions = ((name, wanted) for name, wanted in when.items() if name not in without)
+    return concerns(trap, build) and all(_holds(name, wanted, situation, tables) for name, wanted in conditions)
 
 
 def concerns(trap: Trap, build: TensorFlowRelease) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from doctor.compat.answer import Answer
 from doctor.compat.gpu import code_for
-from doctor.compat.situation import Situation, traps_of
-from doctor.tables import DriverFloor, Library, Row, Tables, TensorFlowRelease, Toolkit, dotted
+from doctor.compat.situation import Situation, applies, traps_of
+from doctor.tables import Cudnn, DriverFloor, Library, Row, Tables, TensorFlowRelease, Toolkit, dotted
 from doctor.tables.ranges import within
 from doctor.tables.tensorflow import order
 from doctor.tables.versions import minor
@@ -25,10 +25,14 @@ def cuda_of(build: TensorFlowRelease, tables: Tables) -> tuple[str | None, tuple
     return None, (build,)
 
 
-def driver_minimum(build: TensorFlowRelease, tables: Tables, platform: str = "linux") -> Answer:
-    """The lowest driver on which the build's CUDA runtime starts, as an answer whose last row is the floor.
+def driver_minimum(
+    build: TensorFlowRelease, tables: Tables, platform: str = "linux", capabilities: tuple[str, ...] = ()
+) -> Answer:
+    """The lowest driver on which the build runs, as an answer whose last row is a DriverFloor ("yes") or "unknown".
 
-    "yes" with the floor's row, or "unknown". For the number alone: `answer.rows[-1].driver`.
+    The number alone: `answer.rows[-1].driver`. It is the highest of: what the CUDA runtime needs; for each of
+    `capabilities` the first driver that knows the GPU; and, where the GPU depends on PTX, the first driver that
+    compiles that PTX. platform: linux, windows or wsl.
     """
     if build.gpu is False:
         return Answer("yes", f"{build.requirement} is a CPU build and needs no driver", (build,))
@@ -36,7 +40,44 @@ def driver_minimum(build: TensorFlowRelease, tables: Tables, platform: str = "li
     floor = None if cuda is None else tables.driver_floor(cuda, platform)
     if cuda is None or floor is None:
         return Answer("unknown", f"which driver {build.requirement} needs is not known", rows)
-    return Answer("yes", f"{build.requirement} is made for CUDA {cuda}: driver {floor.driver} or newer", (*rows, floor))
+    floors = [floor]
+    for capability in capabilities:
+        floors += _floors_of_gpu(build, capability, tables, platform)
+    highest = max(floors, key=lambda row: dotted(row.driver))
+    if highest is floor:
+        why = f"{build.requirement} is made for CUDA {cuda}: driver {floor.driver} or newer"
+    else:
+        why = f"{build.requirement}: driver {highest.driver} or newer, because {highest.ref}"
+    return Answer("yes", why, (*rows, *(row for row in floors if row is not highest), highest))
+
+
+def _floors_of_gpu(build: TensorFlowRelease, capability: str, tables: Tables, platform: str) -> list[DriverFloor]:
+    floors = []
+    architecture = tables.architecture(capability)
+    if architecture is not None and architecture.first_cuda is not None:
+        why = f"{architecture.name} (compute capability {capability}) came with CUDA {architecture.first_cuda}"
+        floors.append(_floor_of_cuda(architecture.first_cuda, "architecture", why, architecture, tables, platform))
+    kernels = build.compute_capabilities
+    code = None if kernels is None else code_for(capability, kernels.compiled, kernels.ptx)
+    if kernels is not None and code is not None and code.kind == "jit":
+        for isa in (tables.ptx(version) for version in kernels.ptx_isa.get(code.target, ())):
+            if isa is not None:
+                why = f"its kernels for compute capability {capability} are PTX ISA {isa.isa}, of CUDA {isa.cuda}"
+                floors.append(_floor_of_cuda(isa.cuda, "ptx", why, isa, tables, platform))
+    situation = Situation(platform=build.platform, capabilities=(capability,))
+    for trap in tables.traps():
+        bound = trap.data["when"].get("driver_cuda", "")
+        if bound.startswith("<") and applies(trap, build, situation, tables, without=("driver_cuda",)):
+            floors.append(_floor_of_cuda(bound.lstrip("<"), "ptx", trap.reason, trap, tables, platform))
+    return [row for row in floors if row is not None]
+
+
+def _floor_of_cuda(cuda: str, rule: str, why: str, row: Row, tables: Tables, platform: str) -> DriverFloor | None:
+    toolkit = tables.toolkit(cuda)
+    driver = None if toolkit is None else (toolkit.linux if platform == "linux" else toolkit.windows)
+    if driver is None:
+        return None
+    return DriverFloor(why, row.source, row.data, cuda=cuda, platform=platform, driver=driver, rule=rule)
 
 
 def runs_on_driver(build: TensorFlowRelease, driver: str, tables: Tables, platform: str = "linux") -> Answer:
@@ -45,7 +86,7 @@ def runs_on_driver(build: TensorFlowRelease, driver: str, tables: Tables, platfo
     platform: linux, windows or wsl; under WSL2 the driver is the Windows one.
     """
     minimum = driver_minimum(build, tables, platform)
-    floor = minimum.rows[-1] if minimum.rows else None
+    floor = minimum.rows[-1]
     if not isinstance(floor, DriverFloor):
         return minimum
     try:
@@ -156,12 +197,21 @@ def cudnn_serves_gpu(cudnn: str, capabilities: tuple[str, ...], tables: Tables, 
     row = tables.cudnn(cudnn, cuda)
     if row is None:
         return Answer("unknown", f"cuDNN {cudnn} is not in the tables")
+    return row_serves_gpu(row, capabilities)
+
+
+def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
+    """The same of one row of the cuDNN table."""
     for capability in capabilities:
         if row.lowest is not None and dotted(capability) < dotted(row.lowest):
             return Answer("no", f"cuDNN {row.version} has no kernels for compute capability {capability}: they start "
                           f"at {row.lowest}", (row,))  # fmt: skip
-        if row.capabilities and code_for(capability, row.capabilities, row.data.get("ptx") or ()) is None:
+        code = code_for(capability, row.capabilities, row.data.get("ptx") or ()) if row.capabilities else None
+        if row.capabilities and code is None:
             return Answer("no", f"cuDNN {row.version} has no kernels for compute capability {capability}", (row,))
+        if code is not None and code.kind == "jit":
+            return Answer("unknown", f"cuDNN {row.version} has no machine code for compute capability {capability}, only "
+                          f"PTX for {code.target} in part of its libraries", (row,))  # fmt: skip
     return Answer("yes", f"cuDNN {row.version} has kernels for {', '.join(capabilities) or 'its GPUs'}", (row,))
 
 

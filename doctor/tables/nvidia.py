@@ -30,18 +30,19 @@ def family(platform: str) -> str:
 
 def toolkits(store: Store) -> tuple[Toolkit, ...]:
     """Every CUDA toolkit release, oldest first."""
-    return tuple(
-        Toolkit(
-            ref=f"CUDA {raw['version']}: made with driver "
-            + " / ".join(f"{raw[side]} ({side.capitalize()})" for side in ("linux", "windows") if raw.get(side)),
-            source=raw["source"],
-            data=raw,
-            cuda=raw["cuda"],
-            update=raw.get("update", 0),
-            linux=raw.get("linux"),
-            windows=raw.get("windows"),
-        )
-        for raw in store.all("cuda")
+    return store.made("cuda", _toolkit)
+
+
+def _toolkit(raw: Mapping[str, Any]) -> Toolkit:
+    return Toolkit(
+        ref=f"CUDA {raw['version']}: made with driver "
+        + " / ".join(f"{raw[side]} ({side.capitalize()})" for side in ("linux", "windows") if raw.get(side)),
+        source=raw["source"],
+        data=raw,
+        cuda=raw["cuda"],
+        update=raw.get("update", 0),
+        linux=raw.get("linux"),
+        windows=raw.get("windows"),
     )
 
 
@@ -102,17 +103,18 @@ def driver_floor(store: Store, cuda: str, platform: str) -> DriverFloor | None:
 
 def branches(store: Store) -> tuple[DriverBranch, ...]:
     """Every driver branch, oldest first."""
-    return tuple(
-        DriverBranch(
-            ref=f"driver branch R{raw['branch']}: up to CUDA {raw['cuda']}, from {raw['source']}",
-            source=raw["source"],
-            data=raw,
-            branch=raw["branch"],
-            cuda=raw["cuda"],
-            first_linux=raw.get("linux"),
-            first_windows=raw.get("windows"),
-        )
-        for raw in store.all("drivers")
+    return store.made("drivers", _branch)
+
+
+def _branch(raw: Mapping[str, Any]) -> DriverBranch:
+    return DriverBranch(
+        ref=f"driver branch R{raw['branch']}: up to CUDA {raw['cuda']}, from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        branch=raw["branch"],
+        cuda=raw["cuda"],
+        first_linux=raw.get("linux"),
+        first_windows=raw.get("windows"),
     )
 
 
@@ -136,54 +138,57 @@ def branch(store: Store, driver: str, platform: str) -> DriverBranch | None:
 
 def ptx_isas(store: Store) -> tuple[PtxIsa, ...]:
     """Every PTX ISA version, oldest first."""
-    return tuple(
-        PtxIsa(
-            ref=f"PTX ISA {raw['isa']}: compiled by drivers of CUDA {raw['cuda']} and newer, from {raw['source']}",
-            source=raw["source"],
-            data=raw,
-            isa=raw["isa"],
-            cuda=raw["cuda"],
-        )
-        for raw in store.all("ptx")
+    return store.made("ptx", _ptx_isa)
+
+
+def _ptx_isa(raw: Mapping[str, Any]) -> PtxIsa:
+    return PtxIsa(
+        ref=f"PTX ISA {raw['isa']}: compiled by drivers of CUDA {raw['cuda']} and newer, from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        isa=raw["isa"],
+        cuda=raw["cuda"],
     )
 
 
 def architectures(store: Store) -> tuple[Architecture, ...]:
     """Every GPU architecture, oldest first."""
-    return tuple(
-        Architecture(
-            ref=f"{raw['name']} ({', '.join(raw['capabilities'])}): CUDA {raw['first_cuda']} to "
-            f"{raw.get('last_cuda') or 'now'}, last driver branch "
-            f"{'R' + raw['last_driver'] if raw.get('last_driver') else 'still open'}, from {raw['source']}",
-            source=raw["source"],
-            data=raw,
-            name=raw["name"],
-            capabilities=tuple(raw["capabilities"]),
-            first_cuda=raw.get("first_cuda"),
-            last_cuda=raw.get("last_cuda"),
-            last_driver=raw.get("last_driver"),
-        )
-        for raw in store.all("architectures")
+    return store.made("architectures", _architecture)
+
+
+def _architecture(raw: Mapping[str, Any]) -> Architecture:
+    return Architecture(
+        ref=f"{raw['name']} ({', '.join(raw['capabilities'])}): CUDA {raw['first_cuda']} to "
+        f"{raw.get('last_cuda') or 'now'}, last driver branch "
+        f"{'R' + raw['last_driver'] if raw.get('last_driver') else 'still open'}, from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        name=raw["name"],
+        capabilities=tuple(raw["capabilities"]),
+        first_cuda=raw.get("first_cuda"),
+        last_cuda=raw.get("last_cuda"),
+        last_driver=raw.get("last_driver"),
     )
 
 
 def forward(store: Store) -> tuple[ForwardCompatibility, ...]:
     """Every cuda-compat package, oldest first."""
-    return tuple(
-        ForwardCompatibility(
-            ref=f"{raw['package']}: {raw['hardware']}, from {raw['source']}",
-            source=raw["source"],
-            data=raw,
-            cuda=raw["cuda"],
-            branches=tuple(raw.get("branches") or ()),
-        )
-        for raw in store.all("forward_compat")
+    return store.made("forward_compat", _forward)
+
+
+def _forward(raw: Mapping[str, Any]) -> ForwardCompatibility:
+    return ForwardCompatibility(
+        ref=f"{raw['package']}: {raw['hardware']}, from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        cuda=raw["cuda"],
+        branches=tuple(raw.get("branches") or ()),
     )
 
 
 def cudnns(store: Store) -> tuple[Cudnn, ...]:
     """Every cuDNN release, oldest first; one row for each wheel that was read."""
-    return tuple(_cudnn(raw) for raw in store.all("cudnn"))
+    return store.made("cudnn", _cudnn)
 
 
 def cudnn(store: Store, version: str, cuda_major: str | None = None) -> Cudnn | None:
@@ -218,32 +223,34 @@ def _cudnn(raw: Mapping[str, Any]) -> Cudnn:
 
 def compiled_cudnn(store: Store) -> tuple[Row, ...]:
     """The rows of cudnn_compiled.json."""
-    return tuple(
-        Row(
-            ref=f"TensorFlow {raw['versions']}: compiled with cuDNN {raw['cudnn']}, from {raw['source']}",
-            source=raw["source"],
-            data=raw,
-        )
-        for raw in store.all("cudnn_compiled")
+    return store.made("cudnn_compiled", _compiled_cudnn)
+
+
+def _compiled_cudnn(raw: Mapping[str, Any]) -> Row:
+    return Row(
+        ref=f"TensorFlow {raw['versions']}: compiled with cuDNN {raw['cudnn']}, from {raw['source']}",
+        source=raw["source"],
+        data=raw,
     )
 
 
 def wheels(store: Store, package: str | None = None) -> tuple[NvidiaWheel, ...]:
     """The nvidia-* wheels that were read, in the order of the file."""
-    return tuple(
-        NvidiaWheel(
-            ref=f"{raw['package']} {raw['version']}: {', '.join(raw['libraries'])}, from {raw['source']}",
-            source=raw["source"],
-            data=raw,
-            package=raw["package"],
-            version=raw["version"],
-            folder=raw.get("folder"),
-            libraries=tuple(raw["libraries"]),
-            compiled=tuple(raw.get("compiled") or ()),
-            glibc=raw.get("glibc"),
-        )
-        for raw in store.all("nvidia_wheels")
-        if package is None or raw["package"] == package
+    rows = store.made("nvidia_wheels", _wheel)
+    return rows if package is None else tuple(row for row in rows if row.package == package)
+
+
+def _wheel(raw: Mapping[str, Any]) -> NvidiaWheel:
+    return NvidiaWheel(
+        ref=f"{raw['package']} {raw['version']}: {', '.join(raw['libraries'])}, from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        package=raw["package"],
+        version=raw["version"],
+        folder=raw.get("folder"),
+        libraries=tuple(raw["libraries"]),
+        compiled=tuple(raw.get("compiled") or ()),
+        glibc=raw.get("glibc"),
     )
 
 
@@ -275,20 +282,21 @@ def _rank(package: str, endings: tuple[str, ...]) -> tuple[int, str]:
 
 def libraries(store: Store) -> tuple[Library, ...]:
     """The catalogue of library names."""
-    return tuple(
-        Library(
-            ref=f"{raw['soname']}: {raw['component']}"
-            + (f", {_span(raw)}" if raw.get("first") else "")
-            + f", from {raw['source']}",
-            source=raw["source"],
-            data=raw,
-            soname=raw["soname"],
-            component=raw["component"],
-            first=raw.get("first"),
-            last=raw.get("last"),
-            platform=raw.get("platform", "linux"),
-        )
-        for raw in store.all("libraries")
+    return store.made("libraries", _library)
+
+
+def _library(raw: Mapping[str, Any]) -> Library:
+    return Library(
+        ref=f"{raw['soname']}: {raw['component']}"
+        + (f", {_span(raw)}" if raw.get("first") else "")
+        + f", from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        soname=raw["soname"],
+        component=raw["component"],
+        first=raw.get("first"),
+        last=raw.get("last"),
+        platform=raw.get("platform", "linux"),
     )
 
 
@@ -300,18 +308,19 @@ def _span(raw: Mapping[str, Any]) -> str:
 
 def traps(store: Store) -> tuple[Trap, ...]:
     """The known traps."""
-    return tuple(
-        Trap(
-            ref=f"{raw['name']}: {raw['title']}, from {raw['source']}",
-            source=raw["source"],
-            data=raw,
-            name=raw["name"],
-            title=raw["title"],
-            verdict=raw["verdict"],
-            reason=raw["reason"],
-            cure=raw.get("cure", ""),
-        )
-        for raw in store.all("traps")
+    return store.made("traps", _trap)
+
+
+def _trap(raw: Mapping[str, Any]) -> Trap:
+    return Trap(
+        ref=f"{raw['name']}: {raw['title']}, from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        name=raw["name"],
+        title=raw["title"],
+        verdict=raw["verdict"],
+        reason=raw["reason"],
+        cure=raw.get("cure", ""),
     )
 
 

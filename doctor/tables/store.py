@@ -16,9 +16,11 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+R = TypeVar("R")
 
 BUNDLED = Path(__file__).resolve().parent.parent.parent / "compat_tables"
 """The tables that ship with the tool: the same place in a checkout, an editable install and a wheel."""
@@ -64,6 +66,7 @@ class Store:
         self.notes: list[str] = []
         self._texts: dict[str, str] = {}
         self._parsed: dict[str, tuple[dict[str, Any], ...]] = {}
+        self._made: dict[str, tuple[Any, ...]] = {}
 
     def text(self, table: str) -> str:
         """The text of a table's file; no rows and a note where it is missing. Raises TableError where it is not
@@ -90,6 +93,12 @@ class Store:
                 raise TableError(f"{self.folder / table}.json is not a table: {error}") from error
             self._parsed[table] = tuple(row for row in rows if isinstance(row, dict))
         return self._parsed[table]
+
+    def made(self, table: str, make: Callable[[dict[str, Any]], R]) -> tuple[R, ...]:
+        """Every row as a value, made once. A table has one maker."""
+        if table not in self._made:
+            self._made[table] = tuple(make(raw) for raw in self.all(table))
+        return self._made[table]
 
     def matching(self, table: str, *needles: str) -> Iterable[dict[str, Any]]:
         """The rows whose line holds any of the needles, parsed one by one; the caller checks the fields."""
