@@ -19,6 +19,7 @@ import time
 
 MARK = "tfgpu-doctor-simulation-"  # every simulation's folder begins so
 _PATIENCE = 3.0  # seconds between asking a process to end and killing it
+_LOOK_AGAIN = 0.03  # seconds: a process that is just being executed has no environment for a moment
 
 
 def processes_inside(folder: str) -> list[int]:
@@ -38,16 +39,19 @@ def end_processes(folder: str) -> None:
     """Ask them to end, and kill those that do not."""
     deadline = time.monotonic() + _PATIENCE
     asked: set[int] = set()
-    while processes := processes_inside(folder):
+    looks_without = 0
+    while looks_without < 2:
+        processes = processes_inside(folder)
+        looks_without = 0 if processes else looks_without + 1
         late = time.monotonic() > deadline
         for process in processes:
             if late or process not in asked:
                 with contextlib.suppress(OSError):
                     os.kill(process, signal.SIGKILL if late else signal.SIGTERM)
                 asked.add(process)
-        if late and time.monotonic() > deadline + _PATIENCE:
+        if time.monotonic() > deadline + _PATIENCE:
             return  # not even SIGKILL ended them: they wait for the kernel
-        time.sleep(0.02)
+        time.sleep(_LOOK_AGAIN)
 
 
 def main(folder: str) -> None:

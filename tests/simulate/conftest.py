@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from doctor.simulate import environment, prepare
 
 Inside = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -18,7 +19,9 @@ Inside = Callable[..., "subprocess.CompletedProcess[str]"]
 def inside() -> Inside:
     """Runs Python code on a simulated machine: inside(code, gpus=…, faults=…, variables=…)."""
 
-    def run(code: str, *, variables: dict[str, str] | None = None, **wishes: object) -> subprocess.CompletedProcess[str]:
+    def run(
+        code: str, *, variables: dict[str, str] | None = None, **wishes: object
+    ) -> subprocess.CompletedProcess[str]:
         scenario = prepare(**wishes)  # type: ignore[arg-type]
         with environment(scenario) as simulation:
             return subprocess.run(

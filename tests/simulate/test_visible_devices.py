@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from doctor.simulate import environment, prepare
 
 FOUR = ("T4", "RTX 3070", "H100", "GTX 1080")
@@ -32,7 +33,9 @@ def seen():
             variables = simulation.environment | {"CUDA_DEVICE_ORDER": order}
             if value is not None:
                 variables["CUDA_VISIBLE_DEVICES"] = value
-            done = subprocess.run([sys.executable, "-c", ASK], env=variables, capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                [sys.executable, "-c", ASK], env=variables, capture_output=True, text=True, check=True
+            )
             return [int(bus) for bus in done.stdout.split()]
 
         yield ask

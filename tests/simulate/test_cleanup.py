@@ -1,0 +1,122 @@
+"""Nothing of a simulation is left: no folder, no process, however it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from doctor.simulate.guardian import processes_inside
+
+RUN = """
+import argparse, sys
+from doctor.simulate import add_arguments, run
+parser = argparse.ArgumentParser()
+add_arguments(parser)
+sys.exit(run(parser.parse_args()))
+"""
+# a command that says where it runs, and leaves a child of its own behind in a session of its own
+BUSY = """
+import os, subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+print(os.path.dirname(os.environ["TFGPU_DOCTOR_SIMULATION"]), flush=True)
+time.sleep({seconds})
+sys.exit({code})
+"""
+
+
+def start(
+    *arguments: str, seconds: float = 600, code: int = 0, group: bool = False
+) -> tuple[subprocess.Popen[str], str]:
+    """Start a simulation; gives its process and, once its command runs, its folder."""
+    command = [sys.executable, "-c", BUSY.format(seconds=seconds, code=code)]
+    child = subprocess.Popen(
+        [sys.executable, "-c", RUN, *arguments, "--", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=group,
+        cwd=Path(__file__).parents[2],
+    )
+    assert child.stdout is not None
+    with child.stdout:
+        folder = child.stdout.readline().strip()
+    assert Path(folder).is_dir()
+    return child, folder
+
+
+def wait_until(condition: Callable[[], bool], within: float = 15.0) -> None:
+    deadline = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass in time"
+        time.sleep(0.02)
+
+
+def nothing_is_left(folder: str) -> bool:
+    return not Path(folder).exists() and not processes_inside(folder)
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_after_the_command_ended(code):
+    child, folder = start("--held", "1000", seconds=0, code=code)
+    assert child.wait(30) == code
+    assert not Path(folder).exists()
+    assert processes_inside(folder) == []
+
+
+def test_after_ctrl_c():
+    child, folder = start("--held", "1000", group=True)
+    wait_until(lambda: len(processes_inside(folder)) == 3)  # the command, what it started, and the holder of memory
+    os.killpg(child.pid, signal.SIGINT)
+    assert child.wait(30) == 128 + signal.SIGINT
+    assert nothing_is_left(folder)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_after_a_request_to_end(number):
+    child, folder = start()
+    child.send_signal(number)
+    assert child.wait(30) == 128 + number
+    assert nothing_is_left(folder)
+
+
+def test_after_a_kill():
+    child, folder = start("--held", "1000")
+    child.kill()
+    child.wait()
+    wait_until(lambda: nothing_is_left(folder))
+
+
+def test_a_command_that_ignores_requests_to_end_is_killed():
+    stubborn = "import os, signal, time; signal.signal(15, signal.SIG_IGN); print(os.environ['TFGPU_DOCTOR_SIMULATION'], flush=True); time.sleep(600)"
+    child = subprocess.Popen(
+        [sys.executable, "-c", RUN, "--", sys.executable, "-c", stubborn],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert child.stdout is not None
+    with child.stdout:
+        folder = str(Path(child.stdout.readline().strip()).parent)
+    child.kill()
+    child.wait()
+    wait_until(lambda: nothing_is_left(folder))
+
+
+def test_processes_of_others_are_not_inside():
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(600)"], env={"TFGPU_DOCTOR_SIMULATION": "/tmp/other/machine"}
+    )
+    try:
+        assert processes_inside("/tmp/oth") == []
+        assert processes_inside("/tmp/other") == [child.pid]
+    finally:
+        child.kill()
+        child.wait()

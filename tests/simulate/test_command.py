@@ -1,0 +1,130 @@
+"""The command `simulate` as people call it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+import pytest
+
+from doctor.simulate import FAULTS, add_arguments, run
+
+
+@pytest.fixture
+def simulate(capfd):
+    """simulate(*arguments) gives exit code, standard output and standard error."""
+
+    def call(*arguments):
+        parser = argparse.ArgumentParser(prog="tfgpu-doctor simulate")
+        add_arguments(parser)
+        code = run(parser.parse_args(arguments))
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    return call
+
+
+def test_it_says_what_it_is_at_the_start_and_at_the_end(simulate):
+    code, out, err = simulate("--gpu", "T4", "--", "echo", "hello")
+    first, last = err.splitlines()
+    assert (code, out) == (0, "hello\n")
+    assert "a simulation, there is no such GPU: Tesla T4 (16384 MiB), driver 550.54.14" in first
+    assert "the simulation is over (the command's exit code is 0); what ran in it had no GPU" in last
+
+
+def test_the_exit_code_is_the_commands(simulate):
+    assert simulate("--", sys.executable, "-c", "raise SystemExit(7)")[0] == 7
+
+
+def test_a_command_that_a_signal_ends_gives_128_and_its_number(simulate):
+    code, _, err = simulate("--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)")
+    assert code == 137
+    assert "signal 9 ended the command" in err
+
+
+def test_without_a_command_the_users_shell_runs(simulate, monkeypatch, tmp_path):
+    shell = tmp_path / "shell"
+    shell.write_text("#!/bin/sh\necho in $TFGPU_DOCTOR_SIMULATION\n")
+    shell.chmod(0o755)
+    monkeypatch.setenv("SHELL", str(shell))
+    code, out, err = simulate()
+    assert code == 0
+    assert out.startswith("in /")
+    assert "leave the shell to end it" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--gpu", "Voodoo 2", "--", "true"), "no GPU in the tables is called 'Voodoo 2'"),
+        (("--gpu", "Quadro P620", "--", "true"), "say it with --memory MIB"),
+        (("--fault", "cudnn-mising", "--", "true"), "near it: cudnn-missing"),
+        (("--count", "17", "--", "true"), "1 to 16 GPUs"),
+        (("--count", "2", "--gpu", "T4", "--gpu", "T4", "--gpu", "T4", "--", "true"), "does not go with 3 --gpu"),
+        (("--memory", "0", "--", "true"), "MiB above 0"),
+        (("--held", "90000", "--", "true"), "90000 MiB cannot be held"),
+        (("--driver", "1.2", "--", "true"), "driver 1.2"),
+        (("--python", "/nonexistent", "--", "true"), "/nonexistent is neither a Python interpreter nor"),
+        (("--", "no-such-command"), "there is no command 'no-such-command'"),
+    ],
+)
+def test_a_wrong_call_is_told_and_exits_2(simulate, arguments, said):
+    code, out, err = simulate(*arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert len(err.splitlines()) == 1
+
+
+def test_an_unknown_card_with_memory_can_be_simulated(simulate):
+    code, _, err = simulate("--gpu", "Quadro P620", "--memory", "2048", "--", "true")
+    assert code == 0
+    assert "Quadro P620 (2048 MiB)" in err
+
+
+def test_a_simulation_inside_a_simulation_is_refused(simulate, monkeypatch):
+    monkeypatch.setenv("TFGPU_DOCTOR_SIMULATION", "/tmp/somewhere/machine")
+    code, _, err = simulate("--", "true")
+    assert code == 3
+    assert "in force already" in err
+
+
+def test_the_list_of_faults_names_each_with_its_finding(simulate):
+    code, out, _ = simulate("--list-faults")
+    assert code == 0
+    assert all(
+        any(line.startswith(f"{fault.name} ") and f" {fault.code} " in line for line in out.splitlines())
+        for fault in FAULTS.values()
+    )
+    rows = json.loads(simulate("--list-faults", "--format", "json")[1])["faults"]
+    assert [row["name"] for row in rows] == list(FAULTS)
+
+
+def test_about_says_what_cannot_be_learnt(simulate):
+    code, out, _ = simulate("--about")
+    assert code == 0
+    assert "Nothing can be learnt about numbers" in " ".join(out.split())
+
+
+def test_the_trace_holds_the_calls(simulate, tmp_path):
+    trace = tmp_path / "calls"
+    simulate(
+        "--trace",
+        str(trace),
+        "--fault",
+        "unknown-error",
+        "--",
+        sys.executable,
+        "-c",
+        "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0)",
+    )
+    assert [line.split()[1:] for line in trace.read_text().splitlines()] == [["cuInit", "999"]]
+
+
+def test_the_chosen_environments_commands_come_first(simulate, tmp_path):
+    (tmp_path / "bin").mkdir()
+    python = tmp_path / "bin" / "python"
+    python.symlink_to(sys.executable)
+    code, out, err = simulate("--python", str(tmp_path), "--", "sh", "-c", "command -v python")
+    assert (code, out) == (0, f"{python}\n")
+    assert "no TensorFlow was found" in err

@@ -1,0 +1,96 @@
+"""The simulated libraries are compiled on first use, quickly, and once."""
+
+from __future__ import annotations
+
+import ctypes
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from doctor.simulate import SimulationError, build, compilation
+from doctor.simulate.libraries import sonames_for
+
+EVERYTHING = ["libcuda.so.1", "libnvidia-ml.so.1", "files.so", "memory_holder"]
+
+
+@pytest.fixture
+def empty_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def children_seconds() -> float:
+    """Processor time, which does not depend on what else the machine is doing."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+@pytest.mark.parametrize(("cuda", "cudnn"), [("11.8", "8"), ("12.2", "8"), ("12.5", "9")])
+def test_each_family_is_built_in_under_ten_seconds(empty_cache, cuda, cudnn):
+    before = children_seconds()
+    folder = build([*EVERYTHING, *sonames_for(cuda, cudnn)])
+    assert children_seconds() - before < 10
+    assert empty_cache in folder.parents
+    for soname in sonames_for(cuda, cudnn):
+        ctypes.CDLL(str(folder / soname))
+        said = subprocess.run(["readelf", "-d", str(folder / soname)], capture_output=True, text=True, check=True)
+        assert f"[{soname}]" in said.stdout
+
+
+def test_the_second_time_nothing_is_compiled(empty_cache, monkeypatch):
+    first = build(EVERYTHING)
+    monkeypatch.setattr(compilation, "_run", None)
+    assert build(EVERYTHING) == first
+
+
+def test_changed_sources_or_another_compiler_have_a_place_of_their_own(monkeypatch):
+    key = compilation._key({"a.c": b"int a;"}, sys.executable)
+    assert key != compilation._key({"a.c": b"int b;"}, sys.executable)
+    assert key != compilation._key({"b.c": b"int a;"}, sys.executable)
+    assert key != compilation._key({"a.c": b"int a;"}, "/bin/sh")
+
+
+def test_no_warnings_in_the_sources(empty_cache, monkeypatch):
+    monkeypatch.setattr(compilation, "_FLAGS", (*compilation._FLAGS, "-Wall", "-Wextra", "-Werror"))
+    build([*EVERYTHING, *sonames_for("12.5", "9")])
+
+
+def test_without_a_compiler_the_package_to_install_is_named(empty_cache, monkeypatch):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(SimulationError, match=r"apt-get install gcc libc6-dev"):
+        build(EVERYTHING)
+
+
+def test_a_compiler_that_cc_names_and_is_not_there_is_told(empty_cache, monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(SimulationError, match="no-such-compiler"):
+        build(EVERYTHING)
+
+
+def test_a_compiler_that_fails_is_quoted(empty_cache, monkeypatch):
+    monkeypatch.setenv("CC", "false")
+    with pytest.raises(SimulationError, match="false could not build"):
+        build(EVERYTHING)
+
+
+def test_another_system_is_refused(monkeypatch):
+    monkeypatch.setattr("platform.system", lambda: "Windows")
+    with pytest.raises(SimulationError, match="Linux only"):
+        build(EVERYTHING)
+
+
+def test_a_library_that_nobody_simulates_is_refused():
+    with pytest.raises(ValueError, match="libnvinfer"):
+        build(["libnvinfer.so.8"])
+
+
+def test_without_a_simulation_the_libraries_say_so_and_do_not_work(empty_cache):
+    folder = build(EVERYTHING)
+    code = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).cuInit(0), ctypes.CDLL(sys.argv[2]).nvmlInit_v2())"
+    libraries = [str(folder / "libcuda.so.1"), str(folder / "libnvidia-ml.so.1")]
+    done = subprocess.run([sys.executable, "-c", code, *libraries], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["100", "9"]
+    assert "simulated" in done.stderr

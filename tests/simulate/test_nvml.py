@@ -1,0 +1,75 @@
+"""NVML's clients on a simulated machine: NVIDIA's own Python binding reads it as it reads a real one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+ASK = """
+import json, pynvml
+pynvml.nvmlInit()
+rows = []
+for index in range(pynvml.nvmlDeviceGetCount()):
+    gpu = pynvml.nvmlDeviceGetHandleByIndex(index)
+    pci = pynvml.nvmlDeviceGetPciInfo(gpu)
+    rows.append([
+        pynvml.nvmlDeviceGetName(gpu),
+        list(pynvml.nvmlDeviceGetCudaComputeCapability(gpu)),
+        pynvml.nvmlDeviceGetMemoryInfo(gpu).total >> 20,
+        pci.busId, hex(pci.pciDeviceId), pynvml.nvmlDeviceGetUUID(gpu), pynvml.nvmlDeviceGetComputeMode(gpu),
+    ])
+print(json.dumps([pynvml.nvmlSystemGetDriverVersion(), pynvml.nvmlSystemGetCudaDriverVersion(), rows]))
+pynvml.nvmlShutdown()
+"""
+
+
+def test_a_mix_of_gpus_is_listed_in_the_order_of_the_bus(inside):
+    done = inside(ASK, gpus=["T4", "RTX 3070"], driver="535.104.05", variables={"CUDA_VISIBLE_DEVICES": "1"})
+    driver, cuda, rows = json.loads(done.stdout)
+    assert (driver, cuda) == ("535.104.05", 12020)
+    assert [row[:5] for row in rows] == [
+        ["Tesla T4", [7, 5], 16384, "00000000:01:00.0", "0x1eb810de"],
+        ["NVIDIA GeForce RTX 3070", [8, 6], 8192, "00000000:02:00.0", "0x248410de"],
+    ]
+    assert len({row[5] for row in rows}) == 2
+
+
+def test_a_count_and_another_memory(inside):
+    done = inside(ASK, gpus=["RTX 3070"], count=3, memory_mib=[4096])
+    assert [row[2] for row in json.loads(done.stdout)[2]] == [4096] * 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        ("nvml-no-permission", "NVMLError_NoPermission"),
+        ("nvml-driver-not-loaded", "NVMLError_DriverNotLoaded"),
+        ("nvml-mismatch", "NVMLError_LibRmVersionMismatch"),
+        ("nvml-unknown-error", "NVMLError_Unknown"),
+        ("nvml-missing", "NVMLError_LibraryNotFound"),
+        ("gpu-lost", "NVMLError_GpuIsLost"),
+        ("driver-mismatch", "NVMLError_LibRmVersionMismatch"),
+    ],
+)
+def test_a_fault_is_the_error_that_nvidias_binding_names(inside, fault, error):
+    done = inside(ASK, faults=[fault])
+    assert done.returncode == 1
+    assert f"pynvml.{error}" in done.stderr
+
+
+def test_handles_are_found_by_address_and_uuid_and_nothing_else(inside):
+    code = """
+import pynvml
+pynvml.nvmlInit()
+gpu = pynvml.nvmlDeviceGetHandleByIndex(1)
+print(pynvml.nvmlDeviceGetIndex(pynvml.nvmlDeviceGetHandleByPciBusId(b"0000:02:00.0")))
+print(pynvml.nvmlDeviceGetIndex(pynvml.nvmlDeviceGetHandleByUUID(pynvml.nvmlDeviceGetUUID(gpu))))
+for wrong in (lambda: pynvml.nvmlDeviceGetHandleByIndex(2), lambda: pynvml.nvmlDeviceGetHandleByPciBusId(b"0000:09:00.0")):
+    try:
+        wrong()
+    except pynvml.NVMLError as error:
+        print(type(error).__name__)
+"""
+    done = inside(code, count=2)
+    assert done.stdout.split() == ["1", "1", "NVMLError_InvalidArgument", "NVMLError_NotFound"]
