@@ -70,13 +70,14 @@ def run_program(
 
     def collect(stream: Any, into: list[bytes]) -> None:
         size = 0
-        while data := os.read(stream.fileno(), 1 << 16):
-            if size < limit:
-                into.append(data[: limit - size])
-            size += len(data)
-            if size > limit and not too_much.is_set():
-                too_much.set()
-                _kill(process)
+        with stream:
+            while data := os.read(stream.fileno(), 1 << 16):
+                if size < limit:
+                    into.append(data[: limit - size])
+                size += len(data)
+                if size > limit and not too_much.is_set():
+                    too_much.set()
+                    _kill(process)
 
     readers = [
         threading.Thread(target=collect, args=(stream, into), daemon=True)

@@ -1,0 +1,85 @@
+"""The simulated loader against the real one, over TensorFlow's own libraries and NVIDIA's own wheels."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from doctor.facts import LibraryLoaded, LibraryNotLoaded, LibraryWanted
+from doctor.probe import examine
+from doctor.probe.machine import Machine
+from tests.environments import environment
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.tensorflow,
+    pytest.mark.skipif(sys.platform != "linux", reason="glibc's loader is Linux's"),
+]
+
+# Imports TensorFlow and calls every exported Get...DsoHandle() of TensorFlow's loader: they return a StatusOr<void*> through a hidden pointer,
+# which is the first argument (System V ABI for x86-64). That is what TensorFlow itself calls before it registers a GPU.
+CALLS = """
+import ctypes, json, sys
+core, names = sys.argv[1], json.loads(sys.argv[2])
+import tensorflow
+framework = ctypes.CDLL(core + "/libtensorflow_framework.so.2")
+for name in names:
+    ctypes.CDLL.__getitem__(framework, name)(ctypes.create_string_buffer(64))
+print("MAPPED" + json.dumps(sorted({l.split(None, 5)[5].strip() for l in open("/proc/self/maps") if "/" in l})))
+"""
+
+
+def handles(framework: Path) -> list[str]:
+    """The mangled names of the functions that open CUDA libraries."""
+    from elftools.elf.elffile import ELFFile
+
+    with framework.open("rb") as file:
+        symbols = ELFFile(file).get_section_by_name(".dynsym")
+        names = {symbol.name for symbol in symbols.iter_symbols() if symbol["st_shndx"] != "SHN_UNDEF"}
+    pattern = re.compile(r"DsoLoader\d+Get(?!Rocm|Hip|Roc|Mio|Rccl|Hip)\w+DsoHandleEv$")
+    return sorted(name for name in names if pattern.search(name) and "CachedDsoLoader" not in name)
+
+
+@pytest.mark.parametrize("case", ["wheels", "without wheels", "wheels on LD_LIBRARY_PATH"])
+@pytest.mark.parametrize("release", ["2.15.1", "2.16.1", "2.18.1", "2.21.0"])
+def test_the_libraries_that_tensorflow_maps_are_those_foretold(release: str, case: str) -> None:
+    place = environment(release if case == "without wheels" else f"{release}-and-cuda")
+    (site,) = place.glob("lib/python3*/site-packages")
+    core = site / "tensorflow"
+    env = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
+    if case == "wheels on LD_LIBRARY_PATH":
+        env["LD_LIBRARY_PATH"] = ":".join(str(path) for path in sorted((site / "nvidia").glob("*/lib")))
+    names = handles(core / "libtensorflow_framework.so.2")
+    assert len(names) >= 7
+    done = subprocess.run(
+        [place / "bin" / "python", "-c", CALLS, str(core), json.dumps(names)],
+        env={**env, "LD_DEBUG": "libs"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert "MAPPED" in done.stdout, done.stderr[-2000:]
+    mapped = set(json.loads(done.stdout.partition("MAPPED")[2]))
+    asked = set(re.findall(r"find library=(lib(?:cu|nccl|nvinfer|nvrtc|nvidia)\S*)", done.stderr))
+
+    machine = Machine.here()
+    machine.env = env
+    facts = examine(machine, str(place))
+    wanted = {fact.name for fact in facts.of(LibraryWanted)}
+    opened = {fact.name: fact.path for fact in facts.of(LibraryLoaded) if fact.name in wanted}
+    refused = {fact.name for fact in facts.of(LibraryNotLoaded) if fact.name in wanted}
+
+    assert opened.keys() | refused == wanted
+    for name, path in opened.items():
+        assert path is not None
+        assert os.path.realpath(path) in mapped, f"{name} was foretold to come from {path}"
+    for name in refused:
+        stem = name.partition(".so")[0] + ".so"
+        assert not [path for path in mapped if Path(path).name.startswith(stem)], f"{name} was foretold to fail"
+        assert name in asked, f"TensorFlow did not ask for {name}"
