@@ -7,6 +7,7 @@ A copy that `tfgpu-doctor tables refresh` wrote into the user's data folder wins
 from __future__ import annotations
 
 from doctor.tables.rows import (
+    PLATFORMS,
     Architecture,
     ComputeCapabilities,
     Cudnn,
@@ -23,7 +24,7 @@ from doctor.tables.rows import (
     Toolkit,
     Trap,
 )
-from doctor.tables.tables import PLATFORMS, Tables
+from doctor.tables.tables import Tables
 from doctor.tables.versions import at_least, dotted
 
 __all__ = [

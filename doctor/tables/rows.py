@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+PLATFORMS = ("linux-x86_64", "linux-aarch64", "windows-amd64", "macos-arm64", "macos-x86_64")
+"""The platforms for which TensorFlow wheels exist."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:

@@ -26,9 +26,6 @@ from doctor.tables.rows import (
 from doctor.tables.store import BUNDLED, Store, user_folder
 from doctor.tables.versions import dotted
 
-PLATFORMS = ("linux-x86_64", "linux-aarch64", "windows-amd64", "macos-arm64", "macos-x86_64")
-"""The platforms for which TensorFlow wheels exist."""
-
 
 class Tables:
     """The compatibility tables of one folder. Reads a file the first time that one of its rows is asked for.

@@ -1,0 +1,114 @@
+"""What every row of the TensorFlow table must satisfy, bundled or refreshed, before it is used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from doctor.tables.rows import PLATFORMS
+from doctor.tables.versions import dotted
+
+_CAPABILITY = re.compile(r"\d{1,2}\.\d[af]?")
+_VERSION = re.compile(r"\d+(\.\d+)+(\.?(rc|a|b|dev|post)\d+)*")
+_LIBRARY = re.compile(r"lib[\w+-]+\.so(\.\d+)*|[\w.-]+\.dll|lib[\w+-]+(\.[\d.]+)?\.dylib")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What is wrong with the rows, one line each; empty where all is well."""
+    found: list[str] = []
+    seen: set[tuple[str, str, str]] = set()
+    for row in rows:
+        try:
+            key = (row["package"], row["version"], row["platform"])
+        except KeyError as missing:
+            found.append(f"a row without {missing}")
+            continue
+        name = " ".join(key)
+        if key in seen:
+            found.append(f"{name}: stands there twice")
+        seen.add(key)
+        try:
+            found += [f"{name}: {problem}" for problem in _of_row(row)]
+        except (TypeError, ValueError, AttributeError, KeyError) as error:
+            found.append(f"{name}: {error!r}")
+    return found
+
+
+def _of_row(row: Mapping[str, Any]) -> Iterable[str]:
+    if row["platform"] not in (*PLATFORMS, "any"):
+        yield f"unknown platform {row['platform']!r}"
+    if not _VERSION.fullmatch(row["version"]):
+        yield f"{row['version']!r} is no version"
+    source = row["source"]
+    if not _SHA256.fullmatch(source["sha256"]):
+        yield "its source has no sha256"
+    if row["version"] not in source["file"]:
+        yield f"its source {source['file']!r} is not of this version"
+    for python in row["pythons"]:
+        if not re.fullmatch(r"\d\.\d+", python):
+            yield f"{python!r} is no Python version"
+    if row["platform"] != "any" and not row["pythons"]:
+        yield "no Python"
+    for floor in (row["glibc"], *(row.get("glibc_by_python") or {}).values()):
+        if floor is not None and not re.fullmatch(r"2\.\d+", floor):
+            yield f"{floor!r} is no glibc version"
+    yield from _of_build_info(row)
+    yield from _of_capabilities(row)
+    yield from _of_libraries(row)
+
+
+def _of_build_info(row: Mapping[str, Any]) -> Iterable[str]:
+    says = (row.get("build_info") or {}).get("is_cuda_build")
+    if isinstance(says, bool) and says is not row["gpu"]:
+        yield f"gpu is {row['gpu']}, build_info says {says}"
+    if row["gpu"] is False and any(row.get(key) for key in ("cuda", "cudnn", "compute_capabilities")):
+        yield "a CPU build with CUDA facts"
+
+
+def _of_capabilities(row: Mapping[str, Any]) -> Iterable[str]:
+    kernels = row.get("compute_capabilities")
+    if kernels is None:
+        return
+    targets = (*kernels["compiled"], *kernels["ptx"])
+    for target in targets:
+        if not _CAPABILITY.fullmatch(target):
+            yield f"{target!r} is no compute capability"
+    if not targets:
+        yield "a GPU build with code for no GPU"
+    for key in ("compiled", "ptx"):
+        ascending = sorted(kernels[key], key=lambda target: ([int(n) for n in target.rstrip("af").split(".")], target))
+        if ascending != kernels[key]:
+            yield f"{key} is not in order"
+    isa = kernels.get("ptx_isa")
+    if isa is not None and set(isa) != set(kernels["ptx"]):
+        yield "ptx and ptx_isa name different targets"
+
+
+def _of_libraries(row: Mapping[str, Any]) -> Iterable[str]:
+    opened, required = row.get("libraries"), row.get("libraries_required")
+    for library in opened or ():
+        if not _LIBRARY.fullmatch(library):
+            yield f"{library!r} is no library name"
+    if required is not None and not set(required) <= set(opened or ()):
+        yield "needs libraries that it does not open"
+    found, missed = row.get("pip_libraries_found"), row.get("pip_libraries_missed")
+    if found is not None and missed is not None and sorted((*found, *missed)) != sorted(required or ()):
+        yield "pip_libraries_found and pip_libraries_missed are not the libraries that it needs"
+    cudnn = next(
+        (m for name in opened or () if (m := re.fullmatch(r"libcudnn\.so\.(\d+)|cudnn64_(\d+)\.dll", name))), None
+    )
+    if cudnn and row["cudnn"] is not None and dotted(row["cudnn"])[0] != int(cudnn.group(1) or cudnn.group(2)):
+        yield f"opens {cudnn.group(0)} and says cuDNN {row['cudnn']}"
+    cudart = next((m for name in opened or () if (m := re.fullmatch(r"libcudart\.so\.(\d+)(?:\.(\d+))?", name))), None)
+    if cudart and row["cuda"] is not None:
+        says = dotted(row["cuda"])
+        if says[0] != int(cudart.group(1)):
+            yield f"opens {cudart.group(0)} and says CUDA {row['cuda']}"
+        if (
+            int(cudart.group(1)) < 11
+            and cudart.group(2)
+            and says != dotted(cudart.group(0).removeprefix("libcudart.so."))
+        ):
+            yield f"opens {cudart.group(0)} and says CUDA {row['cuda']}"

@@ -1,0 +1,157 @@
+"""NVIDIA's wheels: which libraries each holds and where, and which GPUs cuDNN's serve."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from typing import Any
+
+from packaging.version import Version
+
+from .archive import inflate, list_members, read_member
+from .cache import Cache
+from .fatbin import Fatbins, scan
+from .metadata import parse_metadata
+from .progress import Progress
+from .registry import IndexFile, PipSettings, project_files, session_for
+from .remote import Remote
+from .window import Window
+
+COMPONENTS = [
+    "cublas",
+    "cuda-cupti",
+    "cuda-nvcc",
+    "cuda-nvrtc",
+    "cuda-runtime",
+    "cufft",
+    "curand",
+    "cusolver",
+    "cusparse",
+    "nvjitlink",
+]
+PROJECTS = (
+    *(
+        f"nvidia-{name}-{cuda}"
+        for cuda in ("cu11", "cu12")
+        for name in COMPONENTS
+        if (name, cuda) != ("nvjitlink", "cu11")
+    ),
+    *(f"nvidia-{name}" for name in COMPONENTS),
+    *(f"nvidia-{name}-{cuda}" for name in ("cudnn", "nccl") for cuda in ("cu11", "cu12", "cu13")),
+    *(f"nvidia-nvshmem-{cuda}" for cuda in ("cu12", "cu13")),
+)
+ABOUT_WHEELS = (
+    "nvidia-* wheels for Linux x86_64: the libraries in them and the folder in site-packages that holds them, read "
+    "from each wheel's directory; requires from its METADATA."
+)
+THREADS = 8
+LIBRARY = re.compile(r"(nvidia/[\w/]+)/(lib[\w.+-]+?\.so(?:\.\d+)*)$")
+
+
+def linux_wheels(files: Iterable[IndexFile]) -> list[IndexFile]:
+    """One wheel a release for Linux x86_64, oldest release first; yanked ones and pre-releases are left out."""
+    best: dict[Version, IndexFile] = {}
+    for file in files:
+        match = re.fullmatch(r"[^-]+-([^-]+)(?:-\d[^-]*)?-py3-none-(\S*x86_64)\.whl", file.filename)
+        if match is None or file.yanked is not None or "linux" not in match.group(2):
+            continue
+        version = Version(match.group(1))
+        if not version.is_prerelease:
+            best.setdefault(version, file)
+    return [best[version] for version in sorted(best)]
+
+
+def read_wheel(project: str, file: IndexFile, remote: Remote, cache: Cache) -> dict[str, Any]:
+    """The row of one wheel: what its directory and METADATA say."""
+    row: dict[str, Any] | None = cache.get(file.sha256, "nvidia-wheel-1")
+    if row is None:
+        members = list_members(remote, file.url, remote.size(file.url))
+        metadata = next(m for m in members if m.name.endswith(".dist-info/METADATA"))
+        requires = parse_metadata(read_member(remote, file.url, metadata).decode("utf-8", "replace")).requires
+        found = [(match.group(1), match.group(2)) for m in members if (match := LIBRARY.fullmatch(m.name))]
+        folders = sorted({folder for folder, _ in found}, key=lambda f: (-sum(g == f for g, _ in found), f))
+        row = {
+            "package": project,
+            "version": file.filename.split("-")[1],
+            "folder": folders[0] if folders else None,
+            "libraries": sorted({name for folder, name in found if folder == folders[0]}),
+            "requires": list(requires),
+            "source": file.filename,
+            "sha256": file.sha256,
+        }
+        cache.put(file.sha256, "nvidia-wheel-1", row)
+    return row
+
+
+def wheels(remote: Remote, indexes: tuple[str, ...], cache: Cache) -> list[dict[str, Any]]:
+    """A row for every release of every project, in their order. What is in the cache is not read again."""
+    jobs: list[tuple[str, IndexFile]] = []
+    for project in PROJECTS:
+        jobs += [(project, file) for file in linux_wheels(project_files(project, indexes, remote))]
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    with ThreadPoolExecutor(THREADS) as pool, Progress("nvidia wheels", len(jobs)) as progress:
+        futures = {pool.submit(read_wheel, project, file, remote, cache): (project, file) for project, file in jobs}
+        for future in as_completed(futures):
+            project, file = futures[future]
+            rows[project, file.filename] = future.result()
+            progress.step(file.filename)
+    return [rows[project, file.filename] for project, file in jobs]
+
+
+def read_cudnn(project: str, file: IndexFile, settings: PipSettings, cache: Cache) -> dict[str, Any]:
+    """The row of one nvidia-cudnn-cuXX wheel, from the fatbins in its libcudnn_ops."""
+    row: dict[str, Any] | None = cache.get(file.sha256, "nvidia-cudnn-2")
+    if row is not None:
+        return row
+    remote = Remote(functools.partial(session_for, settings))
+    members = list_members(remote, file.url, remote.size(file.url))
+    ops = [m for m in members if re.search(r"/libcudnn_ops(_infer)?\.so\.\d+$", m.name)]
+    found = Fatbins()
+    for member in ops:
+        scan(Window(inflate(remote, file.url, member)), found)
+    code = found.to_json()
+    if not code["entries"] or code["malformed"]:
+        raise ValueError(f"{file.filename}: {code['entries']} fatbin entries, {code['malformed']} malformed")
+    compiled = sorted(code["compiled"], key=capability_order)
+    row = {
+        "version": file.filename.split("-")[1],
+        "cuda": [project[-2:]],
+        "package": project,
+        "capabilities": compiled,
+        "ptx": sorted(code["ptx"], key=capability_order),
+        "ptx_isa": code["ptx"],
+        "lowest": compiled[0],
+        "members": [m.name for m in ops],
+        "source": file.filename,
+        "sha256": file.sha256,
+    }
+    cache.put(file.sha256, "nvidia-cudnn-2", row)
+    return row
+
+
+def capability_order(target: str) -> tuple[int, int, str]:
+    """Sorts "9.0" before "9.0a" before "10.0"."""
+    whole, _, part = target.partition(".")
+    return int(whole), int(part.rstrip("af") or 0), target
+
+
+def cudnns(
+    settings: PipSettings, remote: Remote, cache: Cache, processes: int, kept: Iterable[dict[str, Any]] = ()
+) -> list[dict[str, Any]]:
+    """A row for every cuDNN wheel that is not among the rows `kept`, and those; oldest first."""
+    rows = list(kept)
+    known = {row["source"] for row in rows}
+    jobs = [
+        (project, file)
+        for project in ("nvidia-cudnn-cu11", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
+        for file in linux_wheels(project_files(project, settings.indexes, remote))
+        if file.filename not in known
+    ]
+    with ProcessPoolExecutor(processes) as pool, Progress("cuDNN wheels", len(jobs)) as progress:
+        futures = {pool.submit(read_cudnn, project, file, settings, cache): file for project, file in jobs}
+        for future in as_completed(futures):
+            rows.append(future.result())
+            progress.step(futures[future].filename)
+    return sorted(rows, key=lambda row: ([int(n) for n in row["version"].split(".")], row["cuda"]))
