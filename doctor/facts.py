@@ -208,6 +208,7 @@ class Platform(Fact):
 
     kind: str
     machine: str | None = None
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,9 @@ def registered(match: re.Match[str], source: Source) -> Iterator[Fact]:
     yield GpuRegistered(source, _index(match), memory, name)
     if name:
         physical = group.get("physical")
-        yield Gpu(source, name, group.get("cc"), index=int(physical) if physical else _index(match), bus_id=group.get("bus"))
+        yield Gpu(
+            source, name, group.get("cc"), index=int(physical) if physical else _index(match), bus_id=group.get("bus")
+        )
 
 
 def found_device(match: re.Match[str], source: Source) -> Iterator[Fact]:
@@ -79,7 +81,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "found-device",
         "with properties:",
-        r"Found device (?P<index>\d+) with properties:\s*\n.{0,60}?name: " + NAME + r"\s+major: (?P<major>\d+) minor: (?P<minor>\d+)"
+        r"Found device (?P<index>\d+) with properties:\s*\n.{0,60}?name: "
+        + NAME
+        + r"\s+major: (?P<major>\d+) minor: (?P<minor>\d+)"
         r"[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}totalMemory: (?P<total>[\d.]+\w+)"
         r"\s+freeMemory: (?P<free>[\d.]+\w+))?",
         "gpu_device.cc:1105] Found device 0 with properties: \nname: GeForce GTX 1070 major: 6 minor: 1 memoryClockRate(GHz): 1.695\n"
@@ -91,7 +95,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "found-device",
         "with properties:",
-        r"Found device (?P<index>\d+) with properties:\s*\n[^\n]{0,20}name: " + NAME + r"\s*\n[^\n]{0,20}major: (?P<major>\d+) minor: "
+        r"Found device (?P<index>\d+) with properties:\s*\n[^\n]{0,20}name: "
+        + NAME
+        + r"\s*\n[^\n]{0,20}major: (?P<major>\d+) minor: "
         r"(?P<minor>\d+)[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}Total memory: (?P<total>[\d.]+\w+))?"
         r"(?:\n[^\n]{0,20}Free memory: (?P<free>[\d.]+\w+))?",
         "gpu_device.cc:885] Found device 0 with properties: \nname: GeForce GTX 1080\nmajor: 6 minor: 1 memoryClockRate (GHz) 1.7335\n"
@@ -188,11 +194,24 @@ SIGNATURES: tuple[Signature, ...] = (
         ("num gpus available", "gpus available:", "physical gpus,", "number of gpus"),
         r"(?:Num GPUs Available|GPUs Available|number of GPUs)\s*:?\s*(?P<count>\d{1,4})\b|(?<!\d)(?P<count2>\d{1,3}) Physical GPUs?,",
         "Num GPUs Available:  1",
-        lambda m, s: counted(m, s) if m["count"] else GpuRegistered(s, count=int(m["count2"])) if int(m["count2"]) else Symptom(s, "gpu-list-empty"),
+        lambda m, s: (
+            counted(m, s)
+            if m["count"]
+            else GpuRegistered(s, count=int(m["count2"]))
+            if int(m["count2"])
+            else Symptom(s, "gpu-list-empty")
+        ),
     ),
     sig(
         "gpu-list-empty",
-        ("list_physical_devices", "is_gpu_available", "gpu available", "gpu_device_name", "list_local_devices", "is_gpu_available()"),
+        (
+            "list_physical_devices",
+            "is_gpu_available",
+            "gpu available",
+            "gpu_device_name",
+            "list_local_devices",
+            "is_gpu_available()",
+        ),
         r"list_physical_devices\(\s*['\"]GPU['\"]\s*\)[^\n]{0,40}\n{1,2}(?:>>>)?\s*(?:Out\[\d+\]:)?\s*\[\s*\]"
         r"|is_gpu_available\([^\n]{0,80}\)[^\n]{0,20}\n{1,3}[^\n]{0,12}\bFalse\b|GPU available:?\**\s*(?:False|no\b|0\b|\[\])"
         r"|(?:returns?|gives?|prints?|get|outputs?|shows?)[^\n]{0,20}(?:an )?empty list"
@@ -277,8 +296,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "ptx-invalid",
-        ("cuda_error_invalid_ptx", "a ptx jit compilation failed", "does not support target 'sm_", "is not defined for option 'gpu-name'",
-         "cuda_error_invalid_handle"),
+        (
+            "cuda_error_invalid_ptx",
+            "a ptx jit compilation failed",
+            "does not support target 'sm_",
+            "is not defined for option 'gpu-name'",
+            "cuda_error_invalid_handle",
+        ),
         r"CUDA_ERROR_INVALID_PTX|a PTX JIT compilation failed|PTX version (?P<isa>[\d.]+\d) does not support target '(?P<target>sm_\w+)'"
         r"|Value 'sm_(?P<sm>\w+)' is not defined for option 'gpu-name'|'cuLaunchKernel[^\n]{0,160}CUDA_ERROR_INVALID_HANDLE",
         "InternalError: CUDA error: Failed to load in-memory CUBIN: CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed",

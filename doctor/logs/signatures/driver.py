@@ -166,7 +166,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "smi-no-driver",
-        ("couldn't communicate with the nvidia driver", "nvml error: driver not loaded", "nvml_error_driver_not_loaded"),
+        (
+            "couldn't communicate with the nvidia driver",
+            "nvml error: driver not loaded",
+            "nvml_error_driver_not_loaded",
+        ),
         r"couldn't communicate with the NVIDIA driver|nvml error: driver not loaded|NVML_ERROR_DRIVER_NOT_LOADED",
         "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver",
     ),
@@ -261,9 +265,16 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "kernel-module-missing",
-        ("module nvidia not found", "modprobe: error: could not insert 'nvidia", "key was rejected by service",
-         "required key not available", "bad return status for module build", "nvidia kernel module is missing",
-         "mokutil --import", "nvidia-modprobe"),
+        (
+            "module nvidia not found",
+            "modprobe: error: could not insert 'nvidia",
+            "key was rejected by service",
+            "required key not available",
+            "bad return status for module build",
+            "nvidia kernel module is missing",
+            "mokutil --import",
+            "nvidia-modprobe",
+        ),
         r"Module nvidia\w* not found|could not insert 'nvidia\w*'|Key was rejected by service|Required key not available"
         r"|Bad return status for module build on kernel|nvidia kernel module is missing",
         "modprobe: FATAL: Module nvidia not found in directory /lib/modules/5.15.0-91-generic",

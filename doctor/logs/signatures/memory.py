@@ -21,7 +21,9 @@ def alloc_failed(match: re.Match[str], source: Source) -> Fact:
 def limit_in_use(match: re.Match[str], source: Source) -> Fact:
     """The allocator's limit and what is in use of it, in MiB."""
     return Symptom(
-        source, "allocator-stats", (("limit", str(_bytes_mib(match["limit"]))), ("in_use", str(_bytes_mib(match["used"]))))
+        source,
+        "allocator-stats",
+        (("limit", str(_bytes_mib(match["limit"]))), ("in_use", str(_bytes_mib(match["used"])))),
     )
 
 
@@ -54,8 +56,15 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensor-oom",
-        ("oom when allocating tensor", "resource exhausted: oom", "failed to allocate request for", "failed copying input tensor",
-         "out of memory while trying to allocate", "failed to allocate memory for convolution", "ran out of gpu memory"),
+        (
+            "oom when allocating tensor",
+            "resource exhausted: oom",
+            "failed to allocate request for",
+            "failed copying input tensor",
+            "out of memory while trying to allocate",
+            "failed to allocate memory for convolution",
+            "ran out of gpu memory",
+        ),
         r"OOM when allocating tensor(?: with shape\[?(?P<shape>[\d,x ]{1,80}))?(?:[^\n]{0,120}on (?P<device>\S+) by allocator (?P<allocator>\w+))?"
         r"|Out of memory while trying to allocate (?P<bytes>\d+) bytes|failed to allocate request for|ran out of GPU memory"
         r"|Failed copying input tensor[^\n]{0,200}Dst tensor is not initialized",
@@ -110,8 +119,18 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "host-killed",
-        ("oom-killer", "oom_kill", "out of memory: kill", "oom-kill", "exit code 137", "exitcode 137", "oomkilled", "exceeded memory limit",
-         "signal 9", "sigkill"),
+        (
+            "oom-killer",
+            "oom_kill",
+            "out of memory: kill",
+            "oom-kill",
+            "exit code 137",
+            "exitcode 137",
+            "oomkilled",
+            "exceeded memory limit",
+            "signal 9",
+            "sigkill",
+        ),
         r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|OOMKilled|exceeded memory limit|oom_kill_process"
         r"|exit(?:ed with)? ?code:? 137|(?:finished with|signal) (?:exit code )?(?:signal )?9(?: ?\(?:?.?SIGKILL|\b:? ?Killed)|interrupted by signal 9",
         "python invoked oom-killer: gfp_mask=0x24280ca, order=0, oom_score_adj=0",
@@ -137,10 +156,34 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "memory-grows",
-        ("memory leak", "memory grows", "memory keeps", "memory increases", "memory usage increases", "keeps growing", "keeps increasing",
-         "after several epochs", "not released", "is not freed", "never freed", "in a loop", "each fold", "every fold", "after a few epochs",
-         "memory usage keeps", "leaking memory", "speicherleck", "内存泄漏", "显存泄漏", "k-fold", "kfold", "cross validation", "cross-validation",
-         "grid search", "gridsearch"),
+        (
+            "memory leak",
+            "memory grows",
+            "memory keeps",
+            "memory increases",
+            "memory usage increases",
+            "keeps growing",
+            "keeps increasing",
+            "after several epochs",
+            "not released",
+            "is not freed",
+            "never freed",
+            "in a loop",
+            "each fold",
+            "every fold",
+            "after a few epochs",
+            "memory usage keeps",
+            "leaking memory",
+            "speicherleck",
+            "内存泄漏",
+            "显存泄漏",
+            "k-fold",
+            "kfold",
+            "cross validation",
+            "cross-validation",
+            "grid search",
+            "gridsearch",
+        ),
         r"memory leak|leaking memory|memory (?:usage )?(?:slowly |constantly |steadily |gradually )?(?:grows|keeps|increases|increasing|growing)"
         r"|(?:OOM|out of memory|memory error|exhaust\w+)[^\n]{0,60}after (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|runs|models|trials|steps)"
         r"|after (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|models|trials)[^\n]{0,60}(?:OOM|out of memory|exhaust)"
@@ -188,13 +231,28 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "other-process",
-        ("another process", "other process", "someone else", "other users", "another user", "other jobs", "another notebook", "other notebook",
-         "another kernel", "zombie", "still running", "previous run", "already running", "shared server", "kill -9", "old kernel", "kernel still"),
+        (
+            "another process",
+            "other process",
+            "someone else",
+            "other users",
+            "another user",
+            "other jobs",
+            "another notebook",
+            "other notebook",
+            "another kernel",
+            "zombie",
+            "still running",
+            "previous run",
+            "already running",
+            "shared server",
+            "kill -9",
+            "old kernel",
+            "kernel still",
+        ),
         r"(?:another|other) (?:python )?(?:process(?:es)?|notebook|kernel|user|job|session|program|script|instance)s?\b[^\n.]{0,60}"
         r"(?:gpu|memory|running|using|open|hold|occup)|zombie process|shared (?:gpu )?server|(?:previous|old) (?:run|kernel|process|session)[^\n.]{0,40}"
         r"(?:still|memory|hold|running)|somebody else|someone else",
         "There was another process using the GPU memory on that server",
     ),
 )
-
-

@@ -20,8 +20,13 @@ def _harmless(kind: str, literals: str | tuple[str, ...], pattern: str, meaning:
 SIGNATURES: tuple[Signature, ...] = (
     _harmless(
         "numa-node",
-        ("successful numa node read from sysfs had negative value", "could not open file to read numa node", "could not identify numa node",
-         "may have been built without numa support", "may not have been built with numa support"),
+        (
+            "successful numa node read from sysfs had negative value",
+            "could not open file to read numa node",
+            "could not identify numa node",
+            "may have been built without numa support",
+            "may not have been built with numa support",
+        ),
         r"successful NUMA node read from SysFS had negative value|could not open file to read NUMA node|Could not identify NUMA node|built with(?:out)? NUMA support",
         "the kernel states no NUMA node for the GPU; TensorFlow takes node zero, and nothing is lost on a machine with one processor socket",
         "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA node, so returning NUMA node zero",
@@ -56,8 +61,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(
         "cpu-features",
-        ("this tensorflow binary is optimized", "your cpu supports instructions that this tensorflow binary was not compiled to use",
-         "the tensorflow library wasn't compiled to use"),
+        (
+            "this tensorflow binary is optimized",
+            "your cpu supports instructions that this tensorflow binary was not compiled to use",
+            "the tensorflow library wasn't compiled to use",
+        ),
         r"This TensorFlow binary is optimized|Your CPU supports instructions that this TensorFlow binary was not compiled to use|The TensorFlow library wasn't compiled to use \S+ instructions",
         "a notice on CPU instructions; it concerns the speed of ops on the CPU only",
         "Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA",

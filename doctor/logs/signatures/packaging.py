@@ -11,7 +11,74 @@ from doctor.logs.signatures.signature import Signature, sig
 TF = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel|directml|rocm|aarch64|cpu-aws))?|tf[-_]nightly(?:[-_]gpu|[-_]cpu)?"
 
 REMOVED_IN_2 = frozenset(
-    ["Session", "ConfigProto", "GPUOptions", "InteractiveSession", "placeholder", "get_default_graph", "reset_default_graph", "global_variables_initializer", "get_variable", "variable_scope", "app", "flags", "contrib", "layers", "set_random_seed", "enable_eager_execution", "logging", "log", "to_float", "to_int32", "to_int64", "random_normal", "random_uniform", "truncated_normal", "initialize_all_variables", "placeholder_with_default", "get_collection", "GraphDef", "AUTO_REUSE", "get_default_session", "Summary", "summary_op", "matrix_inverse", "sparse_placeholder", "ConfigProto", "GraphKeys", "assign", "python_io", "gfile", "mul", "sub", "pack", "neg", "is_gpu_available", "Print", "global_variables", "local_variables_initializer", "trainable_variables", "space_to_depth", "string_split", "sparse_tensor_to_dense", "div", "nn.dynamic_rnn", "get_session", "set_session", "ragged.placeholder", "batch_matmul", "count_nonzero", "variables_initializer", "OptimizerOptions", "train_op", "multinomial", "log1p", "ceil", "name_scope_v1", "layers_dense"]
+    [
+        "Session",
+        "ConfigProto",
+        "GPUOptions",
+        "InteractiveSession",
+        "placeholder",
+        "get_default_graph",
+        "reset_default_graph",
+        "global_variables_initializer",
+        "get_variable",
+        "variable_scope",
+        "app",
+        "flags",
+        "contrib",
+        "layers",
+        "set_random_seed",
+        "enable_eager_execution",
+        "logging",
+        "log",
+        "to_float",
+        "to_int32",
+        "to_int64",
+        "random_normal",
+        "random_uniform",
+        "truncated_normal",
+        "initialize_all_variables",
+        "placeholder_with_default",
+        "get_collection",
+        "GraphDef",
+        "AUTO_REUSE",
+        "get_default_session",
+        "Summary",
+        "summary_op",
+        "matrix_inverse",
+        "sparse_placeholder",
+        "ConfigProto",
+        "GraphKeys",
+        "assign",
+        "python_io",
+        "gfile",
+        "mul",
+        "sub",
+        "pack",
+        "neg",
+        "is_gpu_available",
+        "Print",
+        "global_variables",
+        "local_variables_initializer",
+        "trainable_variables",
+        "space_to_depth",
+        "string_split",
+        "sparse_tensor_to_dense",
+        "div",
+        "nn.dynamic_rnn",
+        "get_session",
+        "set_session",
+        "ragged.placeholder",
+        "batch_matmul",
+        "count_nonzero",
+        "variables_initializer",
+        "OptimizerOptions",
+        "train_op",
+        "multinomial",
+        "log1p",
+        "ceil",
+        "name_scope_v1",
+        "layers_dense",
+    ]
 )
 """Names of tf.* in TensorFlow 1 that TensorFlow 2 does not have (TensorFlow 2.0, tf_upgrade_v2's rename tables)."""
 
@@ -34,7 +101,9 @@ def no_wheel(match: re.Match[str], source: Source) -> Iterator[Fact]:
     parts = re.match(r"([A-Za-z][\w-]*)(?:\[[\w,-]*\])?\s*(.*)", requirement)
     name, specifier = (parts[1].lower().replace("_", "-"), parts[2].strip()) if parts else ("tensorflow", "")
     yield Symptom(
-        source, "no-matching-distribution", (("name", name), ("specifier", specifier), ("versions", group.get("versions") or ""))
+        source,
+        "no-matching-distribution",
+        (("name", name), ("specifier", specifier), ("versions", group.get("versions") or "")),
     )
     yield Requirement(source, name, specifier)
 
@@ -77,7 +146,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "missing-module",
-        ("no module named 'tensorflow.", "no module named tensorflow.", "no module named 'keras", "no module named 'tensorflow_core", "no module named 'tf_keras"),
+        (
+            "no module named 'tensorflow.",
+            "no module named tensorflow.",
+            "no module named 'keras",
+            "no module named 'tensorflow_core",
+            "no module named 'tf_keras",
+        ),
         r"No module named ['\"]?(?P<module>(?:tensorflow|keras|tensorflow_core|tf_keras)(?:[._]\w+)+)",
         "ModuleNotFoundError: No module named 'tensorflow.contrib'",
     ),
@@ -96,7 +171,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "eager-incompatible",
-        ("is not compatible with eager execution", "the session graph is empty", "is not supported when eager execution is enabled"),
+        (
+            "is not compatible with eager execution",
+            "the session graph is empty",
+            "is not supported when eager execution is enabled",
+        ),
         r"(?P<call>tf\.\w+\(\))? ?is not compatible with eager execution|The Session graph is empty|is not supported when eager execution is enabled",
         "RuntimeError: tf.placeholder() is not compatible with eager execution.",
     ),
@@ -110,8 +189,18 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-matching-distribution",
-        ("can't be installed because", "only has wheels", "no solution found", "has no wheels with a matching", "installation candidates for tensorflow",
-         "installation candidates", "packagesnotfounderror", "unsatisfiableerror", "the following packages are not available", "does not exist (perhaps a typo"),
+        (
+            "can't be installed because",
+            "only has wheels",
+            "no solution found",
+            "has no wheels with a matching",
+            "installation candidates for tensorflow",
+            "installation candidates",
+            "packagesnotfounderror",
+            "unsatisfiableerror",
+            "the following packages are not available",
+            "does not exist (perhaps a typo",
+        ),
         rf"(?:Distribution )?`?(?P<requirement>(?:{TF})(?:==[\w.]+)?)[^\n`]{{0,80}}`? can't be installed because|`(?P<r2>{TF})` \(v[\w.]+\) only has wheels"
         rf"|Unable to find installation candidates for (?P<r3>{TF})|(?P<r4>{TF})(?:==[\w.]+)? has no wheels with a matching"
         rf"|PackagesNotFoundError[^\n]*\n(?:[^\n]*\n){{0,4}}?[^\n]{{0,20}}- (?P<r5>{TF})\b|nothing provides requested (?P<r6>{TF})\b|{TF} ?[\w=.]* does not exist \(perhaps",
@@ -120,7 +209,11 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Symptom(
             s,
             "no-matching-distribution",
-            (("name", next((g for k, g in m.groupdict().items() if g), "tensorflow").split("=")[0].lower()), ("specifier", (m["requirement"] or "").partition("==")[2]), ("versions", "")),
+            (
+                ("name", next((g for k, g in m.groupdict().items() if g), "tensorflow").split("=")[0].lower()),
+                ("specifier", (m["requirement"] or "").partition("==")[2]),
+                ("versions", ""),
+            ),
         ),
         lines=5,
     ),
@@ -145,8 +238,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-package-removed",
-        ("tensorflow-gpu\" package has been removed", "the tensorflow-gpu package has been removed", "tensorflow-gpu has been removed", "tensorflow-gpu package has been removed",
-         'the \\"tensorflow-gpu\\" package', "removed! please install"),
+        (
+            'tensorflow-gpu" package has been removed',
+            "the tensorflow-gpu package has been removed",
+            "tensorflow-gpu has been removed",
+            "tensorflow-gpu package has been removed",
+            'the \\"tensorflow-gpu\\" package',
+            "removed! please install",
+        ),
         r"tensorflow-gpu\\?\"? (?:package )?has been removed|package has been removed!",
         'The "tensorflow-gpu" package has been removed!',
     ),
@@ -158,8 +257,17 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "numpy-abi",
-        ("_array_api not found", "compiled using numpy 1.x cannot be run in numpy 2", "numpy.core.umath failed to import", "numpy.core._multiarray_umath failed to import",
-         "numpy.dtype size changed", "module compiled against api version", "numpy.core.multiarray failed to import", "np.complex_` was removed", "was removed in the numpy 2.0"),
+        (
+            "_array_api not found",
+            "compiled using numpy 1.x cannot be run in numpy 2",
+            "numpy.core.umath failed to import",
+            "numpy.core._multiarray_umath failed to import",
+            "numpy.dtype size changed",
+            "module compiled against api version",
+            "numpy.core.multiarray failed to import",
+            "np.complex_` was removed",
+            "was removed in the numpy 2.0",
+        ),
         r"_ARRAY_API not found|compiled using NumPy 1\.x cannot be run in|NumPy 1\.x cannot be run in\s*NumPy 2|numpy\.core\.\w+ failed to import|numpy\.dtype size changed|module compiled against API version"
         r"|was removed in the NumPy 2\.0",
         "AttributeError: _ARRAY_API not found",
@@ -186,26 +294,69 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "keras-mismatch",
-        ("keras cannot be imported", "your currently installed version of keras is keras 3", "keras 3, but", "requires tf-keras", "keras requires tensorflow", "tensorflow.python.keras.engine",
-         "cannot import name 'dtensor'", "cannot import name 'get_config'", "keras_tensor", "_tape", "tf.keras` is disabled", "no module named 'keras.src.engine'", "tensorflow.python.distribute.load_context",
-         "tensorflow.python.trackable", "tensorflow.python.training.tracking", "layerversionselector"),
+        (
+            "keras cannot be imported",
+            "your currently installed version of keras is keras 3",
+            "keras 3, but",
+            "requires tf-keras",
+            "keras requires tensorflow",
+            "tensorflow.python.keras.engine",
+            "cannot import name 'dtensor'",
+            "cannot import name 'get_config'",
+            "keras_tensor",
+            "_tape",
+            "tf.keras` is disabled",
+            "no module named 'keras.src.engine'",
+            "tensorflow.python.distribute.load_context",
+            "tensorflow.python.trackable",
+            "tensorflow.python.training.tracking",
+            "layerversionselector",
+        ),
         r"Keras cannot be imported|installed version of Keras is Keras 3|Keras requires TensorFlow [\d.]+ or higher|cannot import name '(?:dtensor|get_config)'|No module named 'keras\.src\.engine'"
         r"|cannot import name 'LayerVersionSelector'|No module named 'tensorflow\.python\.(?:trackable|training\.tracking|distribute\.load_context)'",
         "ImportError: Keras cannot be imported. Check that it is installed.",
     ),
     sig(
         "python-package-conflict",
-        ("module 'typing_extensions'", "no module named 'wrapt'", "module 'ml_dtypes'", "from 'typing_extensions'", "no module named 'absl'", "module 'gast'", "module 'wrapt'",
-         "no module named 'six", "no module named 'flatbuffers'", "no module named 'termcolor'", "no module named 'astunparse'", "no module named 'opt_einsum'", "from 'wrapt'", "numpy.core._multiarray_umath",
-         "no module named 'numpy", "no module named numpy", "metaclass conflict", "cannot import name 'ops' from 'tensorflow.compiler.tf2tensorrt", "no module named 'distutils'", "no module named 'imp'",
-         "no module named 'pkg_resources'", "no module named 'ml_dtypes'"),
+        (
+            "module 'typing_extensions'",
+            "no module named 'wrapt'",
+            "module 'ml_dtypes'",
+            "from 'typing_extensions'",
+            "no module named 'absl'",
+            "module 'gast'",
+            "module 'wrapt'",
+            "no module named 'six",
+            "no module named 'flatbuffers'",
+            "no module named 'termcolor'",
+            "no module named 'astunparse'",
+            "no module named 'opt_einsum'",
+            "from 'wrapt'",
+            "numpy.core._multiarray_umath",
+            "no module named 'numpy",
+            "no module named numpy",
+            "metaclass conflict",
+            "cannot import name 'ops' from 'tensorflow.compiler.tf2tensorrt",
+            "no module named 'distutils'",
+            "no module named 'imp'",
+            "no module named 'pkg_resources'",
+            "no module named 'ml_dtypes'",
+        ),
         r"module '(?:typing_extensions|ml_dtypes|gast|wrapt)' has no attribute '\w+'|cannot import name '\w+' from '(?:typing_extensions|wrapt)'"
         r"|No module named ['\"]?(?:wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|numpy(?:\.core\._multiarray_umath)?|distutils|imp|pkg_resources|ml_dtypes)['\"]?(?=\s|$)|metaclass conflict",
         "AttributeError: module 'ml_dtypes' has no attribute 'float8_e4m3b11'",
     ),
     sig(
         "dll-load-failed",
-        ("dll load failed", "dynamic link library", "msvcp140", "vcruntime140", "动态链接库", "ダイナミック リンク ライブラリ", "das angegebene modul wurde nicht gefunden"),
+        (
+            "dll load failed",
+            "dynamic link library",
+            "msvcp140",
+            "vcruntime140",
+            "动态链接库",
+            "ダイナミック リンク ライブラリ",
+            "das angegebene modul wurde nicht gefunden",
+        ),
         r"DLL load failed(?: while importing (?P<module>\w+))?:? ?(?P<reason>[^\n]{0,160})|dynamic link library \(DLL\) initialization routine failed|Could not find the DLL\(s\) '(?P<dll>msvcp140\w*\.dll)"
         r"|动态链接库\(DLL\)初始化例程失败|Das angegebene Modul wurde nicht gefunden",
         "ImportError: DLL load failed while importing _pywrap_tensorflow_internal: The specified module could not be found.",
@@ -237,7 +388,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "shadowing-file",
-        ("tensorflow.py\", line", "tensorflow.py', line"),
+        ('tensorflow.py", line', "tensorflow.py', line"),
         r"File [\"'](?P<path>[^\"'\n]{0,200}[/\\]tensorflow\.py)[\"'], line \d+, in <module>",
         'File "/home/me/project/tensorflow.py", line 1, in <module>',
     ),
@@ -312,7 +463,11 @@ SIGNATURES: tuple[Signature, ...] = (
         "_tflow_select",
         r"_tflow_select\s+(?P<version>[\d.]+)\s+(?P<build>mkl|eigen|gpu)",
         "_tflow_select             2.3.0                       mkl",
-        lambda m, s: (Symptom(s, "conda-cpu-build", (("build", m["build"]),)), TensorFlowBuild(s, False)) if m["build"].lower() != "gpu" else TensorFlowBuild(s, True),
+        lambda m, s: (
+            (Symptom(s, "conda-cpu-build", (("build", m["build"]),)), TensorFlowBuild(s, False))
+            if m["build"].lower() != "gpu"
+            else TensorFlowBuild(s, True)
+        ),
     ),
     sig(
         "conda-install",

@@ -35,8 +35,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "device-unknown",
-        ("no devices matching that specification are registered", "was explicitly assigned to", "unknown device", "unable to find any devices for spec",
-         "not a valid device"),
+        (
+            "no devices matching that specification are registered",
+            "was explicitly assigned to",
+            "unknown device",
+            "unable to find any devices for spec",
+            "not a valid device",
+        ),
         r"because no devices matching that specification are registered in this process; available devices: (?P<available>[^\n]{0,800})"
         r"|was explicitly assigned to (?P<wanted>\S{1,80}) but available devices are \[(?P<available2>[^\]\n]{0,1200})\]"
         r"|(?P<spec>/\S{0,60}(?:GPU|gpu):\d+) unknown device|Unable to find any devices for spec (?P<spec2>\S{1,80})",
@@ -61,14 +66,23 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "invalid-ordinal",
-        ("invalid device ordinal", "listed an invalid", "cuda_error_invalid_device", "some requested devices in `tf.distribute.strategy` are not visible"),
+        (
+            "invalid device ordinal",
+            "listed an invalid",
+            "cuda_error_invalid_device",
+            "some requested devices in `tf.distribute.strategy` are not visible",
+        ),
         r"Invalid device ordinal value \((?P<index>\d+)\)|'visible_device_list' listed an invalid (?:GPU|Device) id '?(?P<id>[\w-]+)"
         r"|CUDA_ERROR_INVALID_DEVICE|invalid device ordinal|Some requested devices in `tf.distribute.Strategy` are not visible",
         "InvalidArgumentError: 'visible_device_list' listed an invalid GPU id '1' but visible device count is 1",
     ),
     sig(
         "config-too-late",
-        ("cannot be modified after being initialized", "must be set at program startup", "must be called before context"),
+        (
+            "cannot be modified after being initialized",
+            "must be set at program startup",
+            "must be called before context",
+        ),
         r"(?P<what>Physical|Virtual|Visible|Logical) devices cannot be modified after being initialized"
         r"|must be set at program startup|must be called before (?:context|the runtime) (?:has been )?initialized",
         "RuntimeError: Physical devices cannot be modified after being initialized",
@@ -94,7 +108,12 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "config-wrong-object",
-        ("object has no attribute 'device_type'", "physicaldevice' object", "must be a str or physicaldevice", "expected a physicaldevice"),
+        (
+            "object has no attribute 'device_type'",
+            "physicaldevice' object",
+            "must be a str or physicaldevice",
+            "expected a physicaldevice",
+        ),
         r"'(?P<given>list|str|int|NoneType|LogicalDevice|tuple)' object has no attribute 'device_type'|'PhysicalDevice' object has no attribute '(?P<attribute>\w+)'",
         "AttributeError: 'list' object has no attribute 'device_type'",
     ),
@@ -114,9 +133,23 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nccl-error",
-        ("nccl warn", "ncclsystemerror", "ncclunhandledcudaerror", "ncclinternalerror", "ncclinvalidusage", "nccl: unhandled", "nccl error",
-         "unhandled system error", "unhandled cuda error", "ncclcomminit", "no op kernel was registered", "ncclallreduce", "nccl operation",
-         "nccl is not supported", "invalid usage, nccl"),
+        (
+            "nccl warn",
+            "ncclsystemerror",
+            "ncclunhandledcudaerror",
+            "ncclinternalerror",
+            "ncclinvalidusage",
+            "nccl: unhandled",
+            "nccl error",
+            "unhandled system error",
+            "unhandled cuda error",
+            "ncclcomminit",
+            "no op kernel was registered",
+            "ncclallreduce",
+            "nccl operation",
+            "nccl is not supported",
+            "invalid usage, nccl",
+        ),
         r"NCCL WARN (?P<message>[^\n]{1,160})|nccl(?:System|UnhandledCuda|Internal|InvalidUsage|Remote)Error|NCCL: unhandled|NCCL error"
         r"|unhandled (?:system|cuda) error|No OpKernel was registered to support Op 'Nccl\w*'|NCCL is not supported|NCCL operation[^\n]{0,60}failed"
         r"|invalid usage, NCCL",
@@ -130,7 +163,12 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "peer-access",
-        ("cannot enable peer access", "failed to enable peer access", "cuda_error_peer_access", "peer access is not supported"),
+        (
+            "cannot enable peer access",
+            "failed to enable peer access",
+            "cuda_error_peer_access",
+            "peer access is not supported",
+        ),
         r"(?:cannot|failed to) enable peer access|CUDA_ERROR_PEER_ACCESS\w*|peer access is not supported",
         "failed to enable peer access from 0x1 to 0x2: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
     ),
@@ -148,7 +186,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "asks-two-gpus",
-        ("/gpu:1", "gpu:1'", "gpu:1\""),
+        ("/gpu:1", "gpu:1'", 'gpu:1"'),
         r"tf\.device\(['\"]/?(?:device:)?gpu:[1-9]",
         "with tf.device('/gpu:1'):",
     ),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from doctor.facts import (
     FORM,
+    MEASURED,
     PROSE,
     EnvironmentKind,
     EnvVar,
@@ -61,7 +62,13 @@ def smi_name(match: re.Match[str], source: Source) -> Fact:
     """One card in an nvidia-smi table."""
     name = match["name"].strip().rstrip(".").strip()
     following = re.search(r"(\d{1,7})MiB\s*/\s*(\d{2,8})MiB", match.string[match.end() : match.end() + 240])
-    return Gpu(source, name, memory_mib=int(following[2]) if following else None, index=int(match["index"]), bus_id=match["bus"])
+    return Gpu(
+        source,
+        name,
+        memory_mib=int(following[2]) if following else None,
+        index=int(match["index"]),
+        bus_id=match["bus"],
+    )
 
 
 def system(rank: int) -> Maker:
@@ -74,13 +81,16 @@ def system(rank: int) -> Maker:
         lowered = name.lower()
         yield OperatingSystem(source, name, rank)
         if "wsl" in lowered:
-            yield Platform(source, "wsl")
+            yield Platform(source, "wsl", rank=rank)
         elif re.search(r"\bwin(?:dows)?[\s_-]?(?:\d|xp|server|vista)|\bwindows\b|\bwin(?:32|64)\b", lowered):
-            yield Platform(source, "windows")
+            yield Platform(source, "windows", rank=rank)
         elif re.search(r"mac\s?os|os ?x|darwin|monterey|ventura|big sur|catalina|sonoma", lowered):
-            yield Platform(source, "macos")
-        elif re.search(r"linux|ubuntu|debian|centos|red ?hat|rhel|fedora|arch|manjaro|suse|mint|kali|raspbian|rocky|alma|pop!?_os|elementary|gentoo|nixos", lowered):
-            yield Platform(source, "linux")
+            yield Platform(source, "macos", rank=rank)
+        elif re.search(
+            r"linux|ubuntu|debian|centos|red ?hat|rhel|fedora|arch|manjaro|suse|mint|kali|raspbian|rocky|alma|pop!?_os|elementary|gentoo|nixos",
+            lowered,
+        ):
+            yield Platform(source, "linux", rank=rank)
 
     return make
 
@@ -94,11 +104,11 @@ def kind(name: str) -> Maker:
     return make
 
 
-def platform(name: str) -> Maker:
+def platform(name: str, rank: int = MEASURED) -> Maker:
     """A maker of Platform."""
 
     def make(match: object, source: Source) -> Fact:
-        return Platform(source, name)
+        return Platform(source, name, rank=rank)
 
     return make
 
@@ -118,7 +128,16 @@ SIGNATURES: tuple[Signature, ...] = (
     # --- operating systems
     sig(
         "operating-system",
-        ("os platform and distribution", "os platform", "operating system", "os version", "os:", "os / ", "- os", "**os"),
+        (
+            "os platform and distribution",
+            "os platform",
+            "operating system",
+            "os version",
+            "os:",
+            "os / ",
+            "- os",
+            "**os",
+        ),
         r"(?:^|[\s*_`>(|-])(?:OS Platform(?: and Distribution)?|Operating system(?: and version)?|OS version|OS)(?: \((?:e\.g\.|for example)[^)\n]{0,60}\)?\)?)?[ *_`]{0,6}[:：][ *_`-]{0,6}(?P<name>(?!Linux Ubuntu 16\.04\)|e\.g)[^\n]{2,80})",
         "- OS Platform and Distribution (e.g., Linux Ubuntu 16.04): **windows 10**",
         system(FORM),
@@ -140,8 +159,35 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "operating-system",
-        ("ubuntu", "debian", "centos", "fedora", "rhel", "red hat", "redhat", "windows", "win10", "win 10", "win11", "win 11", "win7", "win 7", "macos", "mac os", "os x", "manjaro", "arch linux", "mint", "rocky",
-         "kali", "raspbian", "pop!_os", "opensuse", "amazon linux", "almalinux"),
+        (
+            "ubuntu",
+            "debian",
+            "centos",
+            "fedora",
+            "rhel",
+            "red hat",
+            "redhat",
+            "windows",
+            "win10",
+            "win 10",
+            "win11",
+            "win 11",
+            "win7",
+            "win 7",
+            "macos",
+            "mac os",
+            "os x",
+            "manjaro",
+            "arch linux",
+            "mint",
+            "rocky",
+            "kali",
+            "raspbian",
+            "pop!_os",
+            "opensuse",
+            "amazon linux",
+            "almalinux",
+        ),
         rf"(?<!e\.g\., Linux )(?<!e\.g\., )(?<![\w/.-])(?P<name>{_SYSTEMS})(?![\w/])",
         "It happens on Ubuntu 20.04 only",
         system(PROSE),
@@ -155,7 +201,18 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-macos",
-        ("/users/", "macosx", "apple silicon", "apple m1", "apple m2", "m1 mac", "m1 chip", ".dylib", "homebrew", "on darwin"),
+        (
+            "/users/",
+            "macosx",
+            "apple silicon",
+            "apple m1",
+            "apple m2",
+            "m1 mac",
+            "m1 chip",
+            ".dylib",
+            "homebrew",
+            "on darwin",
+        ),
         r"\bmacosx[_-]\d+|Apple Silicon|Apple M[1-4]|M[1-4] (?:Mac|chip|Pro|Max)\b|\w\.dylib\b|\bon darwin\b|/opt/homebrew|\bMacBook",
         "macosx_15_0_x86_64",
         platform("macos"),
@@ -169,10 +226,17 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-wsl",
-        ("wsl", "microsoft-standard", "/mnt/c/", "windows subsystem for linux"),
-        r"\bWSL ?2?\b(?!\w)(?![^\n]{0,40}DirectML)|microsoft-standard|/mnt/[c-e]/|Windows Subsystem for Linux|/usr/lib/wsl",
+        ("microsoft-standard", "/mnt/c/", "/mnt/d/", "/usr/lib/wsl", "-microsoft "),
+        r"microsoft-standard|/mnt/[c-e]/|/usr/lib/wsl|\d-Microsoft\b",
         "Linux 5.15.90.1-microsoft-standard-WSL2 x86_64",
         platform("wsl"),
+    ),
+    sig(
+        "platform-wsl",
+        ("wsl", "windows subsystem for linux"),
+        r"\bWSL ?2?\b(?!\w)(?![^\n]{0,40}DirectML)|Windows Subsystem for Linux",
+        "I run it under WSL2",
+        platform("wsl", PROSE),
     ),
     sig(
         "platform-wsl",
@@ -305,7 +369,19 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-pycharm",
-        ("pycharm", "eclipse", "spyder", "vscode", "vs code", "visual studio code", "systemd", "cron", "jupyterhub", "rstudio", "supervisor"),
+        (
+            "pycharm",
+            "eclipse",
+            "spyder",
+            "vscode",
+            "vs code",
+            "visual studio code",
+            "systemd",
+            "cron",
+            "jupyterhub",
+            "rstudio",
+            "supervisor",
+        ),
         r"\b(?P<tool>pycharm|eclipse|spyder|vs ?code|visual studio code|systemd|cron(?:tab)?|jupyterhub|rstudio)\b",
         "It works in a terminal, but not in PyCharm",
     ),
@@ -333,7 +409,18 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "env-var",
-        ("tf_force_gpu_allow_growth", "tf_gpu_allocator", "xla_flags", "tf_cpp_min_log_level", "tf_enable_onednn_opts", "tf_xla_flags", "tf_use_legacy_keras", "cuda_device_order", "cuda_home=", "cuda_path="),
+        (
+            "tf_force_gpu_allow_growth",
+            "tf_gpu_allocator",
+            "xla_flags",
+            "tf_cpp_min_log_level",
+            "tf_enable_onednn_opts",
+            "tf_xla_flags",
+            "tf_use_legacy_keras",
+            "cuda_device_order",
+            "cuda_home=",
+            "cuda_path=",
+        ),
         r"(?P<name>TF_FORCE_GPU_ALLOW_GROWTH|TF_GPU_ALLOCATOR|XLA_FLAGS|TF_XLA_FLAGS|TF_CPP_MIN_LOG_LEVEL|TF_USE_LEGACY_KERAS|CUDA_DEVICE_ORDER|CUDA_HOME|CUDA_PATH)['\"]?\]?\s*=\s*(?P<value>\"[^\"\n]{0,120}\"|'[^'\n]{0,120}'|[^\s'\";]{0,120})",
         "export TF_GPU_ALLOCATOR=cuda_malloc_async",
         env,
@@ -362,7 +449,20 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-form",
-        ("gpu model and memory", "gpu model", "gpu:", "graphics card", "gpu type", "video card", "显卡", "graphic card", "gpus:", "gpu :", "cuda device", "gpu ="),
+        (
+            "gpu model and memory",
+            "gpu model",
+            "gpu:",
+            "graphics card",
+            "gpu type",
+            "video card",
+            "显卡",
+            "graphic card",
+            "gpus:",
+            "gpu :",
+            "cuda device",
+            "gpu =",
+        ),
         r"(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?|video card|显卡|GPU name|CUDA device)(?: \([^)\n]{0,40}\))?[ *_`]{0,4}(?:[:：=-]|is)[ *_`-]{0,6}(?P<value>[^\n]{2,120})",
         "- GPU model and memory: GeForce GTX 1060 6GB",
         gpu_in(FORM),
@@ -377,8 +477,41 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-prose",
-        ("rtx", "gtx", "tesla", "quadro", "titan", "geforce", "a100", "h100", "v100", "p100", "k80", "k40", "t4", "a6000", "a40", "a10", "jetson", "mx150", "mx250", "mx350", "940mx", "gt 7", "gt7", "a5000", "l40", "b200",
-         "h200", "rtx_", "p40", "k20", "m60", "a30", "l4"),
+        (
+            "rtx",
+            "gtx",
+            "tesla",
+            "quadro",
+            "titan",
+            "geforce",
+            "a100",
+            "h100",
+            "v100",
+            "p100",
+            "k80",
+            "k40",
+            "t4",
+            "a6000",
+            "a40",
+            "a10",
+            "jetson",
+            "mx150",
+            "mx250",
+            "mx350",
+            "940mx",
+            "gt 7",
+            "gt7",
+            "a5000",
+            "l40",
+            "b200",
+            "h200",
+            "rtx_",
+            "p40",
+            "k20",
+            "m60",
+            "a30",
+            "l4",
+        ),
         rf"(?<![\w/.-]){GPU_NAME}",
         "my RTX 3080 is not used",
         gpu_in(PROSE),
@@ -388,18 +521,51 @@ SIGNATURES: tuple[Signature, ...] = (
         ("compute capability", "computecapability", "compute_capability", "cuda capability"),
         r"compute[_ ]?capability(?: \(?cc\)?)?\W{0,4}(?:of |is |version |: ?|= ?)?(?P<cc>\d{1,2}\.\d)(?!\d)(?![^\n]{0,10}(?:or|and) (?:higher|above|later))",
         "Compute Capability: 5.0",
-        lambda m, s: Gpu(s, None, m["cc"], rank=FORM) if not re.search(r"(?i)(?:minimum|requires?|wants|least|needs?|below|above|under|lowest|than)\W[^\n]{0,40}$", m.string[max(0, m.start() - 60) : m.start()]) else None,
+        lambda m, s: (
+            Gpu(s, None, m["cc"], rank=FORM)
+            if not re.search(
+                r"(?i)(?:minimum|requires?|wants|least|needs?|below|above|under|lowest|than)\W[^\n]{0,40}$",
+                m.string[max(0, m.start() - 60) : m.start()],
+            )
+            else None
+        ),
     ),
     sig(
         "other-gpu",
-        ("radeon", "intel(r) uhd", "intel uhd", "intel hd", "iris", "integrated graphics", "amd gpu", "rx 5", "rx 6", "rx 7", "amd radeon", "rocm", "intel graphics", "intel(r) hd", "intel arc"),
+        (
+            "radeon",
+            "intel(r) uhd",
+            "intel uhd",
+            "intel hd",
+            "iris",
+            "integrated graphics",
+            "amd gpu",
+            "rx 5",
+            "rx 6",
+            "rx 7",
+            "amd radeon",
+            "rocm",
+            "intel graphics",
+            "intel(r) hd",
+            "intel arc",
+        ),
         r"(?P<amd>(?:AMD )?Radeon[\w (),.-]{0,30}|\bRX ?[567]\d{3}\w{0,3}(?: ?XTX?)?)|(?P<intel>Intel(?:\(R\))? (?:U?HD|Iris|Arc)[\w (),.-]{0,24}|intel\s+integrated graphics|integrated graphics)",
         "GPU: AMD Radeon RX 580",
         lambda m, s: OtherGpu(s, (m["amd"] or m["intel"]).strip(), "amd" if m["amd"] else "intel"),
     ),
     sig(
         "wants-no-gpu",
-        ("cpu only", "cpu-only", "no gpu", "without a gpu", "without gpu", "don't have a gpu", "do not have a gpu", "xnnpack delegate for cpu", "running on cpu"),
+        (
+            "cpu only",
+            "cpu-only",
+            "no gpu",
+            "without a gpu",
+            "without gpu",
+            "don't have a gpu",
+            "do not have a gpu",
+            "xnnpack delegate for cpu",
+            "running on cpu",
+        ),
         r"(?:I|we|machine|computer|laptop|server|instance|host|vm)\b[^\n.]{0,40}\b(?:no|without(?: a| an)?|don't have (?:a|an|any)|do not have (?:a|an|any)|has no) (?:nvidia )?GPU\b|\bCPU[- ]only (?:machine|server|node|instance)|(?:no|without a) GPU (?:on|in) (?:this|my|the) (?:machine|computer|laptop|server)",
         "I don't have a GPU in this machine, is that a problem?",
     ),
@@ -417,8 +583,32 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "uses-cpu",
-        ("uses cpu", "using cpu", "on the cpu", "gpu is not used", "gpu not used", "not using gpu", "not use gpu", "doesn't use", "does not use", "not detect", "not recogni", "doesn't see", "does not see", "can't find gpu",
-         "cannot find gpu", "no gpu found", "gpu not found", "not finding", "no gpu", "doesn't detect", "isn't using", "gpu usage", "gpu utilization", "not seeing"),
+        (
+            "uses cpu",
+            "using cpu",
+            "on the cpu",
+            "gpu is not used",
+            "gpu not used",
+            "not using gpu",
+            "not use gpu",
+            "doesn't use",
+            "does not use",
+            "not detect",
+            "not recogni",
+            "doesn't see",
+            "does not see",
+            "can't find gpu",
+            "cannot find gpu",
+            "no gpu found",
+            "gpu not found",
+            "not finding",
+            "no gpu",
+            "doesn't detect",
+            "isn't using",
+            "gpu usage",
+            "gpu utilization",
+            "not seeing",
+        ),
         r"(?:uses?|using|runs? on|running on) (?:only )?(?:the )?CPU\b|GPU (?:is )?(?:not|n't|never) (?:being )?(?:used|found|detected|recognized|recognised|visible|available)|(?:not|n't|cannot|can't|doesn't|does not|isn't) (?:\w+ )?(?:use|using|detect|find|see|recogni[sz]e)(?:ing)? (?:\w+ ){0,3}GPU|no GPU (?:found|detected|device)",
         "TensorFlow does not use my GPU",
     ),

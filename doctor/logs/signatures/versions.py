@@ -41,7 +41,14 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         group = match.groupdict()
-        version = group["version"].lower().replace("-rc", "rc").replace("-beta", "b").replace("-alpha", "a").replace("-dev", ".dev")
+        version = (
+            group["version"]
+            .lower()
+            .replace("-rc", "rc")
+            .replace("-beta", "b")
+            .replace("-alpha", "a")
+            .replace("-dev", ".dev")
+        )
         version = version.rstrip(".-")
         major, minor = (int(x) for x in version.split(".")[:2] if x.isdigit())
         if not ((major == 0 and 5 <= minor <= 12) or (major == 1 and minor <= 15) or (major == 2 and minor <= 40)):
@@ -189,8 +196,19 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        ("tensorflow version", "tf version", "tensorflow-gpu version", "tensorflow_gpu version", "version of tensorflow", "tensorflow:", "tensorflow =", "tensorflow version:",
-         "tensorflow版本", "tensorflow 버전", "tensorflow バージョン"),
+        (
+            "tensorflow version",
+            "tf version",
+            "tensorflow-gpu version",
+            "tensorflow_gpu version",
+            "version of tensorflow",
+            "tensorflow:",
+            "tensorflow =",
+            "tensorflow version:",
+            "tensorflow版本",
+            "tensorflow 버전",
+            "tensorflow バージョン",
+        ),
         rf"(?P<package>tensorflow(?:[-_](?:gpu|cpu))?|tf)['\"]?\s*(?:version|版本|버전|バージョン)?(?: \([^)\n]{{0,40}}\))?(?: and [\w ]{{0,20}})?(?: installed[\w ]{{0,20}})?{_EMPHASIS}(?:[:=：]|\bis\b){_EMPHASIS}(?:tf |tensorflow |release |tensorflow-gpu )?(?:==)?v?(?P<version>{RELEASE})(?![\w/])",
         "- TensorFlow version (use command below): **2.4.1**",
         tensorflow(FORM, package=True),
@@ -205,8 +223,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        ("successfully installed", "requirement already satisfied: tensorflow", "found existing installation: tensorflow", "uninstalling tensorflow", "installing collected packages",
-         "successfully uninstalled"),
+        (
+            "successfully installed",
+            "requirement already satisfied: tensorflow",
+            "found existing installation: tensorflow",
+            "uninstalling tensorflow",
+            "installing collected packages",
+            "successfully uninstalled",
+        ),
         rf"(?:Successfully installed[^\n]{{0,1200}}?\b|Found existing installation: |satisfied: )(?P<package>tensorflow(?:[-_](?:gpu|cpu|intel|macos))?)(?:-|==| )(?P<version>{RELEASE})(?!\w)",
         "Successfully installed absl-py-1.0 tensorflow-2.15.0 wrapt-1.14",
         tensorflow(MEASURED, package=True),
@@ -241,7 +265,19 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        ("tensorflow ", "tf ", "tf-", "tf2", "tf1", "tensorflow-gpu ", "tensorflow(", "tensorflow v", "tensorflow-gpu-", "tensorflow_gpu ", "tf("),
+        (
+            "tensorflow ",
+            "tf ",
+            "tf-",
+            "tf2",
+            "tf1",
+            "tensorflow-gpu ",
+            "tensorflow(",
+            "tensorflow v",
+            "tensorflow-gpu-",
+            "tensorflow_gpu ",
+            "tf(",
+        ),
         rf"(?<![\w/.])(?P<package>tensorflow(?:[-_](?:gpu|cpu))?|tf)[ \-(:`'\"]{{0,3}}(?:is |version |ver\.? |release )?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "I use TensorFlow 2.3 with a GTX 1080",
         tensorflow(PROSE, package=True),
@@ -357,7 +393,16 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        ("cuda version", "cuda toolkit", "cuda:", "cuda =", "cuda toolkit version", "cuda版本", "cuda 版本", "cuda ver"),
+        (
+            "cuda version",
+            "cuda toolkit",
+            "cuda:",
+            "cuda =",
+            "cuda toolkit version",
+            "cuda版本",
+            "cuda 版本",
+            "cuda ver",
+        ),
         rf"(?<![/\w|] )(?<!\|)\bcuda(?: toolkit| tool kit|_toolkit)?\s?(?:version|ver\.?|版本)?{_EMPHASIS}(?:[:=：]|\bis\b){_EMPHASIS}(?:cuda ?|v|version )?(?P<version>\d{{1,2}}\.\d+(?:\.\d+)?)(?![\w]|[^\n]{{0,30}}\|\s*$)",
         "Cuda Toolkit Version: 10.1 u2",
         cuda(FORM),
@@ -504,6 +549,10 @@ SIGNATURES: tuple[Signature, ...] = (
         ("driver", "nvidia-driver-"),
         rf"(?:nvidia[- ])?drivers?\b[^\n.:|]{{0,24}}?[ (v-](?P<version>{_DRIVER})(?![\w.])|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b",
         "newest gpu drivers (384.90)",
-        lambda m, s: DriverVersion(s, m["version"] or m["v2"], "any", PROSE) if 170 <= int((m["version"] or m["v2"])[:3]) <= 999 else None,
+        lambda m, s: (
+            DriverVersion(s, m["version"] or m["v2"], "any", PROSE)
+            if 170 <= int((m["version"] or m["v2"])[:3]) <= 999
+            else None
+        ),
     ),
 )

@@ -1,0 +1,81 @@
+"""Facts and tables in, a diagnosis out: all rules judge, what has one cause is merged, the verdict stands first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from doctor.facts import Facts
+from doctor.findings import CONFIDENCES, SEVERITIES, Diagnosis, Finding, Skipped
+from doctor.picture import Picture
+from doctor.rules import ORDER, Rule, all_rules
+from doctor.tables import Tables
+
+CALM = ("benign-messages", "healthy", "undetermined")
+
+
+def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) -> Diagnosis:
+    """Judge a machine or report.
+
+    The findings are never empty: where no rule finds a cause the verdict is benign-messages, healthy or
+    undetermined. A rule that raises is skipped and said to be skipped; it never hides the others.
+    """
+    picture = Picture(facts, tables)
+    findings: list[Finding] = []
+    skipped: list[Skipped] = []
+    by_code: dict[str, Rule] = {}
+    for rule in rules if rules is not None else all_rules():
+        by_code[rule.code] = rule
+        if rule.code in CALM and findings:
+            continue
+        if not rule.ready(picture):
+            skipped.append(Skipped(rule.code, "nothing that it reads was seen"))
+            continue
+        try:
+            findings.extend(rule.judge(picture))
+        except Exception as error:  # noqa: BLE001 one broken rule must not hide what the others found
+            skipped.append(Skipped(rule.code, f"the rule failed: {type(error).__name__}: {error}"))
+    return Diagnosis(facts, tuple(merged(findings, by_code)), tuple(skipped))
+
+
+def _rank(finding: Finding) -> tuple[int, int, int]:
+    return (
+        SEVERITIES.index(finding.severity),
+        CONFIDENCES.index(finding.confidence),
+        ORDER.index(finding.code) if finding.code in ORDER else len(ORDER),
+    )
+
+
+def merged(findings: Iterable[Finding], rules: dict[str, Rule]) -> list[Finding]:
+    """One finding a code, consequences folded into their causes, in the order in which a person should act.
+
+    A cause explains a consequence only if it is at least as sure; a mere possibility explains nothing.
+    """
+    ranked = sorted(findings, key=_rank)
+    kept: list[Finding] = []
+    for finding in ranked:
+        same = next((i for i, other in enumerate(kept) if other.code == finding.code), None)
+        if same is not None:
+            kept[same] = kept[same].with_more(evidence=finding.evidence)
+            continue
+        kept.append(finding)
+    result: list[Finding] = []
+    for finding in kept:
+        causes = [
+            other
+            for other in kept
+            if other is not finding
+            and finding.code in rules[other.code].explains
+            and (other.confidence != "possible" or finding.confidence == "possible")
+        ]
+        if not causes:
+            result.append(finding)
+    if not result:  # two rules that explain each other: the better one stands
+        result = kept[:1]
+    for finding in kept:
+        if finding in result:
+            continue
+        for i, cause in enumerate(result):
+            if finding.code in rules[cause.code].explains:
+                result[i] = cause.with_more(consequences=[f"{finding.code}: {finding.title}"])
+                break
+    return result

@@ -1,0 +1,31 @@
+"""Errors that end a command with a message and an exit code, never with a traceback."""
+
+from __future__ import annotations
+
+
+class CommandError(Exception):
+    """A command cannot go on. `hint` says what to do next; `exit_code` is the process's."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(CommandError):
+    """The call is wrong."""
+
+    exit_code = 2
+
+
+class InputError(CommandError):
+    """The input cannot be read."""
+
+    exit_code = 2
+
+
+class UnableError(CommandError):
+    """The tool could not do what was asked: no network, no GPU, an installation undone."""
+
+    exit_code = 3

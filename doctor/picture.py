@@ -1,0 +1,345 @@
+"""One answer to each question about a case: the facts of a machine or report, reconciled.
+
+In: `Facts` and the tables. Out: `Picture`, whose properties are what rules ask for and what JSON shows
+under "facts". Where several facts answer one question the best told wins: what a program printed over a
+form's field, a form over a sentence, a sentence over an inference; among equals the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+from doctor.facts import (
+    INFERRED,
+    MEASURED,
+    PROSE,
+    CudaVersion,
+    CudnnMismatch,
+    CudnnVersion,
+    DriverCuda,
+    DriverVersion,
+    EnvironmentKind,
+    EnvVar,
+    Facts,
+    Gpu,
+    GpuRegistered,
+    LibraryLoaded,
+    LibraryNotLoaded,
+    OperatingSystem,
+    Package,
+    Platform,
+    PythonVersion,
+    TensorFlowVersion,
+)
+
+if TYPE_CHECKING:
+    from doctor.tables import Library, Tables, TensorFlowRelease
+
+R = TypeVar(
+    "R",
+    TensorFlowVersion,
+    PythonVersion,
+    CudaVersion,
+    CudnnVersion,
+    DriverVersion,
+    OperatingSystem,
+    Platform,
+    covariant=False,
+)
+
+_TENSORFLOW_PACKAGES = (
+    "tensorflow",
+    "tensorflow-gpu",
+    "tensorflow-cpu",
+    "tensorflow-intel",
+    "tensorflow-macos",
+    "tf-nightly",
+    "tf-nightly-gpu",
+)
+
+
+def best(facts: Sequence[R]) -> R | None:
+    """The best told of several answers; the longer version where one only says more than the other."""
+    if not facts:
+        return None
+    lowest = min(f.rank for f in facts)
+    chosen = next(f for f in facts if f.rank == lowest)
+    version = getattr(chosen, "version", None)
+    if version is not None:
+        for other in facts:
+            longer = getattr(other, "version", "")
+            if longer.startswith(version + ".") and other.rank <= lowest + 1:
+                return other
+    return chosen
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The reconciled view of one case."""
+
+    facts: Facts
+    tables: Tables
+
+    # --- where
+
+    @cached_property
+    def platform_fact(self) -> Platform | None:
+        """The fact that decides the platform."""
+        found = self.facts.of(Platform)
+        if not found:
+            return None
+        kinds = {p.kind: min(q.rank for q in found if q.kind == p.kind) for p in found}
+        if ("wsl" in kinds and kinds["wsl"] <= kinds.get("windows", 9)) or (
+            "wsl" in kinds and "linux" in kinds and kinds["linux"] <= kinds.get("windows", 9)
+        ):
+            kind = "wsl"
+        else:
+            order = ("windows", "macos", "linux", "wsl")
+            kind = min(kinds, key=lambda k: (kinds[k], order.index(k) if k in order else 9))
+        return next(p for p in found if p.kind == kind and p.rank == kinds[kind])
+
+    @property
+    def platform(self) -> str | None:
+        """linux, windows, wsl, macos, or None where nothing tells."""
+        return self.platform_fact.kind if self.platform_fact else None
+
+    @property
+    def table_platform(self) -> str:
+        """The platform as the TensorFlow table names it; Linux on x86_64 where nothing tells."""
+        machine = next((p.machine for p in self.facts.of(Platform) if p.machine), None)
+        if self.platform == "windows":
+            return "windows-amd64"
+        if self.platform == "macos":
+            return "macos-x86_64" if machine == "x86_64" else "macos-arm64"
+        return "linux-aarch64" if machine in ("aarch64", "arm64") else "linux-x86_64"
+
+    @cached_property
+    def environments(self) -> frozenset[str]:
+        """The kinds of surroundings: docker, conda, colab, slurm ..."""
+        return frozenset(e.kind for e in self.facts.of(EnvironmentKind))
+
+    @property
+    def container(self) -> bool:
+        """Whether this is inside a container."""
+        return bool(self.environments & {"docker", "kubernetes", "singularity", "podman", "container"})
+
+    @cached_property
+    def os(self) -> OperatingSystem | None:
+        """The operating system."""
+        return best(self.facts.of(OperatingSystem))
+
+    @cached_property
+    def env(self) -> dict[str, EnvVar]:
+        """Environment variables, by name; the last setting counts."""
+        return {e.name: e for e in self.facts.of(EnvVar)}
+
+    # --- versions
+
+    @cached_property
+    def tensorflow(self) -> TensorFlowVersion | None:
+        """The TensorFlow in use."""
+        found = self.facts.of(TensorFlowVersion)
+        packages = [
+            TensorFlowVersion(p.source, p.version, p.name)
+            for p in self.facts.of(Package)
+            if p.name in _TENSORFLOW_PACKAGES and p.version
+        ]
+        return best([*found, *packages])
+
+    @cached_property
+    def python(self) -> PythonVersion | None:
+        """The Python in use."""
+        return best(self.facts.of(PythonVersion))
+
+    @cached_property
+    def cuda(self) -> CudaVersion | None:
+        """The CUDA that is installed."""
+        return best(self.facts.of(CudaVersion))
+
+    @cached_property
+    def cudnn(self) -> CudnnVersion | None:
+        """The cuDNN that is installed."""
+        loaded = [CudnnVersion(m.source, m.loaded) for m in self.facts.of(CudnnMismatch)]
+        return best([*loaded, *self.facts.of(CudnnVersion)])
+
+    @cached_property
+    def driver(self) -> DriverVersion | None:
+        """The NVIDIA driver; the running kernel module before the libraries."""
+        found = self.facts.of(DriverVersion)
+        kernel = [d for d in found if d.part == "kernel"]
+        return best(kernel) or best([d for d in found if d.part == "any"]) or best(found)
+
+    @cached_property
+    def driver_cuda(self) -> DriverCuda | None:
+        """The highest CUDA that the driver offers."""
+        return self.facts.first(DriverCuda)
+
+    # --- GPUs
+
+    @cached_property
+    def gpus(self) -> tuple[Gpu, ...]:
+        """The NVIDIA GPUs, each once, with what all facts say of it; capability from the tables where untold."""
+        found = self.facts.of(Gpu)
+        named = [g for g in found if g.name]
+        rank = min((g.rank for g in named), default=MEASURED)
+        merged: list[Gpu] = []
+        for gpu in (g for g in named if g.rank == rank):
+            same = next((i for i, other in enumerate(merged) if _same(other, gpu)), None)
+            if same is None:
+                merged.append(gpu)
+            else:
+                merged[same] = _joined(merged[same], gpu)
+        for gpu in found:
+            if gpu.name or not gpu.compute_capability:
+                continue
+            if not merged:
+                merged.append(gpu)
+            elif not any(g.compute_capability == gpu.compute_capability for g in merged):
+                bare = [i for i, g in enumerate(merged) if g.compute_capability is None]
+                if len({merged[i].name for i in bare}) == 1:
+                    for i in bare:
+                        merged[i] = replace(merged[i], compute_capability=gpu.compute_capability)
+        return tuple(
+            g if g.compute_capability or not g.name else replace(g, compute_capability=self.tables.capability(g.name))
+            for g in merged
+        )
+
+    @cached_property
+    def capabilities(self) -> tuple[str, ...]:
+        """The compute capabilities of the GPUs, each once."""
+        return tuple(dict.fromkeys(g.compute_capability for g in self.gpus if g.compute_capability))
+
+    @cached_property
+    def registered(self) -> list[GpuRegistered]:
+        """The GPU devices that TensorFlow made."""
+        return self.facts.of(GpuRegistered)
+
+    # --- libraries
+
+    @cached_property
+    def loaded(self) -> frozenset[str]:
+        """Names of libraries that opened."""
+        return frozenset(lib.name.lower() for lib in self.facts.of(LibraryLoaded))
+
+    @cached_property
+    def not_loaded(self) -> tuple[LibraryNotLoaded, ...]:
+        """Libraries that did not open, each once; TensorRT, which is optional, left out."""
+        seen: dict[str, LibraryNotLoaded] = {}
+        for lib in self.facts.of(LibraryNotLoaded):
+            if not lib.name.lower().startswith(("libnvinfer", "nvinfer")):
+                seen.setdefault(lib.name.lower(), lib)
+        return tuple(seen.values())
+
+    def component(self, name: str) -> str:
+        """driver, cudnn, cuda or other: what a library belongs to."""
+        row: Library | None = self.tables.library(name)
+        lowered = name.lower()
+        if lowered.startswith(("libcuda.", "nvcuda", "libnvidia-")):
+            return "driver"
+        if "cudnn" in lowered:
+            return "cudnn"
+        if row is not None or lowered.startswith(
+            ("libcu", "cu", "libnvjitlink", "libnvrtc", "nvrtc", "libnpp", "libnccl")
+        ):
+            return "cuda"
+        return "other"
+
+    def missing(self, component: str) -> list[LibraryNotLoaded]:
+        """Libraries of a component that are absent to the loader and that did not open later either."""
+        return [
+            lib
+            for lib in self.not_loaded
+            if self.component(lib.name) == component and lib.name.lower() not in self.loaded and lib.cause != "broken"
+        ]
+
+    # --- the build
+
+    @cached_property
+    def build(self) -> TensorFlowRelease | None:
+        """The row of the TensorFlow build in use; None where the release is not known or not in the table."""
+        known = self.tensorflow
+        if known is None:
+            return None
+        version = known.version.split("+")[0]
+        package = (
+            known.package if known.package in ("tensorflow", "tensorflow-gpu") and known.rank == MEASURED else None
+        )
+        row = self.tables.tensorflow(version, package, self.table_platform)
+        if row is None and package is not None:
+            row = self.tables.tensorflow(version, None, self.table_platform)
+        if row is None:  # a pre-release, or more parts than the table knows: the minor release stands for it
+            import re
+
+            minor = re.match(r"\d+\.\d+", version)
+            row = self.tables.tensorflow(minor[0], None, self.table_platform) if minor else None
+        return row
+
+    @cached_property
+    def builds(self) -> tuple[TensorFlowRelease, ...]:
+        """The builds that can be meant: the known one, else all that open every library named in the case."""
+        if self.build is not None:
+            return (self.build,)
+        names = [
+            *(lib.name for lib in self.facts.of(LibraryLoaded)),
+            *(lib.name for lib in self.facts.of(LibraryNotLoaded)),
+        ]
+        telling = [
+            n
+            for n in names
+            if n.lower().startswith(
+                ("libcudart.so.", "cudart64_", "libcudnn.so.", "cudnn64_", "libcublas.so.", "cublas64_")
+            )
+        ]
+        result: list[TensorFlowRelease] | None = None
+        for name in dict.fromkeys(telling):
+            opening = self.tables.build_opening(name)
+            if not opening:
+                continue
+            result = list(opening) if result is None else [r for r in result if r in opening] or result
+        return tuple(result or ())
+
+    @property
+    def wanted_cuda(self) -> tuple[str, ...]:
+        """The CUDA versions that the possible builds were made for."""
+        return tuple(dict.fromkeys(b.cuda for b in self.builds if b.gpu and b.cuda))
+
+    @property
+    def wanted_cudnn(self) -> tuple[str, ...]:
+        """The cuDNN majors that the possible builds were made for."""
+        return tuple(dict.fromkeys(b.cudnn for b in self.builds if b.gpu and b.cudnn))
+
+
+def _same(a: Gpu, b: Gpu) -> bool:
+    """Whether two facts mean one card."""
+    for key in ("uuid", "bus_id"):
+        x, y = getattr(a, key), getattr(b, key)
+        if x and y:
+            short_x, short_y = x.lower()[-10:], y.lower()[-10:]
+            return bool(short_x == short_y)
+    if a.index is not None and b.index is not None and a.rank == b.rank == MEASURED:
+        return a.index == b.index
+    if a.rank >= PROSE or b.rank >= PROSE or a.rank == INFERRED:
+        return bare_name(a.name) == bare_name(b.name)
+    return bare_name(a.name) == bare_name(b.name) and a.source != b.source
+
+
+def bare_name(name: str | None) -> str:
+    """A GPU's name without the maker's words, for comparison."""
+    import re
+
+    return re.sub(r"\b(?:nvidia|geforce|tesla)\b|[^a-z0-9]", "", (name or "").lower())
+
+
+def _joined(a: Gpu, b: Gpu) -> Gpu:
+    """One card from two facts: the first's words, the second's where the first is silent."""
+    return replace(
+        a,
+        **{
+            key: getattr(b, key)
+            for key in ("compute_capability", "memory_mib", "pci_id", "index", "bus_id", "uuid", "multiprocessors")
+            if getattr(a, key) is None and getattr(b, key) is not None
+        },
+    )

@@ -1,0 +1,126 @@
+"""A diagnosis as plain data: what JSON prints, and what the other formats take their values from.
+
+The keys are promised (schema 1, doctor/render/schema.json).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from doctor import __version__
+from doctor.facts import EnvironmentKind, EnvVar, Fact, LibraryLoaded, Package, Source
+from doctor.findings import Diagnosis, Finding, Step
+from doctor.picture import Picture
+from doctor.tables import Tables
+
+
+def evidence(sources: Iterable[Source]) -> list[dict[str, Any]]:
+    """Sources as the schema has them."""
+    return [{"source": s.where, "line": s.line, "text": s.text} for s in sources]
+
+
+def _told(value: Any, *facts: Fact | None) -> dict[str, Any]:
+    return {"value": value, "evidence": evidence(dict.fromkeys(f.source for f in facts if f is not None))}
+
+
+def facts_document(picture: Picture) -> dict[str, Any]:
+    """The facts of a case under the promised keys; a key is absent where nothing is known."""
+    result: dict[str, Any] = {}
+    tensorflow = picture.tensorflow
+    if tensorflow is not None:
+        result["tensorflow"] = _told(tensorflow.version, tensorflow)
+        if tensorflow.package:
+            result["tensorflow_package"] = _told(tensorflow.package, tensorflow)
+    keras = next((p for p in picture.facts.of(Package) if p.name == "keras" and p.version), None)
+    if keras is not None:
+        result["keras"] = _told(keras.version, keras)
+    for key, fact in (
+        ("python", picture.python),
+        ("cuda", picture.cuda),
+        ("cudnn", picture.cudnn),
+        ("driver", picture.driver),
+        ("driver_cuda", picture.driver_cuda),
+    ):
+        if fact is not None:
+            result[key] = _told(fact.version, fact)
+    if picture.gpus:
+        values = []
+        for gpu in picture.gpus:
+            pairs = (
+                ("name", gpu.name),
+                ("compute_capability", gpu.compute_capability),
+                ("memory_mib", gpu.memory_mib),
+                ("pci_id", gpu.pci_id),
+            )
+            values.append({key: value for key, value in pairs if value is not None})
+        result["gpus"] = _told(values, *picture.gpus)
+    if picture.os is not None:
+        result["os"] = _told(picture.os.name, picture.os)
+    if picture.platform_fact is not None:
+        result["platform"] = _told(picture.platform, picture.platform_fact)
+    surroundings = {e.kind: e for e in reversed(picture.facts.of(EnvironmentKind))}
+    if surroundings:
+        result["environment"] = _told(sorted(surroundings), *surroundings.values())
+    if picture.not_loaded:
+        missing = list(dict.fromkeys(_blamed(lib.name, lib.culprit) for lib in picture.not_loaded))
+        result["missing_libraries"] = _told(missing, *picture.not_loaded)
+    opened = {lib.name: lib for lib in reversed(picture.facts.of(LibraryLoaded))}
+    if opened:
+        result["loaded_libraries"] = _told(sorted(opened), *opened.values())
+    variables = picture.env
+    if variables:
+        chosen: list[EnvVar] = list(variables.values())
+        result["env"] = _told({v.name: v.value for v in chosen}, *chosen)
+    if picture.registered:
+        indices = {r.index for r in picture.registered if r.index is not None}
+        counted = max((r.count for r in picture.registered), default=0)
+        result["registered_gpus"] = _told(max(len(indices), counted), *picture.registered)
+    elif picture.facts.has("gpu-skipped", "gpu-list-empty", "gpu-not-found"):
+        signs = picture.facts.symptoms("gpu-skipped", "gpu-list-empty", "gpu-not-found")
+        result["registered_gpus"] = _told(0, *signs[:2])
+    return result
+
+
+def _blamed(name: str, culprit: str | None) -> str:
+    """The file that could not be loaded: the dependency, where the loader blames one."""
+    return culprit if culprit and (".so" in culprit or culprit.lower().endswith(".dll")) else name
+
+
+def step_document(step: Step) -> dict[str, Any]:
+    """A step of a prescription."""
+    return {
+        "kind": step.kind,
+        "text": step.text,
+        "platform": step.platform,
+        "needs_root": step.needs_root,
+        "why": step.why,
+    }
+
+
+def finding_document(finding: Finding) -> dict[str, Any]:
+    """A finding."""
+    return {
+        "code": finding.code,
+        "severity": finding.severity,
+        "confidence": finding.confidence,
+        "title": finding.title,
+        "explanation": finding.explanation,
+        "evidence": evidence(finding.evidence),
+        "consequences": list(finding.consequences),
+        "tables": list(finding.tables),
+        "prescription": [step_document(step) for step in finding.prescription],
+        "verify": finding.verify,
+    }
+
+
+def document(diagnosis: Diagnosis, tables: Tables) -> dict[str, Any]:
+    """The whole diagnosis."""
+    facts = diagnosis.facts
+    return {
+        "schema": 1,
+        "tool": {"name": "tfgpu-doctor", "version": __version__, "tables": tables.date},
+        "source": {"kind": facts.kind, "name": facts.name},
+        "facts": facts_document(Picture(facts, tables)),
+        "findings": [finding_document(finding) for finding in diagnosis.findings],
+    }

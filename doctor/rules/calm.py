@@ -1,0 +1,137 @@
+"""Nothing to fix: harmless lines, a GPU that works, or too little to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import CudnnVersion, LibraryLoaded, Noise, Source
+from doctor.findings import Finding, manual, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.hardware import registered
+from doctor.rules.registry import found, rule
+
+
+@rule(
+    "benign-messages",
+    "Every alarming line is harmless",
+    severity="info",
+    explains=("cuda-missing", "driver-missing", "library-broken"),
+    needs=(Noise, "plugin-device", "tensorboard-serving"),
+)
+def benign_messages(picture: Picture) -> Iterator[Finding]:
+    """Every alarming line is harmless.
+
+    ## What it means
+    TensorFlow prints much that sounds bad and is not: the NUMA node of a desktop machine, plugins registered twice, TensorRT that is not installed, CPU
+    features, the allocator's hints.
+
+    ## How it shows
+    Only such lines, and a GPU is registered, or none was asked for.
+
+    ## What to do
+    Nothing. `TF_CPP_MIN_LOG_LEVEL=2` hides most of them, and real warnings with them.
+    """
+    facts = picture.facts
+    noise = facts.of(Noise)
+    plugin = facts.symptoms("plugin-device")
+    board = facts.symptoms("tensorboard-serving")
+    if not noise and not plugin:
+        return
+    kinds = list(dict.fromkeys(n.kind for n in noise))
+    meanings = {n.kind: n.meaning for n in noise}
+    text = (
+        f"{len(noise)} line{'s' if len(noise) != 1 else ''} sound{'s' if len(noise) == 1 else ''} alarming and mean{'s' if len(noise) == 1 else ''} nothing: "
+        if noise
+        else ""
+    )
+    text += "; ".join(f"{kind.replace('-', ' ')}: {meanings[kind]}" for kind in kinds[:5])
+    if plugin:
+        text = (
+            "Another maker's accelerator is registered through its plugin, so the messages about CUDA mean nothing here. "
+            + text
+        )
+    if board:
+        text += " TensorBoard, which runs here, needs no GPU."
+    if registered(picture):
+        text += " A GPU is registered and used."
+    evidence: list[Source] = [n.source for n in noise[:4]]
+    evidence += (
+        [p.source for p in plugin[:2]] + [r.source for r in picture.registered[:2]] + [b.source for b in board[:1]]
+    )
+    yield found(
+        "benign-messages",
+        text,
+        evidence,
+        confidence="certain" if registered(picture) or plugin or board else "possible",
+        steps=[manual("Nothing to do. TF_CPP_MIN_LOG_LEVEL=2 hides such lines, and with them real warnings")],
+        verify=commands.list_gpus(picture),
+    )
+
+
+@rule("healthy", "A GPU is registered and used; nothing alarming", severity="info")
+def healthy(picture: Picture) -> Iterator[Finding]:
+    """A GPU is registered and used; nothing alarming.
+
+    ## What it means
+    TensorFlow made GPU:0 and opened what it needs.
+
+    ## How it shows
+    `Created device … GPU:0`, `Loaded cuDNN version`, and a program that runs on.
+
+    ## What to do
+    Nothing.
+    """
+    facts = picture.facts
+    works = [r for r in picture.registered if r.count]
+    cudnn = [c for c in facts.of(CudnnVersion) if c.rank == 0]
+    opened = [lib for lib in facts.of(LibraryLoaded) if picture.component(lib.name) in ("cuda", "cudnn")]
+    if not works and not (cudnn or any("cudnn" in lib.name for lib in opened)):
+        return
+    first = works[0] if works else None
+    text = (
+        "TensorFlow registered a GPU" + (f" ({first.name})" if first and first.name else "") + "."
+        if works
+        else "The CUDA libraries and cuDNN open, and nothing speaks against a working GPU."
+    )
+    yield found(
+        "healthy",
+        text,
+        [*works[:2], *cudnn[:1], *(opened[:2] if not works else [])],
+        confidence="certain" if works else "likely",
+        verify=commands.list_gpus(picture),
+    )
+
+
+@rule("undetermined", "The text does not hold enough to tell", severity="info")
+def undetermined(picture: Picture) -> Iterator[Finding]:
+    """The text does not hold enough to tell.
+
+    ## What it means
+    Nothing in it names a cause, or several fit equally well.
+
+    ## How it shows
+    An empty list of GPUs, `is_gpu_available() False`, a description without a log.
+
+    ## What to do
+    Run what the prescription says and read its output with `tfgpu-doctor explain`.
+    """
+    facts = picture.facts
+    hints = facts.symptoms("gpu-list-empty", "gpu-not-found", "cpu-only-listed", "uses-cpu", "native-runtime-failed")
+    where = Source(
+        facts.name,
+        None,
+        f"{facts.lines} lines read; none of them names a cause"
+        if facts.kind == "report"
+        else "nothing that was looked at names a cause",
+    )
+    yield found(
+        "undetermined",
+        "No line names why the GPU is not used; what was printed fits several causes."
+        if hints
+        else "Nothing in the text names a fault of TensorFlow's GPU support.",
+        [*hints[:3], where],
+        confidence="certain",
+        steps=commands.tell_more(picture) or [shell("tfgpu-doctor check", "")],
+        verify=commands.list_gpus(picture),
+    )
