@@ -221,9 +221,7 @@ def user_side(machine: Machine, loader: Loader, kernel: DriverVersion | None) ->
         result = resolved[name] = loader.open(name)
         if result.path is None:
             facts.append(
-                LibraryNotLoaded(
-                    Source("the loader's search", None, result.error), name, result.error, result.cause, result.culprit
-                )
+                LibraryNotLoaded(Source("the loader's search", None, result.error), name, result.error, result.cause)
             )
             if name == "libcuda.so.1" and result.cause == "absent":
                 facts.append(Absent(Source("the loader's search", None, result.error), "libcuda"))

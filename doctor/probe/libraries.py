@@ -130,7 +130,9 @@ def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | No
         text = f"dlopen({name}) from {who} would fail: {result.error}"
         if result.skipped:
             text += f"; passed over: {result.skipped[0].path} ({result.skipped[0].problem})"
-        culprit = None if result.culprit == name else result.culprit
+        culprit = result.culprit
+        if culprit is not None and posixpath.basename(culprit) == name:
+            culprit = None
         yield LibraryNotLoaded(Source(where, None, text), name, result.error, result.cause or "unknown", culprit)
 
 
