@@ -46,9 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Exit code 0; 1 where verify finds a difference; 2 for a row that does not exist; 3 where the network fails."""
     if args.table in ACTIONS:
-        from doctor.tables import upkeep
+        from doctor.tables.upkeep import run as keep_up
 
-        return upkeep.run(args)
+        return keep_up(args)
     from doctor.tables import Tables
     from doctor.tables.lookup import NoSuchRowError, look_up
     from doctor.tables.store import TableError

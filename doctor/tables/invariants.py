@@ -72,9 +72,10 @@ def _of_capabilities(row: Mapping[str, Any]) -> Iterable[str]:
     if kernels is None:
         return
     targets = (*kernels["compiled"], *kernels["ptx"])
-    for target in targets:
-        if not _CAPABILITY.fullmatch(target):
-            yield f"{target!r} is no compute capability"
+    strange = [target for target in targets if not _CAPABILITY.fullmatch(target)]
+    if strange:
+        yield f"{', '.join(strange)} is no compute capability"
+        return
     if not targets:
         yield "a GPU build with code for no GPU"
     for key in ("compiled", "ptx"):

@@ -135,7 +135,7 @@ class Store:
         return bundled if newer is None else newer
 
     def _read_refreshed(self, table: str, bundled_date: str | None) -> str | None:
-        """The refreshed copy where there is one that is newer than ours and matches its recorded hash."""
+        """The refreshed copy where there is one that is not older than ours and matches its recorded hash."""
         if self.refreshed is None:
             return None
         path = self.refreshed / f"{table}.json"
@@ -147,8 +147,8 @@ class Store:
         if problem is None:
             text = raw.decode("utf-8", "replace")
             date = head_date(text)
-            if date is None or (bundled_date is not None and date <= bundled_date):
-                problem = "is not newer than the table that ships with this version"
+            if date is None or (bundled_date is not None and date < bundled_date):
+                problem = "is older than the table that ships with this version"
             else:
                 return text
         self.notes.append(f"{path} {problem}; the bundled table is used")

@@ -125,7 +125,7 @@ def test_refreshed_table_older_than_the_bundled_one_is_not_used(small: Callable[
     refreshed(older)
     both = Tables(base, older.parent)
     assert both.date == "2026-03-04"
-    assert "not newer" in both.store.notes[0]
+    assert "is older than" in both.store.notes[0]
 
 
 def test_damaged_table_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,129 @@
+"""Every row of every bundled table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.tables.invariants import problems
+from doctor.tables.store import BUNDLED, head_date
+from doctor.tables.versions import dotted
+
+Raw = Callable[[str], list[dict[str, Any]]]
+FILES = sorted(BUNDLED.glob("*.json"))
+CAPABILITY = re.compile(r"\d{1,2}\.\d[af]?")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_table_is_one_row_a_line_with_a_date(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    rows = json.loads(text)["rows"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", head_date(text) or "")
+    lines = [line.rstrip(",") for line in text.split('"rows": [\n', 1)[1].splitlines()[:-1]]
+    assert [json.loads(line) for line in lines] == rows
+    assert rows
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_row_names_its_source(path: Path) -> None:
+    assert [row for row in json.loads(path.read_text(encoding="utf-8"))["rows"] if not row["source"]] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_no_row_stands_twice(path: Path) -> None:
+    rows = [json.dumps(row, sort_keys=True) for row in json.loads(path.read_text(encoding="utf-8"))["rows"]]
+    assert [row for row, count in Counter(rows).items() if count > 1] == []
+
+
+def test_tensorflow_rows_keep_the_rules(raw: Raw) -> None:
+    assert problems(raw("tensorflow")) == []
+
+
+def good() -> dict[str, Any]:
+    return {
+        "package": "tensorflow", "version": "2.15.1", "platform": "linux-x86_64", "gpu": True, "cuda": "12.2",
+        "cudnn": "8", "pythons": ["3.11"], "glibc": "2.17", "glibc_by_python": None,
+        "compute_capabilities": {"compiled": ["5.0", "8.0"], "ptx": ["8.0"], "ptx_isa": {"8.0": ["8.1"]}},
+        "libraries": ["libcudart.so.12", "libcudnn.so.8"], "libraries_required": ["libcudnn.so.8"],
+        "pip_libraries_found": ["libcudnn.so.8"], "pip_libraries_missed": [], "build_info": {"is_cuda_build": True},
+        "source": {"file": "tensorflow-2.15.1-cp311-cp311-manylinux_2_17_x86_64.whl", "sha256": "0" * 64},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"gpu": False}, "build_info says True"),
+        ({"cuda": "11.8"}, "opens libcudart.so.12 and says CUDA 11.8"),
+        ({"cudnn": "9"}, "opens libcudnn.so.8 and says cuDNN 9"),
+        ({"pythons": []}, "no Python"),
+        ({"pythons": ["cp311"]}, "is no Python version"),
+        ({"glibc": "manylinux"}, "is no glibc version"),
+        ({"platform": "beos"}, "unknown platform"),
+        ({"version": "2.15.2"}, "is not of this version"),
+        ({"source": {"file": "tensorflow-2.15.1.whl", "sha256": ""}}, "no sha256"),
+        ({"libraries": ["libcudart.so.12"]}, "needs libraries that it does not open"),
+        ({"libraries": ["rm -rf /", "libcudnn.so.8"]}, "is no library name"),
+        ({"pip_libraries_missed": ["libcusolver.so.11"]}, "are not the libraries that it needs"),
+        ({"compute_capabilities": {"compiled": ["8.0", "5.0"], "ptx": []}}, "not in order"),
+        ({"compute_capabilities": {"compiled": [], "ptx": []}}, "code for no GPU"),
+        ({"compute_capabilities": {"compiled": ["sm_80"], "ptx": []}}, "is no compute capability"),
+        ({"pythons": None}, "TypeError"),
+    ],
+)
+def test_rule_is_broken_and_noticed(change: dict[str, Any], complaint: str) -> None:
+    assert problems([good()]) == []
+    found = problems([{**good(), **change}])
+    assert any(complaint in problem for problem in found), found
+
+
+def test_same_row_twice_is_noticed() -> None:
+    assert "stands there twice" in problems([good(), good()])[0]
+
+
+def test_toolkits_and_drivers_rise_together(raw: Raw) -> None:
+    for side in ("linux", "windows"):
+        rows = [row for row in raw("cuda") if row[side]]
+        drivers = [dotted(row[side]) for row in rows]
+        assert drivers == sorted(drivers), side
+
+
+def test_driver_branches_rise_with_their_cuda(raw: Raw) -> None:
+    rows = raw("drivers")
+    for column in ("branch", "cuda", "linux", "windows"):
+        values = [dotted(row[column]) for row in rows]
+        assert values == sorted(values), column
+
+
+def test_ptx_isa_and_cuda_rise_together(raw: Raw) -> None:
+    assert [dotted(r["cuda"]) for r in raw("ptx")] == sorted(dotted(r["cuda"]) for r in raw("ptx"))
+    assert [dotted(r["isa"]) for r in raw("ptx")] == sorted(dotted(r["isa"]) for r in raw("ptx"))
+
+
+def test_floor_of_a_cuda_major_is_no_newer_than_its_first_toolkits(raw: Raw) -> None:
+    """The floor admits the driver of the major's first or second release, or it would admit nothing new."""
+    for floor in raw("driver_floors"):
+        own = [row[floor["platform"]] for row in raw("cuda") if row["cuda"] in (f"{floor['cuda_major']}.0",
+               f"{floor['cuda_major']}.1") and row[floor["platform"]]]  # fmt: skip
+        if own:
+            assert dotted(floor["driver"]) <= max(map(dotted, own)), floor
+
+
+def test_cudnn_dropped_maxwell_pascal_and_volta_in_9_11(raw: Raw) -> None:
+    for row in raw("cudnn"):
+        if "sha256" in row and dotted(row["version"]) >= (8, 8):
+            assert row["lowest"] == ("7.5" if dotted(row["version"]) >= (9, 11) else "5.0"), row["version"]
+        for target in (*row.get("capabilities", ()), *row.get("ptx", ())):
+            assert CAPABILITY.fullmatch(target)
+
+
+def test_capability_of_every_chip_belongs_to_an_architecture(raw: Raw) -> None:
+    known = {c for row in raw("architectures") for c in row["capabilities"]}
+    newer = [row for row in raw("chips") if dotted(row["capability"])[0] >= 2 and row["capability"] not in known]
+    assert newer == []

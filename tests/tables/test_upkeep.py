@@ -1,0 +1,185 @@
+"""refresh and verify against a package index of our own: a folder of real, small wheels."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.commands import tables as command
+from doctor.tables import Tables, upkeep
+from doctor.tables.store import BUNDLED
+
+METADATA = """\
+Metadata-Version: 2.1
+Name: tensorflow
+Version: {version}
+Summary: TensorFlow
+Requires-Python: >=3.11
+Requires-Dist: numpy>=1.26
+Provides-Extra: and-cuda
+Requires-Dist: nvidia-cudnn-cu12<10.0,>=9.10; extra == "and-cuda"
+"""
+
+
+def wheel(folder: Path, version: str, python: str = "313", cuda: bool = True) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"tensorflow-{version}-cp{python}-cp{python}-manylinux_2_27_x86_64.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(f"tensorflow-{version}.dist-info/METADATA", METADATA.format(version=version))
+        build_info = f"build_info = {{'is_cuda_build': {cuda}, 'cuda_version': '12.5.1', 'cudnn_version': '9'}}\n"
+        archive.writestr("tensorflow/python/platform/build_info.py", build_info)
+        archive.writestr("tensorflow/libtensorflow_framework.so.2", b"\x7fELF")
+    return path
+
+
+def index_page(folder: Path) -> None:
+    links = "".join(
+        f'<a href="{file.name}#sha256={hashlib.sha256(file.read_bytes()).hexdigest()}">{file.name}</a>\n'
+        for file in sorted(folder.glob("*.whl"))
+    )
+    (folder / "index.html").write_text(f"<!DOCTYPE html><html><body>\n{links}</body></html>\n")
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An index with tensorflow 9.8.0; pip is configured for it and nothing else."""
+    root = tmp_path / "simple"
+    wheel(root / "tensorflow", "9.8.0")
+    index_page(root / "tensorflow")
+    (root / "tensorflow-gpu").mkdir()
+    (root / "tensorflow-gpu" / "index.html").write_text(
+        "<a href='tensorflow_gpu-2.12.0.tar.gz#sha256=" + "0" * 64 + "'>tensorflow_gpu-2.12.0.tar.gz</a>"
+    )
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_INDEX_URL", root.as_uri())
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "")
+    return root
+
+
+@pytest.fixture
+def in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Callable[..., Path]) -> Path:
+    """Makes a table of our own the bundled one, with a user folder beside it; returns that folder."""
+    bundled = small("tensorflow", [], folder=tmp_path / "bundled").parent
+    user = tmp_path / "user"
+    monkeypatch.setenv("TFGPU_DOCTOR_TABLES", str(user))
+    monkeypatch.setattr(Tables, "bundled", staticmethod(lambda: Tables(bundled, user)))
+    return user
+
+
+def call(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    return command.run(parser.parse_args(words))
+
+
+def test_new_release_is_added_and_used(index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("refresh") == 0
+    assert "new: tensorflow 9.8.0 linux-x86_64 (GPU build, Python 3.13)" in capsys.readouterr().out
+    row = Tables.bundled().tensorflow("9.8")
+    assert row is not None
+    assert (row.gpu, row.cuda, row.cudnn, row.pythons) == (True, "12.5", "9", ("3.13",))
+    assert row.extras["and-cuda"] == {"nvidia-cudnn-cu12": "<10.0,>=9.10"}
+
+
+def test_second_refresh_finds_nothing_new(index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call("refresh")
+    capsys.readouterr()
+    assert call("refresh") == 0
+    assert "Nothing new" in capsys.readouterr().out
+
+
+def test_wheel_for_another_python_is_a_change(index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call("refresh")
+    capsys.readouterr()
+    wheel(index / "tensorflow", "9.8.0", python="314")
+    index_page(index / "tensorflow")
+    assert call("refresh", "--format", "json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [(c["release"], c["keys"]) for c in said["changes"]] == [
+        ("tensorflow 9.8.0 linux-x86_64", ["pythons", "wheels"])
+    ]
+    row = Tables.bundled().tensorflow("9.8.0")
+    assert row is not None
+    assert row.pythons == ("3.13", "3.14")
+    assert row.cuda == "12.5", "what was known stays"
+
+
+def test_undo_goes_back_one_refresh_at_a_time(index: Path, in_use: Path) -> None:
+    call("refresh")
+    wheel(index / "tensorflow", "9.9.0")
+    index_page(index / "tensorflow")
+    call("refresh")
+    assert Tables.bundled().tensorflow("9.9.0") is not None
+    call("refresh", "--undo")
+    assert Tables.bundled().tensorflow("9.9.0") is None
+    assert Tables.bundled().tensorflow("9.8.0") is not None
+    call("refresh", "--undo")
+    assert Tables.bundled().tensorflow("9.8.0") is None
+    assert call("refresh", "--undo") == 0
+
+
+def test_row_that_breaks_an_invariant_is_not_written(
+    index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = index / "tensorflow" / "index.html"
+    page.write_text(page.read_text().replace("#sha256=", "#md5="))
+    assert call("refresh") == 1
+    assert "has no sha256" in capsys.readouterr().err
+    assert not in_use.exists()
+
+
+def test_index_that_is_not_there_exits_3_and_names_the_next_step(
+    in_use: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_INDEX_URL", (tmp_path / "nowhere").as_uri())
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "")
+    assert call("refresh") == 3
+    assert "Next:" in capsys.readouterr().err
+
+
+def test_verify_says_that_a_release_is_as_in_the_table(
+    index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call("refresh")
+    capsys.readouterr()
+    assert call("verify", "9.8.0") == 0
+    assert "tensorflow 9.8.0 linux-x86_64: as in the table" in capsys.readouterr().out
+
+
+def test_verify_shows_what_differs(index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call("refresh")
+    capsys.readouterr()
+    wheel(index / "tensorflow", "9.8.0", cuda=False)
+    index_page(index / "tensorflow")
+    assert call("verify", "9.8.0") == 1
+    assert "gpu: the table has true, the wheel says false" in capsys.readouterr().out
+
+
+def test_verify_of_a_release_that_is_not_in_the_table_names_the_nearest(
+    index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call("refresh")
+    capsys.readouterr()
+    assert call("verify", "9.7.0") == 2
+    assert "9.8.0" in capsys.readouterr().err
+
+
+def test_reader_of_wheels_is_the_one_that_builds_the_table() -> None:
+    rows: Any = upkeep.reading("rows")
+    assert callable(rows.build_row)
+    assert (BUNDLED.parent / "scripts" / "tables" / "rows.py").is_file()
+
+
+@pytest.mark.online
+@pytest.mark.parametrize("version", ["1.4.0", "1.14.0", "2.3.0", "2.10.1", "2.16.1", "2.21.0"])
+def test_bundled_rows_are_what_the_index_says(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tables, "bundled", staticmethod(lambda: Tables(BUNDLED)))
+    assert call("verify", version) == 0
