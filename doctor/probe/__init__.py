@@ -180,9 +180,9 @@ class _Probes:
         return facts
 
     def _dlls(self) -> Iterable[Fact]:
-        from doctor.probe import dll
+        from doctor.probe.dll import examine as examine_dlls
 
-        return dll.examine(
+        return examine_dlls(
             self.machine, self.environment, self.installed, self.found.get("tensorflow", []), self.tables
         )
 

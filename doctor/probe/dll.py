@@ -141,7 +141,7 @@ def _runtime(search: Search, version: str) -> Iterator[Fact]:
     missing = [name for name in names if not search.find(name)]
     if missing:
         text = f"{', '.join(missing)} not found: the Visual C++ redistributable is missing or too old"
-        yield Symptom(Source(search.system, None, text), "msvc-runtime", (("name", missing[0]),))
+        yield Symptom(Source(search.system, None, text), "msvc-runtime", (("dll", missing[0]),))
 
 
 def _files(machine: Machine, search: Search) -> Iterator[Fact]:

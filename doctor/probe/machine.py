@@ -283,8 +283,12 @@ class Machine:
 
     def glob(self, pattern: str) -> list[str]:
         """Paths that match a pattern with * and ? in any part, sorted; unreadable folders count as empty."""
+        text = pattern.replace("\\", "/") if self.system == "windows" else pattern
+        parts = [part for part in text.split("/") if part]
         found = [""]
-        for part in (p for p in pattern.split("/") if p):
+        if self.system == "windows" and parts and parts[0].endswith(":"):
+            found = [parts.pop(0)]
+        for part in parts:
             following: list[str] = []
             for base in found:
                 if not any(sign in part for sign in "*?["):
