@@ -12,6 +12,9 @@ a build opens.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import os
+import signal
 import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from datetime import datetime, timezone
@@ -22,11 +25,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts.tables import table  # noqa: E402
+from scripts.tables import binaries, table  # noqa: E402
 from scripts.tables.archive import ArchiveError  # noqa: E402
+from scripts.tables.elf import ElfError  # noqa: E402
 from scripts.tables.cache import Cache, default_folder  # noqa: E402
 from scripts.tables.progress import Progress  # noqa: E402
-from scripts.tables.registry import PipSettings, RegistryError, pip_settings, project_files, session_for  # noqa: E402
+from scripts.tables.pe import PeError  # noqa: E402
+from scripts.tables.registry import (  # noqa: E402
+    IndexFile, PipSettings, RegistryError, pip_settings, project_files, session_for,
+)
 from scripts.tables.releases import Group, group_files  # noqa: E402
 from scripts.tables.remote import Remote, RemoteError  # noqa: E402
 from scripts.tables.rows import build_row  # noqa: E402
@@ -34,7 +41,9 @@ from scripts.tables.wheeltexts import WheelTexts, read_texts  # noqa: E402
 
 PACKAGES = ("tensorflow", "tensorflow-gpu")
 THREADS = 8
-TEXTS = "texts-1"
+# The kinds of cache entries; another number means read again
+TEXTS, BINARY, GLIBC = "texts-1", "binary-1", "glibc-1"
+UNREADABLE = (RemoteError, ArchiveError, ElfError, PeError, ValueError)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -84,11 +93,11 @@ def run(arguments: argparse.Namespace) -> int:
     cache = Cache(arguments.cache)
     texts = read_all_texts(chosen, cache, remote)
     earlier = table.load_rows(arguments.output)
-    binaries = read_all_binaries(chosen, texts, cache, settings, arguments) if arguments.full else {}
+    facts = read_all_binaries(chosen, texts, cache, settings, arguments) if arguments.full else {}
     rows = dict(earlier) if arguments.only else {}
     for group in chosen:
         sha256 = group.newest.sha256
-        row = build_row(group, texts.get(sha256), *binaries.get(sha256, (None, None)))
+        row = build_row(group, texts.get(sha256), *facts.get(sha256, (None, None)))
         key = (row["package"], row["version"], row["platform"])
         rows[key] = row
     order = {(group.package, str(group.version), group.platform): place for place, group in enumerate(groups)}
@@ -122,6 +131,105 @@ def read_all_texts(groups: list[Group], cache: Cache, remote: Remote) -> dict[st
             found[group.newest.sha256] = texts
             progress.step(group.label)
     return found
+
+
+Binary = tuple[dict[str, Any] | None, dict[str, str] | None]
+
+
+def read_all_binaries(
+    groups: list[Group], texts: dict[str, WheelTexts], cache: Cache, settings: PipSettings,
+    arguments: argparse.Namespace,
+) -> dict[str, Binary]:
+    """By the sha256 of each group's newest wheel: what its libraries say, and the glibc of every Python's wheel.
+
+    Raises RegistryError, with the wheels' names, where any could not be read.
+    """
+    work = [
+        group for group in groups
+        if group.newest.sha256 in texts
+        and binaries.wanted(texts[group.newest.sha256], group.package, group.platform)
+    ]
+    todo = [group for group in work if _stored(group, cache) is None]
+    failed: list[str] = []
+    volume = [0]
+    with (
+        Progress("reading libraries", len(todo), lambda: volume[0]) as progress,
+        ProcessPoolExecutor(max(1, arguments.processes), initializer=_quiet_worker) as pool,
+    ):
+        try:
+            futures = {pool.submit(_read_binary, group, cache.folder, settings): group for group in todo}
+            for future in as_completed(futures):
+                try:
+                    volume[0] += future.result()
+                except UNREADABLE as error:
+                    failed.append(f"{futures[future].label}: {error}")
+                progress.step(futures[future].label)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in multiprocessing.active_children():
+                child.terminate()
+            raise
+    if failed:
+        raise RegistryError(
+            f"{len(failed)} wheels could not be read; the table stays as it was. Next: run the same call again, it "
+            "reads only what is missing\n  " + "\n  ".join(failed)
+        )
+    found: dict[str, Binary] = {}
+    for group in work:
+        seen, by_python = _stored(group, cache) or (None, None)
+        if seen is not None:
+            found[group.newest.sha256] = binaries.derive(seen, group.platform), by_python
+    return found
+
+
+def _quiet_worker() -> None:
+    """Ctrl-C ends a worker without a traceback; other work on the machine comes first."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(os, "nice"):
+        os.nice(10)
+
+
+def _stored(group: Group, cache: Cache) -> Binary | None:
+    """The cached facts of all the group's wheels, None where any is missing."""
+    seen = cache.get(group.newest.sha256, BINARY)
+    if seen is None:
+        return None
+    by_python: dict[str, str] = {}
+    if group.platform.startswith("linux"):
+        for name, file in group.wheels:
+            stored = cache.get(file.sha256, GLIBC)
+            if stored is None:
+                return None
+            if stored["glibc"]:
+                by_python[name.python] = stored["glibc"]
+    return seen, by_python
+
+
+def _read_binary(group: Group, folder: Path, settings: PipSettings) -> int:
+    """A worker's task: fill the cache for one group. The number of bytes that it read."""
+    cache, remote = Cache(folder), Remote(partial(session_for, settings))
+    texts = _texts_of(group.newest, cache, remote)
+    seen = cache.get(group.newest.sha256, BINARY)
+    if seen is None:
+        seen = binaries.scan(remote, group.newest, texts)
+        cache.put(group.newest.sha256, BINARY, seen)
+    if not group.platform.startswith("linux"):
+        return remote.bytes_read
+    for _, file in group.wheels:
+        if cache.get(file.sha256, GLIBC) is None:
+            theirs = _texts_of(file, cache, remote)
+            glibc = binaries.glibc_of_other_python(remote, file, theirs, texts, seen)
+            cache.put(file.sha256, GLIBC, {"glibc": glibc})
+    return remote.bytes_read
+
+
+def _texts_of(file: IndexFile, cache: Cache, remote: Remote) -> WheelTexts:
+    stored = cache.get(file.sha256, TEXTS)
+    if stored is not None:
+        return WheelTexts.from_json(stored)
+    texts = read_texts(remote, file)
+    cache.put(file.sha256, TEXTS, texts.to_json())
+    return texts
 
 
 def _finish(pool: Executor, futures: dict[Future[Any], Group]) -> Any:

@@ -37,17 +37,14 @@ class Fatbins:
     unreadable: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values: compiled -> count, ptx -> the ISA versions in order."""
-        isa: dict[str, set[str]] = {}
-        for target, version in self.ptx:
-            isa.setdefault(target, set()).add(version)
+        """Plain values: compiled is target -> count, ptx is target -> ISA version -> count."""
+        isa: dict[str, dict[str, int]] = {}
+        for (target, version), count in sorted(self.ptx.items()):
+            isa.setdefault(target, {})[version] = count
         return {
             "entries": self.cubins.total() + self.ptx.total(),
             "compiled": dict(sorted(self.cubins.items())),
-            "ptx": {
-                target: sorted(versions, key=lambda version: [int(part) for part in version.split(".")])
-                for target, versions in sorted(isa.items())
-            },
+            "ptx": isa,
             "malformed": self.malformed,
             "unreadable": self.unreadable,
         }

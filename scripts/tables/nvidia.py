@@ -121,7 +121,7 @@ def read_cudnn(project: str, file: IndexFile, settings: PipSettings, cache: Cach
         "package": project,
         "capabilities": compiled,
         "ptx": sorted(code["ptx"], key=capability_order),
-        "ptx_isa": code["ptx"],
+        "ptx_isa": {target: list(versions) for target, versions in code["ptx"].items()},
         "lowest": compiled[0],
         "members": [m.name for m in ops],
         "source": file.filename,

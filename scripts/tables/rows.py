@@ -147,7 +147,14 @@ def _fill_capabilities(
         row["compute_capabilities"] = {
             "compiled": sorted(found["compiled"], key=_capability_order),
             "ptx": sorted(found["ptx"], key=_capability_order),
-            "ptx_isa": {target: found["ptx"][target] for target in sorted(found["ptx"], key=_capability_order)},
+            "ptx_isa": {
+                target: sorted(found["ptx"][target], key=_numbers)
+                for target in sorted(found["ptx"], key=_capability_order)
+            },
+            "counts": {
+                "compiled": _in_order(found["compiled"]),
+                "ptx": _in_order({target: sum(versions.values()) for target, versions in found["ptx"].items()}),
+            },
         }
         evidence["compute_capabilities"] = f"{binary['kernels_in']}: fatbin entries"
         return
@@ -160,6 +167,14 @@ def _fill_capabilities(
             "ptx": [target for kind, target in targets if kind == "compute"],
         }
         evidence["compute_capabilities"] = f"{texts.build_info_member}: cuda_compute_capabilities"
+
+
+def _in_order(counts: dict[str, int]) -> dict[str, int]:
+    return {target: counts[target] for target in sorted(counts, key=_capability_order)}
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
 
 
 def _dotted(arch: str) -> str:

@@ -1,0 +1,231 @@
+"""The facts in a wheel's libraries, read from a stream of each: nothing of them is written to disk.
+
+What is cached is what was seen, member by member; `derive` says what it means, so that a better reading of the same
+facts needs no second download.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from . import dlopened, elf, fatbin, macho, pe
+from .archive import Member, inflate
+from .registry import IndexFile
+from .remote import Remote
+from .wheeltexts import WheelTexts
+from .window import Window
+
+HEAD = 64 << 10
+# The string table and the version needs stand in front of the code in every library that ld, gold, lld and patchelf
+# made for these wheels, within 60 MiB; a library where they do not is streamed a second time.
+FRONT = 96 << 20
+GLIBC_NAME = re.compile(rb"\0(GLIBC_\d+(?:\.\d+)+)(?=\0)")
+CUDA_LIBRARY = re.compile(r"^(lib)?(cu(da|dart|dnn|blas|fft|rand|solver|sparse|pti)|nv(cuda|infer|rtc|JitLink|shmem)|"
+                          r"nccl|nvidia-ml)", re.IGNORECASE)
+MSVC_LIBRARY = re.compile(r"^(msvcp|vcruntime|concrt|vcomp)\d+(_\d+)?\.dll$")
+
+Facts = dict[str, Any]
+
+
+def wanted(texts: WheelTexts, package: str, platform: str) -> bool:
+    """Whether the libraries tell more than build_info.py: GPU builds, all Linux builds (for glibc), and those from
+    before build_info.py, whose name alone says what they are."""
+    if not texts.core:
+        return False
+    info = texts.build_info
+    return platform.startswith("linux") or info is None or bool(info.get("is_cuda_build", package == "tensorflow-gpu"))
+
+
+def scan(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
+    """What stands in the core libraries of one wheel. Raises RemoteError, ArchiveError, ElfError, PeError."""
+    facts: Facts = {"members": {}, "opened": None, "opened_from": None, "opened_error": None}
+    asked = _to_be_asked(texts)
+    for member in texts.core:
+        descriptor = None
+        if member is asked and dlopened.supported():
+            descriptor = os.memfd_create("library")
+        try:
+            facts["members"][member.name] = _scan_member(remote, file, member, descriptor)
+            if descriptor is not None:
+                facts["opened_from"] = member.name
+                try:
+                    facts["opened"] = dlopened.ask(descriptor)
+                except dlopened.DlopenedError as error:
+                    facts["opened_error"] = str(error)
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+    return facts
+
+
+def _to_be_asked(texts: WheelTexts) -> Member | None:
+    """The library that has TensorFlow's loader: libtensorflow_framework, before it (to 1.3) the only one there is."""
+    libraries = [member for member in texts.core if re.search(r"\.so(\.\d+)*$", member.name)]
+    framework = [member for member in libraries if "libtensorflow_framework" in member.name]
+    return (framework or libraries or [None])[0]
+
+
+def _scan_member(remote: Remote, file: IndexFile, member: Member, copy_to: int | None) -> Facts:
+    pieces = inflate(remote, file.url, member)
+    window = Window(pieces if copy_to is None else _copied(pieces, copy_to))
+    start = window.read(0, HEAD)
+    found = fatbin.Fatbins()
+    facts: Facts = {}
+    if start.startswith(b"\x7fELF"):
+        facts |= _scan_elf(remote, file, member, window, found)
+    elif start.startswith(b"MZ"):
+        headers = pe.read_headers(start)
+        kept = [(begin, window.keep(begin, end)) for begin, end in pe.import_ranges(headers)]
+        fatbin.scan(window, found)
+        facts["dlls"] = pe.imported_dlls(headers, [(begin, bytes(content)) for begin, content in kept])
+    else:
+        fatbin.scan(window, found)
+        facts["needed"] = macho.needed_libraries(start)
+    facts["fatbins"] = found.to_json()
+    return facts
+
+
+def _copied(pieces: Iterator[bytes], descriptor: int) -> Iterator[bytes]:
+    for piece in pieces:
+        view = memoryview(piece)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        yield piece
+
+
+def _scan_elf(remote: Remote, file: IndexFile, member: Member, window: Window, found: fatbin.Fatbins) -> Facts:
+    segments = elf.program_headers(window.read(0, HEAD))
+    dynamic = next((segment for segment in segments if segment.kind == elf.PT_DYNAMIC), None)
+    if dynamic is None:
+        raise elf.ElfError(f"{file.filename}: {member.name} has no dynamic section")
+    front = window.keep(0, FRONT)
+    section = window.keep(dynamic.offset, dynamic.offset + dynamic.size)
+    fatbin.scan(window, found)
+    entries = elf.dynamic_entries(bytes(section))
+    ranges = elf.ranges_needed(segments, entries)
+    if max(end for _, end in ranges.values()) <= FRONT:
+        content = {name: bytes(front[begin:end]) for name, (begin, end) in ranges.items()}
+    else:
+        again = Window(inflate(remote, file.url, member))
+        kept = {name: again.keep(begin, end) for name, (begin, end) in ranges.items()}
+        again.drain()
+        content = {name: bytes(data) for name, data in kept.items()}
+    told = elf.read_dynamic(entries, content["strings"], content.get("versions", b""))
+    return {
+        "needed": list(told.needed),
+        "runpath": list(dict.fromkeys(told.runpath)) if told.runpath is not None else None,
+        "glibc": elf.newest_glibc([name for names in told.versions.values() for name in names]),
+        "strings_end": ranges["strings"][1],
+    }
+
+
+def glibc_of_other_python(
+    remote: Remote, file: IndexFile, texts: WheelTexts, newest: WheelTexts, newest_facts: Facts
+) -> str | None:
+    """The glibc that the same release's wheel for another Python needs, from the front of its libraries alone.
+
+    A library that is the same byte for byte (by its CRC and size) needs what the newest Python's needs. In another
+    the names of the versions needed are looked for in the string table, which lies where the newest Python's lies, or
+    near. None where a library's versions were not found.
+    """
+    known = {(member.crc, member.size): newest_facts["members"][member.name]["glibc"] for member in newest.core}
+    lengths = {member.name.rpartition("/")[2]: newest_facts["members"][member.name] for member in newest.core}
+    versions = []
+    for member in texts.core:
+        if (member.crc, member.size) in known:
+            versions.append(known[member.crc, member.size])
+            continue
+        like = lengths.get(member.name.rpartition("/")[2])
+        stop = like["strings_end"] * 11 // 10 + (1 << 20) if like and "strings_end" in like else FRONT
+        window = Window(inflate(remote, file.url, member))
+        names = GLIBC_NAME.findall(window.read(0, stop))
+        versions.append(elf.newest_glibc([name.decode() for name in names]))
+    if not versions or None in versions:
+        return None
+    return elf.newest_glibc([f"GLIBC_{version}" for version in versions])
+
+
+def derive(facts: Facts, platform: str) -> Facts:
+    """What the rows need, from what `scan` saw."""
+    members: dict[str, Facts] = facts["members"]
+    fatbins = _all_fatbins(members)
+    kernels_in = max(members, key=lambda name: members[name]["fatbins"]["entries"])
+    derived: Facts = {
+        "members": list(members),
+        "fatbins": fatbins,
+        "kernels_in": kernels_in,
+        "glibc": None,
+        "glibc_from": None,
+        "libraries": [],
+        "libraries_from": "",
+        "libraries_required": None,
+        "libraries_required_from": "",
+        "runpath": None,
+        "runpath_from": None,
+        "msvc": None,
+    }
+    with_glibc = [(name, seen["glibc"]) for name, seen in members.items() if seen.get("glibc")]
+    if with_glibc:
+        derived["glibc"] = elf.newest_glibc([f"GLIBC_{version}" for _, version in with_glibc])
+        derived["glibc_from"] = next(name for name, version in with_glibc if version == derived["glibc"])
+    imported = sorted(
+        {name for seen in members.values() for name in seen.get("needed", []) + seen.get("dlls", [])
+         if CUDA_LIBRARY.match(name)}
+    )
+    table = {"linux": "DT_NEEDED", "windows": "import table", "macos": "LC_LOAD_DYLIB"}[platform.partition("-")[0]]
+    importing = next((name for name, seen in members.items() if imported and set(imported) & set(
+        seen.get("needed", []) + seen.get("dlls", []))), kernels_in)
+    if platform.startswith("windows"):
+        derived["msvc"] = sorted(
+            {name for seen in members.values() for name in seen.get("dlls", []) if MSVC_LIBRARY.match(name)}
+        )
+    caller = facts["opened_from"] or next((name for name in members if "libtensorflow_framework" in name), None)
+    if caller and "runpath" in members[caller]:
+        derived["runpath"], derived["runpath_from"] = members[caller]["runpath"] or [], caller
+    if not fatbins["entries"] and not imported:
+        derived["libraries_from"] = f"{kernels_in}: {table}, no device code"
+        return derived
+    opened = _opened(facts["opened"] or {}, lambda call: True)
+    derived["libraries"] = sorted({*imported, *opened})
+    derived["libraries_from"] = f"{importing}: {table}" + (
+        f"; {caller}: names that its loader asks for" if opened else ""
+    )
+    asked = _opened(facts["opened"] or {}, lambda call: re.search(r"TryDlopen(GPU|CUDA)Libraries", call) is not None)
+    if asked:
+        derived["libraries_required"] = sorted({*imported, *asked})
+        derived["libraries_required_from"] = f"{caller}: names that TryDlopenCUDALibraries asks for"
+    elif any("cudart" in name for name in imported) and any("cudnn" in name for name in imported):
+        derived["libraries_required"] = imported
+        derived["libraries_required_from"] = f"{importing}: {table}"
+    return derived
+
+
+def _all_fatbins(members: dict[str, Facts]) -> Facts:
+    """The members' counts added up."""
+    cubins: Counter[str] = Counter()
+    ptx: Counter[tuple[str, str]] = Counter()
+    for seen in members.values():
+        cubins.update(seen["fatbins"]["compiled"])
+        for target, versions in seen["fatbins"]["ptx"].items():
+            ptx.update({(target, version): count for version, count in versions.items()})
+    return fatbin.Fatbins(
+        cubins,
+        ptx,
+        sum(seen["fatbins"]["malformed"] for seen in members.values()),
+        sum(seen["fatbins"]["unreadable"] for seen in members.values()),
+    ).to_json()
+
+
+def _opened(answers: dict[str, list[str]], chosen: Any) -> list[str]:
+    """NVIDIA's libraries among the names; a bare "libcupti.so" that is only tried after "libcupti.so.12" is not."""
+    names: list[str] = []
+    for call, asked in answers.items():
+        if chosen(call):
+            ours = [name for name in asked if CUDA_LIBRARY.match(name)]
+            versioned = {name.partition(".so.")[0] for name in ours if ".so." in name}
+            names += [name for name in ours if not (name.endswith(".so") and name[:-3] in versioned)]
+    return list(dict.fromkeys(names))

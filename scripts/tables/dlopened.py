@@ -1,0 +1,226 @@
+"""Which libraries a build of TensorFlow opens while it runs: the library is loaded alone and its own loader is called.
+
+TensorFlow composes the names ("libcudnn.so." + version) when it opens them, so they are not strings in the file.
+Here the shipped library is loaded into a process of its own, with its initialisers held back, and its every call of
+dlopen is answered by a recorder that notes the name and says that there is no such library. Then the initialisers
+run, and each function of TensorFlow's DsoLoader (tensorflow/stream_executor/platform/default/dso_loader.cc to 2.5,
+tensorflow/compiler/xla/stream_executor/... to 2.12, xla/tsl/... since) is called in a fork. So no GPU, driver, CUDA
+or Python of the wheel's version is needed, and what is installed on this machine cannot change the answer.
+Linux on x86-64 only.
+
+`python -m scripts.tables.dlopened FD` reads the library from the inherited file descriptor FD (it is changed!) and
+prints one JSON object a line: {"call": name of the function or "load", "names": [...]}.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import mmap
+import os
+import platform
+import re
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from . import elf
+
+DT_RELA, DT_RELASZ, DT_JMPREL, DT_PLTRELSZ = 7, 8, 23, 2
+DT_INIT, DT_INIT_ARRAY, DT_INIT_ARRAYSZ = 12, 25, 27
+DT_SYMTAB, DT_STRTAB, DT_STRSZ = 6, 5, 10
+IGNORED_TAG = 0x6000000D  # DT_LOOS: the loader passes over tags of this range that it does not know
+R_X86_64_64, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT = 1, 6, 7
+RTLD_LAZY = 1
+LOADER_CALL = re.compile(r"DsoLoader\d+(?:Get\w+DsoHandle|(?:Maybe)?TryDlopen\w+)E?v")
+SYSTEM_LIBRARIES = re.compile(r"lib(?:c|m|dl|rt|pthread|gcc_s|stdc\+\+|util|resolv)\.so|ld-linux")
+TIME_LIMIT_S = 180
+
+
+class DlopenedError(Exception):
+    """The library could not be asked; the text says why."""
+
+
+def supported() -> bool:
+    """Whether this machine can load an x86-64 Linux library."""
+    return sys.platform == "linux" and platform.machine() == "x86_64"
+
+
+def ask(descriptor: int) -> dict[str, list[str]]:
+    """Function name -> names that it asked the loader for, in order; "load" -> those of the initialisers.
+
+    `descriptor` is an open file with the library's bytes (a memfd); its content is changed. Raises DlopenedError.
+    """
+    environment = {"PATH": "/usr/bin:/bin", "LANG": "C", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "scripts.tables.dlopened", str(descriptor)],
+            pass_fds=[descriptor], env=environment, cwd=Path(__file__).resolve().parents[2],
+            capture_output=True, timeout=TIME_LIMIT_S, check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise DlopenedError(f"no answer within {TIME_LIMIT_S} s") from error
+    if done.returncode:
+        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or [f"status {done.returncode}"]
+        raise DlopenedError(last[0])
+    answers = {}
+    for line in done.stdout.decode().splitlines():
+        answer = json.loads(line)
+        answers[answer["call"]] = answer["names"]
+    return answers
+
+
+class _Image:
+    """The library's file, mapped: its dynamic section, symbols and relocations."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.bytes = mmap.mmap(descriptor, 0)
+        self.segments = elf.program_headers(self.bytes[: 64 << 10])
+        self.dynamic = next(segment for segment in self.segments if segment.kind == elf.PT_DYNAMIC)
+        self.entries = elf.dynamic_entries(self.bytes[self.dynamic.offset : self.dynamic.offset + self.dynamic.size])
+        self.values = dict(self.entries)
+        self.strings = elf.file_offset(self.segments, self.values[DT_STRTAB])
+
+    def name(self, offset: int) -> str:
+        start = self.strings + offset
+        return self.bytes[start : self.bytes.find(b"\0", start)].decode("utf-8", "replace")
+
+    def symbol_name(self, index: int) -> str:
+        symbols = elf.file_offset(self.segments, self.values[DT_SYMTAB])
+        return self.name(struct.unpack_from("<I", self.bytes, symbols + 24 * index)[0])
+
+    def hold_back_initialisers(self) -> list[str]:
+        """In the file: no initialisers, no library but the system's. The names that were dropped."""
+        dropped = []
+        for index, (tag, value) in enumerate(self.entries):
+            place = self.dynamic.offset + 16 * index
+            if tag == DT_INIT_ARRAYSZ:
+                struct.pack_into("<QQ", self.bytes, place, tag, 0)
+            elif tag == DT_INIT:
+                struct.pack_into("<QQ", self.bytes, place, IGNORED_TAG, value)
+            elif tag == elf.DT_NEEDED and not SYSTEM_LIBRARIES.match(self.name(value)):
+                dropped.append(self.name(value))
+                struct.pack_into("<QQ", self.bytes, place, IGNORED_TAG, value)
+        if dropped:
+            self._forget_versions()
+        return dropped
+
+    def _forget_versions(self) -> None:
+        """A version need of a library that is no longer loaded would stop the loader (dl-version.c)."""
+        for index, (tag, value) in enumerate(self.entries):
+            if tag in (elf.DT_VERNEED, elf.DT_VERNEEDNUM, 0x6FFFFFF0):
+                struct.pack_into("<QQ", self.bytes, self.dynamic.offset + 16 * index, IGNORED_TAG, value)
+
+    def slots(self, wanted: Callable[[str], bool]) -> list[tuple[int, str]]:
+        """(address, symbol) of the pointers that the loader fills with the address of a wanted symbol."""
+        found = []
+        names: dict[int, str] = {}
+        for table, size in ((DT_JMPREL, DT_PLTRELSZ), (DT_RELA, DT_RELASZ)):
+            if table not in self.values:
+                continue
+            start = elf.file_offset(self.segments, self.values[table])
+            for address, info in struct.iter_unpack("<QQ8x", self.bytes[start : start + self.values[size]]):
+                if info & 0xFFFFFFFF in (R_X86_64_64, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT):
+                    index = info >> 32
+                    if index not in names:
+                        names[index] = self.symbol_name(index)
+                    if wanted(names[index]):
+                        found.append((address, names[index]))
+        return found
+
+    def initialisers(self) -> tuple[int | None, int, int]:
+        """Address of DT_INIT, address and length in bytes of DT_INIT_ARRAY."""
+        return self.values.get(DT_INIT), self.values.get(DT_INIT_ARRAY, 0), self.values.get(DT_INIT_ARRAYSZ, 0)
+
+    def exported_calls(self) -> list[str]:
+        """The loader's functions among the exported symbols, sorted."""
+        size = self.values[DT_STRSZ]
+        strings = self.bytes[self.strings : self.strings + size]
+        return sorted(
+            {
+                match[0].decode()
+                for match in re.finditer(rb"_ZN[\w]*DsoLoader[\w]*", strings)
+                if LOADER_CALL.search(match[0].decode())
+            }
+        )
+
+
+def _ask_here(descriptor: int) -> None:
+    """The child's work: answers on standard output."""
+    image = _Image(descriptor)
+    image.hold_back_initialisers()
+    image.bytes.flush()
+    process = ctypes.CDLL(None)
+    process.dlopen.restype = ctypes.c_void_p
+    process.dlopen.argtypes = [ctypes.c_char_p, ctypes.c_int]
+    process.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    process.dlerror.restype = ctypes.c_char_p
+    handle = process.dlopen(f"/proc/self/fd/{descriptor}".encode(), RTLD_LAZY)
+    if not handle:
+        raise DlopenedError(f"cannot be loaded: {process.dlerror().decode()}")
+    base = ctypes.c_uint64.from_address(handle).value  # struct link_map begins with l_addr
+    names: list[str] = []
+
+    @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int)
+    def recorder(name: bytes | None, flags: int) -> int | None:
+        if name is None:
+            found: int | None = process.dlopen(None, flags)
+            return found
+        names.append(os.fsdecode(name).rpartition("/")[2])
+        # asked for under a name that cannot exist, so that dlerror has something to say
+        nothing: int | None = process.dlopen(b"/nonexistent/" + names[-1].encode(), flags)
+        return nothing
+
+    @ctypes.CFUNCTYPE(ctypes.c_uint64)
+    def nothing_done() -> int:
+        return 0
+
+    def absent(symbol: str) -> bool:
+        return re.match(r"(__)?cu[a-z]*[A-Z]|cudnn", symbol) is not None
+
+    for address, symbol in image.slots(lambda symbol: symbol == "dlopen" or absent(symbol)):
+        replacement = recorder if symbol == "dlopen" else nothing_done
+        _write_pointer(process, base + address, ctypes.cast(replacement, ctypes.c_void_p).value or 0)
+    init, array, size = image.initialisers()
+    call = ctypes.CFUNCTYPE(None)
+    if init:
+        call(base + init)()
+    for index in range(size // 8):
+        function = ctypes.c_uint64.from_address(base + array + 8 * index).value
+        if function not in (0, 0xFFFFFFFFFFFFFFFF):
+            call(function)()
+    _tell("load", names)
+    library = ctypes.CDLL(f"/proc/self/fd/{descriptor}", handle=handle)
+    for symbol in image.exported_calls():
+        # a fork for each: handles are cached, and one function's crash must not cost the others' answers
+        child = os.fork()
+        if child == 0:
+            names.clear()
+            # room for the Status or StatusOr that is returned in memory
+            getattr(library, symbol)(ctypes.create_string_buffer(4096))
+            _tell(symbol, names)
+            os._exit(0)
+        os.waitpid(child, 0)
+
+
+def _write_pointer(process: ctypes.CDLL, address: int, value: int) -> None:
+    page = address & ~0xFFF
+    if process.mprotect(page, 0x2000, 3):  # read and write: after relocation the table may be read-only
+        raise DlopenedError("the table of imported functions cannot be changed")
+    ctypes.c_uint64.from_address(address).value = value
+
+
+def _tell(name: str, names: list[str]) -> None:
+    sys.stdout.write(json.dumps({"call": name, "names": list(dict.fromkeys(names))}) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    try:
+        _ask_here(int(sys.argv[1]))
+    except (DlopenedError, elf.ElfError) as error:
+        sys.exit(str(error))
+    # TensorFlow's own exit handlers have no business here
+    os._exit(0)
