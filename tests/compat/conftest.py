@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+import pytest
+
+from doctor.tables import Tables
+from doctor.tables.store import BUNDLED
+
+
+@pytest.fixture(scope="session")
+def tables() -> Tables:
+    """The tables that ship with the tool, without any refreshed ones of the person who runs the tests."""
+    return Tables(BUNDLED)
