@@ -1,6 +1,6 @@
 """`python -m doctor` is `tfgpu-doctor`."""
 
-from doctor.cli import main
+from doctor.cli import entry
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    entry()

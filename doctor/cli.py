@@ -1,24 +1,210 @@
-"""The command line: arguments in, exit code out. The only place that decides how the process ends."""
+"""The command line: arguments in, exit code out. The only place that decides how the process ends.
+
+Exit codes: 0 no finding of severity error, 1 at least one, 2 a wrong call or unreadable input, 3 the tool could not do
+what was asked, 70 a defect of the tool itself, 130 interrupted.
+"""
 
 from __future__ import annotations
 
-import argparse
+import os
 import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from doctor import __version__
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+COMMANDS = {
+    "check": "diagnose this machine and the Python environment in use (the default)",
+    "explain": "diagnose pasted reports: logs, tracebacks, pip and nvidia-smi output, whole issues",
+    "plan": "before installing: which TensorFlow, Python, CUDA, cuDNN and driver go together",
+    "install": "carry the plan out in an environment of its own, verify it, undo it where it fails",
+    "reproduce": "make a failure happen on purpose, then show which settings cure it",
+    "snippet": "configuration code for a TensorFlow version",
+    "simulate": "run a command, real TensorFlow included, on a simulated GPU",
+    "devices": "the GPUs, who uses them, and what a CUDA_VISIBLE_DEVICES value does",
+    "bench": "CPU against GPU over growing sizes",
+    "tables": "look things up in the compatibility tables",
+    "code": "the page of a finding code; without one, the list",
+}
+"""Every command, with its line in --help. Its module is doctor.commands.NAME (imported when it is used)."""
+
+DEFECT = 70
+INTERRUPTED = 130
+ISSUES = "the issue tracker of tfgpu-doctor"
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run one command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="tfgpu-doctor")
-    sub = parser.add_subparsers(dest="command")
-    from doctor.commands import explain
+def _module(name: str):  # type: ignore[no-untyped-def]
+    """The module of a command, or None where this build does not have it."""
+    import importlib
+    import importlib.util
 
-    p = sub.add_parser("explain")
-    explain.add_arguments(p)
-    p.add_argument("--format", default="json")
-    p.add_argument("--output")
-    args = parser.parse_args(argv)
-    return explain.run(args)
+    if name == "simulate" and importlib.util.find_spec("doctor.commands.simulate") is None:
+        return importlib.import_module("doctor.simulate")
+    if importlib.util.find_spec(f"doctor.commands.{name}") is None:
+        return None
+    return importlib.import_module(f"doctor.commands.{name}")
 
 
-if __name__ == "__main__":
+def available() -> dict[str, str]:
+    """The commands that this build has, with their help lines."""
+    import importlib.util
+
+    return {
+        name: line
+        for name, line in COMMANDS.items()
+        if importlib.util.find_spec(f"doctor.commands.{name}")
+        or (name == "simulate" and importlib.util.find_spec("doctor.simulate"))
+    }
+
+
+def shared_options(parser: argparse.ArgumentParser) -> None:
+    """Options that mean the same for every command."""
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "--format", choices=("text", "json", "markdown", "html"), default="text", help="how to answer (text)"
+    )
+    group.add_argument("--output", metavar="FILE", help="write the answer to a file")
+    group.add_argument(
+        "--color", choices=("auto", "always", "never"), default="auto", help="colours (auto; NO_COLOR is obeyed)"
+    )
+    group.add_argument(
+        "-v", "--verbose", action="count", default=0, help="where each fact came from; what was not examined"
+    )
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress and no hints")
+    group.add_argument("--exit-zero", action="store_true", help="exit 0 where findings of severity error would give 1")
+
+
+def _parser(name: str) -> argparse.ArgumentParser:
+    """The parser of one command."""
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog=f"tfgpu-doctor {name}", description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + "."
+    )
+    _module(name).add_arguments(parser)
+    shared_options(parser)
+    return parser
+
+
+def _overview() -> str:
+    lines = [
+        "usage: tfgpu-doctor [COMMAND] [OPTIONS]",
+        "",
+        "Says why TensorFlow does not use an NVIDIA GPU, proves it, and gets it to one that works.",
+        "",
+        "commands:",
+    ]
+    lines += [f"  {name:<10} {line}" for name, line in available().items()]
+    lines += [
+        "",
+        "options:",
+        "  --format text|json|markdown|html   how to answer",
+        "  --output FILE                      write the answer to a file",
+        "  --color auto|always|never          colours (NO_COLOR is obeyed)",
+        "  -v, --verbose    -q, --quiet       more, or less",
+        "  --exit-zero                        exit 0 where findings would give 1",
+        "  --version    -h, --help",
+        "",
+        "`tfgpu-doctor COMMAND --help` tells the rest. Exit codes: 0 no error found, 1 errors found,",
+        "2 wrong call or unreadable input, 3 could not be done.",
+    ]
+    return "\n".join(lines)
+
+
+def _version() -> str:
+    from doctor.tables import Tables
+
+    return f"tfgpu-doctor {__version__} (tables of {Tables.bundled().date})"
+
+
+def _complain(message: str, hint: str = "") -> None:
+    """One line on standard error, and the next step where there is one."""
+    print(f"tfgpu-doctor: {message}", file=sys.stderr)
+    if hint:
+        print(f"hint: {hint}", file=sys.stderr)
+
+
+def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
+    """The command's name and its arguments; `check` where none is named."""
+    arguments = list(argv)
+    for i, word in enumerate(arguments):
+        if word in COMMANDS:
+            return word, arguments[:i] + arguments[i + 1 :]
+        if not word.startswith("-"):
+            break
+        if word == "--":
+            break
+    if arguments and not arguments[0].startswith("-"):
+        raise LookupError(arguments[0])
+    return "check", arguments
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one command; returns its exit code. Errors of the command are reported here."""
+    from doctor.errors import CommandError
+
+    if argv and argv[0] in ("-h", "--help", "help") and len(argv) == 1:
+        print(_overview())
+        return 0
+    if argv and argv[0] in ("--version", "-V"):
+        print(_version())
+        return 0
+    try:
+        name, arguments = _split(argv)
+    except LookupError as error:
+        import difflib
+
+        near = difflib.get_close_matches(str(error.args[0]), available(), 1)
+        _complain(
+            f"there is no command `{error.args[0]}`",
+            f"did you mean `{near[0]}`?" if near else "`tfgpu-doctor --help` lists them",
+        )
+        return 2
+    module = _module(name)
+    if module is None:
+        _complain(f"this build has no command `{name}`")
+        return 2
+    args = _parser(name).parse_args(arguments)
+    try:
+        code: int = module.run(args)
+    except CommandError as error:
+        _complain(str(error), error.hint)
+        return error.exit_code
+    return 0 if code == 1 and args.exit_zero else code
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The entry point: never a traceback. Returns the exit code."""
+    try:
+        code = run(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # the reader of a pipe went away: nothing is left to say, and Python must not say it at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except RecursionError:
+        return _defect("too deeply nested input")
+    except Exception as error:  # noqa: BLE001 the last line of defence: a defect is one line, not a traceback
+        if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
+            raise
+        return _defect(f"{type(error).__name__}: {error}")
+
+
+def _defect(what: str) -> int:
+    _complain(
+        f"a defect of tfgpu-doctor: {what}"[:400],
+        f"please report it to {ISSUES}, with the output of TFGPU_DOCTOR_TRACEBACK=1 and the same command",
+    )
+    return DEFECT
+
+
+def entry() -> NoReturn:
+    """For `python -m doctor`."""
     sys.exit(main())

@@ -15,7 +15,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.add_argument("inputs", nargs="*", metavar="FILE", help="file, folder, address, or - for standard input")
     parser.add_argument("--summary", action="store_true", help="one table of causes over all reports")
-    parser.add_argument("--comments", action="store_true", help="with an address of an issue: read its comments as well")
+    parser.add_argument(
+        "--comments", action="store_true", help="with an address of an issue: read its comments as well"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
