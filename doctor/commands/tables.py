@@ -9,6 +9,7 @@ from doctor.tables import PLATFORMS
 
 TABLES = ("tensorflow", "driver", "cuda", "cudnn", "gpu", "library", "trap")
 ACTIONS = ("refresh", "verify")
+FORMATS = ("text", "json", "markdown")
 
 EPILOG = """\
   tables tensorflow 2.15.1          what this release was built for and needs (no version: every release)
@@ -36,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"tensorflow: {', '.join(PLATFORMS)}; driver: linux, windows or wsl (default: Linux on x86-64)",
     )
-    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
     parser.add_argument("--undo", action="store_true", help="refresh: go back to the tables that ship with the tool")
     parser.add_argument(
         "--full", action="store_true", help="refresh, verify: read the libraries too (0.5 GB a release)"
@@ -44,7 +44,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 1 where verify finds a difference; 2 for a row that does not exist; 3 where the network fails."""
+    """Exit code 0; 1 where verify finds a difference; 2 for a row that does not exist; 3 where the network fails.
+
+    Reads `args.format` (text, json, markdown) where the command line has it.
+    """
+    args.format = getattr(args, "format", None) or "text"
+    if args.format not in FORMATS:
+        print(f"tfgpu-doctor tables: --format {args.format} makes no sense here: {', '.join(FORMATS)}", file=sys.stderr)
+        return 2
     if args.table in ACTIONS:
         from doctor.tables.upkeep import run as keep_up
 

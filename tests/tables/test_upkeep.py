@@ -75,6 +75,7 @@ def in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Callable[...,
 
 def call(*words: str) -> int:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--format")
     command.add_arguments(parser)
     return command.run(parser.parse_args(words))
 

@@ -1,0 +1,171 @@
+"""`tfgpu-doctor tables`: what people and scripts get."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+import pytest
+
+from doctor.commands import tables as command
+from doctor.tables import Tables
+from doctor.tables.lookup import nearest
+from doctor.tables.store import BUNDLED
+
+KEYS = [
+    "package", "version", "platform", "gpu", "cuda", "cudnn", "pythons", "glibc", "compute_capabilities", "libraries",
+    "extras", "source",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _bundled_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tables, "bundled", staticmethod(lambda: Tables(BUNDLED)))
+
+
+def call(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--format")
+    command.add_arguments(parser)
+    return command.run(parser.parse_args(words))
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    assert call(*words, "--format", "json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_release_as_json_has_every_key_and_its_source(capsys: pytest.CaptureFixture[str]) -> None:
+    row = said(capsys, "tensorflow", "2.15.1")
+    assert set(KEYS) <= set(row)
+    assert (row["package"], row["version"], row["platform"], row["gpu"]) == (
+        "tensorflow",
+        "2.15.1",
+        "linux-x86_64",
+        True,
+    )
+    assert (row["cuda"], row["cudnn"], row["pythons"]) == ("12.2", "8", ["3.9", "3.10", "3.11"])
+    assert row["compute_capabilities"]["compiled"] == ["5.0", "6.0", "7.0", "7.5", "8.0"]
+    assert row["extras"]["and-cuda"]["nvidia-cudnn-cu12"] == "==8.9.4.25"
+    assert row["source"]["file"].startswith("tensorflow-2.15.1-")
+    assert len(row["source"]["sha256"]) == 64
+
+
+def test_every_release_answers_with_every_key(tables: Tables) -> None:
+    for row in tables.releases(None):
+        assert set(KEYS) <= set(row.data), row.ref
+
+
+def test_package_and_platform_choose(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "tensorflow", "2.0.0")["gpu"] is False
+    assert said(capsys, "tensorflow", "2.0.0", "--package", "tensorflow-gpu")["gpu"] is True
+    windows = said(capsys, "tensorflow", "2.11.0", "--platform", "windows-amd64")
+    assert (windows["platform"], windows["gpu"]) == ("windows-amd64", False)
+
+
+def test_cpu_build_names_the_gpu_build_of_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("tensorflow", "1.15.2") == 0
+    assert "tensorflow-gpu==1.15.2" in capsys.readouterr().out
+
+
+def test_without_a_version_every_release_is_a_line(capsys: pytest.CaptureFixture[str], tables: Tables) -> None:
+    assert call("tensorflow", "--format", "json") == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(lines) == len(tables.releases(None))
+    assert call("tensorflow", "--platform", "linux-x86_64") == 0
+    text = capsys.readouterr().out.splitlines()
+    assert len(text) == len(tables.releases()) + 1
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (("tensorflow", "2.3.9"), "2.3.4, 2.4.0"),
+        (("tensorflow", "1.13.0", "--package", "tensorflow-gpu"), "1.13.1"),
+        (("tensorflow", "99.0"), "2.21.0"),
+        (("tensorflow", "0.1"), "0.12.0"),
+        (("tensorflow", "nonsense"), "2.21.0"),
+        (("tensorflow", "2.21.0", "--platform", "macos-x86_64"), "linux-x86_64"),
+        (("tensorflow", "2.0", "--package", "keras"), "tensorflow-gpu"),
+        (("cuda", "12.7"), "12.6, 12.8"),
+        (("cudnn", "9.99"), "9.28.0.42"),
+        (("driver", "900.1"), "R615"),
+        (("driver", "hello"), "R615"),
+        (("gpu", "Radeon RX 580"), "PCI id"),
+        (("library", "libfoo.so.1"), "tables library"),
+        (("trap", "nothing"), "tables trap"),
+    ],
+)
+def test_what_does_not_exist_exits_2_with_the_nearest(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], near: str
+) -> None:
+    assert call(*words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert near in err
+    assert err.count("\n") == 1
+
+
+def test_nearest_are_those_around(tables: Tables) -> None:
+    assert nearest("2.3.9", ["2.3.4", "2.1.0", "2.4.0", "2.5.0", "2.3.3"]) == ["2.3.3", "2.3.4", "2.4.0", "2.5.0"]
+
+
+def test_driver_says_its_cuda_and_the_gpus_it_serves(capsys: pytest.CaptureFixture[str]) -> None:
+    row = said(capsys, "driver", "535.183.01")
+    assert (row["branch"], row["cuda"]) == ("535", "12.2")
+    assert row["cuda_by_minor_version_compatibility"] == ["11.x", "12.x"]
+    assert "9.0" in row["compute_capabilities"]
+    assert "12.0" not in row["compute_capabilities"]
+    assert "3.7" not in row["compute_capabilities"]
+    assert said(capsys, "driver", "566.36", "--platform", "windows")["cuda"] == "12.7"
+    assert said(capsys, "driver", "495.29.05")["cuda"] == "11.5"
+    assert said(capsys, "driver", "440.33.01")["cuda"] == "10.2"
+
+
+def test_cuda_says_its_drivers_and_libraries(capsys: pytest.CaptureFixture[str]) -> None:
+    row = said(capsys, "cuda", "11.8")
+    assert (row["linux"], row["windows"]) == ("520.61.05", "520.06")
+    assert row["driver_minimum"] == {"linux": "450.80.02", "windows": "452.39"}
+    assert {"libcudart.so.11.0", "libcusolver.so.11", "libcufft.so.10"} <= set(row["libraries"])
+    assert "libcusolver.so.10" not in row["libraries"]
+    assert "tensorflow==2.12.0 (linux-x86_64)" in row["tensorflow"]
+    assert said(capsys, "cuda", "10.0")["driver_minimum"]["linux"] == "410.48"
+
+
+def test_cudnn_says_cuda_and_gpus(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "cudnn", "9.10.2.21")["lowest"] == "5.0"
+    row = said(capsys, "cudnn", "9.12")
+    assert (row["lowest"], row["cuda"]) == ("7.5", ["12", "13"])
+
+
+def test_gpu_says_its_capability_or_that_the_name_does_not_decide(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "gpu", "RTX", "3080")["compute_capability"] == "8.6"
+    vague = said(capsys, "gpu", "GT 730")
+    assert (vague["compute_capability"], vague["ambiguous"]) == (None, True)
+    assert vague["capabilities"] == ["2.1", "3.0", "3.5"]
+    assert said(capsys, "gpu", "10de:2684")["compute_capability"] == "8.9"
+
+
+def test_library_says_where_it_is_from_and_who_opens_it(capsys: pytest.CaptureFixture[str]) -> None:
+    row = said(capsys, "library", "libcudnn.so.8")
+    assert row["pip"]["folder"] == "nvidia/cudnn/lib"
+
+
+@pytest.mark.parametrize("table", command.TABLES)
+@pytest.mark.parametrize("form", command.FORMATS)
+def test_whole_table_in_every_format(capsys: pytest.CaptureFixture[str], table: str, form: str) -> None:
+    assert call(table, "--format", form) == 0
+    assert len(capsys.readouterr().out.splitlines()) > 10
+
+
+def test_text_fits_a_narrow_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert call("tensorflow", "2.15.1") == 0
+    long = [line for line in capsys.readouterr().out.splitlines() if len(line) > 60]
+    assert [line for line in long if max(map(len, line.split())) < 25] == [], "a line was not wrapped"
+
+
+def test_format_that_makes_no_sense_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("tensorflow", "2.15.1", "--format", "html") == 2
+    assert "text, json, markdown" in capsys.readouterr().err
