@@ -1,15 +1,19 @@
 """Records the genuine logs of TensorFlow that the tests read: tests/data/logs/simulated and tests/data/logs/recorded.
 
     python scripts/record_logs.py --environments ENVS [--tensorflow 2.21.0 ...] [--only NAME ...] [--jobs 2]
+    python scripts/record_logs.py --packaging [--only NAME ...]
 
-ENVS holds one virtual environment a TensorFlow release, named by it. Each log has a sidecar (.json) with the command,
+ENVS holds one virtual environment a TensorFlow release, named by it. Packaging failures need the package registry and
+make environments of their own (tests/tensorflow_envs.py). Each log has a sidecar (.json) with the command,
 the faults, the code that `tfgpu-doctor explain` must give, the exit code, and what was replaced in the text.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scripts.recordings.catalogue import Recording, catalogue  # noqa: E402
+from scripts.recordings.packaging import PACKAGING, record_packaging  # noqa: E402
 from scripts.recordings.running import record, write  # noqa: E402
 
 LOGS = ROOT / "tests" / "data" / "logs"
@@ -25,13 +30,19 @@ LOGS = ROOT / "tests" / "data" / "logs"
 def main() -> int:
     """Record what the arguments name; gives 0, or 1 where something could not be recorded."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--environments", type=Path, required=True, metavar="ENVS")
+    parser.add_argument("--environments", type=Path, metavar="ENVS")
+    parser.add_argument("--packaging", action="store_true")
     parser.add_argument("--tensorflow", nargs="+", metavar="VERSION", help="by default every environment there is")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="recordings by name")
     parser.add_argument("--jobs", type=int, default=2, metavar="N")
     parser.add_argument("--output", type=Path, default=LOGS, metavar="FOLDER")
     args = parser.parse_args()
-    versions = args.tensorflow or sorted(p.name for p in args.environments.iterdir() if (p / "bin/python").exists())
+    if args.packaging:
+        return _packaging(args.output, args.only)
+    if args.environments is None:
+        parser.error("--environments or --packaging is needed")
+    there = (path.parent.parent.name for path in args.environments.glob("*/bin/python"))
+    versions = args.tensorflow or sorted(name for name in there if re.fullmatch(r"\d+\.\d+\.\d+", name))
     work = [
         (version, recording)
         for version in versions
@@ -53,6 +64,17 @@ def main() -> int:
 
     with ThreadPoolExecutor(args.jobs) as pool:
         return 0 if all(list(pool.map(one, work))) else 1
+
+
+def _packaging(output: Path, only: list[str] | None) -> int:
+    for item in PACKAGING:
+        if only and item.name not in only:
+            continue
+        with tempfile.TemporaryDirectory() as work:
+            log, sidecar = record_packaging(item, Path(work))
+        path = write(output / "recorded" / "packaging", item.name, item.tensorflow, log, sidecar)
+        print(f"{path.relative_to(output)}: {len(log)} characters, exit code {sidecar['exit_code']}", flush=True)
+    return 0
 
 
 if __name__ == "__main__":

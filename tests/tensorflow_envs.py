@@ -62,11 +62,14 @@ def _make(folder: Path, packages: Sequence[str], interpreter: str) -> None:
     if uv:
         _run([uv, "venv", "--quiet", "--python", interpreter, str(folder)])
         (folder / ".unfinished").touch()
-        _run([uv, "pip", "install", "--quiet", "--python", str(folder / "bin/python"), *packages])
+        if packages:
+            _run([uv, "pip", "install", "--quiet", "--python", str(folder / "bin/python"), *packages])
     else:
         _run([interpreter, "-m", "venv", str(folder)])
         (folder / ".unfinished").touch()
-        _run([str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages])
+        pip = [str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        if packages:
+            _run([*pip, *packages])
     (folder / ".unfinished").unlink()
 
 

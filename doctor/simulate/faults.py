@@ -67,6 +67,12 @@ def _damage(kind: str, *stems: str) -> Callable[[Scenario], Scenario]:
     return lambda s: s.damaging(kind, *stems)
 
 
+def _loading(status: int) -> tuple[str, ...]:
+    """Every way of loading GPU code fails."""
+    functions = ("cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleLoadFatBinary", "cuLibraryLoadData")
+    return tuple(f"fail {function} {status}" for function in functions)
+
+
 def _cuinit(
     name: str, status: int, code: str, description: str, *, nvml: int = 0, logged: str = "", on_machine: str | None = ""
 ) -> Fault:
@@ -246,9 +252,7 @@ def _catalogue() -> tuple[Fault, ...]:
             "gpu-no-kernels",
             "gpu-arch-too-old",
             "a Tesla K80 (compute capability 3.7), for which the build has no kernels",
-            lambda s: _gpu("K80")(s).striking(
-                "fail cuModuleLoadData 209", "fail cudaLaunchKernel 209", "fail cuModuleLoadDataEx 209"
-            ),
+            lambda s: _gpu("K80")(s).striking("fail cudaLaunchKernel 209", *_loading(209)),
             "kernels",
         ),
         Fault("gpu-too-new", "gpu-arch-too-new", "an RTX 5090 (compute capability 12.0)", _gpu("RTX 5090")),
@@ -409,7 +413,7 @@ def _catalogue() -> tuple[Fault, ...]:
             "unsupported-ptx",
             "driver-too-old",
             "the PTX is newer than the driver's compiler",
-            _calls("fail cuModuleLoadData 222", "fail cuModuleLoadDataEx 222", "fail cudaLaunchKernel 222"),
+            _calls(*_loading(222)),
             "jit",
             on_machine=None,
         ),
@@ -417,7 +421,7 @@ def _catalogue() -> tuple[Fault, ...]:
             "invalid-ptx",
             "gpu-arch-too-new",
             "the driver cannot compile the PTX for the GPU",
-            _calls("fail cuModuleLoadData 218", "fail cuModuleLoadDataEx 218", "fail cudaLaunchKernel 218"),
+            _calls(*_loading(218)),
             "jit",
             on_machine=None,
         ),

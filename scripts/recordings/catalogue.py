@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from doctor.simulate.faults import FAULTS, Fault
 
@@ -26,7 +26,7 @@ class Recording:
 
     name: of the file. code: what `explain` must make of it. program: a file of tests/simulate/programs.
     faults, gpus: of the simulated machine; `simulated` False: on the bare machine. variables: of the environment.
-    only: the TensorFlow releases that it can happen on, by the beginning of their version; empty: all.
+    timeout: seconds, after which the program is killed. only: the TensorFlow releases that it can happen on, by the beginning of their version; empty: all.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Recording:
     gpus: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     simulated: bool = True
+    timeout: float = 180.0
     only: tuple[str, ...] = ()
 
     def fits(self, tensorflow: str) -> bool:
@@ -48,6 +49,8 @@ def _of_fault(fault: Fault, tensorflow: str) -> list[Recording]:
     program = _SHOWN_BY[fault.shown_by]
     code = fault.logged_on(tensorflow)
     plain = Recording(fault.name, code, program, faults=(fault.name,))
+    if fault.name == "driver-hangs":
+        return [replace(plain, timeout=30.0)]
     if not fault.hides_library:
         return [plain]
     named = Recording(

@@ -21,11 +21,9 @@ _OUTPUT_CAP = 64 << 20  # bytes that a program may write before it is stopped (R
 _HOME = {"python": "/home/user/venv", "project": "/home/user/project", "machine": "/home/user/simulation"}
 
 
-def record(recording: Recording, python: Path, timeout: float = 180.0) -> tuple[str, dict[str, Any]]:
-    """Run it with this interpreter; the normalised text of what it printed, and what is to be known about it.
-
-    timeout: seconds, after which the program is killed (its exit code is then null).
-    """
+def record(recording: Recording, python: Path) -> tuple[str, dict[str, Any]]:
+    """Run it with this interpreter; the normalised text of what it printed, and what is to be known about it (its exit
+    code is null where it was killed for want of time)."""
     with tempfile.TemporaryDirectory(prefix="recording-") as text:
         project = Path(text)
         (project / "train.py").write_text((PROGRAMS / f"{recording.program}.py").read_text())
@@ -37,12 +35,12 @@ def record(recording: Recording, python: Path, timeout: float = 180.0) -> tuple[
         }
         base = _plain_environment(python) | dict(recording.variables)
         if not recording.simulated:
-            output, code = _run(recording, python, project, base, timeout)
+            output, code = _run(recording, python, project, base)
         else:
             scenario = prepare(python=str(python), gpus=recording.gpus, faults=recording.faults)
             with environment(scenario, base) as simulation:
                 replacements[str(simulation.folder)] = _HOME["machine"]
-                output, code = _run(recording, python, project, simulation.environment, timeout)
+                output, code = _run(recording, python, project, simulation.environment)
     log, what = normalised(output, replacements)
     assert MARK not in log, "a path of the recording machine is left"
     sidecar = {
@@ -81,9 +79,7 @@ def _plain_environment(python: Path) -> dict[str, str]:
     }
 
 
-def _run(
-    recording: Recording, python: Path, project: Path, variables: dict[str, str], timeout: float
-) -> tuple[str, int | None]:
+def _run(recording: Recording, python: Path, project: Path, variables: dict[str, str]) -> tuple[str, int | None]:
     """Standard output and standard error as one text, as a terminal shows them, and the exit code."""
     import resource
 
@@ -103,7 +99,7 @@ def _run(
             start_new_session=True,
         )
         try:
-            code: int | None = child.wait(timeout)
+            code: int | None = child.wait(recording.timeout)
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, 9)
             child.wait()

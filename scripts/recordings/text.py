@@ -19,6 +19,7 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ("names of compiled functions", r"(__inference_\w+?_)\d+\b", r"\g<1>42"),
     ("names of compiled functions", r"\b(__autograph_generated_file)\w+\.py", r"\1.py"),
     ("processor", r"^(To enable the following instructions: ).*?, in other", r"\1AVX2 FMA, in other"),
+    ("paths and names", r"/tmp/pip-build-env-\w+", "/tmp/pip-build-env"),
     ("colours", r"\x1b\[[0-9;]*m", ""),
 )
 
