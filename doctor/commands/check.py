@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from doctor.errors import InputError, UnableError, UsageError
 
 if TYPE_CHECKING:
-    from doctor.facts import Facts
-    from doctor.probe import Examination
+    from doctor.facts import Fact, Facts
+    from doctor.probe import Examination, Machine
 
 EPILOG = """\
   check                                  this machine and the Python in use
@@ -104,11 +104,10 @@ def _examined(args: argparse.Namespace) -> Facts:
     return facts
 
 
-def _deep(machine: object, seen: Examination, args: argparse.Namespace) -> list[object]:
+def _deep(machine: Machine, seen: Examination, args: argparse.Namespace) -> list[Fact]:
     """TensorFlow as the witness, with a word to the terminal, since it takes a while."""
-    from doctor.probe import Machine, deep
+    from doctor.probe import deep
 
-    assert isinstance(machine, Machine)
     if seen.environment is None or seen.environment.executable is None:
         raise UnableError("there is no Python to start TensorFlow with", "name one with --python")
     terminal = sys.stderr.isatty() and not getattr(args, "quiet", False)

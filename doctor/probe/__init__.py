@@ -46,8 +46,18 @@ log says the same):
     pip-over-conda                 pip's TensorFlow lies over conda's [name, pip, conda]
     cudnn-part-broken              a part of cuDNN is missing or cannot be loaded [path, library, problem]
 
-The deep check (doctor.probe.deep) adds: deep-failed, deep-hung, deep-crashed, deep-operation, deep-disagrees,
-deep-devices; what TensorFlow logs comes through doctor.logs.
+The deep check (doctor.probe.deep) adds what TensorFlow's log says, as doctor.logs names it, and
+
+    deep-import-failed             `import tensorflow` raised [error]
+    deep-crashed                   TensorFlow's process was killed [stage, signal]
+    deep-hung                      it did not end in time [stage, seconds]
+    deep-failed                    it ended before it was done, or flooded its output [stage, error]
+    gpu-list-empty                 TensorFlow lists no GPU
+    deep-operation                 a matmul or convolution on a GPU gave the right result [gpu, op, seconds]
+    deep-operation-wrong           it gave a wrong one [gpu, op, seconds]
+    deep-operation-failed          it raised [gpu, op, error]
+    deep-memory                    the peak of the GPU memory in use [gpu, peak_mib]
+    deep-disagrees                 a library came from elsewhere than the static probes foretold [library, static, deep]
 """
 
 from __future__ import annotations

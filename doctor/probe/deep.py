@@ -1,0 +1,197 @@
+"""TensorFlow as the witness: started in a process of its own, under limits of time and output, asked to use each GPU.
+
+What it prints is read by doctor.logs, the same reader as for pasted reports; a crash, a hang or a flood of output is
+a fact. Where it and the static probes disagree, both are said.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import secrets
+import signal
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from doctor.facts import (
+    Fact,
+    Facts,
+    Gpu,
+    GpuRegistered,
+    LibraryLoaded,
+    LibraryNotLoaded,
+    OperatingSystem,
+    Platform,
+    PythonVersion,
+    Source,
+    Symptom,
+    TensorFlowBuild,
+    TensorFlowVersion,
+)
+from doctor.probe.interpreter import Environment
+from doctor.probe.machine import Machine, Ran, run_program
+from doctor.probe.script import between, script
+
+OUTPUT_LIMIT = 4 << 20
+"""Bytes kept of TensorFlow's output: an allocator that retries has been seen to write gigabytes."""
+LOG = "TensorFlow's log (check --deep)"
+QUIETED = ("TF_CPP_MIN_LOG_LEVEL", "TF_CPP_MIN_VLOG_LEVEL", "TF_CPP_MAX_VLOG_LEVEL")
+"""Variables that hide what TensorFlow says, or drown it; they are unset for the witness."""
+COUNT_LIMIT = 64
+KNOWN_BETTER = (OperatingSystem, Platform, PythonVersion, TensorFlowVersion)
+"""What a log only lets one infer, and the static probes have read."""
+
+
+def examine(machine: Machine, environment: Environment, static: Facts, limit: float) -> Iterator[Fact]:
+    """Facts that TensorFlow itself bears witness to. `limit`: seconds; `static`: what the other probes found."""
+    assert environment.executable is not None
+    if static.absent("tensorflow") is not None:
+        return
+    cookie = secrets.token_hex(16)
+    env = {name: value for name, value in machine.env.items() if name not in QUIETED}
+    # 2.12 and later hide which library is missing unless its loader is told to speak (tsl/platform/default/dso_loader.cc)
+    env["TF_CPP_VMODULE"] = ",".join(filter(None, (env.get("TF_CPP_VMODULE"), "dso_loader=1")))
+    env["PYTHONUNBUFFERED"] = "1"
+    argv = [environment.executable, "-B", "-c", script("_ask_tensorflow.py"), cookie]
+    ran = run_program(argv, limit, env, OUTPUT_LIMIT)
+    stages = [entry for entry in between(ran.out, cookie) if isinstance(entry, dict)]
+    yield from _ended(ran, stages, limit)
+    yield from _logged(ran.err)
+    for entry in stages:
+        yield from _said(entry)
+    yield from _disagreements(static, stages)
+
+
+def _ended(ran: Ran, stages: list[dict[str, Any]], limit: float) -> Iterator[Fact]:
+    """How the process ended, where it did not end well."""
+    last = str(stages[-1].get("stage")) if stages else "nothing"
+    after = ("stage", last)
+    if ran.timed_out:
+        text = f"no end after {limit:.0f} s; the last it said was: {last}"
+        yield Symptom(Source("TensorFlow's process", None, text), "deep-hung", (after, ("seconds", f"{limit:.0f}")))
+    elif ran.failure:
+        yield Symptom(Source("TensorFlow's process", None, ran.failure), "deep-failed", (after, ("error", ran.failure)))
+    elif ran.status is not None and ran.status < 0:
+        try:
+            name = signal.Signals(-ran.status).name
+        except ValueError:
+            name = f"signal {-ran.status}"
+        text = f"killed by {name}; the last it said was: {last}"
+        yield Symptom(Source("TensorFlow's process", None, text), "deep-crashed", (after, ("signal", name)))
+        if name == "SIGILL":
+            yield Symptom(Source("TensorFlow's process", None, text), "illegal-instruction")
+    elif last != "done":
+        text = f"ended with status {ran.status}; the last it said was: {last}"
+        yield Symptom(Source("TensorFlow's process", None, text), "deep-failed", (after, ("error", text)))
+
+
+def _logged(text: str) -> Iterator[Fact]:
+    """What TensorFlow printed, as the reader of reports understands it."""
+    if not text.strip():
+        return
+    from doctor import logs
+
+    try:
+        yield from (fact for fact in logs.read(text.encode(), LOG) if not isinstance(fact, KNOWN_BETTER))
+    except logs.NotText:
+        return
+
+
+def _said(entry: Mapping[str, Any]) -> Iterator[Fact]:
+    """The facts of one stage."""
+    stage = entry.get("stage")
+    error = entry.get("error")
+    if stage == "import" and error:
+        yield Symptom(Source("import tensorflow", None, str(error)), "deep-import-failed", (("error", str(error)),))
+    elif stage == "build" and not error:
+        info = entry.get("info") if isinstance(entry.get("info"), dict) else {}
+        text = f"is_built_with_cuda() {entry.get('cuda')}"
+        cuda, cudnn = (_version(info.get(key)) for key in ("cuda_version", "cudnn_version"))  # type: ignore[union-attr]
+        yield TensorFlowBuild(Source("tf.sysconfig.get_build_info()", None, text), bool(entry.get("cuda")), cuda, cudnn)
+    elif stage == "devices" and error:
+        yield Symptom(
+            Source("tf.config.list_physical_devices", None, str(error)),
+            "deep-failed",
+            (("stage", "devices"), ("error", str(error))),
+        )
+    elif stage == "devices":
+        yield from _devices(entry)
+    elif stage == "operation":
+        yield from _operation(entry)
+    elif stage == "memory" and isinstance(entry.get("peak"), int):
+        index = str(entry.get("gpu"))
+        mib = entry["peak"] / (1 << 20)
+        source = Source("tf.config.experimental.get_memory_info", None, f"GPU {index}: peak {mib:.1f} MiB")
+        yield Symptom(source, "deep-memory", (("gpu", index), ("peak_mib", f"{mib:.1f}")))
+    elif stage == "mapped":
+        for path in _texts(entry.get("files")):
+            source = Source("/proc/PID/maps of TensorFlow's process", None, path)
+            yield LibraryLoaded(source, soname(path), path)
+
+
+def _devices(entry: Mapping[str, Any]) -> Iterator[Fact]:
+    gpus = [gpu for gpu in entry.get("gpus") or () if isinstance(gpu, dict)][:COUNT_LIMIT]
+    where = "tf.config.list_physical_devices('GPU')"
+    if not gpus:
+        yield Symptom(Source(where, None, "[]"), "gpu-list-empty")
+    for index, gpu in enumerate(gpus):
+        name = gpu.get("device") if isinstance(gpu.get("device"), str) else None
+        capability = gpu.get("capability") if isinstance(gpu.get("capability"), str) else None
+        text = f"{gpu.get('name')}: {name or 'no name'}, compute capability {capability}"
+        yield GpuRegistered(Source(where, None, text), index, name=name)
+        if capability:
+            yield Gpu(Source(where, None, text), name=name, compute_capability=capability, index=index)
+
+
+def _operation(entry: Mapping[str, Any]) -> Iterator[Fact]:
+    index, op = str(entry.get("gpu")), str(entry.get("op"))
+    detail = (("gpu", index), ("op", op))
+    where = f"{op} on GPU {index}"
+    if entry.get("error"):
+        yield Symptom(
+            Source(where, None, str(entry["error"])), "deep-operation-failed", (*detail, ("error", str(entry["error"])))
+        )
+        return
+    text = f"{entry.get('seconds')} s on {entry.get('device')}, result {'right' if entry.get('right') else 'wrong'}"
+    kind = "deep-operation" if entry.get("right") else "deep-operation-wrong"
+    yield Symptom(Source(where, None, text), kind, (*detail, ("seconds", str(entry.get("seconds")))))
+
+
+def _disagreements(static: Facts, stages: list[dict[str, Any]]) -> Iterator[Fact]:
+    """Libraries that TensorFlow mapped from elsewhere than foretold, or that were foretold to fail."""
+    files = next((_texts(s.get("files")) for s in stages if s.get("stage") == "mapped"), [])
+    really = {soname(path): path for path in files}
+    foretold = {fact.name: fact.path for fact in static.of(LibraryLoaded) if fact.path}
+    for name, path in foretold.items():
+        other = really.get(name)
+        if other is not None and path is not None and os.path.realpath(path) != other:
+            yield _disagrees(name, path, other)
+    for fact in static.of(LibraryNotLoaded):
+        if fact.name in really:
+            yield _disagrees(fact.name, fact.error or "would not load", really[fact.name])
+
+
+def _disagrees(name: str, static: str, deep: str) -> Symptom:
+    text = f"{name}: foretold from files: {static}; TensorFlow mapped {deep}"
+    return Symptom(
+        Source("check --deep", None, text), "deep-disagrees", (("library", name), ("static", static), ("deep", deep))
+    )
+
+
+def soname(path: str) -> str:
+    """The SONAME that a mapped file answers to, from its own header; the file's name where that cannot be read."""
+    from doctor.probe import elf
+
+    try:
+        return elf.read(path).soname or posixpath.basename(path)
+    except (OSError, elf.NotElf):
+        return posixpath.basename(path)
+
+
+def _version(value: object) -> str | None:
+    return value if isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)*", value) else None
+
+
+def _texts(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
