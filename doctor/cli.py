@@ -191,7 +191,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except RecursionError:
         return _defect("too deeply nested input")
-    except Exception as error:  # noqa: BLE001 the last line of defence: a defect is one line, not a traceback
+    except Exception as error:  # the last line of defence: a defect is one line, not a traceback
         if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
             raise
         return _defect(f"{type(error).__name__}: {error}")

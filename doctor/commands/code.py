@@ -30,8 +30,7 @@ def run(args: argparse.Namespace) -> int:
             for rule in rules.values():
                 out.write(f"{rule.code:<{width}}  {rule.severity:<7}  {rule.title}\n")
             return 0
-        rule = rules.get(args.code)  # type: ignore[assignment]
-        if rule is None:
+        if args.code not in rules:
             import difflib
 
             near = difflib.get_close_matches(args.code, rules, 3)
@@ -39,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
                 f"there is no finding code `{args.code}`",
                 f"did you mean {', '.join(near)}?" if near else "`tfgpu-doctor code` lists them",
             )
+        rule = rules[args.code]
         if args.format == "json":
             document = {"code": rule.code, "severity": rule.severity, "title": rule.title, "page": rule.page}
             out.write(json.dumps(document, ensure_ascii=False) + "\n")

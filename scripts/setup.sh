@@ -1,0 +1,46 @@
+# Sourced by scripts/doctor and scripts/test: a virtual environment in the clone, made once and again when
+# pyproject.toml changes. Sets `root` and `venv`; `prepare EXTRAS` installs the project with those extras.
+
+root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd -P)
+venv=${TFGPU_DOCTOR_VENV:-"$root/.venv"}
+
+say() { printf '%s\n' "$*" >&2; }
+
+# The first Python of at least 3.10, newest well-tried ones first.
+find_python() {
+    for name in ${PYTHON:-} python3.12 python3.11 python3.13 python3.10 python3.14 python3 python; do
+        if command -v "$name" >/dev/null 2>&1 &&
+            "$name" -c 'import sys; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; then
+            command -v "$name"
+            return 0
+        fi
+    done
+    say "tfgpu-doctor needs Python 3.10 or later, and none was found."
+    say "hint: install one (Debian, Ubuntu: apt install python3 python3-venv), or name it: PYTHON=/path/to/python3.11 $0"
+    return 2
+}
+
+prepare() {
+    extras=$1
+    stamp="$venv/.tfgpu-doctor${extras:+-$extras}"
+    mark=$(cksum <"$root/pyproject.toml")
+    if [ -x "$venv/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$mark $root" ]; then
+        return 0
+    fi
+    python=$(find_python) || exit 2
+    if ! "$venv/bin/python" -c '' >/dev/null 2>&1; then
+        say "making a virtual environment in $venv with $python"
+        rm -rf "$venv"
+        if ! "$python" -m venv "$venv" >&2; then
+            rm -rf "$venv"
+            say "hint: Debian and Ubuntu pack venv apart: apt install python3-venv"
+            exit 3
+        fi
+    fi
+    say "installing tfgpu-doctor${extras:+ with what its $extras need} into $venv (once)"
+    if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -e "$root${extras:+[$extras]}" >&2; then
+        say "hint: pip could not reach a package registry, or refused; its own words stand above"
+        exit 3
+    fi
+    printf '%s' "$mark $root" >"$stamp"
+}

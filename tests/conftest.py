@@ -1,0 +1,58 @@
+"""Options and fixtures for all tests."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from doctor.tables import Tables
+
+# No test may depend on tables that somebody refreshed on this machine.
+os.environ["TFGPU_DOCTOR_TABLES"] = ""
+pytest_plugins: list[str] = []
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--online", action="store_true", help="run tests that need the package registry")
+    parser.addoption("--gpu", action="store_true", help="run tests that need an NVIDIA GPU")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for marker in ("online", "gpu"):
+        if config.getoption(f"--{marker}"):
+            continue
+        skip = pytest.mark.skip(reason=f"needs --{marker}")
+        for item in items:
+            if marker in item.keywords:
+                item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def tables() -> Tables:
+    """The bundled tables."""
+    return Tables.bundled()
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[bytes]]:
+    """Run the command as a process of its own: cli("explain", "-", input=b"...")."""
+
+    def run(*arguments: str, input: bytes = b"", env: dict[str, str] | None = None, **more: object) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [sys.executable, "-m", "doctor", *arguments],
+            input=input,
+            capture_output=True,
+            timeout=60,
+            cwd=more.pop("cwd", ROOT),  # type: ignore[arg-type]
+            env={**os.environ, "TFGPU_DOCTOR_TABLES": "", **(env or {})},
+            check=False,
+        )
+
+    return run

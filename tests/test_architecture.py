@@ -1,0 +1,80 @@
+"""The import direction of the house, and what may not be imported at start-up."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "doctor"
+
+# A module may import from its own layer and from those before it.
+LAYERS = (
+    ("doctor", "doctor.facts", "doctor.errors", "doctor.redact"),
+    ("doctor.findings", "doctor.tables"),
+    ("doctor.compat", "doctor.logs", "doctor.probe", "doctor.picture", "doctor.simulate"),
+    ("doctor.remedies",),
+    ("doctor.rules",),
+    ("doctor.diagnose",),
+    ("doctor.plan", "doctor.inputs"),
+    ("doctor.install", "doctor.reproduce", "doctor.bench", "doctor.devices", "doctor.render"),
+    ("doctor.commands",),
+    ("doctor.cli", "doctor.__main__"),
+)
+
+
+def _layer(module: str) -> int:
+    best = -1
+    for i, names in enumerate(LAYERS):
+        for name in names:
+            if module == name or (name != "doctor" and module.startswith(name + ".")):
+                best = i
+    return best
+
+
+def _modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def _name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@pytest.mark.parametrize("path", _modules(), ids=_name)
+def test_module_imports_only_from_layers_before_it(path: Path) -> None:
+    here = _layer(_name(path))
+    assert here >= 0, f"{_name(path)} stands in no layer: give it a place in the house"
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+            if node.module == "doctor":
+                names = [f"doctor.{alias.name}" for alias in node.names if (PACKAGE / alias.name).exists() or (PACKAGE / f"{alias.name}.py").exists()]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            if name.split(".")[0] == "doctor":
+                assert _layer(name) <= here, f"{_name(path)} imports {name}, which comes after it"
+
+
+def _imported(*arguments: str) -> set[str]:
+    code = "import sys; from doctor.cli import main; main(sys.argv[1:]); print('\\n@@', *sorted(sys.modules))"
+    out = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+    return set(out.stdout.rpartition("@@")[2].split())
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["code", "gpu-hidden"]], ids=" ".join)
+def test_start_up_imports_nothing_heavy(arguments: list[str]) -> None:
+    loaded = _imported(*arguments)
+    assert "doctor.cli" in loaded
+    assert not loaded & {"rich", "requests", "packaging", "pynvml", "elftools", "tensorflow", "numpy"}
+
+
+def test_nothing_names_a_folder_that_says_nothing() -> None:
+    vague = {"utils", "util", "helpers", "helper", "manager", "misc", "common"}
+    assert not [p for p in PACKAGE.rglob("*") if p.stem in vague]
