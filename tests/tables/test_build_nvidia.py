@@ -1,0 +1,172 @@
+"""The readers behind NVIDIA's tables: pci.ids, the wheels' directories, cuDNN's fatbins."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.tables.store import BUNDLED
+from scripts.tables import nvidia, pciids
+from scripts.tables.cache import Cache
+from scripts.tables.registry import IndexFile
+from scripts.tables.remote import Remote
+
+PCI_IDS = """\
+#
+#	Version: 2026.10.24
+#
+1022  Advanced Micro Devices
+	13f2  Not one of ours
+10de  NVIDIA Corporation
+	0f02  GF108 [GeForce GT 730]
+	13f2  GM204GL [Tesla M60]
+		10de 115e  Tesla M60 board
+	10f9  TU106 High Definition Audio Controller
+	1af1  GA100 [A100 NVSwitch]
+	2484  GA104 [GeForce RTX 3070]
+	249c  GA104M [GeForce RTX 3080 Mobile / Max-Q 8GB/16GB]
+	2920  GB100 [TS4 / B100]
+	25e5  GA107BM [GeForce RTX 3050 Mobile]
+	1c00  GP106
+	9999  GZ999 [GeForce of the future]
+	0020  NV4 [Riva TNT]
+	2a11  GB120 [Another]
+10df  Emulex Corporation
+	2684  AD102 [Not one of ours either]
+"""
+CHIPS = {"GF108": "2.1", "GM204": "5.2", "GA104": "8.6", "GB100": "10.0", "GA107": "8.6", "GP106": "6.1"}
+
+
+def test_devices_of_nvidia_with_a_known_chip_become_rows() -> None:
+    rows, unknown = pciids.gpus(PCI_IDS, CHIPS)
+    assert {row["pci_id"]: row["capability"] for row in rows} == {
+        "10de:0f02": "2.1", "10de:13f2": "5.2", "10de:2484": "8.6", "10de:249c": "8.6", "10de:2920": "10.0",
+        "10de:25e5": "8.6", "10de:1c00": "6.1",
+    }  # fmt: skip
+    assert unknown == ["GB120 [Another]"]
+    assert {row["source"] for row in rows} == {"pci.ids 2026.10.24, chips.json"}
+
+
+def test_suffix_of_the_chip_tells_laptops() -> None:
+    kinds = {row["pci_id"]: row["kind"] for row in pciids.gpus(PCI_IDS, CHIPS)[0]}
+    assert kinds["10de:249c"] == kinds["10de:25e5"] == "laptop"
+    assert kinds["10de:2484"] == "desktop"
+    assert kinds["10de:13f2"] == "workstation"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("TS4 / B100", ["TS4", "B100"]),
+        ("GeForce RTX 3080 Mobile / Max-Q 8GB/16GB", ["GeForce RTX 3080 Mobile", "GeForce RTX 3080 Max-Q"]),
+        ("GeForce RTX 5080 Max-Q / Mobile", ["GeForce RTX 5080 Max-Q", "GeForce RTX 5080 Mobile"]),
+        ("Tesla T4", ["Tesla T4"]),
+    ],
+)
+def test_two_names_of_one_device(text: str, names: list[str]) -> None:
+    assert pciids.alternatives(text) == names
+
+
+def test_empty_pci_ids_gives_no_rows() -> None:
+    assert pciids.gpus("", CHIPS) == ([], [])
+
+
+def files(*names: str, yanked: str | None = None) -> list[IndexFile]:
+    return [IndexFile(name, f"file:///{name}", "0" * 64, yanked=yanked) for name in names]
+
+
+def test_one_wheel_a_release_for_linux_x86_64() -> None:
+    found = nvidia.linux_wheels(
+        [
+            *files("nvidia_cudnn_cu12-9.10.2.21-py3-none-manylinux_2_27_x86_64.whl"),
+            *files("nvidia_cudnn_cu12-9.3.0.75-py3-none-manylinux2014_x86_64.whl"),
+            *files("nvidia_cudnn_cu12-9.3.0.75-py3-none-manylinux2014_aarch64.whl"),
+            *files("nvidia_cudnn_cu12-9.3.0.75-py3-none-win_amd64.whl"),
+            *files("nvidia_cudnn_cu12-9.4.0.0-py3-none-manylinux2014_x86_64.whl", yanked="broken"),
+            *files("nvidia_cudnn_cu12-9.9.0rc1-py3-none-manylinux2014_x86_64.whl", "nvidia_cudnn_cu12-9.0.tar.gz"),
+        ]
+    )
+    assert [file.filename.split("-")[1] for file in found] == ["9.3.0.75", "9.10.2.21"]
+
+
+def fatbin(*entries: tuple[int, int, bytes]) -> bytes:
+    """A fatbin with entries of (kind, capability times ten, payload)."""
+    body = b""
+    for kind, arch, payload in entries:
+        payload += b"\0" * (-len(payload) % 8)
+        head = struct.pack("<HHIQIIHHIIIQQQ", kind, 0x101, 64, len(payload), 0, 0, 5, 8, arch, 0, 0, 0, 0, 0)
+        body += head.ljust(64, b"\0") + payload
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
+
+
+def cubin(arch: int, abi: int, accelerators: bool) -> bytes:
+    """The ELF head of a cubin: architecture and the "a" in e_flags, where each ELF ABI version has them."""
+    flags = arch << 8 | (0x8 if accelerators else 0) if abi == 8 else arch | (0x800 if accelerators else 0)
+    return b"\x7fELF\x02\x01\x01\x33" + bytes([abi]) + b"\0" * 39 + struct.pack("<I", flags) + b"\0" * 12
+
+
+@pytest.fixture
+def cudnn_wheel(tmp_path: Path) -> IndexFile:
+    library = b"\x7fELF" + b"\0" * 100 + fatbin(
+        (2, 75, cubin(75, 7, False)),
+        (2, 90, cubin(90, 7, True)),
+        (2, 120, cubin(120, 8, False)),
+        (1, 120, b".version 8.8\n.target sm_120\n.address_size 64\n"),
+    )  # fmt: skip
+    path = tmp_path / "nvidia_cudnn_cu12-9.99.0.1-py3-none-manylinux_2_27_x86_64.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("nvidia/cudnn/lib/libcudnn_ops.so.9", library)
+        archive.writestr("nvidia/cudnn/lib/libcudnn.so.9", b"\x7fELF")
+        archive.writestr("nvidia/cudnn/include/cudnn.h", b"")
+        archive.writestr(
+            "nvidia_cudnn_cu12-9.99.0.1.dist-info/METADATA",
+            "Metadata-Version: 2.1\nName: nvidia-cudnn-cu12\nVersion: 9.99.0.1\nRequires-Dist: nvidia-cublas-cu12\n",
+        )
+    return IndexFile(path.name, path.as_uri(), hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def test_wheel_says_its_libraries_and_their_folder(cudnn_wheel: IndexFile, tmp_path: Path) -> None:
+    row = nvidia.read_wheel("nvidia-cudnn-cu12", cudnn_wheel, Remote(lambda: None), Cache(tmp_path / "cache"))
+    assert (row["folder"], row["libraries"]) == ("nvidia/cudnn/lib", ["libcudnn.so.9", "libcudnn_ops.so.9"])
+    assert row["requires"] == ["nvidia-cublas-cu12"]
+    assert row["source"] == cudnn_wheel.filename
+
+
+def test_cudnn_says_the_gpus_that_its_ops_library_has_code_for(cudnn_wheel: IndexFile, tmp_path: Path) -> None:
+    settings: Any = nvidia.PipSettings(())
+    row = nvidia.read_cudnn("nvidia-cudnn-cu12", cudnn_wheel, settings, Cache(tmp_path / "cache"))
+    assert row["capabilities"] == ["7.5", "9.0a", "12.0"], "12.0 is no 12.0a: its ELF ABI keeps the flag elsewhere"
+    assert (row["ptx"], row["ptx_isa"], row["lowest"]) == (["12.0"], {"12.0": ["8.8"]}, "7.5")
+    assert (row["version"], row["cuda"]) == ("9.99.0.1", ["12"])
+
+
+def test_capabilities_are_sorted_as_numbers() -> None:
+    targets = ["12.0", "9.0a", "9.0", "10.0", "7.5"]
+    assert sorted(targets, key=nvidia.capability_order) == ["7.5", "9.0", "9.0a", "10.0", "12.0"]
+
+
+def test_script_builds_the_bundled_gpu_table_again(tmp_path: Path) -> None:
+    """From a pci.ids of three of its devices, the rows that the bundled table has for them."""
+    script = BUNDLED.parent / "scripts" / "build_nvidia_tables.py"
+    code = (
+        "import runpy, sys, pathlib\n"
+        f"sys.argv = ['x', '--date', '2026-01-02', 'gpus', {str(tmp_path / 'pci.ids')!r}]\n"
+        f"m = runpy.run_path({str(script)!r})\n"
+        f"m['main'].__globals__['TABLES'] = pathlib.Path({str(tmp_path)!r})\n"
+        "sys.exit(m['main']())\n"
+    )
+    (tmp_path / "chips.json").write_text((BUNDLED / "chips.json").read_text())
+    (tmp_path / "pci.ids").write_text(PCI_IDS)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    made = {row["pci_id"]: row for row in json.loads((tmp_path / "gpus.json").read_text())["rows"]}
+    bundled = {row["pci_id"]: row for row in json.loads((BUNDLED / "gpus.json").read_text())["rows"]}
+    for pci_id in ("10de:0f02", "10de:13f2", "10de:2484"):
+        assert made[pci_id] == bundled[pci_id]

@@ -1,0 +1,116 @@
+"""Each trap holds of the releases it names, by the very facts of the tables; and no other release has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doctor.compat import code_for, cudnn_serves_gpu, pip_cudnn
+from doctor.compat.situation import Situation, applies, concerns
+from doctor.tables import Tables, TensorFlowRelease, Trap
+from doctor.tables.store import BUNDLED
+from doctor.tables.versions import dotted
+
+TABLES = Tables(BUNDLED)
+TRAPS = TABLES.traps()
+
+
+def builds_of(trap: Trap) -> list[TensorFlowRelease]:
+    return [build for build in TABLES.releases(None) if concerns(trap, build)]
+
+
+def holds(build: TensorFlowRelease, derived: dict[str, Any]) -> bool:
+    """Whether the tables show of a build what a trap says of it."""
+    kernels = build.compute_capabilities
+    compiled = kernels.compiled if kernels else ()
+    ptx = kernels.ptx if kernels else ()
+    isas = dict(kernels.ptx_isa) if kernels else {}
+    for name, value in derived.items():
+        match name:
+            case "missed":
+                ok = set(value) == {*(build.pip_libraries_missed or ())} - {"libcublasLt.so.12"}
+            case "extra_requires":
+                ok = value in build.extras["and-cuda"]
+            case "pip_cudnn_lacks":
+                chosen = pip_cudnn(build, TABLES)
+                ok = chosen is not None and all(
+                    cudnn_serves_gpu(chosen.version, (c,), TABLES, chosen.cuda[0]).verdict == "no" for c in value
+                )
+            case "ptx_has":
+                ok = value in ptx
+            case "ptx_isa_for":
+                ok = value[1] in isas.get(value[0], ())
+            case "ptx_isa":
+                ok = any(value in found for found in isas.values())
+            case "compiled_below":
+                ok = all(dotted(c) < dotted(value) for c in compiled)
+            case "compiled":
+                ok = list(compiled) == value
+            case "no_code_for":
+                ok = code_for(value, compiled, ptx) is None
+            case "cuda_below":
+                ok = build.gpu is False or build.cuda is None or dotted(build.cuda) < dotted(value)
+            case "cudnn_below":
+                ok = build.gpu is False or build.cudnn is None or dotted(build.cudnn) < dotted(value)
+            case "opens":
+                ok = value in build.libraries
+            case "gpu":
+                ok = build.gpu is value
+            case "build_info_lacks":
+                ok = not set(value) & set(build.data["build_info"] or {})
+            case "needed":
+                ok = "libcuda.so.1" in build.libraries
+            case _:
+                raise AssertionError(f"a trap that is derived from something unknown: {name}")
+        if not ok:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.name)
+def test_trap_names_releases_that_exist(trap: Trap) -> None:
+    if trap.name == "build-info-2.22":
+        pytest.skip("2.22 is out only as a release candidate, which the table leaves out")
+    assert builds_of(trap)
+
+
+@pytest.mark.parametrize("trap", [t for t in TRAPS if t.data.get("derived")], ids=lambda trap: trap.name)
+def test_trap_is_what_the_tables_show_of_every_release_it_names(trap: Trap) -> None:
+    wrong = [build.ref for build in builds_of(trap) if not holds(build, trap.data["derived"])]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.name)
+def test_conditions_of_a_trap_can_be_read(trap: Trap) -> None:
+    everything = Situation(
+        python="3.11", capabilities=("8.6",), driver="535.183.01", cuda="12.2", cudnn="8.9", route="pip-and-cuda"
+    )
+    for build in builds_of(trap)[:1]:
+        assert applies(trap, build, everything, TABLES) in (True, False)
+    assert trap.verdict in ("yes", "slow", "unknown", "no")
+
+
+def test_every_runpath_that_misses_a_library_is_a_trap() -> None:
+    missing = {b.version for b in TABLES.releases() if b.extras.get("and-cuda") and b.pip_libraries_missed}
+    assert missing == {"2.16.1", "2.21.0"}
+
+
+def test_every_release_without_a_gpu_build_under_its_name_is_a_trap() -> None:
+    """tensorflow is a CPU build up to 2.0 but for 1.15.0, and a GPU build from 2.1 on, on Linux x86_64."""
+    trap = next(t for t in TRAPS if t.name == "cpu-named-tensorflow")
+    cpu = {b.version for b in TABLES.releases(package="tensorflow") if b.gpu is False}
+    assert {b.version for b in builds_of(trap) if b.platform == "linux-x86_64"} == cpu
+
+
+def test_every_build_with_code_for_one_gpu_only_is_a_trap() -> None:
+    alone = {(b.version, b.platform) for b in TABLES.releases(None)
+             if b.compute_capabilities and len(b.compute_capabilities.compiled) == 1}  # fmt: skip
+    named = {(b.version, b.platform) for t in TRAPS if t.name.startswith("k80-only") for b in builds_of(t)}
+    assert alone == named
+
+
+def test_every_build_with_ptx_for_one_gpu_only_is_a_trap() -> None:
+    suffixed = {b.version for b in TABLES.releases() if b.compute_capabilities and "9.0a" in b.compute_capabilities.ptx}
+    trap = next(t for t in TRAPS if t.name == "blackwell-sm90a")
+    assert {b.version for b in builds_of(trap)} == suffixed
