@@ -62,7 +62,8 @@ def toolkit(store: Store, cuda: str) -> Toolkit | None:
     if update is None:
         update = parts[2] if len(parts) > 2 else 0
     rows = [row for row in toolkits(store) if row.cuda == wanted]
-    return next((row for row in rows if row.update == update), rows[0] if rows else None)
+    named = next((row for row in rows if row.data["version"] == cuda.strip()), None)
+    return named or next((row for row in rows if row.update == update), rows[0] if rows else None)
 
 
 def driver_floor(store: Store, cuda: str, platform: str) -> DriverFloor | None:
@@ -84,9 +85,10 @@ def driver_floor(store: Store, cuda: str, platform: str) -> DriverFloor | None:
                 driver=raw["driver"],
                 rule="minor-version",
             )
-    row = toolkit(store, cuda)
-    if row is None or number[0] >= 11:
+    found = toolkit(store, cuda)
+    if number[0] >= 11 or found is None:
         return None
+    row = [release for release in toolkits(store) if release.cuda == found.cuda][-1]  # its last update
     driver = row.windows if side == "windows" else row.linux
     if driver is None:
         return None
