@@ -18,7 +18,7 @@ HITS = 300
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
 def _window(text: str, at: int, lines: int) -> tuple[int, int]:
@@ -65,8 +65,12 @@ def quote(text: str, start: int, end: int) -> str:
     return text[left:right].strip()
 
 
+_QUOTES = str.maketrans("‘’“”`´＇：（）", "''\"\"`'':()")
+"""Typographic marks that word processors and input methods put for those that programs print; one for one."""
+
+
 def _search(text: Text, signatures: Sequence[Signature]) -> Iterator[tuple[int, Fact]]:
-    body = text.text
+    body = text.text if text.text.isascii() else text.text.translate(_QUOTES)
     lower = body.lower()
     if len(lower) != len(body):  # a few letters change their length in lower case; offsets must agree
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in body)
@@ -74,7 +78,7 @@ def _search(text: Text, signatures: Sequence[Signature]) -> Iterator[tuple[int, 
         if not any(literal in lower for literal in signature.literals):
             continue
         for match in _occurrences(body, lower, signature):
-            source = Source(text.name, text.number(match.start()), quote(body, match.start(), match.end()))
+            source = Source(text.name, text.number(match.start()), quote(text.text, match.start(), match.end()))
             made = signature.fact(match, source)
             if made is None:
                 continue

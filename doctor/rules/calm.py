@@ -11,12 +11,14 @@ from doctor.remedies import commands
 from doctor.rules.hardware import registered
 from doctor.rules.registry import found, rule
 
+QUIET = frozenset(("cpu-features", "onednn", "mlir-disabled", "xla-not-created", "dlopen-static", "absl-init"))
+"""Harmless lines that do not sound alarming either."""
+
 
 @rule(
     "benign-messages",
     "Every alarming line is harmless",
     severity="info",
-    explains=("cuda-missing", "driver-missing", "library-broken"),
     needs=(Noise, "plugin-device", "tensorboard-serving"),
 )
 def benign_messages(picture: Picture) -> Iterator[Finding]:
@@ -36,7 +38,9 @@ def benign_messages(picture: Picture) -> Iterator[Finding]:
     noise = facts.of(Noise)
     plugin = facts.symptoms("plugin-device")
     board = facts.symptoms("tensorboard-serving")
-    if not noise and not plugin:
+    if (not noise and not plugin) or facts.has("directml-no-adapter"):
+        return
+    if registered(picture) and not plugin and all(n.kind in QUIET for n in noise):
         return
     kinds = list(dict.fromkeys(n.kind for n in noise))
     meanings = {n.kind: n.meaning for n in noise}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from doctor.facts import (
     Absent,
@@ -22,6 +23,9 @@ from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
+
+if TYPE_CHECKING:
+    from doctor import compat
 
 NO_TENSORFLOW_GPU = ("device-not-found", "cuda-missing", "tf-cpu-only", "benign-messages")
 
@@ -43,7 +47,7 @@ def no_driver_signs(picture: Picture) -> list[Fact]:
     signs: list[Fact] = [
         c
         for c in picture.facts.of(CudaCallFailed)
-        if c.call == "cuInit" and c.error in ("UNKNOWN_ERROR_303", "CUDA_ERROR_NO_DEVICE")
+        if c.call == "cuInit" and c.error in ("UNKNOWN_ERROR_303", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_STUB_LIBRARY")
     ]
     signs += picture.missing("driver")
     signs += picture.facts.symptoms(
@@ -182,8 +186,8 @@ def gpu_absent(picture: Picture) -> Iterator[Finding]:
             verify=verify,
         )
     elif (
-        not picture.gpus
-        and picture.platform not in ("wsl", "windows")
+        (not picture.gpus or "colab" in picture.environments)
+        and picture.platform != "wsl"
         and not picture.container
         and not facts.has("driver-versions-agree")
         and cuinit(picture, "CUDA_ERROR_NO_DEVICE")
@@ -202,7 +206,7 @@ def gpu_absent(picture: Picture) -> Iterator[Finding]:
 @rule(
     "gpu-arch-too-old",
     "The GPU is too old for this TensorFlow build",
-    explains=("device-not-found", "cudnn-init-oom", "ptx-jit-or-kernel-crash", "gpu-arch-too-new"),
+    explains=("device-not-found", "cudnn-init-oom", "ptx-jit-or-kernel-crash", "gpu-arch-too-new", "driver-too-old"),
     needs=(
         "gpu-ignored-capability",
         "gpu-ignored-multiprocessors",
@@ -266,7 +270,9 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
             verify=verify,
         )
         return
-    image = facts.symptoms("no-kernel-image") or facts.symptoms("jit-from-ptx")
+    image: list[Fact] = [*(facts.symptoms("no-kernel-image") or facts.symptoms("jit-from-ptx"))]
+    if facts.kind == "machine" and not image:  # here the build and the GPU are both known: nothing needs to fail first
+        image = [f for f in (picture.tensorflow,) if f is not None]
     for capability in picture.capabilities:
         if build is None or not build.compute_capabilities or not image:
             if image and facts.has("no-kernel-image") and minor(capability) <= (5, 2) and build is None:
@@ -281,19 +287,11 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
                 )
                 return
             continue
-        from doctor import compat
-
-        situation = compat.Situation(
-            platform=picture.table_platform,
-            capabilities=(capability,),
-            driver=picture.driver.version if picture.driver else None,
-            driver_platform=picture.platform if picture.platform in ("windows", "wsl") else "linux",
-        )
-        answer = compat.runs_on_gpu(build, situation, picture.tables)
+        answer = code_answer(picture, capability)
         newest = max(
             (minor(c) for c in (*build.compute_capabilities.compiled, *build.compute_capabilities.ptx)), default=(0, 0)
         )
-        if answer.verdict == "no" and minor(capability) < newest:
+        if answer is not None and answer.verdict == "no" and minor(capability) < newest:
             yield found(
                 "gpu-arch-too-old",
                 answer.reason,
@@ -303,6 +301,22 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
                 verify=verify,
             )
             return
+
+
+def code_answer(picture: Picture, capability: str) -> compat.Answer | None:
+    """Whether the build in use has code for a GPU of this compute capability; None where its row is not known."""
+    build = picture.build
+    if build is None or not build.gpu or not build.compute_capabilities:
+        return None
+    from doctor import compat
+
+    situation = compat.Situation(
+        platform=picture.table_platform,
+        capabilities=(capability,),
+        driver=picture.driver.version if picture.driver else None,
+        driver_platform=picture.platform if picture.platform in ("windows", "wsl") else "linux",
+    )
+    return compat.runs_on_gpu(build, situation, picture.tables)
 
 
 def older_release(picture: Picture) -> list:  # type: ignore[type-arg]
@@ -391,6 +405,25 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
                 verify=verify,
             )
         return
+    if facts.kind == "machine" and highest is not None:
+        for gpu in picture.gpus:
+            answer = code_answer(picture, gpu.compute_capability) if gpu.compute_capability else None
+            if (
+                answer is None
+                or answer.verdict not in ("no", "slow")
+                or minor(gpu.compute_capability or "0.0") <= highest
+            ):
+                continue
+            yield found(
+                "gpu-arch-too-new",
+                f"{answer.reason[0].upper()}{answer.reason[1:]}.",
+                [gpu, picture.tensorflow],
+                severity="error" if answer.verdict == "no" else "warning",
+                tables=answer.rows,
+                steps=steps,
+                verify=verify,
+            )
+            return
     failing = facts.symptoms(
         "blas-launch-failed",
         "cublas-handle-failed",
@@ -402,6 +435,8 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
         "no-algorithm",
         "dnn-not-found",
         "launch-failed",
+        "slow-first-run",
+        "gpu-not-used",
     )
     cuda = wanted_cuda_major(picture)
     if failing and cuda is not None and picture.capabilities:
@@ -457,10 +492,10 @@ def driver_missing(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     lib = no_libcuda(picture)
-    error = cuinit(picture, "UNKNOWN_ERROR_303")
+    error = cuinit(picture, "UNKNOWN_ERROR_303", "CUDA_ERROR_STUB_LIBRARY")
     smi = facts.symptoms("smi-not-found")
     absent = facts.absent("nvidia driver") or facts.absent("libcuda")
-    if registered(picture) or facts.absent("nvidia gpu"):
+    if registered(picture) or facts.absent("nvidia gpu") or facts.has("plugin-device"):
         return
     evidence: list[Fact | None] = [
         lib,
@@ -474,15 +509,14 @@ def driver_missing(picture: Picture) -> Iterator[Finding]:
     )
     if not (lib or error or absent or smi) or kernel_runs:
         return
-    if not (lib or error or absent) and not (picture.gpus or facts.has("uses-cpu", "gpu-list-empty", "gpu-not-found")):
-        return
+    alone = not (lib or error or absent or picture.gpus or facts.has("gpu-not-used", "gpu-list-empty", "gpu-not-found"))
     yield found(
         "driver-missing",
         "The driver's own library is not on this machine"
         + (" and its kernel module does not run" if facts.has("kernel-driver-not-running") else "")
         + "; CUDA packages do not bring it. If the machine has no NVIDIA GPU, these messages are harmless.",
         evidence,
-        confidence="certain" if (lib or absent) else "likely",
+        confidence="certain" if (lib or absent) else "possible" if alone else "likely",
         steps=commands.driver_install(picture),
         verify="nvidia-smi",
     )
@@ -492,7 +526,7 @@ def driver_missing(picture: Picture) -> Iterator[Finding]:
     "driver-libcuda-missing",
     "The driver runs, but this process finds no libcuda.so.1",
     explains=("driver-missing", *NO_TENSORFLOW_GPU),
-    needs=(LibraryNotLoaded, CudaCallFailed, Absent),
+    needs=(LibraryNotLoaded, CudaCallFailed, Absent, "smi-cuda-unknown"),
 )
 def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
     """The kernel module runs, and the process finds no `libcuda.so.1`.
@@ -509,7 +543,8 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
     `ldconfig`; in a container ask for the `compute` capability.
     """
     facts = picture.facts
-    lib = no_libcuda(picture) or facts.absent("libcuda")
+    unknown = next((s for s in facts.symptoms("smi-cuda-unknown") if not picture.container), None)
+    lib = no_libcuda(picture) or facts.absent("libcuda") or unknown
     kernel = next((d for d in facts.of(DriverVersion) if d.part in ("kernel", "any") and d.rank == 0), None)
     module = next((m for m in facts.of(KernelModule) if m.name == "nvidia"), None)
     capabilities = picture.env.get("NVIDIA_DRIVER_CAPABILITIES")
@@ -765,6 +800,7 @@ def driver_too_old(picture: Picture) -> Iterator[Finding]:
     explains=(
         "driver-library-mismatch",
         "driver-not-loaded",
+        "driver-too-old",
         "gpu-hidden",
         "gpu-bad-state",
         "gpu-absent",
@@ -788,13 +824,19 @@ def cuda_compat_package(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     mismatch = facts.first(DriverMismatch)
-    codes = facts.symptoms("compat-not-supported", "system-driver-mismatch")
+    codes: list[Fact] = [*facts.symptoms("compat-not-supported", "system-driver-mismatch")]
+    refused = cuinit(picture, "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH")
+    if refused is not None:
+        codes.append(refused)
     path = facts.symptoms("cuda-compat-path", "cuda-compat-on-path")
     from doctor.tables import dotted
 
+    offered = picture.driver_cuda.version if picture.driver_cuda else None
+    own = picture.tables.driver_cuda(picture.driver.version) if picture.driver else None
+    lifted = bool(offered and own and dotted(offered) > dotted(own))
     older = bool(mismatch and mismatch.kernel and mismatch.user and dotted(mismatch.user) < dotted(mismatch.kernel))
     inside = picture.container or facts.has("nvidia-docker-path")
-    if registered(picture) or not ((path and (codes or mismatch)) or (older and inside)):
+    if registered(picture) or not ((path and (codes or mismatch)) or (older and inside) or (lifted and codes)):
         return
     yield found(
         "cuda-compat-package",
@@ -805,8 +847,8 @@ def cuda_compat_package(picture: Picture) -> Iterator[Finding]:
             else ""
         )
         + ": it comes from a forward-compatibility package or from inside the container image.",
-        [mismatch, *path[:2], *codes[:2]],
-        confidence="certain" if path else "likely",
+        [mismatch, *path[:2], *codes[:2], *([picture.driver, picture.driver_cuda] if lifted else [])],
+        confidence="certain" if path or lifted else "likely",
         steps=[
             shell(
                 "export LD_LIBRARY_PATH=\"$(printf '%s' \"$LD_LIBRARY_PATH\" | tr ':' '\\n' | grep -v compat | paste -sd: -)\"",
@@ -885,10 +927,18 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         or facts.of(DriverMismatch)
         or facts.has("cudnn-handle-failed", "conv-algorithm-failed")
     )
-    mapped = variable is not None and error is not None
+    mapped = variable is not None and (error is not None or bool(agree))
+    bare = (
+        error is not None
+        and bool(picture.gpus)
+        and not broken
+        and not facts.symptoms("kernel-driver-not-running", "smi-no-driver", "no-device-node")
+        and not facts.of(OtherGpu)
+    )
     if not (
         said
-        or (error and (agree or hiding or mapped))
+        or (error and (agree or hiding or mapped or bare))
+        or (agree and mapped)
         or (hiding and (empty or facts.kind == "machine") and not broken)
     ):
         return
@@ -909,7 +959,11 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
             "to an empty or wrong value, in the shell, the scheduler's job or the code."
         ),
         [shown, *said[:1], error, *agree[:1], *empty[:1]],
-        confidence="certain" if (shown is not None and hides(shown.value)) or said else "likely",
+        confidence="certain"
+        if (shown is not None and hides(shown.value)) or said
+        else "likely"
+        if agree or mapped
+        else "possible",
         steps=[
             shell(
                 "set CUDA_VISIBLE_DEVICES=" if picture.platform == "windows" else "unset CUDA_VISIBLE_DEVICES",
@@ -942,6 +996,7 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         "gpu-rejected-by-driver",
         "compute-mode-prohibited",
         "hung-driver",
+        "exclusive-mode",
     ),
 )
 def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
@@ -980,8 +1035,10 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
         "CUDA_ERROR_SYSTEM_NOT_READY",
         "CUDA_ERROR_INVALID_DEVICE",
     )
-    if facts.has("works-as-root") and unknown:
+    if facts.has("works-as-root", "permission-by-escalation") and unknown:
         return
+    if facts.has("segfault"):
+        evidence += facts.symptoms("exclusive-mode")[:1]
     if unknown is not None and not registered(picture):
         evidence.append(unknown)
     if not evidence:
@@ -1040,7 +1097,14 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
     "device-permission",
     "This user may not open the GPU's device files",
     explains=("gpu-bad-state", "gpu-absent", "driver-missing", "gpu-hidden", "driver-not-loaded"),
-    needs=("works-as-root", "device-node-permission", "nvml-unknown-error", DeviceNode, Absent),
+    needs=(
+        "works-as-root",
+        "permission-by-escalation",
+        "device-node-permission",
+        "nvml-unknown-error",
+        DeviceNode,
+        Absent,
+    ),
 )
 def device_permission(picture: Picture) -> Iterator[Finding]:
     """The device nodes /dev/nvidia* are missing, or this user may not open them.
@@ -1059,7 +1123,9 @@ def device_permission(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     error = cuinit(picture)
-    root = facts.symptoms("works-as-root") if (error or picture.facts.has("smi-no-devices")) else []
+    root = facts.symptoms("permission-by-escalation")
+    if error or facts.has("smi-no-devices"):
+        root += facts.symptoms("works-as-root")
     denied = facts.symptoms("device-node-permission")
     nodes = [n for n in facts.of(DeviceNode) if not n.accessible]
     lost = facts.symptoms("nvml-unknown-error")
@@ -1148,11 +1214,12 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
     if not said and not (inside and signs):
         return
     kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
-    if not said and (kernel is not None or (facts.has("smi-no-driver") and not lib)):
-        return
+    if not said and facts.absent("device nodes") is None:  # nodes there: the GPU was passed in, something else is wrong
+        if kernel is not None or (facts.has("smi-no-driver") and not lib):
+            return
     if not said and not (
         lib
-        or cuinit(picture, "UNKNOWN_ERROR_303", "CUDA_ERROR_NO_DEVICE")
+        or cuinit(picture, "UNKNOWN_ERROR_303", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_STUB_LIBRARY")
         or facts.has("no-device-node", "kernel-driver-not-running")
         or facts.absent("libcuda")
         or facts.absent("nvidia driver")
@@ -1228,6 +1295,10 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
         "smi-no-driver",
         "kernel-driver-not-running",
         "smi-not-found",
+        "wsl1",
+        "wsl-no-windows-driver",
+        "wsl-linux-driver",
+        "wsl-library-not-searched",
     ),
 )
 def wsl_driver(picture: Picture) -> Iterator[Finding]:
@@ -1247,9 +1318,11 @@ def wsl_driver(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     if picture.platform != "wsl" or registered(picture):
         return
-    signs = no_driver_signs(picture)
+    seen = facts.symptoms("wsl1", "wsl-no-windows-driver", "wsl-linux-driver", "wsl-library-not-searched")
+    signs = [*seen, *no_driver_signs(picture)]
     down = (
-        cuinit(picture)
+        seen
+        or cuinit(picture)
         or no_libcuda(picture)
         or facts.has("smi-no-driver", "wsl-no-adapter", "smi-not-found")
         or facts.absent("libcuda")

@@ -128,7 +128,7 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
             reasons.append(version)
             said = f"CUDA {version.version} is there"
             break
-        if any(f is True for f in fits) and version.rank <= 2:
+        if any(f is True for f in fits) and version.rank <= 1:
             break
     # libraries of another release open
     opened = window(picture, [lib.name for lib in loaded])
@@ -141,6 +141,13 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
                 f"the libraries that do open are those of CUDA {low} or later"
                 if opened[1] >= (99,)
                 else f"the libraries that do open belong to CUDA {low} to {'.'.join(str(n) for n in opened[1])}"
+            )
+        elif asked is not None and opened[1] > asked[1] and len(missing) < len(loaded):
+            reasons += loaded[:3]
+            said = (
+                "most libraries open and this one does not: it ended with CUDA "
+                + ".".join(str(n) for n in asked[1])
+                + ", and a later release is installed"
             )
         elif not any("cudart" in lib.name for lib in loaded) and any("cudart" in n for n in names) and len(loaded) >= 2:
             reasons += loaded[:3]
@@ -342,7 +349,7 @@ def cudnn_steps(picture: Picture) -> list[Step]:
     "library-broken",
     "A library is found and cannot be loaded",
     explains=("cudnn-missing", "cuda-missing", "cudnn-init-oom", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "undefined-symbol"),
+    needs=(LibraryNotLoaded, "undefined-symbol", "cudnn-part-broken"),
 )
 def library_broken(picture: Picture) -> Iterator[Finding]:
     """A library is found and cannot be loaded.
@@ -382,10 +389,13 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         for s in facts.symptoms("undefined-symbol")
         if re.search(r"cudnn|cublas|cuda|cusolver|cusparse|nvjitlink|cufft", s.source.text, re.I)
     ]
-    if not broken and not symbols:
+    parts = facts.symptoms("cudnn-part-broken")
+    if not broken and not symbols and not parts:
         return
     lib = broken[0] if broken else None
-    if lib is not None:
+    if lib is None and parts:
+        blame = f"{parts[0].get('path')}, a part of cuDNN, {parts[0].get('problem')}"
+    elif lib is not None:
         blame = (
             f"{lib.name} is found, and {lib.culprit}, which it needs, is not"
             if lib.culprit
@@ -404,7 +414,8 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
             )
         )
     else:
-        named = (lib.culprit or lib.name) if lib is not None else ""
+        named = (lib.culprit or lib.name) if lib is not None else parts[0].get("library") if parts else ""
+        named = re.split(r"[/\\]", named)[-1]
         wheel = picture.tables.pip_library(named) if named else None
         if wheel is not None:
             steps.append(
@@ -424,7 +435,7 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
     yield found(
         "library-broken",
         blame[0].upper() + blame[1:] + "." + xla_gpu_note(picture),
-        [*broken[:3], *symbols[:2]],
+        [*broken[:3], *parts[:2], *symbols[:2]],
         tables=_rows(picture, [lib.culprit or lib.name]) if lib is not None else [],
         steps=steps,
         verify=commands.list_gpus(picture),
@@ -435,7 +446,7 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
     "library-path",
     "The libraries are installed, but the loader does not look where they are",
     explains=("cuda-missing", "cudnn-missing", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "gpu-skipped", "cudart-stub"),
+    needs=(LibraryNotLoaded, "gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used"),
 )
 def library_path(picture: Picture) -> Iterator[Finding]:
     """The right libraries are installed, and the loader does not search their folder.
@@ -465,17 +476,23 @@ def library_path(picture: Picture) -> Iterator[Finding]:
     if (
         missed
         and build is not None
-        and (facts.has("gpu-skipped") or facts.has("cudart-stub") or any(n in missed for n in names))
+        and (
+            facts.has("gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used") or any(n in missed for n in names)
+        )
         and not picture.container
     ):
         pip_cuda = any("nvidia-" in p.name for p in facts if type(p).__name__ == "Package" and hasattr(p, "name"))
         stated = facts.has("and-cuda-installed") or pip_cuda
         others_missing = [n for n in names if n not in missed]
-        if not others_missing and (stated or build.version == "2.16.1" or picture.facts.kind == "machine"):
+        if not others_missing and (stated or dotted(build.version) < (2, 21) or picture.facts.kind == "machine"):
             yield found(
                 "library-path",
                 f"TensorFlow {build.version} does not look into pip's folders of {', '.join(missed[:4])}, so `[and-cuda]` alone does not serve it.",
-                [*facts.symptoms("gpu-skipped", "cudart-stub")[:2], *missing[:3], picture.tensorflow],
+                [
+                    *facts.symptoms("gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used")[:2],
+                    *missing[:3],
+                    picture.tensorflow,
+                ],
                 confidence="likely" if not stated else "certain",
                 tables=[build],
                 steps=[*_next_patch(picture), commands.library_path_step(picture)],
@@ -621,7 +638,9 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
     without an NVIDIA GPU the messages are harmless.
     """
     facts = picture.facts
-    if registered(picture) or facts.absent("nvidia gpu"):
+    if registered(picture) or facts.absent("nvidia gpu") or facts.has("plugin-device"):
+        return
+    if facts.has("tensorboard-serving") and not facts.has("gpu-skipped", "gpu-not-used", "gpu-list-empty"):
         return
     missing = gone(picture)
     skipped = facts.symptoms("gpu-skipped")

@@ -114,6 +114,9 @@ def cudnn_init_oom(picture: Picture) -> Iterator[Finding]:
         return
     growth = facts.symptoms("growth-set")
     weak = all(s.kind in ("blas-launch-failed", "cudnn-launch-failed") for s in signs)
+    crash = facts.has("illegal-address", "launch-failed")
+    if all(s.kind == "cudnn-launch-failed" for s in signs) or (weak and crash):
+        return
     version = version_of(picture)
     steps: list[Step] = [
         python(
@@ -210,6 +213,10 @@ def gpu_memory_held(picture: Picture) -> Iterator[Finding]:
         confidence = "certain" if any(isinstance(h, (GpuMemory, CudaCallFailed)) for h in held) else "likely"
     elif trouble and processes and full and facts.kind == "report":
         evidence = [*full[:1], *processes[:3]]
+    elif held and any(
+        isinstance(h, GpuMemory) and h.free_mib is not None and h.free_mib < 0.1 * (h.total_mib or 0) for h in held
+    ):
+        evidence = [*held[:3]]
     elif (
         refused
         and max(int(s.get("mib", "0") or 0) for s in refused) < 512
@@ -222,7 +229,17 @@ def gpu_memory_held(picture: Picture) -> Iterator[Finding]:
         confidence = "possible" if handle_signs(picture) else "likely"
     elif facts.kind == "machine" and full and processes:
         evidence = [*full[:1], *processes[:3]]
-    if not evidence:
+    elif full and (said or facts.has("process-died")) and facts.kind == "report":
+        evidence = [*full[:1], *said[:1]]
+    elif facts.has("listing-of-users") and (oom or said):
+        evidence = [*facts.symptoms("listing-of-users")[:2]]
+    elif (
+        (refused or oom)
+        and not facts.has("tensor-oom", "resource-exhausted", "memory-grows")
+        and not handle_signs(picture)
+    ):
+        evidence, confidence = [*refused[:1], *oom[:1]], "likely" if len(refused) > 1 else "possible"
+    if not evidence or facts.has("driver-insufficient"):
         return
     limited = facts.symptoms("fraction-set", "limit-set")
     if limited and not any(isinstance(h, (GpuMemory, CudaCallFailed)) for h in held) and not processes:
@@ -232,7 +249,7 @@ def gpu_memory_held(picture: Picture) -> Iterator[Finding]:
         "gpu-memory-held",
         "The GPU's memory was taken before this program asked for any: another job, a notebook kernel left open or a dead process holds it.",
         [*evidence, *refused[:1], *oom[:1], *said[:1]],
-        severity="error" if trouble else "warning",
+        severity="error" if trouble or facts.kind == "report" else "warning",
         confidence=confidence,
         steps=[
             shell("nvidia-smi", "shows which processes hold the memory"),
@@ -275,11 +292,11 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
     dst = facts.symptoms("dst-not-initialized")
     if facts.has("cpu-oom") and not oom:
         return
-    if not (oom or exhausted or failed or dst):
+    stats = facts.symptoms("allocator-stats")
+    if not (oom or exhausted or failed or dst or stats):
         return
     if exhausted and not (oom or failed or dst) and facts.has("cuda-out-of-memory") and handle_signs(picture):
         return
-    stats = facts.symptoms("allocator-stats")
     shape = next((s.get("shape") for s in oom if s.get("shape")), "")
     text = (
         "A tensor"
@@ -334,6 +351,7 @@ def memory_leak(picture: Picture) -> Iterator[Finding]:
         "host-killed",
         "host-alloc-failed",
         "bfc-out-of-memory",
+        "oom-said",
     )
     if not grows:
         return
@@ -374,7 +392,12 @@ def memory_limit_misfit(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     trouble = facts.symptoms(
-        "tensor-oom", "resource-exhausted", "cuda-out-of-memory", "device-alloc-failed", "bfc-out-of-memory"
+        "tensor-oom",
+        "resource-exhausted",
+        "cuda-out-of-memory",
+        "device-alloc-failed",
+        "bfc-out-of-memory",
+        "oom-said",
     )
     small: list[Fact] = []
     for limit in facts.symptoms("limit-set"):
@@ -407,7 +430,7 @@ def memory_limit_misfit(picture: Picture) -> Iterator[Finding]:
     "host-oom",
     "The host's memory ran out, not the GPU's",
     explains=("benign-messages",),
-    needs=("host-killed", "host-alloc-failed", "cpu-oom", "host-pinned-failed"),
+    needs=("host-killed", "host-alloc-failed", "cpu-oom", "host-pinned-failed", "host-memory-said", "shuffle-buffer"),
 )
 def host_oom(picture: Picture) -> Iterator[Finding]:
     """The host's memory runs out, not the GPU's.
@@ -424,7 +447,14 @@ def host_oom(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     killed = facts.symptoms("host-killed")
     failed = facts.symptoms("host-alloc-failed", "cpu-oom", "host-pinned-failed")
-    if not killed and not failed:
+    said = facts.symptoms("host-memory-said")
+    filling = facts.symptoms("shuffle-buffer") if facts.has("process-died", "host-memory-said") else []
+    if (
+        not killed
+        and not failed
+        and not filling
+        and not (said and (facts.has("process-died") or not facts.has("tensor-oom", "cuda-out-of-memory")))
+    ):
         return
     gpu = [s for s in facts.symptoms("tensor-oom") if "gpu" in (s.get("allocator") + s.get("device")).lower()]
     yield found(
@@ -433,9 +463,11 @@ def host_oom(picture: Picture) -> Iterator[Finding]:
         [
             *killed[:2],
             *failed[:2],
+            *said[:1],
+            *filling[:1],
             *[n for n in facts if type(n).__name__ == "Noise" and getattr(n, "kind", "") == "ten-percent"][:1],
         ],
-        confidence="likely" if gpu else "certain" if killed or failed else "possible",
+        confidence="likely" if gpu or not (killed or failed) else "certain",
         steps=[
             manual(
                 "Load data in pieces (tf.data from files, generators, numpy.memmap), and use fewer workers, a smaller shuffle buffer and batch"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from doctor.facts import (
     Absent,
+    CudaCallFailed,
     Fact,
     LibraryNotLoaded,
     Package,
@@ -30,7 +31,14 @@ def wants_gpu(picture: Picture) -> list[Fact]:
     facts = picture.facts
     return [
         *facts.symptoms(
-            "uses-cpu", "gpu-list-empty", "gpu-not-found", "cpu-only-listed", "gpu-skipped", "gpu-index-error"
+            "gpu-not-used",
+            "uses-cpu",
+            "built-without-cuda",
+            "gpu-list-empty",
+            "gpu-not-found",
+            "cpu-only-listed",
+            "gpu-skipped",
+            "gpu-index-error",
         ),
         *facts.symptoms("device-unknown")[:1],
     ]
@@ -233,6 +241,10 @@ def tf_gpu_package_removed(picture: Picture) -> Iterator[Finding]:
     "This TensorFlow is built for the CPU only",
     explains=("device-not-found", "benign-messages", "cuda-missing"),
     needs=(
+        "built-without-cuda",
+        "cpu-build-said",
+        "install-gpu-version",
+        "no-known-devices",
         TensorFlowBuild,
         "conda-cpu-build",
         "conda-install",
@@ -257,7 +269,8 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     if registered(picture) or facts.symptoms("plugin-device"):
         return
-    no_cuda = [b for b in facts.of(TensorFlowBuild) if b.gpu is False]
+    no_cuda: list[Fact] = [b for b in facts.of(TensorFlowBuild) if b.gpu is False]
+    no_cuda += facts.symptoms("built-without-cuda")
     yes_cuda = [b for b in facts.of(TensorFlowBuild) if b.gpu]
     conda = facts.symptoms("conda-cpu-build")
     package = facts.symptoms("cpu-package", "cpu-package-install")
@@ -278,6 +291,17 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
         evidence, confidence = [*package[:1], *wanting[:1]], "likely"
     elif tried and wanting and picture.platform in ("windows", None) and not any(s.get("gpu") for s in tried):
         evidence, confidence = [*tried[:1], *wanting[:1]], "likely"
+    elif facts.has("cpu-build-said") and (wanting or facts.has("mentions-gpu")):
+        evidence, confidence = [*facts.symptoms("cpu-build-said")[:1], *wanting[:1]], "likely"
+    elif (
+        facts.has("install-gpu-version", "no-known-devices")
+        and not picture.loaded
+        and not picture.facts.of(CudaCallFailed)
+    ):
+        evidence += facts.symptoms("install-gpu-version", "no-known-devices")[:2]
+        confidence = "possible"
+    elif "conda" in picture.environments and picture.platform == "windows" and wanting and not picture.loaded:
+        evidence, confidence = [*wanting[:1]], "possible"
     elif picture.platform == "macos" and wanting and picture.tensorflow is not None:
         evidence, confidence = [picture.tensorflow, *wanting[:1]], "likely"
     elif (
@@ -379,14 +403,23 @@ def tf_windows_native(picture: Picture) -> Iterator[Finding]:
         and dotted(re.split(r"[a-z+]", known.version)[0].strip(".")) >= (2, 11)
         and known.rank <= 2
     )
-    if not said and not (late and (wanting or facts.kind == "machine" or facts.has("cudart-stub", "gpu-skipped"))):
+    hinted = late and facts.has("mentions-gpu")
+    if (
+        not said
+        and not hinted
+        and not (late and (wanting or facts.kind == "machine" or facts.has("cudart-stub", "gpu-skipped")))
+    ):
         return
     row = picture.tables.tensorflow("2.10.1", None, "windows-amd64")
     yield found(
         "tf-windows-native",
         "The Windows wheels of TensorFlow 2.11 and later hold no CUDA code; CUDA and cuDNN that are installed are not used.",
         [*said[:1], *([known] if late else []), *(wanting[:1] if not said else [])],
-        confidence="certain" if said or (known is not None and known.rank <= 1) else "likely",
+        confidence="certain"
+        if said or (wanting and known is not None and known.rank <= 1)
+        else "likely"
+        if wanting or facts.kind == "machine"
+        else "possible",
         tables=[row] if row else [],
         steps=[
             shell(
@@ -416,8 +449,17 @@ def tf_windows_native(picture: Picture) -> Iterator[Finding]:
 @rule(
     "tf-conflicting-packages",
     "Several TensorFlow distributions lie over each other",
-    explains=("tf-import-failed", "tf-cpu-only", "tf-api-version", "library-broken"),
-    needs=(Package, "hollow-module", "undefined-symbol", "tensorflow-leftover"),
+    explains=("tf-not-installed", "tf-import-failed", "tf-cpu-only", "tf-api-version", "library-broken"),
+    needs=(
+        "both-packages",
+        Package,
+        "hollow-module",
+        "undefined-symbol",
+        "tensorflow-leftover",
+        "tensorflow-several",
+        "tensorflow-files-missing",
+        "pip-over-conda",
+    ),
 )
 def tf_conflicting_packages(picture: Picture) -> Iterator[Finding]:
     """Several TensorFlow distributions in one environment.
@@ -440,7 +482,11 @@ def tf_conflicting_packages(picture: Picture) -> Iterator[Finding]:
     several = list(names.values())
     # one release of tensorflow-gpu from 2.1 on is the same build under another name; both still overwrite each other
     managers = {p.manager for p in facts.of(Package) if p.name == "tensorflow"}
-    hollow = facts.symptoms("hollow-module", "tensorflow-leftover")
+    seen = facts.symptoms("tensorflow-several", "pip-over-conda")  # on a machine: read from its files
+    hollow = [
+        *facts.symptoms("hollow-module", "tensorflow-files-missing"),
+        *(s for s in facts.symptoms("tensorflow-leftover") if s.get("kind") == "hollow"),
+    ]
     crossed = [
         s
         for s in facts.symptoms("undefined-symbol")
@@ -458,11 +504,16 @@ def tf_conflicting_packages(picture: Picture) -> Iterator[Finding]:
         or picture.not_loaded
     ):
         several = []
-    if not (several or hollow or crossed or len(managers) > 1):
+    both = facts.symptoms("both-packages") if wants_gpu(picture) or facts.has("mentions-gpu") else []
+    if not (several or hollow or crossed or both or seen or len(managers) > 1):
         return
     text = (
-        f"{' and '.join(p.name for p in several)} are installed into one folder and overwrite each other."
+        f"{seen[0].source.text[0].upper()}{seen[0].source.text[1:]}."
+        if seen
+        else f"{' and '.join(p.name for p in several)} are installed into one folder and overwrite each other."
         if several
+        else "The report names both distributions; the CPU one that was installed last covers the GPU one."
+        if both and not hollow
         else "What is left in the folder tensorflow is no whole package: another distribution was removed from under it, or a file or folder of that name lies in the way."
         if hollow
         else "Files of two TensorFlow installations are loaded into one process."
@@ -473,12 +524,14 @@ def tf_conflicting_packages(picture: Picture) -> Iterator[Finding]:
         "tf-conflicting-packages",
         text,
         [
+            *seen[:2],
             *several[:3],
+            *both[:2],
             *hollow[:2],
             *crossed[:2],
             *([p for p in facts.of(Package) if p.name == "tensorflow"][:2] if len(managers) > 1 else []),
         ],
-        confidence="certain" if several or len(managers) > 1 else "likely",
+        confidence="certain" if several or seen or facts.kind == "machine" or len(managers) > 1 else "likely",
         steps=[
             shell(
                 f"{commands.venv_prefix(picture)} uninstall -y tensorflow tensorflow-gpu tensorflow-cpu tensorflow-intel tf-nightly",
@@ -864,7 +917,29 @@ _GONE_MODULES = (
     "keras.wrappers",
 )
 _GONE_NAMES = frozenset(
-    ["multi_gpu_model", "set_session", "get_session", "tensorflow_backend", "device_scope", "moves", "control_flow_ops", "rnn_cell", "BatchNormalization", "normalization", "CuDNNLSTM", "CuDNNGRU", "to_categorical", "np_utils", "plot_model", "adam", "Adam", "SGD", "RMSprop", "learning", "layers"]
+    [
+        "multi_gpu_model",
+        "set_session",
+        "get_session",
+        "tensorflow_backend",
+        "device_scope",
+        "moves",
+        "control_flow_ops",
+        "rnn_cell",
+        "BatchNormalization",
+        "normalization",
+        "CuDNNLSTM",
+        "CuDNNGRU",
+        "to_categorical",
+        "np_utils",
+        "plot_model",
+        "adam",
+        "Adam",
+        "SGD",
+        "RMSprop",
+        "learning",
+        "layers",
+    ]
 )
 
 

@@ -24,9 +24,10 @@ def catalogue() -> tuple[Signature, ...]:
         surroundings,
         toolchain,
         versions,
+        words,
     )
 
     families = (
-        loading, driver, devices, handles, memory, placement, packaging, toolchain, noise, versions, surroundings,
+        loading, driver, devices, handles, memory, placement, packaging, toolchain, noise, versions, surroundings, words,
     )  # fmt: skip
     return tuple(signature for family in families for signature in family.SIGNATURES)

@@ -129,6 +129,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "free-memory",
+        "free memory:",
+        r"Total memory: (?P<total>[\d.]+\w+)\s*\n[^\n]{0,20}Free memory: (?P<free>[\d.]+\w+)",
+        "Total memory: 7.91GiB\nFree memory: 148.69MiB",
+        lambda m, s: GpuMemory(s, 0, mib(m["total"]), None, mib(m["free"])),
+        lines=2,
+    ),
+    sig(
+        "free-memory",
         "freememory:",
         r"totalMemory: (?P<total>[\d.]+\w+)\s+freeMemory: (?P<free>[\d.]+\w+)",
         "totalMemory: 10.73GiB freeMemory: 64.56MiB",
@@ -261,6 +269,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"with (?:Cuda multiprocessor count|core count): (?P<cores>\d+)",
         "Ignoring visible gpu device (device: 1, name: Quadro K620, pci bus id: 0000:02:00.0, compute capability: 5.0) with core count: 3. "
         "The minimum required count is 8. You can adjust this requirement with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.",
+        ignored,
+    ),
+    sig(
+        "gpu-ignored",
+        ("ignoring gpu device", "ignoring visible gpu device", "multiprocessor count"),
+        r"Ignoring (?:visible )?gpu device with (?:Cuda multiprocessor|core) count: (?P<cores>\d+)",
+        "Ignoring gpu device with Cuda multiprocessor count: 7. The minimum required count is 8.",
         ignored,
     ),
     sig(

@@ -8,6 +8,18 @@ from collections.abc import Iterator
 from doctor.facts import CudaCallFailed, DriverMismatch, DriverVersion, Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig
 
+CUDA_ERRORS = {
+    "303": "UNKNOWN_ERROR_303",  # TensorFlow's own answer where libcuda does not open
+    "-1": "UNKNOWN_ERROR_303",  # the same up to TensorFlow 1.12
+    "34": "CUDA_ERROR_STUB_LIBRARY",
+    "100": "CUDA_ERROR_NO_DEVICE",
+    "802": "CUDA_ERROR_SYSTEM_NOT_READY",
+    "803": "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+    "804": "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
+    "999": "CUDA_ERROR_UNKNOWN",
+}
+"""Error numbers that a build older than the driver prints without a name (CUDA Driver API, enum CUresult)."""
+
 
 def _trim(version: str) -> str:
     """TensorFlow prints 470.63.1 and 430.40.0 for what NVIDIA calls 470.63.01 and 430.40."""
@@ -20,7 +32,8 @@ def _trim(version: str) -> str:
 def cuinit(match: re.Match[str], source: Source) -> Fact:
     """A failed cuInit, by its symbolic name."""
     error = match["error"].upper()
-    return CudaCallFailed(source, "cuInit", "UNKNOWN_ERROR_303" if error.startswith("UNKNOWN ERROR") else error)
+    number = re.search(r"-?\d+", error) if not error.startswith("CUDA_ERROR") else None
+    return CudaCallFailed(source, "cuInit", CUDA_ERRORS.get(number[0], "CUDA_ERROR_UNKNOWN") if number else error)
 
 
 def context(match: re.Match[str], source: Source) -> Fact:
@@ -57,9 +70,9 @@ def agreeing(match: re.Match[str], source: Source) -> Iterator[Fact]:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuinit-failed",
-        "failed call to cuinit",
-        r"failed call to cuInit: (?:INTERNAL: |RESOURCE_EXHAUSTED: )?(?:CUDA error: Failed call to cuInit: )?"
-        r"(?P<error>CUDA_ERROR_\w+|UNKNOWN ERROR \(\d+\))",
+        ("failed call to cuinit", "cuinit"),
+        r"(?:failed call to )?cuInit[:`'\"]* ?(?:INTERNAL: |RESOURCE_EXHAUSTED: )?(?:CUDA error: Failed call to cuInit: )?"
+        r"(?P<error>CUDA_ERROR_\w+|UNKNOWN ERROR \(-?\d+\)|CUresult\(-?\d+\))",
         "E tensorflow/stream_executor/cuda/cuda_driver.cc:328] failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable "
         "device is detected",
         cuinit,
@@ -176,9 +189,16 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "smi-not-found",
-        ("nvidia-smi: command not found", "nvidia-smi: not found", "'nvidia-smi'", "command 'nvidia-smi' not found"),
-        r"nvidia-smi: (?:command )?not found|'nvidia-smi' (?:is not recognized|not found|n'est pas|no se reconoce)"
-        r"|No such file or directory: '?nvidia-smi|'nvidia-smi' 不是|Befehl .?nvidia-smi.? .{0,30}nicht gefunden",
+        (
+            "nvidia-smi: command not found",
+            "nvidia-smi: not found",
+            "nvidia-smi: no such file",
+            "'nvidia-smi'",
+            "command 'nvidia-smi' not found",
+            '"nvidia-smi"',
+        ),
+        r"nvidia-smi: (?:command )?not found|nvidia-smi: No such file or directory|'nvidia-smi' (?:is not recognized|not found|n'est pas|no se reconoce)"
+        r"|No such file or directory: '?nvidia-smi|['\"]nvidia-smi['\"] 不是|Befehl .?nvidia-smi.? .{0,30}nicht gefunden",
         "bash: nvidia-smi: command not found",
     ),
     sig(

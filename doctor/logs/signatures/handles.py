@@ -31,8 +31,8 @@ def loaded_cudnn(match: re.Match[str], source: Source) -> Fact:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-runtime-mismatch",
-        "but source was compiled with",
-        r"Loaded (?:runtime )?CuDNN library: (?P<loaded>[\d.]+\d)(?: \(compatibility version \d+\))? but source was compiled with:? (?P<compiled>[\d.]+\d)",
+        ("source was compiled with",),
+        r"Loaded (?:runtime )?CuDNN library: (?P<loaded>[\d.]+\d)(?: \(compatibility version \d+\))? but (?:the )?source was compiled with:? (?P<compiled>[\d.]+\d)",
         "cuda_dnn.cc:417] Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0.  CuDNN library needs to have matching",
         runtime_mismatch,
         origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
@@ -95,7 +95,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "thenrnnbackward",
             "failed to enqueue fused convolution",
         ),
-        r"cuDNN launch failure|CUDNN_STATUS_EXECUTION_FAILED|failed to enqueue (?:fused )?convolution|Failed to call ThenRnn(?:Forward|Backward)\w*",
+        r"cuDNN launch failure|(?<!cuDNN error: )CUDNN_STATUS_EXECUTION_FAILED|failed to enqueue (?:fused )?convolution|Failed to call ThenRnn(?:Forward|Backward)\w*",
         "InternalError: cuDNN launch failure : input shape([32,64,28,28]) filter shape([3,3,64,64])",
     ),
     sig(

@@ -259,7 +259,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "numpy-abi",
         (
             "_array_api not found",
-            "compiled using numpy 1.x cannot be run in numpy 2",
+            "compiled using numpy 1.x cannot be run in",
             "numpy.core.umath failed to import",
             "numpy.core._multiarray_umath failed to import",
             "numpy.dtype size changed",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from doctor.facts import (
     FORM,
+    INFERRED,
     MEASURED,
     PROSE,
     EnvironmentKind,
@@ -243,7 +244,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("host (desktop-", "host (laptop-", "@desktop-", "@laptop-", "hostname: desktop-", "hostname: laptop-"),
         r"(?:host \(|@|hostname: )(?:DESKTOP|LAPTOP)-[A-Z0-9]{6,8}\b",
         "kernel driver does not appear to be running on this host (DESKTOP-4F7K2QX): /proc/driver/nvidia/version does not exist",
-        platform("wsl"),
+        platform("wsl", INFERRED),
     ),
     # --- environments
     sig(

@@ -50,7 +50,7 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
             .replace("-dev", ".dev")
         )
         version = version.rstrip(".-")
-        major, minor = (int(x) for x in version.split(".")[:2] if x.isdigit())
+        major, minor = (int(x) for x in re.findall(r"\d+", version)[:2])
         if not ((major == 0 and 5 <= minor <= 12) or (major == 1 and minor <= 15) or (major == 2 and minor <= 40)):
             return None
         name = (group.get("package") or "").lower().replace("_", "-") or None if package else None
@@ -81,8 +81,8 @@ def plausible_cuda(version: str) -> bool:
 
 
 def plausible_cudnn(version: str) -> bool:
-    """Whether this can be a cuDNN release at all (2 to 12)."""
-    return 2 <= int(version.split(".")[0][:4]) <= 12
+    """Whether this can be a cuDNN release at all (2 to 9)."""
+    return 2 <= int(version.split(".")[0][:4]) <= 9
 
 
 def _cudnn_text(version: str) -> str:
@@ -496,7 +496,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-version",
         ("cudnn version", "cudnn:", "cudnn =", "cudnn="),
-        rf"cudnn\s?(?:version|ver\.?|版本)?{_EMPHASIS}(?:[:=：]{{1,2}}|\bis\b){_EMPHASIS}(?:cudnn ?|v|version )?(?P<version>\d{{1,2}}(?:\.\d+){{0,3}})(?![\w])",
+        rf"(?<![/&] )(?<![/&、])\bcudnn\s?(?:version|ver\.?|版本)?{_EMPHASIS}(?:[:=：]{{1,2}}|\bis\b){_EMPHASIS}(?:cudnn ?|v|version )?(?P<version>\d{{1,2}}(?:\.\d+){{0,3}})(?![\w])",
         "cuDNN version: 7.6.5",
         cudnn(FORM),
     ),

@@ -1,0 +1,276 @@
+"""What people say in their own words: hints, weaker than anything that a program printed.
+
+Several languages, since reports come in them; a hint alone makes a finding that is possible at most, or likely
+where two agree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
+from doctor.logs.signatures.signature import Signature, sig
+
+_CUDA_LIBRARY = r"(?P<name>(?:lib)?(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|cudnn|cuda)(?:64)?[\w.]*\.(?:so(?:\.\d+)*|dll|dylib))"
+
+
+def said_missing(match: re.Match[str], source: Source) -> Fact | None:
+    """A library that the reporter says could not be found."""
+    name = match["name"]
+    if name.lower() in ("libcuda.so", "libcudnn.so"):
+        return None
+    return LibraryNotLoaded(source, name, "", "absent")
+
+
+def processes(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """Processes that a listing of /dev/nvidia* shows."""
+    yield Symptom(source, "other-process", (("pid", match["pid"]),))
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "library-said-missing",
+        ("libcu", "cudart64", "cudnn64", "cublas64", "cusolver64"),
+        r"(?:not able to|unable to|cannot|can't|could ?n[o']t|did(?:n't| not)|does(?:n't| not)|fails? to|failed to|没有|找不到|无法|missing) (?:\w+ )?(?:find|locate|open|load|be found|library|file)?\s*['`\"]?"
+        + _CUDA_LIBRARY,
+        "TensorFlow is not able to find libcudnn.so.7",
+        said_missing,
+    ),
+    sig(
+        "library-said-missing",
+        ("libcu", "cudart64", "cudnn64", "cublas64", "cusolver64"),
+        _CUDA_LIBRARY
+        + r"['`\"]?\s*(?:(?:is|was|are|were|could|can|does|do)(?: ?not|n't)\s*(?:be )?(?:found|exist|loaded|opened|there|present|available)?|: ?(?:not found|No such file)|not found|is missing|missing|is wanted|(?:is )?not included|doesn't exist|找不到|不存在)",
+        'Ubuntu under WSL2: "libcuda.so.1" does not exist',
+        said_missing,
+    ),
+    sig(
+        "library-said-missing",
+        ("importerror: libcu", "importerror:libcu", "error: libcu"),
+        r"(?:importerror|error): ?" + _CUDA_LIBRARY + r"(?!: )",
+        "importerror: libcublas.so.9.0 with tensorflow-gpu",
+        said_missing,
+    ),
+    sig(
+        "mentions-gpu",
+        ("gpu", "cuda", "显卡", "graphics card"),
+        r"\bGPUs?\b|\bCUDA\b|显卡|graphics card",
+        "My GPU is not used",
+    ),
+    sig(
+        "gpu-not-used",
+        ("gpu", "cuda"),
+        r"GPUs? (?:is|are|was|were)? ?(?:not|NOT|n't|never) (?:being )?(?:used|found|detected|recogni[sz]ed|visible|available|seen|working|utili[sz]ed)"
+        r"|(?:not|n't|cannot|can't|can ?not|cann't|doesn't|does not|isn't|unable to|couldn't|fails? to|won't) (?:\w+ ){0,2}?(?:use|using|detect|find|see|recogni[sz]e|access|utili[sz]e)(?:ing)? (?:\w+ ){0,4}(?:GPU|CUDA)"
+        r"|no GPUs? (?:found|detected|device|available|is found|are found)|\[\] is returned|(?:gpu|cuda)\w* ?(?:is )?(?:识别|找|检测|用)不(?:到|了)|(?:检测|识别|找|用)不(?:到|了) ?gpu|无法(?:使用|识别|检测|调用) ?gpu"
+        r"|GPU(?:が|を)(?:認識|使)|gpu ?(?:인식|사용)(?:이|을|를)? ?(?:안|못)|without (?:the )?GPU being|n'utilise pas (?:le |la )?GPU|no (?:detecta|reconoce|usa) (?:la |mi )?GPU|(?:nicht|keine) (?:\w+ )?GPU (?:erkannt|gefunden)",
+        "TensorFlow cannot detect my GPU",
+    ),
+    sig(
+        "gpu-list-empty",
+        ("gpu", "[]"),
+        r"(?:is )?gpu (?:is )?available\?? ?:? ?(?:\[\]|False|No\b)|\bGPU is NOT AVAILABLE\b|list_physical_devices\([^)\n]{0,40}\)\)? *#? *(?:->|=>|=|:|returns?|is|gives)? *(?:an empty list|\[\])(?: is returned)?|Num GPUs:? ?0\b|gives 0 GPUs|(?:an )?empty list",
+        "Is GPU available? []",
+    ),
+    sig(
+        "built-without-cuda",
+        ("is_built_with_cuda", "is_build_with_cuda", "built with cuda"),
+        r"is_buil[td]_with_cuda(?:\(\))?\)?[^\n]{0,12}(?:returns?|is|gives|->|=|:|#)[^\n]{0,8}\bfalse\b|built with CUDA\?? ?:? ?(?:False|No\b)",
+        "tf.test.is_built_with_cuda returns False",
+    ),
+    sig(
+        "install-gpu-version",
+        ("please install gpu version of tf",),
+        r"Please install GPU version of TF",
+        "Please install GPU version of TF",
+    ),
+    sig(
+        "cpu-build-said",
+        (
+            "cpu version",
+            "cpu build",
+            "cpu-only",
+            "mkl build",
+            "without gpu support",
+            "compiled without cuda",
+            "not built with cuda",
+            "not compiled with cuda",
+        ),
+        r"(?:installs?|installed|is|picks|picked|gets?|got|the) (?:the |a |only the |only a )?(?:CPU|mkl)(?:[- ]only)? (?:version|build|variant)(?: of tensorflow)?|tensorflow[^\n.]{0,40}without (?:GPU|CUDA) support|not (?:built|compiled) with (?:CUDA|GPU)",
+        "conda installed the CPU version of tensorflow",
+    ),
+    sig(
+        "both-packages",
+        ("tensorflow-gpu", "tensorflow_gpu", "tensorflow gpu"),
+        r"both (?:the )?`?tensorflow`? (?:\(?cpu\)? )?and (?:the )?`?tensorflow[-_]gpu"
+        r"|\btensorflow(?![-_ ]?gpu)[\w. ]{0,12}(?:package )?[^\n.]{0,50}(?:beside|next to|alongside|along with|together with|over)\s+(?:my |the )?`?tensorflow[-_ ]gpu"
+        r"|`?tensorflow[-_]gpu`?[^\n.]{0,40}(?:beside|next to|alongside|together with|over|and also)\s+(?:my |the )?`?tensorflow\b(?![-_]gpu)"
+        r"|uninstall(?:ed|ing)? (?:the )?`?tensorflow`?(?![-_]gpu)\b[^\n]{0,60}(?:keep|leav|only|and)[^\n]{0,20}tensorflow[-_]gpu",
+        "I have both tensorflow and tensorflow-gpu installed",
+    ),
+    sig(
+        "host-memory-said",
+        ("ram", "host memory", "system memory", "内存", "memoria ram", "arbeitsspeicher"),
+        r"(?:CPU|host|system|main)[ -](?:ram|memory)\b[^\n.]{0,60}(?:used up|full|deplet|exhaust|runs? out|ran out|consum|increas|grow|explod|100 ?%)"
+        r"|\bRAM\b[^\n.]{0,40}(?:used up|is full|deplet|exhaust|runs? out|ran out|overflow|100 ?%)|(?:out of|runs? out of|ran out of|not enough|fills? (?:up )?(?:the |all )?) ?(?:CPU |system |host )?RAM\b|^\W*CPU ram\W*$|内存(?:不足|溢出|爆)|(?:crash|kill|die)\w*[^\n.]{0,60}using all (?:available|the|your) RAM|session crashed after using all available RAM",
+        "CPU RAM is used up bit by bit until the process dies",
+    ),
+    sig(
+        "oom-said",
+        ("out of memory", "oom", "memory error", "显存不足"),
+        r"\bout of memory\b|\bOOM\b|显存不足",
+        "it crashes (out of memory) after the third model",
+    ),
+    sig(
+        "shuffle-buffer",
+        ("filling up shuffle buffer", "shuffle buffer filled"),
+        r"Filling up shuffle buffer|Shuffle buffer filled",
+        "shuffle_dataset_op.cc:111] Filling up shuffle buffer (this may take a while): 257 of 2048",
+    ),
+    sig(
+        "process-died",
+        ("crash", "killed", "dies", "died", "dead", "崩", "restart"),
+        r"(?:kernel|process|training|session|it|program|python)\b[^\n.]{0,30}(?:crash(?:es|ed)?|(?:is|was|gets|got|be) killed|dies|died|appears to have died|restart(?:s|ed|ing))|崩溃|崩了|죽",
+        "The kernel appears to have died. It will restart automatically.",
+    ),
+    sig(
+        "memory-grows",
+        ("memory", "speicher", "显存", "memoria"),
+        r"memory[^\n.]{0,60}(?:rising|rises|goes up|builds up|build up|piles up|accumulat\w*|creeps up|climbs|leaks?|is leaking)(?![^\n]{0,20}fragment)"
+        r"|(?:release|free|clear|reset)\w* (?:\w+ ){0,4}?(?:GPU |CUDA )?memory[^\n.?]{0,60}(?:fold|cross.validation|iteration|trial|each model|loop|between models)|显存[^\n]{0,12}(?:越来越|不断|一直)(?:大|增|上升)",
+        "The GPU memory is rising through iterations of cross-validation",
+    ),
+    sig(
+        "exclusive-mode",
+        (
+            "exclusive mode",
+            "exclusive_process",
+            "exclusive process",
+            "e. process",
+            "exclusive_thread",
+            "compute mode",
+            "prohibited",
+            "e. thread",
+        ),
+        r"exclusive[ _-](?:mode|process|thread)|compute[ _-]?mode[^\n]{0,20}(?:exclusive|prohibited)|%\s+(?:E\. (?:Process|Thread)|Prohibited)\b",
+        "The nvidia driver is in exclusive mode",
+    ),
+    sig(
+        "segfault",
+        ("segmentation fault", "段错误", "speicherzugriffsfehler", "sigsegv"),
+        r"Segmentation fault|段错误|Speicherzugriffsfehler|SIGSEGV",
+        "Segmentation fault (core dumped)",
+    ),
+    sig(
+        "growth-and-limit",
+        ("memory growth", "memory_growth", "allow_growth", "set_memory_growth"),
+        r"(?:memory[ _]growth|allow_growth)[^\n]{0,80}(?:memory[ _]limit|virtual device|logical device|fraction)[^\n]{0,80}|(?:memory[ _]limit|virtual device|logical device)[^\n]{0,80}(?:memory[ _]growth|allow_growth)",
+        "memory growth and a memory limit at the same time",
+    ),
+    sig(
+        "renumbered",
+        ("cuda_visible_devices", "visible devices"),
+        r"(?:VISIBLE_DEVICES|visible devices)[^\n]{0,80}\n?[^\n]{0,160}(?:no use|ignored|has no effect|does ?n[o']t work|not work|all the same|none the less|nonetheless|still|but) [^\n]{0,60}\bgpu:?\s?[01]\b"
+        r"|with 1 there is no GPU:1|(?:starts|shows|uses|reports|takes) (?:with |only )?GPU:0[^\n]{0,40}(?:instead|although|even though|none the less|none ?the ?less)",
+        "CUDA_VISIBLE_DEVICES=2 is ignored, it still takes gpu:0",
+        lines=2,
+    ),
+    sig(
+        "listing-of-users",
+        ("/dev/nvidia",),
+        r"F\.{0,3}m\.* +(?P<name>python\S*)|/dev/nvidia\d[^\n]{0,60}\s(?P<pid>\d{2,7})\s+F\.{3}m\s+python",
+        "/dev/nvidia0:        user     20450 F...m  python",
+    ),
+    sig(
+        "other-process",
+        ("process", "notebook", "kernel", "进程", "job", "kill"),
+        r"(?:another|other|second|old|left-?over|zombie|background|two|several) (?:\w+ ){0,2}(?:python |tensorflow )?(?:process(?:es)?|notebooks?|kernels?|jobs?|trainings?|sessions?)\b[^\n.]{0,80}(?:memory|GPU|running|hold|taken|kill|occup)"
+        r"|(?:in|from) another notebook|kill(?:ed|ing)? (?:the |all |that |those )?(?:\w+ )?(?:python )?process(?:es)?|(?:sort|look)[^\n.]{0,40}python process|进程[^\n]{0,10}(?:占|杀)|memory (?:stays|is still|remains) (?:taken|allocated|occupied|in use)",
+        "I killed the old python processes and the memory was free again",
+    ),
+    sig(
+        "gpu-package-removed",
+        ("tensorflow-gpu-2.12.0.tar", "tensorflow_gpu-2.12.0.tar", "tensorflow-gpu==2.12", "tensorflow-gpu (2.12"),
+        r"tensorflow[-_]gpu-2\.12\.0\.tar(?:\.gz)?",
+        "Using cached tensorflow-gpu-2.12.0.tar.gz (2.6 kB)",
+    ),
+    sig(
+        "gpu-package-removed",
+        ('python_version>"3.7"', "python_version>'3.7'", 'python_version>\\"3.7\\"'),
+        r"python_version>\\?[\"']3\.7\\?[\"']",
+        '    python_version>"3.7"',
+    ),
+    sig(
+        "protobuf-conflict",
+        ("_pb2.py",),
+        r"File \"[^\"\n]{0,200}tensorflow[/\\](?:core|python|tsl)[/\\][^\"\n]{0,120}_pb2\.py\", line \d+, in <module>",
+        'File "/usr/lib/python3.8/site-packages/tensorflow/core/framework/function_pb2.py", line 16, in <module>',
+    ),
+    sig(
+        "docker-no-gpu",
+        ("[[gpu]]",),
+        r"capabilities:? (?:with )?\[\[gpu\]\]",
+        "no capabilities with [[gpu]], but GPU is available",
+    ),
+    sig(
+        "login-node",
+        ("login",),
+        r"host: \S{0,20}login\S{0,20}|host \(\S{0,20}login\S{0,20}\)",
+        "retrieving CUDA diagnostic information for host: ml-login2",
+    ),
+    sig(
+        "and-cuda-installed",
+        ("[and-cuda]", "[and_cuda]"),
+        r"tensorflow\[and[-_]cuda\]",
+        "python3 -m pip install tensorflow[and-cuda]",
+    ),
+    sig(
+        "smi-cuda-unknown",
+        ("cuda version: n/a", "cuda version: err!"),
+        r"Driver Version: (?P<driver>[\d.]+)\s+CUDA Version: (?P<value>N/A|ERR!)",
+        "| NVIDIA-SMI 460.91.03    Driver Version: 460.91.03    CUDA Version: N/A      |",
+    ),
+    sig(
+        "no-known-devices",
+        ("no known devices",),
+        r"Device mapping: no known devices",
+        "Device mapping: no known devices.",
+    ),
+    sig(
+        "stub-library",
+        ("/stubs", "cuda_error_stub_library"),
+        r"lib64/stubs\b|CUDA_ERROR_STUB_LIBRARY",
+        "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs",
+    ),
+    sig(
+        "slow-first-run",
+        ("minutes", "slow"),
+        r"(?:takes?|took|needs?|taking) (?:too long|about |around |over |more than |up to )?(?:\d+(?:-\d+)?|several|many|ten|some)? ?(?:min(?:ute)?s\b|too long)|(?:too|very|extremely) (?:long|slow)\b",
+        "the first call takes 35 minutes",
+    ),
+    sig(
+        "rocm-library",
+        ("libamdhip64", "librocblas", "libmiopen", "librocm"),
+        r"(?P<name>lib(?:amdhip64|rocblas|MIOpen|rocm\w*)\.so(?:\.\d+)*): cannot open shared object",
+        "ImportError: libamdhip64.so.3: cannot open shared object file: No such file or directory",
+    ),
+    sig(
+        "directml-no-adapter",
+        ("found 0 compatible adapters",),
+        r"DirectML device enumeration: found 0 compatible adapters",
+        "DirectML device enumeration: found 0 compatible adapters.",
+    ),
+    sig(
+        "wants-newer-cuda",
+        ("build", "support", "cuda"),
+        r"(?:build|support|wheel|version|release)s?\b[^\n.]{0,30}\bfor CUDA (?P<version>1\d(?:\.\d)?)",
+        "Please make a build for CUDA 10",
+    ),
+    sig(
+        "permission-by-escalation",
+        ("privileged", "escalated", "as root", "sudo"),
+        r"non-?(?:escalated|privileged)[^\n]{0,80}(?:no GPU|saw no|fail|cuInit)|once [^\n]{0,40}as root[^\n]{0,40}(?:work|others)|(?:only|works?)[^\n.]{0,20}(?:with|as|under) (?:sudo|root)\b",
+        "non-escalated runs saw no GPU",
+    ),
+)
