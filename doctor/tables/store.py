@@ -127,8 +127,10 @@ class Store:
         try:
             bundled = path.read_text(encoding="utf-8")
         except FileNotFoundError:
-            self.notes.append(f"{path} is missing: nothing is known from it")
-            return '{"rows": []}'
+            only = self._read_refreshed(table, None)
+            if only is None:
+                self.notes.append(f"{path} is missing: nothing is known from it")
+            return only or '{"rows": []}'
         except (OSError, UnicodeDecodeError) as error:
             raise TableError(f"cannot read {path}: {error}") from error
         newer = self._read_refreshed(table, head_date(bundled))

@@ -1,4 +1,4 @@
-"""`tables refresh` and `tables verify`: the table against the package index, in the user's own data folder.
+"""`tables refresh` and `tables verify`: the tables against the package index, in the user's own data folder.
 
 The bundled tables are never touched. The reader of wheels is the one that builds the bundled table: it stands in
 doctor/tables/reading of an installed tool and in scripts/tables of a checkout.
@@ -13,7 +13,9 @@ import importlib
 import importlib.util
 import json
 import os
+import re
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
@@ -29,6 +31,9 @@ OF_METADATA = (
     "pythons", "wheels", "requires_python", "requires", "extras", "build_info", "summary", "size_mib", "yanked", "gpu",
 )  # fmt: skip
 """The keys that reading a wheel's metadata decides; the others come from its libraries."""
+
+OF_INDEX = ("pythons", "wheels", "yanked")
+"""The keys that the index alone decides."""
 
 Key = tuple[str, str, str]
 
@@ -83,6 +88,20 @@ class Index:
             )
         }
 
+    def wheels(self, projects: Iterable[str]) -> list[tuple[str, Any]]:
+        """One wheel a release for Linux x86_64 of each project, as (project, file)."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        registry, nvidia = reading("registry"), reading("nvidia")
+        names = tuple(projects)
+
+        def listed(project: str) -> list[Any]:
+            files: list[Any] = nvidia.linux_wheels(registry.project_files(project, self.settings.indexes, self.remote))
+            return files
+
+        with ThreadPoolExecutor(8) as pool:
+            return [(name, file) for name, files in zip(names, pool.map(listed, names), strict=True) for file in files]
+
     def rows(self, groups: Mapping[Key, Any], title: str) -> dict[Key, dict[str, Any]]:
         """The rows of these releases as their metadata says them."""
         from concurrent.futures import ThreadPoolExecutor
@@ -107,53 +126,83 @@ class Index:
 
 
 def refresh(form: str) -> int:
-    """Add the releases that the index has and the table has not, and note changed files; say what changed."""
+    """Add what the index has and the tables have not: TensorFlow releases, NVIDIA's wheels, cuDNN's GPUs; and note
+    releases whose files changed. Says what changed."""
     tables = Tables.bundled()
-    known = {_key(row): row for row in tables.store.all(TABLE)}
     index = Index()
-    groups = index.groups(PACKAGES)
-    rows_module = reading("rows")
-    listed = {key: _listed(rows_module, group) for key, group in groups.items()}
-    new = {key: group for key, group in groups.items() if key not in known}
-    rows = {key: {**row, **_changes(row, listed.get(key))} for key, row in known.items()}
-    changed = {key: sorted(_changes(known[key], listed.get(key))) for key in known if rows[key] != known[key]}
-    rows |= index.rows(new, "reading new releases")
-    found: list[dict[str, Any]] = [
-        *({"change": "new", "release": " ".join(key), "row": rows[key]} for key in new),
-        *({"change": "changed", "release": " ".join(key), "keys": keys} for key, keys in changed.items()),
-    ]
-    wrong = problems(rows.values())
+    found: list[dict[str, Any]] = []
+    fresh: dict[str, list[dict[str, Any]]] = {
+        TABLE: _tensorflow(tables, index, found),
+        "nvidia_wheels": _nvidia(tables, index, found, "nvidia_wheels"),
+        "cudnn": _nvidia(tables, index, found, "cudnn"),
+    }
+    wrong = [*problems(fresh[TABLE]), *(p for name in ("nvidia_wheels", "cudnn") for p in wheel_problems(fresh[name]))]
     if wrong:
         print(
-            "tfgpu-doctor tables: what the index holds breaks the table's rules; nothing was written:", file=sys.stderr
+            "tfgpu-doctor tables: what the index holds breaks the tables' rules; nothing was written:", file=sys.stderr
         )
         for problem in wrong[:20]:
             print(f"  {problem}", file=sys.stderr)
         return 1
-    path = None
-    if found:
-        path = write([rows[key] for key in sorted(rows, key=_place)])
-    _report(found, path, tables.date, form)
+    changed = [name for name in fresh if any(entry["table"] == name for entry in found)]
+    written = [write(name, fresh[name]) for name in changed]
+    _report(found, written, tables.date, form)
     return 0
 
 
-def _listed(rows_module: Any, group: Any) -> dict[str, Any]:
-    """What the index alone says of a release: its files, and whether they are yanked."""
-    row: dict[str, Any] = rows_module.build_row(group, None, None, None)
-    return {key: row[key] for key in ("pythons", "wheels", "yanked")}
+def _tensorflow(tables: Tables, index: Index, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of the TensorFlow table as the index has them now; notes the changes in `found`."""
+    known = {_key(row): row for row in tables.store.all(TABLE)}
+    groups = index.groups(PACKAGES)
+    build_row = reading("rows").build_row
+    rows = dict(known)
+    for key, row in known.items():
+        if key not in groups:
+            continue
+        listed = build_row(groups[key], None, None, None)
+        other = {column: listed[column] for column in OF_INDEX if row.get(column) != listed[column]}
+        if other:
+            rows[key] = {**row, **other}
+            found.append({"table": TABLE, "change": "changed", "what": " ".join(key), "keys": sorted(other)})
+    new = index.rows({key: group for key, group in groups.items() if key not in known}, "reading new releases")
+    for key, row in new.items():
+        rows[key] = row
+        found.append({"table": TABLE, "change": "new", "what": " ".join(key), "row": row})
+    return [rows[key] for key in sorted(rows, key=_place)]
 
 
-def _changes(row: Mapping[str, Any], listed: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {} if listed is None else {key: value for key, value in listed.items() if row.get(key) != value}
+def _nvidia(tables: Tables, index: Index, found: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
+    """The rows of a table of NVIDIA's wheels with those that are new on the index; notes these in `found`."""
+    nvidia = reading("nvidia")
+    rows = list(tables.store.all(table))
+    known = {row["source"] for row in rows}
+    with tempfile.TemporaryDirectory() as folder:
+        cache = reading("cache").Cache(Path(folder))
+        if table == "cudnn":
+            new = [nvidia.read_cudnn(project, file, index.settings, cache)
+                   for project, file in index.wheels(nvidia.CUDNN) if file.filename not in known]  # fmt: skip
+        else:
+            new = [nvidia.read_wheel(project, file, index.remote, cache)
+                   for project, file in index.wheels(nvidia.PROJECTS) if file.filename not in known]  # fmt: skip
+    found += [{"table": table, "change": "new", "what": row["source"], "row": row} for row in new]
+    return [*rows, *new]
 
 
-def write(rows: list[dict[str, Any]]) -> Path:
-    """Lay the table into the user's data folder, with its hash beside it; what was there before is kept for undo."""
+def wheel_problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What is wrong with rows that come from NVIDIA's wheels, one line each."""
+    return [
+        f"{row.get('source')}: no version, or no sha256 beside its file"
+        for row in rows
+        if "package" in row and not (row.get("version") and re.fullmatch(r"[0-9a-f]{64}", row.get("sha256", "")))
+    ]
+
+
+def write(table: str, rows: list[dict[str, Any]]) -> Path:
+    """Lay a table into the user's data folder, with its hash beside it; what was there before is kept for undo."""
     folder = user_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{TABLE}.json"
-    today = datetime.now(timezone.utc).date()
-    text: str = reading("table").dump_table(rows, f"{today:%Y-%m-%d}")
+    path = folder / f"{table}.json"
+    text: str = reading("table").dump_table(rows, f"{datetime.now(timezone.utc):%Y-%m-%d}")
     raw = text.encode("utf-8")
     for file in (path, _hash_of(path)):
         if file.exists():
@@ -177,35 +226,38 @@ def _put(path: Path, raw: bytes) -> None:
 
 
 def undo() -> int:
-    """Go back to the table before the last refresh: the refresh before it, or the bundled table."""
-    path = user_folder() / f"{TABLE}.json"
-    if not path.exists():
-        print("There is no refreshed table: the one that ships with the tool is in use.")
+    """Go back to the tables before the last refresh: those of the refresh before it, or the bundled ones."""
+    paths = sorted(user_folder().glob("*.json"))
+    if not paths:
+        print("There is no refreshed table: those that ship with the tool are in use.")
         return 0
-    for file in (path, _hash_of(path)):
-        file.unlink(missing_ok=True)
-        previous = file.with_name(f"{file.name}.previous")
-        if previous.exists():
-            previous.replace(file)
-    print(f"{path}: {'the refresh before the last one is back' if path.exists() else 'removed'}.")
+    for path in paths:
+        for file in (path, _hash_of(path)):
+            file.unlink(missing_ok=True)
+            previous = file.with_name(f"{file.name}.previous")
+            if previous.exists():
+                previous.replace(file)
+        print(f"{path}: {'the refresh before the last one is back' if path.exists() else 'removed'}.")
     return 0
 
 
-def _report(found: list[dict[str, Any]], path: Path | None, before: str, form: str) -> None:
+def _report(found: list[dict[str, Any]], written: list[Path], before: str, form: str) -> None:
     if form == "json":
-        print(json.dumps({"before": before, "written": None if path is None else str(path), "changes": found}))
+        print(json.dumps({"before": before, "written": [str(path) for path in written], "changes": found}))
         return
     for entry in found:
-        if entry["change"] == "new":
-            row = entry["row"]
-            kind = "GPU build" if row["gpu"] else "CPU build"
-            print(f"new: {entry['release']} ({kind}, Python {', '.join(row['pythons'])})")
+        if entry["change"] == "changed":
+            print(f"changed: {entry['what']}: {', '.join(entry['keys'])}")
+        elif entry["table"] == TABLE:
+            kind = "GPU build" if entry["row"]["gpu"] else "CPU build"
+            print(f"new: {entry['what']} ({kind}, Python {', '.join(entry['row']['pythons'])})")
         else:
-            print(f"changed: {entry['release']}: {', '.join(entry['keys'])}")
-    if path is None:
+            print(f"new: {entry['what']} ({entry['table']})")
+    if not written:
         print(f"Nothing new since {before}.")
-    else:
-        print(f"Wrote {path}. Back to the tables before: tfgpu-doctor tables refresh --undo")
+        return
+    print(f"Wrote {', '.join(str(path) for path in written)}.")
+    print("Back to the tables before: tfgpu-doctor tables refresh --undo")
 
 
 # --- verify --------------------------------------------------------------------------------------

@@ -42,10 +42,7 @@ PROJECTS = (
     *(f"nvidia-{name}-{cuda}" for name in ("cudnn", "nccl") for cuda in ("cu11", "cu12", "cu13")),
     *(f"nvidia-nvshmem-{cuda}" for cuda in ("cu12", "cu13")),
 )
-ABOUT_WHEELS = (
-    "nvidia-* wheels for Linux x86_64: the libraries in them and the folder in site-packages that holds them, read "
-    "from each wheel's directory; requires from its METADATA."
-)
+CUDNN = ("nvidia-cudnn-cu11", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
 THREADS = 8
 LIBRARY = re.compile(r"(nvidia/[\w/]+)/(lib[\w.+-]+?\.so(?:\.\d+)*)$")
 
@@ -145,7 +142,7 @@ def cudnns(
     known = {row["source"] for row in rows}
     jobs = [
         (project, file)
-        for project in ("nvidia-cudnn-cu11", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
+        for project in CUDNN
         for file in linux_wheels(project_files(project, settings.indexes, remote))
         if file.filename not in known
     ]

@@ -53,6 +53,9 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "simple"
     wheel(root / "tensorflow", "9.8.0")
     index_page(root / "tensorflow")
+    for project in upkeep.reading("nvidia").PROJECTS:
+        (root / project).mkdir()
+        (root / project / "index.html").write_text("<a href='other-1.0.tar.gz'>other-1.0.tar.gz</a>")
     (root / "tensorflow-gpu").mkdir()
     (root / "tensorflow-gpu" / "index.html").write_text(
         "<a href='tensorflow_gpu-2.12.0.tar.gz#sha256=" + "0" * 64 + "'>tensorflow_gpu-2.12.0.tar.gz</a>"
@@ -89,6 +92,22 @@ def test_new_release_is_added_and_used(index: Path, in_use: Path, capsys: pytest
     assert row.extras["and-cuda"] == {"nvidia-cudnn-cu12": "<10.0,>=9.10"}
 
 
+def test_new_wheel_of_nvidia_is_added_and_used(index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = index / "nvidia-cufft-cu12"
+    path = folder / "nvidia_cufft_cu12-99.1.2.3-py3-none-manylinux2014_x86_64.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("nvidia/cufft/lib/libcufft.so.99", b"\x7fELF")
+        archive.writestr(
+            "nvidia_cufft_cu12-99.1.2.3.dist-info/METADATA", "Metadata-Version: 2.1\nName: x\nVersion: 1\n"
+        )
+    index_page(folder)
+    assert call("refresh") == 0
+    assert f"new: {path.name} (nvidia_wheels)" in capsys.readouterr().out
+    row = Tables.bundled().pip_library("libcufft.so.99")
+    assert row is not None
+    assert (row.package, row.folder, row.last) == ("nvidia-cufft-cu12", "nvidia/cufft/lib", "99.1.2.3")
+
+
 def test_second_refresh_finds_nothing_new(index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call("refresh")
     capsys.readouterr()
@@ -103,7 +122,7 @@ def test_wheel_for_another_python_is_a_change(index: Path, in_use: Path, capsys:
     index_page(index / "tensorflow")
     assert call("refresh", "--format", "json") == 0
     said = json.loads(capsys.readouterr().out)
-    assert [(c["release"], c["keys"]) for c in said["changes"]] == [
+    assert [(c["what"], c["keys"]) for c in said["changes"]] == [
         ("tensorflow 9.8.0 linux-x86_64", ["pythons", "wheels"])
     ]
     row = Tables.bundled().tensorflow("9.8.0")
