@@ -80,7 +80,7 @@ def examine(
 def _import(machine: Machine, loader: Loader, installed: Installed, result: list[Fact]) -> Loaded | None:
     """Act out `import tensorflow`, say why it would fail; the object whose dlopen calls follow comes out."""
     core = installed.core or ""
-    for name in EXTENSIONS:
+    for name in (*EXTENSIONS, *FRAMEWORKS):
         path = f"{core}/{name}"
         if not machine.exists(path):
             continue

@@ -92,6 +92,8 @@ def _fits(row: object, cuda: str, cudnn: str | None, platform: str) -> bool:
         return False
     if row.component == "cuDNN":
         return _major(asked) == _major(row.first)
+    if row.component == "cuBLASLt" and not at_least(asked, "11"):  # TensorFlow opens it from 2.4 on
+        return False
     short = ".".join(asked.split(".")[:2])
     return at_least(short, row.first) and at_least(row.last or short, short)
 

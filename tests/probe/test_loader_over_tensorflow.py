@@ -14,7 +14,7 @@ import pytest
 from doctor.facts import LibraryLoaded, LibraryNotLoaded, LibraryWanted
 from doctor.probe import examine
 from doctor.probe.machine import Machine
-from tests.environments import environment
+from tests.tensorflow_envs import package_env, tensorflow_env
 
 pytestmark = [
     pytest.mark.slow,
@@ -46,10 +46,18 @@ def handles(framework: Path) -> list[str]:
     return sorted(name for name in names if pattern.search(name) and "CachedDsoLoader" not in name)
 
 
+def environment(release: str, *, wheels: bool) -> Path:
+    """An environment's folder: TensorFlow alone, or with the wheels of its extra and-cuda."""
+    if not wheels:
+        return tensorflow_env(release).parent.parent
+    highest = 13 if release >= "2.20" else 12 if release >= "2.16" else 11
+    return package_env(f"{release}-and-cuda", [f"tensorflow[and-cuda]=={release}"], 10, highest).parent.parent
+
+
 @pytest.mark.parametrize("case", ["wheels", "without wheels", "wheels on LD_LIBRARY_PATH"])
 @pytest.mark.parametrize("release", ["2.15.1", "2.16.1", "2.18.1", "2.21.0"])
 def test_the_libraries_that_tensorflow_maps_are_those_foretold(release: str, case: str) -> None:
-    place = environment(release if case == "without wheels" else f"{release}-and-cuda")
+    place = environment(release, wheels=case != "without wheels")
     (site,) = place.glob("lib/python3*/site-packages")
     core = site / "tensorflow"
     env = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
