@@ -18,7 +18,7 @@ HITS = 300
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE | re.ASCII)
 
 
 def _window(text: str, at: int, lines: int) -> tuple[int, int]:
@@ -65,7 +65,7 @@ def quote(text: str, start: int, end: int) -> str:
     return text[left:right].strip()
 
 
-_QUOTES = str.maketrans("‘’“”`´＇：（）", "''\"\"`'':()")
+_QUOTES = str.maketrans("‘’“”´＇：（）\u00a0\u3000", "''\"\"'':()  ")
 """Typographic marks that word processors and input methods put for those that programs print; one for one."""
 
 

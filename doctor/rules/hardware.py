@@ -176,6 +176,15 @@ def gpu_absent(picture: Picture) -> Iterator[Finding]:
             steps=steps,
             verify=verify,
         )
+    elif facts.has("directml-no-adapter"):
+        yield found(
+            "gpu-absent",
+            "The DirectML plugin finds no adapter that it can use: no GPU, one that is too old for it, or no driver for it here.",
+            facts.symptoms("directml-no-adapter"),
+            confidence="likely",
+            steps=steps,
+            verify=verify,
+        )
     elif facts.has("smi-no-devices"):
         yield found(
             "gpu-absent",
@@ -189,7 +198,7 @@ def gpu_absent(picture: Picture) -> Iterator[Finding]:
         (not picture.gpus or "colab" in picture.environments)
         and picture.platform != "wsl"
         and not picture.container
-        and not facts.has("driver-versions-agree")
+        and not facts.has("driver-versions-agree", "smi-works")
         and cuinit(picture, "CUDA_ERROR_NO_DEVICE")
         and not (facts.of(DriverVersion) or facts.has("smi-no-driver"))
     ):
@@ -439,10 +448,10 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
         "gpu-not-used",
     )
     cuda = wanted_cuda_major(picture)
-    if failing and cuda is not None and picture.capabilities:
+    if cuda is not None and picture.capabilities and picture.tensorflow is not None:
         newest = max(minor(c) for c in picture.capabilities)
         limit = (7, 0) if cuda < 10 else (7, 5) if cuda < 11 else None
-        if limit is not None and newest > limit:
+        if limit is not None and newest > limit and (failing or newest >= (8, 0)):
             named = [g for g in picture.gpus if g.compute_capability and minor(g.compute_capability) == newest]
             yield found(
                 "gpu-arch-too-new",
@@ -450,7 +459,8 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
                 f"whose libraries have no code for GPUs newer than {limit[0]}.{limit[1]}. Failing BLAS and cuDNN calls, NaN and hangs "
                 "follow from that; memory settings do not cure them.",
                 [*named[:1], *failing[:2], picture.tensorflow, picture.cuda],
-                confidence="likely",
+                severity="error" if failing or not registered(picture) else "warning",
+                confidence="likely" if failing else "possible",
                 tables=picture.builds[-1:],
                 steps=steps,
                 verify=verify,
@@ -934,11 +944,14 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         and not broken
         and not facts.symptoms("kernel-driver-not-running", "smi-no-driver", "no-device-node")
         and not facts.of(OtherGpu)
-    )
+    ) or (error is not None and facts.has("smi-works"))
+    idle = hiding is not None and not broken and bool(picture.loaded) and facts.has("op-on-cpu", "gpu-index-error")
     if not (
         said
         or (error and (agree or hiding or mapped or bare))
         or (agree and mapped)
+        or idle
+        or (hiding and facts.has("gpu-index-error"))
         or (hiding and (empty or facts.kind == "machine") and not broken)
     ):
         return

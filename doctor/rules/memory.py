@@ -411,7 +411,7 @@ def memory_limit_misfit(picture: Picture) -> Iterator[Finding]:
         value = float(fraction.get("fraction", "1") or 1)
         if value <= 0.35 or value > 0.98:
             small.append(fraction)
-    if not small or not trouble:
+    if not small or not trouble or (handle_signs(picture) and not facts.has("tensor-oom", "oom-said")):
         return
     yield found(
         "memory-limit-misfit",

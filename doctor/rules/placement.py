@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import EnvVar, GpuRegistered, Symptom
+from doctor.facts import CudaCallFailed, EnvVar, GpuRegistered, Symptom
 from doctor.findings import Finding, manual, python, shell
 from doctor.picture import Picture
 from doctor.remedies import code, commands
@@ -125,14 +125,15 @@ def gpu_renumbered(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     variable = picture.env.get("CUDA_VISIBLE_DEVICES")
     said = facts.symptoms("renumbered")
-    alone = variable is not None and variable.value.strip().isdigit() and int(variable.value.strip()) > 0
+    numbers = [n.strip() for n in variable.value.split(",")] if variable is not None else []
+    alone = bool(numbers) and all(n.isdigit() and int(n) > 0 for n in numbers)
     on_zero = [r for r in facts.of(GpuRegistered) if r.index == 0]
     only_zero = on_zero and all((r.index or 0) == 0 for r in facts.of(GpuRegistered))
-    if not (alone and (only_zero or said)):
+    if not ((alone and (only_zero or said)) or (said and not facts.of(CudaCallFailed))):
         return
     yield found(
         "gpu-renumbered",
-        f"CUDA_VISIBLE_DEVICES={variable.value if variable else ''} shows the process one card, and the first card that a process sees is its GPU:0.",
+        f"CUDA_VISIBLE_DEVICES{'=' + variable.value if variable else ''} chooses which cards a process sees, and the first that it sees is its GPU:0.",
         [variable, *said[:1], *on_zero[:1]],
         steps=[
             manual("Use /gpu:0 in the code; set CUDA_DEVICE_ORDER=PCI_BUS_ID so that CUDA numbers as nvidia-smi does")

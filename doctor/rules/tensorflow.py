@@ -273,6 +273,8 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
     no_cuda += facts.symptoms("built-without-cuda")
     yes_cuda = [b for b in facts.of(TensorFlowBuild) if b.gpu]
     conda = facts.symptoms("conda-cpu-build")
+    if conda:  # `_tflow_select gpu` only says what was asked for; the build string says what came
+        yes_cuda = []
     package = facts.symptoms("cpu-package", "cpu-package-install")
     tried = facts.symptoms("conda-install")
     wanting = wants_gpu(picture)
@@ -285,7 +287,7 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
     confidence = "certain"
     if no_cuda:
         evidence = [*no_cuda[:2], *conda[:1]]
-    elif conda and (wanting or facts.kind == "machine"):
+    elif conda and (wanting or facts.kind == "machine" or facts.has("mentions-gpu")):
         evidence = [*conda[:2]]
     elif package and wanting:
         evidence, confidence = [*package[:1], *wanting[:1]], "likely"
@@ -565,6 +567,7 @@ def tf_conflicting_packages(picture: Picture) -> Iterator[Finding]:
         "stray-tensorflow-module",
         "hollow-module",
         "undefined-symbol",
+        "rocm-library",
     ),
 )
 def tf_import_failed(picture: Picture) -> Iterator[Finding]:
@@ -588,6 +591,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     arch = facts.symptoms("wrong-architecture")
     native = facts.symptoms("native-runtime-failed")
     symbol = [s for s in facts.symptoms("undefined-symbol") if "tensorflow" in s.source.text.lower()]
+    symbol += facts.symptoms("rocm-library")
     cuda = [lib for lib in facts.of(LibraryNotLoaded) if picture.component(lib.name) in ("cuda", "cudnn", "driver")]
     tf_dll = [s for s in dll if re.search(r"tensorflow|pywrap|msvcp|vcruntime|DLL", s.source.text, re.I)]
     if not (glibc or tf_dll or shadow or arch or symbol or (native and not cuda)):

@@ -54,6 +54,8 @@ def loaded(match: re.Match[str], source: Source) -> Fact:
 
 def on_disk(match: re.Match[str], source: Source) -> Fact | None:
     """A library file that a listing, an ldconfig cache or a find shows."""
+    if re.search(r"\bln\s+-s", source.text):  # a link that somebody made is no proof of what is behind it
+        return None
     path = match["path"].strip("'\"`(),")
     name = _tidy(path)
     if not re.match(r"(?:lib)?(?:cuda|cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvjitlink|cupti)", name, re.I):

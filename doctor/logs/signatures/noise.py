@@ -13,8 +13,10 @@ def _noise(kind: str, meaning: str) -> Maker:
     return make
 
 
-def _harmless(kind: str, literals: str | tuple[str, ...], pattern: str, meaning: str, example: str) -> Signature:
-    return sig(kind, literals, pattern, example, _noise(kind, meaning))
+def _harmless(
+    kind: str, literals: str | tuple[str, ...], pattern: str, meaning: str, example: str, lines: int = 1
+) -> Signature:
+    return sig(kind, literals, pattern, example, _noise(kind, meaning), lines=lines)
 
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -86,10 +88,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(
         "not-a-failure",
-        "the caller indicates that this is not a failure",
-        r"ran out of memory trying to allocate[^\n]{0,120}not a failure",
+        "ran out of memory trying to allocate",
+        r"ran out of memory trying to allocate[^\n]{0,120}(?:\n[^\n]{0,80}){0,2}?not a failure",
         "the allocator was asked for scratch memory to try a faster algorithm and takes a smaller one instead",
         "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB. The caller indicates that this is not a failure, but may mean",
+        lines=3,
     ),
     _harmless(
         "cancelled-rendezvous",

@@ -83,11 +83,17 @@ REMOVED_IN_2 = frozenset(
 """Names of tf.* in TensorFlow 1 that TensorFlow 2 does not have (TensorFlow 2.0, tf_upgrade_v2's rename tables)."""
 
 
+IN_EVERY_RELEASE = frozenset(
+    ["constant", "Variable", "float32", "int32", "Tensor", "Graph", "reduce_sum", "reduce_mean", "matmul", "zeros", "ones", "add", "reshape", "convert_to_tensor", "shape", "cast", "nn"]
+)
+"""Names of tf.* that every release from 0.12 on has: where one is missing, the package is hollow."""
+
+
 def api(match: re.Match[str], source: Source) -> Fact | None:
     """A name that this major version of TensorFlow does not have."""
     name = match["name"]
     module = match["module"]
-    if name in ("__version__", "VERSION", "__internal__", "python", "compat", "keras", "config", "_api"):
+    if name in ("__version__", "VERSION", "python", "_api") or (module == "tensorflow" and name in IN_EVERY_RELEASE):
         return Symptom(source, "hollow-module", (("module", module), ("name", name)))
     if module.startswith(("tensorflow.compat.v2", "tensorflow._api.v2.compat.v2.__internal__", "keras.api")):
         return Symptom(source, "keras-mismatch", (("module", module), ("name", name)))
@@ -406,8 +412,17 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "illegal-instruction",
-        ("illegal instruction", "illegal hardware instruction", "sigill", "非法指令"),
-        r"Illegal (?:hardware )?instruction|SIGILL|非法指令",
+        (
+            "illegal instruction",
+            "illegal hardware instruction",
+            "sigill",
+            "非法指令",
+            "maschinenbefehl",
+            "instruction non permise",
+            "instrucción ilegal",
+            "недопустимая инструкция",
+        ),
+        r"Illegal (?:hardware )?instruction|SIGILL|非法指令|Ungültiger Maschinenbefehl|Instruction non permise|Instrucción ilegal|Недопустимая инструкция",
         "Illegal instruction (core dumped)",
     ),
     sig(

@@ -296,7 +296,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "environment-singularity",
         ("singularity", "apptainer"),
-        r"\b(?:singularity|apptainer) (?:run|exec|shell|build)|\.singularity\.d|\.sif\b",
+        r"\b(?:singularity|apptainer)\b|\.singularity\.d|\.sif\b",
         "singularity exec --nv tf.sif python train.py",
         kind("singularity"),
     ),

@@ -169,9 +169,16 @@ SIGNATURES: tuple[Signature, ...] = (
         "memory growth and a memory limit at the same time",
     ),
     sig(
+        "smi-works",
+        ("nvidia-smi",),
+        r"nvidia-smi\W{0,3}[^\n.|]{0,30}?\b(?:works?|is (?:good|fine|ok)|(?:are |looks? )?(?:good|fine|ok)|shows? (?:the|my|both|all|a|2|two)|lists?|saw|sees|normal|正常)\b",
+        "what nvidia-smi prints is good",
+    ),
+    sig(
         "renumbered",
         ("cuda_visible_devices", "visible devices"),
-        r"(?:VISIBLE_DEVICES|visible devices)[^\n]{0,80}\n?[^\n]{0,160}(?:no use|ignored|has no effect|does ?n[o']t work|not work|all the same|none the less|nonetheless|still|but) [^\n]{0,60}\bgpu:?\s?[01]\b"
+        r"VISIBLE_DEVICES[^\n]{0,80}\n?[^\n]{0,160}(?:no use|ignored|has no effect|does ?n[o']t work|not work\w*|all the same|none the less|nonetheless|still|but|seems?|in vain)\b[^\n]{0,60}\bgpu:?\s?[01]\b"
+        r"|(?:why|how)[^\n]{0,40}VISIBLE_DEVICES[^\n]{0,20}(?:no use|not work\w*|useless|ignored)|VISIBLE_DEVICES (?:is |does )?not work(?:ing)?"
         r"|with 1 there is no GPU:1|(?:starts|shows|uses|reports|takes) (?:with |only )?GPU:0[^\n]{0,40}(?:instead|although|even though|none the less|none ?the ?less)",
         "CUDA_VISIBLE_DEVICES=2 is ignored, it still takes gpu:0",
         lines=2,
