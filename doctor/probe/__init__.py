@@ -68,7 +68,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from doctor.facts import DriverVersion, EnvVar, Fact, Facts, Gpu, Source, Unreadable
+from doctor.facts import Absent, DriverVersion, EnvVar, Fact, Facts, Gpu, Source, Unreadable
 from doctor.probe import calls, driver, hardware, interpreter, libraries, packages, system
 from doctor.probe.interpreter import Environment, NoPythonError
 from doctor.probe.loader import Loader, glibc_file
@@ -246,6 +246,8 @@ def _merged(facts: list[Fact]) -> list[Fact]:
     """One Gpu for each device: what the bus, the kernel module, NVML and libcuda say of it is put together."""
     merged: list[Fact] = []
     where: dict[str, int] = {}
+    if any(isinstance(fact, Gpu) for fact in facts):  # a container may hide the bus and show the GPU
+        facts = [fact for fact in facts if not (isinstance(fact, Absent) and fact.what == "nvidia gpu")]
     hidden = any(isinstance(f, EnvVar) and f.name == "CUDA_VISIBLE_DEVICES" for f in facts)
     for fact in facts:
         if not isinstance(fact, Gpu) or (fact.bus_id is None and fact.uuid is None):

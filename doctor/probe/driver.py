@@ -34,7 +34,8 @@ VERSION_FILE = "/proc/driver/nvidia/version"
 VERSION = re.compile(r"(?:Kernel Module(?: for \S+)?)\s+(\d+\.\d+(?:\.\d+)*)")
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 USER_LIBRARIES = ("libcuda.so.1", "libnvidia-ml.so.1")
-NODES = ("/dev/nvidiactl", "/dev/nvidia[0-9]*", "/dev/nvidia-uvm", "/dev/dxg")
+NODES = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia-uvm", "/dev/dxg")
+MORE_NODES = "/dev/nvidia[0-9]*"
 LOGS = ("/var/log/kern.log", "/var/log/syslog", "/var/log/messages")
 LOG_TAIL = 512 << 10
 """Bytes of a kernel log that are read from its end."""
@@ -114,7 +115,7 @@ def _modules(machine: Machine) -> dict[str, str] | None:
 
 def _nodes(machine: Machine) -> Iterator[Fact]:
     """Device nodes, and whether this user may open them."""
-    found = [path for pattern in NODES for path in machine.glob(pattern)]
+    found = list(dict.fromkeys([*(path for path in NODES if machine.exists(path)), *machine.glob(MORE_NODES)]))
     for path in found:
         may = machine.may_open(path)
         yield DeviceNode(Source(path, None, "may be opened" if may else "permission denied"), path, may)
@@ -221,10 +222,10 @@ def user_side(machine: Machine, loader: Loader, kernel: DriverVersion | None) ->
         result = resolved[name] = loader.open(name)
         if result.path is None:
             facts.append(
-                LibraryNotLoaded(Source("the loader's search", None, result.error), name, result.error, result.cause)
+                LibraryNotLoaded(Source(f"search for {name}", None, result.error), name, result.error, result.cause)
             )
             if name == "libcuda.so.1" and result.cause == "absent":
-                facts.append(Absent(Source("the loader's search", None, result.error), "libcuda"))
+                facts.append(Absent(Source(f"search for {name}", None, result.error), "libcuda"))
         else:
             real = machine.resolve(result.path)
             version = file_version(real, name)
@@ -260,7 +261,7 @@ def user_side(machine: Machine, loader: Loader, kernel: DriverVersion | None) ->
     if kernel is None and all(result.path is None for result in resolved.values()) and not _is_wsl(machine):
         facts.append(
             Absent(
-                Source("the loader's search", None, "no kernel module, no libcuda.so.1, no libnvidia-ml.so.1"),
+                Source("/proc/modules and search for libcuda.so.1", None, "no kernel module, no libcuda.so.1, no libnvidia-ml.so.1"),
                 "nvidia driver",
             )
         )

@@ -124,7 +124,7 @@ def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | No
             text += f" -> {posixpath.basename(real)}"
         yield LibraryLoaded(Source(result.path, None, text), name, result.path)
     else:
-        where = result.culprit if result.culprit and result.culprit.startswith("/") else "the loader's search"
+        where = result.culprit if result.culprit and result.culprit.startswith("/") else f"search for {name}"
         if result.skipped and result.cause == "broken":
             where = result.skipped[0].path
         text = f"dlopen({name}) from {who} would fail: {result.error}"
@@ -174,8 +174,10 @@ def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome]) -> Iterator[Fact]
             "9": ("ops", "cnn", "adv", "graph", "heuristic", "engines_precompiled", "engines_runtime_compiled"),
         }.get(major, ())
         folder = posixpath.dirname(path)
-        for part in parts:
-            file = f"{folder}/libcudnn_{part}.so.{major}"
+        files = [f"{folder}/libcudnn_{part}.so.{major}" for part in parts]
+        if not any(machine.exists(file) for file in files):
+            continue  # another layout than NVIDIA's: nothing can be said of its parts
+        for file in files:
             problem = ""
             if not machine.exists(file):
                 problem = "is not there"

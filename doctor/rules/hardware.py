@@ -1217,6 +1217,8 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
     said = facts.symptoms("docker-no-gpu")
     if registered(picture) and not said:
         return
+    if facts.absent("nvidia gpu") is not None and not said:  # a container sees the host's bus: there is none to pass in
+        return
     inside = picture.container or facts.has("nvidia-docker-path")
     lib: Fact | None = no_libcuda(picture)
     if lib is None:
