@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
+from doctor.errors import UnableError, UsageError
 from doctor.tables import PLATFORMS
 
 TABLES = ("tensorflow", "driver", "cuda", "cudnn", "gpu", "library", "trap")
@@ -39,19 +41,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--undo", action="store_true", help="refresh: go back to the tables that ship with the tool")
     parser.add_argument(
-        "--full", action="store_true", help="refresh, verify: read the libraries too (0.5 GB a release)"
+        "--full",
+        action="store_true",
+        help="refresh, verify: the wheels' libraries too (about 0.5 GB a GPU release); Linux on x86-64 only, because the "
+        "library is loaded and asked what it opens",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 1 where verify finds a difference; 2 for a row that does not exist; 3 where the network fails.
+    """Exit code 0; 1 where verify finds a difference or refresh finds rows that break a rule.
 
-    Reads `args.format` (text, json, markdown) where the command line has it.
+    Raises UsageError for a row that does not exist (with the nearest ones) and for a format that makes no sense,
+    UnableError where the package index cannot be read.
     """
-    args.format = getattr(args, "format", None) or "text"
     if args.format not in FORMATS:
-        print(f"tfgpu-doctor tables: --format {args.format} makes no sense here: {', '.join(FORMATS)}", file=sys.stderr)
-        return 2
+        raise UsageError(f"tables has no --format {args.format}", f"there are {', '.join(FORMATS)}")
     if args.table in ACTIONS:
         from doctor.tables.upkeep import run as keep_up
 
@@ -63,10 +67,12 @@ def run(args: argparse.Namespace) -> int:
     try:
         found = look_up(Tables.bundled(), args.table, " ".join(args.key), args.package, args.platform)
     except NoSuchRowError as miss:
-        print(f"tfgpu-doctor tables: {miss}", file=sys.stderr)
-        return 2
+        raise UsageError(str(miss)) from miss
     except TableError as error:
-        print(f"tfgpu-doctor tables: {error}. Next: tfgpu-doctor tables refresh --undo", file=sys.stderr)
-        return 2
-    print(found.render(args.format))
+        raise UnableError(str(error), "tfgpu-doctor tables refresh --undo") from error
+    text = found.render(args.format) + "\n"
+    if args.output:
+        Path(args.output).write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
     return 0

@@ -21,6 +21,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from doctor.errors import UnableError, UsageError
 from doctor.tables.invariants import problems
 from doctor.tables.store import BUNDLED, user_folder
 from doctor.tables.tables import Tables
@@ -55,18 +56,19 @@ def reading(name: str) -> Any:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 1 where verify finds a difference or refresh finds rows that break an invariant; 2 for a release
-    that is not in the table; 3 where the index cannot be read."""
+    """Exit code 0; 1 where verify finds a difference or refresh finds rows that break a rule.
+
+    Raises UsageError for a release that is not in the table, UnableError where the index cannot be read.
+    """
     if args.table == "refresh" and args.undo:
         return undo()
     try:
-        return refresh(args.format) if args.table == "refresh" else verify(args)
+        return refresh(args.format, args.full) if args.table == "refresh" else verify(args)
     except ModuleNotFoundError as error:
-        print(f"tfgpu-doctor tables: {error}", file=sys.stderr)
-        return 3
+        raise UnableError(str(error)) from error
     except (reading("registry").RegistryError, reading("remote").RemoteError, reading("archive").ArchiveError) as error:
-        print(f"tfgpu-doctor tables: {error}", file=sys.stderr)
-        return 3
+        what, _, hint = str(error).partition(". Next: ")
+        raise UnableError(what, hint) from error
 
 
 class Index:
@@ -102,37 +104,53 @@ class Index:
         with ThreadPoolExecutor(8) as pool:
             return [(name, file) for name, files in zip(names, pool.map(listed, names), strict=True) for file in files]
 
-    def rows(self, groups: Mapping[Key, Any], title: str) -> dict[Key, dict[str, Any]]:
-        """The rows of these releases as their metadata says them."""
+    def rows(self, groups: Mapping[Key, Any], title: str, full: bool = False) -> dict[Key, dict[str, Any]]:
+        """The rows of these releases as their metadata says them, and with `full` their libraries too."""
         from concurrent.futures import ThreadPoolExecutor
 
-        read_texts, build_row = reading("wheeltexts").read_texts, reading("rows").build_row
         found: dict[Key, dict[str, Any]] = {}
-
-        def read(group: Any) -> dict[str, Any]:
-            texts = None if group.sdist is not None else read_texts(self.remote, group.newest)
-            row: dict[str, Any] = build_row(group, texts, None, None)
-            return row
-
         progress = reading("progress").Progress(title, len(groups), lambda: self.remote.bytes_read)
-        with progress, ThreadPoolExecutor(8) as pool:
-            for key, row in zip(groups, pool.map(read, groups.values()), strict=True):
+        with progress, ThreadPoolExecutor(1 if full else 8) as pool:
+            made = pool.map(functools.partial(self._row, full=full), groups.values())
+            for key, row in zip(groups, made, strict=True):
                 found[key] = row
                 progress.step(" ".join(key))
+        return found
+
+    def _row(self, group: Any, full: bool) -> dict[str, Any]:
+        texts = None if group.sdist is not None else reading("wheeltexts").read_texts(self.remote, group.newest)
+        binary = glibc = None
+        if full and texts is not None:
+            binaries = reading("binaries")
+            if binaries.wanted(texts, group.package, group.platform):
+                seen = binaries.scan(self.remote, group.newest, texts)
+                binary = binaries.derive(seen, group.platform)
+                glibc = self._glibc(group, texts, seen) if group.platform.startswith("linux") else {}
+        row: dict[str, Any] = reading("rows").build_row(group, texts, binary, glibc)
+        return row
+
+    def _glibc(self, group: Any, texts: Any, seen: Any) -> dict[str, str]:
+        """The glibc that the wheel of each Python needs."""
+        found = {}
+        for name, file in group.wheels:
+            theirs = texts if file is group.newest else reading("wheeltexts").read_texts(self.remote, file)
+            needed = reading("binaries").glibc_of_other_python(self.remote, file, theirs, texts, seen)
+            if needed:
+                found[name.python] = needed
         return found
 
 
 # --- refresh -------------------------------------------------------------------------------------
 
 
-def refresh(form: str) -> int:
+def refresh(form: str, full: bool) -> int:
     """Add what the index has and the tables have not: TensorFlow releases, NVIDIA's wheels, cuDNN's GPUs; and note
     releases whose files changed. Says what changed."""
     tables = Tables.bundled()
     index = Index()
     found: list[dict[str, Any]] = []
     fresh: dict[str, list[dict[str, Any]]] = {
-        TABLE: _tensorflow(tables, index, found),
+        TABLE: _tensorflow(tables, index, found, full),
         "nvidia_wheels": _nvidia(tables, index, found, "nvidia_wheels"),
         "cudnn": _nvidia(tables, index, found, "cudnn"),
     }
@@ -150,7 +168,7 @@ def refresh(form: str) -> int:
     return 0
 
 
-def _tensorflow(tables: Tables, index: Index, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _tensorflow(tables: Tables, index: Index, found: list[dict[str, Any]], full: bool) -> list[dict[str, Any]]:
     """The rows of the TensorFlow table as the index has them now; notes the changes in `found`."""
     known = {_key(row): row for row in tables.store.all(TABLE)}
     groups = index.groups(PACKAGES)
@@ -164,7 +182,7 @@ def _tensorflow(tables: Tables, index: Index, found: list[dict[str, Any]]) -> li
         if other:
             rows[key] = {**row, **other}
             found.append({"table": TABLE, "change": "changed", "what": " ".join(key), "keys": sorted(other)})
-    new = index.rows({key: group for key, group in groups.items() if key not in known}, "reading new releases")
+    new = index.rows({key: group for key, group in groups.items() if key not in known}, "reading new releases", full)
     for key, row in new.items():
         rows[key] = row
         found.append({"table": TABLE, "change": "new", "what": " ".join(key), "row": row})
@@ -280,28 +298,28 @@ def verify(args: argparse.Namespace) -> int:
         from doctor.tables.lookup import nearest
 
         near = nearest(missing[0], [row.version for row in tables.releases(None)])
-        print(f"tfgpu-doctor tables: no release {', '.join(missing)} in the table; the nearest are {', '.join(near)}",
-              file=sys.stderr)  # fmt: skip
-        return 2
+        raise UsageError(f"no release {', '.join(missing)} in the table", f"the nearest are {', '.join(near)}")
     index = Index()
     groups = index.groups(sorted({package for package, _, _ in known}))
     gone = [key for key in known if key not in groups]
-    read = index.rows({key: groups[key] for key in known if key in groups}, "reading releases again")
-    differences = {key: _different(known[key], row) for key, row in read.items()}
+    read = index.rows({key: groups[key] for key in known if key in groups}, "reading releases again", args.full)
+    differences = {key: _different(known[key], row, [*row] if args.full else OF_METADATA) for key, row in read.items()}
     for key in known:
         name = " ".join(key)
         if key in gone:
             print(f"{name}: no longer on the index")
         elif not differences[key]:
-            print(f"{name}: as in the table ({', '.join(OF_METADATA)})")
+            print(f"{name}: as in the table ({'every key' if args.full else ', '.join(OF_METADATA)})")
         else:
             for column, (ours, theirs) in differences[key].items():
                 print(f"{name}: {column}: the table has {json.dumps(ours)}, the wheel says {json.dumps(theirs)}")
     return 1 if gone or any(differences.values()) else 0
 
 
-def _different(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    pairs = {column: (ours.get(column), theirs.get(column)) for column in OF_METADATA}
+def _different(
+    ours: Mapping[str, Any], theirs: Mapping[str, Any], columns: Iterable[str]
+) -> dict[str, tuple[Any, Any]]:
+    pairs = {column: (ours.get(column), theirs.get(column)) for column in columns}
     return {column: pair for column, pair in pairs.items() if pair[0] != pair[1]}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import zipfile
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from doctor.commands import tables as command
+from doctor.cli import run
 from doctor.tables import Tables, upkeep
 from doctor.tables.store import BUNDLED
 
@@ -77,10 +76,7 @@ def in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Callable[...,
 
 
 def call(*words: str) -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--format")
-    command.add_arguments(parser)
-    return command.run(parser.parse_args(words))
+    return run(["tables", *words])
 
 
 def test_new_release_is_added_and_used(index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,7 +158,7 @@ def test_index_that_is_not_there_exits_3_and_names_the_next_step(
     monkeypatch.setenv("PIP_INDEX_URL", (tmp_path / "nowhere").as_uri())
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "")
     assert call("refresh") == 3
-    assert "Next:" in capsys.readouterr().err
+    assert "hint:" in capsys.readouterr().err
 
 
 def test_verify_says_that_a_release_is_as_in_the_table(
