@@ -39,7 +39,9 @@ def cuinit(picture: Picture, *errors: str) -> CudaCallFailed | None:
 
 def no_libcuda(picture: Picture) -> LibraryNotLoaded | None:
     """The driver's library that did not open."""
-    return next(iter(picture.missing("driver")), None)
+    return next(
+        (lib for lib in picture.missing("driver") if "could not load library" not in lib.source.text.lower()), None
+    )  # a cuDNN that wants the plain name libcuda.so says nothing about the driver
 
 
 def no_driver_signs(picture: Picture) -> list[Fact]:
@@ -448,6 +450,18 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
         "gpu-not-used",
     )
     cuda = wanted_cuda_major(picture)
+    crashed = [s for s in facts.symptoms("blas-launch-failed") if s.get("status") == "CUBLAS_STATUS_EXECUTION_FAILED"]
+    if crashed and picture.build is None and any(minor(c) >= (8, 0) for c in picture.capabilities):
+        yield found(
+            "gpu-arch-too-new",
+            "cuBLAS has a handle and its routine fails on a GPU of Ampere or later: a TensorFlow built for CUDA 10 or earlier, "
+            "whose cuBLAS has no code for it, fails in just this way.",
+            [*crashed[:2], *picture.gpus[:1]],
+            confidence="likely",
+            steps=steps,
+            verify=verify,
+        )
+        return
     if cuda is not None and picture.capabilities and picture.tensorflow is not None:
         newest = max(minor(c) for c in picture.capabilities)
         limit = (7, 0) if cuda < 10 else (7, 5) if cuda < 11 else None

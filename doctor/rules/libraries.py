@@ -382,7 +382,7 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         )
         or "zlibwapi" in lib.name.lower()
         or ("cudnn_" in lib.name.lower() and "could not lo" in lib.source.text.lower())
-        or lib.name.lower().startswith("libnvjitlink")
+        or lib.name.lower().startswith(("libnvjitlink", "libnvrtc"))
     ]
     symbols = [
         s
@@ -479,7 +479,7 @@ def library_path(picture: Picture) -> Iterator[Finding]:
         and (
             facts.has("gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used") or any(n in missed for n in names)
         )
-        and not picture.container
+        and (not picture.container or facts.has("and-cuda-installed"))
     ):
         pip_cuda = any("nvidia-" in p.name for p in facts if type(p).__name__ == "Package" and hasattr(p, "name"))
         stated = facts.has("and-cuda-installed") or pip_cuda

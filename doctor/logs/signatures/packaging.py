@@ -84,7 +84,25 @@ REMOVED_IN_2 = frozenset(
 
 
 IN_EVERY_RELEASE = frozenset(
-    ["constant", "Variable", "float32", "int32", "Tensor", "Graph", "reduce_sum", "reduce_mean", "matmul", "zeros", "ones", "add", "reshape", "convert_to_tensor", "shape", "cast", "nn"]
+    [
+        "constant",
+        "Variable",
+        "float32",
+        "int32",
+        "Tensor",
+        "Graph",
+        "reduce_sum",
+        "reduce_mean",
+        "matmul",
+        "zeros",
+        "ones",
+        "add",
+        "reshape",
+        "convert_to_tensor",
+        "shape",
+        "cast",
+        "nn",
+    ]
 )
 """Names of tf.* that every release from 0.12 on has: where one is missing, the package is hollow."""
 

@@ -249,8 +249,8 @@ SIGNATURES: tuple[Signature, ...] = (
     # --- environments
     sig(
         "environment-docker",
-        ("docker", "/.dockerenv", "container", "podman"),
-        r"\bdocker (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|\bin(?:side)? (?:a |the |my )?(?:docker|container)\b|docker image|docker container|podman run|docker:",
+        ("docker", "/.dockerenv", "container", "podman", "tensorflow/tensorflow:", "nvidia/cuda:", "nvcr.io"),
+        r"\btf-docker\b|\bdocker (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|\bin(?:side)? (?:a |the |my )?(?:docker|container)\b|docker image|docker container|podman run|docker:",
         "docker run --rm tensorflow/tensorflow:latest-gpu",
         kind("docker"),
     ),

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig
 
-_CUDA_LIBRARY = r"(?P<name>(?:lib)?(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|cudnn|cuda)(?:64)?[\w.]*\.(?:so(?:\.\d+)*|dll|dylib))"
+_CUDA_LIBRARY = r"(?P<name>(?:lib)?(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|cudnn|cuda)(?:64)?\w*\.(?:so(?:\.\d+)*|dll|dylib))(?![\w]|\.\w)"
 
 
 def said_missing(match: re.Match[str], source: Source) -> Fact | None:
