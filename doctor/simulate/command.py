@@ -59,7 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--list-faults", action="store_true", help="show the faults")
     add("--about", action="store_true", help="what is TensorFlow's own here, what is simulated, what cannot be learnt")
-    add("--format", choices=("text", "json"), default="text", help="of --list-faults")
     add(
         "command",
         nargs=argparse.REMAINDER,
@@ -69,24 +68,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what the arguments say. Gives the command's exit code (128 + N where a signal N ended it), 2 where the call
-    is wrong, 3 where it cannot be simulated here."""
+    """Do what the arguments say. Gives the command's exit code (128 + N where a signal N ended it).
+
+    Raises CallError where the call is wrong, SimulationError where it cannot be simulated here."""
     if args.about:
         from doctor.simulate.about import TEXT
 
         print(TEXT, end="")
         return 0
     if args.list_faults:
-        _list_faults(args.format)
+        _list_faults(getattr(args, "format", "text"))
         return 0
-    from doctor.simulate.compilation import CallError, SimulationError
-
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
-    try:
-        return _simulate(args, command)
-    except SimulationError as error:
-        print(f"tfgpu-doctor simulate: {error}", file=sys.stderr)
-        return 2 if isinstance(error, CallError) else 3
+    return _simulate(args, command)
 
 
 def _list_faults(form: str) -> None:

@@ -17,6 +17,8 @@ from collections.abc import Collection, Iterator
 from importlib import resources
 from pathlib import Path
 
+from doctor.errors import UnableError, UsageError
+
 _FLAGS = ("-O1", "-fPIC", "-fvisibility=hidden", "-pthread")
 _COMMON = ("machine", "enter", "ledger")
 _DRIVER = ("driver_device", "driver_context", "driver_memory", "driver_stream", "driver_module", "driver_errors")
@@ -44,11 +46,11 @@ _HOW_TO_GET_ONE = (
 )
 
 
-class SimulationError(Exception):
+class SimulationError(UnableError):
     """What was asked cannot be simulated here; the text says why and what to do."""
 
 
-class CallError(SimulationError):
+class CallError(UsageError):
     """What was asked for is wrong: a name that nothing has, a number that does not go."""
 
 

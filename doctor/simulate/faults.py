@@ -145,7 +145,6 @@ def _catalogue() -> tuple[Fault, ...]:
             "gpu-absent",
             "the driver is installed and there is no GPU",
             lambda s: s.with_gpus(),
-            logged="gpu-hidden",
         ),
         Fault(
             "driver-not-loaded",
@@ -154,6 +153,7 @@ def _catalogue() -> tuple[Fault, ...]:
             lambda s: replace(s, kernel_driver=None, device_nodes=False).striking(
                 "fail cuInit 100", "fail nvmlInit_v2 9"
             ),
+            logged="gpu-absent",  # the log says that there is no device, not that a GPU is in the machine
         ),
         Fault(
             "libcuda-missing",
@@ -173,6 +173,7 @@ def _catalogue() -> tuple[Fault, ...]:
             "cuda-compat-package",
             "libcuda comes from a forward-compatibility package, on a GPU that it does not support (cuInit gives 804)",
             lambda s: replace(s, kernel_driver="535.129.03", compatibility_package=True).striking("fail cuInit 804"),
+            logged="driver-library-mismatch",  # the log does not say where libcuda came from
         ),
         Fault(
             "no-device-nodes",

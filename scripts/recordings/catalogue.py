@@ -17,6 +17,7 @@ _SHOWN_BY = {
     "large": "large",
     "nvml": "nvml",
 }
+NO_DRIVER = "no driver"  # what a machine without a driver leads to depends on the release: see catalogue()
 LOADER_VERBOSE = {"TF_CPP_VMODULE": "dso_loader=1"}
 
 
@@ -64,23 +65,23 @@ def _of_fault(fault: Fault, tensorflow: str) -> list[Recording]:
 
 
 _USERS = (
-    Recording("healthy-devices", "healthy", "devices"),
-    Recording("healthy-fit", "healthy", "convolution"),
-    Recording("healthy-two-gpus", "healthy", "devices", gpus=("RTX 3070", "RTX 3070")),
+    Recording("healthy-devices", "benign-messages", "devices"),
+    Recording("healthy-fit", "benign-messages", "convolution"),
+    Recording("healthy-two-gpus", "benign-messages", "devices", gpus=("RTX 3070", "RTX 3070")),
     Recording(
         "renumbered", "gpu-renumbered", "devices", gpus=("RTX 3070", "T4"), variables={"CUDA_VISIBLE_DEVICES": "1"}
     ),
-    Recording("growth-cures", "healthy", "convolution", arguments=("growth",), faults=("cudnn-out-of-memory",)),
+    Recording("growth-cures", "benign-messages", "convolution", arguments=("growth",), faults=("cudnn-out-of-memory",)),
     Recording(
         "growth-by-variable-cures",
-        "healthy",
+        "benign-messages",
         "convolution",
         faults=("cudnn-out-of-memory",),
         variables={"TF_FORCE_GPU_ALLOW_GROWTH": "true"},
     ),
     Recording(
         "async-allocator",
-        "healthy",
+        "benign-messages",
         "convolution",
         faults=("cudnn-out-of-memory",),
         variables={"TF_GPU_ALLOCATOR": "cuda_malloc_async"},
@@ -96,20 +97,17 @@ _USERS = (
     Recording("int32-variable", "op-no-gpu-kernel", "int32_variable"),
     Recording("string-op", "op-no-gpu-kernel", "string_op"),
     Recording("bad-ordinal", "device-not-found", "bad_ordinal"),
-    Recording("mirrored-too-many", "device-not-found", "mirrored"),
-    Recording("session-placement", "healthy", "session_placement"),
+    Recording("session-placement", "benign-messages", "session_placement"),
 )
 
 _BARE = (
-    Recording("no-driver", "driver-missing", "devices", simulated=False),
-    Recording("no-driver-verbose", "driver-missing", "devices", simulated=False, variables=LOADER_VERBOSE),
-    Recording("no-driver-is-gpu-available", "driver-missing", "is_gpu_available", simulated=False),
-    Recording("no-driver-hard-placement", "driver-missing", "bad_ordinal", simulated=False),
-    Recording("no-driver-session-placement", "driver-missing", "session_placement", simulated=False),
-    Recording("no-driver-mirrored", "driver-missing", "mirrored", simulated=False),
-    Recording(
-        "cpu-wanted", "benign-messages", "convolution", simulated=False, variables={"CUDA_VISIBLE_DEVICES": "-1"}
-    ),
+    Recording("no-driver", NO_DRIVER, "devices", simulated=False),
+    Recording("no-driver-verbose", NO_DRIVER, "devices", simulated=False, variables=LOADER_VERBOSE),
+    Recording("no-driver-is-gpu-available", NO_DRIVER, "is_gpu_available", simulated=False),
+    Recording("no-driver-hard-placement", NO_DRIVER, "bad_ordinal", simulated=False),
+    Recording("no-driver-session-placement", NO_DRIVER, "session_placement", simulated=False),
+    Recording("no-driver-mirrored", NO_DRIVER, "mirrored", simulated=False),
+    Recording("cpu-wanted", NO_DRIVER, "convolution", simulated=False, variables={"CUDA_VISIBLE_DEVICES": "-1"}),
     Recording("api-session", "tf-api-version", "session", simulated=False),
     Recording("api-gpu-options", "tf-api-version", "gpu_options", simulated=False),
     Recording("api-contrib", "tf-api-version", "contrib", simulated=False),
@@ -119,5 +117,8 @@ _BARE = (
 
 def catalogue(tensorflow: str) -> tuple[Recording, ...]:
     """Everything to record on one TensorFlow release."""
+    # up to 2.17 the log says only that libcudart does not open; from 2.18 on also that cuInit fails (303)
+    no_driver = "cuda-missing" if tuple(map(int, tensorflow.split(".")[:2])) < (2, 18) else "driver-missing"
+    bare = [replace(recording, code=no_driver) if recording.code == NO_DRIVER else recording for recording in _BARE]
     faults = [recording for fault in FAULTS.values() for recording in _of_fault(fault, tensorflow)]
-    return tuple(recording for recording in (*faults, *_USERS, *_BARE) if recording.fits(tensorflow))
+    return tuple(recording for recording in (*faults, *_USERS, *bare) if recording.fits(tensorflow))

@@ -89,7 +89,8 @@ def _run(recording: Recording, python: Path, project: Path, variables: dict[str,
 
     with tempfile.TemporaryFile() as output:
         child = subprocess.Popen(
-            [str(python), "train.py", *recording.arguments],
+            # a shell, since it is the shell that says "Segmentation fault"
+            ["/bin/sh", "-c", '"$0" train.py "$@"; exit $?', str(python), *recording.arguments],
             cwd=project,
             env=variables,
             stdin=subprocess.DEVNULL,

@@ -14,13 +14,7 @@ import pytest
 
 from doctor.simulate.guardian import processes_inside
 
-RUN = """
-import argparse, sys
-from doctor.simulate import add_arguments, run
-parser = argparse.ArgumentParser()
-add_arguments(parser)
-sys.exit(run(parser.parse_args()))
-"""
+RUN = "import sys; from doctor.cli import main; sys.exit(main())"
 # a command that says where it runs, and leaves a child of its own behind in a session of its own
 BUSY = """
 import os, subprocess, sys, time
@@ -37,7 +31,7 @@ def start(
     """Start a simulation; gives its process and, once its command runs, its folder."""
     command = [sys.executable, "-c", BUSY.format(seconds=seconds, code=code)]
     child = subprocess.Popen(
-        [sys.executable, "-c", RUN, *arguments, "--", *command],
+        [sys.executable, "-c", RUN, "simulate", *arguments, "--", *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -96,7 +90,7 @@ def test_after_a_kill():
 def test_a_command_that_ignores_requests_to_end_is_killed():
     stubborn = "import os, signal, time; signal.signal(15, signal.SIG_IGN); print(os.environ['TFGPU_DOCTOR_SIMULATION'], flush=True); time.sleep(600)"
     child = subprocess.Popen(
-        [sys.executable, "-c", RUN, "--", sys.executable, "-c", stubborn],
+        [sys.executable, "-c", RUN, "simulate", "--", sys.executable, "-c", stubborn],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 
 import pytest
 
-from doctor.simulate import FAULTS, add_arguments, run
+from doctor.cli import main
+from doctor.simulate import FAULTS
 
 
 @pytest.fixture
@@ -16,9 +16,7 @@ def simulate(capfd):
     """simulate(*arguments) gives exit code, standard output and standard error."""
 
     def call(*arguments):
-        parser = argparse.ArgumentParser(prog="tfgpu-doctor simulate")
-        add_arguments(parser)
-        code = run(parser.parse_args(arguments))
+        code = main(["simulate", *arguments])
         out, err = capfd.readouterr()
         return code, out, err
 
@@ -73,6 +71,7 @@ def test_a_wrong_call_is_told_and_exits_2(simulate, arguments, said):
     code, out, err = simulate(*arguments)
     assert (code, out) == (2, "")
     assert said in err
+    assert err.startswith("tfgpu-doctor: ")
     assert len(err.splitlines()) == 1
 
 

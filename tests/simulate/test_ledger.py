@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from doctor.simulate import SimulationError, environment, prepare
+from doctor.simulate import CallError, environment, prepare
 
 PRELUDE = """
 import ctypes, json, os, sys, time
@@ -128,7 +128,7 @@ def test_memory_held_from_the_start_belongs_to_a_process():
 
 
 def test_more_than_the_gpu_has_cannot_be_held():
-    with pytest.raises(SimulationError, match="9000 MiB cannot be held on a NVIDIA GeForce RTX 3070 with 8192 MiB"):
+    with pytest.raises(CallError, match="9000 MiB cannot be held on a NVIDIA GeForce RTX 3070 with 8192 MiB"):
         prepare(gpus=["RTX 3070"], held_mib=[9000])
 
 
