@@ -61,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
 
         return keep_up(args)
     from doctor.tables import Tables
-    from doctor.tables.lookup import NoSuchRowError, look_up
+    from doctor.tables.answers import NoSuchRowError
+    from doctor.tables.lookup import look_up
     from doctor.tables.store import TableError
 
     try:

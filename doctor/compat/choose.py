@@ -11,7 +11,7 @@ from doctor.compat.install import installs_on, runs_with_pip_libraries
 from doctor.compat.situation import Situation, traps_of
 from doctor.compat.software import driver_minimum, runs_on_driver, runs_with_cuda, runs_with_cudnn, traps_on_driver
 from doctor.tables import DriverFloor, Tables, TensorFlowRelease
-from doctor.tables.tensorflow import is_final
+from doctor.tables.ordering import is_final
 
 
 @dataclass(frozen=True, slots=True)

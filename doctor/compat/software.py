@@ -6,8 +6,8 @@ from doctor.compat.answer import Answer
 from doctor.compat.gpu import code_for
 from doctor.compat.situation import Situation, applies, traps_of
 from doctor.tables import Cudnn, DriverFloor, Library, Row, Tables, TensorFlowRelease, Toolkit, dotted
+from doctor.tables.ordering import order
 from doctor.tables.ranges import within
-from doctor.tables.tensorflow import order
 from doctor.tables.versions import minor
 
 

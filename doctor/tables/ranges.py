@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from doctor.tables.tensorflow import order
+from doctor.tables.ordering import order
 from doctor.tables.versions import dotted
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {

@@ -6,7 +6,7 @@ import functools
 import os
 from pathlib import Path
 
-from doctor.tables import gpus, nvidia, tensorflow
+from doctor.tables import drivers, gpus, libraries, tensorflow
 from doctor.tables.rows import (
     Architecture,
     Cudnn,
@@ -83,70 +83,70 @@ class Tables:
     def driver_floor(self, cuda: str, platform: str = "linux") -> DriverFloor | None:
         """The lowest driver for a CUDA runtime: by minor-version compatibility for its whole major from 11 on,
         before that the driver of the toolkit itself. `platform`: linux, windows or wsl (a Windows driver)."""
-        return nvidia.driver_floor(self.store, cuda, platform)
+        return drivers.driver_floor(self.store, cuda, platform)
 
     def driver_cuda(self, driver: str, platform: str = "linux") -> str | None:
         """The highest CUDA that a driver offers; None for a branch older or newer than the table."""
-        row = nvidia.branch(self.store, driver, platform)
+        row = drivers.branch(self.store, driver, platform)
         return None if row is None else row.cuda
 
     def driver_branch(self, driver: str, platform: str = "linux") -> DriverBranch | None:
         """The branch of a driver ("535.183.01", "R535"), None where it is older or newer than the table."""
-        return nvidia.branch(self.store, driver, platform)
+        return drivers.branch(self.store, driver, platform)
 
     def driver_branches(self) -> tuple[DriverBranch, ...]:
         """Every driver branch, oldest first."""
-        return nvidia.branches(self.store)
+        return drivers.branches(self.store)
 
     def toolkit(self, cuda: str) -> Toolkit | None:
         """A CUDA toolkit release: "12.5", "12.5.1", "12.5 Update 1"."""
-        return nvidia.toolkit(self.store, cuda)
+        return drivers.toolkit(self.store, cuda)
 
     def toolkits(self) -> tuple[Toolkit, ...]:
         """Every CUDA toolkit release, oldest first."""
-        return nvidia.toolkits(self.store)
+        return drivers.toolkits(self.store)
 
     def ptx(self, isa: str) -> PtxIsa | None:
         """The row of a PTX ISA version ("8.5")."""
-        return next((row for row in nvidia.ptx_isas(self.store) if dotted(row.isa) == dotted(isa)), None)
+        return next((row for row in drivers.ptx_isas(self.store) if dotted(row.isa) == dotted(isa)), None)
 
     def forward_compatibility(self) -> tuple[ForwardCompatibility, ...]:
         """The cuda-compat packages."""
-        return nvidia.forward(self.store)
+        return drivers.forward(self.store)
 
     # --- libraries -------------------------------------------------------------------------------
 
     def cudnn(self, version: str, cuda_major: str | None = None) -> Cudnn | None:
         """A cuDNN release; of "9" or "8.9" the newest. `cuda_major` ("12") picks among its builds."""
-        return nvidia.cudnn(self.store, version, cuda_major)
+        return libraries.cudnn(self.store, version, cuda_major)
 
     def cudnns(self) -> tuple[Cudnn, ...]:
         """Every cuDNN release, oldest first."""
-        return nvidia.cudnns(self.store)
+        return libraries.cudnns(self.store)
 
     def compiled_cudnn(self) -> tuple[Row, ...]:
         """Which cuDNN minor TensorFlow releases were compiled with, as documents name it."""
-        return nvidia.compiled_cudnn(self.store)
+        return libraries.compiled_cudnn(self.store)
 
     def pip_library(self, soname: str, cuda_major: str | None = None) -> PipLibrary | None:
         """Which nvidia-* package holds this SONAME, and in which folder of site-packages; None: no package.
 
         libcusolver.so.11 is in the packages of CUDA 11 and of CUDA 12: `cuda_major` ("11") decides, by default 12.
         """
-        return nvidia.pip_library(self.store, soname, cuda_major)
+        return libraries.pip_library(self.store, soname, cuda_major)
 
     def nvidia_wheels(self, package: str | None = None) -> tuple[NvidiaWheel, ...]:
         """The nvidia-* wheels that were read."""
-        return nvidia.wheels(self.store, package)
+        return libraries.wheels(self.store, package)
 
     def library(self, soname: str) -> Library | None:
         """The catalogue's row for a SONAME or DLL name (DLL names without regard to case)."""
         folded = soname.lower()
-        return next((row for row in nvidia.libraries(self.store) if row.soname.lower() == folded), None)
+        return next((row for row in libraries.libraries(self.store) if row.soname.lower() == folded), None)
 
     def libraries(self) -> tuple[Library, ...]:
         """The catalogue of library names."""
-        return nvidia.libraries(self.store)
+        return libraries.libraries(self.store)
 
     # --- GPUs ------------------------------------------------------------------------------------
 
@@ -161,14 +161,14 @@ class Tables:
 
     def architecture(self, capability: str) -> Architecture | None:
         """The architecture of a compute capability."""
-        return next((row for row in nvidia.architectures(self.store) if capability in row.capabilities), None)
+        return next((row for row in drivers.architectures(self.store) if capability in row.capabilities), None)
 
     def architectures(self) -> tuple[Architecture, ...]:
         """Every GPU architecture, oldest first."""
-        return nvidia.architectures(self.store)
+        return drivers.architectures(self.store)
 
     # --- traps -----------------------------------------------------------------------------------
 
     def traps(self) -> tuple[Trap, ...]:
         """The known traps."""
-        return nvidia.traps(self.store)
+        return libraries.traps(self.store)

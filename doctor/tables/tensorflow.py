@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from doctor.tables.ordering import is_final, order
 from doctor.tables.rows import ComputeCapabilities, TensorFlowRelease
 from doctor.tables.store import Store
 
@@ -91,33 +90,6 @@ def _folded(name: str) -> str:
 
 def _by_age(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return (order(row["version"]), row["package"], row.get("platform", ""))
-
-
-@functools.lru_cache(maxsize=4096)
-def order(version: str) -> tuple[Any, ...]:
-    """A sort key by PEP 440; versions that are none sort first."""
-    plain = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", version)
-    if plain:  # nearly all; spares importing packaging where no pre-release is in play
-        return (1, tuple(int(p) for p in plain.groups()), 0)
-    from packaging.version import InvalidVersion, Version
-
-    try:
-        parsed = Version(version)
-    except InvalidVersion:
-        return (0, (), 0)
-    full = (*parsed.release, 0, 0, 0)[:3]
-    if parsed.dev is not None:
-        stage = -3000 + min(parsed.dev, 99999999) / 1e8
-    elif parsed.pre is not None:
-        stage = {"a": -2000, "b": -1500, "rc": -1000}[parsed.pre[0]] + parsed.pre[1]
-    else:
-        stage = 0 if parsed.post is None else 1 + parsed.post
-    return (1, full, stage)
-
-
-def is_final(version: str) -> bool:
-    """Whether a version is a release proper: no rc, no dev."""
-    return re.fullmatch(r"\d+(\.\d+)*(\.post\d+)?", version) is not None
 
 
 def _of(store: Store, version: str) -> list[dict[str, Any]]:

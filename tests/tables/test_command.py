@@ -10,7 +10,7 @@ import pytest
 from doctor.cli import run
 from doctor.commands import tables as command
 from doctor.tables import Tables
-from doctor.tables.lookup import nearest
+from doctor.tables.ordering import nearest
 from doctor.tables.store import BUNDLED
 
 KEYS = [

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from doctor.tables import Tables
+from doctor.tables.ordering import order
 from doctor.tables.store import BUNDLED, Store, TableError, user_folder
-from doctor.tables.tensorflow import order
 from doctor.tables.versions import at_least, dotted
 
 ROWS = [

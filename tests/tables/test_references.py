@@ -10,8 +10,8 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from doctor.tables import Tables
+from doctor.tables.ordering import order
 from doctor.tables.ranges import of_build, within
-from doctor.tables.tensorflow import order
 from doctor.tables.versions import dotted, minor
 
 Raw = Callable[[str], list[dict[str, Any]]]

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from doctor.cli import run
-from doctor.tables import Tables, upkeep
+from doctor.tables import Tables
+from doctor.tables import index as index_module
 from doctor.tables.store import BUNDLED
 
 METADATA = """\
@@ -52,7 +53,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "simple"
     wheel(root / "tensorflow", "9.8.0")
     index_page(root / "tensorflow")
-    for project in upkeep.reading("nvidia").PROJECTS:
+    for project in index_module.reading("nvidia").PROJECTS:
         (root / project).mkdir()
         (root / project / "index.html").write_text("<a href='other-1.0.tar.gz'>other-1.0.tar.gz</a>")
     (root / "tensorflow-gpu").mkdir()
@@ -189,7 +190,7 @@ def test_verify_of_a_release_that_is_not_in_the_table_names_the_nearest(
 
 
 def test_reader_of_wheels_is_the_one_that_builds_the_table() -> None:
-    rows: Any = upkeep.reading("rows")
+    rows: Any = index_module.reading("rows")
     assert callable(rows.build_row)
     assert (BUNDLED.parent / "scripts" / "tables" / "rows.py").is_file()
 

@@ -1,0 +1,88 @@
+"""An answer of `tables`: one object or many rows, as JSON, text or Markdown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from doctor.tables.rows import Row
+
+
+class NoSuchRowError(LookupError):
+    """There is no such row; the text names the nearest ones that are there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer: `objects` for JSON (one a line), `title` and `pairs` or `columns` for people."""
+
+    objects: Sequence[Mapping[str, Any]]
+    title: str = ""
+    pairs: Sequence[tuple[str, str]] = ()
+    columns: Sequence[str] = ()
+    single: bool = True
+
+    def render(self, form: str) -> str:
+        """The answer as json, markdown or text."""
+        if form == "json":
+            return "\n".join(json.dumps(entry, ensure_ascii=False) for entry in self.objects)
+        if self.single:
+            return pairs_as(self.title, self.pairs, form)
+        return rows_as(self.columns, self.objects, form)
+
+
+def listing(rows: Iterable[Row], columns: Sequence[str]) -> Found:
+    return Found([row.data for row in rows], columns=columns, single=False)
+
+
+def cited(*rows: Row | None) -> str:
+    """The sources of rows, each once."""
+    return "; ".join(dict.fromkeys(row.source for row in rows if row is not None))
+
+
+def said(value: Any) -> str:
+    if value is None:
+        return "not known"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(str(v) for v in value) or "none"
+    return str(value)
+
+
+def pairs_as(title: str, pairs: Sequence[tuple[str, str]], form: str) -> str:
+    if form == "markdown":
+        head = [f"### {title}", "", "| | |", "|---|---|"]
+        return "\n".join([*head, *(f"| {name} | {_escaped(value)} |" for name, value in pairs)])
+    import shutil
+    import textwrap
+
+    indent = min(max((len(name) for name, _ in pairs), default=0) + 4, 40)
+    width = max(shutil.get_terminal_size((100, 24)).columns - 1, indent + 30)
+    lines = [title]
+    for name, value in pairs:
+        body = textwrap.wrap(value, width - indent, break_long_words=False, break_on_hyphens=False) or [""]
+        lines.append(f"  {name:<{indent - 2}}{body[0]}")
+        lines += [" " * indent + rest for rest in body[1:]]
+    return "\n".join(lines)
+
+
+def rows_as(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], form: str) -> str:
+    cells = [[_cell(row.get(column)) for column in columns] for row in rows]
+    if form == "markdown":
+        head = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+        return "\n".join([*head, *(f"| {' | '.join(map(_escaped, line))} |" for line in cells)])
+    widths = [max([len(name), *(len(line[n]) for line in cells)]) for n, name in enumerate(columns)]
+    lines = ["  ".join(f"{text:<{width}}" for text, width in zip(line, widths, strict=True)).rstrip()
+             for line in (columns, *cells)]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    return "-" if value is None else said(value).replace(", ", " ")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")

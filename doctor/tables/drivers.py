@@ -1,0 +1,175 @@
+"""Drivers, CUDA toolkits, PTX and architectures: raw rows to values, and the few rules that pick one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from doctor.tables.rows import Architecture, DriverBranch, DriverFloor, ForwardCompatibility, PtxIsa, Toolkit
+from doctor.tables.store import Store
+from doctor.tables.versions import dotted
+
+
+def family(platform: str) -> str:
+    """The driver's platform: "linux" or "windows". WSL2 runs on the Windows driver."""
+    return "windows" if platform.startswith(("win", "wsl")) else "linux"
+
+
+def toolkits(store: Store) -> tuple[Toolkit, ...]:
+    """Every CUDA toolkit release, oldest first."""
+    return store.made("cuda", _toolkit)
+
+
+def _toolkit(raw: Mapping[str, Any]) -> Toolkit:
+    return Toolkit(
+        ref=f"CUDA {raw['version']}: made with driver "
+        + " / ".join(f"{raw[side]} ({side.capitalize()})" for side in ("linux", "windows") if raw.get(side)),
+        source=raw["source"],
+        data=raw,
+        cuda=raw["cuda"],
+        update=raw.get("update", 0),
+        linux=raw.get("linux"),
+        windows=raw.get("windows"),
+    )
+
+
+def toolkit(store: Store, cuda: str) -> Toolkit | None:
+    """The row of a toolkit ("12.5", "12.5.1", "12.5 Update 1"); the first release of the minor where no
+    update is named or known."""
+    text = cuda.strip().removeprefix("cuda-").removeprefix("CUDA ")
+    update = None
+    if "u" in text.lower():
+        text, _, number = text.lower().partition("u")
+        update = int("".join(c for c in number if c.isdigit()) or 0)
+    try:
+        parts = dotted(text)
+    except ValueError:
+        return None
+    wanted = ".".join(str(n) for n in (*parts, 0)[:2])
+    if update is None:
+        update = parts[2] if len(parts) > 2 else 0
+    rows = [row for row in toolkits(store) if row.cuda == wanted]
+    named = next((row for row in rows if row.data["version"] == cuda.strip()), None)
+    return named or next((row for row in rows if row.update == update), rows[0] if rows else None)
+
+
+def driver_floor(store: Store, cuda: str, platform: str) -> DriverFloor | None:
+    """See Tables.driver_floor."""
+    side = family(platform)
+    try:
+        number = dotted(cuda)
+    except ValueError:
+        return None
+    for raw in store.all("driver_floors"):
+        if dotted(raw["cuda_major"])[0] == number[0] and raw["platform"] == side:
+            return DriverFloor(
+                ref=f"CUDA {raw['cuda_major']}.x runs from driver {raw['driver']} ({side.capitalize()})"
+                f" by minor-version compatibility, from {raw['source']}",
+                source=raw["source"],
+                data=raw,
+                cuda=f"{raw['cuda_major']}.x",
+                platform=side,
+                driver=raw["driver"],
+                rule="minor-version",
+            )
+    found = toolkit(store, cuda)
+    if number[0] >= 11 or found is None:
+        return None
+    row = [release for release in toolkits(store) if release.cuda == found.cuda][-1]  # its last update
+    driver = row.windows if side == "windows" else row.linux
+    if driver is None:
+        return None
+    return DriverFloor(
+        ref=f"CUDA {row.cuda} needs its own driver {driver} ({side.capitalize()}), from {row.source}",
+        source=row.source,
+        data=row.data,
+        cuda=row.cuda,
+        platform=side,
+        driver=driver,
+        rule="toolkit",
+    )
+
+
+def branches(store: Store) -> tuple[DriverBranch, ...]:
+    """Every driver branch, oldest first."""
+    return store.made("drivers", _branch)
+
+
+def _branch(raw: Mapping[str, Any]) -> DriverBranch:
+    return DriverBranch(
+        ref=f"driver branch R{raw['branch']}: up to CUDA {raw['cuda']}, from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        branch=raw["branch"],
+        cuda=raw["cuda"],
+        first_linux=raw.get("linux"),
+        first_windows=raw.get("windows"),
+    )
+
+
+def branch(store: Store, driver: str, platform: str) -> DriverBranch | None:
+    """The branch that a driver belongs to by its first number; None where it is older or newer than all rows."""
+    try:
+        number = dotted(driver)[0]
+    except ValueError:
+        return None
+    side = family(platform)
+    found: DriverBranch | None = None
+    rows = branches(store)
+    for row in rows:
+        first = row.first_windows if side == "windows" else row.first_linux
+        if first is not None and dotted(first)[0] <= number:
+            found = row
+    if found is rows[-1] and number >= dotted(rows[-1].branch)[0] + 5:
+        return None  # NVIDIA numbers its branches in steps of five: this one came after the table was made
+    return found
+
+
+def ptx_isas(store: Store) -> tuple[PtxIsa, ...]:
+    """Every PTX ISA version, oldest first."""
+    return store.made("ptx", _ptx_isa)
+
+
+def _ptx_isa(raw: Mapping[str, Any]) -> PtxIsa:
+    return PtxIsa(
+        ref=f"PTX ISA {raw['isa']}: compiled by drivers of CUDA {raw['cuda']} and newer, from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        isa=raw["isa"],
+        cuda=raw["cuda"],
+    )
+
+
+def forward(store: Store) -> tuple[ForwardCompatibility, ...]:
+    """Every cuda-compat package, oldest first."""
+    return store.made("forward_compat", _forward)
+
+
+def _forward(raw: Mapping[str, Any]) -> ForwardCompatibility:
+    return ForwardCompatibility(
+        ref=f"{raw['package']}: {raw['hardware']}, from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        cuda=raw["cuda"],
+        branches=tuple(raw.get("branches") or ()),
+    )
+
+
+def architectures(store: Store) -> tuple[Architecture, ...]:
+    """Every GPU architecture, oldest first."""
+    return store.made("architectures", _architecture)
+
+
+def _architecture(raw: Mapping[str, Any]) -> Architecture:
+    return Architecture(
+        ref=f"{raw['name']} ({', '.join(raw['capabilities'])}): CUDA {raw['first_cuda']} to "
+        f"{raw.get('last_cuda') or 'now'}, last driver branch "
+        f"{'R' + raw['last_driver'] if raw.get('last_driver') else 'still open'}, from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        name=raw["name"],
+        capabilities=tuple(raw["capabilities"]),
+        first_cuda=raw.get("first_cuda"),
+        last_cuda=raw.get("last_cuda"),
+        last_driver=raw.get("last_driver"),
+    )

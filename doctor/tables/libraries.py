@@ -1,0 +1,148 @@
+"""Libraries, the wheels that hold them, cuDNN and the traps: raw rows to values, and the few rules that pick one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from doctor.tables.rows import Cudnn, Library, NvidiaWheel, PipLibrary, Row, Trap
+from doctor.tables.store import Store
+from doctor.tables.versions import dotted
+
+
+def cudnns(store: Store) -> tuple[Cudnn, ...]:
+    """Every cuDNN release, oldest first; one row for each wheel that was read."""
+    return store.made("cudnn", _cudnn)
+
+
+def cudnn(store: Store, version: str, cuda_major: str | None = None) -> Cudnn | None:
+    """The row of a cuDNN release; of a shorter version ("9", "8.9") the newest row that starts with it."""
+    try:
+        wanted = tuple(int(p) for p in version.strip().removeprefix("v").split("."))
+    except ValueError:
+        return None
+    rows = [
+        row
+        for row in cudnns(store)
+        if tuple(int(p) for p in row.version.split("."))[: len(wanted)] == wanted
+        and (cuda_major is None or cuda_major in row.cuda)
+    ]
+    return max(rows, key=lambda row: (dotted(row.version), [int(c) for c in row.cuda]), default=None)
+
+
+def _cudnn(raw: Mapping[str, Any]) -> Cudnn:
+    capabilities = tuple(raw.get("capabilities") or ())
+    return Cudnn(
+        ref=f"cuDNN {raw['version']} for CUDA {', '.join(raw['cuda'])}: kernels for "
+        f"{', '.join(capabilities) or 'capabilities not read'}, from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        version=raw["version"],
+        cuda=tuple(raw["cuda"]),
+        capabilities=capabilities,
+        lowest=raw.get("lowest"),
+        package=raw.get("package"),
+    )
+
+
+def compiled_cudnn(store: Store) -> tuple[Row, ...]:
+    """The rows of cudnn_compiled.json."""
+    return store.made("cudnn_compiled", _compiled_cudnn)
+
+
+def _compiled_cudnn(raw: Mapping[str, Any]) -> Row:
+    return Row(
+        ref=f"TensorFlow {raw['versions']}: compiled with cuDNN {raw['cudnn']}, from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+    )
+
+
+def wheels(store: Store, package: str | None = None) -> tuple[NvidiaWheel, ...]:
+    """The nvidia-* wheels that were read, in the order of the file."""
+    rows = store.made("nvidia_wheels", _wheel)
+    return rows if package is None else tuple(row for row in rows if row.package == package)
+
+
+def _wheel(raw: Mapping[str, Any]) -> NvidiaWheel:
+    return NvidiaWheel(
+        ref=f"{raw['package']} {raw['version']}: {', '.join(raw['libraries'])}, from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        package=raw["package"],
+        version=raw["version"],
+        folder=raw.get("folder"),
+        libraries=tuple(raw["libraries"]),
+        compiled=tuple(raw.get("compiled") or ()),
+        glibc=raw.get("glibc"),
+    )
+
+
+def pip_library(store: Store, soname: str, cuda_major: str | None = None) -> PipLibrary | None:
+    """See Tables.pip_library."""
+    rows = [row for row in wheels(store) if soname in row.libraries and row.folder]
+    if not rows:
+        return None
+    wanted = ("-cu12", "-cu11", "") if cuda_major is None else (f"-cu{cuda_major}", "")
+    package = min((row.package for row in rows), key=lambda name: _rank(name, wanted))
+    own = sorted((row for row in rows if row.package == package), key=lambda row: dotted(row.version))
+    folder = own[-1].folder or ""
+    return PipLibrary(
+        ref=f"{soname}: in {package} {own[0].version} to {own[-1].version}, folder {folder}, from {own[-1].source}",
+        source=own[-1].source,
+        data=own[-1].data,
+        soname=soname,
+        package=package,
+        folder=folder,
+        first=own[0].version,
+        last=own[-1].version,
+    )
+
+
+def _rank(package: str, endings: tuple[str, ...]) -> tuple[int, str]:
+    fitting = (n for n, ending in enumerate(endings) if package.endswith(ending) and (ending or "-cu1" not in package))
+    return (next(fitting, len(endings)), package)
+
+
+def libraries(store: Store) -> tuple[Library, ...]:
+    """The catalogue of library names."""
+    return store.made("libraries", _library)
+
+
+def _library(raw: Mapping[str, Any]) -> Library:
+    return Library(
+        ref=f"{raw['soname']}: {raw['component']}"
+        + (f", {_span(raw)}" if raw.get("first") else "")
+        + f", from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        soname=raw["soname"],
+        component=raw["component"],
+        first=raw.get("first"),
+        last=raw.get("last"),
+        platform=raw.get("platform", "linux"),
+    )
+
+
+def _span(raw: Mapping[str, Any]) -> str:
+    first, last = raw["first"], raw.get("last")
+    product = raw.get("product", "CUDA")
+    return f"{product} {first}" if last == first else f"{product} {first} to {last or 'now'}"
+
+
+def traps(store: Store) -> tuple[Trap, ...]:
+    """The known traps."""
+    return store.made("traps", _trap)
+
+
+def _trap(raw: Mapping[str, Any]) -> Trap:
+    return Trap(
+        ref=f"{raw['name']}: {raw['title']}, from {raw['source']}",
+        source=raw["source"],
+        data=raw,
+        name=raw["name"],
+        title=raw["title"],
+        verdict=raw["verdict"],
+        reason=raw["reason"],
+        cure=raw.get("cure", ""),
+    )

@@ -1,0 +1,161 @@
+"""`tables refresh`: what the package index has and the tables have not, into the user's own data folder; and undo.
+
+The bundled tables are never touched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from doctor.tables.index import PACKAGES, Index, key_of, place, reading
+from doctor.tables.invariants import problems
+from doctor.tables.store import user_folder
+from doctor.tables.tables import Tables
+from doctor.tables.tensorflow import TABLE
+
+OF_INDEX = ("pythons", "wheels", "yanked")
+"""The keys that the index alone decides."""
+
+
+def refresh(form: str, full: bool) -> int:
+    """Add what the index has and the tables have not: TensorFlow releases, NVIDIA's wheels, cuDNN's GPUs; and note
+    releases whose files changed. Says what changed."""
+    tables = Tables.bundled()
+    index = Index()
+    found: list[dict[str, Any]] = []
+    fresh: dict[str, list[dict[str, Any]]] = {
+        TABLE: _tensorflow(tables, index, found, full),
+        "nvidia_wheels": _nvidia(tables, index, found, "nvidia_wheels"),
+        "cudnn": _nvidia(tables, index, found, "cudnn"),
+    }
+    wrong = [*problems(fresh[TABLE]), *(p for name in ("nvidia_wheels", "cudnn") for p in wheel_problems(fresh[name]))]
+    if wrong:
+        print(
+            "tfgpu-doctor tables: what the index holds breaks the tables' rules; nothing was written:", file=sys.stderr
+        )
+        for problem in wrong[:20]:
+            print(f"  {problem}", file=sys.stderr)
+        return 1
+    changed = [name for name in fresh if any(entry["table"] == name for entry in found)]
+    written = [write(name, fresh[name]) for name in changed]
+    _report(found, written, tables.date, form)
+    return 0
+
+
+def _tensorflow(tables: Tables, index: Index, found: list[dict[str, Any]], full: bool) -> list[dict[str, Any]]:
+    """The rows of the TensorFlow table as the index has them now; notes the changes in `found`."""
+    known = {key_of(row): row for row in tables.store.all(TABLE)}
+    groups = index.groups(PACKAGES)
+    build_row = reading("rows").build_row
+    rows = dict(known)
+    for key, row in known.items():
+        if key not in groups:
+            continue
+        listed = build_row(groups[key], None, None, None)
+        other = {column: listed[column] for column in OF_INDEX if row.get(column) != listed[column]}
+        if other:
+            rows[key] = {**row, **other}
+            found.append({"table": TABLE, "change": "changed", "what": " ".join(key), "keys": sorted(other)})
+    new = index.rows({key: group for key, group in groups.items() if key not in known}, "reading new releases", full)
+    for key, row in new.items():
+        rows[key] = row
+        found.append({"table": TABLE, "change": "new", "what": " ".join(key), "row": row})
+    return [rows[key] for key in sorted(rows, key=place)]
+
+
+def _nvidia(tables: Tables, index: Index, found: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
+    """The rows of a table of NVIDIA's wheels with those that are new on the index; notes these in `found`."""
+    nvidia = reading("nvidia")
+    rows = list(tables.store.all(table))
+    known = {row["source"] for row in rows}
+    with tempfile.TemporaryDirectory() as folder:
+        cache = reading("cache").Cache(Path(folder))
+        if table == "cudnn":
+            new = [nvidia.read_cudnn(project, file, index.settings, cache)
+                   for project, file in index.wheels(nvidia.CUDNN) if file.filename not in known]  # fmt: skip
+        else:
+            new = [nvidia.read_wheel(project, file, index.remote, cache)
+                   for project, file in index.wheels(nvidia.PROJECTS) if file.filename not in known]  # fmt: skip
+    found += [{"table": table, "change": "new", "what": row["source"], "row": row} for row in new]
+    return [*rows, *new]
+
+
+def wheel_problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What is wrong with rows that come from NVIDIA's wheels, one line each."""
+    return [
+        f"{row.get('source')}: no version, or no sha256 beside its file"
+        for row in rows
+        if "package" in row and not (row.get("version") and re.fullmatch(r"[0-9a-f]{64}", row.get("sha256", "")))
+    ]
+
+
+def write(table: str, rows: list[dict[str, Any]]) -> Path:
+    """Lay a table into the user's data folder, with its hash beside it; what was there before is kept for undo."""
+    folder = user_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{table}.json"
+    text: str = reading("table").dump_table(rows, f"{datetime.now(timezone.utc):%Y-%m-%d}")
+    raw = text.encode("utf-8")
+    for file in (path, _hash_of(path)):
+        if file.exists():
+            file.replace(file.with_name(f"{file.name}.previous"))
+    _put(path, raw)
+    _put(_hash_of(path), f"{hashlib.sha256(raw).hexdigest()}\n".encode("ascii"))
+    return path
+
+
+def _hash_of(path: Path) -> Path:
+    return path.with_suffix(".json.sha256")
+
+
+def _put(path: Path, raw: bytes) -> None:
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(raw)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def undo() -> int:
+    """Go back to the tables before the last refresh: those of the refresh before it, or the bundled ones."""
+    paths = sorted(user_folder().glob("*.json"))
+    if not paths:
+        print("There is no refreshed table: those that ship with the tool are in use.")
+        return 0
+    for path in paths:
+        for file in (path, _hash_of(path)):
+            file.unlink(missing_ok=True)
+            previous = file.with_name(f"{file.name}.previous")
+            if previous.exists():
+                previous.replace(file)
+        print(f"{path}: {'the refresh before the last one is back' if path.exists() else 'removed'}.")
+    return 0
+
+
+def _report(found: list[dict[str, Any]], written: list[Path], before: str, form: str) -> None:
+    if form == "json":
+        print(json.dumps({"before": before, "written": [str(path) for path in written], "changes": found}))
+        return
+    for entry in found:
+        if entry["change"] == "changed":
+            print(f"changed: {entry['what']}: {', '.join(entry['keys'])}")
+        elif entry["table"] == TABLE:
+            kind = "GPU build" if entry["row"]["gpu"] else "CPU build"
+            print(f"new: {entry['what']} ({kind}, Python {', '.join(entry['row']['pythons'])})")
+        else:
+            print(f"new: {entry['what']} ({entry['table']})")
+    if not written:
+        print(f"Nothing new since {before}.")
+        return
+    print(f"Wrote {', '.join(str(path) for path in written)}.")
+    print("Back to the tables before: tfgpu-doctor tables refresh --undo")
