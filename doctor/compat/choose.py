@@ -98,17 +98,9 @@ def candidates(
     prereleases: bool = False,
 ) -> Iterator[Judgement]:
     """Every GPU release of the platform, newest first, judged; one a version, the earlier package before the later."""
-    by_version: dict[str, TensorFlowRelease] = {}
-    for build in reversed(tables.releases(situation.platform)):
-        if build.package not in packages or not build.gpu or build.yanked:
-            continue
-        if not prereleases and not is_final(build.version):
-            continue
-        known = by_version.get(build.version)
-        if known is None or packages.index(build.package) < packages.index(known.package):
-            by_version[build.version] = build
-    for build in by_version.values():
-        yield judge(build, situation, tables)
+    for build in tables.gpu_builds(situation.platform, packages):
+        if prereleases or is_final(build.version):
+            yield judge(build, situation, tables)
 
 
 def newest(tables: Tables, situation: Situation, *, prereleases: bool = False) -> Judgement | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from doctor.tables import drivers, gpus, libraries, tensorflow
@@ -73,6 +74,13 @@ class Tables:
     ) -> tuple[TensorFlowRelease, ...]:
         """All releases of a platform (None: every platform), oldest first."""
         return tensorflow.everything(self.store, platform, package)
+
+    def gpu_builds(
+        self, platform: str = "linux-x86_64", packages: Sequence[str] = ("tensorflow", "tensorflow-gpu")
+    ) -> Iterator[TensorFlowRelease]:
+        """The GPU builds of a platform, newest first, one a version (of several packages the one named first);
+        yanked releases are left out."""
+        return tensorflow.newest_first(self.store, platform, packages)
 
     def build_opening(self, soname: str, platform: str | None = None) -> tuple[TensorFlowRelease, ...]:
         """The builds that open this SONAME or DLL, oldest first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from doctor.tables.ordering import is_final, order
@@ -70,6 +70,17 @@ def everything(store: Store, platform: str | None, package: str | None) -> tuple
         if (platform is None or r.get("platform") == platform) and (package is None or r["package"] == package)
     ]
     return tuple(release(r) for r in sorted(rows, key=_by_age))
+
+
+def newest_first(store: Store, platform: str, packages: Sequence[str]) -> Iterator[TensorFlowRelease]:
+    """The GPU builds of a platform that are not yanked, newest first, one a version: of several packages the one
+    named first. Rows become values only as they are asked for."""
+    rows = [r for r in store.all(TABLE) if r.get("platform") == platform and r.get("gpu") and r["package"] in packages]
+    seen: set[str] = set()
+    for raw in sorted(rows, key=lambda r: (order(r["version"]), -packages.index(r["package"])), reverse=True):
+        if raw["version"] not in seen and raw.get("yanked") in (None, False):
+            seen.add(raw["version"])
+            yield release(raw)
 
 
 def opening(store: Store, soname: str, platform: str | None) -> tuple[TensorFlowRelease, ...]:
