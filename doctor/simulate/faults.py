@@ -64,7 +64,8 @@ def _calls(*calls: str) -> Callable[[Scenario], Scenario]:
 
 
 def _damage(kind: str, *stems: str) -> Callable[[Scenario], Scenario]:
-    return lambda s: s.damaging(kind, *stems)
+    """Another CUDA that the machine really has is out of sight, so that it does not step in."""
+    return lambda s: replace(s.damaging(kind, *stems), hide_toolkit=True)
 
 
 def _loading(status: int) -> tuple[str, ...]:
@@ -143,8 +144,8 @@ def _catalogue() -> tuple[Fault, ...]:
         Fault(
             "no-gpu",
             "gpu-absent",
-            "the driver is installed and there is no GPU",
-            lambda s: s.with_gpus(),
+            "the driver's libraries are installed and there is no GPU",
+            lambda s: replace(s.with_gpus(), kernel_driver=None, device_nodes=False).striking("fail nvmlInit_v2 9"),
         ),
         Fault(
             "driver-not-loaded",
@@ -231,7 +232,7 @@ def _catalogue() -> tuple[Fault, ...]:
         # --- NVML --------------------------------------------------------------------------------
         Fault(
             "nvml-missing",
-            "nvml-missing",
+            "driver-libcuda-missing",
             "there is no libnvidia-ml.so.1, as in a container without the driver's utility part",
             _damage("missing", "libnvidia-ml"),
             logged="undetermined",
@@ -332,6 +333,7 @@ def _catalogue() -> tuple[Fault, ...]:
             "neither ptxas nor libdevice is to be found",
             lambda s: replace(s, hide_toolkit=True),
             "jit",
+            on_machine=None,
         ),
         # --- cuDNN, cuBLAS, memory ---------------------------------------------------------------
         Fault(
@@ -380,8 +382,8 @@ def _catalogue() -> tuple[Fault, ...]:
         Fault(
             "small-memory",
             "model-oom",
-            "a GTX 750 Ti with 2 GiB, too small for the model",
-            _gpu("GTX 750 Ti"),
+            "a GTX 1650 with 4 GiB, too small for the model",
+            _gpu("GTX 1650"),
             "large",
             on_machine=None,
         ),

@@ -21,7 +21,7 @@ from doctor.simulate.compilation import SimulationError, build
 from doctor.simulate.damage import damage
 from doctor.simulate.files import write_kernel_files
 from doctor.simulate.guardian import MARK
-from doctor.simulate.machine import CONTEXT_MIB, SimulatedMachine
+from doctor.simulate.machine import CONTEXT_MIB, SimulatedMachine, cudnn_release
 from doctor.simulate.scenario import Damage, Scenario
 
 if TYPE_CHECKING:
@@ -79,7 +79,12 @@ def _lay_out(folder: Path, scenario: Scenario, built: Path, base: dict[str, str]
     libraries.mkdir()
     driver_libraries.mkdir(parents=True)
     for soname in machine.libraries.sonames:
-        shutil.copy(built / soname, libraries / soname)
+        if soname.startswith("libcudnn.so."):  # as NVIDIA's archive has it: the release is in the name behind the link
+            release = f"libcudnn.so.{cudnn_release(machine)}"
+            shutil.copy(built / soname, libraries / release)
+            (libraries / soname).symlink_to(release)
+        else:
+            shutil.copy(built / soname, libraries / soname)
     # TensorFlow reads the version of libcuda from the name of the file behind the link (cuda_diagnostics.cc)
     for stem in ("libcuda", "libnvidia-ml"):
         shutil.copy(built / f"{stem}.so.1", driver_libraries / f"{stem}.so.{machine.driver}")
@@ -112,9 +117,12 @@ def _without_ptxas(path: str) -> str:
 def _damage(simulation: Simulation, wrong: Damage) -> None:
     """Damage a library; one that this TensorFlow does not open is not there to be damaged."""
     for folder in (simulation.libraries, simulation.driver_libraries):
+        for link in folder.glob(f"{wrong.stem}.so.*"):
+            if link.is_symlink():  # the damage is done under the name that is opened
+                target = link.readlink()
+                link.unlink()
+                (folder / target).rename(link)
         for file in folder.glob(f"{wrong.stem}.so.*"):
-            if file.is_symlink() and wrong.kind != "missing":
-                continue
             damage(file, wrong.kind)
 
 

@@ -117,3 +117,12 @@ class SimulatedMachine:
         lines = [f"{key} = {value}" for key, value in keys.items()]
         lines += [f"fault = {call}" for call in self.calls]
         return "\n".join(lines) + "\n"
+
+
+def cudnn_release(machine: SimulatedMachine) -> str:
+    """The cuDNN that the machine reports: its settings' where they name one (by number), else its libraries'."""
+    number = machine.settings.get("cudnn.version")
+    if number is None:
+        return machine.libraries.cudnn
+    weight = 10000 if int(number) >= 90000 else 1000
+    return f"{int(number) // weight}.{int(number) % weight // 100}.{int(number) % 100}"

@@ -1,0 +1,60 @@
+"""Programs that people watch their GPUs with show the simulated ones, and who holds their memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from doctor.simulate import environment, prepare
+from tests.tensorflow_envs import package_env
+
+pytestmark = pytest.mark.slow
+NVITOP = """
+import json
+from nvitop import Device
+print(json.dumps([[gpu.name(), gpu.memory_used() >> 20, gpu.memory_total() >> 20, len(gpu.processes())] for gpu in Device.all()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def clients():
+    return package_env("nvml-clients", ["gpustat", "nvitop"]).parent
+
+
+@pytest.fixture
+def card():
+    with environment(prepare(gpus=["RTX 3070", "T4"], held_mib=[3256, 1000])) as simulation:
+        yield simulation
+
+
+def output(card, *command):
+    done = subprocess.run(command, env=card.environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_gpustat_shows_both_gpus_and_the_holder_of_memory(clients, card):
+    shown = output(card, str(clients / "gpustat"), "--json")
+    assert shown["driver_version"] == "550.54.14"
+    assert [(gpu["name"], gpu["memory.used"], gpu["memory.total"]) for gpu in shown["gpus"]] == [
+        ("NVIDIA GeForce RTX 3070", 3256, 8192),
+        ("Tesla T4", 1000, 16384),
+    ]
+    assert [process["gpu_memory_usage"] for gpu in shown["gpus"] for process in gpu["processes"]] == [3256, 1000]
+    assert {process["command"] for gpu in shown["gpus"] for process in gpu["processes"]} == {"memory_holder"}
+
+
+def test_nvitop_shows_the_same(clients, card):
+    shown = output(card, str(clients / "python"), "-c", NVITOP)
+    assert shown == [["NVIDIA GeForce RTX 3070", 3256, 8192, 1], ["Tesla T4", 1000, 16384, 1]]
+
+
+def test_gpustat_tells_a_driver_that_does_not_run(clients):
+    with environment(prepare(faults=["nvml-driver-not-loaded"])) as simulation:
+        done = subprocess.run(
+            [str(clients / "gpustat")], env=simulation.environment, capture_output=True, text=True, check=False
+        )
+    assert done.returncode != 0
+    assert "Driver Not Loaded" in done.stdout + done.stderr
