@@ -7,6 +7,7 @@ form's field, a form over a sentence, a sentence over an inference; among equals
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ from doctor.facts import (
     CudnnMismatch,
     CudnnVersion,
     DriverCuda,
+    DriverMismatch,
     DriverVersion,
     EnvironmentKind,
     EnvVar,
@@ -28,6 +30,7 @@ from doctor.facts import (
     GpuRegistered,
     LibraryLoaded,
     LibraryNotLoaded,
+    LibraryWanted,
     OperatingSystem,
     Package,
     Platform,
@@ -157,20 +160,50 @@ class Picture:
     @cached_property
     def cuda(self) -> CudaVersion | None:
         """The CUDA that is installed."""
-        return best(self.facts.of(CudaVersion))
+        packages = [
+            CudaVersion(p.source, p.version)
+            for p in self.facts.of(Package)
+            if p.version and p.name in ("cudatoolkit", "cuda-runtime")
+        ]
+        return best([*self.facts.of(CudaVersion), *packages]) or self._opened_cuda()
+
+    def _opened_cuda(self) -> CudaVersion | None:
+        """The release that the SONAMEs of opened libraries name, up to CUDA 10 where they hold both numbers."""
+        for lib in self.facts.of(LibraryLoaded):
+            number = re.match(r"lib(?:cudart|cublas|cufft|curand)\.so\.(\d+\.\d+)$", lib.name)
+            if number and number[1] != "11.0":  # libcudart.so.11.0 is the name in every CUDA 11
+                return CudaVersion(lib.source, number[1], lib.path, INFERRED)
+        return None
 
     @cached_property
     def cudnn(self) -> CudnnVersion | None:
         """The cuDNN that is installed."""
         loaded = [CudnnVersion(m.source, m.loaded) for m in self.facts.of(CudnnMismatch)]
-        return best([*loaded, *self.facts.of(CudnnVersion)])
+        packages = [
+            CudnnVersion(p.source, p.version)
+            for p in self.facts.of(Package)
+            if p.version and (p.name == "cudnn" or p.name.startswith("nvidia-cudnn-cu"))
+        ]
+        told = best([*loaded, *self.facts.of(CudnnVersion), *packages])
+        if told is not None:
+            return told
+        for lib in self.facts.of(LibraryLoaded):
+            number = re.match(r"libcudnn\.so\.(\d+(?:\.\d+)?)$|cudnn64_(\d)\.dll$", lib.name)
+            if number:
+                return CudnnVersion(lib.source, number[1] or number[2], lib.path, INFERRED)
+        return None
 
     @cached_property
     def driver(self) -> DriverVersion | None:
         """The NVIDIA driver; the running kernel module before the libraries."""
         found = self.facts.of(DriverVersion)
         kernel = [d for d in found if d.part == "kernel"]
-        return best(kernel) or best([d for d in found if d.part == "any"]) or best(found)
+        told = best(kernel) or best([d for d in found if d.part == "any"])
+        if told is None or told.rank >= PROSE:
+            for mismatch in self.facts.of(DriverMismatch):
+                if mismatch.kernel:
+                    return DriverVersion(mismatch.source, mismatch.kernel, "kernel")
+        return told or best(found)
 
     @cached_property
     def driver_cuda(self) -> DriverCuda | None:
@@ -226,10 +259,11 @@ class Picture:
 
     @cached_property
     def not_loaded(self) -> tuple[LibraryNotLoaded, ...]:
-        """Libraries that did not open, each once; TensorRT, which is optional, left out."""
+        """Libraries that did not open, each once; those that no GPU device needs (TensorRT, CUPTI ...) left out."""
+        optional = {wanted.name for wanted in self.facts.of(LibraryWanted) if not wanted.needed}
         seen: dict[str, LibraryNotLoaded] = {}
         for lib in self.facts.of(LibraryNotLoaded):
-            if not lib.name.lower().startswith(("libnvinfer", "nvinfer")):
+            if not lib.name.lower().startswith(("libnvinfer", "nvinfer")) and lib.name not in optional:
                 seen.setdefault(lib.name.lower(), lib)
         return tuple(seen.values())
 
@@ -271,8 +305,6 @@ class Picture:
         if row is None and package is not None:
             row = self.tables.tensorflow(version, None, self.table_platform)
         if row is None:  # a pre-release, or more parts than the table knows: the minor release stands for it
-            import re
-
             minor = re.match(r"\d+\.\d+", version)
             row = self.tables.tensorflow(minor[0], None, self.table_platform) if minor else None
         return row
@@ -328,8 +360,6 @@ def _same(a: Gpu, b: Gpu) -> bool:
 
 def bare_name(name: str | None) -> str:
     """A GPU's name without the maker's words, for comparison."""
-    import re
-
     return re.sub(r"\b(?:nvidia|geforce|tesla)\b|[^a-z0-9]", "", (name or "").lower())
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from doctor.facts import (
     CudaCallFailed,
     DriverCuda,
+    DriverMismatch,
     DriverVersion,
     Fact,
     Gpu,
@@ -35,6 +36,26 @@ MIB = 1 << 20
 COMPUTE_MODES = {1: "exclusive", 2: "prohibited", 3: "exclusive"}
 """nvmlComputeMode_t and CUcomputemode; 1, exclusive for a thread, is of the past."""
 NVML, LIBCUDA = "libnvidia-ml.so.1", "libcuda.so.1"
+SAME_AS_LOGGED = {
+    "CUDA_ERROR_OUT_OF_MEMORY": "cuda-out-of-memory",
+    "CUDA_ERROR_STUB_LIBRARY": "cuda-stub-on-path",
+    "CUDA_ERROR_INSUFFICIENT_DRIVER": "driver-insufficient",
+    "CUDA_ERROR_SYSTEM_NOT_READY": "system-not-ready",
+    "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": "system-driver-mismatch",
+    "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE": "compat-not-supported",
+    "CUDA_ERROR_ECC_UNCORRECTABLE": "ecc-error",
+    "CUDA_ERROR_DEVICE_UNAVAILABLE": "device-busy",
+    "CUDA_ERROR_MPS_CONNECTION_FAILED": "mps-failed",
+    "CUDA_ERROR_MPS_RPC_FAILURE": "mps-failed",
+    "CUDA_ERROR_MPS_SERVER_NOT_READY": "mps-failed",
+    "CUDA_ERROR_MPS_MAX_CLIENTS_REACHED": "mps-failed",
+    "CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED": "mps-failed",
+    "NVML_ERROR_NO_PERMISSION": "device-node-permission",
+    "NVML_ERROR_DRIVER_NOT_LOADED": "smi-no-driver",
+    "NVML_ERROR_UNKNOWN": "nvml-unknown-error",
+    "NVML_ERROR_GPU_IS_LOST": "gpu-lost",
+}
+"""Errors of cuda.h and nvml.h that a log would show in words: the name of the signature for those words."""
 SMI_PLACES = (
     "/usr/bin/nvidia-smi",
     "/usr/lib/wsl/lib/nvidia-smi",
@@ -91,7 +112,7 @@ def _nvml(answer: Any) -> Iterator[Fact]:
     if failed == "import":
         yield Unreadable(Source("nvidia-ml-py", None, error), NVML, "nvidia-ml-py is not installed beside tfgpu-doctor")
     elif failed:
-        yield CudaCallFailed(Source(f"{_file(answer, NVML)}: {failed}", None, error), str(failed), error)
+        yield from _refused(_file(answer, NVML), str(failed), error)
     where = _file(answer, NVML)
     if answer.get("driver"):
         source = Source(f"{where}: nvmlSystemGetDriverVersion", None, str(answer["driver"]))
@@ -103,8 +124,7 @@ def _nvml(answer: Any) -> Iterator[Fact]:
 def _nvml_device(device: Mapping[str, Any], where: str) -> Iterator[Fact]:
     index = _number(device.get("index")) or 0
     if device.get("error"):
-        source = Source(f"{where}: nvmlDeviceGetHandleByIndex({index})", None, str(device["error"]))
-        yield CudaCallFailed(source, "nvmlDeviceGetHandleByIndex", str(device["error"]))
+        yield from _refused(where, "nvmlDeviceGetHandleByIndex", str(device["error"]))
         return
     memory = [_number(value) for value in device.get("memory") or ()]
     total = memory[0] // MIB if memory and memory[0] is not None else None
@@ -158,6 +178,16 @@ def _modes(device: Mapping[str, Any], index: int, where: str) -> Iterator[Fact]:
         yield Symptom(source, "persistence-mode-off", (gpu,))
 
 
+def _refused(where: str, call: str, error: str) -> Iterator[Fact]:
+    """A call that failed, also under the name that a log's words for it have."""
+    source = Source(f"{where}: {call}", None, error)
+    yield CudaCallFailed(source, call, error)
+    if error in SAME_AS_LOGGED:
+        yield Symptom(source, SAME_AS_LOGGED[error])
+    if error == "NVML_ERROR_LIB_RM_VERSION_MISMATCH":
+        yield DriverMismatch(source)
+
+
 def _cuda(answer: Any) -> Iterator[Fact]:
     """libcuda's answer as facts."""
     if not isinstance(answer, dict):
@@ -178,7 +208,7 @@ def _cuda(answer: Any) -> Iterator[Fact]:
             Source("/proc/self/maps of the process that called cuInit", None, str(path)), LIBCUDA, str(path)
         )
     if failed:
-        yield CudaCallFailed(Source(f"{where}: {failed}", None, error), str(failed), error)
+        yield from _refused(where, str(failed), error)
         return
     devices = _dicts(answer.get("devices"))
     source = Source(f"{where}: cuDeviceGetCount", None, str(len(devices)))

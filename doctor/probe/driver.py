@@ -261,7 +261,11 @@ def user_side(machine: Machine, loader: Loader, kernel: DriverVersion | None) ->
     if kernel is None and all(result.path is None for result in resolved.values()) and not _is_wsl(machine):
         facts.append(
             Absent(
-                Source("/proc/modules and search for libcuda.so.1", None, "no kernel module, no libcuda.so.1, no libnvidia-ml.so.1"),
+                Source(
+                    "/proc/modules and search for libcuda.so.1",
+                    None,
+                    "no kernel module, no libcuda.so.1, no libnvidia-ml.so.1",
+                ),
                 "nvidia driver",
             )
         )

@@ -157,6 +157,9 @@ class Loader:
             met.add(path)
             header = self._header(path)
             if header is None:
+                target = self.machine.readlink(path)
+                if target is not None and chosen is None:
+                    passed.append(Candidate(path, via, f"a link to {target}, which is not there"))
                 continue
             real = self.machine.resolve(path)
             if real != path and real in met:

@@ -95,6 +95,8 @@ def on_disk(machine: Machine, environment: Environment, loader: Loader) -> list[
         for name in sorted(names, key=len):
             path = f"{folder}/{name}"
             real = machine.resolve(path)
+            if not machine.exists(real):
+                continue  # a link to nowhere
             known = found.get(real)
             if (
                 known is not None

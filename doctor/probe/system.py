@@ -145,7 +145,7 @@ def surroundings(machine: Machine) -> Iterator[Fact]:
 
     for path, name in CONTAINER_FILES:
         try:
-            if machine.system == "linux" and machine.exists(path):
+            if machine.system == "linux" and machine.exists(path) and not root_is_a_disk(machine):
                 yield from kind(name, Source(path))
         except OSError:
             continue
@@ -156,7 +156,7 @@ def surroundings(machine: Machine) -> Iterator[Fact]:
     if container:
         yield from kind({"oci": "container"}.get(container, container), Source("$container", None, container))
     try:
-        groups = machine.text("/proc/1/cgroup") or ""
+        groups = "" if root_is_a_disk(machine) else machine.text("/proc/1/cgroup") or ""
     except OSError:
         groups = ""
     for word, name in (("kubepods", "kubernetes"), ("docker", "docker"), ("libpod", "podman"), ("lxc", "lxc")):
@@ -170,9 +170,26 @@ def surroundings(machine: Machine) -> Iterator[Fact]:
     yield from _jetson(machine)
     simulated = machine.env.get("TFGPU_DOCTOR_SIMULATION")
     if simulated:
-        yield Symptom(
-            Source("$TFGPU_DOCTOR_SIMULATION", None, simulated), "simulated-gpu", (("simulation", simulated),)
-        )
+        source = Source("$TFGPU_DOCTOR_SIMULATION", None, simulated)
+        yield EnvironmentKind(source, "simulated-gpu")
+        yield Symptom(source, "simulated-gpu", (("simulation", simulated),))
+
+
+def root_is_a_disk(machine: Machine) -> bool:
+    """Whether "/" is a whole disk or partition: then /.dockerenv is only left over from the image it was made of.
+
+    A container's root is an overlay or another file system's folder (proc(5), mountinfo: fields 4, 5 and 10).
+    """
+    try:
+        text = machine.text("/proc/self/mountinfo") or ""
+    except OSError:
+        return False
+    for line in reversed(text.splitlines()):
+        fields, _, behind = line.partition(" - ")
+        parts, kind = fields.split(), behind.split()
+        if len(parts) > 4 and parts[4] == "/" and len(kind) > 1:
+            return parts[3] == "/" and re.fullmatch(r"/dev/(?:[svx]?vd|sd|hd|nvme|mmcblk|root)\w*", kind[1]) is not None
+    return False
 
 
 def _jetson(machine: Machine) -> Iterator[Fact]:

@@ -14,8 +14,10 @@ from doctor.facts import (
     EnvVar,
     Fact,
     Gpu,
+    GpuProcess,
     KernelModule,
     LibraryNotLoaded,
+    LibraryWanted,
     OtherGpu,
     Symptom,
 )
@@ -27,6 +29,7 @@ from doctor.rules.registry import found, rule
 if TYPE_CHECKING:
     from doctor import compat
 
+NVML = "libnvidia-ml.so.1"
 NO_TENSORFLOW_GPU = ("device-not-found", "cuda-missing", "tf-cpu-only", "benign-messages")
 
 
@@ -37,10 +40,22 @@ def cuinit(picture: Picture, *errors: str) -> CudaCallFailed | None:
     )
 
 
+def wants_nvml(picture: Picture) -> bool:
+    """Whether this build registers no GPU without NVML, as 2.21 does; in a report, where it is named, it counts."""
+    return picture.facts.kind != "machine" or any(
+        wanted.name == NVML and wanted.needed for wanted in picture.facts.of(LibraryWanted)
+    )
+
+
 def no_libcuda(picture: Picture) -> LibraryNotLoaded | None:
     """The driver's library that did not open."""
     return next(
-        (lib for lib in picture.missing("driver") if "could not load library" not in lib.source.text.lower()), None
+        (
+            lib
+            for lib in picture.missing("driver")
+            if "could not load library" not in lib.source.text.lower() and (lib.name != NVML or wants_nvml(picture))
+        ),
+        None,
     )  # a cuDNN that wants the plain name libcuda.so says nothing about the driver
 
 
@@ -244,7 +259,10 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     verify = commands.list_gpus(picture)
-    small = facts.symptoms("gpu-ignored-multiprocessors")
+    small: list[Fact] = [*facts.symptoms("gpu-ignored-multiprocessors")]
+    counted = [gpu for gpu in facts.of(Gpu) if gpu.multiprocessors is not None]
+    if facts.kind == "machine" and not small and any((gpu.multiprocessors or 0) >= 8 for gpu in counted):
+        small = [gpu for gpu in counted if (gpu.multiprocessors or 0) < 8]
     if small:
         yield found(
             "gpu-arch-too-old",
@@ -635,6 +653,8 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
             return
         if picture.container or picture.platform == "wsl":
             return
+    if facts.absent("nvidia gpu") is not None:  # no driver has anything to load for
+        return
     smi = facts.symptoms("smi-no-driver")
     nouveau = [m for m in facts.of(KernelModule) if m.name == "nouveau"] or facts.symptoms("nouveau")
     refused = facts.symptoms("kernel-module-missing", "secure-boot-enabled")
@@ -857,7 +877,7 @@ def cuda_compat_package(picture: Picture) -> Iterator[Finding]:
 
     offered = picture.driver_cuda.version if picture.driver_cuda else None
     own = picture.tables.driver_cuda(picture.driver.version) if picture.driver else None
-    lifted = bool(offered and own and dotted(offered) > dotted(own))
+    lifted = facts.kind == "report" and bool(offered and own and dotted(offered) > dotted(own))
     older = bool(mismatch and mismatch.kernel and mismatch.user and dotted(mismatch.user) < dotted(mismatch.kernel))
     inside = picture.container or facts.has("nvidia-docker-path")
     if registered(picture) or not ((path and (codes or mismatch)) or (older and inside) or (lifted and codes)):
@@ -976,6 +996,8 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
     ):
         return
     shown = hiding or variable
+    if facts.kind == "machine" and shown is None and facts.has("gpu-lost", "driver-call-crashed", "hung-driver"):
+        return
     value = shown.value if shown is not None else said[0].get("value") if said else None
     yield found(
         "gpu-hidden",
@@ -1022,7 +1044,11 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         "device-busy",
         "gpu-rejected-by-driver",
         "compute-mode-prohibited",
+        "compute-mode-exclusive",
         "hung-driver",
+        "driver-call-crashed",
+        "mps-failed",
+        "nvml-unknown-error",
         "exclusive-mode",
     ),
 )
@@ -1052,7 +1078,16 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
         "gpu-rejected-by-driver",
         "compute-mode-prohibited",
         "hung-driver",
+        "driver-call-crashed",
+        "mps-failed",
+        *(() if facts.kind == "report" or picture.container else ("nvml-unknown-error",)),
     )
+    if facts.of(GpuProcess):  # an exclusive GPU is no fault until somebody else has it
+        evidence += (
+            [*facts.symptoms("compute-mode-exclusive"), *facts.of(GpuProcess)[:2]]
+            if facts.has("compute-mode-exclusive")
+            else []
+        )
     unknown = cuinit(
         picture,
         "CUDA_ERROR_UNKNOWN",
@@ -1155,9 +1190,11 @@ def device_permission(picture: Picture) -> Iterator[Finding]:
         root += facts.symptoms("works-as-root")
     denied = facts.symptoms("device-node-permission")
     nodes = [n for n in facts.of(DeviceNode) if not n.accessible]
-    lost = facts.symptoms("nvml-unknown-error")
+    lost = facts.symptoms("nvml-unknown-error") if facts.kind == "report" or picture.container else []
     missing = facts.absent("device nodes") if any(m.name == "nvidia" for m in facts.of(KernelModule)) else None
     if registered(picture) or not (root or denied or nodes or lost or missing):
+        return
+    if facts.absent("nvidia gpu") is not None:  # without a GPU there is no node to open
         return
     steps = [
         shell("sudo nvidia-modprobe -u -c=0", "makes /dev/nvidia-uvm and the other nodes", platform="linux", root=True)
@@ -1243,9 +1280,10 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
     if not said and not (inside and signs):
         return
     kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
-    if not said and facts.absent("device nodes") is None:  # nodes there: the GPU was passed in, something else is wrong
-        if kernel is not None or (facts.has("smi-no-driver") and not lib):
-            return
+    # nodes there: the GPU was passed in, something else is wrong
+    passed_in = facts.absent("device nodes") is None
+    if not said and passed_in and (kernel is not None or (facts.has("smi-no-driver") and not lib)):
+        return
     if not said and not (
         lib
         or cuinit(picture, "UNKNOWN_ERROR_303", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_STUB_LIBRARY")

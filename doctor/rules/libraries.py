@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import CudaVersion, CudnnMismatch, CudnnVersion, Fact, LibraryFile, LibraryLoaded, LibraryNotLoaded
+from doctor.facts import (
+    FORM,
+    CudaVersion,
+    CudnnMismatch,
+    CudnnVersion,
+    Fact,
+    LibraryFile,
+    LibraryLoaded,
+    LibraryNotLoaded,
+)
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
@@ -446,7 +455,7 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
     "library-path",
     "The libraries are installed, but the loader does not look where they are",
     explains=("cuda-missing", "cudnn-missing", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used"),
+    needs=(LibraryNotLoaded, "gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used", "cuda-stub-on-path"),
 )
 def library_path(picture: Picture) -> Iterator[Finding]:
     """The right libraries are installed, and the loader does not search their folder.
@@ -499,6 +508,22 @@ def library_path(picture: Picture) -> Iterator[Finding]:
                 verify=verify,
             )
             return
+    stub = facts.symptoms("cuda-stub-on-path")
+    if stub:
+        yield found(
+            "library-path",
+            "The libcuda that is found first is the toolkit's stub, which serves for linking only and fails every call.",
+            stub[:3],
+            steps=[
+                shell(
+                    "export LD_LIBRARY_PATH=\"$(printf '%s' \"$LD_LIBRARY_PATH\" | tr ':' '\\n' | grep -v stubs | paste -sd: -)\"",
+                    "takes the stubs folder off the loader's path, so that the driver's libcuda is found",
+                    platform="linux",
+                )
+            ],
+            verify=verify,
+        )
+        return
     if not missing:
         return
     if same:
@@ -529,6 +554,8 @@ def library_path(picture: Picture) -> Iterator[Finding]:
             verify=verify,
         )
         return
+    if facts.kind == "machine" and not facts.has("works-in-terminal"):
+        return  # the disk was searched: what was not found is not there
     hints = mentions_path(picture)
     versions = [v for v in facts.of(CudaVersion) if v.rank <= 2]
     fits: list[CudaVersion | CudnnVersion] = [
@@ -616,6 +643,27 @@ def _next_patch(picture: Picture) -> list[Step]:
     ]
 
 
+def asked_for(picture: Picture) -> bool:
+    """Whether anything shows that a GPU is meant to be used: a device was looked for, a card or a wish is named."""
+    facts = picture.facts
+    return bool(
+        facts.kind == "machine"
+        or any(g.rank <= FORM for g in picture.gpus)
+        or (picture.cuda is not None and picture.cuda.rank <= FORM)
+        or (gone(picture)
+        and not facts.has("cudart-ignore"))
+        or len(gone(picture)) > 1
+        or facts.has(
+            "gpu-skipped",
+            "gpu-list-empty",
+            "gpu-not-used",
+            "gpu-not-found",
+            "device-unknown",
+            "cuda-libraries-error",
+        )
+    )
+
+
 @rule(
     "cuda-missing",
     "The CUDA libraries that this TensorFlow opens are not on this machine",
@@ -695,6 +743,7 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
         "cuda-missing",
         text,
         [*missing[:5], *skipped[:1], *stub[:1], *absent, *facts.symptoms("xla-gpu-listed")[:1]],
+        severity="error" if asked_for(picture) else "warning",
         confidence="certain" if missing and skipped else "likely" if missing or skipped else "possible",
         tables=_rows(picture, names),
         steps=steps,
