@@ -128,6 +128,14 @@ SIGNATURES: tuple[Signature, ...] = (
         lines=3,
     ),
     sig(
+        "found-device",
+        "memoryclockrate (ghz)",
+        r"name: " + NAME + r"\s*\n[^\n]{0,20}major: (?P<major>\d+) minor: (?P<minor>\d+) memoryClockRate \(GHz\)",
+        "name: GeForce GTX 750 Ti\nmajor: 5 minor: 0 memoryClockRate (GHz) 1.15",
+        found_device,
+        lines=2,
+    ),
+    sig(
         "free-memory",
         "free memory:",
         r"Total memory: (?P<total>[\d.]+\w+)\s*\n[^\n]{0,20}Free memory: (?P<free>[\d.]+\w+)",

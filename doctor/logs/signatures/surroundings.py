@@ -28,7 +28,7 @@ GPU_NAME = (
     r"|(?:GeForce\s+)?GT\s?\d{3,4}M?X?\b|GeForce\s+(?:\w{1,3}\s?)?\d{3,4}\s?(?:MX|M|Ti)?\b|(?:GeForce\s+)?MX\s?[1-5][0-9]0\b|9[0-4]0MX\b"
     r"|TITAN\s?(?:RTX|Xp|X\s?\(Pascal\)|X|V|Z|Black)\b|Quadro\s+(?:RTX\s+)?(?:[A-Z]{1,2}\d{3,5}M?|\d{3,5}M?)\b"
     r"|Tesla\s+[A-Z]\d{1,4}[A-Za-z]{0,2}(?:-[\w-]{2,20})?|GRID\s+[A-Z]\d\w*"
-    r"|(?<![\w.-])(?:A100|H100|H200|H800|A800|V100S?|P100|L40S?|A6000|A5000|A4000|A30|A40|A10G?|B200|GH200|GB200|K80|K40[mc]?|K20[mcx]?|P40|M60|P4|T4|L4)"
+    r"|(?<![A-WYZa-wyz0-9_.])(?:A100|H100|H200|H800|A800|V100S?|P100|L40S?|A6000|A5000|A4000|A30|A40|A10G?|B200|GH200|GB200|K80|K40[mc]?|K20[mcx]?|P40|M60|P4|T4|L4)"
     r"(?:-(?:SXM\d?|PCI[Ee]|NVL)(?:-?\d{1,3}\s?GB)?|\s+(?:PCIe|SXM\d?)(?:\s+\d+GB)?)?(?![\w-]|\.\d)"
     r"|T400\b|T1000\b|Jetson\s+(?:Nano|TX[12]|Xavier(?:\s+NX)?|AGX\s+\w+|Orin(?:\s+\w+)?)"
     r")(?:\s?\(?(?:\d{1,3})\s?GB\b)?"
@@ -49,7 +49,12 @@ def gpu_in(rank: int) -> Maker:
 
     def make(match: re.Match[str], source: Source) -> Iterator[Fact]:
         value = match.groupdict().get("value") or match[0]
-        for found in list(re.finditer(GPU_NAME, value, re.I))[:16]:
+        found_names = list(re.finditer(GPU_NAME, value, re.I))[:16]
+        if not found_names and rank == FORM:
+            found_names = list(
+                re.finditer(r"\b(?:[1-5]0[5-9]0|16[56]0)(?:\s?Ti|\s?SUPER|\s?M)?(?:\s(?:RTX|GTX))?\b", value, re.I)
+            )[:4]
+        for found in found_names:
             name, memory = _tidy_gpu(found[0])
             before = value[max(0, found.start() - 5) : found.start()]
             times = re.search(r"(\d)\s?[x×*]\s*$", before)
@@ -76,6 +81,10 @@ def system(rank: int) -> Maker:
     """A maker of OperatingSystem and Platform."""
 
     def make(match: re.Match[str], source: Source) -> Iterator[Fact]:
+        if rank == PROSE and re.search(
+            r"e\.g\.,?\s*(?:Linux )?$", match.string[max(0, match.start() - 16) : match.start()]
+        ):
+            return  # the example in the words of an issue form
         name = re.sub(r"\s+", " ", match["name"]).strip(" *_`'\".,;:()[]|-")[:60]
         if not name or re.match(r"(?i)(?:n/?a|none|no|yes|unknown|-)$", name):
             return
@@ -192,6 +201,13 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"(?<!e\.g\., Linux )(?<!e\.g\., )(?<![\w/.-])(?P<name>{_SYSTEMS})(?![\w/])",
         "It happens on Ubuntu 20.04 only",
         system(PROSE),
+    ),
+    sig(
+        "operating-system",
+        ("-ubuntu smp", "-ubuntu", "-kali", "debian"),
+        r"#\d+[~.\d-]*-(?P<name>Ubuntu)\b|\d-(?P<n2>kali)\d",
+        "Linux host 4.4.0-72-generic #93-Ubuntu SMP",
+        lambda m, s: (OperatingSystem(s, m["name"] or m["n2"]), Platform(s, "linux")),
     ),
     sig(
         "platform-windows",
@@ -500,8 +516,9 @@ SIGNATURES: tuple[Signature, ...] = (
             "mx250",
             "mx350",
             "940mx",
-            "gt 7",
+            "gt ",
             "gt7",
+            "grid",
             "a5000",
             "l40",
             "b200",
@@ -513,7 +530,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "a30",
             "l4",
         ),
-        rf"(?<![\w/.-]){GPU_NAME}",
+        rf"(?<![A-WYZa-wyz0-9_/.]){GPU_NAME}",
         "my RTX 3080 is not used",
         gpu_in(PROSE),
     ),

@@ -141,8 +141,9 @@ def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
     numbers = re.findall(r"\d+(?:\.\d+){0,3}", value)
     if numbers and plausible_cuda(numbers[0]) and "driver" not in value.lower():
         yield CudaVersion(source, numbers[0], rank=FORM)
-        if not named_cudnn and len(numbers) > 1 and plausible_cudnn(numbers[1]):
-            yield CudnnVersion(source, _cudnn_text(numbers[1]), rank=FORM)
+        later = [n for n in numbers[1:] if n != numbers[0] and plausible_cudnn(n)]
+        if not named_cudnn and later:
+            yield CudnnVersion(source, _cudnn_text(later[0]), rank=FORM)
 
 
 def smi_header(match: re.Match[str], source: Source) -> Iterator[Fact]:
@@ -282,6 +283,21 @@ SIGNATURES: tuple[Signature, ...] = (
         "I use TensorFlow 2.3 with a GTX 1080",
         tensorflow(PROSE, package=True),
     ),
+    sig(
+        "tensorflow-version",
+        ("name: tensorflow", "name: tf-nightly"),
+        rf"Name: (?P<package>{TF})\s*\n\s*Version: (?P<version>{RELEASE})",
+        "Name: tensorflow-gpu\nVersion: 2.3.0",
+        tensorflow(MEASURED, package=True),
+        lines=2,
+    ),
+    sig(
+        "tensorflow-version",
+        ("tensorflow", "tf-gpu", "tf-nightly", "tf_nightly"),
+        rf"(?<![\w/.>])(?P<package>tensorflow(?:[-_]gpu)?|tf[-_]gpu|tf[-_]nightly(?:[-_]gpu)?) ?(?:==|=|:|is still|is at|is now|->)? ?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
+        "tf-nightly-gpu 2.4.0-dev20200808",
+        tensorflow(PROSE),
+    ),
     # --- Python
     sig(
         "python-version",
@@ -347,6 +363,20 @@ SIGNATURES: tuple[Signature, ...] = (
         "ERROR: Package 'tensorflow' requires a different Python: 3.8.10 not in '>=3.9'",
         py(MEASURED),
     ),
+    sig(
+        "python-version",
+        ("python",),
+        r"(?<![\w/\\.-])python(?: version|版本|版)?[\s:.,，=*_`]{1,6}v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\]|\.\d)",
+        "Anaconda Python : 3.6",
+        py(PROSE),
+    ),
+    sig(
+        "python-version",
+        ("python2.", "python3.", "python-version", "python_version", "--python "),
+        r"(?<![\w/\\.-])python(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\.-])|(?:--python(?:-version)?|python_version)[ =]{1,3}['\"]?(?P<v2>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",
+        "python3.6.5 + jupyter lab",
+        lambda m, s: PythonVersion(s, m["version"] or m["v2"], rank=PROSE),
+    ),
     # --- CUDA
     sig(
         "cuda-version",
@@ -403,7 +433,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "cuda 版本",
             "cuda ver",
         ),
-        rf"(?<![/\w|] )(?<!\|)\bcuda(?: toolkit| tool kit|_toolkit)?\s?(?:version|ver\.?|版本)?{_EMPHASIS}(?:[:=：]|\bis\b){_EMPHASIS}(?:cuda ?|v|version )?(?P<version>\d{{1,2}}\.\d+(?:\.\d+)?)(?![\w]|[^\n]{{0,30}}\|\s*$)",
+        rf"(?<![/|] )(?<![|/])\bcuda(?: toolkit| tool kit|_toolkit| runtime)?\s?(?:version|ver\.?|版本)?(?: host)?{_EMPHASIS}(?:[:=：]>?|\bis\b){_EMPHASIS}(?:cuda ?|v|version )?(?P<version>\d{{1,2}}\.\d+(?:\.\d+)?)(?![\w]|[^\n]{{0,30}}\|\s*$)",
         "Cuda Toolkit Version: 10.1 u2",
         cuda(FORM),
     ),
@@ -488,6 +518,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cudnn-version",
+        ("nvidia-cudnn-cu",),
+        r"nvidia-cudnn-cu1\d(?:==|-)(?P<version>\d+\.\d+\.\d+(?:\.\d+)?)",
+        "pip install nvidia-cudnn-cu12==8.9.7.29",
+        cudnn(PROSE),
+    ),
+    sig(
+        "cudnn-version",
         ("libcudnn8=", "libcudnn7=", "libcudnn9", "libcudnn8 ", "libcudnn7 "),
         r"libcudnn\d(?:-dev)?(?:=|\s+)(?P<version>\d+\.\d+\.\d+)",
         "apt install libcudnn8=8.6.0.163-1+cuda11.8",
@@ -515,6 +552,27 @@ SIGNATURES: tuple[Signature, ...] = (
         cudnn(INFERRED),
     ),
     # --- the driver
+    sig(
+        "driver-cuda",
+        ("nvidia-smi",),
+        r"CUDA version[^\n:=]{0,24}nvidia-smi[^\n:=]{0,8}[:=]\s*(?P<cuda>\d{1,2}\.\d)|system CUDA version (?P<c2>\d{1,2}\.\d)",
+        "CUDA Version (from nvidia-smi): 13.0",
+        lambda m, s: DriverCuda(s, m["cuda"] or m["c2"]),
+    ),
+    sig(
+        "driver-version",
+        ("驱动", "ドライバ", "드라이버", "treiber", "libcuda.so.", "nvidia-smi", "nvidia driver", "driver version"),
+        rf"(?:驱动|ドライバ|드라이버|[Tt]reiber)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?![\w.])|libcuda\.so\.(?P<v2>{_DRIVER})(?![\w.])|NVIDIA-SMI: ?(?P<v3>{_DRIVER})(?![\w.])",
+        "看显卡驱动的版本，我这里是388.13",
+        lambda m, s: DriverVersion(s, m["version"] or m["v2"] or m["v3"], "any", PROSE),
+    ),
+    sig(
+        "driver-version",
+        ("driver version", "driver 4", "driver 5", "driver:"),
+        r"driver(?: version)?(?: is|:)? (?P<version>[2-9]\d{2})(?![\d.\w])",
+        "its driver version 525",
+        driver(PROSE),
+    ),
     sig(
         "smi-header",
         ("driver version:", "kmd version:", "cuda umd version"),

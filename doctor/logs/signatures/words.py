@@ -62,7 +62,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "gpu-not-used",
         ("gpu", "cuda"),
         r"GPUs? (?:is|are|was|were)? ?(?:not|NOT|n't|never) (?:being )?(?:used|found|detected|recogni[sz]ed|visible|available|seen|working|utili[sz]ed)"
-        r"|(?:not|n't|cannot|can't|can ?not|cann't|doesn't|does not|isn't|unable to|couldn't|fails? to|won't) (?:\w+ ){0,2}?(?:use|using|detect|find|see|recogni[sz]e|access|utili[sz]e)(?:ing)? (?:\w+ ){0,4}(?:GPU|CUDA)"
+        r"|(?:not|n't|cannot|can't|can ?not|cann't|doesn't|does not|isn't|unable to|couldn't|fails? to|won't) (?:\w+ ){0,2}?(?:use|using|detect|find|see|recogni[sz]e|access|utili[sz]e)(?:ing)? (?:\w+ ){0,4}(?:GPU|CUDA)(?! drivers on your machine)"
         r"|no GPUs? (?:found|detected|device|available|is found|are found)|\[\] is returned|(?:gpu|cuda)\w* ?(?:is )?(?:识别|找|检测|用)不(?:到|了)|(?:检测|识别|找|用)不(?:到|了) ?gpu|无法(?:使用|识别|检测|调用) ?gpu"
         r"|GPU(?:が|を)(?:認識|使)|gpu ?(?:인식|사용)(?:이|을|를)? ?(?:안|못)|without (?:the )?GPU being|n'utilise pas (?:le |la )?GPU|no (?:detecta|reconoce|usa) (?:la |mi )?GPU|(?:nicht|keine) (?:\w+ )?GPU (?:erkannt|gefunden)",
         "TensorFlow cannot detect my GPU",
