@@ -81,7 +81,9 @@ def rows_as(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], form: str
 
 
 def _cell(value: Any) -> str:
-    return "-" if value is None else said(value).replace(", ", " ")
+    if value is None:
+        return "-"
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else said(value)
 
 
 def _escaped(text: str) -> str:
