@@ -50,7 +50,8 @@ def release(raw: Mapping[str, Any]) -> TensorFlowRelease:
 
 def pick(store: Store, version: str, package: str | None, platform: str) -> TensorFlowRelease | None:
     """One release: see Tables.tensorflow."""
-    version = version.strip().removeprefix("v")
+    # as people and builds write it: v2.3.0, 2.16.0-rc0, 2.15.0+nv23.11, 2.3.x
+    version = re.sub(r"-(?=rc|a|b)|\.[x*]$|\+.*$", "", version.strip().removeprefix("v"))
     rows = [r for r in _of(store, version) if r["version"] == version and r.get("platform") == platform]
     if not rows:
         rows = _newest(

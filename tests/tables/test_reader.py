@@ -53,6 +53,26 @@ def test_prerelease_is_found_by_its_own_name_only(small: Callable[..., Path]) ->
     assert row.version == "2.3.11rc1"
 
 
+@pytest.mark.parametrize("written", ["v2.3.0", "2.3.0+nv20.12", " 2.3.0 "])
+def test_release_as_builds_and_people_write_it(small: Callable[..., Path], written: str) -> None:
+    row = Tables(small("tensorflow", ROWS).parent).tensorflow(written)
+    assert row is not None
+    assert row.version == "2.3.0"
+
+
+def test_minor_with_a_wildcard_is_the_minor(small: Callable[..., Path]) -> None:
+    small_tables = Tables(small("tensorflow", ROWS).parent)
+    assert small_tables.tensorflow("2.3.x") == small_tables.tensorflow("2.3.*") == small_tables.tensorflow("2.3")
+    assert small_tables.tensorflow("2.3.11-rc1").version == "2.3.11rc1"  # type: ignore[union-attr]
+
+
+def test_gpu_builds_come_newest_first_and_one_a_version(small: Callable[..., Path]) -> None:
+    yanked = {"package": "tensorflow", "version": "9.0.0", "platform": "linux-x86_64", "gpu": True, "yanked": "bad"}
+    builds = list(Tables(small("tensorflow", [*ROWS, yanked]).parent).gpu_builds())
+    assert [b.version for b in builds] == ["2.30.0", "2.3.11rc1", "2.3.10", "2.3.9", "2.3.0", "1.14.0"]
+    assert builds[-1].package == "tensorflow-gpu"
+
+
 def test_gpu_build_is_preferred_where_no_package_is_named(small: Callable[..., Path]) -> None:
     small_tables = Tables(small("tensorflow", ROWS).parent)
     assert small_tables.tensorflow("1.14.0").package == "tensorflow-gpu"  # type: ignore[union-attr]
