@@ -217,7 +217,7 @@ def gpu_absent(picture: Picture) -> Iterator[Finding]:
         and not picture.container
         and not facts.has("driver-versions-agree", "smi-works")
         and cuinit(picture, "CUDA_ERROR_NO_DEVICE")
-        and not (facts.of(DriverVersion) or facts.has("smi-no-driver"))
+        and not (facts.of(DriverVersion) or facts.has("smi-no-driver", "kernel-driver-not-running"))
     ):
         yield found(
             "gpu-absent",
@@ -568,7 +568,7 @@ def driver_missing(picture: Picture) -> Iterator[Finding]:
     "driver-libcuda-missing",
     "The driver runs, but this process finds no libcuda.so.1",
     explains=("driver-missing", *NO_TENSORFLOW_GPU),
-    needs=(LibraryNotLoaded, CudaCallFailed, Absent, "smi-cuda-unknown"),
+    needs=(LibraryNotLoaded, CudaCallFailed, Absent, "smi-cuda-unknown", "libcuda-not-found"),
 )
 def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
     """The kernel module runs, and the process finds no `libcuda.so.1`.
@@ -587,6 +587,7 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     unknown = next((s for s in facts.symptoms("smi-cuda-unknown") if not picture.container), None)
     lib = no_libcuda(picture) or facts.absent("libcuda") or unknown
+    lib = lib or next(iter(facts.symptoms("libcuda-not-found")), None)
     kernel = next((d for d in facts.of(DriverVersion) if d.part in ("kernel", "any") and d.rank == 0), None)
     module = next((m for m in facts.of(KernelModule) if m.name == "nvidia"), None)
     capabilities = picture.env.get("NVIDIA_DRIVER_CAPABILITIES")
@@ -1093,7 +1094,6 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
         "CUDA_ERROR_UNKNOWN",
         "CUDA_ERROR_NOT_INITIALIZED",
         "CUDA_ERROR_DEVICE_UNAVAILABLE",
-        "CUDA_ERROR_OPERATING_SYSTEM",
         "CUDA_ERROR_SYSTEM_NOT_READY",
         "CUDA_ERROR_INVALID_DEVICE",
     )
@@ -1101,8 +1101,11 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
         return
     if facts.has("segfault"):
         evidence += facts.symptoms("exclusive-mode")[:1]
+    mps = next((c for c in facts.of(CudaCallFailed) if "_MPS_" in c.error), None)
     if unknown is not None and not registered(picture):
         evidence.append(unknown)
+    if mps is not None:
+        evidence.append(mps)
     if not evidence:
         return
     steps = []
@@ -1160,6 +1163,7 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
     "This user may not open the GPU's device files",
     explains=("gpu-bad-state", "gpu-absent", "driver-missing", "gpu-hidden", "driver-not-loaded"),
     needs=(
+        CudaCallFailed,
         "works-as-root",
         "permission-by-escalation",
         "device-node-permission",
@@ -1185,6 +1189,7 @@ def device_permission(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     error = cuinit(picture)
+    refused = cuinit(picture, "CUDA_ERROR_OPERATING_SYSTEM", "CUDA_ERROR_NOT_PERMITTED")
     root = facts.symptoms("permission-by-escalation")
     if error or facts.has("smi-no-devices"):
         root += facts.symptoms("works-as-root")
@@ -1192,7 +1197,7 @@ def device_permission(picture: Picture) -> Iterator[Finding]:
     nodes = [n for n in facts.of(DeviceNode) if not n.accessible]
     lost = facts.symptoms("nvml-unknown-error") if facts.kind == "report" or picture.container else []
     missing = facts.absent("device nodes") if any(m.name == "nvidia" for m in facts.of(KernelModule)) else None
-    if registered(picture) or not (root or denied or nodes or lost or missing):
+    if registered(picture) or not (root or denied or nodes or lost or missing or refused):
         return
     if facts.absent("nvidia gpu") is not None:  # without a GPU there is no node to open
         return

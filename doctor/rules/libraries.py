@@ -158,7 +158,13 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
                 + ".".join(str(n) for n in asked[1])
                 + ", and a later release is installed"
             )
-        elif not any("cudart" in lib.name for lib in loaded) and any("cudart" in n for n in names) and len(loaded) >= 2:
+        elif (
+            asked is not None
+            and opened[1] > asked[1]
+            and not any("cudart" in lib.name for lib in loaded)
+            and any("cudart" in n for n in names)
+            and len(loaded) >= 2
+        ):
             reasons += loaded[:3]
             said = "some libraries open and the CUDA runtime of the same release does not, as when a later release with partly equal file names is installed"
     if not reasons and others:
@@ -650,8 +656,7 @@ def asked_for(picture: Picture) -> bool:
         facts.kind == "machine"
         or any(g.rank <= FORM for g in picture.gpus)
         or (picture.cuda is not None and picture.cuda.rank <= FORM)
-        or (gone(picture)
-        and not facts.has("cudart-ignore"))
+        or (gone(picture) and not facts.has("cudart-ignore"))
         or len(gone(picture)) > 1
         or facts.has(
             "gpu-skipped",

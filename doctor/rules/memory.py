@@ -48,7 +48,10 @@ def held_before(picture: Picture) -> list[Fact]:
         if total and device.memory_mib < 0.35 * total:
             signs.append(device)
     for call in facts.of(CudaCallFailed):
-        if call.call in ("cuDevicePrimaryCtxRetain", "cuCtxCreate") and call.error == "CUDA_ERROR_OUT_OF_MEMORY":
+        if (
+            call.call in ("cuInit", "cuDevicePrimaryCtxRetain", "cuCtxCreate")
+            and call.error == "CUDA_ERROR_OUT_OF_MEMORY"
+        ):
             signs.append(call)
         if call.call in ("cudaSetDevice", "cudaGetDevice") and call.error == "out of memory":
             signs.append(call)
@@ -287,7 +290,7 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     oom = [s for s in facts.symptoms("tensor-oom") if "cpu" not in (s.get("allocator") + s.get("device")).lower()]
-    exhausted = facts.symptoms("resource-exhausted")
+    exhausted = [s for s in facts.symptoms("resource-exhausted") if "cuinit" not in s.source.text.lower()]
     failed = facts.symptoms("bfc-out-of-memory")
     dst = facts.symptoms("dst-not-initialized")
     if facts.has("cpu-oom") and not oom:

@@ -135,6 +135,12 @@ SIGNATURES: tuple[Signature, ...] = (
         driver("user"),
     ),
     sig(
+        "libcuda-not-found",
+        "libcuda reported version is",
+        r"libcuda reported version is: (?:NOT_FOUND|Not found)",
+        "libcuda reported version is: NOT_FOUND: was unable to find libcuda.so DSO loaded into this program",
+    ),
+    sig(
         "driver-version",
         "kernel reported version is",
         r"kernel reported version is: (?P<version>\d+\.\d+(?:\.\d+)?)",
@@ -183,8 +189,9 @@ SIGNATURES: tuple[Signature, ...] = (
             "couldn't communicate with the nvidia driver",
             "nvml error: driver not loaded",
             "nvml_error_driver_not_loaded",
+            "nvmlerror_drivernotloaded",
         ),
-        r"couldn't communicate with the NVIDIA driver|nvml error: driver not loaded|NVML_ERROR_DRIVER_NOT_LOADED",
+        r"couldn't communicate with the NVIDIA driver|nvml error: driver not loaded|NVML_ERROR_DRIVER_NOT_LOADED|NVMLError_DriverNotLoaded",
         "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver",
     ),
     sig(
@@ -209,8 +216,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nvml-unknown-error",
-        "failed to initialize nvml: unknown error",
-        r"Failed to initialize NVML: Unknown Error",
+        ("failed to initialize nvml: unknown error", "nvmlerror_unknown"),
+        r"Failed to initialize NVML: Unknown Error|NVMLError_Unknown",
         "Failed to initialize NVML: Unknown Error",
     ),
     sig(
@@ -271,9 +278,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "device-node-permission",
-        ("/dev/nvidia", "insufficient permissions", "nvml_error_no_permission"),
+        ("/dev/nvidia", "insufficient permissions", "nvml_error_no_permission", "nvmlerror_nopermission"),
         r"/dev/nvidia[\w-]*\W{1,4}[^\n]{0,30}Permission denied|Permission denied[^\n]{0,30}/dev/nvidia"
-        r"|Failed to initialize NVML: Insufficient Permissions|NVML_ERROR_NO_PERMISSION",
+        r"|Failed to initialize NVML: Insufficient Permissions|NVML_ERROR_NO_PERMISSION|NVMLError_NoPermission",
         "Failed to initialize NVML: Insufficient Permissions",
     ),
     sig(

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
+from doctor.facts import Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig
+
+
+def specification(match: re.Match[str], source: Source) -> Fact:
+    """A device that was ordered: it is not there, or the op has no kernel for it."""
+    wanted = match["wanted"].lower()
+    device = wanted.rsplit("device:", 1)[-1]
+    available = match["available"].lower()
+    detail = (("wanted", match["wanted"]), ("available", match["available"]), ("types", match["types"]))
+    there = f"device:{device}" in available and "gpu" in device
+    return Symptom(
+        source, "no-gpu-kernel" if there and "gpu" not in match["types"].lower() else "device-unknown", detail
+    )
+
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
@@ -15,11 +31,12 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-gpu-kernel",
-        ("supported device types [cpu]", "no opkernel was registered to support op"),
-        r"Could not satisfy device specification '(?P<wanted>[^'\n]{1,80})'\. enable_soft_placement=\d\. Supported device types \[CPU\]\."
-        r" All available devices \[(?P<available>[^\]\n]{0,600}GPU[^\]\n]{0,600})\]",
+        "could not satisfy device specification",
+        r"Could not satisfy device specification '(?P<wanted>[^'\n]{1,80})'\. enable_soft_placement=\d\. Supported device types \[(?P<types>[^\]\n]{0,80})\]\."
+        r" All available devices \[(?P<available>[^\]\n]{0,1200})",
         "Could not satisfy device specification '/job:localhost/replica:0/task:0/device:GPU:0'. enable_soft_placement=0. Supported device "
         "types [CPU]. All available devices [/job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:CPU:0].",
+        specification,
     ),
     sig(
         "no-gpu-kernel",
@@ -47,14 +64,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?P<spec>/\S{0,60}(?:GPU|gpu):\d+) unknown device|Unable to find any devices for spec (?P<spec2>\S{1,80})",
         "Cannot assign a device for operation 'x': node x was explicitly assigned to /device:GPU:1 but available devices are "
         "[ /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0 ].",
-    ),
-    sig(
-        "device-unknown",
-        ("supported device types", "could not satisfy device specification"),
-        r"Could not satisfy device specification '(?P<wanted>[^'\n]{1,80}GPU[^'\n]{0,20})'\. enable_soft_placement=\d\. Supported device types \[(?P<types>[^\]\n]{0,80})\]\."
-        r" All available devices \[(?P<available>(?:(?!device:GPU)[^\]\n]){0,900})\]",
-        "Could not satisfy device specification '/device:GPU:0'. enable_soft_placement=0. Supported device types [CPU, GPU]. All available "
-        "devices [/job:localhost/replica:0/task:0/device:CPU:0].",
     ),
     sig(
         "device-unknown",
