@@ -73,8 +73,6 @@ def _wheel(raw: Mapping[str, Any]) -> NvidiaWheel:
         version=raw["version"],
         folder=raw.get("folder"),
         libraries=tuple(raw["libraries"]),
-        compiled=tuple(raw.get("compiled") or ()),
-        glibc=raw.get("glibc"),
     )
 
 

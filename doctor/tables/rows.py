@@ -165,8 +165,6 @@ class NvidiaWheel(Row):
     version: str
     folder: str | None = None
     libraries: tuple[str, ...] = ()
-    compiled: tuple[str, ...] = ()
-    glibc: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
