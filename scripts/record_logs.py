@@ -2,6 +2,7 @@
 
     python scripts/record_logs.py --environments ENVS [--tensorflow 2.21.0 ...] [--only NAME ...] [--jobs 2]
     python scripts/record_logs.py --packaging [--only NAME ...]
+    python scripts/record_logs.py --expectations        (the codes of the sidecars anew, nothing is run)
 
 ENVS holds one virtual environment a TensorFlow release, named by it. Packaging failures need the package registry and
 make environments of their own (tests/tensorflow_envs.py). Each log has a sidecar (.json) with the command,
@@ -11,6 +12,7 @@ the faults, the code that `tfgpu-doctor explain` must give, the exit code, and w
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 import tempfile
@@ -32,6 +34,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--environments", type=Path, metavar="ENVS")
     parser.add_argument("--packaging", action="store_true")
+    parser.add_argument("--expectations", action="store_true")
     parser.add_argument("--tensorflow", nargs="+", metavar="VERSION", help="by default every environment there is")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="recordings by name")
     parser.add_argument("--jobs", type=int, default=2, metavar="N")
@@ -39,6 +42,8 @@ def main() -> int:
     args = parser.parse_args()
     if args.packaging:
         return _packaging(args.output, args.only)
+    if args.expectations:
+        return _expectations(args.output)
     if args.environments is None:
         parser.error("--environments or --packaging is needed")
     there = (path.parent.parent.name for path in args.environments.glob("*/bin/python"))
@@ -74,6 +79,24 @@ def _packaging(output: Path, only: list[str] | None) -> int:
             log, sidecar = record_packaging(item, Path(work))
         path = write(output / "recorded" / "packaging", item.name, item.tensorflow, log, sidecar)
         print(f"{path.relative_to(output)}: {len(log)} characters, exit code {sidecar['exit_code']}", flush=True)
+    return 0
+
+
+def _expectations(output: Path) -> int:
+    """Bring each sidecar's code up to the catalogue; a log that the catalogue no longer has is removed."""
+    for sidecar in sorted([*output.glob("simulated/*/*.json"), *output.glob("recorded/*/*.json")]):
+        release = sidecar.parent.name
+        wanted = PACKAGING if release == "packaging" else catalogue(release)
+        code = next((item.code for item in wanted if item.name == sidecar.stem), None)
+        if code is None:
+            sidecar.unlink()
+            sidecar.with_suffix(".log").unlink()
+            print(f"{release}/{sidecar.stem}: removed")
+            continue
+        document = json.loads(sidecar.read_text())
+        if document["code"] != code:
+            print(f"{release}/{sidecar.stem}: {document['code']} is now {code}")
+            sidecar.write_text(json.dumps({**document, "code": code}, indent=1) + "\n")
     return 0
 
 

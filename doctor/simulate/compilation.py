@@ -21,7 +21,7 @@ from doctor.errors import UnableError, UsageError
 
 _FLAGS = ("-O1", "-fPIC", "-fvisibility=hidden", "-pthread")
 _COMMON = ("machine", "enter", "ledger")
-_DRIVER = ("driver_device", "driver_context", "driver_memory", "driver_stream", "driver_module", "driver_errors")
+_DRIVER = tuple(f"driver_{part}" for part in ("device", "context", "memory", "stream", "module", "graph", "errors"))
 # the sources of each library, by the part of its file name before ".so"
 _SOURCES = {
     "libcuda": (*_COMMON, "visible_devices", *_DRIVER),

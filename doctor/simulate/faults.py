@@ -49,9 +49,16 @@ class Fault:
 
     def logged_on(self, tensorflow: str) -> str:
         """The code that the default log of a TensorFlow release leads to."""
+        if self.name == "nvml-missing" and _minor(tensorflow) < (2, 21):
+            return "benign-messages"  # NVML is opened from 2.21 on; without it no GPU is registered, and no word said
         if self.hides_library and self.logged != "undetermined":
             return "cuda-missing"
         return self.logged or self.code
+
+
+def _minor(tensorflow: str) -> tuple[int, int]:
+    major, minor = tensorflow.split(".")[:2]
+    return int(major), int(minor)
 
 
 def _gpu(*names: str) -> Callable[[Scenario], Scenario]:
@@ -331,7 +338,7 @@ def _catalogue() -> tuple[Fault, ...]:
             "no-ptxas",
             "xla-toolchain-missing",
             "neither ptxas nor libdevice is to be found",
-            lambda s: replace(s, hide_toolkit=True),
+            lambda s: replace(s, hide_toolkit=True, toolkit=False),
             "jit",
             on_machine=None,
         ),

@@ -23,6 +23,7 @@ from doctor.simulate.files import write_kernel_files
 from doctor.simulate.guardian import MARK
 from doctor.simulate.machine import CONTEXT_MIB, SimulatedMachine, cudnn_release
 from doctor.simulate.scenario import Damage, Scenario
+from doctor.simulate.toolkit import write_toolkit
 
 if TYPE_CHECKING:
     import subprocess
@@ -104,6 +105,11 @@ def _lay_out(folder: Path, scenario: Scenario, built: Path, base: dict[str, str]
         "LD_LIBRARY_PATH": ":".join(search),
         "LD_PRELOAD": ":".join(preload),
     }
+    if scenario.toolkit:
+        write_toolkit(folder / "toolkit", machine.libraries.cuda)
+        # up to 2.15 XLA takes ptxas from PATH, later from its flag, of which the last one wins: the user's
+        added["PATH"] = os.pathsep.join([str(folder / "toolkit" / "bin"), base.get("PATH", os.defpath)])
+        added["XLA_FLAGS"] = f"--xla_gpu_cuda_data_dir={folder}/toolkit {base.get('XLA_FLAGS', '')}".strip()
     if scenario.hide_toolkit:
         added["TFGPU_DOCTOR_SIMULATION_NO_TOOLKIT"] = "1"
         added["PATH"] = _without_ptxas(base.get("PATH", os.defpath))

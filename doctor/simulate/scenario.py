@@ -28,7 +28,8 @@ class Scenario:
 
     kernel_driver: the version of the kernel module; None: no module runs; "": the driver's own.
     device_nodes: whether /dev/nvidia* are there. held_mib: what another process holds on each GPU.
-    hide_toolkit: the machine's own /usr/local/cuda* and ptxas are not to be seen.
+    toolkit: whether XLA finds the stand-in for a CUDA toolkit. hide_toolkit: the machine's own /usr/local/cuda* and
+    ptxas are not to be seen.
     variables: environment variables of the command. compatibility_package: libcuda comes from a cuda-compat folder.
     """
 
@@ -36,6 +37,7 @@ class Scenario:
     kernel_driver: str | None = ""
     device_nodes: bool = True
     held_mib: tuple[int, ...] = ()
+    toolkit: bool = True
     hide_toolkit: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
     damages: tuple[Damage, ...] = ()

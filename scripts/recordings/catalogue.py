@@ -17,7 +17,8 @@ _SHOWN_BY = {
     "large": "large",
     "nvml": "nvml",
 }
-NO_DRIVER = "no driver"  # what a machine without a driver leads to depends on the release: see catalogue()
+# what a machine without a driver, and one with nothing wrong, lead to depends on the release: see catalogue()
+NO_DRIVER, CALM = "no driver", "nothing wrong"
 LOADER_VERBOSE = {"TF_CPP_VMODULE": "dso_loader=1"}
 
 
@@ -65,23 +66,23 @@ def _of_fault(fault: Fault, tensorflow: str) -> list[Recording]:
 
 
 _USERS = (
-    Recording("healthy-devices", "benign-messages", "devices"),
-    Recording("healthy-fit", "benign-messages", "convolution"),
-    Recording("healthy-two-gpus", "benign-messages", "devices", gpus=("RTX 3070", "RTX 3070")),
+    Recording("healthy-devices", CALM, "devices"),
+    Recording("healthy-fit", CALM, "convolution"),
+    Recording("healthy-two-gpus", CALM, "devices", gpus=("RTX 3070", "RTX 3070")),
     Recording(
         "renumbered", "gpu-renumbered", "devices", gpus=("RTX 3070", "T4"), variables={"CUDA_VISIBLE_DEVICES": "1"}
     ),
-    Recording("growth-cures", "benign-messages", "convolution", arguments=("growth",), faults=("cudnn-out-of-memory",)),
+    Recording("growth-cures", CALM, "convolution", arguments=("growth",), faults=("cudnn-out-of-memory",)),
     Recording(
         "growth-by-variable-cures",
-        "benign-messages",
+        CALM,
         "convolution",
         faults=("cudnn-out-of-memory",),
         variables={"TF_FORCE_GPU_ALLOW_GROWTH": "true"},
     ),
     Recording(
         "async-allocator",
-        "benign-messages",
+        CALM,
         "convolution",
         faults=("cudnn-out-of-memory",),
         variables={"TF_GPU_ALLOCATOR": "cuda_malloc_async"},
@@ -97,7 +98,7 @@ _USERS = (
     Recording("int32-variable", "op-no-gpu-kernel", "int32_variable"),
     Recording("string-op", "op-no-gpu-kernel", "string_op"),
     Recording("bad-ordinal", "device-not-found", "bad_ordinal"),
-    Recording("session-placement", "benign-messages", "session_placement"),
+    Recording("session-placement", CALM, "session_placement"),
 )
 
 _BARE = (
@@ -117,8 +118,13 @@ _BARE = (
 
 def catalogue(tensorflow: str) -> tuple[Recording, ...]:
     """Everything to record on one TensorFlow release."""
-    # up to 2.17 the log says only that libcudart does not open; from 2.18 on also that cuInit fails (303)
-    no_driver = "cuda-missing" if tuple(map(int, tensorflow.split(".")[:2])) < (2, 18) else "driver-missing"
-    bare = [replace(recording, code=no_driver) if recording.code == NO_DRIVER else recording for recording in _BARE]
+    release = tuple(map(int, tensorflow.split(".")[:2]))
+    meant = {
+        # up to 2.17 the log says only that libcudart does not open; from 2.18 on also that cuInit fails (303)
+        NO_DRIVER: "cuda-missing" if release < (2, 18) else "driver-missing",
+        # up to 2.18 every import prints something alarming: TensorRT not found, factories registered twice
+        CALM: "benign-messages" if release < (2, 19) else "healthy",
+    }
     faults = [recording for fault in FAULTS.values() for recording in _of_fault(fault, tensorflow)]
-    return tuple(recording for recording in (*faults, *_USERS, *bare) if recording.fits(tensorflow))
+    every = (*faults, *_USERS, *_BARE)
+    return tuple(replace(one, code=meant.get(one.code, one.code)) for one in every if one.fits(tensorflow))

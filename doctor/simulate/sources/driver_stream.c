@@ -34,8 +34,7 @@ API int cuStreamGetCtx(Stream *stream, Context **context) {
 API int cuStreamGetPriority(Stream *stream, int *priority) { ENTER; *priority = object(stream) ? stream->priority : 0; return CUDA_OK; }
 API int cuStreamGetFlags(Stream *stream, unsigned *flags) { ENTER; *flags = object(stream) ? stream->flags : 0; return CUDA_OK; }
 
-/* Nothing is ever being captured into a CUDA graph. */
-API int cuStreamIsCapturing(Stream *stream UNUSED, int *capturing) { ENTER; *capturing = 0; return CUDA_OK; }
+/* To a caller who asks for more than whether a stream is being captured, none ever is. */
 API int cuStreamGetCaptureInfo_v2(Stream *stream UNUSED, int *capturing, uint64_t *id, void **graph, const void **dependencies,
                                   size_t *count) {
     ENTER;
