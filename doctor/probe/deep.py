@@ -135,6 +135,8 @@ def _devices(entry: Mapping[str, Any]) -> Iterator[Fact]:
     where = "tf.config.list_physical_devices('GPU')"
     if not gpus:
         yield Symptom(Source(where, None, "[]"), "gpu-list-empty")
+    else:
+        yield Symptom(Source("check --deep", None, "memory growth is on in the process of this check"), "growth-set")
     for index, gpu in enumerate(gpus):
         name = gpu.get("device") if isinstance(gpu.get("device"), str) else None
         capability = gpu.get("capability") if isinstance(gpu.get("capability"), str) else None

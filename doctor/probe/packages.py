@@ -47,7 +47,7 @@ TENSORFLOW = {
 }
 """Distributions that install the module tensorflow, or a wheel of which does."""
 TELLING = re.compile(
-    r"keras.*|tf-keras|numpy|protobuf|h5py|ml-dtypes|typing-extensions|absl-py|wrapt|gast|grpcio|flatbuffers|astunparse"
+    r"pip|keras.*|tf-keras|numpy|protobuf|h5py|ml-dtypes|typing-extensions|absl-py|wrapt|gast|grpcio|flatbuffers|astunparse"
     r"|opt-einsum|six|termcolor|tensorboard|tensorflow-.*|tensorrt.*|nvidia-.*|cuda-.*|cupy.*|torch|jax|jaxlib|jax-cuda.*"
 )
 """Packages that are named in a report: those that TensorFlow needs and those that bring NVIDIA's libraries."""

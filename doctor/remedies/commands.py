@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 def python_command(picture: Picture) -> str:
-    """How Python is started on the platform of the case."""
+    """How Python is started on the platform of the case; the interpreter itself where it was named with --python."""
+    python = picture.python
+    if python is not None and python.executable and python.source.text.endswith("--python"):
+        path = python.executable
+        return path if all(c.isalnum() or c in "/._-\\:~" for c in path) else quoted(path, picture)
     return "python" if picture.platform == "windows" or "conda" in picture.environments else "python3"
 
 

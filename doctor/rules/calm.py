@@ -40,6 +40,8 @@ def benign_messages(picture: Picture) -> Iterator[Finding]:
     board = facts.symptoms("tensorboard-serving")
     if (not noise and not plugin) or facts.has("directml-no-adapter"):
         return
+    if facts.kind == "machine" and registered(picture):  # lines of our own deep check, which saw the GPU work
+        return
     if registered(picture) and not plugin and all(n.kind in QUIET for n in noise):
         return
     kinds = list(dict.fromkeys(n.kind for n in noise))
@@ -92,16 +94,33 @@ def healthy(picture: Picture) -> Iterator[Finding]:
     opened = [lib for lib in facts.of(LibraryLoaded) if picture.component(lib.name) in ("cuda", "cudnn")]
     if not works and not (cudnn or any("cudnn" in lib.name for lib in opened)):
         return
+    if facts.kind == "machine" and not works:
+        listed = [s for s in facts.symptoms("cuda-devices") if s.get("count") != "0"]
+        if not picture.gpus and not listed:  # the GPU could not be looked at
+            return
+        yield found(
+            "healthy",
+            "The driver answers, its version suits, every library that this TensorFlow opens is found and whole, and nothing "
+            "else that was examined speaks against a working GPU. TensorFlow itself was not started; --deep does that.",
+            [*picture.gpus[:2], *listed[:1], *cudnn[:1], *opened[:2]],
+            title="Nothing that was examined stands between TensorFlow and the GPU",
+            confidence="likely",
+            verify=commands.list_gpus(picture),
+        )
+        return
+    done = facts.symptoms("deep-operation")
     first = works[0] if works else None
     text = (
-        "TensorFlow registered a GPU" + (f" ({first.name})" if first and first.name else "") + "."
+        "TensorFlow registered a GPU"
+        + (f" ({first.name})" if first and first.name else "")
+        + (f"; {' and '.join(dict.fromkeys(s.get('op') for s in done))} gave the right results on it." if done else ".")
         if works
         else "The CUDA libraries and cuDNN open, and nothing speaks against a working GPU."
     )
     yield found(
         "healthy",
         text,
-        [*works[:2], *cudnn[:1], *(opened[:2] if not works else [])],
+        [*works[:2], *done[:4], *cudnn[:1], *(opened[:2] if not works else [])],
         confidence="certain" if works else "likely",
         verify=commands.list_gpus(picture),
     )
