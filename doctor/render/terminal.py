@@ -1,233 +1,292 @@
-"""A diagnosis for a person at a terminal: the verdict first, then why, what to do and how to see that it is cured.
+"""A diagnosis for a person at a terminal: the verdict first, what proves it, what to do.
 
-Readable without colour and at 80 columns; commands stand on lines of their own and are never wrapped, so that they
-can be copied whole. rich is used for colours and for the width; none of its markup is read from any text.
+Prose is wrapped to the terminal; commands, code and `file:line` never are, and code stands at the left edge, so that
+what is copied can be pasted. Colour only repeats what words and symbols say.
 """
 
 from __future__ import annotations
 
-import argparse
-import textwrap
+import os
 from typing import TYPE_CHECKING, TextIO
 
-from doctor.facts import Noise
-from doctor.findings import Diagnosis, Finding, Step
-from doctor.render.plain import block, cropped, printable
+from doctor.render import content
+from doctor.render.printable import block, line
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
-MARKS = {"error": "✗", "warning": "!", "info": "✓"}
-ASCII_MARKS = {"error": "x", "warning": "!", "info": "ok"}
-COLOURS = {"error": "bold red", "warning": "bold yellow", "info": "bold green"}
-CALM = ("benign-messages", "healthy", "undetermined")
-PROSE_WIDTH = 100
-EVIDENCE = 6
-"""Lines of evidence that are shown without --verbose."""
+    from doctor.facts import Fact, Source
+    from doctor.findings import Diagnosis, Finding, Step
+    from doctor.tables import Tables
+
+WIDEST = 100
+"""Columns of prose, on however wide a terminal."""
+NARROWEST = 20
+EVIDENCE_SHOWN = 4
+EVIDENCE_ROWS = 4
+"""Rows of one quoted line, before it is cut; --verbose shows all."""
+
+SYMBOLS = {"error": "✗", "warning": "!", "info": "i", "good": "✓", "unknown": "?", "dot": "·", "cut": "…"}
+PLAIN = {"error": "x", "warning": "!", "info": "i", "good": "+", "unknown": "?", "dot": "-", "cut": "..."}
+"""The same where the terminal's encoding has no such symbols."""
+STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold blue", "good": "bold green", "unknown": "bold magenta"}
 
 
-def console(stream: TextIO, args: argparse.Namespace) -> Console:
-    """A console on a stream, with colours as --color and NO_COLOR ask."""
-    import os
+def wants_colour(stream: TextIO, choice: str) -> bool:
+    """Whether escapes for colour may be written: --color, then NO_COLOR, FORCE_COLOR, then a terminal that can."""
+    if choice in ("always", "never"):
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
+
+def console_for(stream: TextIO, choice: str = "auto") -> Console:
+    """A console on a stream, which interprets nothing in the texts that it prints."""
     from rich.console import Console
 
-    choice = getattr(args, "color", "auto")
-    colours = choice == "always" or (choice == "auto" and not os.environ.get("NO_COLOR") and stream.isatty())
-    width = None if stream.isatty() else int(os.environ.get("COLUMNS") or 80)
-    return Console(
+    colour = wants_colour(stream, choice)
+    console = Console(
         file=stream,
-        force_terminal=colours or None,
-        no_color=not colours,
-        color_system="standard" if colours else None,
-        highlight=False,
+        color_system="standard" if colour else None,
+        force_terminal=True if colour else None,
+        no_color=not colour,
         markup=False,
+        highlight=False,
         emoji=False,
-        width=width,
-        legacy_windows=False if colours else None,
+        legacy_windows=None if stream.isatty() else False,
     )
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdigit() and 0 < int(columns) < 10_000 else console.width
+    console.width = max(NARROWEST, min(WIDEST, width))
+    return console
+
+
+def show(diagnosis: Diagnosis, tables: Tables, console: Console, *, verbose: int = 0, quiet: bool = False) -> None:
+    """Print one diagnosis."""
+    Page(console, verbose, quiet).print(diagnosis, tables)
+
+
+def tone(finding: Finding) -> str:
+    """How a finding is marked: its severity, good for a verdict of health, unknown where it could not be told."""
+    if finding.code in ("healthy", "benign-messages"):
+        return "good"
+    return "unknown" if finding.code == "undetermined" else finding.severity
+
+
+def symbols_for(encoding: str | None) -> dict[str, str]:
+    """The symbols that an encoding can write."""
+    try:
+        "".join(SYMBOLS.values()).encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return PLAIN
+    return SYMBOLS
 
 
 class Page:
-    """Lines for one console. Everything goes through `line`, which sees to encoding and style."""
+    """One diagnosis on one console."""
 
-    def __init__(self, out: Console) -> None:
-        self.out = out
-        self.width = max(24, min(out.width, PROSE_WIDTH + 4))
-        encoding = (getattr(out.file, "encoding", None) or "utf-8").lower()
-        self.unicode = encoding.replace("-", "").startswith("utf")
-        self.encoding = encoding
+    def __init__(self, console: Console, verbose: int = 0, quiet: bool = False) -> None:
+        self.console = console
+        self.verbose = verbose
+        self.quiet = quiet
+        self.symbols = symbols_for(console.encoding)
 
-    def line(self, text: str = "", style: str = "") -> None:
-        """One line, as it is: never wrapped."""
+    def print(self, diagnosis: Diagnosis, tables: Tables) -> None:
+        """The whole page."""
+        verdict, *others = diagnosis.findings
+        self._verdict(verdict, content.subject(diagnosis.facts))
+        if others:
+            self._heading("Also found")
+            for finding in others:
+                if self.verbose:
+                    self._gap()
+                    self._verdict(finding, "")
+                else:
+                    self._short(finding)
+        self._noise(diagnosis)
+        self._facts(diagnosis, tables)
+        if not self.quiet:
+            self._hints(diagnosis)
+
+    # --- findings
+
+    def _verdict(self, finding: Finding, subject: str) -> None:
+        mark = tone(finding)
+        self._prose(f"{self.symbols[mark]} ", line(finding.title), style=STYLES[mark])
+        words = [finding.severity if mark in ("error", "warning", "info") else "", finding.code]
+        if finding.confidence != "certain":
+            words.insert(1, content.SURENESS[finding.confidence])
+        words.append(line(subject))
+        self._prose("  ", f" {self.symbols['dot']} ".join(word for word in words if word), style="dim")
+        self._gap()
+        self._paragraphs("  ", finding.explanation)
+        self._evidence(finding)
+        if finding.consequences:
+            self._heading("What follows from it")
+            for consequence in finding.consequences:
+                self._prose(f"  {self.symbols['dot']} ", line(consequence))
+        if finding.prescription:
+            self._heading("What to do")
+            for number, step in enumerate(finding.prescription, 1):
+                self._step(number, step, len(finding.prescription))
+        if finding.verify:
+            self._heading("How to check")
+            self._code(finding.verify)
+        if finding.tables:
+            self._heading("What the tables say")
+            for row in finding.tables:
+                self._prose(f"  {self.symbols['dot']} ", line(row))
+
+    def _evidence(self, finding: Finding) -> None:
+        self._heading("Evidence")
+        shown = finding.evidence if self.verbose else finding.evidence[:EVIDENCE_SHOWN]
+        for source in shown:
+            self._quoted(source)
+        if len(shown) < len(finding.evidence):
+            self._prose("  ", f"and {len(finding.evidence) - len(shown)} more (-v shows them)", style="dim")
+
+    def _quoted(self, source: Source) -> None:
+        self._verbatim("  " + content.place(source), style="cyan")
+        if source.text.strip():
+            self._prose("    ", line(source.text), rows=0 if self.verbose else EVIDENCE_ROWS)
+
+    def _step(self, number: int, step: Step, of: int) -> None:
+        lead = f"  {number}. " if of > 1 else "  "
+        asks = content.conditions(step)
+        why = content.sentence(line(step.why))
+        if step.kind == "manual":
+            text = content.sentence(line(step.text))
+            said = f"{text}: {line(step.why)}" if why else text
+            self._prose(lead, said + (f" ({asks})" if asks else ""))
+            return
+        said = why or ("In the program" if step.kind == "python" else "Run")
+        self._prose(lead, said + (f" ({asks})" if asks else "") + ":")
+        self._code(step.text)
+
+    def _short(self, finding: Finding) -> None:
+        mark = tone(finding)
+        sure = "" if finding.confidence == "certain" else f", {content.SURENESS[finding.confidence]}"
+        self._prose(f"{self.symbols[mark]} ", f"{line(finding.title)} ({finding.severity}{sure}, {finding.code})", style=STYLES[mark])
+        self._prose("    ", line(finding.explanation), rows=4)
+        self._verbatim("    " + content.place(finding.evidence[0]), style="cyan")
+        for step in finding.prescription[:1]:
+            if step.kind == "manual":
+                self._prose("    ", content.sentence(line(step.text)))
+            else:
+                self._code(step.text)
+
+    # --- the rest
+
+    def _noise(self, diagnosis: Diagnosis) -> None:
+        groups = content.harmless(diagnosis.facts)
+        count = len({source for group in groups for source in group.sources})
+        if not count:
+            return
+        self._heading(f"{'This line is' if count == 1 else f'These {count} lines are'} noise")
+        for group in groups:
+            places = content.line_list(group.sources)
+            self._prose(f"  {self.symbols['dot']} ", (f"{places}: " if places else "") + line(group.meaning))
+
+    def _facts(self, diagnosis: Diagnosis, tables: Tables) -> None:
+        told = content.facts_told(diagnosis, tables)
+        unread = content.not_examined(diagnosis.facts)
+        if self.verbose:
+            self._heading("Every fact, and where it was seen")
+            for fact in diagnosis.facts:
+                self._fact(fact)
+            self._heading("What was not examined")
+            for item in unread:
+                self._prose(f"  {self.symbols['unknown']} ", f"{line(item.what)}: {line(item.reason)}")
+            for skipped in diagnosis.skipped:
+                self._prose(f"  {self.symbols['dot']} ", f"rule {skipped.code}: {line(skipped.reason)}", style="dim")
+            if not unread and not diagnosis.skipped:
+                self._prose("  ", "everything was")
+            return
+        if told:
+            self._heading("What was read" if diagnosis.facts.kind == "report" else "What was seen")
+            for fact in told:
+                where = content.line_list(fact.sources, 3) if diagnosis.facts.kind == "report" else ""
+                value = line(fact.value)
+                if len(value) > 300:
+                    value = value[:300] + self.symbols["cut"]
+                self._prose("  ", f"{fact.label}: {value}" + (f" ({where})" if where else ""))
+        if unread:
+            self._heading("What could not be looked at")
+            for item in unread:
+                self._prose(f"  {self.symbols['unknown']} ", f"{line(item.what)}: {line(item.reason)}")
+
+    def _fact(self, fact: Fact) -> None:
+        self._prose("  ", line(fact_in_words(fact)), hang="    ")
+        self._verbatim("    " + content.place(fact.source), style="cyan")
+
+    def _hints(self, diagnosis: Diagnosis) -> None:
+        self._gap()
+        hints = [f"`tfgpu-doctor code {diagnosis.verdict.code}` tells more about this finding"]
+        if not self.verbose:
+            hints.append("`-v` shows every fact with its source; `--format markdown` makes a reply for an issue")
+        for hint in hints:
+            self._prose("hint: ", hint, style="dim", hang="  ")
+
+    # --- how things are printed
+
+    def _gap(self) -> None:
+        self.console.print()
+
+    def _heading(self, text: str) -> None:
+        self._gap()
+        self.console.print(self._text(text, "bold"), soft_wrap=True)
+
+    def _text(self, text: str, style: str = "") -> Text:
         from rich.text import Text
 
-        if not self.unicode:
-            text = text.replace("…", "...").encode(self.encoding, "replace").decode(self.encoding, "replace")
-        self.out.print(Text(text, style=style), soft_wrap=True)
+        return Text(text, style=style, end="")
 
-    def prose(self, text: str, indent: int = 2, style: str = "") -> None:
-        """A paragraph, wrapped at the width."""
-        pad = " " * indent
-        for row in textwrap.wrap(
-            printable(text), self.width - indent, break_long_words=False, break_on_hyphens=False
-        ) or [""]:
-            self.line(pad + row, style)
+    def _paragraphs(self, lead: str, text: str) -> None:
+        for paragraph in block(text).split("\n"):
+            if paragraph.strip():
+                self._prose(lead, paragraph.strip())
 
-    def mark(self, finding: Finding) -> str:
-        """The symbol of a finding, which stands for itself without colour."""
-        if finding.code == "undetermined":
-            return "?"
-        return (MARKS if self.unicode else ASCII_MARKS)[finding.severity]
+    def _prose(self, lead: str, text: str, *, style: str = "", rows: int = 0, hang: str | None = None) -> None:
+        """Wrapped text after a lead, later rows under its beginning; cut after `rows` rows where not 0."""
+        indent = " " * len(lead) if hang is None else hang
+        width = max(12, self.console.width - max(len(lead), len(indent)))
+        wrapped = list(self._text(text).wrap(self.console, width))
+        cut = rows and len(wrapped) > rows
+        for i, row in enumerate(wrapped[:rows] if cut else wrapped):
+            row.rstrip()
+            last = cut and i == rows - 1
+            if last:
+                row.truncate(max(1, width - len(self.symbols["cut"])))
+            shown = (lead if i == 0 else indent) + row.plain + (self.symbols["cut"] if last else "")
+            self._verbatim(shown.rstrip(), style=style)
+
+    def _verbatim(self, text: str, style: str = "") -> None:
+        """One line as it is: neither wrapped nor cut."""
+        self.console.print(self._text(text, style), soft_wrap=True)
+
+    def _code(self, text: str) -> None:
+        """Something to paste, at the left edge, between blank lines."""
+        self._gap()
+        for row in block(text).rstrip().split("\n"):
+            self._verbatim(row, style="bold cyan")
+        self._gap()
 
 
-def render(diagnosis: Diagnosis, out: Console, *, verbose: int = 0, named: bool = False) -> None:
-    """Print one diagnosis. `named`: say which input it is of (there are several)."""
-    page = Page(out)
-    if named:
-        page.line(f"== {printable(diagnosis.facts.name)}", "bold")
-    _verdict(page, diagnosis, verbose)
-    others = diagnosis.findings[1:]
-    if others:
-        page.line()
-        page.line("Besides" if verbose == 0 else "Besides (each in full below)", "bold")
-        for finding in others:
-            if verbose:
-                page.line()
-                _finding(page, finding, verbose)
+def fact_in_words(fact: Fact) -> str:
+    """A fact with its fields: "LibraryNotLoaded: name libcudnn.so.8, cause absent"."""
+    words = []
+    for kind in type(fact).__mro__:
+        for name in getattr(kind, "__slots__", ()):
+            value = getattr(fact, name)
+            if name in ("source", "rank") or value in (None, "", (), False):
+                continue
+            if name == "detail":
+                words += [f"{key} {item}" for key, item in value]
             else:
-                _short(page, finding)
-    _noise(page, diagnosis)
-    if verbose:
-        _facts(page, diagnosis)
-        _unexamined(page, diagnosis)
-    page.line()
-
-
-def _verdict(page: Page, diagnosis: Diagnosis, verbose: int) -> None:
-    _finding(page, diagnosis.verdict, verbose)
-
-
-def _finding(page: Page, finding: Finding, verbose: int) -> None:
-    sure = "" if finding.confidence == "certain" or finding.code in CALM else f", {finding.confidence}"
-    head = f"{page.mark(finding)} {finding.title}"
-    for row in textwrap.wrap(printable(head), page.width, subsequent_indent="  "):
-        page.line(row, COLOURS[finding.severity])
-    page.line(f"  {finding.code} ({finding.severity}{sure})", "dim")
-    page.line()
-    page.prose(finding.explanation)
-    _evidence(page, finding, verbose)
-    if finding.consequences:
-        page.line()
-        page.line("  Follows from it", "bold")
-        for text in finding.consequences:
-            page.prose(text, 4)
-    _steps(page, finding)
-    if finding.verify:
-        page.line()
-        page.line("  How to see that it is cured", "bold")
-        for row in block(finding.verify):
-            page.line("    " + row, "cyan")
-    if finding.tables:
-        page.line()
-        page.line("  By the tables", "bold")
-        for ref in finding.tables:
-            page.prose(ref, 4, "dim")
-
-
-def _evidence(page: Page, finding: Finding, verbose: int) -> None:
-    page.line()
-    page.line("  What shows it", "bold")
-    shown = finding.evidence if verbose else finding.evidence[:EVIDENCE]
-    for source in shown:
-        place = printable(str(source))
-        if not source.text:
-            page.line(f"    {cropped(place, page.width - 4)}")
-        elif len(place) + 12 > page.width // 2:
-            page.line(f"    {cropped(place, page.width - 4)}", "dim")
-            page.line(f"      {cropped(source.text, page.width - 6)}")
-        else:
-            page.line(f"    {place}  {cropped(source.text, page.width - len(place) - 6)}")
-    left = len(finding.evidence) - len(shown)
-    if left:
-        page.line(f"    and {left} more (-v shows them)", "dim")
-
-
-def _steps(page: Page, finding: Finding) -> None:
-    if not finding.prescription:
-        return
-    page.line()
-    page.line("  What to do", "bold")
-    for number, step in enumerate(finding.prescription, 1):
-        _step(page, number, step)
-
-
-def _step(page: Page, number: int, step: Step) -> None:
-    where = {"windows": "on Windows", "wsl": "in WSL", "linux": "", "macos": "on macOS"}.get(step.platform, "")
-    notes = [n for n in (where, "as administrator" if step.needs_root else "") if n]
-    note = f" ({', '.join(notes)})" if notes else ""
-    lead = f"{number}. "
-    if step.kind == "manual":
-        page.prose(f"{lead}{step.text}{note}", 4)
-        if step.why:
-            page.prose(step.why, 7, "dim")
-        return
-    why = step.why or ("in the program" if step.kind == "python" else "run")
-    page.prose(f"{lead}{why[0].upper()}{why[1:]}{note}:", 4)
-    for row in block(step.text):
-        page.line("       " + row, "cyan")
-
-
-def _short(page: Page, finding: Finding) -> None:
-    page.line()
-    head = f"{page.mark(finding)} {finding.title}"
-    for row in textwrap.wrap(printable(head), page.width, initial_indent="  ", subsequent_indent="    "):
-        page.line(row, COLOURS[finding.severity])
-    first = finding.evidence[0]
-    page.line(f"    {cropped(f'{first}  {first.text}', page.width - 4)}", "dim")
-    for step in finding.prescription[:1]:
-        for row in block(step.text):
-            page.line("      " + row, "cyan" if step.kind != "manual" else "")
-    page.line(f"    tfgpu-doctor code {finding.code}", "dim")
-
-
-def _noise(page: Page, diagnosis: Diagnosis) -> None:
-    """The lines that alarm people and mean nothing."""
-    noise = diagnosis.facts.of(Noise)
-    if not noise or diagnosis.verdict.code == "benign-messages":
-        return
-    kinds: dict[str, list[Noise]] = {}
-    for fact in noise:
-        kinds.setdefault(fact.kind, []).append(fact)
-    count = len({fact.source.line for fact in noise})
-    page.line()
-    page.line(f"  Noise: {'this line is' if count == 1 else f'these {count} lines are'} harmless", "bold")
-    for facts in list(kinds.values())[:8]:
-        lines = sorted({f.source.line for f in facts if f.source.line})
-        numbers = ", ".join(str(n) for n in lines[:4]) + (" …" if len(lines) > 4 else "")
-        page.prose(f"line {numbers}: {facts[0].meaning}" if numbers else facts[0].meaning, 4, "dim")
-
-
-def _facts(page: Page, diagnosis: Diagnosis) -> None:
-    """Every fact with its source."""
-    page.line()
-    page.line("Facts", "bold")
-    for fact in diagnosis.facts:
-        values = ", ".join(
-            f"{name}={getattr(fact, name)}"
-            for name in type(fact).__slots__
-            if name != "source" and getattr(fact, name) not in (None, "", (), False)
-        )
-        text = f"{type(fact).__name__} {values}"
-        page.line(f"  {cropped(text, page.width - 2)}")
-        page.line(f"    {cropped(f'{fact.source}  {fact.source.text}', page.width - 4)}", "dim")
-
-
-def _unexamined(page: Page, diagnosis: Diagnosis) -> None:
-    """Rules that could not judge."""
-    failed = [s for s in diagnosis.skipped if s.reason.startswith("the rule failed")]
-    page.line()
-    page.line(f"Not judged: {len(diagnosis.skipped)} codes of which nothing was seen", "bold")
-    page.prose(", ".join(s.code for s in diagnosis.skipped if s not in failed), 2, "dim")
-    for skip in failed:
-        page.prose(f"{skip.code}: {skip.reason}", 2, "red")
+                words.append(f"{name} {value}" if value is not True else name)
+    name = "".join(f" {c.lower()}" if c.isupper() else c for c in type(fact).__name__).strip()
+    return f"{name}: {', '.join(words)}" if words else name
