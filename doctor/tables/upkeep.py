@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         return refresh(args.format, args.full) if args.table == "refresh" else verify(args)
     except ModuleNotFoundError as error:
-        raise UnableError(str(error)) from error
+        raise UnableError(str(error), "this installation is not complete: install tfgpu-doctor again") from error
     except (reading("registry").RegistryError, reading("remote").RemoteError, reading("archive").ArchiveError) as error:
         what, _, hint = str(error).partition(". Next: ")
         raise UnableError(what, hint) from error
