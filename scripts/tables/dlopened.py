@@ -23,7 +23,7 @@ import re
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from . import elf
@@ -91,9 +91,9 @@ class _Image:
         symbols = elf.file_offset(self.segments, self.values[DT_SYMTAB])
         return self.name(struct.unpack_from("<I", self.bytes, symbols + 24 * index)[0])
 
-    def hold_back_initialisers(self) -> list[str]:
-        """In the file: no initialisers, no library but the system's. The names that were dropped."""
-        dropped = []
+    def hold_back_initialisers(self) -> None:
+        """In the file: no initialisers, no library but the system's, no symbol that must be there."""
+        dropped = set()
         for index, (tag, value) in enumerate(self.entries):
             place = self.dynamic.offset + 16 * index
             if tag == DT_INIT_ARRAYSZ:
@@ -101,33 +101,61 @@ class _Image:
             elif tag == DT_INIT:
                 struct.pack_into("<QQ", self.bytes, place, IGNORED_TAG, value)
             elif tag == elf.DT_NEEDED and not SYSTEM_LIBRARIES.match(self.name(value)):
-                dropped.append(self.name(value))
+                dropped.add(self.name(value))
                 struct.pack_into("<QQ", self.bytes, place, IGNORED_TAG, value)
         if dropped:
-            self._forget_versions()
-        return dropped
+            self._forget_versions(dropped)
+            self._weaken_undefined()
 
-    def _forget_versions(self) -> None:
-        """A version need of a library that is no longer loaded would stop the loader (dl-version.c)."""
-        for index, (tag, value) in enumerate(self.entries):
-            if tag in (elf.DT_VERNEED, elf.DT_VERNEEDNUM, 0x6FFFFFF0):
-                struct.pack_into("<QQ", self.bytes, self.dynamic.offset + 16 * index, IGNORED_TAG, value)
+    def _forget_versions(self, dropped: set[str]) -> None:
+        """A version need of a library that is no longer loaded would stop the loader: unlink its record."""
+        if elf.DT_VERNEED not in self.values:
+            return
+        place = elf.file_offset(self.segments, self.values[elf.DT_VERNEED])
+        before = None
+        while True:
+            file, _auxiliary, step = struct.unpack_from("<4xIII", self.bytes, place)
+            if self.name(file) in dropped:
+                if before is not None:
+                    (to_here,) = struct.unpack_from("<I", self.bytes, before + 12)
+                    struct.pack_into("<I", self.bytes, before + 12, to_here + step if step else 0)
+                else:
+                    index = [tag for tag, _ in self.entries].index(elf.DT_VERNEED)
+                    address = self.values[elf.DT_VERNEED] + step
+                    struct.pack_into("<QQ", self.bytes, self.dynamic.offset + 16 * index, elf.DT_VERNEED, address)
+                    self.values[elf.DT_VERNEED] = address
+            else:
+                before = place
+            if not step:
+                return
+            place += step
+
+    def _weaken_undefined(self) -> None:
+        """The dropped libraries' symbols are undefined now; weak ones (STB_WEAK) may stay so."""
+        symbols = elf.file_offset(self.segments, self.values[DT_SYMTAB])
+        for index in {info >> 32 for _, info in self._relocations()}:
+            info, _other, section = struct.unpack_from("<BBH", self.bytes, symbols + 24 * index + 4)
+            if section == 0 and info >> 4 == 1:
+                self.bytes[symbols + 24 * index + 4] = 2 << 4 | info & 15
+
+    def _relocations(self) -> Iterator[tuple[int, int]]:
+        """(address, info) of every relocation."""
+        for table, size in ((DT_JMPREL, DT_PLTRELSZ), (DT_RELA, DT_RELASZ)):
+            if table in self.values:
+                start = elf.file_offset(self.segments, self.values[table])
+                yield from struct.iter_unpack("<QQ8x", self.bytes[start : start + self.values[size]])
 
     def slots(self, wanted: Callable[[str], bool]) -> list[tuple[int, str]]:
         """(address, symbol) of the pointers that the loader fills with the address of a wanted symbol."""
         found = []
         names: dict[int, str] = {}
-        for table, size in ((DT_JMPREL, DT_PLTRELSZ), (DT_RELA, DT_RELASZ)):
-            if table not in self.values:
-                continue
-            start = elf.file_offset(self.segments, self.values[table])
-            for address, info in struct.iter_unpack("<QQ8x", self.bytes[start : start + self.values[size]]):
-                if info & 0xFFFFFFFF in (R_X86_64_64, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT):
-                    index = info >> 32
-                    if index not in names:
-                        names[index] = self.symbol_name(index)
-                    if wanted(names[index]):
-                        found.append((address, names[index]))
+        for address, info in self._relocations():
+            if info & 0xFFFFFFFF in (R_X86_64_64, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT):
+                index = info >> 32
+                if index not in names:
+                    names[index] = self.symbol_name(index)
+                if wanted(names[index]):
+                    found.append((address, names[index]))
         return found
 
     def initialisers(self) -> tuple[int | None, int, int]:

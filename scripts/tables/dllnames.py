@@ -1,0 +1,134 @@
+"""Which DLLs a Windows build of TensorFlow opens while it runs, read from the machine code of its loader.
+
+From 1.15 on a Windows build imports no CUDA library; tensorflow/stream_executor/platform/default/dso_loader.cc
+opens each as FormatLibraryFileName(name, version), which on Windows is name + version + ".dll" ("cudart" + "64_110").
+The code cannot be run here, but what it composes can be read: each of its functions makes two short strings, the
+library's name and the version, by loads relative to the instruction pointer from .rdata or, where the compiler found
+it shorter, by a move of the bytes themselves ("cusolver" in one 8-byte move, "64_8" in one 4-byte move; a string of up
+to 15 characters is built in place in Microsoft's std::string). So the functions are found by one of these, and a name
+and a version that stand alone together within some instructions are a pair.
+
+build_info.py is no evidence for these names: 2.5 to 2.10 say cudart64_112.dll there and open cudart64_110.dll.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterator
+
+from .archive import Member, inflate
+from .pe import Headers, Section, read_headers
+from .registry import IndexFile
+from .remote import Remote
+from .window import Window
+
+HEAD = 64 << 10
+# Moves of 8 bytes that are nowhere but in the loader (compilers of 2.3 and later)
+MOVED_NAME = re.compile(rb"\x48[\xb8-\xbf](cublasLt|cusolver|cusparse)")
+MOVED_VERSION = re.compile(rb"64_\d")
+# mov or lea of a register from [rip + disp32]: opcode, ModRM 00 reg 101
+RELATIVE = re.compile(rb"(?:\x48\x8d|\x8b)[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
+LEA_RDX = re.compile(rb"\x48\x8d\x15")
+AROUND = 16 << 10
+NAMES = frozenset(
+    "cudart cublas cublasLt cufft curand cusolver cusparse cudnn cupti nvinfer nvinfer_plugin nvcuda".split()
+)
+VERSION = re.compile(r"64_\d{1,4}")
+WITHIN_FUNCTION = 0x60
+"""Bytes from a name's load to its version's, either first; the next function's come 0x110 bytes later or more."""
+
+Finder = Callable[[bytes, int], Iterator[int]]
+"""From some bytes and the file offset where they begin: where in them the loader's code is."""
+
+
+def composed_names(remote: Remote, file: IndexFile, member: Member) -> list[str]:
+    """The DLLs that the library composes the names of, sorted; [] where its loader was not found. Reads the code and
+    the constants, which stand before the kernels. Raises RemoteError, ArchiveError, PeError."""
+    stretches: list[tuple[int, bytes]] = []
+
+    def moved(data: bytes, _start: int) -> Iterator[int]:
+        return (match.start() for match in MOVED_NAME.finditer(data))
+
+    window = Window(_near(inflate(remote, file.url, member), moved, stretches))
+    headers = read_headers(window.read(0, HEAD))
+    sections = {section.name: section for section in headers.sections}
+    if ".text" not in sections or ".rdata" not in sections:
+        return []
+    text, rdata = sections[".text"], sections[".rdata"]
+    kept = window.keep(rdata.offset, rdata.offset + rdata.size)
+    window.skip_to(rdata.offset + rdata.size)
+    constants = bytes(kept)
+    if not stretches:
+        versions = {
+            rdata.address + match.start() + 1 for match in re.finditer(rb"\x0064_\d{2,4}(?=\x00)", constants)
+        }
+
+        def loaded(data: bytes, start: int) -> Iterator[int]:
+            for match in LEA_RDX.finditer(data, 0, max(0, len(data) - 4)):
+                (displacement,) = struct.unpack_from("<i", data, match.end())
+                if text.address + start + match.end() + 4 - text.offset + displacement in versions:
+                    yield match.start()
+
+        again = Window(_near(inflate(remote, file.url, member), loaded, stretches))
+        again.skip_to(text.offset + text.size)
+    return pairs(headers, stretches, constants)
+
+
+def _near(pieces: Iterator[bytes], finder: Finder, stretches: list[tuple[int, bytes]]) -> Iterator[bytes]:
+    """The pieces unchanged; adds AROUND bytes to both sides of each find to `stretches`, overlaps merged."""
+    tail, start = b"", 0
+    for piece in pieces:
+        yield piece
+        data = tail + piece
+        for place in finder(data, start):
+            low, high = max(0, place - AROUND), min(len(data), place + AROUND)
+            if stretches and start + low <= stretches[-1][0] + len(stretches[-1][1]):
+                offset, content = stretches[-1]
+                new_from = offset + len(content) - start
+                stretches[-1] = offset, content + data[new_from:high]
+            else:
+                stretches.append((start + low, data[low:high]))
+        # what the next piece's finds may reach back to; a find in it is found again and merged
+        tail = data[-2 * AROUND :]
+        start += len(data) - len(tail)
+
+
+def pairs(headers: Headers, stretches: list[tuple[int, bytes]], constants: bytes) -> list[str]:
+    """The names that the code in `stretches` composes; `constants` are the bytes of .rdata."""
+    sections = {section.name: section for section in headers.sections}
+    found = set()
+    for offset, code in stretches:
+        group: list[str] = []
+        last = offset
+        for place, token in [*sorted(set(_tokens(code, offset, sections[".text"], sections[".rdata"], constants))),
+                             (1 << 62, "")]:
+            if place - last > WITHIN_FUNCTION:
+                found |= _pair(group)
+                group = []
+            last = place
+            group.append(token)
+    return sorted(found)
+
+
+def _pair(tokens: list[str]) -> set[str]:
+    names = {token for token in tokens if token in NAMES}
+    versions = {token for token in tokens if VERSION.fullmatch(token)}
+    if len(names) == 1 and len(versions) == 1:
+        return {f"{names.pop()}{versions.pop()}.dll"}
+    return {"nvcuda.dll"} if names == {"nvcuda"} and not versions else set()
+
+
+def _tokens(code: bytes, offset: int, text: Section, rdata: Section, constants: bytes) -> Iterator[tuple[int, str]]:
+    """(file offset, string) of each name and version that the code makes."""
+    for match in MOVED_NAME.finditer(code):
+        yield offset + match.start(), match[1].decode()
+    for match in MOVED_VERSION.finditer(code):
+        yield offset + match.start(), match[0].decode()
+    for match in RELATIVE.finditer(code, 0, max(0, len(code) - 4)):
+        (displacement,) = struct.unpack_from("<i", code, match.end())
+        place = text.address + offset + match.end() + 4 - text.offset + displacement - rdata.address
+        if 0 <= place < len(constants):
+            string = constants[place : place + 16].partition(b"\0")[0].decode("latin-1")
+            if string in NAMES or VERSION.fullmatch(string):
+                yield offset + match.start(), string

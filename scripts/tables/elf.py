@@ -1,0 +1,129 @@
+"""The dynamic section of an ELF library from a few ranges of its bytes, without the file.
+
+Sources: System V ABI, "Object Files" and "Dynamic Linking"; Linux Standard Base, "Symbol Versioning".
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+DT_NEEDED, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 5, 6, 10, 14, 15, 29
+DT_VERNEED, DT_VERNEEDNUM = 0x6FFFFFFE, 0x6FFFFFFF
+PT_LOAD, PT_DYNAMIC = 1, 2
+HEADER = 64
+
+
+class ElfError(Exception):
+    """Not a 64-bit little-endian ELF library, or one that contradicts itself."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A program header: where `size` bytes of the file lie in memory."""
+
+    kind: int
+    offset: int
+    address: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Dynamic:
+    """What the loader is told. `runpath` is None where there is neither DT_RUNPATH nor DT_RPATH; `versions` are the
+    symbol versions needed, by the library that is to have them."""
+
+    needed: tuple[str, ...]
+    runpath: tuple[str, ...] | None
+    versions: dict[str, tuple[str, ...]]
+
+
+def program_headers(start: bytes) -> list[Segment]:
+    """From the file's first bytes (HEADER and the table behind it, in all libraries seen within 4 KiB)."""
+    if start[:6] != b"\x7fELF\x02\x01":
+        raise ElfError("not a 64-bit little-endian ELF file")
+    (offset,) = struct.unpack_from("<Q", start, 32)
+    entry_size, count = struct.unpack_from("<HH", start, 54)
+    if entry_size != 56 or offset + entry_size * count > len(start):
+        raise ElfError("the program headers are not at the file's beginning")
+    segments = []
+    for index in range(count):
+        kind, _flags, place, address, _physical, size = struct.unpack_from("<IIQQQQ", start, offset + index * 56)
+        segments.append(Segment(kind, place, address, size))
+    return segments
+
+
+def dynamic_entries(section: bytes) -> list[tuple[int, int]]:
+    """(tag, value) pairs up to DT_NULL."""
+    entries = []
+    for tag, value in struct.iter_unpack("<QQ", section[: len(section) // 16 * 16]):
+        if tag == 0:
+            break
+        entries.append((tag, value))
+    return entries
+
+
+def file_offset(segments: list[Segment], address: int) -> int:
+    """Where in the file a virtual address lies. Raises ElfError."""
+    for segment in segments:
+        if segment.kind == PT_LOAD and segment.address <= address < segment.address + segment.size:
+            return segment.offset + address - segment.address
+    raise ElfError(f"no segment holds the address {address:#x}")
+
+
+def ranges_needed(segments: list[Segment], entries: list[tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    """The file ranges that read_dynamic wants: "strings", and "versions" where there are version needs."""
+    values = dict(entries)
+    if DT_STRTAB not in values or DT_STRSZ not in values:
+        raise ElfError("the dynamic section has no string table")
+    strings = file_offset(segments, values[DT_STRTAB])
+    ranges = {"strings": (strings, strings + values[DT_STRSZ])}
+    if DT_VERNEED in values:
+        versions = file_offset(segments, values[DT_VERNEED])
+        # A record per library and per version, 16 bytes each; how many versions is not told beforehand
+        ranges["versions"] = (versions, versions + 16 * 16 * max(1, values.get(DT_VERNEEDNUM, 1)) + 4096)
+    return ranges
+
+
+def read_dynamic(entries: list[tuple[int, int]], strings: bytes, versions: bytes) -> Dynamic:
+    """`strings` and `versions` are the ranges of ranges_needed."""
+
+    def string(offset: int) -> str:
+        end = strings.find(b"\0", offset)
+        if not 0 <= offset < len(strings) or end < 0:
+            raise ElfError(f"the string table has no string at {offset}")
+        return strings[offset:end].decode("utf-8", "replace")
+
+    needed = tuple(string(value) for tag, value in entries if tag == DT_NEEDED)
+    paths = [string(value) for tag, value in entries if tag == DT_RUNPATH] or [
+        string(value) for tag, value in entries if tag == DT_RPATH
+    ]
+    runpath = tuple(part for path in paths for part in path.split(":")) if paths else None
+    found: dict[str, tuple[str, ...]] = {}
+    at = 0
+    for _ in range(dict(entries).get(DT_VERNEEDNUM, 0)):
+        if at + 16 > len(versions):
+            raise ElfError("the version needs are cut off")
+        _version, count, file, auxiliary, following = struct.unpack_from("<HHIII", versions, at)
+        names, place = [], at + auxiliary
+        for _ in range(count):
+            if place + 16 > len(versions):
+                raise ElfError("the version needs are cut off")
+            _hash, _flags, _other, name, step = struct.unpack_from("<IHHII", versions, place)
+            names.append(string(name))
+            place += step
+        found[string(file)] = tuple(names)
+        if not following:
+            break
+        at += following
+    return Dynamic(needed, runpath, found)
+
+
+def newest_glibc(versions: list[str]) -> str | None:
+    """The highest GLIBC_x.y among symbol versions, as "x.y"."""
+    numbers = [
+        tuple(int(part) for part in version[6:].split("."))
+        for version in versions
+        if version.startswith("GLIBC_") and version[6:].replace(".", "").isdigit()
+    ]
+    return ".".join(str(part) for part in max(numbers)) if numbers else None

@@ -1,0 +1,28 @@
+"""The libraries that a macOS library needs, from its first bytes.
+
+Source: Apple, <mach-o/loader.h>: mach_header_64, LC_LOAD_DYLIB, LC_LOAD_WEAK_DYLIB.
+"""
+
+from __future__ import annotations
+
+import struct
+
+MAGIC_64 = 0xFEEDFACF
+LOAD = {0xC, 0x80000018, 0x8000001F}
+
+
+def needed_libraries(start: bytes) -> list[str]:
+    """Base names; [] for anything but a thin 64-bit file or where the commands are not in `start`."""
+    if len(start) < 32 or struct.unpack_from("<I", start) != (MAGIC_64,):
+        return []
+    count, size = struct.unpack_from("<II", start, 16)
+    names, at = [], 32
+    for _ in range(count):
+        if at + 8 > min(len(start), 32 + size):
+            return []
+        command, length = struct.unpack_from("<II", start, at)
+        if command in LOAD:
+            (name,) = struct.unpack_from("<I", start, at + 8)
+            names.append(start[at + name : at + length].partition(b"\0")[0].decode("utf-8", "replace").rpartition("/")[2])
+        at += max(8, length)
+    return names
