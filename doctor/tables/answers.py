@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +16,12 @@ class NoSuchRowError(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer: `objects` for JSON (one a line), `title` and `pairs` or `columns` for people."""
+    """The answer: `objects` for JSON (one a line), `title` and `pairs` or `columns` for people
+    (`pairs` are made only when they are asked for)."""
 
     objects: Sequence[Mapping[str, Any]]
     title: str = ""
-    pairs: Sequence[tuple[str, str]] = ()
+    pairs: Callable[[], Sequence[tuple[str, str]]] = tuple
     columns: Sequence[str] = ()
     single: bool = True
 
@@ -29,7 +30,7 @@ class Found:
         if form == "json":
             return "\n".join(json.dumps(entry, ensure_ascii=False) for entry in self.objects)
         if self.single:
-            return pairs_as(self.title, self.pairs, form)
+            return pairs_as(self.title, self.pairs(), form)
         return rows_as(self.columns, self.objects, form)
 
 

@@ -49,7 +49,7 @@ def _tensorflow(tables: Tables, version: str, package: str | None, platform: str
         row = tables.tensorflow(version, None, where)
     if row is None:
         raise NoSuchRowError(_no_release(tables, version, package, where))
-    return Found([row.data], row.requirement + f" for {row.platform}", _release_pairs(tables, row))
+    return Found([row.data], row.requirement + f" for {row.platform}", lambda: _release_pairs(tables, row))
 
 
 def _release_pairs(tables: Tables, row: Any) -> list[tuple[str, str]]:

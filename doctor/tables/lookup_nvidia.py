@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from doctor.tables.answers import Found, NoSuchRowError, cited, listing, said
-from doctor.tables.ordering import nearest
+from doctor.tables.ordering import nearest, order
 from doctor.tables.tables import Tables
 from doctor.tables.versions import dotted
 
@@ -44,7 +45,7 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
         ("serves GPUs of compute capability", entry["compute_capabilities"]),
         ("source", cited(row, *(f for f in floors if f.cuda in majors))),
     ]
-    return Found([entry], f"NVIDIA driver {version} ({side})", [(n, said(v)) for n, v in pairs])
+    return Found([entry], f"NVIDIA driver {version} ({side})", lambda: [(n, said(v)) for n, v in pairs])
 
 
 def cuda(tables: Tables, version: str) -> Found:
@@ -64,12 +65,12 @@ def cuda(tables: Tables, version: str) -> Found:
         and dotted(library.first) <= here
         and (library.last is None or here <= dotted(library.last))
     ]
-    releases = [r for r in tables.releases(None) if r.gpu and r.cuda and dotted(r.cuda)[:2] == here[:2]]
+    releases = _builds(tables, "cuda", here)
     entry = {
         **row.data,
         "driver_minimum": {side: floor and floor.driver for side, floor in floors.items()},
         "libraries": libraries,
-        "tensorflow": [f"{r.requirement} ({r.platform})" for r in releases],
+        "tensorflow": _named(releases),
         "compute_capabilities": [
             c
             for a in tables.architectures()
@@ -85,7 +86,20 @@ def cuda(tables: Tables, version: str) -> Found:
         ("TensorFlow builds made for it", entry["tensorflow"]),
         ("source", cited(row, *floors.values())),
     ]
-    return Found([entry], f"CUDA {row.data['version']}", [(n, said(v)) for n, v in pairs])
+    return Found([entry], f"CUDA {row.data['version']}", lambda: [(n, said(v)) for n, v in pairs])
+
+
+def _builds(tables: Tables, key: str, number: tuple[int, ...]) -> list[Mapping[str, Any]]:
+    """The raw rows of the GPU builds whose CUDA or cuDNN begins with these numbers."""
+    return [
+        raw
+        for raw in tables.store.all("tensorflow")
+        if raw["gpu"] and raw[key] and dotted(raw[key])[: len(number)] == number
+    ]
+
+
+def _named(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [f"{raw['package']}=={raw['version']} ({raw['platform']})" for raw in rows]
 
 
 def cudnn(tables: Tables, version: str) -> Found:
@@ -98,13 +112,14 @@ def cudnn(tables: Tables, version: str) -> Found:
         raise NoSuchRowError(f"cuDNN {version} is not in the tables; the nearest are {', '.join(near)}")
     same = [r for r in rows if r.version == row.version]
     major = row.version.split(".")[0]
-    releases = [r for r in tables.releases(None) if r.gpu and r.cudnn and r.cudnn.split(".")[0] == major]
-    span = f"{releases[0].version} to {releases[-1].version}" if releases else None
+    releases = _builds(tables, "cudnn", (int(major),))
+    versions = sorted({r["version"] for r in releases}, key=order)
+    span = f"{versions[0]} to {versions[-1]}" if versions else None
     entry = {
         **row.data,
         "cuda": [c for r in same for c in r.cuda],
         "packages": [r.package for r in same if r.package],
-        "tensorflow": [f"{r.requirement} ({r.platform})" for r in releases],
+        "tensorflow": _named(releases),
     }
     pairs = [
         ("made for CUDA", entry["cuda"]),
@@ -116,7 +131,7 @@ def cudnn(tables: Tables, version: str) -> Found:
         ("note", row.data.get("note")),
         ("source", cited(*same)),
     ]
-    return Found([entry], f"cuDNN {row.version}", [(n, said(v)) for n, v in pairs if v or n != "note"])
+    return Found([entry], f"cuDNN {row.version}", lambda: [(n, said(v)) for n, v in pairs if v or n != "note"])
 
 
 def gpu(tables: Tables, name: str) -> Found:
@@ -154,7 +169,7 @@ def gpu(tables: Tables, name: str) -> Found:
     if entry["ambiguous"]:
         pairs.append(("to decide", "the PCI id: lspci -nn -d 10de:"))
     pairs.append(("source", cited(*found)))
-    return Found([entry], name, [(n, said(v)) for n, v in pairs])
+    return Found([entry], name, lambda: [(n, said(v)) for n, v in pairs])
 
 
 def library(tables: Tables, name: str, platform: str | None) -> Found:
@@ -179,7 +194,7 @@ def library(tables: Tables, name: str, platform: str | None) -> Found:
         ("note", row and row.data.get("note")),
         ("source", cited(row, pip)),
     ]
-    return Found([entry], name, [(n, said(v)) for n, v in pairs if v])
+    return Found([entry], name, lambda: [(n, said(v)) for n, v in pairs if v])
 
 
 def _span(first: str, last: str | None) -> str:
@@ -196,4 +211,4 @@ def trap(tables: Tables, name: str) -> Found:
     when = "; ".join(f"{key} {said(value)}" for key, value in row.data["when"].items())
     pairs = [("when", when), ("verdict", row.verdict), ("reason", row.reason), ("cure", row.cure or "none"),
              ("source", row.source)]  # fmt: skip
-    return Found([row.data], row.title, pairs)
+    return Found([row.data], row.title, lambda: pairs)
