@@ -69,9 +69,7 @@ _USERS = (
     Recording("healthy-devices", CALM, "devices"),
     Recording("healthy-fit", CALM, "convolution"),
     Recording("healthy-two-gpus", CALM, "devices", gpus=("RTX 3070", "RTX 3070")),
-    Recording(
-        "renumbered", "gpu-renumbered", "devices", gpus=("RTX 3070", "T4"), variables={"CUDA_VISIBLE_DEVICES": "1"}
-    ),
+    Recording("renumbered", CALM, "devices", gpus=("RTX 3070", "T4"), variables={"CUDA_VISIBLE_DEVICES": "1"}),
     Recording("growth-cures", CALM, "convolution", arguments=("growth",), faults=("cudnn-out-of-memory",)),
     Recording(
         "growth-by-variable-cures",
@@ -103,7 +101,7 @@ _USERS = (
 
 _BARE = (
     Recording("no-driver", NO_DRIVER, "devices", simulated=False),
-    Recording("no-driver-verbose", NO_DRIVER, "devices", simulated=False, variables=LOADER_VERBOSE),
+    Recording("no-driver-verbose", "driver-missing", "devices", simulated=False, variables=LOADER_VERBOSE),
     Recording("no-driver-is-gpu-available", NO_DRIVER, "is_gpu_available", simulated=False),
     Recording("no-driver-hard-placement", NO_DRIVER, "bad_ordinal", simulated=False),
     Recording("no-driver-session-placement", NO_DRIVER, "session_placement", simulated=False),

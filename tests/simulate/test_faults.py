@@ -1,0 +1,91 @@
+"""Every fault leads to the finding that it is made for: by looking at the machine, and by reading TensorFlow's log."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from doctor.rules import all_rules
+from doctor.simulate import FAULTS, Fault, environment, prepare
+from tests.tensorflow_envs import NEWEST, tensorflow_env
+
+CODES = {rule.code for rule in all_rules()}
+ROOT = Path(__file__).parents[2]
+LOGS = ROOT / "tests" / "data" / "logs"
+# A machine that is itself a container cannot tell some states from a container without a GPU.
+IN_A_CONTAINER = {"no-gpu": "container-no-gpu", "driver-not-loaded": "container-no-gpu"}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
+def test_a_fault_names_a_finding_that_there_is(fault: Fault):
+    assert fault.code in CODES
+    assert not fault.logged or fault.logged in CODES
+    assert not fault.on_machine or fault.on_machine in CODES
+    assert fault.shown_by == "nvml" or (ROOT / "tests/simulate/programs" / f"{fault.shown_by}.py").exists()
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(
+    "fault", [fault for fault in FAULTS.values() if fault.on_machine is not None], ids=lambda fault: fault.name
+)
+def test_check_sees_the_fault(fault: Fault):
+    python = str(tensorflow_env(NEWEST))
+    with environment(prepare(python=python, faults=[fault.name])) as simulation:
+        done = subprocess.run(
+            [sys.executable, "-m", "doctor", "check", "--format", "json", "--python", python],
+            env=simulation.environment,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    codes = [finding["code"] for finding in json.loads(done.stdout)["findings"]]
+    wanted = {fault.on_machine or fault.code}
+    if Path("/.dockerenv").exists() and fault.name in IN_A_CONTAINER:
+        wanted.add(IN_A_CONTAINER[fault.name])
+    assert codes[0] in wanted
+
+
+FOLDERS = sorted({path.parent for path in LOGS.glob("*/*/*.json") if path.parts[-3] in ("simulated", "recorded")})
+
+
+def test_every_fault_is_recorded_on_every_release_that_installs():
+    for release in ("2.12.1", "2.15.1", "2.16.1", "2.18.1", "2.21.0"):
+        recorded = {path.stem for path in (LOGS / "simulated" / release).glob("*.log")}
+        assert recorded >= set(FAULTS), release
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: "-".join(path.parts[-2:]))
+def test_the_logs_of_a_release_lead_to_their_findings(folder: Path):
+    wanted = {str(path.with_suffix(".log")): json.loads(path.read_text())["code"] for path in folder.glob("*.json")}
+    done = subprocess.run(
+        [sys.executable, "-m", "doctor", "explain", "--format", "json", *wanted],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    results = map(json.loads, done.stdout.splitlines())
+    found = {result["source"]["name"]: result["findings"][0]["code"] for result in results}
+    wrong = {
+        Path(name).stem: f"{found.get(name)}, not {code}" for name, code in wanted.items() if found.get(name) != code
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: "-".join(path.parts[-2:]))
+def test_a_recorded_log_tells_nothing_of_the_machine_it_was_recorded_on(folder: Path):
+    for sidecar in folder.glob("*.json"):
+        log = sidecar.with_suffix(".log").read_text()
+        assert len(log) < 61_000
+        for word in ("/root/", "/work/", "/tmp/recording", "tfgpu-doctor-simulation-", "/.cache/", "\x1b"):
+            assert word not in log, sidecar
+        about = json.loads(sidecar.read_text())
+        assert {"command", "tensorflow", "code", "exit_code", "simulated", "recorded", "normalised"} <= set(about)
