@@ -163,7 +163,7 @@ def runs_with_cudnn(build: TensorFlowRelease, cudnn: str, tables: Tables, capabi
     if here[0] != wanted[0]:
         return Answer("no", f"{build.requirement} opens cuDNN {wanted[0]}, not {here[0]}", (build,))
     compiled = compiled_cudnn(build, tables)
-    if compiled is not None and len(here) > 1 and here[:2] < dotted(compiled[0])[:2]:
+    if compiled is not None and "." in cudnn and here[:2] < dotted(compiled[0])[:2]:
         return Answer("no", f"{build.requirement} was compiled with cuDNN {compiled[0]}; {cudnn} is older",
                       (build, compiled[1]))  # fmt: skip
     answer = cudnn_serves_gpu(cudnn, capabilities, tables, cuda_major(build, tables))

@@ -8,7 +8,7 @@ from typing import Any
 from doctor.tables.answers import Found, NoSuchRowError, cited, listing, said
 from doctor.tables.ordering import nearest, order
 from doctor.tables.tables import Tables
-from doctor.tables.versions import dotted
+from doctor.tables.versions import dotted, minor
 
 
 def driver(tables: Tables, version: str, platform: str) -> Found:
@@ -65,7 +65,7 @@ def cuda(tables: Tables, version: str) -> Found:
         and dotted(library.first) <= here
         and (library.last is None or here <= dotted(library.last))
     ]
-    releases = _builds(tables, "cuda", here)
+    releases = _builds(tables, "cuda", row.cuda)
     entry = {
         **row.data,
         "driver_minimum": {side: floor and floor.driver for side, floor in floors.items()},
@@ -83,23 +83,32 @@ def cuda(tables: Tables, version: str) -> Found:
         *((f"runs from driver ({side})", floor and floor.driver) for side, floor in floors.items()),
         ("compute capabilities", entry["compute_capabilities"]),
         ("libraries", libraries),
-        ("TensorFlow builds made for it", entry["tensorflow"]),
+        ("TensorFlow builds made for it", _grouped(releases)),
         ("source", cited(row, *floors.values())),
     ]
     return Found([entry], f"CUDA {row.data['version']}", lambda: [(n, said(v)) for n, v in pairs])
 
 
-def _builds(tables: Tables, key: str, number: tuple[int, ...]) -> list[Mapping[str, Any]]:
-    """The raw rows of the GPU builds whose CUDA or cuDNN begins with these numbers."""
+def _builds(tables: Tables, key: str, number: str) -> list[Mapping[str, Any]]:
+    """The raw rows of the GPU builds whose CUDA (first two numbers) or cuDNN (first number) is this."""
+    of = minor if key == "cuda" else (lambda version: version.split(".")[0])
     return [
         raw
         for raw in tables.store.all("tensorflow")
-        if raw["gpu"] and raw[key] and dotted(raw[key])[: len(number)] == number
+        if raw["gpu"] and raw[key] and dotted(of(raw[key])) == dotted(of(number))
     ]
 
 
 def _named(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return [f"{raw['package']}=={raw['version']} ({raw['platform']})" for raw in rows]
+
+
+def _grouped(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The same for people: the versions of each package and platform."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for raw in rows:
+        groups.setdefault((raw["package"], raw["platform"]), []).append(raw["version"])
+    return "; ".join(f"{package} {', '.join(v)} ({platform})" for (package, platform), v in groups.items()) or "none"
 
 
 def cudnn(tables: Tables, version: str) -> Found:
@@ -112,7 +121,7 @@ def cudnn(tables: Tables, version: str) -> Found:
         raise NoSuchRowError(f"cuDNN {version} is not in the tables; the nearest are {', '.join(near)}")
     same = [r for r in rows if r.version == row.version]
     major = row.version.split(".")[0]
-    releases = _builds(tables, "cudnn", (int(major),))
+    releases = _builds(tables, "cudnn", major)
     versions = sorted({r["version"] for r in releases}, key=order)
     span = f"{versions[0]} to {versions[-1]}" if versions else None
     entry = {
@@ -190,7 +199,7 @@ def library(tables: Tables, name: str, platform: str | None) -> Found:
         ("component", row and row.component),
         ("in", row and row.first and f"{row.data['product']} {_span(row.first, row.last)}"),
         ("pip", pip and f"{pip.package} {pip.first} to {pip.last}, folder {pip.folder}"),
-        ("opened by", [f"{r.requirement} ({r.platform})" for r in opened]),
+        ("opened by", _grouped(r.data for r in opened)),
         ("note", row and row.data.get("note")),
         ("source", cited(row, pip)),
     ]
