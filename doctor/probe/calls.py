@@ -126,7 +126,8 @@ def _nvml_device(device: Mapping[str, Any], where: str) -> Iterator[Fact]:
     if device.get("error"):
         yield from _refused(where, "nvmlDeviceGetHandleByIndex", str(device["error"]))
         return
-    memory = [_number(value) for value in device.get("memory") or ()]
+    told = device.get("memory")
+    memory = [_number(value) for value in told] if isinstance(told, list) else []
     total = memory[0] // MIB if memory and memory[0] is not None else None
     name = _word(device.get("name"))
     text = f"{index}: {name}, compute capability {device.get('capability')}, {total} MiB"
@@ -144,8 +145,9 @@ def _nvml_device(device: Mapping[str, Any], where: str) -> Iterator[Fact]:
         parts = [value // MIB for value in memory if value is not None]
         text = f"{index}: {parts[1]} MiB used, {parts[2]} MiB free of {parts[0]} MiB"
         yield GpuMemory(Source(f"{where}: nvmlDeviceGetMemoryInfo", None, text), index, *parts)
-    for entry in list(device.get("processes") or ())[:ANSWER_LIMIT]:
-        pid, used, process = (*entry, None, None, None)[:3]
+    listed = device.get("processes")
+    for entry in listed[:ANSWER_LIMIT] if isinstance(listed, list) else ():
+        pid, used, process = (*entry, None, None, None)[:3] if isinstance(entry, list) else (None, None, None)
         if isinstance(pid, int):
             mib = used // MIB if isinstance(used, int) else None
             text = f"process {pid}" + (f" ({process})" if process else "") + f" on GPU {index}: {mib} MiB"
@@ -203,7 +205,8 @@ def _cuda(answer: Any) -> Iterator[Fact]:
     if version:
         text = f"{version // 1000}.{version % 1000 // 10}"
         yield DriverCuda(Source(f"{where}: cuDriverGetVersion", None, str(version)), text)
-    for path in answer.get("files") or ():
+    files = answer.get("files")
+    for path in files if isinstance(files, list) else ():
         yield LibraryLoaded(
             Source("/proc/self/maps of the process that called cuInit", None, str(path)), LIBCUDA, str(path)
         )

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from doctor.facts import TensorFlowBuild
-from doctor.tables import Tables, TensorFlowRelease, at_least, dotted
+from doctor.tables import Library, Tables, TensorFlowRelease, at_least, dotted
 
 PLATFORMS = {
     ("linux", "x86_64"): "linux-x86_64",
@@ -59,7 +59,13 @@ def wanted(
         return _of(near, said, exact)
     if cuda is None:
         return Wanted(release=exact)
-    names = [(row.soname, True) for row in tables.libraries() if _fits(row, cuda, cudnn, platform)]
+    fitting: dict[str, Library] = {}
+    for row in tables.libraries():
+        known = fitting.get(row.component)
+        # of two names for one component the one that serves more releases: build_info's cudart64_112 is no file's name
+        if _fits(row, cuda, cudnn, platform) and (known is None or dotted(row.first or "") < dotted(known.first or "")):
+            fitting[row.component] = row
+    names = [(row.soname, True) for row in fitting.values()]
     return Wanted(
         tuple(names), f"a build for CUDA {cuda} opens it (build_info and the catalogue of library names)", exact
     )
@@ -79,11 +85,8 @@ def _nearest(tables: Tables, version: str, platform: str) -> TensorFlowRelease |
     return max(rows, key=lambda row: (dotted(row.version), row.package == "tensorflow"), default=None)
 
 
-def _fits(row: object, cuda: str, cudnn: str | None, platform: str) -> bool:
+def _fits(row: Library, cuda: str, cudnn: str | None, platform: str) -> bool:
     """Whether a row of the catalogue is a library of this CUDA (or cuDNN) that TensorFlow opens."""
-    from doctor.tables import Library
-
-    assert isinstance(row, Library)
     family = "windows" if platform.startswith("windows") else "linux"
     if row.platform != family or row.component not in COMPONENTS or row.first is None:
         return False

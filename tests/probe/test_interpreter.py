@@ -105,11 +105,13 @@ def test_pythonpath_and_the_current_folder_come_first(venv: Path, tmp_path: Path
 
 @pytest.mark.parametrize("python", ["python2.7", "python3.6", "python3.7", "python3.8", "python3.9", "python3.13"])
 def test_other_pythons_understand_the_question(python: str) -> None:
-    path = live().which(python)
+    version = python.removeprefix("python")
+    kept = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
+    path = str(kept[-1]) if kept else live().which(python)
     if path is None or subprocess.run([path, "-c", ""], capture_output=True).returncode:
         pytest.skip(f"no {python} here")
     found = interpreter.examine(live(), path)
-    assert (found.version or "").startswith(python.removeprefix("python"))
+    assert (found.version or "").startswith(version)
     assert not [fact for fact in found.facts if isinstance(fact, Unreadable)]
 
 

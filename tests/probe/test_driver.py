@@ -1,0 +1,188 @@
+"""The driver's own answers, from libraries compiled for the test: they answer, refuse, hang and crash."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from doctor.facts import (
+    Absent,
+    CudaCallFailed,
+    DriverCuda,
+    DriverMismatch,
+    DriverVersion,
+    Fact,
+    Gpu,
+    GpuMemory,
+    GpuProcess,
+    LibraryLoaded,
+    Symptom,
+    Unreadable,
+)
+from doctor.probe import calls, examine
+from doctor.probe.machine import Machine
+from tests.probe.machines import Folder
+from tests.probe.shared_objects import compile_library, needs_compiler
+
+ANSWERING = """
+int cuDriverGetVersion(int *v) { *v = 12040; return 0; }
+int cuGetErrorName(int code, const char **name) { *name = code == 100 ? "CUDA_ERROR_NO_DEVICE" : 0; return *name ? 0 : 1; }
+int cuInit(unsigned flags) { %s }
+int cuDeviceGetCount(int *n) { *n = 1; return 0; }
+int cuDeviceGet(int *d, int i) { *d = i; return 0; }
+int cuDeviceGetName(char *name, int size, int d) { __builtin_strcpy(name, "Test GPU"); return 0; }
+int cuDeviceGetAttribute(int *v, int a, int d) { *v = a == 75 ? 8 : a == 76 ? 6 : a == 16 ? 46 : 0; return 0; }
+int cuDeviceGetPCIBusId(char *bus, int size, int d) { __builtin_strcpy(bus, "0000:01:00.0"); return 0; }
+int cuDeviceTotalMem_v2(unsigned long *n, int d) { *n = 8ul << 30; return 0; }
+"""
+
+
+def with_libcuda(folder: Path, init: str) -> Machine:
+    """This machine with a libcuda of our own."""
+    compile_library(folder / "libcuda.so.1", soname="libcuda.so.1", code=ANSWERING % init)
+    env = {"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": str(folder)}
+    return dataclasses.replace(Machine.here(), env=env)
+
+
+def asked(machine: Machine) -> list[Fact]:
+    return list(calls.ask(machine))
+
+
+@needs_compiler
+@pytest.mark.skipif(sys.platform != "linux", reason="shared objects as Linux has them")
+class TestLibcuda:
+    """A libcuda that really is loaded and called, in a process of its own."""
+
+    def test_its_gpus_and_versions_become_facts(self, tmp_path: Path) -> None:
+        facts = asked(with_libcuda(tmp_path, "return 0;"))
+        (gpu,) = [fact for fact in facts if isinstance(fact, Gpu)]
+        assert (gpu.name, gpu.compute_capability, gpu.memory_mib, gpu.multiprocessors) == ("Test GPU", "8.6", 8192, 46)
+        assert [fact.version for fact in facts if isinstance(fact, DriverCuda)] == ["12.4"]
+        (opened,) = [fact for fact in facts if isinstance(fact, LibraryLoaded)]
+        assert opened.path == str(tmp_path / "libcuda.so.1")
+
+    def test_its_refusal_is_named(self, tmp_path: Path) -> None:
+        facts = asked(with_libcuda(tmp_path, "return 100;"))
+        refused = [fact for fact in facts if isinstance(fact, CudaCallFailed) and fact.call == "cuInit"]
+        assert [fact.error for fact in refused] == ["CUDA_ERROR_NO_DEVICE"]
+
+    def test_a_code_without_a_name_keeps_its_number(self, tmp_path: Path) -> None:
+        facts = asked(with_libcuda(tmp_path, "return 999;"))
+        assert [f.error for f in facts if isinstance(f, CudaCallFailed) and f.call == "cuInit"] == ["CUDA_ERROR_999"]
+
+    def test_a_driver_that_hangs_is_a_fact_after_the_limit(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(calls, "LIMIT", 2.0)
+        start = time.monotonic()
+        facts = asked(with_libcuda(tmp_path, "for (;;) {}"))
+        assert time.monotonic() - start < 15
+        (hung,) = [fact for fact in facts if isinstance(fact, Symptom) and fact.kind == "hung-driver"]
+        assert hung.get("call") == "cuInit"
+        assert any(isinstance(fact, Unreadable) and fact.what == "libcuda.so.1" for fact in facts)
+
+    def test_a_driver_that_crashes_does_not_take_us_along(self, tmp_path: Path) -> None:
+        facts = asked(with_libcuda(tmp_path, "*(volatile int *)0 = 1; return 0;"))
+        crashes = [fact for fact in facts if isinstance(fact, Symptom) and fact.kind == "driver-call-crashed"]
+        assert ("cuInit", "11") in [(fact.get("call"), fact.get("signal")) for fact in crashes]
+
+    def test_a_library_without_the_functions_is_no_driver(self, tmp_path: Path) -> None:
+        compile_library(tmp_path / "libcuda.so.1", soname="libcuda.so.1")
+        machine = dataclasses.replace(Machine.here(), env={"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": str(tmp_path)})
+        (refused,) = [f for f in asked(machine) if isinstance(f, CudaCallFailed) and f.call == "cuInit"]
+        assert "symbol not found" in refused.error
+
+
+def test_one_gpu_is_told_once_with_all_that_is_known_of_it(tmp_path: Path) -> None:
+    facts = Folder(tmp_path).working_gpu().facts()
+    (gpu,) = facts.of(Gpu)
+    assert (gpu.name, gpu.pci_id, gpu.memory_mib, gpu.index) == ("NVIDIA GeForce RTX 3070", "10de:2484", 8192, 0)
+    assert facts.of(GpuMemory)[0].free_mib == 8192 - 300
+    assert facts.absent("nvidia gpu") is None
+
+
+def test_hostile_answers_are_no_facts_and_no_crash(tmp_path: Path) -> None:
+    machine = Folder(tmp_path).gpu().driver()
+    lines = [
+        '{"part": "nvml", "answer": {"devices": [1, null, {"index": "x", "memory": ["a"], "name": 5}], "driver": 7}}',
+        '{"part": "cuda", "answer": {"cuda": "no", "devices": "none", "files": 3}}',
+        "no json at all",
+        '{"part": 7}',
+    ]
+    machine.record["answers"] = {"driver": {"status": 0, "out": "\n".join(lines)}}
+    facts = machine.facts()
+    assert not [fact for fact in facts.of(Unreadable) if "the probe failed" in fact.reason]
+
+
+def test_processes_are_named_only_where_the_answer_names_them(tmp_path: Path) -> None:
+    machine = Folder(tmp_path).working_gpu()
+    answer = (
+        '{"part": "nvml", "answer": {"devices": [{"index": 0, "bus_id": "0000:01:00.0", "compute_mode": 3,'
+        ' "mig": 1, "processes": [[10, 1073741824, "python"], [11, 2097152, null]]}]}}'
+    )
+    machine.record["answers"] = {"driver": {"status": 0, "out": answer}}
+    facts = machine.facts()
+    assert [(p.pid, p.name, p.memory_mib) for p in facts.of(GpuProcess)] == [(10, "python", 1024), (11, None, 2)]
+    assert facts.has("compute-mode-exclusive", "mig-enabled")
+
+
+@pytest.mark.parametrize(
+    ("line", "version"),
+    [
+        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023", "535.129.03"),
+        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.14  Release Build", "550.54.14"),
+        ("NVRM version: NVIDIA UNIX aarch64 Kernel Module  570.26  Tue", "570.26"),
+    ],
+)
+def test_the_kernel_modules_version_in_its_spellings(tmp_path: Path, line: str, version: str) -> None:
+    facts = Folder(tmp_path).write("/proc/driver/nvidia/version", line + "\n").facts()
+    assert [(fact.version, fact.part) for fact in facts.of(DriverVersion)] == [(version, "kernel")]
+
+
+def test_versions_of_module_and_libraries_that_differ(tmp_path: Path) -> None:
+    facts = Folder(tmp_path).gpu().kernel_module("535.129.03").user_driver("550.54.14").facts()
+    (mismatch,) = facts.of(DriverMismatch)
+    assert (mismatch.kernel, mismatch.user) == ("535.129.03", "550.54.14")
+
+
+def test_nothing_of_a_driver_is_an_absence_not_a_failure_to_look(tmp_path: Path) -> None:
+    facts = Folder(tmp_path).gpu(driver=None).facts()
+    assert {fact.what for fact in facts.of(Absent)} >= {
+        "nvidia driver",
+        "nvidia kernel module",
+        "libcuda",
+        "device nodes",
+    }
+
+
+def test_without_a_bus_to_look_at_nothing_is_said_of_gpus(tmp_path: Path) -> None:
+    machine = Folder(tmp_path)
+    os.rename(tmp_path / "sys", tmp_path / "elsewhere")  # noqa: PTH104
+    facts = machine.facts()
+    assert facts.absent("nvidia gpu") is None
+    assert [fact.what for fact in facts.of(Unreadable) if fact.what == "nvidia gpu"]
+
+
+def test_secure_boot_and_the_kernel_log_are_read(tmp_path: Path) -> None:
+    machine = Folder(tmp_path).working_gpu()
+    variable = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+    machine.write(variable, b"\x06\0\0\0\x01")
+    lines = "kernel: NVRM: Xid (PCI:0000:01:00): 79, pid=1, GPU has fallen off the bus.\n" * 3
+    facts = machine.write("/var/log/kern.log", lines).facts()
+    assert facts.has("secure-boot-enabled")
+    assert [fact.get("xid") for fact in facts.symptoms("xid")] == ["79"]
+
+
+def test_a_gpu_kept_for_a_virtual_machine_is_seen(tmp_path: Path) -> None:
+    facts = Folder(tmp_path).gpu(driver="vfio-pci").facts()
+    assert [fact.get("driver") for fact in facts.symptoms("gpu-bound-to-other-driver")] == ["vfio-pci"]
+
+
+def test_the_machine_that_runs_this_can_be_examined() -> None:
+    facts = examine(Machine.here())
+    assert not [fact for fact in facts.of(Unreadable) if "the probe failed" in fact.reason]
