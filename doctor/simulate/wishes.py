@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from doctor.simulate.compilation import CallError
+from doctor.simulate.compilation import CallError, SimulationError
+from doctor.simulate.damage import PASSED_OVER
 from doctor.simulate.faults import FAULTS
 from doctor.simulate.gpus import DEFAULT_GPU, find_gpu
 from doctor.simulate.libraries import TensorFlowBuild, find_interpreter, find_tensorflow, libraries_of
@@ -29,7 +30,8 @@ def prepare(
 
     python: an interpreter or an environment's folder, whose TensorFlow decides which libraries the machine has; by
     default the command's own, else the environment in use. gpus: one name each, or one for all `count`. memory_mib and
-    held_mib: one value for all, or one for each GPU. Raises CallError for what cannot be simulated.
+    held_mib: one value for all, or one for each GPU. Raises CallError for what cannot be simulated, SimulationError for a
+    fault that would not show.
     """
     tables = Tables.bundled()
     names = list(gpus) or [DEFAULT_GPU]
@@ -46,11 +48,12 @@ def prepare(
     cuda = driver_cuda_number(version, tables)
     if cuda is None:
         raise CallError(f"which CUDA driver {version} offers is not in the tables (`tfgpu-doctor tables driver`)")
+    tensorflow = tensorflow_of(python, command)
     machine = SimulatedMachine(
         tuple(find_gpu(name, tables, mib) for name, mib in zip(names, memory, strict=True)),
         version,
         cuda,
-        libraries_of(tensorflow_of(python, command), tables),
+        libraries_of(tensorflow, tables),
     )
     scenario = Scenario(machine, held_mib=tuple(mib or 0 for mib in _for_each(held_mib, len(names), "--held")))
     for name in faults:
@@ -60,6 +63,8 @@ def prepare(
         scenario = FAULTS[name].change(scenario)
     if faults:
         scenario = scenario.setting(faults=", ".join(faults))
+    if tensorflow:
+        _refuse_what_would_not_show(scenario, tensorflow)
     return _checked(scenario)
 
 
@@ -84,6 +89,19 @@ def _checked(scenario: Scenario) -> Scenario:
         if held > gpu.memory_mib:
             raise CallError(f"{held} MiB cannot be held on a {gpu.name} with {gpu.memory_mib} MiB")
     return replace(scenario, held_mib=scenario.held_mib if any(scenario.held_mib) else ())
+
+
+def _refuse_what_would_not_show(scenario: Scenario, tensorflow: TensorFlowBuild) -> None:
+    """TensorFlow also searches the folders of NVIDIA's pip packages (its RUNPATH), after those of the simulation."""
+    for wrong in scenario.damages:
+        for soname in scenario.machine.libraries.sonames:
+            own = next(tensorflow.site_packages.glob(f"nvidia/*/lib/{soname}"), None)
+            if own and wrong.kind in PASSED_OVER and soname.startswith(f"{wrong.stem}.so."):
+                raise SimulationError(
+                    f"the fault would not show: this environment has {soname} in {own.parent}, which TensorFlow would"
+                    " open in its place",
+                    "take an environment in which TensorFlow was installed without [and-cuda]",
+                )
 
 
 def _nearest(name: str) -> str:

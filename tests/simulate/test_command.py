@@ -127,3 +127,16 @@ def test_the_chosen_environments_commands_come_first(simulate, tmp_path):
     code, out, err = simulate("--python", str(tmp_path), "--", "sh", "-c", "command -v python")
     assert (code, out) == (0, f"{python}\n")
     assert "no TensorFlow was found" in err
+
+
+def test_a_fault_that_the_environments_own_libraries_would_hide_is_refused(simulate, tmp_path):
+    site = tmp_path / "lib" / "python3.11" / "site-packages"
+    (site / "tensorflow-2.21.0.dist-info").mkdir(parents=True)
+    (site / "nvidia" / "cudnn" / "lib").mkdir(parents=True)
+    (site / "nvidia" / "cudnn" / "lib" / "libcudnn.so.9").touch()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    code, _, err = simulate("--python", str(tmp_path), "--fault", "cudnn-missing", "--", "true")
+    assert code == 3
+    assert "would not show: this environment has libcudnn.so.9" in err
+    assert simulate("--python", str(tmp_path), "--fault", "cudnn-text", "--", "true")[0] == 0
