@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from doctor.findings import Step, manual, shell
-from doctor.remedies import code
+from doctor.remedies import code, driver
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
@@ -52,68 +52,12 @@ def convolution(picture: Picture) -> str:
 
 def linux_family(picture: Picture) -> str:
     """apt, dnf, zypper or pacman for the distribution of the case; empty where it is not known."""
-    name = picture.os.name.lower() if picture.os else ""
-    for words, manager in (
-        (
-            ("ubuntu", "debian", "mint", "pop", "kali", "raspbian", "elementary", "16.04", "18.04", "20.04", "22.04"),
-            "apt",
-        ),
-        (("centos", "red hat", "redhat", "rhel", "fedora", "rocky", "alma", "amazon"), "dnf"),
-        (("suse", "sles"), "zypper"),
-        (("arch", "manjaro"), "pacman"),
-    ):
-        if any(word in name for word in words):
-            return manager
-    return ""
+    return driver.family(picture.os.name) if picture.os else ""
 
 
 def driver_install(picture: Picture) -> list[Step]:
     """How to install or upgrade the NVIDIA driver; needs an administrator and a restart."""
-    if picture.platform in ("windows", "wsl"):
-        where = (
-            "on Windows, outside WSL; install no Linux driver inside WSL" if picture.platform == "wsl" else "on Windows"
-        )
-        return [
-            manual(
-                f"Install the newest NVIDIA driver for the GPU {where} (NVIDIA's driver download page), then restart",
-                "the driver is the only part that pip and conda cannot bring",
-                platform=picture.platform,
-                root=True,
-            )
-        ]
-    name = picture.os.name.lower() if picture.os else ""
-    manager = linux_family(picture)
-    commands = {
-        "apt": "sudo apt install nvidia-driver"
-        if "debian" in name or "kali" in name
-        else "sudo ubuntu-drivers install",
-        "dnf": "sudo dnf install akmod-nvidia" if "fedora" in name else "sudo dnf install kmod-nvidia-latest-dkms",
-        "zypper": "sudo zypper install nvidia-driver-G06-kmp-default",
-        "pacman": "sudo pacman -S nvidia",
-    }
-    extra = {
-        "apt": " (Debian: with the non-free component enabled)" if "debian" in name or "kali" in name else "",
-        "dnf": " (from RPM Fusion)" if "fedora" in name else " (from NVIDIA's repository for the distribution)",
-    }
-    if manager:
-        return [
-            shell(
-                commands[manager],
-                "installs the distribution's driver" + extra.get(manager, ""),
-                platform="linux",
-                root=True,
-            ),
-            shell("sudo reboot", "loads the new kernel module", platform="linux", root=True),
-        ]
-    return [
-        shell(
-            "sudo ubuntu-drivers install",
-            "Ubuntu; on other distributions their own driver package",
-            platform="linux",
-            root=True,
-        ),
-        shell("sudo reboot", "loads the new kernel module", platform="linux", root=True),
-    ]
+    return driver.install(picture.platform or "linux", picture.os.name if picture.os else "", linux_family(picture))
 
 
 def reload_driver() -> list[Step]:

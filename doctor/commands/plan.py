@@ -1,0 +1,139 @@
+"""`tfgpu-doctor plan`: which TensorFlow, Python, CUDA, cuDNN and driver go together, before anything is installed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+
+from doctor.errors import InputError, UsageError
+from doctor.facts import Facts
+from doctor.plan import Ground, Outcome, Wish, make_plans
+from doctor.tables import Tables
+
+EPILOG = """\
+  plan                                           this machine, the newest TensorFlow that needs the fewest changes
+  plan --tensorflow 2.15                         this machine, that release
+  plan --os "Ubuntu 24.04" --gpu "GTX 1080"      another machine, described
+  plan --machine check.json                      another machine: the JSON of `check` there
+  plan --cuda 11.2 --cudnn 8.1                   with the CUDA and cuDNN that are given
+  plan -r requirements.txt --check               a gate for CI: one line and an exit code"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    wish_arguments(parser)
+    parser.add_argument("--check", action="store_true", help="one line and an exit code, for CI and Dockerfiles")
+    parser.add_argument(
+        "--resolve",
+        action="store_true",
+        help="with -r: let pip or uv resolve the file in dry-run too (uses the network)",
+    )
+
+
+def wish_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is wished for, and the machine: shared with `install`."""
+    wish = parser.add_argument_group("what is wanted")
+    wish.add_argument("--tensorflow", metavar="SPEC", default="", help="2.15, '>=2.16,<2.19', latest (default: the best)")
+    wish.add_argument("--python", metavar="X.Y", help="this Python and no other")
+    wish.add_argument("--cuda", metavar="V", help="the CUDA that is installed and has to be used")
+    wish.add_argument("--cudnn", metavar="V", help="the cuDNN that is installed and has to be used")
+    wish.add_argument(
+        "-r",
+        "--requirements",
+        metavar="FILE",
+        action="append",
+        help="requirements.txt, pyproject.toml, environment.yml or a Dockerfile: a finding for each line that cannot work",
+    )
+    machine = parser.add_argument_group("the machine (by default this one)")
+    machine.add_argument("--os", metavar="NAME", help="'Ubuntu 24.04', 'Windows 11', WSL, 'macOS arm64', 'linux aarch64'")
+    machine.add_argument(
+        "--gpu", metavar="NAME", action="append", help="name, PCI id or compute capability; may be repeated"
+    )
+    machine.add_argument("--driver", metavar="V", help="version of its NVIDIA driver")
+    machine.add_argument("--machine", metavar="FILE", help="the JSON of `check` on that machine")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit code 0; 1 where the wish cannot work on the machine as it is. Raises UsageError and InputError."""
+    outcome = answer(args)
+    if args.requirements:
+        from doctor.plan.files import judged_files
+
+        outcome = judged_files(outcome, args.requirements)
+        if args.resolve:
+            from doctor.install.resolver import resolved
+
+            outcome = resolved(outcome, args.requirements, quiet=args.quiet)
+    elif args.resolve:
+        raise UsageError("--resolve needs a file", "tfgpu-doctor plan -r requirements.txt --resolve")
+    show(outcome, args)
+    return 0 if outcome.works else 1
+
+
+def answer(args: argparse.Namespace) -> Outcome:
+    """The plans for what the options say."""
+    tables = Tables.bundled()
+    wish = wished(args, tables)
+    return make_plans(Ground(machine_facts(args, tables), tables, wish))
+
+
+def wished(args: argparse.Namespace, tables: Tables) -> Wish:
+    """The wish of the options, checked. Raises UsageError."""
+    from doctor.plan.described import described
+    from doctor.plan.wish import check
+
+    wish = Wish(args.tensorflow or "", args.python, args.cuda, args.cudnn)
+    described(tables, python=args.python, cuda=args.cuda, cudnn=args.cudnn)  # refuses what is no version
+    check(wish, tables)
+    return wish
+
+
+def machine_facts(args: argparse.Namespace, tables: Tables) -> Facts:
+    """The machine: described, from a file, or this one."""
+    from doctor.plan.described import described, machine_file
+
+    if args.machine:
+        if args.os or args.driver or args.gpu:
+            raise UsageError("--machine excludes --os, --gpu and --driver: the file says what they say")
+        return machine_file(args.machine, tables)
+    if args.os or args.driver or args.gpu:
+        return described(tables, os=args.os, gpu=args.gpu, driver=args.driver)
+    from doctor.probe import Machine, examine
+
+    return examine(Machine.here(), None, tables)
+
+
+def show(outcome: Outcome, args: argparse.Namespace) -> None:
+    """Print the outcome in the format that was asked for. Raises InputError where the file cannot be written."""
+    import shutil
+
+    from doctor.render import plans as render
+
+    if getattr(args, "check", False):
+        words = render.gate_line(outcome) + "\n"
+    elif args.format == "json":
+        words = json.dumps(render.document(outcome), ensure_ascii=False) + "\n"
+    elif args.format == "markdown":
+        words = render.markdown(outcome)
+    elif args.format == "html":
+        import html
+
+        words = f'<!doctype html><meta charset="utf-8"><title>plan</title><pre>{html.escape(render.text(outcome))}</pre>\n'
+    else:
+        colour = args.color == "always" or (
+            args.color == "auto" and not args.output and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        )
+        width = min(shutil.get_terminal_size((100, 24)).columns, 110)
+        words = render.text(outcome, width=width, colour=colour, verbose=bool(args.verbose))
+    if not args.output:
+        sys.stdout.write(words)
+        return
+    try:
+        with open(args.output, "w", encoding="utf-8") as stream:
+            stream.write(words)
+    except OSError as error:
+        raise InputError(f"cannot write `{args.output}`: {error.strerror}") from error

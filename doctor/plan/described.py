@@ -1,0 +1,190 @@
+"""A machine that is described rather than looked at: options, or the JSON of an earlier check, as facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from doctor.errors import InputError, UsageError
+from doctor.facts import (
+    CudaVersion,
+    CudnnVersion,
+    DriverVersion,
+    EnvironmentKind,
+    Fact,
+    Facts,
+    Glibc,
+    Gpu,
+    OperatingSystem,
+    Platform,
+    PythonVersion,
+    Source,
+)
+from doctor.tables import Tables, dotted
+
+_MACHINES = {"aarch64": "aarch64", "arm64": "aarch64", "x86_64": "x86_64", "x86-64": "x86_64", "amd64": "x86_64"}
+
+
+def described(
+    tables: Tables,
+    *,
+    os: str | None = None,
+    gpu: list[str] | None = None,
+    driver: str | None = None,
+    python: str | None = None,
+    cuda: str | None = None,
+    cudnn: str | None = None,
+) -> Facts:
+    """The facts of a described machine. Raises UsageError for an option whose value means nothing."""
+    facts: list[Fact] = []
+    facts += _system(os) if os else [Platform(Source("assumed"), "linux", "x86_64", 3)]
+    facts += [fact for name in gpu or () for fact in _gpu(name, tables)]
+    if driver:
+        facts.append(DriverVersion(Source("--driver", None, driver), _number(driver, "--driver", "535.183.01")))
+    if python:
+        facts.append(PythonVersion(Source("--python", None, python), _number(python, "--python", "3.12")))
+    if cuda:
+        facts.append(CudaVersion(Source("--cuda", None, cuda), _number(cuda, "--cuda", "12.2")))
+    if cudnn:
+        facts.append(CudnnVersion(Source("--cudnn", None, cudnn), _number(cudnn, "--cudnn", "8.9")))
+    return Facts(tuple(facts), "machine", "a described machine")
+
+
+def _number(text: str, option: str, example: str) -> str:
+    try:
+        dotted(text)
+    except ValueError:
+        raise UsageError(f"{option} {text}: that is no version", f"such as {option} {example}") from None
+    return text.strip().lstrip("vVrR")
+
+
+def _system(text: str) -> list[Fact]:
+    source = Source("--os", None, text)
+    low = text.lower()
+    machine = next((name for word, name in _MACHINES.items() if word in low), None)
+    facts: list[Fact] = []
+    if "wsl" in low:
+        facts.append(Platform(source, "wsl", machine or "x86_64"))
+    elif low.startswith(("win",)):
+        facts.append(Platform(source, "windows", machine or "x86_64"))
+    elif low.startswith(("mac", "darwin", "os x", "osx")):
+        facts.append(Platform(source, "macos", "x86_64" if machine == "x86_64" or "intel" in low else "arm64"))
+    elif low.startswith(("docker", "container")):
+        facts += [Platform(source, "linux", machine or "x86_64"), EnvironmentKind(source, "docker")]
+    elif re.match(r"linux|gnu|ubuntu|debian|mint|pop|rhel|red ?hat|centos|rocky|alma|fedora|suse|sles|opensuse|arch"
+                  r"|manjaro|amazon|oracle|kali|gentoo|nixos|alpine|jetson|l4t", low):  # fmt: skip
+        facts.append(
+            Platform(source, "linux", machine or ("aarch64" if low.startswith(("jetson", "l4t")) else "x86_64"))
+        )
+        if low.startswith(("jetson", "l4t")):
+            facts.append(EnvironmentKind(source, "jetson"))
+    else:
+        raise UsageError(
+            f"--os {text}: not known",
+            "such as 'Ubuntu 24.04', 'Debian 12', 'RHEL 9', 'Windows 11', 'WSL', 'macOS arm64', 'linux aarch64'",
+        )
+    name = re.sub(r"\s*\b(?:aarch64|arm64|x86[-_]64|amd64)\b", "", text, flags=re.IGNORECASE).strip()
+    if name.lower() not in ("linux", "wsl", "wsl2", "docker", "container", ""):
+        facts.append(
+            OperatingSystem(source, re.sub(r"(?i)\s*\bon wsl2?\b|\s*\(?\bwsl2?\b\)?", "", name).strip() or name)
+        )
+    return facts
+
+
+def _gpu(text: str, tables: Tables) -> list[Fact]:
+    source = Source("--gpu", None, text)
+    capability = tables.capability(text)
+    found = tables.gpu(text)
+    numeric = re.fullmatch(r"\d{1,2}\.\d", text.strip()) or re.fullmatch(
+        r"(?i)(?:sm|compute)_?\d{2,3}[af]?", text.strip()
+    )
+    if numeric and capability:
+        return [Gpu(source, None, capability)]
+    if capability is not None:
+        return [Gpu(source, text, capability)]
+    options = sorted({g.capability for g in found if g.capability}, key=dotted)
+    if options:
+        raise UsageError(
+            f"--gpu {text}: models of this name have the compute capabilities {', '.join(options)}",
+            "give the compute capability (nvidia-smi --query-gpu=compute_cap --format=csv) or the PCI id (lspci -nn)",
+        )
+    raise UsageError(
+        f"--gpu {text}: not in the tables", "give its compute capability, such as --gpu 8.6, or its PCI id"
+    )
+
+
+def machine_file(path: str, tables: Tables) -> Facts:
+    """The facts of `check --format json` or `check --save` of another machine. Raises InputError."""
+    import json
+    from pathlib import Path
+
+    from doctor.probe import record
+
+    try:
+        text = Path(path).read_bytes()[: record.SIZE_LIMIT + 1].decode("utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read `{path}`: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"cannot read `{path}`: it is no UTF-8 text") from error
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"`{path}` is no JSON: {error}", "tfgpu-doctor check --format json --output FILE") from error
+    if isinstance(document, dict) and document.get("kind") == record.KIND:
+        try:
+            return record.from_record(document)
+        except record.NotRecordError as error:
+            raise InputError(f"`{path}`: {error}") from error
+    if not isinstance(document, dict) or not isinstance(document.get("facts"), dict):
+        raise InputError(
+            f"`{path}` is not the JSON of a check", "make one there: tfgpu-doctor check --format json --output FILE"
+        )
+    return from_check(document["facts"], path)
+
+
+def from_check(facts: Mapping[str, Any], name: str) -> Facts:
+    """The facts of check's JSON, as far as a plan needs them; what is not of its form is left out."""
+
+    def value(key: str) -> Any:
+        entry = facts.get(key)
+        return entry.get("value") if isinstance(entry, Mapping) else None
+
+    def text(key: str) -> str | None:
+        found = value(key)
+        return found if isinstance(found, str) and found else None
+
+    found: list[Fact] = []
+    os, platform = text("os"), text("platform")
+    machine = next((m for word, m in _MACHINES.items() if os and word in os.lower()), None)
+    if platform in ("linux", "windows", "wsl", "macos"):
+        found.append(Platform(Source(name, None, platform), platform, machine))
+    if os:
+        found.append(OperatingSystem(Source(name, None, os), os))
+    for key, kind in (
+        ("driver", DriverVersion),
+        ("python", PythonVersion),
+        ("cuda", CudaVersion),
+        ("cudnn", CudnnVersion),
+    ):
+        version = text(key)
+        if version and re.match(r"\d", version):
+            found.append(kind(Source(name, None, f"{key}: {version}"), version))
+    gpus = value("gpus")
+    for gpu in gpus if isinstance(gpus, list) else ():
+        if isinstance(gpu, Mapping):
+            capability, called = gpu.get("compute_capability"), gpu.get("name")
+            found.append(
+                Gpu(
+                    Source(name, None, str(called or capability)),
+                    called if isinstance(called, str) else None,
+                    capability if isinstance(capability, str) and re.fullmatch(r"\d+\.\d", capability) else None,
+                )
+            )
+    surroundings = value("environment")
+    for kind_ in surroundings if isinstance(surroundings, list) else ():
+        found.append(EnvironmentKind(Source(name), str(kind_)))
+    glibc = text("glibc")
+    if glibc:
+        found.append(Glibc(Source(name), glibc))
+    return Facts(tuple(found), "machine", name)

@@ -1,0 +1,154 @@
+"""The machine that a plan is made for, reduced to what decides."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from doctor.facts import Absent, Facts, Glibc, Source
+from doctor.picture import Picture
+from doctor.plan.wish import Wish
+from doctor.tables import Tables
+from doctor.tables.versions import minor
+
+_REBUILDS = ("centos", "rocky", "alma", "red hat", "redhat", "rhel", "oracle")
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What decides about plans, read from facts once. `wish` names what has to be kept; the rest is the machine's."""
+
+    facts: Facts
+    tables: Tables
+    wish: Wish
+
+    @cached_property
+    def picture(self) -> Picture:
+        """The reconciled facts."""
+        return Picture(self.facts, self.tables)
+
+    @cached_property
+    def kind(self) -> str:
+        """linux, wsl, windows or macos; linux where nothing tells."""
+        return self.picture.platform or "linux"
+
+    @cached_property
+    def platform(self) -> str:
+        """The platform as the tables name it."""
+        return self.picture.table_platform
+
+    @property
+    def side(self) -> str:
+        """Whose driver numbers count: linux, windows or wsl (under WSL2 the driver is the Windows one)."""
+        return self.kind if self.kind in ("windows", "wsl") else "linux"
+
+    @cached_property
+    def system(self) -> dict[str, str] | None:
+        """The row of the Linux distribution, or None."""
+        return system_row(self.tables, self.picture.os.name) if self.picture.os else None
+
+    @cached_property
+    def python(self) -> str | None:
+        """The Python that is there ("3.12"): asked for, seen, or the distribution's own."""
+        if self.wish.python:
+            return minor(self.wish.python)
+        if self.picture.python is not None:
+            return minor(self.picture.python.version)
+        return self.system["python"] if self.system else None
+
+    @property
+    def python_is_asked(self) -> bool:
+        """Whether the Python is a demand rather than what happens to be there."""
+        return self.wish.python is not None
+
+    @cached_property
+    def glibc(self) -> str | None:
+        """The C library's version, seen or the distribution's own."""
+        fact = self.facts.first(Glibc)
+        if fact is not None:
+            return fact.version
+        return self.system["glibc"] if self.system else None
+
+    @property
+    def capabilities(self) -> tuple[str, ...]:
+        """The compute capabilities of the GPUs that are known."""
+        return self.picture.capabilities
+
+    @property
+    def gpu_absent(self) -> bool:
+        """Whether the machine was looked at and has no NVIDIA GPU."""
+        return not self.picture.gpus and self.facts.absent("nvidia gpu") is not None
+
+    @property
+    def driver(self) -> str | None:
+        """The driver's version; only where there is a GPU for it or nobody looked."""
+        return self.picture.driver.version if self.picture.driver else None
+
+    @property
+    def driver_absent(self) -> bool:
+        """Whether a GPU is there and a driver was looked for and is not."""
+        if self.driver is not None or not self.picture.gpus:
+            return False
+        return any(self.facts.absent(what) is not None for what in ("nvidia driver", "nvidia kernel module", "libcuda"))
+
+    @cached_property
+    def cuda(self) -> str | None:
+        """A CUDA toolkit outside of pip: given, or found on the machine."""
+        if self.wish.cuda:
+            return self.wish.cuda
+        return self.picture.cuda.version if self.picture.cuda else None
+
+    @cached_property
+    def cudnn(self) -> str | None:
+        """A cuDNN outside of pip: given, or found on the machine."""
+        if self.wish.cudnn:
+            return self.wish.cudnn
+        return self.picture.cudnn.version if self.picture.cudnn else None
+
+    @property
+    def container(self) -> bool:
+        """Whether this is inside a container, where driver and kernel are the host's."""
+        return self.picture.container
+
+    @property
+    def conda(self) -> bool:
+        """Whether the environment in use is conda's."""
+        return "conda" in self.picture.environments
+
+    def evidence(self, aspect: str) -> Source:
+        """Where the value of one aspect comes from: python, driver, gpu, cuda, cudnn, system, tensorflow."""
+        wish = self.wish
+        picture = self.picture
+        if aspect == "tensorflow" and wish.tensorflow:
+            return Source(wish.source, wish.line, wish.text or wish.tensorflow)
+        asked = {"python": wish.python, "cuda": wish.cuda, "cudnn": wish.cudnn}.get(aspect)
+        if asked:
+            return Source(f"--{aspect}", None, asked)
+        fact = {
+            "python": picture.python,
+            "driver": picture.driver,
+            "gpu": picture.gpus[0] if picture.gpus else None,
+            "cuda": picture.cuda,
+            "cudnn": picture.cudnn,
+            "system": picture.os or picture.platform_fact,
+        }.get(aspect)
+        if fact is not None:
+            return fact.source
+        if aspect == "python" and self.system:
+            return Source("the distribution's own python3", None, self.system["source"])
+        absent = self.facts.first(Absent)
+        return absent.source if absent is not None else Source("the call", None, "not given")
+
+
+def system_row(tables: Tables, name: str) -> dict[str, str] | None:
+    """The row of a distribution by the name that people or os-release give it: "Ubuntu 24.04 LTS", "Rocky Linux 9.3"."""
+    low = name.lower()
+    wanted = "red hat enterprise linux" if any(word in low for word in _REBUILDS) else low
+    number = re.search(r"\d+(?:\.\d+)?", low)
+    if number is None or not tables.store.has("systems"):
+        return None
+    for row in tables.store.all("systems"):
+        if row["name"].lower() in wanted and (row["version"] == number[0] or row["version"] == number[0].split(".")[0]):
+            return row
+    return None

@@ -1,0 +1,167 @@
+"""What makes a build work that does not work as it is: pins beside it, and links for libraries that it does not find.
+
+Everything here is derived from rows: the pins of the extra and cuDNN's kernels, the build's RUNPATH and the folders of
+pip's packages, the traps. A trap that says "no" and that none of these cures stays a "no".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from doctor.compat import Answer, Situation, pip_cudnn, traps_of
+from doctor.compat.software import cuda_major, row_serves_gpu
+from doctor.tables import Row, Tables, TensorFlowRelease, dotted
+from doctor.tables.ordering import order
+from doctor.tables.ranges import within
+from doctor.tables.versions import minor
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A requirement beside TensorFlow's own: "nvidia-cudnn-cu12<9.11", why, and the rows."""
+
+    requirement: str
+    why: str
+    rows: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A library that the build opens and whose folder its RUNPATH leaves out: `folder` (under site-packages) holds it,
+    `into` is a folder that the RUNPATH names. A symbolic link there lets the loader find it: see links()."""
+
+    library: str
+    folder: str
+    into: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What has to be done beside installing the extra; `blocks` are the answers that nothing cures."""
+
+    pins: tuple[Pin, ...] = ()
+    links: tuple[Link, ...] = ()
+    blocks: tuple[Answer, ...] = ()
+    reasons: tuple[Answer, ...] = ()
+
+
+def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Measures:
+    """What the extra and-cuda of a build needs in a situation (route pip-and-cuda)."""
+    linked = links(build, tables)
+    pins: list[Pin] = []
+    reasons: list[Answer] = []
+    blocks: list[Answer] = []
+    newest = pip_cudnn(build, tables)
+    if newest is not None and situation.capabilities:
+        fits = row_serves_gpu(newest, situation.capabilities)
+        if fits.verdict == "no":
+            pin = _cudnn_pin(build, situation, tables)
+            if pin is None:
+                blocks.append(Answer("no", f"no cuDNN that {build.requirement} takes serves the GPU: {fits.reason}",
+                                     (build, *fits.rows)))  # fmt: skip
+            else:
+                pins.append(pin)
+    missed = {link.library for link in linked}
+    for aspect in ("extra", "libraries"):
+        for trap in traps_of(build, situation, tables, aspect):
+            answer = Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
+            derived = trap.data.get("derived") or {}
+            cured = (
+                (set(derived.get("missed") or ()) <= missed if "missed" in derived else False)
+                or ("pip_cudnn_lacks" in derived and bool(pins))
+                or trap.verdict == "yes"
+            )
+            (reasons if cured else blocks).append(answer)
+    return Measures(tuple(pins), linked, tuple(blocks), tuple(reasons))
+
+
+def _cudnn_pin(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Pin | None:
+    """The bound below which every cuDNN that the extra allows serves the GPUs, as a requirement."""
+    chosen = pip_cudnn(build, tables, situation.capabilities)
+    if chosen is None or chosen.package is None:
+        return None
+    later = sorted(
+        (
+            row
+            for row in tables.cudnns()
+            if row.package == chosen.package and dotted(row.version) > dotted(chosen.version)
+        ),
+        key=lambda row: dotted(row.version),
+    )
+    bound = f"<{minor(later[0].version)}" if later else f"=={chosen.version}"
+    if later and minor(later[0].version) == minor(chosen.version):
+        bound = f"<={chosen.version}"
+    why = (
+        f"cuDNN {chosen.version} is the newest with kernels for compute capability {', '.join(situation.capabilities)}"
+    )
+    return Pin(f"{chosen.package}{bound}", why, tuple(row.ref for row in (chosen, *later[:1])))
+
+
+def links(build: TensorFlowRelease, tables: Tables) -> tuple[Link, ...]:
+    """The links that let a build find pip's libraries, one for each library that it needs and misses; none needed: ().
+
+    The loader looks into the RUNPATH of libtensorflow_framework for a library that TensorFlow opens. A link in one of
+    its folders is found there, from every shell, notebook and service, and the library's own RUNPATH ($ORIGIN/../..)
+    still leads to its dependencies, because all of these folders lie equally deep (ld.so(8), "Rpath token expansion").
+    """
+    missed = build.pip_libraries_missed
+    if missed is None:
+        missed = tuple(
+            name
+            for trap in tables.traps()
+            if _concerns(trap.data, build) and "missed" in (trap.data.get("derived") or {})
+            for name in trap.data["derived"]["missed"]
+        )
+    if not missed:
+        return ()
+    into = _runpath_folder(build, tables)
+    if into is None:
+        return ()
+    major = cuda_major(build, tables)
+    found: list[Link] = []
+    for name in missed:
+        row = tables.pip_library(name, major)
+        if row is None:
+            return ()
+        found.append(Link(name, row.folder, into))
+    return tuple(found)
+
+
+def _concerns(data: object, build: TensorFlowRelease) -> bool:
+    assert isinstance(data, dict)
+    when = data["when"]
+    return (
+        build.package in when.get("packages", ())
+        and build.platform in when.get("platforms", ())
+        and within(build.version, when.get("versions", ">=0"), order)
+    )
+
+
+def _runpath_folder(build: TensorFlowRelease, tables: Tables) -> str | None:
+    """A folder of pip's NVIDIA packages that the build's RUNPATH names; always there once the extra is installed."""
+    named = [m[1] for entry in build.runpath if (m := re.search(r"(nvidia/[\w-]+/lib)/?$", entry))]
+    # cuda_runtime is in the RUNPATH of every release that has any of these folders, 2.16.1 included
+    for folder in ("nvidia/cuda_runtime/lib", "nvidia/cublas/lib"):
+        if folder in named or (not named and build.extras.get("and-cuda")):
+            return folder
+    return named[0] if named else None
+
+
+def dependency_pins(build: TensorFlowRelease, tables: Tables) -> tuple[Pin, ...]:
+    """Pins for plain Python packages whose newer releases break this build, where its METADATA sets no bound."""
+    found = []
+    for row in tables.store.all("dependencies") if tables.store.has("dependencies") else ():
+        if not within(build.version, row["tensorflow"], order):
+            continue
+        stated = [r for r in build.requires if re.match(rf"{re.escape(row['package'])}\b", r, re.IGNORECASE)]
+        if any("<" in r.partition(";")[0] or "==" in r or "~=" in r for r in stated):
+            continue
+        found.append(Pin(f"{row['package']}{row['pin']}", f"TensorFlow {build.version}: {row['reason']}",
+                         (f"dependencies {row['package']}: {row['source']}",)))  # fmt: skip
+    return tuple(found)
+
+
+def rows_of(answers: tuple[Answer, ...]) -> tuple[Row, ...]:
+    """Every row behind some answers, once."""
+    return tuple(dict.fromkeys(row for answer in answers for row in answer.rows))

@@ -1,0 +1,256 @@
+"""What stands in the way of a wish: the shortest chain of constraints, and which single change would open it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from doctor.compat import Answer
+from doctor.facts import Source
+from doctor.findings import Finding
+from doctor.plan.candidates import ROUTES, Candidate, Field, Refusal
+from doctor.plan.ground import Ground
+from doctor.plan.routes import ENV, environment_steps, steps
+from doctor.plan.wish import newest_final
+from doctor.tables import TensorFlowRelease, dotted
+from doctor.tables.ordering import order
+
+CHANGES = {
+    "tensorflow": "another TensorFlow",
+    "python": "another Python",
+    "driver": "another NVIDIA driver",
+    "cuda": "CUDA of its own inside the environment",
+    "cudnn": "cuDNN of its own inside the environment",
+    "system": "WSL2",
+}
+
+
+def obstacles(ground: Ground, field: Field, chosen: list[Candidate]) -> list[Finding]:
+    """The findings, the one to act on first in front. An error means: not on this machine as it is."""
+    free = [c for c in field.candidates if not c.given_up]
+    found: list[Finding] = []
+    if not free:
+        found = _blocked(ground, field, chosen)
+    elif ground.kind == "windows" and not ground.wish.tensorflow:
+        found = [_windows(ground, "warning", chosen)]
+    if ground.gpu_absent:
+        found.append(
+            Finding(
+                "gpu-absent",
+                "warning",
+                "no NVIDIA GPU was found here",
+                "The plans are right for a machine with an NVIDIA GPU and install here too; they are proved where the "
+                "GPU is. Name the GPU with --gpu to plan for it.",
+                (ground.evidence("gpu"),),
+            )
+        )
+    return found
+
+
+def _blocked(ground: Ground, field: Field, chosen: list[Candidate]) -> list[Finding]:
+    if not any(
+        b.gpu for b in ground.tables.releases(ground.platform) if b.package == "tensorflow" and _wished(b, ground)
+    ):
+        special = _no_gpu_build(ground, chosen)
+        if special is not None:
+            return [special]
+    if ground.driver_absent and all("driver" in c.given_up for c in field.candidates) and field.candidates:
+        lone = [c for c in field.candidates if c.given_up == {"driver"}]
+        if lone:
+            return [_driver_missing(ground, lone[0])]
+    aspects = _cover(field.refusals)
+    found = [_refused(aspect, refusals, ground, chosen) for aspect, refusals in aspects]
+    if found:
+        return found
+    return [_undetermined(ground, chosen)]
+
+
+def _wished(build: TensorFlowRelease, ground: Ground) -> bool:
+    return ground.wish.allows(build.version, newest_final(ground.tables))
+
+
+def _cover(refusals: list[Refusal]) -> list[tuple[str, list[tuple[Refusal, Answer]]]]:
+    """The fewest aspects that together refuse every release, each with those that it refuses: the shortest chain.
+
+    Only the route that comes first in ROUTES counts for each release: that pip has no CUDA 12 for conda says nothing.
+    """
+    by_build: dict[str, list[Refusal]] = defaultdict(list)
+    for refusal in refusals:
+        by_build[refusal.build.version].append(refusal)
+    first = {
+        version: min(listed, key=lambda r: (r.route == "docker", len(r.answers), ROUTES.index(r.route)))
+        for version, listed in by_build.items()
+    }
+    left = dict(first)
+    chain: list[tuple[str, list[tuple[Refusal, Answer]]]] = []
+    while left:
+        counts: dict[str, list[tuple[Refusal, Answer]]] = defaultdict(list)
+        for refusal in left.values():
+            for aspect, answer in dict(reversed(refusal.answers)).items():
+                counts[aspect].append((refusal, answer))
+        aspect = max(counts, key=lambda a: (len(counts[a]), -_PRIORITY.index(a) if a in _PRIORITY else -9))
+        chain.append((aspect, counts[aspect]))
+        for refusal, _ in counts[aspect]:
+            left.pop(refusal.build.version, None)
+    return chain
+
+
+_PRIORITY = ("gpu", "driver", "python", "install", "cuda", "cudnn", "libraries")
+
+
+def _refused(aspect: str, refusals: list[tuple[Refusal, Answer]], ground: Ground, chosen: list[Candidate]) -> Finding:
+    newest, answer = max(refusals, key=lambda pair: order(pair[0].build.version))
+    code, title = _named(aspect, newest.build, answer, ground)
+    versions = sorted({r.build.version for r, _ in refusals}, key=order)
+    wish = f"tensorflow {ground.wish.tensorflow}" if ground.wish.tensorflow else "any TensorFlow with CUDA"
+    lines = [f"{wish}: {len(versions)} release{'s' if len(versions) > 1 else ''} "
+             + (f"({versions[0]} to {versions[-1]})" if len(versions) > 1 else f"({versions[0]})")]  # fmt: skip
+    lines.append(f"because {answer.reason}" + ("; so it is for each of them" if len(versions) > 1 else ""))
+    opening = _openings(chosen)
+    lines.append(f"A single change opens it: {'; or '.join(opening)}." if opening else _best(chosen))
+    where = {"install": "python", "libraries": "tensorflow"}.get(aspect, aspect)
+    evidence = [ground.evidence(where)]
+    if ground.wish.tensorflow:
+        evidence.append(ground.evidence("tensorflow"))
+    return Finding(
+        code,
+        "error",
+        title,
+        ". ".join(line[0].upper() + line[1:].rstrip(".") for line in lines if line) + ".",
+        tuple(dict.fromkeys(evidence)),
+        answer.refs,
+        tuple(steps(chosen[0], ground)) if chosen else (),
+        verify=f"tfgpu-doctor check --python {ENV} --deep",
+    )
+
+
+def _named(aspect: str, build: TensorFlowRelease, answer: Answer, ground: Ground) -> tuple[str, str]:
+    """Code and title for a refusal."""
+    gpu = ", ".join(dict.fromkeys(g.name or f"compute capability {g.compute_capability}" for g in ground.picture.gpus))
+    name = f"TensorFlow {ground.wish.tensorflow or build.version}"
+    match aspect:
+        case "python" | "install":
+            if "glibc" in answer.reason:
+                return "tf-import-failed", f"{name} needs a newer glibc than {ground.glibc}"
+            if build.package == "tensorflow-gpu" and "stub" in answer.reason:
+                return "tf-gpu-package-removed", "tensorflow-gpu ended with 2.11"
+            return "tf-no-wheel", f"{name} has no wheel for Python {ground.python} that works here"
+        case "gpu":
+            lowest = build.compute_capabilities.lowest if build.compute_capabilities else None
+            old = lowest is not None and any(dotted(c) < dotted(lowest) for c in ground.capabilities)
+            return ("gpu-arch-too-old", f"{gpu}: older than {name} supports") if old else (
+                "gpu-arch-too-new", f"{gpu}: newer than {name} supports")  # fmt: skip
+        case "driver":
+            if "last driver branch" in answer.reason:
+                return "gpu-arch-too-old", f"driver {ground.driver} no longer serves {gpu}"
+            return "driver-too-old", f"driver {ground.driver} is too old for {name}" + (f" on {gpu}" if gpu else "")
+        case "cuda":
+            return "cuda-version-mismatch", f"{name} does not open the libraries of CUDA {ground.cuda}"
+        case "cudnn":
+            return "cudnn-version-mismatch", f"{name} cannot use cuDNN {ground.cudnn}"
+        case _:
+            return "known-release-bug", f"{build.requirement}[and-cuda] does not work as it is"
+
+
+def _openings(chosen: list[Candidate]) -> list[str]:
+    """The plans that change one thing, each told in a few words."""
+    told: dict[str, str] = {}
+    for candidate in chosen:
+        if len(candidate.given_up) != 1:
+            continue
+        (lost,) = candidate.given_up
+        version = f"tensorflow {candidate.build.version}"
+        told.setdefault(
+            lost,
+            {
+                "python": f"Python {candidate.python} ({version})"
+                if candidate.python
+                else f"the image {candidate.image}",
+                "driver": f"driver {candidate.driver.driver if candidate.driver else ''} or newer ({version})",
+                "tensorflow": f"TensorFlow {candidate.build.version} instead",
+                "system": f"WSL2 ({version})",
+            }.get(lost, f"{CHANGES[lost]} ({version})"),
+        )
+    return list(told.values())
+
+
+def _best(chosen: list[Candidate]) -> str:
+    if not chosen:
+        return "No other release, Python or driver would change that"
+    lost = " and ".join(CHANGES[name] for name in sorted(chosen[0].given_up))
+    return f"No single change opens it; {lost} together do (tensorflow {chosen[0].build.version})"
+
+
+def _windows(ground: Ground, severity: str, chosen: list[Candidate]) -> Finding:
+    row = next((b for b in reversed(ground.tables.releases(ground.platform, "tensorflow")) if b.gpu), None)
+    trap = next((t for t in ground.tables.traps() if t.name == "windows-2.11"), None)
+    best = next((c for c in chosen if c.route == "wsl2"), None)
+    return Finding(
+        "tf-windows-native",
+        severity,
+        "no TensorFlow above 2.10 uses a GPU on Windows itself",
+        (trap.reason[0].upper() + trap.reason[1:] + ". " if trap else "")
+        + "Under WSL2, on the same machine, the Linux builds use the GPU through the driver of Windows.",
+        tuple(
+            dict.fromkeys(
+                (ground.evidence("system"), ground.evidence("tensorflow" if ground.wish.tensorflow else "system"))
+            )
+        ),
+        tuple(r.ref for r in (trap, row) if r is not None),
+        tuple(steps(best, ground)) if best else (),
+        verify=f"tfgpu-doctor check --python {ENV} --deep",
+    )
+
+
+def _no_gpu_build(ground: Ground, chosen: list[Candidate]) -> Finding | None:
+    """Where the platform has no build with CUDA for the wish at all."""
+    if ground.kind == "windows":
+        return _windows(ground, "error", chosen)
+    wanted = [
+        t
+        for t in ground.tables.traps()
+        if ground.platform in t.data["when"].get("platforms", ()) and t.data["aspect"] == "build"
+    ]
+    if ground.platform == "linux-x86_64" or not wanted:
+        return None
+    trap = wanted[0]
+    more = {
+        "macos": "A Mac's own GPU is served by the package tensorflow-metal, which is no CUDA.",
+        "linux": "NVIDIA's own builds serve Arm: the container nvcr.io/nvidia/tensorflow (tag 25.02-tf2-py3) for servers, "
+        "NVIDIA's wheels for Jetson.",
+    }.get(ground.kind, "")
+    return Finding(
+        "tf-cpu-only",
+        "error",
+        f"no TensorFlow for {ground.platform} has CUDA in it",
+        f"{trap.reason[0].upper()}{trap.reason[1:]}. {more}".strip(),
+        (ground.evidence("system"),),
+        (trap.ref,),
+    )
+
+
+def _driver_missing(ground: Ground, best: Candidate) -> Finding:
+    return Finding(
+        "driver-missing",
+        "error",
+        "a GPU is there, and no NVIDIA driver",
+        "TensorFlow installs without it and runs on the CPU until the driver is there: the driver is the only part that "
+        "pip and conda cannot bring.",
+        (ground.evidence("driver"),),
+        (best.driver.ref,) if best.driver else (),
+        tuple(steps(best, ground)),
+        verify="nvidia-smi",
+    )
+
+
+def _undetermined(ground: Ground, chosen: list[Candidate]) -> Finding:
+    given = [n for n in ("cuda", "cudnn") if getattr(ground.wish, n)]
+    source = ground.evidence(given[0]) if given else Source("the tables", None, ground.tables.date)
+    return Finding(
+        "undetermined",
+        "error",
+        "the tables know no way to do this",
+        "No release that was asked for can be had here, and no rule says why. " + _best(chosen) + ".",
+        (source,),
+        (),
+        tuple(environment_steps(chosen[0], ground)) if chosen and chosen[0].route == "pip-and-cuda" else (),
+    )

@@ -1,0 +1,191 @@
+"""The plans that are shown: the best candidates of each kind, with what changes, why, and the commands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from doctor.compat.software import driver_minimum
+from doctor.findings import Finding, Step
+from doctor.plan.candidates import WSL_PYTHON, Candidate, Field, weigh
+from doctor.plan.cpu import cpu_candidate
+from doctor.plan.ground import Ground
+from doctor.plan.obstacles import obstacles
+from doctor.plan.routes import ENV, last_branch, steps
+from doctor.tables import DriverFloor
+from doctor.tables.ordering import order
+
+LIMIT = 8
+"""Plans that are shown; the CPU comes on top."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One way to TensorFlow on a GPU. `changes`: what must change on the machine, smallest first; empty strings and
+    None where a value is not known. `candidate` is what it was made from."""
+
+    candidate: Candidate
+    tensorflow: str
+    package: str
+    python: str | None
+    cuda: str | None
+    cudnn: str | None
+    driver_minimum: str | None
+    route: str
+    changes: tuple[str, ...]
+    commands: tuple[Step, ...]
+    why: tuple[str, ...]
+
+    @property
+    def works_as_things_are(self) -> bool:
+        """Whether nothing that was asked for or that is there has to change."""
+        return not self.candidate.given_up
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What `plan` answers: what stands in the way, and the plans, the recommended one first."""
+
+    ground: Ground
+    findings: tuple[Finding, ...]
+    plans: tuple[Plan, ...]
+
+    @property
+    def works(self) -> bool:
+        """Whether the wish can be had on this machine as it is."""
+        return not any(finding.severity == "error" for finding in self.findings)
+
+
+def make_plans(ground: Ground, env: str = ENV) -> Outcome:
+    """Weigh everything for a ground. Pure."""
+    field = weigh(ground)
+    chosen = _chosen(field, ground.wish.tensorflow)
+    last = cpu_candidate(ground)
+    plans = [_plan(candidate, ground, env) for candidate in chosen]
+    if last is not None:
+        plans.append(_plan(last, ground, env))
+    return Outcome(ground, tuple(obstacles(ground, field, chosen)), tuple(plans))
+
+
+def _chosen(field: Field, wish: str) -> list[Candidate]:
+    """For each route and each set of changes the best; a costlier one only where it is a newer release."""
+    sure = [c for c in field.candidates if not _doubtful(c)] or field.candidates
+    kept: list[Candidate] = []
+    for candidate in sure:
+        if wish and "tensorflow" in candidate.given_up and any(k.given_up < candidate.given_up for k in kept):
+            continue  # another release is a loss where one was asked for
+        if candidate.route == "conda" and not candidate.recipe and any(_pip_in_conda(k) for k in kept):
+            continue
+        same = [k for k in kept if k.route == candidate.route and k.given_up <= candidate.given_up]
+        less = [k for k in kept if k.given_up < candidate.given_up]
+        if any(order(k.build.version) >= order(candidate.build.version) for k in (*same, *less)):
+            continue
+        if sum(k.given_up == candidate.given_up for k in same) > 1:
+            continue
+        kept.append(candidate)
+        if len(kept) == LIMIT:
+            break
+    return kept
+
+
+def _pip_in_conda(candidate: Candidate) -> bool:
+    return candidate.route == "conda" and not candidate.recipe
+
+
+def _doubtful(candidate: Candidate) -> bool:
+    """Whether the tables cannot tell that the build has code for the GPU."""
+    return any(name == "gpu" and answer.verdict == "unknown" for name, answer in candidate.judgement.answers)
+
+
+def _plan(candidate: Candidate, ground: Ground, env: str) -> Plan:
+    build = candidate.build
+    gpu = candidate.route != "cpu"
+    floor = (
+        driver_minimum(build, ground.tables, candidate.situation.side, ground.capabilities).rows[-1] if gpu else None
+    )
+    recipe = dict(candidate.recipe)
+    cuda, cudnn = (build.cuda, build.cudnn) if gpu else (None, None)
+    if candidate.route == "pip-system-cuda":
+        cuda, cudnn = ground.cuda, ground.cudnn or build.cudnn
+    elif recipe:
+        cuda, cudnn = recipe["cudatoolkit"], recipe["cudnn"]
+    return Plan(
+        candidate,
+        build.version,
+        build.package,
+        candidate.python,
+        cuda,
+        cudnn,
+        floor.driver if isinstance(floor, DriverFloor) else None,
+        candidate.route,
+        tuple(_changes(candidate, ground, env)),
+        tuple(steps(candidate, ground, env)),
+        tuple(_reasons(candidate, ground, floor)),
+    )
+
+
+def _changes(candidate: Candidate, ground: Ground, env: str) -> list[str]:
+    """Smallest first."""
+    build = candidate.build
+    changes = []
+    if candidate.route == "docker":
+        changes.append(
+            f"a container of the image {candidate.image}; nothing on the machine but Docker's NVIDIA runtime"
+        )
+    else:
+        where = f"a new conda environment `{env}`" if candidate.route == "conda" else f"a new environment in ./{env}"
+        changes.append(f"{where} with {build.package} {build.version}")
+    for link in candidate.links:
+        changes.append(f"a symbolic link to {link.library} inside that environment")
+    if candidate.route not in ("docker", "wsl2") and ground.python is not None and candidate.python != ground.python:
+        how = "conda" if candidate.route == "conda" else "uv"
+        changes.append(
+            f"another Python beside the one at hand: {candidate.python} (through {how}), not {ground.python}"
+        )
+    elif candidate.route == "wsl2" and candidate.python != WSL_PYTHON:
+        changes.append(f"Python {candidate.python} inside Ubuntu (through uv)")
+    lost = candidate.given_up
+    if "tensorflow" in lost:
+        changes.append(f"TensorFlow {build.version} instead of {ground.wish.tensorflow}")
+    if lost & {"cuda", "cudnn"} and candidate.route != "cpu":
+        fixed = ground.wish.cuda or ground.wish.cudnn
+        changes.append(
+            f"CUDA {build.cuda or ''} of its own, inside the environment; the installed {fixed} stays untouched".replace(
+                "  ", " "
+            )
+        )
+    if "system" in lost:
+        changes.append("WSL2 with Ubuntu 24.04, beside Windows")
+    if ground.gpu_absent and candidate.route != "cpu":
+        changes.append("an NVIDIA GPU: this machine has none")
+    if "driver" in lost:
+        floor = candidate.driver.driver if candidate.driver else "a newer one"
+        last = last_branch(ground)
+        have = f"instead of {ground.driver}" if ground.driver else "(none is installed)"
+        changes.append(f"the NVIDIA driver: {floor} or newer{f', of branch R{last} at most,' if last else ''} {have}")
+    return changes
+
+
+def _reasons(candidate: Candidate, ground: Ground, floor: object) -> list[str]:
+    """Each reason with the row that says so."""
+    found: list[str] = []
+    build = candidate.build
+    if candidate.route == "cpu":
+        return [f"computes on the CPU only: the honest last resort ({build.ref})"]
+    for name, answer in candidate.judgement.answers:
+        if name == "libraries" and answer.verdict == "no":
+            continue  # cured by a measure, which is told below
+        if name == "driver" and "driver" in candidate.given_up:
+            continue
+        found.append(f"{answer.reason} ({'; '.join(answer.refs) or build.ref})")
+    for measure in candidate.measures.reasons:
+        found.append(f"{measure.reason} ({'; '.join(measure.refs)})")
+    for pin in candidate.pins:
+        found.append(
+            f"{pin.requirement}: {pin.why} ({'; '.join(pin.rows)})" if pin.rows else f"{pin.requirement}: {pin.why}"
+        )
+    if isinstance(floor, DriverFloor) and (ground.driver is None or "driver" in candidate.given_up):
+        found.append(f"driver {floor.driver} or newer is needed ({floor.ref})")
+    if not ground.capabilities and not ground.gpu_absent:
+        found.append("which GPU it is was not given: whether the build has code for it cannot be told (--gpu NAME)")
+    return list(dict.fromkeys(found))
+

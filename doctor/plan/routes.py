@@ -1,0 +1,144 @@
+"""The commands of a plan: which steps carry a candidate out, in order, for its platform and shell."""
+
+from __future__ import annotations
+
+from doctor.findings import Step, shell
+from doctor.plan.candidates import WSL_PYTHON, Candidate
+from doctor.plan.ground import Ground
+from doctor.remedies import code, driver
+from doctor.remedies import environments as make
+from doctor.remedies.shells import argument
+
+ENV = "tf-gpu"
+"""The environment's folder, or its name in conda."""
+
+
+def steps(candidate: Candidate, ground: Ground, env: str = ENV) -> list[Step]:
+    """Everything to do, the driver last where it can be last: it is needed to run, not to install."""
+    found: list[Step] = []
+    kind = "wsl" if candidate.route == "wsl2" else ground.kind
+    if candidate.route == "wsl2":
+        found += make.wsl_install()
+    if candidate.route == "docker":
+        assert candidate.image is not None
+        found += driver_steps(candidate, ground)
+        return found + make.docker_run(candidate.image, code.list_gpus(candidate.build.version))
+    if candidate.route == "conda":
+        found += _conda(candidate, kind, env)
+        check = f"conda run -n {env} python"
+        found.append(shell(f'{check} -c "{code.list_gpus(candidate.build.version)}"', "shows the GPUs that TensorFlow "
+                           "registers", platform=kind))  # fmt: skip
+        return [*found, *driver_steps(candidate, ground)]
+    found += environment_steps(candidate, ground, env)
+    found += driver_steps(candidate, ground)
+    found.append(
+        shell(
+            f"tfgpu-doctor check --python {argument(env, kind)} --deep",
+            "proof: starts TensorFlow there and runs a convolution on each GPU",
+            platform=kind,
+        )
+    )
+    return found
+
+
+def environment_steps(candidate: Candidate, ground: Ground, env: str = ENV) -> list[Step]:
+    """The steps that make the environment with pip or uv: no administrator, no reboot."""
+    kind = "wsl" if candidate.route == "wsl2" else ground.kind
+    python = candidate.python or WSL_PYTHON
+    family = (
+        driver.family(ground.picture.os.name) if ground.picture.os else ("apt" if candidate.route == "wsl2" else "")
+    )
+    uv = not on_machine(candidate, ground)
+    found = make.uv_venv(env, python, kind) if uv else make.venv(env, python, kind, family=family)
+    found.append(make.pip_install(env, requirements(candidate), kind, _what(candidate), uv=uv))
+    for link in candidate.links:
+        found.append(
+            shell(
+                make.link_command(env, python, link.library, link.folder, link.into),
+                f"TensorFlow {candidate.build.version} does not look into pip's folder {link.folder}; the link lets the "
+                "loader find the library from every shell and notebook, and is undone by removing it",
+                platform=kind,
+            )
+        )
+    return found
+
+
+def on_machine(candidate: Candidate, ground: Ground) -> bool:
+    """Whether the Python of a candidate is the one at hand, so that plain venv and pip will do."""
+    if candidate.route == "wsl2":
+        return candidate.python == WSL_PYTHON
+    return candidate.python is not None and candidate.python == ground.python
+
+
+def requirements(candidate: Candidate) -> list[str]:
+    """What pip is asked for: TensorFlow first, then the pins."""
+    build = candidate.build
+    extra = "[and-cuda]" if candidate.situation.route == "pip-and-cuda" and candidate.route != "cpu" else ""
+    return [f"{build.package}{extra}=={build.version}", *(pin.requirement for pin in candidate.pins)]
+
+
+def driver_steps(candidate: Candidate, ground: Ground) -> list[Step]:
+    """How the driver gets to where the candidate needs it; nothing where it is there."""
+    if "driver" not in candidate.given_up:
+        return []
+    kind = "windows" if ground.kind == "windows" else ground.kind
+    name = ground.picture.os.name if ground.picture.os else ""
+    row = ground.system or {}
+    found = driver.install(
+        kind,
+        name,
+        row.get("manager") or driver.family(name),
+        minimum=candidate.driver.driver if candidate.driver else "",
+        last=last_branch(ground),
+        own=row.get("driver", ""),
+    )
+    if not ground.container:
+        return found
+    return [
+        Step(s.kind, s.text, f"on the host, not in the container: {s.why}", s.platform, s.needs_root) for s in found
+    ]
+
+
+def last_branch(ground: Ground) -> str:
+    """The last driver branch that serves every GPU at hand ("470"), or "" where the newest still does."""
+    branches = [
+        row.last_driver
+        for capability in ground.capabilities
+        if (row := ground.tables.architecture(capability)) is not None and row.last_driver is not None
+    ]
+    return min(branches, key=int, default="") if branches else ""
+
+
+def _conda(candidate: Candidate, kind: str, env: str) -> list[Step]:
+    python = candidate.python or "3.10"
+    recipe = dict(candidate.recipe)
+    packages = [f"cudatoolkit={recipe['cudatoolkit']}", f"cudnn={recipe['cudnn']}"] if recipe else []
+    found = [
+        make.conda_create(env, python, kind, packages, recipe.get("channel", "")),
+        make.conda_pip(env, requirements(candidate), kind, _what(candidate)),
+    ]
+    if recipe:
+        found += make.conda_library_path(env, kind)
+    site = f'"$CONDA_PREFIX/lib/python{python}/site-packages'
+    for link in candidate.links:
+        up = "/".join([".."] * (link.into.count("/") + 1))
+        found.append(
+            shell(
+                f"conda run -n {env} sh -c 'ln -s {up}/{link.folder}/{link.library} {site}/{link.into}/\"'",
+                f"TensorFlow {candidate.build.version} does not look into pip's folder {link.folder}",
+                platform=kind,
+            )
+        )
+    return found
+
+
+def _what(candidate: Candidate) -> str:
+    build = candidate.build
+    if candidate.route == "cpu":
+        return f"TensorFlow {build.version}; it computes on the CPU"
+    libraries = f"CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}".replace("  ", " ").strip()
+    if candidate.situation.route == "pip-and-cuda":
+        text = f"TensorFlow {build.version} with its {libraries} from pip"
+    else:
+        text = f"TensorFlow {build.version}, made for {libraries}"
+    return text + "".join(f"; {pin.requirement}: {pin.why}" for pin in candidate.pins)

@@ -1,0 +1,101 @@
+"""What was asked: which TensorFlow, which Python, which CUDA and cuDNN are given."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from doctor.errors import UsageError
+from doctor.tables import Tables
+from doctor.tables.ordering import is_final, order
+
+_PLAIN = re.compile(r"v?(\d+(?:\.\d+)*(?:\.?(?:rc|a|b|post|dev)\d+)?)(?:\.\*)?")
+_PART = re.compile(r"(===|==|!=|~=|>=|<=|>|<)\s*(\d[\w.]*?)(\.\*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What was asked. None and empty: not asked.
+
+    tensorflow: "2.15", "==2.15.1", ">=2.16,<2.19", "~=2.15", "latest". python: "3.12". cuda, cudnn: what is installed
+    and has to be used. source: where the wish for a TensorFlow stands ("--tensorflow", "requirements.txt").
+    """
+
+    tensorflow: str = ""
+    python: str | None = None
+    cuda: str | None = None
+    cudnn: str | None = None
+    source: str = "--tensorflow"
+    line: int | None = None
+    text: str = ""
+
+    def allows(self, version: str, newest: str) -> bool:
+        """Whether a release fulfils the wish; `newest` is the newest final release, which "latest" means.
+
+        Pre-releases only where the wish names one, as pip has it. Raises UsageError for a wish that cannot be read.
+        """
+        spec = self.tensorflow.strip()
+        if not spec:
+            return is_final(version)
+        if spec.lower() in ("latest", "newest"):
+            return version == newest
+        plain = _PLAIN.fullmatch(spec)
+        if plain:
+            return _prefix(version, plain[1])
+        parts = [_PART.fullmatch(part.strip()) for part in spec.split(",") if part.strip()]
+        if not parts or not all(parts):
+            raise UsageError(
+                f"`{spec}` is no TensorFlow version or range", "write 2.15, ==2.15.1, '>=2.16,<2.19' or latest"
+            )
+        if not is_final(version) and not any(p and not is_final(p[2]) for p in parts):
+            return False
+        return all(_holds(version, p[1], p[2], bool(p[3])) for p in parts if p)
+
+
+def _prefix(version: str, asked: str) -> bool:
+    """Whether "2.15.1" is a "2.15"; a pre-release only where all of it is asked."""
+    if version == asked:
+        return True
+    return is_final(version) and version.startswith(asked) and version[len(asked)] == "."
+
+
+def _holds(version: str, operator: str, bound: str, wild: bool) -> bool:
+    have, wanted = order(version), order(bound)
+    match operator:
+        case "==" | "===":
+            return version == bound or (_prefix(version, bound) if wild else have == wanted)
+        case "!=":
+            return not _prefix(version, bound) if wild else have != wanted
+        case ">=":
+            return have >= wanted
+        case "<=":
+            return have <= wanted
+        case ">":
+            return have > wanted
+        case "<":
+            return have < wanted
+        case _:  # ~=
+            return have >= wanted and _prefix(version, bound.rpartition(".")[0])
+
+
+def newest_final(tables: Tables) -> str:
+    """The newest release proper of any platform."""
+    return max((r.version for r in tables.releases(None, "tensorflow") if is_final(r.version)), key=order)
+
+
+def check(wish: Wish, tables: Tables) -> None:
+    """Raise UsageError where no release at all fulfils the wish; the nearest ones are named."""
+    if not wish.tensorflow:
+        return
+    newest = newest_final(tables)
+    versions = {r.version for r in tables.releases(None)}
+    if any(wish.allows(version, newest) for version in versions):
+        return
+    from doctor.tables.ordering import nearest
+
+    asked = re.search(r"\d+(?:\.\d+)*", wish.tensorflow)
+    near = nearest(asked[0], [v for v in versions if is_final(v)]) if asked else []
+    raise UsageError(
+        f"there is no TensorFlow release `{wish.tensorflow}`",
+        f"the nearest are {', '.join(near)}" if near else f"the newest is {newest}",
+    )

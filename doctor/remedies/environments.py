@@ -1,0 +1,141 @@
+"""How an environment of its own with TensorFlow is made: the commands of pip, uv, conda and docker, in one place.
+
+`plan` prints them and `install` runs them. Paths are relative to where the person stands; every command is one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from doctor.findings import Step, manual, shell
+from doctor.remedies.shells import argument
+
+UV_INSTALL = "curl -LsSf https://astral.sh/uv/install.sh | sh"
+UV_INSTALL_WINDOWS = 'powershell -ExecutionPolicy ByPass -c "irm https://astral.sh/uv/install.ps1 | iex"'
+
+
+def interpreter(env: str, kind: str) -> str:
+    """The Python of a virtual environment."""
+    return f"{env}\\Scripts\\python.exe" if kind == "windows" else f"{env}/bin/python"
+
+
+def site_packages(env: str, python: str, kind: str) -> str:
+    """Where its packages lie. python: "3.12"."""
+    return f"{env}\\Lib\\site-packages" if kind == "windows" else f"{env}/lib/python{python}/site-packages"
+
+
+def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = True) -> list[Step]:
+    """A virtual environment with a Python that is on the machine."""
+    start = f"py -{python}" if kind == "windows" else (f"python{python}" if here else "python3")
+    why = "an environment of its own: nothing that is installed changes"
+    if family == "apt":
+        why += f" (where venv is missing: sudo apt install python{python}-venv)"
+    pip = f"{argument(interpreter(env, kind), kind)} -m pip install --upgrade pip"
+    return [
+        shell(f"{start} -m venv {argument(env, kind)}", why, platform=kind),
+        shell(pip, "older versions of pip do not know the names of today's wheels", platform=kind),
+    ]
+
+
+def uv_venv(env: str, python: str, kind: str) -> list[Step]:
+    """A virtual environment with another Python, which uv fetches; the system's Python stays as it is."""
+    get = UV_INSTALL_WINDOWS if kind == "windows" else UV_INSTALL
+    return [
+        shell(get, "installs uv for this user, where it is not there yet", platform=kind),
+        shell(
+            f"uv venv --python {python} {argument(env, kind)}",
+            f"an environment of its own with Python {python}; the system's Python stays as it is",
+            platform=kind,
+        ),
+    ]
+
+
+def pip_install(env: str, requirements: Sequence[str], kind: str, why: str, *, uv: bool = False) -> Step:
+    """Packages into a virtual environment."""
+    listed = " ".join(argument(r, kind) for r in requirements)
+    python = argument(interpreter(env, kind), kind)
+    if uv:
+        return shell(f"uv pip install --python {python} {listed}", why, platform=kind)
+    return shell(f"{python} -m pip install {listed}", why, platform=kind)
+
+
+def link_command(env: str, python: str, library: str, folder: str, into: str) -> str:
+    """The symbolic link that lets the loader find a library of pip's: all its parts, by a relative path."""
+    site = site_packages(env, python, "linux")
+    up = "/".join([".."] * (into.count("/") + 1)) + "/" + folder
+    stem = library.partition(".so")[0]
+    # cuDNN opens its own parts from the folder in which it was found
+    pattern = f"{stem}*.so.*" if stem == "libcudnn" else library
+    if pattern == library:
+        return f"ln -s {up}/{library} {site}/{into}/"
+    return f"(cd {site}/{into} && ln -s {up}/{pattern} .)"
+
+
+def conda_create(name: str, python: str, kind: str, packages: Sequence[str] = (), channel: str = "") -> Step:
+    """A conda environment."""
+    via = f"-c {channel} " if channel else ""
+    listed = " ".join([f"python={python}", *packages])
+    return shell(f"conda create -y -n {name} {via}{listed}", f"an environment of its own with Python {python}"
+                 + (f" and {', '.join(packages)}" if packages else ""), platform=kind)  # fmt: skip
+
+
+def conda_pip(name: str, requirements: Sequence[str], kind: str, why: str) -> Step:
+    """pip inside a conda environment."""
+    listed = " ".join(argument(r, kind) for r in requirements)
+    return shell(f"conda run -n {name} python -m pip install {listed}", why, platform=kind)
+
+
+def conda_library_path(name: str, kind: str) -> list[Step]:
+    """The environment's own library folder for TensorFlow, set whenever it is activated; Windows needs nothing."""
+    if kind == "windows":
+        return []
+    script = (
+        'mkdir -p "$CONDA_PREFIX/etc/conda/activate.d" && '
+        'echo "export LD_LIBRARY_PATH=$CONDA_PREFIX/lib" > "$CONDA_PREFIX/etc/conda/activate.d/cuda-libraries.sh"'
+    )
+    return [
+        shell(
+            f"conda run -n {name} sh -c '{script}'",
+            "this release does not look into the environment's lib folder by itself; undone by removing that file",
+            platform=kind,
+        )
+    ]
+
+
+def docker_run(image: str, python_line: str) -> list[Step]:
+    """The official image, with the host's GPUs."""
+    return [
+        shell(
+            "sudo nvidia-ctk runtime configure --runtime=docker",
+            "once, after installing the package nvidia-container-toolkit; then: sudo systemctl restart docker",
+            platform="linux",
+            root=True,
+        ),
+        shell(
+            f"docker run --rm --gpus all {image} python3 -c {argument(python_line, 'linux')}",
+            "the image brings TensorFlow, CUDA and cuDNN; only the driver is the host's",
+            platform="linux",
+        ),
+        shell(
+            f'docker run -it --rm --gpus all -v "$PWD:/work" -w /work {image} bash',
+            "to work in it, with this folder as /work",
+            platform="linux",
+        ),
+    ]
+
+
+def wsl_install() -> list[Step]:
+    """WSL2 with Ubuntu."""
+    return [
+        shell(
+            "wsl --install -d Ubuntu-24.04",
+            "in a terminal of the administrator; needs Windows 11, or Windows 10 from 21H2 on, and a restart",
+            platform="windows",
+            root=True,
+        ),
+        manual(
+            "Start Ubuntu from the Start menu, name a user, and go on in its shell; install no NVIDIA driver in it",
+            "under WSL2 the driver of Windows serves",
+            platform="windows",
+        ),
+    ]

@@ -1,0 +1,135 @@
+"""Plans for people and programs: JSON, text, Markdown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from doctor import __version__
+from doctor.findings import Step
+from doctor.plan import Outcome, Plan
+from doctor.render.document import facts_document, finding_document, step_document
+
+ROUTE_NAMES = {
+    "pip-and-cuda": "pip, with CUDA and cuDNN from pip",
+    "pip-system-cuda": "pip, with the CUDA that is installed",
+    "conda": "conda",
+    "docker": "the official image",
+    "wsl2": "WSL2",
+    "cpu": "the CPU only",
+}
+
+
+def document(outcome: Outcome) -> dict[str, Any]:
+    """The promised JSON (schema 1)."""
+    ground = outcome.ground
+    wish = ground.wish
+    asked = {"tensorflow": wish.tensorflow, "python": wish.python, "cuda": wish.cuda, "cudnn": wish.cudnn}
+    return {
+        "schema": 1,
+        "tool": {"name": "tfgpu-doctor", "version": __version__, "tables": ground.tables.date},
+        "wish": {key: value for key, value in asked.items() if value},
+        "machine": facts_document(ground.picture),
+        "findings": [finding_document(finding) for finding in outcome.findings],
+        "plans": [_plan_document(plan) for plan in outcome.plans],
+    }
+
+
+def _plan_document(plan: Plan) -> dict[str, Any]:
+    return {
+        "tensorflow": plan.tensorflow,
+        "package": plan.package,
+        "python": plan.python,
+        "cuda": plan.cuda,
+        "cudnn": plan.cudnn,
+        "driver_minimum": plan.driver_minimum,
+        "route": plan.route,
+        "changes": list(plan.changes),
+        "commands": [step_document(step) for step in plan.commands],
+        "why": list(plan.why),
+    }
+
+
+def gate_line(outcome: Outcome) -> str:
+    """One line for CI: ok or not, and why."""
+    best = next((p for p in outcome.plans if p.route != "cpu"), None)
+    if outcome.works and best is not None:
+        return f"ok: tensorflow {best.tensorflow} by {best.route}" + (f", Python {best.python}" if best.python else "")
+    error = next((f for f in outcome.findings if f.severity == "error"), None)
+    why = f"{error.code}: {error.title}" if error else "no way to TensorFlow with a GPU"
+    return f"not ok: {why}" + (f"; nearest: tensorflow {best.tensorflow} by {best.route}" if best else "")
+
+
+def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bool = False, plain: bool = False) -> str:
+    """For a terminal. plain: Markdown's marks instead of indentation."""
+    paint = _Paint(colour)
+    lines: list[str] = []
+    for finding in outcome.findings:
+        mark = {"error": "31;1", "warning": "33;1", "info": "36"}[finding.severity]
+        lines.append(paint(f"{finding.severity}: {finding.title} [{finding.code}]", mark))
+        lines += _wrapped(finding.explanation, width, "  ")
+        lines += [f"  seen: {source}: {source.text}" if source.text else f"  seen: {source}" for source in finding.evidence]
+        lines += [line for ref in finding.tables[: None if verbose else 2] for line in _wrapped(f"table: {ref}", width, "  ")]
+        lines.append("")
+    if not outcome.plans:
+        return "\n".join([*lines, "There is no plan for this platform."])
+    for number, plan in enumerate(outcome.plans, 1):
+        lines += _plan_text(plan, number, width, paint, full=number == 1 or verbose, recommended=number == 1)
+        lines.append("")
+    if len(outcome.plans) > 1 and not verbose:
+        lines.append("-v shows the commands of every plan.")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _plan_text(plan: Plan, number: int, width: int, paint: _Paint, *, full: bool, recommended: bool) -> list[str]:
+    versions = [f"Python {plan.python}" if plan.python else "", f"CUDA {plan.cuda}" if plan.cuda else "",
+                f"cuDNN {plan.cudnn}" if plan.cudnn else "",
+                f"driver from {plan.driver_minimum}" if plan.driver_minimum else ""]  # fmt: skip
+    head = f"Plan {number}{' (recommended)' if recommended else ''}: {plan.package} {plan.tensorflow} by {ROUTE_NAMES[plan.route]}"
+    lines = [paint(head, "1"), *_wrapped(", ".join(v for v in versions if v), width, "  ")]
+    lines += [line for change in plan.changes for line in _wrapped(f"- {change}", width, "  changes: " if change is plan.changes[0] else "           ")]
+    if not full:
+        return lines
+    lines += [line for reason in plan.why for line in _wrapped(f"- {reason}", width, "  why: " if reason is plan.why[0] else "       ")]
+    return lines + _commands(plan.commands, width, paint)
+
+
+def _commands(steps: Sequence[Step], width: int, paint: _Paint) -> list[str]:
+    lines = []
+    for step in steps:
+        note = step.why + (" (needs an administrator)" if step.needs_root else "")
+        lines += [paint(line, "2") for line in _wrapped(f"# {note}", width, "  ")] if note else []
+        lines.append(f"  {step.text}" if step.kind == "shell" else f"  * {step.text}")
+    return lines
+
+
+def markdown(outcome: Outcome) -> str:
+    """For an issue or a note."""
+    lines: list[str] = []
+    for finding in outcome.findings:
+        lines += [f"**{finding.severity}: {finding.title}** (`{finding.code}`)", "", finding.explanation, ""]
+    for number, plan in enumerate(outcome.plans, 1):
+        lines += [f"## Plan {number}: {plan.package} {plan.tensorflow} by {ROUTE_NAMES[plan.route]}", ""]
+        lines += [f"- change: {change}" for change in plan.changes] + [f"- why: {reason}" for reason in plan.why] + [""]
+        shell_steps = [s.text for s in plan.commands if s.kind == "shell"]
+        lines += ["```sh", *shell_steps, "```", ""] if shell_steps else []
+        lines += [f"- {s.text}" for s in plan.commands if s.kind == "manual"]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _wrapped(words: str, width: int, indent: str) -> list[str]:
+    return textwrap.wrap(
+        words, max(40, width), initial_indent=indent, subsequent_indent=" " * (len(indent) + 2),
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+class _Paint:
+    """Colour, or none."""
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+
+    def __call__(self, words: str, mark: str) -> str:
+        return f"\x1b[{mark}m{words}\x1b[0m" if self.on else words
