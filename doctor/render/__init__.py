@@ -2,71 +2,69 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Iterable
-from typing import TextIO
+from typing import TYPE_CHECKING
 
-from doctor.errors import UnableError, UsageError
-from doctor.findings import Diagnosis
+from doctor.render.options import Options
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+    from doctor.findings import Diagnosis
+
+__all__ = ["Options", "around", "emit", "rendered"]
 
 
 def emit(diagnoses: Iterable[Diagnosis], args: argparse.Namespace) -> int:
     """Print diagnoses in the format that was asked for; returns 1 where one holds an error, else 0.
 
-    Raises UnableError where --output cannot be written.
+    Reads from `args`: format, output, color, verbose, quiet. Raises UnableError where --output cannot be written.
     """
-    output = getattr(args, "output", None)
-    if not output:
-        return _emit(diagnoses, args, sys.stdout)
-    import os
-    import tempfile
-    from pathlib import Path
+    from doctor.render.output import destination
 
-    folder = Path(output).resolve().parent
-    try:
-        handle, name = tempfile.mkstemp(prefix=".tfgpu-doctor-", dir=folder)
-    except OSError as error:
-        raise UnableError(f"cannot write `{output}`: {error.strerror or error}") from error
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            code = _emit(diagnoses, args, stream)
-        Path(name).replace(output)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return code
-
-
-def _emit(diagnoses: Iterable[Diagnosis], args: argparse.Namespace, stream: TextIO) -> int:
-    from doctor.tables import Tables
-
-    form = getattr(args, "format", "text")
-    tables = Tables.bundled()
-    named = len(getattr(args, "inputs", ())) > 1
     worst = 0
-    screen = None
-    for diagnosis in diagnoses:
-        worst = max(worst, int(diagnosis.worst == "error"))
-        if form == "json":
-            import json
-
-            from doctor.render.document import document
-
-            stream.write(json.dumps(document(diagnosis, tables), ensure_ascii=not _speaks_unicode(stream)) + "\n")
-        elif form == "markdown":
-            from doctor.render import markdown
-
-            stream.write(markdown.render(diagnosis, tables))
-        elif form == "text":
-            from doctor.render import terminal
-
-            screen = screen or terminal.console(stream, args)
-            terminal.render(diagnosis, screen, verbose=getattr(args, "verbose", 0), named=named)
-        else:
-            raise UsageError(f"there is no format `{form}` here")
+    with destination(getattr(args, "output", None)) as stream:
+        options = Options.of(args, stream)
+        before, between, after = around(options)
+        stream.write(before)
+        for number, diagnosis in enumerate(diagnoses):
+            stream.write((between if number else "") + rendered(diagnosis, options))
+            if diagnosis.worst == "error":
+                worst = 1
+        stream.write(after)
     return worst
 
 
-def _speaks_unicode(stream: TextIO) -> bool:
-    return (getattr(stream, "encoding", None) or "").lower().replace("-", "").startswith("utf")
+def rendered(diagnosis: Diagnosis, options: Options) -> str:
+    """One diagnosis as text in one format, ending in a line end."""
+    from doctor.tables import Tables
+
+    tables = Tables.bundled()
+    if options.format == "json":
+        from doctor.render.document import as_json, document
+
+        return as_json(document(diagnosis, tables), ascii_only=not options.symbols) + "\n"
+    if options.format == "markdown":
+        from doctor.render import markdown
+
+        return markdown.show(diagnosis, tables)
+    if options.format == "html":
+        from doctor.render.html import show as page
+
+        return page(diagnosis, tables)
+    from doctor.render import terminal
+
+    return terminal.show(diagnosis, tables, options)
+
+
+def around(options: Options) -> tuple[str, str, str]:
+    """What stands before, between and after the diagnoses of one answer."""
+    if options.format == "html":
+        from doctor.render.html import HEAD, TAIL
+
+        return HEAD, "", TAIL
+    if options.format == "markdown":
+        return "", "\n---\n\n", ""
+    if options.format == "json":
+        return "", "", ""
+    return "", "\n" + ("─" if options.symbols else "-") * options.width + "\n\n", ""

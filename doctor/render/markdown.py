@@ -1,89 +1,193 @@
-"""A diagnosis as Markdown, to be pasted into an issue: as a reply to a report, or as a machine's own report.
+"""A diagnosis as Markdown to be pasted into an issue: a reply to a report, or what a maintainer wants to know of a machine.
 
-Nothing from the input can become Markdown: it stands in fences that are longer than any run of backticks in it, and
-names in prose are escaped. User and host names, homes and tokens are taken out.
+Nothing from the input can become Markdown, a mention, a link or HTML: quotations stand in fences longer than any run
+of backticks in them, and prose is escaped. Names, homes and tokens are taken out.
 """
 
 from __future__ import annotations
 
-import os
 import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from doctor import __version__
-from doctor.findings import Diagnosis, Finding, Step
-from doctor.redact import Redactor
-from doctor.render.document import facts_document
-from doctor.render.plain import block, cropped, printable
+from doctor.render import content
+from doctor.render.printable import block, line
+from doctor.render.redaction import for_sharing
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@])")
+if TYPE_CHECKING:
+    from doctor.findings import Diagnosis, Finding, Step
+    from doctor.tables import Tables
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&^])")
+_LINKED = re.compile(r"@\w|://|www\.|#\d|\bGH-\d|mailto:", re.IGNORECASE)
+"""What GitHub and GitLab turn into links and mentions even where it is escaped; never inside a code span."""
+_FIRST = re.compile(r"^\s*(\d{0,9})([.)#+=:-])")
+"""What makes a list, a heading or a rule at the beginning of a line."""
+QUOTED = 6
+LONGEST = 300
+
+LEADS = {
+    "certain": "Cause",
+    "likely": "Likely cause",
+    "possible": "Possible cause",
+}
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it is: no emphasis, link, mention or HTML can come of it."""
-    return _SPECIAL.sub(r"\\\1", printable(text)).replace("\\@", "@\u200b").replace("://", ":\u200b//")
+    """Prose that shows as it is."""
+    words = []
+    for word in line(text).split(" "):
+        if _LINKED.search(word):
+            words.append("`" + word.replace("`", "'") + "`")
+        else:
+            words.append(_SPECIAL.sub(r"\\\1", word))
+    return _FIRST.sub(r"\1\\\2", " ".join(words))
 
 
-def fence(lines: list[str], language: str = "") -> list[str]:
+def fence(rows: Iterable[str], language: str = "text") -> list[str]:
     """A code block that its content cannot close."""
-    longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
+    rows = list(rows)
+    longest = max((len(run) for row in rows for run in re.findall(r"`+", row)), default=0)
     ticks = "`" * max(3, longest + 1)
-    return [ticks + language, *lines, ticks]
+    return [ticks + language, *rows, ticks]
 
 
-def render(diagnosis: Diagnosis, tables: object) -> str:
-    """The whole reply or report."""
-    from doctor.picture import Picture
-    from doctor.tables import Tables
-
-    assert isinstance(tables, Tables)
-    redact = Redactor.of(os.environ)
-    verdict = diagnosis.verdict
-    lines = [f"**{escaped(verdict.title)}** (`{verdict.code}`, {verdict.severity}, {verdict.confidence})", ""]
-    lines += _finding(verdict, redact)
-    for finding in diagnosis.findings[1:]:
-        lines += ["", "<details>", f"<summary>{escaped(finding.title)} ({finding.code})</summary>", ""]
-        lines += [*_finding(finding, redact), "", "</details>"]
-    facts = facts_document(Picture(diagnosis.facts, tables))
-    if facts:
-        lines += ["", "<details>", "<summary>What was read</summary>", ""]
-        rows = [f"{key}: {redact(_value(told['value']))}" for key, told in facts.items()]
-        lines += [*fence([cropped(row, 400) for row in rows]), "", "</details>"]
-    lines += ["", f"<sub>tfgpu-doctor {__version__}, tables of {tables.date}</sub>"]
-    return "\n".join(lines) + "\n"
+def show(diagnosis: Diagnosis, tables: Tables) -> str:
+    """The whole reply (of a report) or report (of a machine)."""
+    page = _Page(diagnosis, tables)
+    rows = page.machine() if diagnosis.facts.kind == "machine" else page.reply()
+    return "\n".join([*rows, f"<sub>tfgpu-doctor {__version__}, tables of {tables.date}</sub>"]) + "\n"
 
 
-def _value(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(_value(item) for item in value)
-    if isinstance(value, dict):
-        return " ".join(f"{key}={item}" for key, item in value.items())
-    return printable(str(value))
+def details(summary: str, rows: Iterable[str]) -> list[str]:
+    """A part that can be unfolded."""
+    return ["<details>", f"<summary>{_html(summary)}</summary>", "", *rows, "", "</details>", ""]
 
 
-def _finding(finding: Finding, redact: Redactor) -> list[str]:
-    lines = [escaped(redact(finding.explanation)), ""]
-    quoted = []
-    for source in finding.evidence[:6]:
-        place = redact(printable(str(source)))
-        quoted.append(cropped(f"{place}: {redact(source.text)}" if source.text else place, 300))
-    lines += [*fence(quoted), ""]
-    if finding.prescription:
-        lines += ["What to do:", ""]
-        for number, step in enumerate(finding.prescription, 1):
-            lines += _step(number, step)
-    if finding.verify:
-        lines += ["", "How to see that it is cured:", "", *fence(block(finding.verify))]
-    if finding.tables:
-        lines += ["", "By the tables: " + "; ".join(escaped(ref) for ref in finding.tables)]
-    return lines
+def _html(text: str) -> str:
+    """Text inside an HTML tag: no HTML and no Markdown comes of it."""
+    text = re.sub(r"[@#](?=\w)", "", line(text)).replace("://", ": ")
+    return re.sub(r"[&<>\"'`*_\[\]\\~$]", lambda m: f"&#{ord(m[0])};", text)
 
 
-def _step(number: int, step: Step) -> list[str]:
-    root = " (as administrator)" if step.needs_root else ""
-    where = f" on {step.platform}" if step.platform else ""
-    if step.kind == "manual":
-        return [f"{number}. {escaped(step.text)}{root}" + (f" ({escaped(step.why)})" if step.why else "")]
-    why = step.why or "run"
-    language = "python" if step.kind == "python" else "shell"
-    body = fence(block(step.text), language)
-    return [f"{number}. {escaped(why[0].upper() + why[1:])}{where}{root}:", "", *("   " + row for row in body), ""]
+class _Page:
+    def __init__(self, diagnosis: Diagnosis, tables: Tables) -> None:
+        self.diagnosis = diagnosis
+        self.tables = tables
+        self.hide: Callable[[str], str] = for_sharing(diagnosis.facts)
+
+    # --- the two kinds of page
+
+    def reply(self) -> list[str]:
+        """For the thread in which the report stands: verdict, evidence, steps; the rest folded."""
+        verdict, *others = self.diagnosis.findings
+        rows = [self._headline(verdict), "", *self._finding(verdict)]
+        for other in others:
+            rows += details(f"Also found: {self.hide(other.title)} ({other.code})", self._finding(other))
+        rows += self._wanted(verdict)
+        rows += self._noise()
+        told = self._told()
+        return rows + (details("What was read from the report", fence(told)) if told else [])
+
+    def machine(self) -> list[str]:
+        """For a new issue: what was seen on the machine stands open, under the verdict."""
+        verdict, *others = self.diagnosis.findings
+        rows = [self._headline(verdict), "", escaped(self.hide(verdict.explanation)), ""]
+        rows += ["What was seen:", "", *fence(self._told() or ["nothing"]), ""]
+        unread = [f"{self._text(u.what)}: {self._text(u.reason)}" for u in content.not_examined(self.diagnosis.facts)]
+        if unread:
+            rows += ["What could not be looked at:", "", *fence(unread), ""]
+        absent = [
+            f"{self._text(a.what)}: {self._quote(a.source.text)}" for a in content.not_there(self.diagnosis.facts)
+        ]
+        if absent:
+            rows += details("What was looked for and is not there", fence(absent))
+        rows += details(f"Verdict in full: {verdict.code}", self._finding(verdict))
+        for other in others:
+            rows += details(f"Also found: {self.hide(other.title)} ({other.code})", self._finding(other))
+        return rows + self._noise()
+
+    # --- their parts
+
+    def _headline(self, finding: Finding) -> str:
+        lead = {"undetermined": "Not enough to tell", "healthy": "All is well", "benign-messages": "Nothing to fix"}
+        first = lead.get(finding.code) or LEADS[finding.confidence]
+        return f"**{first}: {escaped(self.hide(finding.title))}** (`{finding.code}`)"
+
+    def _finding(self, finding: Finding) -> list[str]:
+        rows = [escaped(self.hide(finding.explanation)), ""]
+        quoted = []
+        for source in finding.evidence[:QUOTED]:
+            text = self._quote(source.text)
+            quoted.append(f"{self._text(content.place(source))}: {text}" if text else self._text(content.place(source)))
+        if len(finding.evidence) > QUOTED:
+            quoted.append(f"({len(finding.evidence) - QUOTED} more)")
+        rows += ["What shows it:", "", *fence(quoted), ""]
+        if finding.consequences:
+            rows += ["What follows from it:", ""]
+            rows += [f"- {escaped(self.hide(text))}" for text in finding.consequences] + [""]
+        if finding.prescription:
+            rows += ["What to do:", ""]
+            for number, step in enumerate(finding.prescription, 1):
+                rows += self._step(number, step)
+            rows.append("")
+        if finding.verify:
+            rows += ["How to see that it is cured:", "", *fence(block(self.hide(finding.verify)).split("\n"), "sh"), ""]
+        if finding.tables:
+            rows += ["By the tables: " + "; ".join(escaped(row) for row in finding.tables), ""]
+        return rows
+
+    def _step(self, number: int, step: Step) -> list[str]:
+        asks = content.conditions(step)
+        lead = f"{number}. "
+        indent = " " * len(lead)
+        why = escaped(self.hide(content.sentence(step.why)))
+        if step.kind == "manual":
+            text = escaped(self.hide(content.sentence(step.text)))
+            return [lead + text + (f" ({asks})" if asks else "") + (f": {escaped(self.hide(step.why))}" if why else "")]
+        language = "python" if step.kind == "python" else "sh"
+        code = fence(block(self.hide(step.text)).rstrip().split("\n"), language)
+        said = why or ("In the program" if step.kind == "python" else "Run")
+        return [f"{lead}{said}{f' ({asks})' if asks else ''}:", "", *(indent + row for row in code), ""]
+
+    def _wanted(self, verdict: Finding) -> list[str]:
+        """What would make the answer surer, where it is not sure."""
+        if verdict.code in ("healthy", "benign-messages") or (
+            verdict.confidence == "certain" and verdict.code != "undetermined"
+        ):
+            return []
+        known = {fact.key for fact in content.facts_told(self.diagnosis, self.tables)}
+        missing = [
+            content.LABELS[key]
+            for key in ("tensorflow", "python", "os", "gpus", "driver", "cuda", "cudnn")
+            if key not in known
+        ]
+        rows = ["If that does not cure it, please send"]
+        if missing:
+            rows.append(f"- what is not in the report: {', '.join(missing)}")
+        rows.append("- everything that the program prints from its start, with `TF_CPP_MIN_LOG_LEVEL=0`")
+        rows.append("- the output of `tfgpu-doctor check --format markdown`")
+        return [rows[0], "", *rows[1:], ""]
+
+    def _noise(self) -> list[str]:
+        groups = content.harmless(self.diagnosis)
+        count = len({source for group in groups for source in group.sources})
+        if not count:
+            return []
+        rows = [f"- {content.line_list(group.sources)}: {escaped(self.hide(group.meaning))}" for group in groups]
+        return details(f"{count} line{'s' if count != 1 else ''} of it {'are' if count != 1 else 'is'} noise", rows)
+
+    def _told(self) -> list[str]:
+        rows = []
+        for fact in content.facts_told(self.diagnosis, self.tables):
+            where = content.line_list(fact.sources, 3) if self.diagnosis.facts.kind == "report" else ""
+            rows.append(f"{fact.label}: {self._quote(fact.value)}" + (f" ({where})" if where else ""))
+        return rows
+
+    def _text(self, text: str) -> str:
+        return line(self.hide(text))
+
+    def _quote(self, text: str) -> str:
+        text = line(self.hide(text))
+        return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

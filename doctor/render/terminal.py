@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from doctor.facts import Fact, Source
     from doctor.findings import Diagnosis, Finding, Step
+    from doctor.render.options import Options
     from doctor.tables import Tables
 
 WIDEST = 100
@@ -30,7 +31,13 @@ EVIDENCE_ROWS = 4
 SYMBOLS = {"error": "✗", "warning": "!", "info": "i", "good": "✓", "unknown": "?", "dot": "·", "cut": "…"}
 PLAIN = {"error": "x", "warning": "!", "info": "i", "good": "+", "unknown": "?", "dot": "-", "cut": "..."}
 """The same where the terminal's encoding has no such symbols."""
-STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold blue", "good": "bold green", "unknown": "bold magenta"}
+STYLES = {
+    "error": "bold red",
+    "warning": "bold yellow",
+    "info": "bold blue",
+    "good": "bold green",
+    "unknown": "bold magenta",
+}
 
 
 def wants_colour(stream: TextIO, choice: str) -> bool:
@@ -41,33 +48,47 @@ def wants_colour(stream: TextIO, choice: str) -> bool:
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+    if not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
+        return False
+    if os.name == "nt":  # a console that shows escapes as they are
+        from rich.console import detect_legacy_windows
+
+        return not detect_legacy_windows()
+    return True
 
 
-def console_for(stream: TextIO, choice: str = "auto") -> Console:
-    """A console on a stream, which interprets nothing in the texts that it prints."""
+def width_of(stream: TextIO) -> int:
+    """Columns for prose: COLUMNS, or the terminal's, within bounds; 80 where there is no terminal."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and len(columns) < 5 and int(columns) > 0:
+        width = int(columns)
+    else:
+        try:
+            width = os.get_terminal_size(stream.fileno()).columns or 80
+        except (OSError, ValueError, AttributeError):
+            width = 80
+    return max(NARROWEST, min(WIDEST, width))
+
+
+def show(diagnosis: Diagnosis, tables: Tables, options: Options) -> str:
+    """One diagnosis as text of the width, colours and symbols that the options name."""
+    from io import StringIO
+
     from rich.console import Console
 
-    colour = wants_colour(stream, choice)
+    stream = StringIO()
     console = Console(
         file=stream,
-        color_system="standard" if colour else None,
-        force_terminal=True if colour else None,
-        no_color=not colour,
+        color_system="standard" if options.colour else None,
+        force_terminal=options.colour,
+        width=options.width,
         markup=False,
         highlight=False,
         emoji=False,
-        legacy_windows=None if stream.isatty() else False,
+        legacy_windows=False,
     )
-    columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdigit() and 0 < int(columns) < 10_000 else console.width
-    console.width = max(NARROWEST, min(WIDEST, width))
-    return console
-
-
-def show(diagnosis: Diagnosis, tables: Tables, console: Console, *, verbose: int = 0, quiet: bool = False) -> None:
-    """Print one diagnosis."""
-    Page(console, verbose, quiet).print(diagnosis, tables)
+    Page(console, options.verbose, options.quiet, options.symbols).print(diagnosis, tables)
+    return stream.getvalue()
 
 
 def tone(finding: Finding) -> str:
@@ -77,23 +98,24 @@ def tone(finding: Finding) -> str:
     return "unknown" if finding.code == "undetermined" else finding.severity
 
 
-def symbols_for(encoding: str | None) -> dict[str, str]:
-    """The symbols that an encoding can write."""
+def has_symbols(encoding: str | None) -> bool:
+    """Whether an encoding can write the symbols (a Windows console's legacy code page cannot)."""
     try:
         "".join(SYMBOLS.values()).encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
-        return PLAIN
-    return SYMBOLS
+        return False
+    return True
 
 
 class Page:
     """One diagnosis on one console."""
 
-    def __init__(self, console: Console, verbose: int = 0, quiet: bool = False) -> None:
+    def __init__(self, console: Console, verbose: int = 0, quiet: bool = False, symbols: bool = True) -> None:
         self.console = console
         self.verbose = verbose
         self.quiet = quiet
-        self.symbols = symbols_for(console.encoding)
+        self.symbols = SYMBOLS if symbols else PLAIN
+        self.blank = True
 
     def print(self, diagnosis: Diagnosis, tables: Tables) -> None:
         """The whole page."""
@@ -151,8 +173,11 @@ class Page:
 
     def _quoted(self, source: Source) -> None:
         self._verbatim("  " + content.place(source), style="cyan")
-        if source.text.strip():
-            self._prose("    ", line(source.text), rows=0 if self.verbose else EVIDENCE_ROWS)
+        text = line(source.text).strip()
+        if text:
+            self._prose(
+                "    ", text if self.verbose else content.message(text), rows=0 if self.verbose else EVIDENCE_ROWS
+            )
 
     def _step(self, number: int, step: Step, of: int) -> None:
         lead = f"  {number}. " if of > 1 else "  "
@@ -170,7 +195,11 @@ class Page:
     def _short(self, finding: Finding) -> None:
         mark = tone(finding)
         sure = "" if finding.confidence == "certain" else f", {content.SURENESS[finding.confidence]}"
-        self._prose(f"{self.symbols[mark]} ", f"{line(finding.title)} ({finding.severity}{sure}, {finding.code})", style=STYLES[mark])
+        self._prose(
+            f"{self.symbols[mark]} ",
+            f"{line(finding.title)} ({finding.severity}{sure}, {finding.code})",
+            style=STYLES[mark],
+        )
         self._prose("    ", line(finding.explanation), rows=4)
         self._verbatim("    " + content.place(finding.evidence[0]), style="cyan")
         for step in finding.prescription[:1]:
@@ -182,7 +211,7 @@ class Page:
     # --- the rest
 
     def _noise(self, diagnosis: Diagnosis) -> None:
-        groups = content.harmless(diagnosis.facts)
+        groups = content.harmless(diagnosis)
         count = len({source for group in groups for source in group.sources})
         if not count:
             return
@@ -201,19 +230,22 @@ class Page:
             self._heading("What was not examined")
             for item in unread:
                 self._prose(f"  {self.symbols['unknown']} ", f"{line(item.what)}: {line(item.reason)}")
+            reasons: dict[str, list[str]] = {}
             for skipped in diagnosis.skipped:
-                self._prose(f"  {self.symbols['dot']} ", f"rule {skipped.code}: {line(skipped.reason)}", style="dim")
-            if not unread and not diagnosis.skipped:
+                reasons.setdefault(skipped.reason, []).append(skipped.code)
+            for reason, codes in reasons.items():
+                self._prose(f"  {self.symbols['dot']} ", f"{', '.join(codes)}: {line(reason)}", style="dim")
+            if not unread and not reasons:
                 self._prose("  ", "everything was")
             return
         if told:
             self._heading("What was read" if diagnosis.facts.kind == "report" else "What was seen")
-            for fact in told:
-                where = content.line_list(fact.sources, 3) if diagnosis.facts.kind == "report" else ""
-                value = line(fact.value)
+            for known in told:
+                where = content.line_list(known.sources, 3) if diagnosis.facts.kind == "report" else ""
+                value = line(known.value)
                 if len(value) > 300:
                     value = value[:300] + self.symbols["cut"]
-                self._prose("  ", f"{fact.label}: {value}" + (f" ({where})" if where else ""))
+                self._prose("  ", f"{known.label}: {value}" + (f" ({where})" if where else ""))
         if unread:
             self._heading("What could not be looked at")
             for item in unread:
@@ -234,11 +266,13 @@ class Page:
     # --- how things are printed
 
     def _gap(self) -> None:
-        self.console.print()
+        if not self.blank:
+            self.console.print()
+        self.blank = True
 
     def _heading(self, text: str) -> None:
         self._gap()
-        self.console.print(self._text(text, "bold"), soft_wrap=True)
+        self._verbatim(text, "bold")
 
     def _text(self, text: str, style: str = "") -> Text:
         from rich.text import Text
@@ -266,6 +300,7 @@ class Page:
 
     def _verbatim(self, text: str, style: str = "") -> None:
         """One line as it is: neither wrapped nor cut."""
+        self.blank = not text
         self.console.print(self._text(text, style), soft_wrap=True)
 
     def _code(self, text: str) -> None:

@@ -1,0 +1,169 @@
+"""What every answer for people says, whatever its format: facts with labels, noise, what could not be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doctor.facts import Absent, Facts, Noise, Source, Unreadable
+
+if TYPE_CHECKING:
+    from doctor.findings import Diagnosis, Step
+    from doctor.tables import Tables
+
+LABELS = {
+    "tensorflow": "TensorFlow",
+    "tensorflow_package": "TensorFlow package",
+    "keras": "Keras",
+    "python": "Python",
+    "cuda": "CUDA",
+    "cudnn": "cuDNN",
+    "driver": "NVIDIA driver",
+    "driver_cuda": "CUDA that the driver offers",
+    "gpus": "GPU",
+    "os": "Operating system",
+    "platform": "Platform",
+    "environment": "Surroundings",
+    "missing_libraries": "Libraries that did not open",
+    "loaded_libraries": "Libraries that opened",
+    "env": "Environment variables",
+    "registered_gpus": "GPUs that TensorFlow registered",
+}
+"""The fact keys of the JSON, as people read them."""
+
+SYSTEMS = {"linux": "Linux", "windows": "Windows", "wsl": "WSL", "macos": "macOS"}
+SURENESS = {"certain": "certain", "likely": "likely", "possible": "possible, not proven"}
+
+
+class Told(NamedTuple):
+    """One fact for people: its label, its value, and the places where it was seen."""
+
+    key: str
+    label: str
+    value: str
+    sources: tuple[Source, ...]
+
+
+class Harmless(NamedTuple):
+    """Lines that alarm people and mean nothing: what they mean, and where they stand."""
+
+    meaning: str
+    sources: tuple[Source, ...]
+
+
+def facts_told(diagnosis: Diagnosis, tables: Tables) -> list[Told]:
+    """The facts that the JSON holds, in words, in its order."""
+    from doctor.picture import Picture
+    from doctor.render.document import facts_document
+
+    result = []
+    for key, entry in facts_document(Picture(diagnosis.facts, tables)).items():
+        sources = tuple(Source(e["source"], e["line"], e["text"]) for e in entry["evidence"])
+        result.append(Told(key, LABELS.get(key, key), _value(key, entry["value"]), sources))
+    return result
+
+
+def _value(key: str, value: Any) -> str:
+    if key == "platform":
+        return SYSTEMS.get(str(value), str(value))
+    if key == "gpus":
+        return ", ".join(_gpu(gpu) for gpu in value)
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={item}" for name, item in value.items())
+    return str(value)
+
+
+def _gpu(gpu: dict[str, Any]) -> str:
+    name = str(gpu.get("name") or gpu.get("pci_id") or "unnamed")
+    extra = []
+    if gpu.get("compute_capability"):
+        extra.append(f"compute capability {gpu['compute_capability']}")
+    if gpu.get("memory_mib"):
+        extra.append(f"{gpu['memory_mib']} MiB")
+    return f"{name} ({', '.join(extra)})" if extra else name
+
+
+def harmless(diagnosis: Diagnosis) -> list[Harmless]:
+    """The noise by meaning, in the order in which it was seen; no line that proves a finding is noise."""
+    telling = {s for f in diagnosis.findings if f.code != "benign-messages" for s in f.evidence}
+    groups: dict[str, list[Source]] = {}
+    for noise in diagnosis.facts.of(Noise):
+        if noise.source not in telling:
+            groups.setdefault(noise.meaning, []).append(noise.source)
+    return [Harmless(meaning, tuple(dict.fromkeys(sources))) for meaning, sources in groups.items()]
+
+
+def not_examined(facts: Facts) -> list[Unreadable]:
+    """What could not be looked at, with the reason."""
+    return facts.of(Unreadable)
+
+
+def not_there(facts: Facts) -> list[Absent]:
+    """What was looked for and is not there."""
+    return facts.of(Absent)
+
+
+def place(source: Source) -> str:
+    """`file:line` as editors and terminals understand it; only the name where lines mean nothing."""
+    from doctor.render.printable import line
+
+    if source.where == "-":
+        return "the whole report" if source.line is None else f"line {source.line}"
+    return line(str(source))
+
+
+_PREFIX = r"""^(?:
+    \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?:?\s+     # 2026-01-02 03:04:05.678901:
+    | [IWEF]\d{4,8}\s[\d:.]{8,24}\s+\d+\s+                        # W0000 00:00:1767323045.678901    4242
+    | [IWEF]\s+
+    | (?:\.?[/\\]?(?:tensorflow|external|third_party|xla)[/\\])?[\w./\\+-]{1,150}\.(?:cc|cu|h):\d+\]\s+
+)+"""
+
+
+def message(text: str) -> str:
+    """What a log line says, without the time, thread and source file that a logger puts before it."""
+    import re
+
+    text = text.strip()
+    rest = re.sub(_PREFIX, "", text[:400], flags=re.VERBOSE) + text[400:]
+    return rest or text
+
+
+def line_list(sources: Iterable[Source], limit: int = 8) -> str:
+    """ "lines 3, 5 and 9" of one report; the rest is counted."""
+    numbers = sorted({source.line for source in sources if source.line is not None})
+    if not numbers:
+        return ""
+    shown = [str(number) for number in numbers[:limit]]
+    if len(numbers) > limit:
+        return f"lines {', '.join(shown)} and {len(numbers) - limit} more"
+    if len(shown) == 1:
+        return f"line {shown[0]}"
+    return f"lines {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def conditions(step: Step) -> str:
+    """What a step asks for besides: the platform, an administrator."""
+    parts = []
+    if step.platform:
+        parts.append(f"on {SYSTEMS.get(step.platform, step.platform)}")
+    if step.needs_root:
+        parts.append("as administrator")
+    return ", ".join(parts)
+
+
+def sentence(text: str) -> str:
+    """A text that begins with a capital letter, unless it begins with a name."""
+    first = text.split(" ", 1)[0]
+    return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+
+
+def subject(facts: Facts) -> str:
+    """What was diagnosed, in a few words."""
+    if facts.kind == "machine":
+        return f"this machine ({facts.name})" if facts.name else "this machine"
+    if facts.name == "-":
+        return "the pasted report"
+    return facts.name

@@ -1,0 +1,32 @@
+"""How an answer is to look, as plain values (they travel to other processes)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class Options(NamedTuple):
+    """format: text, json, markdown or html. width: columns of prose. symbols: the encoding has more than ASCII."""
+
+    format: str = "text"
+    colour: bool = False
+    width: int = 80
+    verbose: int = 0
+    quiet: bool = False
+    symbols: bool = True
+
+    @classmethod
+    def of(cls, args: argparse.Namespace, stream: TextIO) -> Options:
+        """From the command line and the stream that is written to."""
+        form = getattr(args, "format", "text")
+        verbose, quiet = int(getattr(args, "verbose", 0) or 0), bool(getattr(args, "quiet", False))
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        if form != "text":
+            return cls(form, verbose=verbose, quiet=quiet, symbols=encoding.lower().startswith("utf"))
+        from doctor.render import terminal
+
+        colour = terminal.wants_colour(stream, getattr(args, "color", "auto"))
+        return cls(form, colour, terminal.width_of(stream), verbose, quiet, terminal.has_symbols(encoding))

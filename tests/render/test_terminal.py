@@ -1,0 +1,182 @@
+"""What a person sees at a terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from doctor.facts import Facts, Noise, Source, Unreadable
+from doctor.findings import Diagnosis, Finding, manual, python, shell
+from doctor.render import Options, rendered
+from doctor.tables import Tables
+from tests.render.conftest import MISMATCH, ROOT, Run
+
+LONG = "python3 -m pip install " + " ".join(f"'package-{i}=={i}.0'" for i in range(40))
+CODE = "import tensorflow as tf\nfor gpu in tf.config.list_physical_devices('GPU'):\n    tf.config.experimental.set_memory_growth(gpu, True)"
+
+
+def made(*, title: str = "A title", text: str = "said so", **more: object) -> Diagnosis:
+    finding = Finding(
+        "cuda-missing",
+        "error",
+        title,
+        "Because of this. " * 12,
+        (Source("train.log", 12, text),),
+        prescription=(shell(LONG, "brings packages"), python(CODE, "lets memory grow"), manual("restart it")),
+        verify="python3 -c pass",
+        **more,  # type: ignore[arg-type]
+    )
+    return Diagnosis(Facts((), "report", "train.log", 30), (finding,))
+
+
+@pytest.mark.parametrize("width", [40, 80, 100])
+def test_prose_keeps_the_width_and_commands_stay_whole(width: int) -> None:
+    text = rendered(made(), Options(width=width))
+    rows = text.splitlines()
+    assert LONG in rows, "a command stands on one line of its own, at the left edge"
+    assert CODE in text, "code keeps its indentation and begins at the left edge"
+    for row in rows:
+        assert len(row) <= width or row == LONG or row in CODE.splitlines()
+
+
+def test_verdict_stands_before_evidence_and_evidence_before_steps() -> None:
+    text = rendered(made(), Options())
+    order = ["A title", "cuda-missing", "Because of this.", "train.log:12", "said so", LONG, "python3 -c pass"]
+    places = [text.index(piece) for piece in order]
+    assert places == sorted(places)
+
+
+def test_pipe_gets_no_escape(tool: Run) -> None:
+    run = tool("explain", "-", stdin=MISMATCH.encode())
+    assert run.returncode == 1
+    assert b"\x1b" not in run.stdout
+    assert "✗".encode() in run.stdout
+
+
+def test_colour_is_there_when_it_is_asked_for_and_only_then(tool: Run) -> None:
+    assert b"\x1b[" in tool("explain", "--color", "always", stdin=MISMATCH.encode()).stdout
+    assert b"\x1b" not in tool("explain", "--color", "never", stdin=MISMATCH.encode(), FORCE_COLOR="1").stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pseudo terminals are POSIX's")
+@pytest.mark.parametrize(("env", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+def test_terminal_gets_colour_unless_it_or_the_user_does_not_want_it(
+    env: dict[str, str], coloured: bool, tmp_path: Path
+) -> None:
+    import pty
+
+    report = tmp_path / "report.txt"
+    report.write_text(MISMATCH)
+    leader, follower = pty.openpty()
+    base = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "doctor", "explain", str(report)],
+        stdout=follower,
+        stdin=subprocess.DEVNULL,
+        env={**base, "PYTHONPATH": str(ROOT), "TERM": "xterm", **env},
+    )
+    os.close(follower)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(leader, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        seen += piece
+    os.close(leader)
+    process.wait(60)
+    assert b"What to do" in seen
+    assert (b"\x1b[" in seen) is coloured
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp437", "cp1252", "gbk"])
+def test_console_of_a_legacy_code_page_shows_words_instead_of_crashing(tool: Run, encoding: str) -> None:
+    report = MISMATCH + "显存不足 → 错误 ✗ \U0001f600\n"
+    run = tool("explain", "-v", stdin=report.encode(), PYTHONIOENCODING=encoding)
+    assert run.returncode == 1, run.stderr
+    shown = run.stdout.decode(encoding)
+    assert "cudnn-missing" in shown
+    assert shown.startswith(("x ", "✗ "))
+
+
+def test_nothing_of_a_report_steers_the_terminal(tmp_path: Path) -> None:
+    nasty = "\x1b]0;owned\x07\x1b[2J\x9b31mred\u202eright\u200b [bold red]markup[/] :smile: \ud800\x00"
+    text = rendered(
+        made(title=nasty, text=nasty, consequences=(nasty,), tables=(nasty,)), Options(colour=False, verbose=1)
+    )
+    assert all(c.isprintable() or c == "\n" for c in text)
+    assert "[bold red]markup[/] :smile:" in text
+
+
+def test_harmless_lines_are_named_with_their_numbers(tables: Tables) -> None:
+    noise = tuple(Noise(Source("a.log", n, "NUMA"), "numa-node", "harmless on a desktop") for n in (3, 9, 11))
+    diagnosis = made()
+    text = rendered(Diagnosis(Facts(noise), diagnosis.findings), Options())
+    assert "These 3 lines are noise" in text
+    assert "lines 3, 9 and 11: harmless on a desktop" in text
+
+
+def test_line_that_proves_the_verdict_is_not_called_noise() -> None:
+    source = Source("train.log", 12, "said so")
+    diagnosis = made()
+    text = rendered(Diagnosis(Facts((Noise(source, "x", "means nothing"),)), diagnosis.findings), Options())
+    assert "noise" not in text
+
+
+def test_verbose_shows_every_fact_with_its_source_and_what_was_not_examined(
+    diagnosed: Callable[..., Diagnosis],
+) -> None:
+    diagnosis = diagnosed(MISMATCH)
+    more = Diagnosis(
+        diagnosis.facts.plus([Unreadable(Source("/proc/x"), "kernel module", "no permission")]),
+        diagnosis.findings,
+        diagnosis.skipped,
+    )
+    text = rendered(more, Options(verbose=1))
+    for fact in diagnosis.facts:
+        assert f"report.txt:{fact.source.line}" in text
+    assert "kernel module: no permission" in text
+    assert "kernel module: no permission" in rendered(more, Options()), "what could not be looked at is never hidden"
+
+
+def test_prefix_of_a_log_line_is_left_out_of_the_quotation(diagnosed: Callable[..., Diagnosis]) -> None:
+    text = rendered(diagnosed(MISMATCH), Options())
+    assert re.search(r"report\.txt:2\n +Could not load dynamic library 'libcudnn\.so\.7'", text)
+
+
+def test_quiet_leaves_out_hints(tool: Run) -> None:
+    assert b"hint:" not in tool("explain", "-q", stdin=MISMATCH.encode()).stdout
+    assert b"hint:" in tool("explain", stdin=MISMATCH.encode()).stdout
+
+
+def test_output_file_is_whole_or_not_there(tool: Run, tmp_path: Path) -> None:
+    target = tmp_path / "answer.txt"
+    target.write_text("old")
+    assert tool("explain", "missing.txt", "--output", str(target)).returncode == 2
+    assert target.read_text() == "old"
+    assert tool("explain", "-", "--output", str(target), stdin=MISMATCH.encode()).returncode == 1
+    assert "cudnn-missing" in target.read_text(encoding="utf-8")
+    assert [p.name for p in tmp_path.iterdir()] == ["answer.txt"], "no draft is left behind"
+
+
+def test_output_that_cannot_be_written_is_an_error_with_a_name(tool: Run) -> None:
+    run = tool("explain", "-", "--output", "no/such/folder/answer.txt", stdin=MISMATCH.encode())
+    assert run.returncode == 3
+    assert b"no/such/folder/answer.txt" in run.stderr
+    assert b"Traceback" not in run.stderr
+
+
+def test_json_holds_nothing_that_a_terminal_acts_on(diagnosed: Callable[..., Diagnosis]) -> None:
+    nasty = MISMATCH.replace("alice", "al\u202eice\x7f\x9b")
+    for symbols in (True, False):
+        text = rendered(diagnosed(nasty, "na\u202eme\ud800\x1b.txt"), Options("json", symbols=symbols))
+        assert text.endswith("}\n")
+        assert text[:-1].isprintable()
