@@ -1287,7 +1287,8 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
     kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
     # nodes there: the GPU was passed in, something else is wrong
     passed_in = facts.absent("device nodes") is None
-    if not said and passed_in and (kernel is not None or (facts.has("smi-no-driver") and not lib)):
+    runs = kernel is not None or any(m.kernel for m in facts.of(DriverMismatch))
+    if not said and passed_in and (runs or (facts.has("smi-no-driver") and not lib)):
         return
     if not said and not (
         lib

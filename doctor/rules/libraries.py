@@ -381,12 +381,6 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
     Install the package of that library anew, and the dependency that is named; take stray copies off LD_LIBRARY_PATH and PATH.
     """
     facts = picture.facts
-    if registered(picture) and not any(
-        lib.cause == "broken" and picture.component(lib.name) != "driver" for lib in facts.of(LibraryNotLoaded)
-    ):
-        helpers = [lib for lib in picture.not_loaded if "zlibwapi" in lib.name.lower()]
-        if not helpers:
-            return
     broken = [
         lib
         for lib in picture.not_loaded
@@ -399,6 +393,16 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         or ("cudnn_" in lib.name.lower() and "could not lo" in lib.source.text.lower())
         or lib.name.lower().startswith(("libnvjitlink", "libnvrtc"))
     ]
+    if registered(picture):  # parts of cuDNN are opened when they are first used, long after the device was made
+        broken = [
+            lib
+            for lib in broken
+            if "zlibwapi" in lib.name.lower()
+            or "cudnn_" in lib.name.lower()
+            or (lib.cause == "broken" and picture.component(lib.name) != "driver")
+        ]
+        if not broken:
+            return
     symbols = [
         s
         for s in facts.symptoms("undefined-symbol")

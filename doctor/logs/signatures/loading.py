@@ -34,7 +34,7 @@ def not_loaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
     error = (match.groupdict().get("error") or "").strip()
     lowered = error.lower()
     culprit: str | None = None
-    blamed = re.match(rf"(?P<file>(?:[\w./+~-]*/)?{LIBRARY}): cannot open shared object", error, re.I)
+    blamed = re.match(rf"(?:Error: ?)?(?P<file>(?:[\w./+~-]*/)?{LIBRARY}): cannot open shared object", error, re.I)
     if blamed and _tidy(blamed["file"]) != name:
         culprit = _tidy(blamed["file"])
     needs = re.search(r"version [`'\"]?(?P<v>\w+_[\d.]+)['\"]? not found", error)

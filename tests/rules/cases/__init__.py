@@ -1,0 +1,9 @@
+"""The cases of the matrix, by family."""
+
+from __future__ import annotations
+
+from tests.rules.cases import calm, hardware, installation, libraries, memory, placement
+
+FAMILIES = (hardware, libraries, installation, memory, placement, calm)
+FIRES = tuple(case for family in FAMILIES for case in family.FIRES)
+NEAR_MISSES = tuple(case for family in FAMILIES for case in family.NEAR_MISSES)

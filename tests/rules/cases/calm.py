@@ -1,0 +1,146 @@
+"""Nothing to fix, or too little to tell."""
+
+from __future__ import annotations
+
+from tests.rules.situation import Fires, NearMiss
+from tests.rules.spelling import (
+    cpu_features,
+    created,
+    cuinit,
+    factories,
+    form,
+    found,
+    ignore_cudart,
+    loaded_cudnn,
+    log,
+    no_cuda_drivers,
+    no_module,
+    numa,
+    onednn,
+    opened,
+    refused,
+    skipped,
+    tf_trt,
+    versions,
+)
+
+FIRES = (
+    Fires(
+        "benign-messages",
+        "NUMA, factories and TF-TRT around a GPU that works",
+        log("2.16.1", factories, tf_trt, numa, created("NVIDIA GeForce RTX 4070", "8.9", 9525), loaded_cudnn(8907)),
+        "Unable to register cuDNN factory",
+        words=("A GPU is registered and used",),
+    ),
+    Fires(
+        "benign-messages",
+        "TensorRT that does not open, the one missing library that means nothing",
+        log(
+            "2.9.1",
+            refused("libnvinfer.so.7", "libnvinfer_plugin.so.7"),
+            created("Tesla T4", "7.5", 13803),
+            "782/782 [==============================] - 4s 5ms/step - loss: 0.6931",
+        ),
+        "'libnvinfer.so.7'",
+    ),
+    Fires(
+        "benign-messages",
+        "the allocator's hint is no failure",
+        log(
+            "2.11.0",
+            created("NVIDIA GeForce RTX 2060", "7.5", 3900),
+            "2023-02-03 10:11:12.131415: W tensorflow/tsl/framework/bfc_allocator.cc:290] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.13GiB "
+            "with freed_by_count=0. The caller indicates that this is not a failure, but this may mean that there could be performance gains if more "
+            "memory were available.",
+            "Epoch 4/20",
+        ),
+        "ran out of memory trying to allocate",
+    ),
+    Fires(
+        "healthy",
+        "Linux and TensorFlow 2.4",
+        log(
+            "2.4.1",
+            opened("libcudart.so.11.0", "libcuda.so.1"),
+            found("Tesla V100-SXM2-16GB", "7.0"),
+            opened("libcublas.so.11", "libcudnn.so.8"),
+            created("Tesla V100-SXM2-16GB", "7.0", 14764),
+        ),
+        "Created TensorFlow device",
+        verify="list_physical_devices",
+    ),
+    Fires(
+        "healthy",
+        "a list with one GPU in it",
+        ">>> import tensorflow as tf\n>>> tf.config.list_physical_devices('GPU')\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n",
+        "/physical_device:GPU:0",
+    ),
+    Fires(
+        "undetermined",
+        "an empty list and nothing else",
+        ">>> import tensorflow as tf\n>>> tf.__version__\n'2.15.0'\n>>> tf.config.list_physical_devices('GPU')\n[]\n",
+        "list_physical_devices",
+        says=("tfgpu-doctor check", "nvidia-smi"),
+    ),
+    Fires(
+        "undetermined",
+        "one sentence from Windows with TensorFlow 2.8",
+        form(system="Windows 10", tensorflow="2.8.0", python="3.9") + "\n\n>>> tf.test.is_gpu_available()\nFalse\n",
+        "is_gpu_available()",
+        says=("set TF_CPP_VMODULE",),
+    ),
+)
+
+NEAR_MISSES = (
+    NearMiss(
+        "benign-messages",
+        "the same frightening lines, and the GPU is skipped",
+        "cuda-missing",
+        log("2.16.1", form(system="Ubuntu 22.04", tensorflow="2.16.1"), onednn, factories, tf_trt, found("NVIDIA A10", "8.6"), numa, refused("libcudart.so.12"), skipped),
+    ),
+    NearMiss(
+        "benign-messages",
+        "only notices that alarm nobody",
+        "healthy",
+        log("2.11.0", cpu_features, onednn, created("Tesla T4", "7.5", 13803)),
+    ),
+    NearMiss(
+        "healthy",
+        "CUDA opens and the driver does not",
+        "driver-missing",
+        log(
+            "2.6.0",
+            form(system="Ubuntu 20.04", tensorflow="2.6.0", gpu="GTX 1080 Ti"),
+            opened("libcudart.so.11.0"),
+            refused("libcuda.so.1"),
+            cuinit("UNKNOWN ERROR (303)"),
+            no_module("workbench"),
+        ),
+    ),
+    NearMiss(
+        "healthy",
+        "a list that holds XLA_GPU and no GPU",
+        "cuda-missing",
+        log(
+            "1.14.0",
+            versions("1.14.0"),
+            opened("libcuda.so.1"),
+            refused("libcudart.so.10.0"),
+            skipped,
+            'name: "/device:XLA_GPU:0"',
+            'device_type: "XLA_GPU"',
+        ),
+    ),
+    NearMiss(
+        "undetermined",
+        "an empty list with the reason above it",
+        "cuda-missing",
+        log("2.14.0", versions("2.14.0"), no_cuda_drivers, ">>> tf.config.list_physical_devices('GPU')", "[]"),
+    ),
+    NearMiss(
+        "undetermined",
+        "a missing runtime on a machine that may have no GPU",
+        "cuda-missing",
+        log("2.5.0", refused("libcudart.so.11.0"), ignore_cudart),
+    ),
+)

@@ -1,0 +1,51 @@
+"""Every code fires where it must, and keeps quiet where a text only looks like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.rules import all_rules
+from tests.rules.cases import FIRES, NEAR_MISSES
+from tests.rules.situation import Fires, NearMiss, line_of, told
+
+CODES = tuple(rule.code for rule in all_rules())
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_code_has_a_firing_text_and_a_near_miss(code: str) -> None:
+    assert [case for case in FIRES if case.code == code], f"{code} has no text that makes it fire"
+    assert [case for case in NEAR_MISSES if case.code == code], f"{code} has no text that it must leave alone"
+
+
+def test_every_case_is_of_a_code_that_exists() -> None:
+    assert not {case.code for case in (*FIRES, *NEAR_MISSES)} - set(CODES)
+    assert not {case.verdict for case in NEAR_MISSES} - set(CODES)
+    assert not [case for case in NEAR_MISSES if case.code == case.verdict]
+
+
+@pytest.mark.parametrize("case", FIRES, ids=lambda case: f"{case.code}: {case.situation}")
+def test_fires(case: Fires) -> None:
+    diagnosis = told(case.text)
+    verdict = diagnosis.verdict
+    assert verdict.code == case.code, [f.code for f in diagnosis.findings]
+    number = line_of(case.text, case.deciding)
+    assert number in [source.line for source in verdict.evidence], verdict.evidence
+    assert [s for s in verdict.evidence if s.line == number and s.text.strip()]
+    assert verdict.verify
+    steps = [step.text for step in verdict.prescription]
+    if verdict.severity != "info":
+        assert steps
+    for piece in case.says:
+        assert [s for s in steps if piece in s], f"no step says {piece!r}: {steps}"
+    for piece in case.never:
+        assert not [s for s in steps if piece in s], f"a step says {piece!r}: {steps}"
+    for piece in case.words:
+        assert piece in verdict.explanation
+    assert case.verify in verdict.verify
+
+
+@pytest.mark.parametrize("case", NEAR_MISSES, ids=lambda case: f"{case.code}: {case.situation}")
+def test_keeps_quiet(case: NearMiss) -> None:
+    codes = [finding.code for finding in told(case.text).findings]
+    assert codes[0] == case.verdict, codes
+    assert case.code not in codes
