@@ -86,6 +86,24 @@ def pip_and_cuda(picture: Picture, release: TensorFlowRelease) -> Step:
     )
 
 
+def fresh_environment(picture: Picture, release: TensorFlowRelease | None) -> list[Step]:
+    """TensorFlow in a virtual environment of its own: a system's Python mostly refuses pip (PEP 668)."""
+    windows = picture.platform == "windows"
+    inside = "tf-gpu\\Scripts\\python" if windows else "tf-gpu/bin/python"
+    extra = release is not None and bool(release.extras.get("and-cuda")) and not windows
+    target = f"tensorflow[and-cuda]=={release.version}" if extra and release is not None else "tensorflow"
+    return [
+        shell(
+            f"{python_command(picture)} -m venv tf-gpu",
+            "an environment of its own; the system's Python stays as it is (Debian and Ubuntu: apt install python3-venv)",
+        ),
+        shell(
+            f"{inside} -m pip install {quoted(target, picture)}",
+            "TensorFlow with the CUDA and cuDNN libraries that it opens" if extra else "TensorFlow",
+        ),
+    ]
+
+
 def with_cuda_libraries(picture: Picture, release: TensorFlowRelease | None) -> list[Step]:
     """How to give a TensorFlow build the CUDA and cuDNN that it opens.
 

@@ -73,7 +73,9 @@ def tf_not_installed(picture: Picture) -> Iterator[Finding]:
         text += " It is installed somewhere, so another Python or environment runs the program than the one it was installed into."
     release = commands.newest_fitting(picture)
     steps: list[Step] = []
-    if release is not None and release.extras and release.extras.get("and-cuda") and picture.platform != "windows":
+    if facts.kind == "machine" and not picture.environments & {"venv", "conda", "virtualenv"}:
+        steps += commands.fresh_environment(picture, release)
+    elif release is not None and release.extras and release.extras.get("and-cuda") and picture.platform != "windows":
         steps.append(commands.pip_and_cuda(picture, release))
     else:
         steps.append(
