@@ -1,0 +1,94 @@
+"""Every fault of the simulated machine that shows without starting TensorFlow, examined by the real command."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tensorflow_envs import OLDER, tensorflow_env
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.tensorflow,
+    pytest.mark.skipif(sys.platform != "linux", reason="the simulation is for Linux"),
+    pytest.mark.skipif(shutil.which("cc") is None and shutil.which("gcc") is None, reason="no C compiler"),
+]
+
+DOCTOR = [sys.executable, "-m", "doctor"]
+HERE = Path(__file__).resolve().parents[2]
+VERDICTS = {  # fault of `simulate --list-faults`: the verdict
+    "no-gpu": "gpu-absent",
+    "driver-not-loaded": "driver-not-loaded",
+    "libcuda-missing": "driver-libcuda-missing",
+    "driver-mismatch": "driver-library-mismatch",
+    "driver-too-old": "driver-too-old",
+    "no-device-nodes": "device-permission",
+    "no-device": "gpu-hidden",
+    "fabric-manager": "gpu-bad-state",
+    "unknown-error": "gpu-bad-state",
+    "driver-crashes": "gpu-bad-state",
+    "nvml-no-permission": "device-permission",
+    "gpu-lost": "gpu-bad-state",
+    "gpu-too-old": "gpu-arch-too-old",
+    "gpu-too-new": "gpu-arch-too-new",
+    "hidden": "gpu-hidden",
+    "hidden-empty": "gpu-hidden",
+    "hidden-index": "gpu-hidden",
+    "hidden-uuid": "gpu-hidden",
+    "prohibited-mode": "gpu-bad-state",
+    "exclusive-mode": "gpu-bad-state",
+    "cufft-missing": "cuda-missing",
+    "cudnn-missing": "cudnn-missing",
+    "cudnn-wrong-major": "cudnn-version-mismatch",
+    "cuda-wrong-major": "cuda-version-mismatch",
+    "cudnn-empty": "library-broken",
+    "cudnn-truncated": "library-broken",
+    "cudnn-text": "library-broken",
+    "cudnn-other-machine": "library-broken",
+    "cudnn-32-bit": "library-broken",
+    "cudnn-needs-missing": "library-broken",
+    "cudnn-dangling": "library-broken",
+    "memory-held": "gpu-memory-held",
+    None: "healthy",
+}
+DEEP_VERDICTS = {"cudnn-not-initialized": "cudnn-init-oom", "launch-failed": "ptx-jit-or-kernel-crash", None: "healthy"}
+
+
+def check(fault: str | None, *options: str) -> dict[str, object]:
+    """What `check` prints in a simulation."""
+    python = str(tensorflow_env(OLDER))
+    wrong = ["--fault", fault] if fault else []
+    command = [*DOCTOR, "simulate", "--python", python, *wrong, "--", *DOCTOR, "check", "--python", python]
+    done = subprocess.run(
+        [*command, "--format", "json", *options], cwd=HERE, capture_output=True, text=True, timeout=300
+    )
+    assert done.stdout, done.stderr[-2000:]
+    result = json.loads(done.stdout)
+    assert isinstance(result, dict)
+    return result
+
+
+def verdict(result: dict[str, object]) -> str:
+    findings = result["findings"]
+    assert isinstance(findings, list)
+    return str(findings[0]["code"])
+
+
+@pytest.mark.parametrize("fault", VERDICTS, ids=str)
+def test_the_fault_is_named_without_starting_tensorflow(fault: str | None) -> None:
+    assert verdict(check(fault)) == VERDICTS[fault]
+
+
+@pytest.mark.parametrize("fault", DEEP_VERDICTS, ids=str)
+def test_the_deep_check_names_what_shows_only_at_run_time(fault: str | None) -> None:
+    result = check(fault, "--deep")
+    assert verdict(result) == DEEP_VERDICTS[fault]
+    facts = result["facts"]
+    assert isinstance(facts, dict)
+    assert facts["registered_gpus"]["value"] == 1
+    assert "simulated-gpu" in facts["environment"]["value"]
