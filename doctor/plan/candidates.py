@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from doctor.compat import Answer, Judgement, Situation, judge
+from doctor.compat import Answer, Judgement, Situation, judge, traps_of
 from doctor.compat.software import driver_minimum
 from doctor.plan.ground import Ground
 from doctor.plan.measures import Link, Measures, Pin, dependency_pins, for_pip_libraries
@@ -262,7 +262,7 @@ def _try(
     floor: DriverFloor | None = None
     dead = False
     for name, given in judged.answers:
-        answer = _another_major(build, situation, given) if name == "cuda" else given
+        answer = _of_names(build, situation, given, ground.tables) if name == "cuda" else given
         if answer.verdict != "no" or name == "libraries":
             continue
         if name == "driver" and situation.driver is not None:
@@ -304,10 +304,15 @@ def _try(
     return found, refusal
 
 
-def _another_major(build: TensorFlowRelease, situation: Situation, answer: Answer) -> Answer:
-    """Where the names that a build opens were not read: a CUDA of another major carries other names all the same."""
-    if answer.verdict != "unknown" or build.cuda is None or situation.cuda is None:
+def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, tables: Tables) -> Answer:
+    """Where the names that a build opens were not read: what is known of its CUDA all the same."""
+    if answer.verdict != "unknown" or situation.cuda is None:
         return answer
+    if build.cuda is None:
+        return Answer("no", f"which CUDA {build.requirement} opens is not known", (build,))
+    for trap in traps_of(build, situation, tables, "cuda"):
+        if trap.verdict == "no":
+            return Answer("no", trap.reason, (trap, build))
     if dotted(build.cuda)[0] == dotted(situation.cuda)[0]:
         return answer
     return Answer("no", f"{build.requirement} was made for CUDA {build.cuda}, and CUDA {situation.cuda} is another major "

@@ -1,0 +1,228 @@
+"""`tfgpu-doctor install`: carry the plan out in an environment of its own, prove it, undo it where it fails."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from doctor.commands.plan import answer, wish_arguments
+from doctor.errors import UnableError, UsageError
+
+if TYPE_CHECKING:
+    from doctor.install.job import Job
+    from doctor.install.proof import Proof
+    from doctor.install.run import Log
+    from doctor.plan import Outcome, Plan
+
+EPILOG = """\
+  install                                  the first plan of `plan`, in ./tf-gpu; asks before it begins
+  install --tensorflow latest --yes        the newest release, without asking
+  install --dry-run > install.sh           a script that does the same
+  install --env ~/envs/tf --memory-growth  elsewhere, and with memory growth switched on in it
+
+Nothing is run as an administrator, the system's Python is not touched, and a failure or Ctrl-C takes away what was made."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    wish_arguments(parser)
+    own = parser.add_argument_group("the installation")
+    own.add_argument("--env", metavar="DIR", default="tf-gpu", help="the new environment's folder (./tf-gpu)")
+    own.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    own.add_argument("--dry-run", action="store_true", help="print a script that does the same, and do nothing")
+    own.add_argument("--replace", action="store_true", help="replace what is in the folder, once the new environment is made")
+    own.add_argument("--keep", action="store_true", help="keep the environment where something fails")
+    own.add_argument("--memory-growth", action="store_true", help="let TensorFlow take GPU memory as it needs it")
+    own.add_argument("--installer", choices=("auto", "pip", "uv"), default="auto", help="auto: uv where it is on PATH")
+    own.add_argument("--cpu", action="store_true", help="the CPU plan")
+    own.add_argument("--no-proof", action="store_true", help="do not start TensorFlow in the new environment")
+    own.add_argument("--log", metavar="FILE", help="what is done, line by line (default: beside the environment)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit code 0 where it is installed; 1 where the wish cannot work here. Raises UnableError (3), UsageError (2)."""
+    from doctor.install.job import make_job
+
+    outcome = answer(args)
+    plan = _chosen(outcome, args)
+    if plan is None:
+        return _refused(outcome, args)
+    env = Path(args.env).expanduser()
+    job = make_job(plan, outcome.ground, Path(os.path.abspath(env)), memory_growth=args.memory_growth, installer=args.installer)
+    if args.dry_run:
+        from doctor.install.script import script
+
+        _put(script(job), args.output)
+        return 0
+    if os.path.lexists(job.env) and not args.replace and not _free(job.env):
+        raise UsageError(f"{job.env} is there already", "choose another folder with --env, or --replace")
+    _room(job)
+    _announce(job, outcome, args)
+    if not args.yes and not _agreed(args):
+        print("Nothing was done.", file=sys.stderr)
+        return 3
+    return _carry_out(job, args)
+
+
+def _chosen(outcome: Outcome, args: argparse.Namespace) -> Plan | None:
+    """The first plan that can be carried out here, if it fulfils the wish; the driver alone may be missing."""
+    from doctor.install.job import ROUTES
+
+    if args.os or args.driver or args.gpu or args.machine:
+        # a described machine: its plan is installed here only where the platform is the same
+        import platform
+
+        system = {"Linux": "linux", "Windows": "windows", "Darwin": "macos"}.get(platform.system(), "")
+        if outcome.ground.kind not in (system, "wsl" if system == "linux" else system):
+            raise UsageError("the described machine has another platform than this one", "run install there, or use plan")
+    for plan in outcome.plans:
+        if plan.route not in ROUTES or (plan.route == "cpu") is not args.cpu:
+            continue
+        if plan.candidate.given_up & {"tensorflow", "python", "cuda", "cudnn", "system"}:
+            continue
+        return plan
+    return None
+
+
+def _refused(outcome: Outcome, args: argparse.Namespace) -> int:
+    from doctor.commands.plan import show
+
+    show(outcome, args)
+    if not outcome.plans:
+        raise UnableError("there is no plan that could be installed here")
+    print("Nothing was installed: what was asked for cannot work here. The plans above can.", file=sys.stderr)
+    return 1
+
+
+def _free(env: Path) -> bool:
+    from doctor.install.run import MARK
+
+    return env.is_dir() and not env.is_symlink() and ((env / MARK).exists() or not any(env.iterdir()))
+
+
+def _room(job: Job) -> None:
+    """Raise UnableError where there is not enough room, or the folder cannot be written."""
+    from doctor.install.space import cache_folder, nearest_folder, shortage
+
+    folder = nearest_folder(job.env)
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UnableError(f"{folder} cannot be written", "choose another folder with --env")
+    missing = shortage(job.plan, job.env, Path(tempfile.gettempdir()), cache_folder())
+    if missing:
+        raise UnableError(missing, "free some space (pip cache purge, for one), or choose another disk with --env and TMPDIR")
+
+
+def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
+    """Every command, before any is run; on standard error, so that --format json stays clean."""
+    from doctor.install.space import needed_mib
+
+    if args.quiet and args.yes:
+        return
+    say = lambda text: print(text, file=sys.stderr)  # noqa: E731
+    disk, wheels = needed_mib(job.plan)
+    say(f"TensorFlow {job.plan.tensorflow} into {job.env} ({job.plan.route}): about {disk / 1024:.1f} GiB on disk, up to "
+        f"{wheels / 1024:.1f} GiB to download where pip's cache does not hold them.")  # fmt: skip
+    for finding in outcome.findings:
+        say(f"{finding.severity}: {finding.title} [{finding.code}]")
+    for action in job.actions:
+        say(f"  {action.line}")
+    for link in job.links:
+        say(f"  then, inside it: {link.into}/{link.library} -> {link.folder}/{link.library} (a link, so that it is found)")
+    if job.memory_growth:
+        say("  then, inside it: memory growth (a .pth file that sets TF_FORCE_GPU_ALLOW_GROWTH)")
+    by_hand = [step for step in job.plan.commands if step.needs_root]
+    if by_hand:
+        say("Not done by this command; an administrator has to:")
+        for step in by_hand:
+            say(f"  {step.text}   # {step.why}")
+
+
+def _agreed(args: argparse.Namespace) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("there is no terminal to ask on", "--yes goes ahead, --dry-run shows the script")
+    print("Go ahead? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _carry_out(job: Job, args: argparse.Namespace) -> int:
+    from doctor.install.proof import prove
+    from doctor.install.run import Log, run, undo
+
+    path = Path(args.log) if args.log else _log_path(job)
+    try:
+        log = Log(path)
+    except OSError as problem:
+        raise UnableError(f"{path} cannot be written: {problem.strerror}", "name a log with --log") from problem
+    try:
+        log.say(f"TensorFlow {job.plan.tensorflow} by {job.plan.route} into {job.env}")
+        written = run(job, log, keep=args.keep, replace=args.replace, quiet=args.quiet)
+        if args.no_proof:
+            return _summary(job, None, written, log, args)
+        if not args.quiet:
+            print("Proving it: starting TensorFlow there ...", file=sys.stderr)
+        try:
+            proof = prove(job.env, gpu=job.plan.route != "cpu")
+        except KeyboardInterrupt:
+            if not args.keep:
+                undo(job, log)
+            raise
+        for sentence in proof.sentences:
+            log.say(sentence)
+        if proof.kind == "broken" and not args.keep:
+            undo(job, log)
+            raise UnableError(
+                f"the new environment does not stand the check, and was removed: {'; '.join(proof.sentences)}",
+                f"--keep keeps it; the log is {path}",
+            )
+        return _summary(job, proof, written, log, args)
+    finally:
+        log.close()
+
+
+def _log_path(job: Job) -> Path:
+    """Beside the environment; in the folder for temporary files where that is not there yet."""
+    parent = job.env.parent if job.env.parent.is_dir() else Path(tempfile.gettempdir())
+    return parent / f"{job.env.name}.install.log"
+
+
+def _summary(job: Job, proof: Proof | None, written: list[str], log: Log, args: argparse.Namespace) -> int:
+    """What was done and what was proved, honestly."""
+    sentences = list(proof.sentences) if proof else ["installed; not proved (--no-proof)"]
+    activate = f"{job.env}\\Scripts\\activate" if os.name == "nt" else f". {job.env}/bin/activate"
+    document: dict[str, Any] = {
+        "schema": 1,
+        "env": str(job.env),
+        "tensorflow": job.plan.tensorflow,
+        "route": job.plan.route,
+        "python": job.plan.python,
+        "result": proof.kind if proof else "not proved",
+        "proof": sentences,
+        "written": written,
+        "log": str(log.path),
+        "findings": list(proof.findings) if proof else [],
+    }
+    if args.format == "json":
+        _put(json.dumps(document, ensure_ascii=False) + "\n", args.output)
+    else:
+        lines = [f"TensorFlow {job.plan.tensorflow} is in {job.env} (Python {job.plan.python}).", *sentences]
+        lines += [f"Besides packages: {line} (undo: remove it)" for line in written]
+        lines += [f"Use it: {activate}", f"Undo it: remove the folder {job.env}", f"Log: {log.path}"]
+        _put("\n".join(lines) + "\n", args.output)
+    return 1 if proof and proof.kind == "broken" else 0
+
+
+def _put(text: str, output: str | None) -> None:
+    if not output:
+        sys.stdout.write(text)
+        return
+    try:
+        Path(output).write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise UnableError(f"cannot write `{output}`: {problem.strerror}") from problem

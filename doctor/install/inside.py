@@ -1,0 +1,41 @@
+"""What is written into an environment besides packages: links for libraries, memory growth; all of it can be undone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from doctor.plan.measures import Link
+
+MEMORY_GROWTH = "tfgpu_doctor_memory_growth.pth"
+"""In site-packages. Python runs the line of a .pth file that starts with `import` at every start (module site), so it
+holds in every shell, notebook and service; a value that is set already wins."""
+MEMORY_GROWTH_LINE = "import os; os.environ.setdefault('TF_FORCE_GPU_ALLOW_GROWTH', 'true')\n"
+
+
+def write_links(site_packages: Path, links: tuple[Link, ...]) -> list[Path]:
+    """Make the links, relative ones; returns their paths. Raises OSError, and FileNotFoundError where pip brought no such
+    library."""
+    made: list[Path] = []
+    for link in links:
+        source, into = site_packages / link.folder, site_packages / link.into
+        names = [link.library]
+        if link.library.startswith("libcudnn."):  # cuDNN opens its own parts from the folder where it was found
+            names += sorted(p.name for p in source.glob("libcudnn_*.so.*"))
+        for name in names:
+            target = source / name
+            if not target.exists():
+                raise FileNotFoundError(2, "pip did not bring this library", str(target))
+            place = into / name
+            if place.is_symlink() and place.resolve() == target.resolve():
+                continue
+            place.symlink_to(os.path.relpath(target, into))
+            made.append(place)
+    return made
+
+
+def write_memory_growth(site_packages: Path) -> Path:
+    """Make TensorFlow take GPU memory as it needs it, in this environment."""
+    path = site_packages / MEMORY_GROWTH
+    path.write_text(MEMORY_GROWTH_LINE, encoding="utf-8")
+    return path

@@ -1,0 +1,94 @@
+"""What an installation does: the commands, in order, as they are shown, logged and run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from doctor.errors import UnableError
+from doctor.install import interpreters
+from doctor.plan import Ground, Plan
+from doctor.plan.measures import Link
+from doctor.plan.routes import requirements
+
+ROUTES = ("pip-and-cuda", "pip-system-cuda", "cpu")
+"""The routes that can be carried out here; the others need an administrator or another program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One command. `large`: it fetches gigabytes."""
+
+    command: tuple[str, ...]
+    why: str
+    large: bool = False
+
+    @property
+    def line(self) -> str:
+        """The command as it can be pasted."""
+        if os.name == "nt":
+            import subprocess
+
+            return subprocess.list2cmdline(self.command)
+        return shlex.join(self.command)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An installation: `actions` run in order, then the links and the memory growth are written into `env`."""
+
+    plan: Plan
+    env: Path
+    actions: tuple[Action, ...]
+    links: tuple[Link, ...] = ()
+    memory_growth: bool = False
+
+    @property
+    def python(self) -> Path:
+        """The environment's interpreter."""
+        return self.env / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+    @property
+    def site_packages(self) -> Path:
+        """Where its packages lie."""
+        if os.name == "nt":
+            return self.env / "Lib" / "site-packages"
+        return self.env / "lib" / f"python{self.plan.python}" / "site-packages"
+
+
+def make_job(plan: Plan, ground: Ground, env: Path, *, memory_growth: bool = False, installer: str = "auto") -> Job:
+    """The job of a plan. `installer`: auto (uv where it is on PATH), pip or uv.
+
+    Raises UnableError where the plan cannot be carried out from here, or no Python of its version can be had.
+    """
+    if plan.route not in ROUTES:
+        raise UnableError(f"the plan goes through {plan.route}, which install does not carry out", "tfgpu-doctor plan -v")
+    assert plan.python is not None
+    uv = interpreters.uv() if installer in ("auto", "uv") else None
+    if installer == "uv" and uv is None:
+        raise UnableError("uv is not on PATH", "install it, or use --installer pip")
+    found = interpreters.find(plan.python)
+    if found is None and uv is None:
+        raise UnableError(
+            f"there is no Python {plan.python} on this machine that can make an environment, and no uv to fetch one",
+            f"install uv (docs.astral.sh/uv) or Python {plan.python} with its venv module",
+        )
+    python = env / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    asked = requirements(plan.candidate)
+    what = f"TensorFlow {plan.tensorflow}" + (f" with CUDA {plan.cuda} and cuDNN {plan.cudnn}" if plan.cuda else "")
+    if uv is not None:
+        actions = [
+            Action((uv, "venv", "--python", found or plan.python, str(env)), "an environment of its own"),
+            Action((uv, "pip", "install", "--python", str(python), *asked), what, large=True),
+        ]
+    else:
+        assert found is not None
+        pip = (str(python), "-m", "pip", "--disable-pip-version-check", "install")
+        actions = [
+            Action((found, "-m", "venv", str(env)), "an environment of its own"),
+            Action((*pip, "--quiet", "--upgrade", "pip"), "older versions of pip do not know the names of today's wheels"),
+            Action((*pip, *asked), what, large=True),
+        ]
+    return Job(plan, env, tuple(actions), plan.candidate.links, memory_growth)

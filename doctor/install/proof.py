@@ -1,0 +1,80 @@
+"""The proof: the environment looked into, TensorFlow started in it, and what that shows said honestly."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+LIMIT = 900
+# Causes outside of the environment: the machine has no GPU, or its driver is not there. An installation is no worse.
+OUTSIDE = frozenset(
+    (
+        "gpu-absent", "driver-missing", "driver-not-loaded", "driver-libcuda-missing", "driver-too-old", "container-no-gpu",
+        "driver-library-mismatch", "gpu-hidden", "gpu-bad-state", "device-permission", "wsl-driver", "gpu-memory-held",
+        "cuda-compat-package", "healthy", "benign-messages", "undetermined", "cpu-no-avx",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Proof:
+    """kind: proved (a GPU registered and computed), consistent (nothing wrong inside; no GPU here to prove it on),
+    or broken. `sentences` say it; `findings` are check's."""
+
+    kind: str
+    sentences: tuple[str, ...]
+    findings: tuple[dict[str, Any], ...] = ()
+
+
+def prove(env: Path, *, gpu: bool = True) -> Proof:
+    """Run `check --python ENV --deep` in a process of its own and read what it says. gpu: a GPU is wanted."""
+    command = [sys.executable, "-m", "doctor", "check", "--python", str(env), "--deep", "--format", "json"]
+    package = str(Path(__file__).resolve().parent.parent.parent)
+    path = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH", "")) if p)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=LIMIT, check=False,
+                              env={**os.environ, "PYTHONPATH": path}, stdin=subprocess.DEVNULL)  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return Proof("broken", (f"the check did not end within {LIMIT} s",))
+    try:
+        document = json.loads(done.stdout)
+    except ValueError:
+        last = (done.stderr.strip().splitlines() or ["nothing was printed"])[-1]
+        return Proof("broken", (f"the check failed: {last}",))
+    return read(document, gpu=gpu)
+
+
+def read(document: dict[str, Any], *, gpu: bool = True) -> Proof:
+    """What a check's JSON proves."""
+    facts = document.get("facts", {})
+    findings = tuple(document.get("findings", ()))
+    errors = [f for f in findings if f.get("severity") == "error"]
+    version = facts.get("tensorflow", {}).get("value")
+    count = facts.get("registered_gpus", {}).get("value") or 0
+    inside = [f for f in errors if f["code"] not in OUTSIDE]
+    if version is None:
+        return Proof("broken", ("the check found no TensorFlow in the environment",), findings)
+    if inside:
+        return Proof("broken", tuple(f"{f['code']}: {f['title']}" for f in inside), findings)
+    if count and not errors:
+        return Proof(
+            "proved",
+            (f"proved: TensorFlow {version} registers {count} GPU{'s' if count > 1 else ''} and ran a matrix product and a convolution on each",),
+            findings,
+        )
+    if not gpu:
+        return Proof("consistent", (f"installed and consistent: TensorFlow {version} starts and computes on the CPU",), findings)
+    why = errors[0]["title"] if errors else "no GPU was registered"
+    return Proof(
+        "consistent",
+        (
+            f"installed and consistent: TensorFlow {version} starts, and nothing inside the environment is wrong",
+            f"not proved on a GPU here: {why}",
+        ),
+        findings,
+    )
