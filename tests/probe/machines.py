@@ -17,7 +17,7 @@ from doctor.findings import Diagnosis
 from doctor.probe import examine
 from doctor.probe.machine import RECORD, Machine
 from doctor.tables import Tables
-from tests.probe.shared_objects import skeleton
+from scripts.machines.skeleton import skeleton
 
 # SONAMEs by CUDA release, from NVIDIA's packages of these releases
 CUDA: dict[str, tuple[str, ...]] = {

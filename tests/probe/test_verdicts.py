@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from doctor.findings import Diagnosis
+from scripts.machines.skeleton import skeleton
 from tests.probe.machines import CUDA, Folder
-from tests.probe.shared_objects import skeleton
 
 LIB = "/usr/lib/x86_64-linux-gnu"
 

@@ -1,0 +1,1 @@
+"""Recording machines as folders that `--root` can read."""

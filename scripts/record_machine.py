@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Record this machine as a folder that `tfgpu-doctor check --root FOLDER` diagnoses as it would the machine itself.
+
+    python scripts/record_machine.py tests/data/machines/NAME [--python PATH] [--note TEXT]
+
+Every file that the probes look at is kept: texts with names and tokens taken out, libraries as skeletons (headers, no
+code), links as links. What the driver and the Python answered when they were asked stands in .tfgpu-doctor.json beside
+the environment variables that decide something. The folder is some tens of kilobytes; look through it before you share
+it.
+"""
+
+# ruff: noqa: PTH110, PTH112, PTH114, PTH115, PTH208 (paths of the machine, not of the record)
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import posixpath
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from doctor.probe import elf, look
+from doctor.probe.machine import RECORD, Machine, Ran, run_program
+from doctor.probe.packages import CONDA_TELLING, TELLING, TENSORFLOW, normalised
+from doctor.probe.system import SECRET, TERRAFORM, VARIABLES
+from doctor.redact import Redactor
+from scripts.machines.skeleton import skeleton
+
+TEXT_LIMIT = 256 << 10
+LINKS_LIMIT = 40
+MACHINES = {name: number for number, name in elf.MACHINES.items()}
+QUESTIONS = {"_ask_driver": "driver", "_ask_python": "python"}
+
+
+class Watched(Machine):
+    """This machine, which notes every path that is looked at and every answer that is given."""
+
+    seen: dict[str, None]
+    answers: dict[str, dict[str, object]]
+
+    def host(self, path: str) -> str:
+        self.seen.setdefault(path)
+        return super().host(path)
+
+    def readlink(self, path: str) -> str | None:
+        self.seen.setdefault(path)
+        return super().readlink(path)
+
+    def run(
+        self, question: str, argv: Sequence[str], timeout: float, env: Mapping[str, str] | None = None
+    ) -> Ran | None:
+        ran = run_program(argv, timeout, {**self.env, "LC_ALL": "C"} if env is None else env)
+        out = ran.out
+        if "-c" in argv:  # our own scripts: their answers stand between cookies
+            cookie = argv[list(argv).index("-c") + 2]
+            out = "\n".join(piece for piece in ran.out.split(cookie)[1::2])
+        self.answers[question] = {"status": ran.status, "out": out, "timed_out": ran.timed_out}
+        return ran
+
+
+def watched() -> Watched:
+    """This machine, watched."""
+    here = Machine.here()
+    machine = Watched(**{field.name: getattr(here, field.name) for field in dataclasses.fields(here)})
+    machine.seen, machine.answers = {}, {}
+    return machine
+
+
+class Recorder:
+    """Writes what was seen into a folder."""
+
+    def __init__(self, target: Path, redact: Redactor) -> None:
+        self.target, self.redact = target, redact
+
+    def path(self, path: str) -> None:
+        """Keep a path: each link on the way to it, then what it leads to."""
+        done, todo, links = "/", [part for part in path.split("/") if part], 0
+        while todo:
+            here = posixpath.normpath(posixpath.join(done, todo.pop(0)))
+            if os.path.islink(here) and links < LINKS_LIMIT:
+                links += 1
+                to = os.readlink(here)
+                place = self.place(here)
+                if not os.path.lexists(place):
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    place.symlink_to(self.redact(to))
+                todo = [*(part for part in to.split("/") if part), *todo]
+                done = "/" if to.startswith("/") else done
+                if todo and todo[0] == "..":
+                    done, todo = posixpath.dirname(done), todo[1:]
+                continue
+            done = here
+        self.content(done)
+
+    def place(self, path: str) -> Path:
+        """Where a path lies in the record."""
+        return self.target / self.redact(path).replace("~", "home/USER").lstrip("/")
+
+    def content(self, path: str) -> None:
+        """Keep a file or folder."""
+        place = self.place(path)
+        try:
+            if os.path.isdir(path):
+                place.mkdir(parents=True, exist_ok=True)
+                self.listing(path)
+                return
+            if not os.path.exists(path) or os.path.lexists(place):
+                return
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(self.bytes_of(path))
+        except (OSError, ValueError) as problem:
+            print(f"left out: {path}: {problem}", file=sys.stderr)
+
+    def listing(self, folder: str) -> None:
+        """Names that a probe reads from a folder without opening them."""
+        name = posixpath.basename(folder)
+        if name in ("site-packages", "dist-packages"):
+            for entry in os.listdir(folder):
+                match = re.fullmatch(r"(.+?)-[^-]+\.(?:dist|egg)-info", entry)
+                if match and (TELLING.fullmatch(normalised(match[1])) or normalised(match[1]) in TENSORFLOW):
+                    self.place(f"{folder}/{entry}").mkdir(parents=True, exist_ok=True)
+                    (self.place(f"{folder}/{entry}") / ".keep").touch()
+        elif name == "conda-meta":
+            for entry in os.listdir(folder):
+                if CONDA_TELLING.fullmatch(entry.rsplit("-", 2)[0]):
+                    self.place(f"{folder}/{entry}").write_text("{}")
+
+    def bytes_of(self, path: str) -> bytes:
+        """What is kept of a file."""
+        if path.startswith("/dev/"):
+            return b""
+        with open(path, "rb") as file:
+            head = file.read(4)
+        if head == b"\x7fELF":
+            return library(path)
+        with open(path, "rb") as file:
+            data = file.read(TEXT_LIMIT if path.startswith(("/proc", "/sys")) else 16 << 20)
+        if path.endswith(".py") and not path.endswith("/build_info.py"):
+            return b""  # that it is there is all that counts
+        if path.endswith(".h"):
+            data = b"\n".join(line for line in data.splitlines() if b"_VERSION" in line or b"#define CUDNN_" in line)
+        elif path.endswith(("/METADATA", "/PKG-INFO")):
+            data = (
+                b"\n".join(line for line in data.splitlines() if re.match(rb"(Name|Version|Requires-[\w-]+):", line))
+                + b"\n"
+            )
+        elif path == "/proc/cpuinfo":
+            data = data.split(b"\n\n")[0] + b"\n"
+        elif path.startswith("/var/log/"):
+            data = b"\n".join(line for line in data[-TEXT_LIMIT:].splitlines() if b"NVRM" in line)
+        elif path.endswith("/RECORD"):
+            data = b"\n".join(line for line in data.splitlines() if b"build_info.py" in line)
+        elif path.endswith("/mountinfo"):
+            data = b"\n".join(line for line in data.splitlines() if b" / / " in line)
+        if len(data) > TEXT_LIMIT:
+            raise ValueError(f"it has {len(data)} bytes")
+        if b"\0" in data:
+            return data
+        return self.redact(data.decode("utf-8", "replace")).encode()
+
+
+def library(path: str) -> bytes:
+    """A library's skeleton: its names, its dependencies, the symbol versions; cut where the original is cut."""
+    try:
+        header = elf.read(path)
+    except elf.NotElf:
+        with open(path, "rb") as file:
+            return file.read(4096)
+    wants = tuple((name, version) for name, version, weak in header.wants if not weak and version.startswith("GLIBC_"))
+    data = skeleton(
+        soname=header.soname,
+        needed=header.needed,
+        runpath=":".join(header.runpath) if header.runpath else None,
+        rpath=":".join(header.rpath) if header.rpath else None,
+        wants=wants,
+        gives=tuple(sorted(version for version in header.gives if version.startswith("GLIBC_"))),
+        machine=MACHINES.get(header.machine, 62),
+        filling=4096 if header.missing_bytes else 0,
+    )
+    return data[:-2048] if header.missing_bytes else data
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="where to write the record; must not exist")
+    parser.add_argument("--python", help="the environment to look into")
+    parser.add_argument("--note", default="", help="what the machine is")
+    args = parser.parse_args()
+    if args.folder.exists():
+        parser.error(f"{args.folder} is there already")
+    machine = watched()
+    environment = look(machine, args.python).environment
+    redact = Redactor.of(os.environ)
+    recorder = Recorder(args.folder, redact)
+    args.folder.mkdir(parents=True)
+    for path in list(machine.seen):
+        if path.startswith("/"):
+            recorder.path(path)
+    env = {
+        name: redact(value)
+        for name, value in machine.env.items()
+        if (VARIABLES.fullmatch(name) or name in ("HOME", "TFGPU_DOCTOR_SIMULATION"))
+        and not SECRET.search(name)
+        and not TERRAFORM.fullmatch(name)
+        and name != "PYTHONPATH"
+    }
+    if environment is not None and environment.prefix:  # PATH, by which it may have been found, is not kept
+        env.pop("VIRTUAL_ENV", None)
+        env.pop("CONDA_PREFIX", None)
+        env["CONDA_PREFIX" if environment.conda else "VIRTUAL_ENV"] = redact(environment.prefix)
+    answers = {question: {**answer, "out": redact(str(answer["out"]))} for question, answer in machine.answers.items()}
+    record = {
+        "name": args.folder.name,
+        "note": args.note,
+        "system": machine.system,
+        "processor": machine.processor,
+        "env": env,
+        "answers": answers,
+        "denied": [path for path in machine.seen if path.startswith("/dev/") and not os.access(path, os.R_OK | os.W_OK)
+                   and os.path.exists(path)],
+    }  # fmt: skip
+    for folder, folders, files in os.walk(args.folder):
+        if not folders and not files:  # version control keeps no empty folder
+            Path(folder, ".keep").touch()
+    (args.folder / RECORD).write_text(json.dumps(record, indent=1) + "\n")
+    size = sum(path.stat().st_size for path in args.folder.rglob("*") if path.is_file() and not path.is_symlink())
+    print(f"{args.folder}: {size >> 10} KiB; look through it before you share it")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
