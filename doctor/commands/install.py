@@ -37,7 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     own.add_argument("--env", metavar="DIR", default="tf-gpu", help="the new environment's folder (./tf-gpu)")
     own.add_argument("--yes", "-y", action="store_true", help="do not ask")
     own.add_argument("--dry-run", action="store_true", help="print a script that does the same, and do nothing")
-    own.add_argument("--replace", action="store_true", help="replace what is in the folder, once the new environment is made")
+    own.add_argument(
+        "--replace", action="store_true", help="replace what is in the folder, once the new environment is made"
+    )
     own.add_argument("--keep", action="store_true", help="keep the environment where something fails")
     own.add_argument("--memory-growth", action="store_true", help="let TensorFlow take GPU memory as it needs it")
     own.add_argument("--installer", choices=("auto", "pip", "uv"), default="auto", help="auto: uv where it is on PATH")
@@ -54,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
     plan = _chosen(outcome, args)
     if plan is None:
         return _refused(outcome, args)
-    env = Path(args.env).expanduser()
-    job = make_job(plan, outcome.ground, Path(os.path.abspath(env)), memory_growth=args.memory_growth, installer=args.installer)
+    env = Path(args.env).expanduser().absolute()
+    job = make_job(plan, outcome.ground, env, memory_growth=args.memory_growth, installer=args.installer)
     if args.dry_run:
         from doctor.install.script import script
 
@@ -81,7 +83,9 @@ def _chosen(outcome: Outcome, args: argparse.Namespace) -> Plan | None:
 
         system = {"Linux": "linux", "Windows": "windows", "Darwin": "macos"}.get(platform.system(), "")
         if outcome.ground.kind not in (system, "wsl" if system == "linux" else system):
-            raise UsageError("the described machine has another platform than this one", "run install there, or use plan")
+            raise UsageError(
+                "the described machine has another platform than this one", "run install there, or use plan"
+            )
     for plan in outcome.plans:
         if plan.route not in ROUTES or (plan.route == "cpu") is not args.cpu:
             continue
@@ -116,7 +120,9 @@ def _room(job: Job) -> None:
         raise UnableError(f"{folder} cannot be written", "choose another folder with --env")
     missing = shortage(job.plan, job.env, Path(tempfile.gettempdir()), cache_folder())
     if missing:
-        raise UnableError(missing, "free some space (pip cache purge, for one), or choose another disk with --env and TMPDIR")
+        raise UnableError(
+            missing, "free some space (pip cache purge, for one), or choose another disk with --env and TMPDIR"
+        )
 
 
 def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
@@ -125,7 +131,10 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
 
     if args.quiet and args.yes:
         return
-    say = lambda text: print(text, file=sys.stderr)  # noqa: E731
+
+    def say(text: str) -> None:
+        print(text, file=sys.stderr)
+
     disk, wheels = needed_mib(job.plan)
     say(f"TensorFlow {job.plan.tensorflow} into {job.env} ({job.plan.route}): about {disk / 1024:.1f} GiB on disk, up to "
         f"{wheels / 1024:.1f} GiB to download where pip's cache does not hold them.")  # fmt: skip
@@ -134,7 +143,9 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
     for action in job.actions:
         say(f"  {action.line}")
     for link in job.links:
-        say(f"  then, inside it: {link.into}/{link.library} -> {link.folder}/{link.library} (a link, so that it is found)")
+        say(
+            f"  then, inside it: {link.into}/{link.library} -> {link.folder}/{link.library} (a link, so that it is found)"
+        )
     if job.memory_growth:
         say("  then, inside it: memory growth (a .pth file that sets TF_FORCE_GPU_ALLOW_GROWTH)")
     by_hand = [step for step in job.plan.commands if step.needs_root]

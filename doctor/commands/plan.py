@@ -37,7 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def wish_arguments(parser: argparse.ArgumentParser) -> None:
     """What is wished for, and the machine: shared with `install`."""
     wish = parser.add_argument_group("what is wanted")
-    wish.add_argument("--tensorflow", metavar="SPEC", default="", help="2.15, '>=2.16,<2.19', latest (default: the best)")
+    wish.add_argument(
+        "--tensorflow", metavar="SPEC", default="", help="2.15, '>=2.16,<2.19', latest (default: the best)"
+    )
     wish.add_argument("--python", metavar="X.Y", help="this Python and no other")
     wish.add_argument("--cuda", metavar="V", help="the CUDA that is installed and has to be used")
     wish.add_argument("--cudnn", metavar="V", help="the cuDNN that is installed and has to be used")
@@ -49,7 +51,9 @@ def wish_arguments(parser: argparse.ArgumentParser) -> None:
         help="requirements.txt, pyproject.toml, environment.yml or a Dockerfile: a finding for each line that cannot work",
     )
     machine = parser.add_argument_group("the machine (by default this one)")
-    machine.add_argument("--os", metavar="NAME", help="'Ubuntu 24.04', 'Windows 11', WSL, 'macOS arm64', 'linux aarch64'")
+    machine.add_argument(
+        "--os", metavar="NAME", help="'Ubuntu 24.04', 'Windows 11', WSL, 'macOS arm64', 'linux aarch64'"
+    )
     machine.add_argument(
         "--gpu", metavar="NAME", action="append", help="name, PCI id or compute capability; may be repeated"
     )
@@ -60,16 +64,12 @@ def wish_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Exit code 0; 1 where the wish cannot work on the machine as it is. Raises UsageError and InputError."""
     outcome = answer(args)
-    if args.requirements:
-        from doctor.plan.files import judged_files
+    if args.resolve:
+        from doctor.install.resolver import resolved
 
-        outcome = judged_files(outcome, args.requirements)
-        if args.resolve:
-            from doctor.install.resolver import resolved
-
-            outcome = resolved(outcome, args.requirements, quiet=args.quiet)
-    elif args.resolve:
-        raise UsageError("--resolve needs a file", "tfgpu-doctor plan -r requirements.txt --resolve")
+        if not args.requirements:
+            raise UsageError("--resolve needs a file", "tfgpu-doctor plan -r requirements.txt --resolve")
+        outcome = resolved(outcome, args.requirements, quiet=args.quiet)
     show(outcome, args)
     return 0 if outcome.works else 1
 
@@ -78,7 +78,27 @@ def answer(args: argparse.Namespace) -> Outcome:
     """The plans for what the options say."""
     tables = Tables.bundled()
     wish = wished(args, tables)
-    return make_plans(Ground(machine_facts(args, tables), tables, wish))
+    ground = Ground(machine_facts(args, tables), tables, wish)
+    if not args.requirements:
+        return make_plans(ground)
+    from doctor.plan.files import judged_files
+
+    return judged_files(ground, {name: _text(name) for name in args.requirements})
+
+
+def _text(name: str) -> str:
+    """A requirement file's text. Raises InputError."""
+    limit = 4 << 20
+    try:
+        with open(name, "rb") as stream:
+            data = stream.read(limit + 1)
+    except OSError as error:
+        raise InputError(f"cannot read `{name}`: {error.strerror}") from error
+    if len(data) > limit or b"\0" in data:
+        raise InputError(
+            f"`{name}` is no requirement file: {'it is too large' if len(data) > limit else 'it is not text'}"
+        )
+    return data.decode("utf-8", errors="replace")
 
 
 def wished(args: argparse.Namespace, tables: Tables) -> Wish:
@@ -122,7 +142,9 @@ def show(outcome: Outcome, args: argparse.Namespace) -> None:
     elif args.format == "html":
         import html
 
-        words = f'<!doctype html><meta charset="utf-8"><title>plan</title><pre>{html.escape(render.text(outcome))}</pre>\n'
+        words = (
+            f'<!doctype html><meta charset="utf-8"><title>plan</title><pre>{html.escape(render.text(outcome))}</pre>\n'
+        )
     else:
         colour = args.color == "always" or (
             args.color == "auto" and not args.output and sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -19,8 +19,12 @@ def find(version: str) -> str | None:
     if version == own:
         base = Path(sys.base_prefix) / ("python.exe" if os.name == "nt" else f"bin/python{version}")
         names.append(str(base))
-    names += [str(p) for p in sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"), reverse=True)]
-    names += [str(p) for p in sorted(Path.home().glob(f".local/share/uv/python/cpython-{version}.*/bin/python{version}"))]
+    names += [
+        str(p) for p in sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"), reverse=True)
+    ]
+    names += [
+        str(p) for p in sorted(Path.home().glob(f".local/share/uv/python/cpython-{version}.*/bin/python{version}"))
+    ]
     for name in dict.fromkeys(names):
         path = shutil.which(name)
         if path is not None and _serves([path], version):

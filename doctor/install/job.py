@@ -64,7 +64,9 @@ def make_job(plan: Plan, ground: Ground, env: Path, *, memory_growth: bool = Fal
     Raises UnableError where the plan cannot be carried out from here, or no Python of its version can be had.
     """
     if plan.route not in ROUTES:
-        raise UnableError(f"the plan goes through {plan.route}, which install does not carry out", "tfgpu-doctor plan -v")
+        raise UnableError(
+            f"the plan goes through {plan.route}, which install does not carry out", "tfgpu-doctor plan -v"
+        )
     assert plan.python is not None
     uv = interpreters.uv() if installer in ("auto", "uv") else None
     if installer == "uv" and uv is None:
@@ -88,7 +90,9 @@ def make_job(plan: Plan, ground: Ground, env: Path, *, memory_growth: bool = Fal
         pip = (str(python), "-m", "pip", "--disable-pip-version-check", "install")
         actions = [
             Action((found, "-m", "venv", str(env)), "an environment of its own"),
-            Action((*pip, "--quiet", "--upgrade", "pip"), "older versions of pip do not know the names of today's wheels"),
+            Action(
+                (*pip, "--quiet", "--upgrade", "pip"), "older versions of pip do not know the names of today's wheels"
+            ),
             Action((*pip, *asked), what, large=True),
         ]
     return Job(plan, env, tuple(actions), plan.candidate.links, memory_growth)

@@ -64,11 +64,15 @@ def read(document: dict[str, Any], *, gpu: bool = True) -> Proof:
     if count and not errors:
         return Proof(
             "proved",
-            (f"proved: TensorFlow {version} registers {count} GPU{'s' if count > 1 else ''} and ran a matrix product and a convolution on each",),
+            (
+                f"proved: TensorFlow {version} registers {count} GPU{'s' if count > 1 else ''} and ran a matrix product and a convolution on each",
+            ),
             findings,
         )
     if not gpu:
-        return Proof("consistent", (f"installed and consistent: TensorFlow {version} starts and computes on the CPU",), findings)
+        return Proof(
+            "consistent", (f"installed and consistent: TensorFlow {version} starts and computes on the CPU",), findings
+        )
     why = errors[0]["title"] if errors else "no GPU was registered"
     return Proof(
         "consistent",

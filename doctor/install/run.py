@@ -76,7 +76,9 @@ def run(job: Job, log: Log, *, keep: bool = False, replace: bool = False, quiet:
             written = _make(job, log, quiet)
     except BaseException as problem:
         if keep and job.env.exists():
-            log.say(f"stopped ({type(problem).__name__}); kept {job.env} and what was there before: {before or 'nothing'}")
+            log.say(
+                f"stopped ({type(problem).__name__}); kept {job.env} and what was there before: {before or 'nothing'}"
+            )
         else:
             _remove(job.env, made_parents)
             if before is not None:
@@ -198,7 +200,10 @@ def _do(action: Action, log: Log, quiet: bool) -> None:
     if code:
         pip_log = log.path.with_suffix(".pip.log")
         if not tail and pip_log.exists():  # the installer spoke to the terminal
-            tail = [line.partition(" ")[2] for line in pip_log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:]]
+            tail = [
+                line.partition(" ")[2]
+                for line in pip_log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:]
+            ]
         raise InstallFailedError(*_why(tail, action, code))
 
 
@@ -211,7 +216,9 @@ def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
     """What failed and what to do, from the installer's last words."""
     words = "\n".join(tail)
     low = words.lower()
-    errors = [line for line in tail if line.lstrip().lower().startswith(("error", "× ", "╰─▶")) or "error:" in line.lower()]
+    errors = [
+        line for line in tail if line.lstrip().lower().startswith(("error", "× ", "╰─▶")) or "error:" in line.lower()
+    ]
     line = (errors or tail or [f"`{action.line}` ended with {code}"])[-1].strip()
     if "no space left on device" in low or "disk quota exceeded" in low:
         return f"the disk is full: {line}", "free some space (pip cache purge), or choose another disk with --env"
@@ -226,5 +233,8 @@ def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
         "error sending request", "read timed out", "connection reset", "tls handshake", "certificate verify failed",
     )  # fmt: skip
     if any(sign in low for sign in network):
-        return f"the package index could not be reached: {line}", "check the network, a proxy (HTTPS_PROXY) or the index (pip config list), and run it again: what came down is kept in the cache"
+        return (
+            f"the package index could not be reached: {line}",
+            "check the network, a proxy (HTTPS_PROXY) or the index (pip config list), and run it again: what came down is kept in the cache",
+        )
     return f"{line}" if line else f"`{action.line}` ended with {code}", f"the command was: {action.line}"

@@ -25,6 +25,9 @@ def script(job: Job) -> str:
         ]
     if job.memory_growth:
         place = shlex.quote(str(job.site_packages / MEMORY_GROWTH))
-        lines += ["# take GPU memory as it is needed; undo: remove the file", f"printf '%s\\n' {shlex.quote(MEMORY_GROWTH_LINE.strip())} > {place}"]
+        lines += [
+            "# take GPU memory as it is needed; undo: remove the file",
+            f"printf '%s\\n' {shlex.quote(MEMORY_GROWTH_LINE.strip())} > {place}",
+        ]
     lines += ["# proof", f"tfgpu-doctor check --python {shlex.quote(str(job.env))} --deep"]
     return "\n".join(lines) + "\n"

@@ -69,8 +69,12 @@ def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bo
         mark = {"error": "31;1", "warning": "33;1", "info": "36"}[finding.severity]
         lines.append(paint(f"{finding.severity}: {finding.title} [{finding.code}]", mark))
         lines += _wrapped(finding.explanation, width, "  ")
-        lines += [f"  seen: {source}: {source.text}" if source.text else f"  seen: {source}" for source in finding.evidence]
-        lines += [line for ref in finding.tables[: None if verbose else 2] for line in _wrapped(f"table: {ref}", width, "  ")]
+        lines += [
+            f"  seen: {source}: {source.text}" if source.text else f"  seen: {source}" for source in finding.evidence
+        ]
+        lines += [
+            line for ref in finding.tables[: None if verbose else 2] for line in _wrapped(f"table: {ref}", width, "  ")
+        ]
         lines.append("")
     if not outcome.plans:
         return "\n".join([*lines, "There is no plan for this platform."])
@@ -88,10 +92,18 @@ def _plan_text(plan: Plan, number: int, width: int, paint: _Paint, *, full: bool
                 f"driver from {plan.driver_minimum}" if plan.driver_minimum else ""]  # fmt: skip
     head = f"Plan {number}{' (recommended)' if recommended else ''}: {plan.package} {plan.tensorflow} by {ROUTE_NAMES[plan.route]}"
     lines = [paint(head, "1"), *_wrapped(", ".join(v for v in versions if v), width, "  ")]
-    lines += [line for change in plan.changes for line in _wrapped(f"- {change}", width, "  changes: " if change is plan.changes[0] else "           ")]
+    lines += [
+        line
+        for change in plan.changes
+        for line in _wrapped(f"- {change}", width, "  changes: " if change is plan.changes[0] else "           ")
+    ]
     if not full:
         return lines
-    lines += [line for reason in plan.why for line in _wrapped(f"- {reason}", width, "  why: " if reason is plan.why[0] else "       ")]
+    lines += [
+        line
+        for reason in plan.why
+        for line in _wrapped(f"- {reason}", width, "  why: " if reason is plan.why[0] else "       ")
+    ]
     return lines + _commands(plan.commands, width, paint)
 
 
