@@ -113,8 +113,8 @@ def examine(machine: Machine, wanted: str | None = None) -> Environment:
         source = Source("VIRTUAL_ENV, CONDA_PREFIX, PATH", None, "no python there")
         return Environment(None, "", facts=(Absent(source, "python"),))
     problem: Unreadable | None = None
-    if executable is not None and (machine.live or "python" in machine.recorded):
-        asked = _ask(machine, executable, found_by)
+    if "python" in machine.recorded or (executable is not None and machine.live):
+        asked = _ask(machine, executable or "python", found_by)
         if isinstance(asked, Environment):
             return asked
         problem = asked
