@@ -18,7 +18,7 @@ LINE_LIMIT = 20_000
 OVERLAP = 500
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_SPACES = re.compile(r"[\n\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _ENTITY = re.compile(r"&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});")
 
 
@@ -59,13 +59,15 @@ class Text:
 
 
 def clean(line: str) -> str:
-    """One line without terminal escapes, control and direction characters, and HTML entities."""
+    """One line without terminal escapes, control and direction characters, and HTML entities; every space is one."""
     if "\x1b" in line:
         line = _ANSI.sub("", line)
     if "&" in line:
         line = _ENTITY.sub(lambda m: html.unescape(m.group()), line)
     if not line.isprintable():
-        line = _CONTROL.sub("", line)
+        line = _SPACES.sub(" ", line)
+        if not line.isprintable():
+            line = "".join(c for c in line if c.isprintable() or c == "\t")
     return line
 
 

@@ -128,12 +128,7 @@ def document(diagnosis: Diagnosis, tables: Tables) -> dict[str, Any]:
     }
 
 
-_UNPRINTABLE = re.compile(
-    r"[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\ufff9-\uffff]"
-)
-
-
 def as_json(value: Any, *, ascii_only: bool = False) -> str:
     """JSON in one line, in which everything that is not printable is escaped: it may be shown on a terminal."""
     text = json.dumps(value, ensure_ascii=ascii_only)
-    return text if text.isprintable() else _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
