@@ -15,6 +15,7 @@ import argparse
 import multiprocessing
 import os
 import signal
+import struct
 import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from datetime import datetime, timezone
@@ -27,23 +28,28 @@ sys.path.insert(0, str(ROOT))
 
 from scripts.tables import binaries, table  # noqa: E402
 from scripts.tables.archive import ArchiveError  # noqa: E402
-from scripts.tables.elf import ElfError  # noqa: E402
 from scripts.tables.cache import Cache, default_folder  # noqa: E402
-from scripts.tables.progress import Progress  # noqa: E402
+from scripts.tables.elf import ElfError  # noqa: E402
 from scripts.tables.pe import PeError  # noqa: E402
+from scripts.tables.progress import Progress  # noqa: E402
 from scripts.tables.registry import (  # noqa: E402
-    IndexFile, PipSettings, RegistryError, pip_settings, project_files, session_for,
+    IndexFile,
+    PipSettings,
+    RegistryError,
+    pip_settings,
+    project_files,
+    session_for,
 )
 from scripts.tables.releases import Group, group_files  # noqa: E402
 from scripts.tables.remote import Remote, RemoteError  # noqa: E402
-from scripts.tables.rows import build_row  # noqa: E402
+from scripts.tables.rows import build_row, carry_over, complete_windows  # noqa: E402
 from scripts.tables.wheeltexts import WheelTexts, read_texts  # noqa: E402
 
 PACKAGES = ("tensorflow", "tensorflow-gpu")
 THREADS = 8
 # The kinds of cache entries; another number means read again
-TEXTS, BINARY, GLIBC = "texts-1", "binary-1", "glibc-1"
-UNREADABLE = (RemoteError, ArchiveError, ElfError, PeError, ValueError)
+TEXTS, BINARY, GLIBC, DLLS = "texts-1", "binary-1", "glibc-1", "dlls-1"
+UNREADABLE = (RemoteError, ArchiveError, ElfError, PeError, ValueError, struct.error)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -67,7 +73,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--processes", type=int, default=3, metavar="N", help="for --full (default: %(default)s)")
     parser.add_argument("--cache", type=Path, default=default_folder(), metavar="DIR", help="default: %(default)s")
     parser.add_argument(
-        "--output", type=Path, default=ROOT / "compat_tables" / "tensorflow.json", metavar="FILE",
+        "--output",
+        type=Path,
+        default=ROOT / "compat_tables" / "tensorflow.json",
+        metavar="FILE",
         help="default: the bundled table",
     )
     return parser
@@ -99,7 +108,10 @@ def run(arguments: argparse.Namespace) -> int:
         sha256 = group.newest.sha256
         row = build_row(group, texts.get(sha256), *facts.get(sha256, (None, None)))
         key = (row["package"], row["version"], row["platform"])
+        if sha256 not in facts:
+            carry_over(row, earlier.get(key))
         rows[key] = row
+    complete_windows(list(rows.values()))
     order = {(group.package, str(group.version), group.platform): place for place, group in enumerate(groups)}
     ordered = [rows[key] for key in sorted(rows, key=lambda key: order.get(key, len(order)))]
     _report(earlier, {key: rows[key] for key in rows}, remote.bytes_read)
@@ -116,12 +128,11 @@ def read_all_texts(groups: list[Group], cache: Cache, remote: Remote) -> dict[st
     found: dict[str, WheelTexts] = {}
     wanted = []
     for group in groups:
-        if group.sdist is None:
-            stored = cache.get(group.newest.sha256, TEXTS)
-            if stored is not None:
-                found[group.newest.sha256] = WheelTexts.from_json(stored)
-            else:
-                wanted.append(group)
+        stored = cache.get(group.newest.sha256, TEXTS)
+        if stored is not None:
+            found[group.newest.sha256] = WheelTexts.from_json(stored)
+        else:
+            wanted.append(group)
     with (
         Progress("reading wheels' texts", len(wanted), lambda: remote.bytes_read) as progress,
         ThreadPoolExecutor(THREADS) as pool,
@@ -137,7 +148,10 @@ Binary = tuple[dict[str, Any] | None, dict[str, str] | None]
 
 
 def read_all_binaries(
-    groups: list[Group], texts: dict[str, WheelTexts], cache: Cache, settings: PipSettings,
+    groups: list[Group],
+    texts: dict[str, WheelTexts],
+    cache: Cache,
+    settings: PipSettings,
     arguments: argparse.Namespace,
 ) -> dict[str, Binary]:
     """By the sha256 of each group's newest wheel: what its libraries say, and the glibc of every Python's wheel.
@@ -145,9 +159,9 @@ def read_all_binaries(
     Raises RegistryError, with the wheels' names, where any could not be read.
     """
     work = [
-        group for group in groups
-        if group.newest.sha256 in texts
-        and binaries.wanted(texts[group.newest.sha256], group.package, group.platform)
+        group
+        for group in groups
+        if group.newest.sha256 in texts and binaries.wanted(texts[group.newest.sha256], group.package, group.platform)
     ]
     todo = [group for group in work if _stored(group, cache) is None]
     failed: list[str] = []
@@ -176,9 +190,9 @@ def read_all_binaries(
         )
     found: dict[str, Binary] = {}
     for group in work:
-        seen, by_python = _stored(group, cache) or (None, None)
-        if seen is not None:
-            found[group.newest.sha256] = binaries.derive(seen, group.platform), by_python
+        stored = _stored(group, cache)
+        if stored is not None:
+            found[group.newest.sha256] = stored
     return found
 
 
@@ -190,9 +204,12 @@ def _quiet_worker() -> None:
 
 
 def _stored(group: Group, cache: Cache) -> Binary | None:
-    """The cached facts of all the group's wheels, None where any is missing."""
+    """What the cached facts of the group's wheels mean; None where any is missing."""
     seen = cache.get(group.newest.sha256, BINARY)
     if seen is None:
+        return None
+    dlls = cache.get(group.newest.sha256, DLLS)
+    if dlls is None and _composes_names(group, seen):
         return None
     by_python: dict[str, str] = {}
     if group.platform.startswith("linux"):
@@ -202,7 +219,13 @@ def _stored(group: Group, cache: Cache) -> Binary | None:
                 return None
             if stored["glibc"]:
                 by_python[name.python] = stored["glibc"]
-    return seen, by_python
+    return binaries.derive(seen, group.platform, dlls), by_python
+
+
+def _composes_names(group: Group, seen: dict[str, Any]) -> bool:
+    return group.platform == "windows-amd64" and any(
+        member["fatbins"]["entries"] for member in seen["members"].values()
+    )
 
 
 def _read_binary(group: Group, folder: Path, settings: PipSettings) -> int:
@@ -213,6 +236,8 @@ def _read_binary(group: Group, folder: Path, settings: PipSettings) -> int:
     if seen is None:
         seen = binaries.scan(remote, group.newest, texts)
         cache.put(group.newest.sha256, BINARY, seen)
+    if _composes_names(group, seen) and cache.get(group.newest.sha256, DLLS) is None:
+        cache.put(group.newest.sha256, DLLS, binaries.scan_dll_names(remote, group.newest, texts))
     if not group.platform.startswith("linux"):
         return remote.bytes_read
     for _, file in group.wheels:
@@ -247,7 +272,8 @@ def _report(earlier: dict[Any, Any], rows: dict[Any, Any], bytes_read: int) -> N
     gone = [" ".join(key) for key in earlier if key not in rows]
     changed = [
         f"{' '.join(key)}: {', '.join(name for name in row if row[name] != earlier[key].get(name))}"
-        for key, row in rows.items() if key in earlier and row != earlier[key]
+        for key, row in rows.items()
+        if key in earlier and row != earlier[key]
     ]
     print(f"build_tables: {bytes_read / 2**20:,.0f} MiB read", file=sys.stderr)
     for word, names in (("new", added), ("gone", gone), ("changed", changed)):

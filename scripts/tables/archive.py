@@ -50,14 +50,14 @@ def list_members(remote: Remote, url: str, length: int) -> list[Member]:
             count, size, offset = struct.unpack_from("<QQQ", record, 32)
     if offset + size > length:
         raise ArchiveError(f"{url}: the central directory lies outside the file")
-    directory = tail[offset - start : offset - start + size] if offset >= start else remote.read(
-        url, offset, offset + size
+    directory = (
+        tail[offset - start : offset - start + size] if offset >= start else remote.read(url, offset, offset + size)
     )
     return _parse_directory(directory, count, url)
 
 
 def _parse_directory(directory: bytes, count: int, url: str) -> list[Member]:
-    members = []
+    members: list[Member] = []
     position = 0
     for _ in range(count):
         if directory[position : position + 4] != b"PK\x01\x02" or len(directory) < position + 46:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from . import dlopened, elf, fatbin, macho, pe
+from . import dllnames, dlopened, elf, fatbin, macho, pe
 from .archive import Member, inflate
 from .registry import IndexFile
 from .remote import Remote
@@ -24,8 +24,11 @@ HEAD = 64 << 10
 # made for these wheels, within 60 MiB; a library where they do not is streamed a second time.
 FRONT = 96 << 20
 GLIBC_NAME = re.compile(rb"\0(GLIBC_\d+(?:\.\d+)+)(?=\0)")
-CUDA_LIBRARY = re.compile(r"^(lib)?(cu(da|dart|dnn|blas|fft|rand|solver|sparse|pti)|nv(cuda|infer|rtc|JitLink|shmem)|"
-                          r"nccl|nvidia-ml)", re.IGNORECASE)
+CUDA_LIBRARY = re.compile(
+    r"^(lib)?(cu(da|dart|dnn|blas|fft|rand|solver|sparse|pti)|nv(cuda|infer|rtc|JitLink|shmem)|"
+    r"nccl|nvidia-ml)",
+    re.IGNORECASE,
+)
 MSVC_LIBRARY = re.compile(r"^(msvcp|vcruntime|concrt|vcomp)\d+(_\d+)?\.dll$")
 
 Facts = dict[str, Any]
@@ -50,7 +53,7 @@ def scan(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
             descriptor = os.memfd_create("library")
         try:
             facts["members"][member.name] = _scan_member(remote, file, member, descriptor)
-            if descriptor is not None:
+            if descriptor is not None and elf.is_x86_64(os.pread(descriptor, elf.HEADER, 0)):
                 facts["opened_from"] = member.name
                 try:
                     facts["opened"] = dlopened.ask(descriptor)
@@ -66,7 +69,7 @@ def _to_be_asked(texts: WheelTexts) -> Member | None:
     """The library that has TensorFlow's loader: libtensorflow_framework, before it (to 1.3) the only one there is."""
     libraries = [member for member in texts.core if re.search(r"\.so(\.\d+)*$", member.name)]
     framework = [member for member in libraries if "libtensorflow_framework" in member.name]
-    return (framework or libraries or [None])[0]
+    return next(iter(framework or libraries), None)
 
 
 def _scan_member(remote: Remote, file: IndexFile, member: Member, copy_to: int | None) -> Facts:
@@ -149,8 +152,21 @@ def glibc_of_other_python(
     return elf.newest_glibc([f"GLIBC_{version}" for version in versions])
 
 
-def derive(facts: Facts, platform: str) -> Facts:
-    """What the rows need, from what `scan` saw."""
+def scan_dll_names(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
+    """Of a Windows GPU build: "names" of the DLLs that its code composes, and the "versions" among its constants that
+    they are composed with ("64_80"). Raises RemoteError, ArchiveError, PeError."""
+    names: set[str] = set()
+    versions: set[str] = set()
+    for member in texts.core:
+        composed = dllnames.read_composed(remote, file, member)
+        names.update(composed.names)
+        versions.update(composed.versions)
+    return {"names": sorted(names), "versions": sorted(versions)}
+
+
+def derive(facts: Facts, platform: str, dlls: Facts | None = None) -> Facts:
+    """What the rows need, from what `scan` and, of a Windows GPU build, `scan_dll_names` saw. A list of libraries that
+    is known to be a part only is None."""
     members: dict[str, Facts] = facts["members"]
     fatbins = _all_fatbins(members)
     kernels_in = max(members, key=lambda name: members[name]["fatbins"]["entries"])
@@ -172,16 +188,15 @@ def derive(facts: Facts, platform: str) -> Facts:
     if with_glibc:
         derived["glibc"] = elf.newest_glibc([f"GLIBC_{version}" for _, version in with_glibc])
         derived["glibc_from"] = next(name for name, version in with_glibc if version == derived["glibc"])
-    imported = sorted(
-        {name for seen in members.values() for name in seen.get("needed", []) + seen.get("dlls", [])
-         if CUDA_LIBRARY.match(name)}
-    )
+    imported = sorted({name for seen in members.values() for name in _imports(seen) if CUDA_LIBRARY.match(name)})
+    derived["imported"] = imported
+    derived["versions"] = dlls["versions"] if dlls else []
     table = {"linux": "DT_NEEDED", "windows": "import table", "macos": "LC_LOAD_DYLIB"}[platform.partition("-")[0]]
-    importing = next((name for name, seen in members.items() if imported and set(imported) & set(
-        seen.get("needed", []) + seen.get("dlls", []))), kernels_in)
+    importing = next((name for name, seen in members.items() if set(imported) & set(_imports(seen))), kernels_in)
+    derived["imported_by"] = f"{importing}: {table}"
     if platform.startswith("windows"):
         derived["msvc"] = sorted(
-            {name for seen in members.values() for name in seen.get("dlls", []) if MSVC_LIBRARY.match(name)}
+            {name for seen in members.values() for name in _imports(seen) if MSVC_LIBRARY.match(name)}
         )
     caller = facts["opened_from"] or next((name for name in members if "libtensorflow_framework" in name), None)
     if caller and "runpath" in members[caller]:
@@ -189,19 +204,24 @@ def derive(facts: Facts, platform: str) -> Facts:
     if not fatbins["entries"] and not imported:
         derived["libraries_from"] = f"{kernels_in}: {table}, no device code"
         return derived
-    opened = _opened(facts["opened"] or {}, lambda call: True)
-    derived["libraries"] = sorted({*imported, *opened})
-    derived["libraries_from"] = f"{importing}: {table}" + (
-        f"; {caller}: names that its loader asks for" if opened else ""
-    )
+    opened, where = _opened(facts["opened"] or {}, lambda call: True), f"{caller}: names that its loader asks for"
+    if dlls and len(dlls["names"]) > 1:
+        opened, where = dlls["names"], f"{kernels_in}: names that its loader's code composes"
+    libraries = sorted({*imported, *opened})
+    derived["libraries_from"] = "; ".join(([derived["imported_by"]] if imported else []) + ([where] if opened else []))
+    derived["libraries"] = libraries if any(re.match(r"(lib)?cudnn", name) for name in libraries) else None
     asked = _opened(facts["opened"] or {}, lambda call: re.search(r"TryDlopen(GPU|CUDA)Libraries", call) is not None)
     if asked:
         derived["libraries_required"] = sorted({*imported, *asked})
         derived["libraries_required_from"] = f"{caller}: names that TryDlopenCUDALibraries asks for"
-    elif any("cudart" in name for name in imported) and any("cudnn" in name for name in imported):
-        derived["libraries_required"] = imported
-        derived["libraries_required_from"] = f"{importing}: {table}"
+    elif any(re.match(r"(lib)?cudnn", name) for name in imported):
+        # the loader of the operating system wants all of them before TensorFlow can be imported
+        derived["libraries_required"], derived["libraries_required_from"] = imported, derived["imported_by"]
     return derived
+
+
+def _imports(seen: Facts) -> list[str]:
+    return [*seen.get("needed", []), *seen.get("dlls", [])]
 
 
 def _all_fatbins(members: dict[str, Facts]) -> Facts:

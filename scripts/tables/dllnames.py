@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from .archive import Member, inflate
 from .pe import Headers, Section, read_headers
@@ -32,7 +33,20 @@ RELATIVE = re.compile(rb"(?:\x48\x8d|\x8b)[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
 LEA_RDX = re.compile(rb"\x48\x8d\x15")
 AROUND = 16 << 10
 NAMES = frozenset(
-    "cudart cublas cublasLt cufft curand cusolver cusparse cudnn cupti nvinfer nvinfer_plugin nvcuda".split()
+    [
+        "cudart",
+        "cublas",
+        "cublasLt",
+        "cufft",
+        "curand",
+        "cusolver",
+        "cusparse",
+        "cudnn",
+        "cupti",
+        "nvinfer",
+        "nvinfer_plugin",
+        "nvcuda",
+    ]
 )
 VERSION = re.compile(r"64_\d{1,4}")
 WITHIN_FUNCTION = 0x60
@@ -42,9 +56,18 @@ Finder = Callable[[bytes, int], Iterator[int]]
 """From some bytes and the file offset where they begin: where in them the loader's code is."""
 
 
-def composed_names(remote: Remote, file: IndexFile, member: Member) -> list[str]:
-    """The DLLs that the library composes the names of, sorted; [] where its loader was not found. Reads the code and
-    the constants, which stand before the kernels. Raises RemoteError, ArchiveError, PeError."""
+@dataclass(frozen=True)
+class Composed:
+    """`names`: the DLLs, sorted; empty where the loader's code was not found. `versions`: the constants among
+    .rdata's strings that have the form of a version ("64_80")."""
+
+    names: tuple[str, ...]
+    versions: tuple[str, ...]
+
+
+def read_composed(remote: Remote, file: IndexFile, member: Member) -> Composed:
+    """Of one library. Reads the code and the constants, which stand before the kernels. Raises RemoteError,
+    ArchiveError, PeError."""
     stretches: list[tuple[int, bytes]] = []
 
     def moved(data: bytes, _start: int) -> Iterator[int]:
@@ -54,15 +77,17 @@ def composed_names(remote: Remote, file: IndexFile, member: Member) -> list[str]
     headers = read_headers(window.read(0, HEAD))
     sections = {section.name: section for section in headers.sections}
     if ".text" not in sections or ".rdata" not in sections:
-        return []
+        return Composed((), ())
     text, rdata = sections[".text"], sections[".rdata"]
     kept = window.keep(rdata.offset, rdata.offset + rdata.size)
     window.skip_to(rdata.offset + rdata.size)
     constants = bytes(kept)
+    strings = {
+        rdata.address + match.start(1): match[1].decode()
+        for match in re.finditer(rb"\x00(64_\d{1,4})(?=\x00)", constants)
+    }
     if not stretches:
-        versions = {
-            rdata.address + match.start() + 1 for match in re.finditer(rb"\x0064_\d{2,4}(?=\x00)", constants)
-        }
+        versions = set(strings)
 
         def loaded(data: bytes, start: int) -> Iterator[int]:
             for match in LEA_RDX.finditer(data, 0, max(0, len(data) - 4)):
@@ -72,7 +97,7 @@ def composed_names(remote: Remote, file: IndexFile, member: Member) -> list[str]
 
         again = Window(_near(inflate(remote, file.url, member), loaded, stretches))
         again.skip_to(text.offset + text.size)
-    return pairs(headers, stretches, constants)
+    return Composed(tuple(pairs(headers, stretches, constants)), tuple(sorted(set(strings.values()))))
 
 
 def _near(pieces: Iterator[bytes], finder: Finder, stretches: list[tuple[int, bytes]]) -> Iterator[bytes]:
@@ -101,8 +126,10 @@ def pairs(headers: Headers, stretches: list[tuple[int, bytes]], constants: bytes
     for offset, code in stretches:
         group: list[str] = []
         last = offset
-        for place, token in [*sorted(set(_tokens(code, offset, sections[".text"], sections[".rdata"], constants))),
-                             (1 << 62, "")]:
+        for place, token in [
+            *sorted(set(_tokens(code, offset, sections[".text"], sections[".rdata"], constants))),
+            (1 << 62, ""),
+        ]:
             if place - last > WITHIN_FUNCTION:
                 found |= _pair(group)
                 group = []

@@ -57,8 +57,12 @@ def ask(descriptor: int) -> dict[str, list[str]]:
     try:
         done = subprocess.run(
             [sys.executable, "-m", "scripts.tables.dlopened", str(descriptor)],
-            pass_fds=[descriptor], env=environment, cwd=Path(__file__).resolve().parents[2],
-            capture_output=True, timeout=TIME_LIMIT_S, check=False,
+            pass_fds=[descriptor],
+            env=environment,
+            cwd=Path(__file__).resolve().parents[2],
+            capture_output=True,
+            timeout=TIME_LIMIT_S,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise DlopenedError(f"no answer within {TIME_LIMIT_S} s") from error

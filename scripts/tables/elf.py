@@ -38,9 +38,14 @@ class Dynamic:
     versions: dict[str, tuple[str, ...]]
 
 
+def is_x86_64(start: bytes) -> bool:
+    """Whether these are the first bytes of a 64-bit ELF file for x86-64 (e_machine is EM_X86_64)."""
+    return start[:6] == b"\x7fELF\x02\x01" and struct.unpack_from("<H", start, 18) == (62,)
+
+
 def program_headers(start: bytes) -> list[Segment]:
     """From the file's first bytes (HEADER and the table behind it, in all libraries seen within 4 KiB)."""
-    if start[:6] != b"\x7fELF\x02\x01":
+    if start[:6] != b"\x7fELF\x02\x01" or len(start) < HEADER:
         raise ElfError("not a 64-bit little-endian ELF file")
     (offset,) = struct.unpack_from("<Q", start, 32)
     entry_size, count = struct.unpack_from("<HH", start, 54)

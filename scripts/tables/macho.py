@@ -21,8 +21,12 @@ def needed_libraries(start: bytes) -> list[str]:
         if at + 8 > min(len(start), 32 + size):
             return []
         command, length = struct.unpack_from("<II", start, at)
+        if at + length > len(start):
+            return []
         if command in LOAD:
             (name,) = struct.unpack_from("<I", start, at + 8)
-            names.append(start[at + name : at + length].partition(b"\0")[0].decode("utf-8", "replace").rpartition("/")[2])
+            names.append(
+                start[at + name : at + length].partition(b"\0")[0].decode("utf-8", "replace").rpartition("/")[2]
+            )
         at += max(8, length)
     return names

@@ -79,7 +79,7 @@ def parse_build_info(text: str) -> dict[str, Any]:
 
 
 def version_in_build_info(value: object) -> str | None:
-    """"10.1", "12.5.1" and the Windows spelling "64_101" (the DLL's suffix) as "10.1", "12.5.1", "10.1";
+    """ "10.1", "12.5.1" and the Windows spelling "64_101" (the DLL's suffix) as "10.1", "12.5.1", "10.1";
     "64_7" (cuDNN) as "7"; None for anything else."""
     text = str(value or "")
     if match := re.fullmatch(r"64_(\d+)(\d)", text):

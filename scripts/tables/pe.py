@@ -8,7 +8,6 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-
 NAMES_WITHIN = 16 << 20
 
 

@@ -53,12 +53,13 @@ def group_files(package: str, files: Iterable[IndexFile], pre: bool = False) -> 
         ):
             sdists[version_of] = file
     groups = [
-        Group(package, version, platform, tuple(sorted(found, key=_by_python))) for (version, platform), found in
-        wheels.items()
+        Group(package, version, platform, tuple(sorted(found, key=_by_python)))
+        for (version, platform), found in wheels.items()
     ]
     with_wheels = {version for version, _ in wheels}
-    groups += [Group(package, version, "any", (), file) for version, file in sdists.items()
-               if version not in with_wheels]
+    groups += [
+        Group(package, version, "any", (), file) for version, file in sdists.items() if version not in with_wheels
+    ]
     return sorted(groups, key=lambda group: (group.package, group.version, _order(group.platform)))
 
 

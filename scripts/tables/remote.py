@@ -13,7 +13,8 @@ import requests
 
 TRIES = 5
 TIMEOUT_S = (20, 60)
-PIECE = 1 << 20
+# What a broken connection loses is the piece it broke in
+PIECE = 1 << 16
 
 
 class RemoteError(Exception):

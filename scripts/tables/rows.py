@@ -14,6 +14,18 @@ from .wheeltexts import WheelTexts
 
 Row = dict[str, Any]
 
+KEYS = (
+    "gpu", "cuda", "cudnn", "pythons", "glibc", "glibc_by_python", "compute_capabilities", "libraries",
+    "libraries_required", "runpath", "pip_libraries_found", "pip_libraries_missed", "requires_python", "requires",
+    "extras", "wheels", "size_mib", "msvc", "build_info", "yanked", "summary", "evidence", "source",
+)  # fmt: skip
+"""In this order after package, version and platform."""
+KEYS_OF_BINARIES = (
+    "gpu", "cuda", "cudnn", "glibc", "glibc_by_python", "compute_capabilities", "libraries", "libraries_required",
+    "runpath", "pip_libraries_found", "pip_libraries_missed", "msvc", "evidence", "source",
+)  # fmt: skip
+"""Those that a full run may know better than a run over the texts alone."""
+
 # Where NVIDIA's wheels for CUDA 11 and 12 put a library: site-packages/nvidia/<folder>/lib (read from the RECORD of
 # nvidia-cuda-runtime-cu12, nvidia-cublas-cu12, nvidia-cudnn-cu12, ... and their cu11 forms).
 PIP_FOLDERS = {
@@ -41,15 +53,11 @@ CUDA_OF_PTX_ISA = {"5.0": "8.0", "6.0": "9.0"}
 def build_row(
     group: Group, texts: WheelTexts | None, binary: dict[str, Any] | None, glibc_by_python: dict[str, str] | None
 ) -> Row:
-    """One row. `texts` is None for a source archive. `binary` is what binaries.scan found, None in a metadata run;
+    """One row. `texts` is None for a source archive that was not read. `binary` is what binaries.scan found, None in a metadata run;
     `glibc_by_python` the glibc that each Python's libraries need, where they were read."""
     evidence: dict[str, str] = {}
     row: Row = {"package": group.package, "version": str(group.version), "platform": group.platform}
-    for key in (
-        "gpu cuda cudnn pythons glibc glibc_by_python compute_capabilities libraries libraries_required runpath "
-        "pip_libraries_found pip_libraries_missed requires_python requires extras wheels size_mib msvc build_info "
-        "yanked summary evidence source"
-    ).split():
+    for key in KEYS:
         row[key] = None
     row["pythons"] = list(dict.fromkeys(name.python for name, _ in group.wheels))
     row["wheels"] = _wheels(group)
@@ -58,18 +66,23 @@ def build_row(
     row["evidence"] = evidence
     members: list[str] = []
     row["source"] = {"file": group.newest.filename, "sha256": group.newest.sha256, "members": members}
-    if texts is None:
+    if group.sdist is not None:
         row["gpu"], evidence["gpu"] = False, "the release has no wheel"
+    if texts is None:
         return row
+    if group.sdist is not None:
+        row["summary"] = texts.summary
     members += [texts.metadata_member, *([texts.build_info_member] if texts.build_info_member else [])]
     members += binary["members"] if binary else []
     row["requires_python"] = texts.requires_python or group.newest.requires_python
     row["requires"], row["extras"] = texts.requires, texts.extras
     row["size_mib"] = round(texts.size / 2**20, 1)
     row["build_info"] = texts.build_info
+    if group.sdist is not None:
+        return row
     _fill_gpu(row, texts, binary, evidence)
     _fill_glibc(row, group, binary, glibc_by_python, evidence)
-    _fill_libraries(row, binary, evidence)
+    _fill_libraries(row, texts, binary, evidence)
     _fill_capabilities(row, texts, binary, evidence)
     _fill_versions(row, texts, binary, evidence)
     _fill_msvc(row, texts, binary, evidence)
@@ -93,7 +106,7 @@ def _yanked(group: Group) -> str | bool | None:
 
 
 def _fill_gpu(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
-    if binary and (binary["fatbins"]["entries"] or _runtime_names(binary)):
+    if binary and (binary["fatbins"]["entries"] or binary["imported"]):
         row["gpu"], evidence["gpu"] = True, f"{binary['kernels_in']}: device code"
     elif binary and texts.core:
         row["gpu"], evidence["gpu"] = False, f"{binary['members'][-1]}: no device code, no CUDA library asked for"
@@ -104,10 +117,6 @@ def _fill_gpu(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, eviden
         row["gpu"], evidence["gpu"] = False, "the wheel holds no library"
     else:
         row["gpu"], evidence["gpu"] = row["package"] == "tensorflow-gpu", "the distribution's name"
-
-
-def _runtime_names(binary: dict[str, Any]) -> list[str]:
-    return [name for name in binary["libraries"] if "cudart" in name or "cudnn" in name]
 
 
 def _fill_glibc(
@@ -128,18 +137,26 @@ def _fill_glibc(
         evidence["glibc_by_python"] = "version names in each Python's libraries (.dynstr)"
 
 
-def _fill_libraries(row: Row, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
+def _fill_libraries(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
     if not binary:
         return
-    row["libraries"], evidence["libraries"] = binary["libraries"], binary["libraries_from"]
-    if binary["libraries_required"] is not None:
-        row["libraries_required"] = binary["libraries_required"]
-        evidence["libraries_required"] = binary["libraries_required_from"]
+    libraries, required = binary["libraries"], binary["libraries_required"]
+    source, required_source = binary["libraries_from"], binary["libraries_required_from"]
+    info = texts.build_info or {}
+    if row["platform"] == "windows-amd64" and binary["imported"] and "cudart_dll_name" in info:
+        # python/platform/self_check.py of 1.4 to 1.14 opens these three before it imports the rest, or raises;
+        # that of 1.15, whose library imports no CUDA, does not look at them any more
+        checked = {info[key] for key in ("nvcuda_dll_name", "cudart_dll_name", "cudnn_dll_name") if key in info}
+        addition = f"; {texts.build_info_member}: *_dll_name, opened by self_check.py"
+        libraries, source = sorted({*(libraries or ()), *checked}), source + addition
+        required, required_source = sorted({*(required or ()), *checked}), required_source + addition
+    if libraries is not None:
+        row["libraries"], evidence["libraries"] = libraries, source
+    if required is not None:
+        row["libraries_required"], evidence["libraries_required"] = required, required_source
 
 
-def _fill_capabilities(
-    row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]
-) -> None:
+def _fill_capabilities(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
     if not row["gpu"]:
         return
     if binary and binary["fatbins"]["entries"]:
@@ -190,15 +207,18 @@ def _fill_versions(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, e
     if not row["gpu"]:
         return
     info = texts.build_info or {}
-    libraries = row["libraries"] or []
-    source = row["evidence"].get("libraries", "")
+    libraries = row["libraries"] or (binary["imported"] if binary else [])
+    source = evidence.get("libraries") or (binary["imported_by"] if binary else "")
+    versions = binary["versions"] if binary else []
+    constants = f"{binary['kernels_in']}: the loader's constants" if binary else ""
     build_info = texts.build_info_member or ""
     pins = row["extras"].get("and-cuda", {})
     candidates = [
         (_cuda_of_name(libraries), source),
         (version_in_build_info(info.get("cuda_version") or info.get("cuda_version_number")), build_info),
         (_exact_pin(pins, r"nvidia-cuda-runtime(-cu\d+)?"), f"{texts.metadata_member}: and-cuda"),
-        (_cuda_of_ptx(row["compute_capabilities"]), source and f"{row['evidence']['compute_capabilities']}, PTX ISA"),
+        (_one_version(versions, r"64_\d\d+"), constants),
+        (_cuda_of_ptx(row["compute_capabilities"]), f"{evidence.get('compute_capabilities')}, PTX ISA"),
     ]
     row["cuda"], where = _refine(candidates)
     if where:
@@ -207,6 +227,7 @@ def _fill_versions(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, e
         (_cudnn_of_name(libraries), source),
         (version_in_build_info(info.get("cudnn_version") or info.get("cudnn_version_number")), build_info),
         (_exact_pin(pins, r"nvidia-cudnn(-cu\d+)?"), f"{texts.metadata_member}: and-cuda"),
+        (_one_version(versions, r"64_\d"), constants),
     ]
     for version, where in cudnn_candidates:
         if version:
@@ -230,13 +251,10 @@ def _refine(candidates: list[tuple[str | None, str]]) -> tuple[str | None, str |
 
 def _cuda_of_name(libraries: list[str]) -> str | None:
     for name in libraries:
-        if match := re.fullmatch(r"libcudart\.(?:so\.)?(\d+)(?:\.(\d+))?(?:\.dylib)?", name):
-            major, minor = match[1], match[2]
-        elif match := re.fullmatch(r"cudart64_(\d+)(\d)\.dll", name):
-            major, minor = match[1], match[2]
-        else:
-            continue
-        return f"{major}.{minor}" if minor and int(major) <= LAST_CUDA_WITH_MINOR_IN_NAME else major
+        match = re.fullmatch(r"libcudart\.(?:so\.)?(\d+)(?:\.(\d+))?(?:\.dylib)?|cudart64_(\d+)(\d)\.dll", name)
+        if match:
+            major, minor = match[1] or match[3], match[2] or match[4]
+            return f"{major}.{minor}" if minor and int(major) <= LAST_CUDA_WITH_MINOR_IN_NAME else major
     return None
 
 
@@ -245,6 +263,12 @@ def _cudnn_of_name(libraries: list[str]) -> str | None:
         if match := re.fullmatch(r"libcudnn\.(?:so\.)?(\d+)(?:\.dylib)?|cudnn64_(\d+)\.dll", name):
             return match[1] or match[2]
     return None
+
+
+def _one_version(versions: list[str], form: str) -> str | None:
+    """ "64_80" as "8.0", "64_5" as "5"; None unless there is exactly one constant of the form."""
+    found = [version for version in versions if re.fullmatch(form, version)]
+    return version_in_build_info(found[0]) if len(found) == 1 else None
 
 
 def _exact_pin(pins: dict[str, str], distribution: str) -> str | None:
@@ -283,3 +307,31 @@ def _fill_runpath(row: Row, binary: dict[str, Any] | None, evidence: dict[str, s
     row["pip_libraries_missed"] = [name for name, found in reached.items() if not found]
     for key in ("pip_libraries_found", "pip_libraries_missed"):
         evidence[key] = f"{evidence['runpath']}; {evidence['libraries_required']}"
+
+
+def complete_windows(rows: list[Row]) -> None:
+    """Which DLLs a Windows GPU device needs, where the wheel itself cannot be asked (1.15 to 2.10): those of the
+    libraries that the same release's Linux build needs, by the names that this build opens. The same source decides
+    both (TryDlopenCUDALibraries in dso_loader.cc); only the names differ."""
+    linux = {(row["package"], row["version"]): row for row in rows if row["platform"] == "linux-x86_64"}
+    for row in rows:
+        if row["platform"] != "windows-amd64" or not row["libraries"] or row["libraries_required"] is not None:
+            continue
+        other = linux.get((row["package"], row["version"]), {}).get("libraries_required")
+        if not other:
+            continue
+        by_stem = {name.partition("64_")[0]: name for name in row["libraries"]}
+        stems = [name.partition(".so")[0].removeprefix("lib") for name in other]
+        if all(stem in by_stem for stem in stems):
+            row["libraries_required"] = sorted(by_stem[stem] for stem in stems)
+            row["evidence"]["libraries_required"] = (
+                f"{row['evidence']['libraries']}; the linux-x86_64 row's libraries_required"
+            )
+
+
+def carry_over(row: Row, earlier: Row | None) -> None:
+    """Into a row that was made from texts alone: what an earlier row knew of the same wheel's libraries."""
+    if earlier is None or earlier["source"]["sha256"] != row["source"]["sha256"]:
+        return
+    if len(earlier["source"]["members"]) > len(row["source"]["members"]):
+        row.update({key: earlier.get(key) for key in KEYS_OF_BINARIES})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
+import tarfile
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .archive import Member, list_members, read_member
+from .archive import ArchiveError, Member, list_members, read_member
 from .metadata import parse_build_info, parse_metadata
 from .registry import IndexFile
 from .remote import Remote
@@ -17,6 +19,9 @@ CORE_LIBRARY = re.compile(
     r"/(?:_pywrap_tensorflow(?:_internal|_common)?|lib_?(?:pywrap_)?tensorflow_(?:framework|cc|common))"
     r"\.(?:so|pyd|dll|(?:[\d.]+\.)?dylib)(?:\.\d+)*$"
 )
+
+
+SMALL_ARCHIVE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -46,14 +51,19 @@ class WheelTexts:
 
 
 def read_texts(remote: Remote, file: IndexFile) -> WheelTexts:
-    """Read them by range requests. Raises RemoteError, ArchiveError; ValueError on a build_info.py that is none."""
+    """Read them by range requests. Raises RemoteError, ArchiveError; ValueError on a build_info.py that is none.
+
+    Of a source archive, which TensorFlow only has where a release was taken back (tensorflow-gpu 2.12.0): PKG-INFO.
+    """
     length = remote.size(file.url)
+    if file.filename.endswith(".tar.gz"):
+        return _read_source_archive(remote, file, length)
     members = list_members(remote, file.url, length)
     # A wheel's own METADATA, not one that was packed with it
-    metadata_member = min(
-        (member for member in members if re.search(r"^[^/]+\.dist-info/METADATA$", member.name)),
-        key=lambda member: len(member.name),
-    )
+    metadata_members = [member for member in members if re.search(r"^[^/]+\.dist-info/METADATA$", member.name)]
+    if not metadata_members:
+        raise ArchiveError(f"{file.url}: has no METADATA, so this is no wheel")
+    metadata_member = metadata_members[0]
     metadata = parse_metadata(read_member(remote, file.url, metadata_member).decode("utf-8", "replace"))
     build_infos = [member for member in members if member.name.endswith("/python/platform/build_info.py")]
     build_info = None
@@ -75,4 +85,29 @@ def read_texts(remote: Remote, file: IndexFile) -> WheelTexts:
         build_info,
         sorted(core.values(), key=lambda member: member.name),
         libraries,
+    )
+
+
+def _read_source_archive(remote: Remote, file: IndexFile, length: int) -> WheelTexts:
+    if length > SMALL_ARCHIVE:
+        raise ArchiveError(f"{file.url}: a source archive of {length} bytes is not one of a release taken back")
+    try:
+        with tarfile.open(fileobj=io.BytesIO(remote.read(file.url, 0, length))) as archive:
+            name = min((name for name in archive.getnames() if name.endswith("/PKG-INFO")), key=len)
+            content = archive.extractfile(name)
+            text = content.read(SMALL_ARCHIVE).decode("utf-8", "replace") if content else ""
+    except (tarfile.TarError, OSError, EOFError, ValueError) as error:
+        raise ArchiveError(f"{file.url}: cannot be read as a source archive: {error}") from error
+    metadata = parse_metadata(text)
+    return WheelTexts(
+        length,
+        name,
+        None,
+        metadata.summary,
+        metadata.requires_python,
+        list(metadata.requires),
+        metadata.extras,
+        None,
+        [],
+        0,
     )

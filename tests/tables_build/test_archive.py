@@ -1,0 +1,106 @@
+"""Members of a zip file on a server, read by ranges."""
+
+from __future__ import annotations
+
+import io
+import random
+import struct
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from scripts.tables.archive import ArchiveError, Member, inflate, list_members, read_member
+from scripts.tables.remote import Remote, RemoteError
+from tests.tables_build.made_wheels import Index, make_wheel, served
+
+NOISE = random.Random(7).randbytes(3 << 20)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Index]:
+    members: dict[str, str | bytes] = {f"package/module_{number}.py": f"x = {number}\n" for number in range(3000)}
+    members["package/library.so"] = NOISE
+    make_wheel(tmp_path / "a.whl", members)
+    with zipfile.ZipFile(tmp_path / "a.whl", "a", zipfile.ZIP_STORED) as archive:
+        archive.writestr("stored.txt", b"as it is")
+    with served(Index(tmp_path)) as index:
+        yield index
+
+
+def opened(index: Index) -> tuple[Remote, str, dict[str, Member]]:
+    remote = Remote(requests.Session, pause_s=0)
+    url = index.url.replace("simple", "files") + "/a.whl"
+    return remote, url, {member.name: member for member in list_members(remote, url, remote.size(url))}
+
+
+def test_the_directory_and_two_members_cost_no_more_than_themselves(index: Index) -> None:
+    remote, url, members = opened(index)
+    assert len(members) == 3002
+    assert read_member(remote, url, members["package/module_2999.py"]) == b"x = 2999\n"
+    assert read_member(remote, url, members["stored.txt"]) == b"as it is"
+    assert remote.bytes_read < 400_000 < len(NOISE)
+
+
+def test_a_connection_that_breaks_is_taken_up_where_it_broke(index: Index) -> None:
+    remote, url, members = opened(index)
+    index.break_after = [1_000_000, 500_000, 500_000]
+    assert b"".join(inflate(remote, url, members["package/library.so"])) == NOISE
+    starts = [int(asked.removeprefix("bytes=").partition("-")[0]) for _, asked in index.requests[-4:] if asked]
+    assert starts == sorted(set(starts))
+    assert starts[-1] - starts[0] > 1_800_000
+
+
+def test_a_connection_that_only_breaks_is_given_up(index: Index) -> None:
+    remote, url, members = opened(index)
+    index.break_after = [0] * 50
+    with pytest.raises(RemoteError, match=r"a\.whl"):
+        b"".join(inflate(remote, url, members["package/library.so"]))
+
+
+def test_content_that_is_not_what_the_directory_says_is_found_out(index: Index) -> None:
+    remote, url, members = opened(index)
+    told = members["stored.txt"]
+    lying = Member(told.name, told.method, told.crc ^ 1, told.packed, told.size, told.offset)
+    with pytest.raises(ArchiveError, match=r"the CRC of stored\.txt"):
+        read_member(remote, url, lying)
+
+
+def test_a_member_too_large_to_be_a_text_is_not_read(index: Index) -> None:
+    remote, url, members = opened(index)
+    with pytest.raises(ArchiveError, match="more than the 1000 expected"):
+        read_member(remote, url, members["package/library.so"], limit=1000)
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip file", b"PK\x05\x06" + b"\xff" * 18, b"PK\x05\x06" + bytes(6)])
+def test_what_is_no_zip_file_is_an_error(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.whl").write_bytes(content)
+    url = (tmp_path / "a.whl").as_uri()
+    remote = Remote(requests.Session)
+    with pytest.raises(ArchiveError):
+        list_members(remote, url, remote.size(url))
+
+
+def test_a_file_address_is_read_by_parts_too(tmp_path: Path) -> None:
+    make_wheel(tmp_path / "a.whl", {"one": "1", "two": "2" * 5000})
+    remote, url = Remote(requests.Session), (tmp_path / "a.whl").as_uri()
+    members = {member.name: member for member in list_members(remote, url, remote.size(url))}
+    assert read_member(remote, url, members["two"]) == b"2" * 5000
+
+
+def test_a_zip64_directory_is_read(tmp_path: Path) -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("one", "1")
+    data = content.getvalue()
+    end = data.rfind(b"PK\x05\x06")
+    size, offset = struct.unpack_from("<II", data, end + 12)
+    record = struct.pack("<4sQHHIIQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, size, offset)
+    locator = struct.pack("<4sIQI", b"PK\x06\x07", 0, end, 1)
+    tail = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+    (tmp_path / "a.whl").write_bytes(data[:end] + record + locator + tail)
+    remote, url = Remote(requests.Session), (tmp_path / "a.whl").as_uri()
+    (member,) = list_members(remote, url, remote.size(url))
+    assert read_member(remote, url, member) == b"1"
