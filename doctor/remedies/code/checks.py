@@ -1,0 +1,40 @@
+"""Short programs that show something, and what old code needs."""
+
+from __future__ import annotations
+
+from doctor.remedies.code.eras import era
+
+
+def list_gpus(version: str | None = None) -> str:
+    """One line that prints the GPUs that TensorFlow registered."""
+    if era(version) == "1":
+        return "from tensorflow.python.client import device_lib; print(device_lib.list_local_devices())"
+    if era(version) == "2.0":
+        return "import tensorflow as tf; print(tf.config.experimental.list_physical_devices('GPU'))"
+    return "import tensorflow as tf; print(tf.config.list_physical_devices('GPU'))"
+
+
+def convolution(version: str | None = None) -> str:
+    """One line that runs a convolution, so that cuDNN has to make its handle."""
+    if era(version) == "1":
+        return (
+            "import tensorflow as tf; s = tf.Session(); "
+            "print(s.run(tf.nn.conv2d(tf.ones([1, 8, 8, 1]), tf.ones([3, 3, 1, 1]), [1, 1, 1, 1], 'SAME')).shape)"
+        )
+    return (
+        "import tensorflow as tf; print(tf.nn.conv2d(tf.ones([1, 8, 8, 1]), tf.ones([3, 3, 1, 1]), 1, 'SAME').device)"
+    )
+
+
+def clear_session(version: str | None = None) -> str:
+    """Forget the graphs and models of earlier folds or trials."""
+    return (
+        "import gc\nimport tensorflow as tf\n"
+        "# after each fold or trial\n"
+        "del model\ntf.keras.backend.clear_session()\ngc.collect()"
+    )
+
+
+def compat_v1(version: str | None = None) -> str:
+    """Run TensorFlow 1 code on TensorFlow 2."""
+    return "import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()"

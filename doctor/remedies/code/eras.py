@@ -1,0 +1,48 @@
+"""TensorFlow's eras: which release knows which names.
+
+Read from the wheels: tf.config.experimental.set_memory_growth is there from 1.14 on, tf.config.list_physical_devices
+and tf.config.set_visible_devices from 2.1 on, tf.config.set_logical_device_configuration in 2.3.0 already (its
+experimental name still works in 2.21), tf.distribute.MultiWorkerMirroredStrategy from 2.4 on. TensorFlow 2.16 is the
+first whose tf.keras is Keras 3 (release notes of 2.16).
+"""
+
+from __future__ import annotations
+
+import re
+
+ERAS = {
+    "1": "TensorFlow 1.x (sessions)",
+    "2.0": "TensorFlow 2.0 to 2.3 (experimental names)",
+    "2.4": "TensorFlow 2.4 to 2.15",
+    "keras-3": "TensorFlow 2.16 and later (Keras 3)",
+}
+"""Every era with its name for people."""
+
+
+def era(version: str | None) -> str:
+    """ "1", "2.0", "2.4" or "keras-3" for a TensorFlow release; "keras-3" where it is not known."""
+    numbers = [int(n) for n in re.findall(r"\d+", version or "")[:2]]
+    if not numbers or numbers[0] >= 3 or numbers == [2]:
+        return "keras-3"
+    if numbers[0] < 2:
+        return "1"
+    if numbers[1] < 4:
+        return "2.0"
+    return "2.4" if numbers[1] < 16 else "keras-3"
+
+
+def spoken(version: str | None) -> str:
+    """The era of a release in words."""
+    return ERAS[era(version)]
+
+
+def listing(version: str | None) -> str:
+    """The function that lists the physical devices."""
+    return (
+        "tf.config.experimental.list_physical_devices" if era(version) == "2.0" else "tf.config.list_physical_devices"
+    )
+
+
+def visible(version: str | None) -> str:
+    """What precedes set_visible_devices and get_visible_devices."""
+    return "tf.config.experimental" if era(version) == "2.0" else "tf.config"
