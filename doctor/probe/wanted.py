@@ -22,6 +22,8 @@ PLATFORMS = {
 }
 COMPONENTS = ("CUDA runtime", "cuBLAS", "cuBLASLt", "cuFFT", "cuSOLVER", "cuSPARSE", "cuDNN")
 """What every build since 2.4 needs before it registers a GPU (TryDlopenCUDALibraries)."""
+NVML = "libnvidia-ml.so.1"
+"""A build that opens it (2.21.0 is the first) lists no GPU without it, and says nothing (seen on 2.21.0)."""
 DRIVER = ("libcuda.so.1", "nvcuda.dll")
 """The driver's own library, which the driver's probe looks for."""
 
@@ -72,7 +74,8 @@ def wanted(
 
 
 def _of(row: TensorFlowRelease, known_by: str, release: TensorFlowRelease | None = None) -> Wanted:
-    names = tuple((name, name in row.libraries_required) for name in row.libraries if name not in DRIVER)
+    needed = (*row.libraries_required, NVML)
+    names = tuple((name, name in needed) for name in row.libraries if name not in DRIVER)
     return Wanted(names, known_by, release or row)
 
 

@@ -37,6 +37,11 @@ def with_toolkit(machine: Folder, release: str) -> Folder:
     return machine.in_loader_cache(f"/usr/local/cuda-{cuda}/lib64")
 
 
+def volta(machine: Folder) -> Folder:
+    """A Tesla V100, which every release from 1.5 on has code for."""
+    return machine.gpu("1db4").driver().answers(capability="7.0", name="Tesla V100-PCIE-16GB")
+
+
 def libraries_from_conda(machine: Folder) -> Folder:
     """CUDA 12.2 and cuDNN 8.9 in conda's lib folder."""
     for name in CUDA["12.2"]:
@@ -196,7 +201,7 @@ def no_cuda(machine: Folder) -> Folder:
 
 @fault("cuda-missing")
 def no_cuda_for_1_15(machine: Folder) -> Folder:
-    return machine.working_gpu().python("3.7").tensorflow("1.15.0", "tensorflow-gpu")
+    return volta(machine).python("3.7").tensorflow("1.15.0", "tensorflow-gpu")
 
 
 @fault("cuda-version-mismatch")
@@ -208,7 +213,7 @@ def cuda_of_another_major(machine: Folder) -> Folder:
 
 @fault("cuda-version-mismatch")
 def cuda_10_1_for_1_15(machine: Folder) -> Folder:
-    machine.working_gpu().python("3.7").tensorflow("1.15.0", "tensorflow-gpu")
+    volta(machine).python("3.7").tensorflow("1.15.0", "tensorflow-gpu")
     machine.toolkit("10.1").cudnn("7.6.5", LIB)
     return machine.in_loader_cache("/usr/local/cuda-10.1/lib64")
 
@@ -366,9 +371,7 @@ HEALTHY: dict[str, Callable[[Folder], Folder]] = {
     "2.18.1 with a toolkit": lambda m: with_toolkit(m.working_gpu(), "2.18.1"),
     "2.21.0 with a toolkit": lambda m: with_toolkit(m.working_gpu(), "2.21.0"),
     "2.10.0 with a toolkit": lambda m: with_toolkit(m.working_gpu(), "2.10.0"),
-    "1.15.0 with a toolkit on a V100": lambda m: with_toolkit(
-        m.gpu("1db4").driver().answers(capability="7.0", name="Tesla V100-PCIE-16GB"), "1.15.0"
-    ),
+    "1.15.0 with a toolkit on a V100": lambda m: with_toolkit(volta(m), "1.15.0"),
     "2.10.0 with LD_LIBRARY_PATH": lambda m: (
         m.working_gpu()
         .python("3.10")
