@@ -1,0 +1,204 @@
+"""`tfgpu-doctor snippet`: configuration code for a TensorFlow version."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from doctor.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from doctor.remedies.snippets import Snippet, Wish
+
+EPILOG = """\
+examples:
+  tfgpu-doctor snippet                                   the list
+  tfgpu-doctor snippet memory-growth
+  tfgpu-doctor snippet memory-limit --gpus 0,1 --memory 2048 --tensorflow 2.15
+  tfgpu-doctor snippet virtual-gpus --count 2 --memory 1024
+  tfgpu-doctor snippet memory-limit --memory 40%
+  tfgpu-doctor snippet cpu-only -q > use_cpu.py          the code alone"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("name", nargs="?", help="which one; without it, the list")
+    parser.add_argument("--gpus", type=_gpus, metavar="0,1", help="which GPUs, by TensorFlow's numbers; none: no GPU")
+    parser.add_argument("--memory", metavar="MIB", help="MiB (2048, 2GiB) or a part of the GPU's memory (40%%, 0.4)")
+    parser.add_argument("--count", type=_positive, default=2, metavar="N", help="how many logical GPUs (2)")
+    parser.add_argument("--tensorflow", metavar="V", help="for this release (default: that of the environment in use)")
+    parser.add_argument("--python", metavar="ENV", help="the environment to read the release from")
+    parser.add_argument("--workers", metavar="HOST:PORT,...", default="", help="multi-worker: all workers, in order")
+    parser.add_argument("--index", type=int, default=0, metavar="N", help="multi-worker: this machine's place (0)")
+
+
+def _gpus(text: str) -> tuple[int, ...]:
+    if text.strip().lower() in ("none", ""):
+        return ()
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() for part in parts) or len(set(map(int, parts))) != len(parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of different GPU numbers such as 0,1")
+    return tuple(int(part) for part in parts)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 64:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 64")
+    return int(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the snippet, or the list. Raises UsageError for a name or an argument that does not fit."""
+    from doctor.remedies.snippets import SNIPPETS
+
+    if args.name is None:
+        return _write(args, _list(args))
+    if args.name not in SNIPPETS:
+        import difflib
+
+        near = difflib.get_close_matches(args.name, SNIPPETS, 3)
+        raise UsageError(
+            f"there is no snippet `{args.name}`",
+            f"did you mean {', '.join(near)}?" if near else "`tfgpu-doctor snippet` lists them",
+        )
+    wish, origin = _wish(args)
+    snippet = SNIPPETS[args.name](wish)
+    if args.format == "json":
+        return _write(args, _json(snippet, wish, origin))
+    if args.format == "html":
+        raise UsageError("snippet answers as text, json or markdown")
+    return _write(args, _markdown(snippet, wish) if args.format == "markdown" else _text(snippet, wish, origin, args))
+
+
+def _wish(args: argparse.Namespace) -> tuple[Wish, str]:
+    """What was asked for, and where the release comes from."""
+    from doctor.remedies.snippets import Wish
+
+    mib, fraction = _memory(args.memory)
+    version, origin = args.tensorflow, "--tensorflow"
+    if version is not None and not version[:1].isdecimal():
+        raise UsageError(f"{version!r} is no TensorFlow release such as 2.15 or 1.15.5")
+    if version is None:
+        version, origin = installed(args.python)
+    workers = tuple(part.strip() for part in args.workers.split(",") if part.strip())
+    if not 0 <= args.index < max(len(workers), 2):
+        raise UsageError(f"--index {args.index} is no place in a list of {max(len(workers), 2)} workers")
+    return Wish(version, args.gpus, mib, fraction, args.count, workers, args.index), origin
+
+
+def _memory(text: str | None) -> tuple[int | None, float | None]:
+    """(MiB, None), (None, fraction) or neither. Raises UsageError for anything else."""
+    import re
+
+    if text is None:
+        return None, None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%|[kmgt]?i?b?)", text.strip().lower())
+    if match:
+        number, unit = float(match[1]), match[2]
+        if (unit == "%" and 0 < number <= 100) or (unit == "" and 0 < number < 1):
+            return None, number / 100 if unit == "%" else number
+        mib = number * {"": 1, "m": 1, "g": 1024}.get(unit[:1], 0)
+        if unit != "%" and mib >= 1 and mib == int(mib):
+            return int(mib), None
+    raise UsageError(f"--memory {text}: neither MiB (2048, 2GiB) nor a part of the GPU's memory (40%, 0.4)")
+
+
+def installed(python: str | None) -> tuple[str | None, str]:
+    """The TensorFlow of the environment in use, read from its files, and where that was read.
+
+    Raises InputError where `python` is no environment."""
+    from doctor.errors import UsageError as CallError
+    from doctor.simulate.libraries import find_interpreter, find_tensorflow
+
+    try:
+        interpreter = find_interpreter(python, ())
+    except CallError as error:
+        raise InputError(str(error)) from error
+    build = find_tensorflow(interpreter) if interpreter else None
+    if build is None:
+        return None, "no TensorFlow in the environment in use: for a current one"
+    return build.version, f"{build.package} in {build.site_packages}"
+
+
+def _list(args: argparse.Namespace) -> str:
+    from doctor.remedies.snippets import SNIPPETS, Wish
+
+    rows = [(name, make(Wish()).title) for name, make in SNIPPETS.items()]
+    if args.format == "json":
+        import json
+
+        return json.dumps({"schema": 1, "snippets": [{"name": name, "title": title} for name, title in rows]}) + "\n"
+    return "".join(f"{name:<17} {title}\n" for name, title in rows)
+
+
+def _json(snippet: Snippet, wish: Wish, origin: str) -> str:
+    import json
+
+    from doctor import __version__
+    from doctor.remedies import code
+
+    document: dict[str, Any] = {
+        "schema": 1,
+        "tool": {"name": "tfgpu-doctor", "version": __version__},
+        "name": snippet.name,
+        "title": snippet.title,
+        "tensorflow": wish.tensorflow,
+        "tensorflow_from": origin,
+        "era": code.spoken(wish.tensorflow),
+        "code": snippet.code,
+        "where": snippet.where,
+        "environment": dict(snippet.environment),
+        "notes": list(snippet.notes),
+    }
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def _text(snippet: Snippet, wish: Wish, origin: str, args: argparse.Namespace) -> str:
+    """Code that can be pasted whole: everything else is comments."""
+    import textwrap
+
+    from doctor.remedies import code
+
+    if args.quiet:
+        return snippet.code + "\n"
+
+    def comment(text: str) -> str:
+        return textwrap.fill(text, 100, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False) + "\n"
+
+    out = comment(f"{snippet.name}: {snippet.title}. {code.spoken(wish.tensorflow)}")
+    if args.tensorflow is None:
+        out += comment(f"TensorFlow {wish.tensorflow}, from {origin}" if wish.tensorflow else origin)
+    out += comment(f"Where: {snippet.where}") + "\n" + snippet.code + "\n"
+    if snippet.environment or snippet.notes:
+        out += "\n"
+    if snippet.environment:
+        variables = " ".join(f"{name}={value}" for name, value in snippet.environment)
+        out += f"# The same from outside: {variables} python YOUR_PROGRAM.py\n"
+    return out + "".join(comment(note) for note in snippet.notes)
+
+
+def _markdown(snippet: Snippet, wish: Wish) -> str:
+    from doctor.remedies import code
+
+    out = f"### {snippet.name}: {snippet.title}\n\n{code.spoken(wish.tensorflow)}. {snippet.where}\n\n"
+    out += f"```python\n{snippet.code}\n```\n"
+    if snippet.environment:
+        variables = " ".join(f"{name}={value}" for name, value in snippet.environment)
+        out += f"\nThe same from outside:\n\n```sh\n{variables} python YOUR_PROGRAM.py\n```\n"
+    return out + "".join(f"\n- {note}" for note in snippet.notes) + "\n"
+
+
+def _write(args: argparse.Namespace, text: str) -> int:
+    if args.output:
+        from pathlib import Path
+
+        try:
+            Path(args.output).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot write {args.output}: {error.strerror}") from error
+    else:
+        sys.stdout.write(text)
+    return 0
