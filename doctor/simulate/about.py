@@ -24,8 +24,12 @@ Assumptions (NVIDIA publishes none of these):
 - The fastest GPU, which CUDA counts first, is the one with the largest product of multiprocessors and compute
   capability. Memory freed into an asynchronous pool is given back at once.
 
-Not simulated: collective communication (NCCL), peer access, MIG instances, profiling, cuDNN's recurrent layers,
-TensorRT, and NVIDIA's own libraries: they ask the driver for private functions that this one does not have.
+- Between GPUs each keeps its own values: libnccl reduces nothing.
+
+Not simulated: peer access, MIG instances, profiling, cuDNN's recurrent layers (they abort), TensorRT, and NVIDIA's own
+libraries: they ask the driver for private functions that this one does not have. For the same reason the NCCL that
+TensorFlow 2.12 to 2.18 has inside does not run: there a strategy over several GPUs needs
+cross_device_ops=tf.distribute.HierarchicalCopyAllReduce().
 
 It runs on Linux with glibc and needs a C compiler. It cannot be taken for a GPU by mistake: without
 TFGPU_DOCTOR_SIMULATION, which `tfgpu-doctor simulate` sets for its command alone, none of the libraries works, and

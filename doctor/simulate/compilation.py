@@ -34,6 +34,7 @@ _SOURCES = {
     "libcurand": (*_COMMON, "math_libraries"),
     "libcusolver": (*_COMMON, "math_libraries"),
     "libcusparse": (*_COMMON, "math_libraries"),
+    "libnccl": (*_COMMON, "nccl"),
     "files": ("files",),
     "memory_holder": ("memory_holder",),
 }

@@ -24,11 +24,11 @@ class Fault:
 
     code: the finding that names its cause. change: what it does to a scenario.
     shown_by: what a program must do for it to show: "devices" (list the GPUs), "matmul", "kernels" (elementwise
-    operations), "convolution", "jit" (a function compiled by XLA), "large" (allocate more than there is), "nvml" (an
-    NVML client, not TensorFlow).
+    operations), "convolution", "jit" (a function compiled by XLA), "large" (allocate more than there is),
+    "collective" (train on two GPUs), "nvml" (an NVML client, not TensorFlow).
     logged: the code that TensorFlow's log leads to where the log tells less than the machine ("" : the same code).
     on_machine: the code that looking at the machine leads to where that tells something else; None: it does not show
-    from outside.
+    from outside. until: the last TensorFlow minor release that it shows on; None: no last one.
     """
 
     name: str
@@ -38,6 +38,11 @@ class Fault:
     shown_by: str = "devices"
     logged: str = ""
     on_machine: str | None = ""
+    until: tuple[int, int] | None = None
+
+    def shows_on(self, tensorflow: str) -> bool:
+        """Whether this TensorFlow release can show it."""
+        return self.until is None or _minor(tensorflow) <= self.until
 
     @property
     def hides_library(self) -> bool:
@@ -278,6 +283,7 @@ def _catalogue() -> tuple[Fault, ...]:
         _visible("hidden-index", "7", "there is no such GPU"),
         _visible("hidden-uuid", "GPU-00000000", "there is no such GPU"),
         _visible("hidden-mig", "MIG-8932f937-d72c-4106-c12f-20bd9faed9f6", "there is no such MIG instance"),
+        _visible("hidden-duplicate", "0,0", "a repeated entry hides all"),
         _visible("hidden-first-invalid", "-1,0", "an invalid entry hides itself and all after it"),
         Fault("prohibited-mode", "gpu-bad-state", "the compute mode is Prohibited", _compute_mode(2, 0)),
         Fault(
@@ -312,6 +318,14 @@ def _catalogue() -> tuple[Fault, ...]:
             )
             for stem in ("libcudart", "libcublas", "libcublasLt", "libcufft", "libcusolver", "libcusparse")
         ),
+        Fault(
+            "curand-missing",
+            "cuda-missing",
+            "libcurand is not there, which TensorFlow opens up to 2.13",
+            _damage("missing", "libcurand"),
+            on_machine=None,
+            until=(2, 13),
+        ),
         Fault("cudnn-missing", "cudnn-missing", "libcudnn is not there", _damage("missing", "libcudnn")),
         Fault(
             "cudnn-wrong-major",
@@ -343,6 +357,14 @@ def _catalogue() -> tuple[Fault, ...]:
             "jit",
             on_machine=None,
         ),
+        Fault(
+            "nccl-missing",
+            "nccl-failure",
+            "two GPUs, and no libnccl for what they have to tell each other",
+            lambda s: _damage("missing", "libnccl")(_gpu("RTX 3070", "RTX 3070")(s)),
+            "collective",
+            on_machine=None,
+        ),
         # --- cuDNN, cuBLAS, memory ---------------------------------------------------------------
         Fault(
             "cudnn-out-of-memory",
@@ -361,6 +383,14 @@ def _catalogue() -> tuple[Fault, ...]:
             "cuDNN is older than the one the build was compiled with",
             _old_cudnn,
             "convolution",
+        ),
+        Fault(
+            "cublas-not-initialized",
+            "cudnn-init-oom",
+            "creating the cuBLAS handle fails with CUBLAS_STATUS_NOT_INITIALIZED although memory is free",
+            _calls("fail cublasCreate_v2 1"),
+            "matmul",
+            on_machine=None,
         ),
         Fault(
             "cublas-out-of-memory",

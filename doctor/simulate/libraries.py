@@ -16,6 +16,7 @@ from doctor.tables import Tables
 NEWEST = ("12.5", "9")  # what is served where no TensorFlow is found: the CUDA and cuDNN of 2.18 to 2.21
 # the last cuDNN of each major, which every TensorFlow of that major accepts: it asks for its own minor or a later one
 _CUDNN_RELEASES = {"7": "7.6.5", "8": "8.9.7", "9": "9.10.2"}
+_DRIVER = frozenset({"libcuda", "libnvidia-ml"})  # the machine has them whatever TensorFlow it is
 # the number in the file's name where it is not the CUDA major's own (CUDA Toolkit release notes, component versions)
 _NUMBERS = {
     "11": {"libcudart": "11.0", "libcufft": "10", "libcurand": "10"},
@@ -87,7 +88,7 @@ def libraries_of(build: TensorFlowBuild | None, tables: Tables) -> Libraries:
     does not have it, else those of the newest CUDA and cuDNN."""
     row = tables.tensorflow(build.version, build.package) if build else None
     if row is not None and row.libraries and row.version == (build.version if build else ""):
-        sonames = tuple(name for name in row.libraries if stem_of(name) in SIMULATED)
+        sonames = tuple(name for name in row.libraries if stem_of(name) in SIMULATED - _DRIVER)
         cuda, cudnn = row.cuda or NEWEST[0], row.cudnn or NEWEST[1]
     else:
         cuda, cudnn = _own_word(build) if build else NEWEST
@@ -100,9 +101,9 @@ def sonames_for(cuda: str, cudnn: str) -> tuple[str, ...]:
     """The file names of a CUDA and a cuDNN release: ("12.5.1", "9") gives libcudart.so.12, …, libcudnn.so.9."""
     major = cuda.split(".")[0]
     numbers = _NUMBERS.get(major, {})
-    cuda_stems = sorted(SIMULATED - {"libcuda", "libnvidia-ml", "libcudnn"})
+    cuda_stems = sorted(SIMULATED - _DRIVER - {"libcudnn", "libnccl"})
     names = [f"{stem}.so.{numbers.get(stem, major)}" for stem in cuda_stems]
-    return (*names, f"libcudnn.so.{cudnn.split('.')[0]}")
+    return (*names, f"libcudnn.so.{cudnn.split('.')[0]}", "libnccl.so.2")
 
 
 def _own_word(build: TensorFlowBuild) -> tuple[str, str]:

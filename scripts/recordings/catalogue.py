@@ -7,16 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from doctor.simulate.faults import FAULTS, Fault
 
-# what a program must do for a fault to show (Fault.shown_by) and the program that does it
-_SHOWN_BY = {
-    "devices": "devices",
-    "matmul": "matmul",
-    "kernels": "kernels",
-    "convolution": "convolution",
-    "jit": "jit",
-    "large": "large",
-    "nvml": "nvml",
-}
 # what a machine without a driver, and one with nothing wrong, lead to depends on the release: see catalogue()
 NO_DRIVER, CALM = "no driver", "nothing wrong"
 LOADER_VERBOSE = {"TF_CPP_VMODULE": "dso_loader=1"}
@@ -28,7 +18,8 @@ class Recording:
 
     name: of the file. code: what `explain` must make of it. program: a file of tests/simulate/programs.
     faults, gpus: of the simulated machine; `simulated` False: on the bare machine. variables: of the environment.
-    timeout: seconds, after which the program is killed. only: the TensorFlow releases that it can happen on, by the beginning of their version; empty: all.
+    timeout: seconds, after which the program is killed. only: the TensorFlow releases that it can happen on, by the
+    beginning of their version; empty: all.
     """
 
     name: str
@@ -48,9 +39,8 @@ class Recording:
 
 
 def _of_fault(fault: Fault, tensorflow: str) -> list[Recording]:
-    program = _SHOWN_BY[fault.shown_by]
     code = fault.logged_on(tensorflow)
-    plain = Recording(fault.name, code, program, faults=(fault.name,))
+    plain = Recording(fault.name, code, fault.shown_by, faults=(fault.name,))
     if fault.name == "driver-hangs":
         return [replace(plain, timeout=30.0)]
     if not fault.hides_library:
@@ -58,7 +48,7 @@ def _of_fault(fault: Fault, tensorflow: str) -> list[Recording]:
     named = Recording(
         f"{fault.name}.loader-verbose",
         fault.logged or fault.code,
-        program,
+        fault.shown_by,
         faults=(fault.name,),
         variables=LOADER_VERBOSE,
     )
@@ -69,6 +59,7 @@ _USERS = (
     Recording("healthy-devices", CALM, "devices"),
     Recording("healthy-fit", CALM, "convolution"),
     Recording("healthy-two-gpus", CALM, "devices", gpus=("RTX 3070", "RTX 3070")),
+    Recording("healthy-collective", CALM, "collective", gpus=("RTX 3070", "RTX 3070"), only=("2.21",)),
     Recording("renumbered", CALM, "devices", gpus=("RTX 3070", "T4"), variables={"CUDA_VISIBLE_DEVICES": "1"}),
     Recording("growth-cures", CALM, "convolution", arguments=("growth",), faults=("cudnn-out-of-memory",)),
     Recording(
@@ -123,6 +114,11 @@ def catalogue(tensorflow: str) -> tuple[Recording, ...]:
         # up to 2.18 every import prints something alarming: TensorRT not found, factories registered twice
         CALM: "benign-messages" if release < (2, 19) else "healthy",
     }
-    faults = [recording for fault in FAULTS.values() for recording in _of_fault(fault, tensorflow)]
+    faults = [
+        recording
+        for fault in FAULTS.values()
+        if fault.shows_on(tensorflow)
+        for recording in _of_fault(fault, tensorflow)
+    ]
     every = (*faults, *_USERS, *_BARE)
     return tuple(replace(one, code=meant.get(one.code, one.code)) for one in every if one.fits(tensorflow))

@@ -151,6 +151,12 @@ def test_two_processes_contend_for_one_card(shared_card):
         assert said.rstrip().endswith("device:GPU:0")
 
 
+def test_a_strategy_trains_on_two_gpus():
+    done = simulate(tensorflow_env(NEWEST), "--count", "2", "--", "python", program("collective"))
+    assert "Number of devices: 2" in done.stdout
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "epochs: 1")
+
+
 def test_growth_that_comes_too_late_is_caught(python):
     done = simulate(python, "--", "python", program("growth_late"))
     assert done.returncode == 1
