@@ -136,9 +136,10 @@ def gpu_absent(picture: Picture) -> Iterator[Finding]:
     steps = [
         manual("Run on a machine or node that has an NVIDIA GPU; without one the messages about CUDA can be ignored"),
         shell(
-            f"{commands.venv_prefix(picture)} install tensorflow-cpu",
-            "the same TensorFlow without CUDA, if the CPU is all there is",
+            f"{commands.venv_prefix(picture)} uninstall -y tensorflow tensorflow-gpu",
+            "if the CPU is all there is: first take away the build with CUDA, since both install the same folder",
         ),
+        shell(f"{commands.venv_prefix(picture)} install tensorflow-cpu", "then the same TensorFlow without CUDA"),
     ]
     if "slurm" in picture.environments or facts.has("login-node"):
         steps.insert(
