@@ -97,7 +97,8 @@ def make_wheel(path: Path, members: dict[str, str | bytes]) -> Path:
 @dataclass
 class Index:
     """A package index on this machine. `json_form`: serve PEP 691 pages. `ranges` false: a server that ignores Range
-    headers. `break_after`: bytes after which the next answers are cut off, one answer for each number."""
+    headers. `break_after`: bytes after which the next answers are cut off, one answer for each number. `stalled`: ends
+    the wait of an answer for a file whose name holds `stall_on`."""
 
     folder: Path
     url: str = ""
@@ -106,6 +107,8 @@ class Index:
     break_after: list[int] = field(default_factory=list)
     requests: list[tuple[str, str | None]] = field(default_factory=list)
     yanked: dict[str, str] = field(default_factory=dict)
+    stall_on: str = "\0"
+    stalled: threading.Event = field(default_factory=threading.Event)
 
     def page(self, project: str) -> str | None:
         files = sorted(path for path in self.folder.iterdir() if path.name.startswith(f"{project.replace('-', '_')}-")
@@ -138,6 +141,8 @@ def served(index: Index) -> Iterator[Index]:
                 kind = "application/vnd.pypi.simple.v1+json" if index.json_form else "text/html"
                 return self.answer(404 if page is None else 200, (page or "").encode(), kind)
             file = index.folder / self.path.rpartition("/")[2]
+            if index.stall_on in file.name:
+                index.stalled.wait(30)
             if not file.is_file():
                 return self.answer(404, b"", "text/plain")
             content = file.read_bytes()
@@ -170,6 +175,7 @@ def served(index: Index) -> Iterator[Index]:
         index.url = f"http://127.0.0.1:{server.server_port}/simple"
         yield index
     finally:
+        index.stalled.set()
         server.shutdown()
         thread.join()
         server.server_close()
