@@ -6,8 +6,8 @@ asked, if it is there.
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -71,7 +71,7 @@ ANSWER_LIMIT = 256
 
 def ask(machine: Machine) -> Iterator[Fact]:
     """Facts from NVML and libcuda; from nvidia-smi where NVML has none."""
-    cookie = secrets.token_hex(16)
+    cookie = os.urandom(16).hex()
     argv = [sys.executable, "-I", "-B", "-c", script("_ask_driver.py"), cookie, *(p for p in sys.path if p)]
     ran = machine.run("driver", argv, LIMIT)
     if ran is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-import secrets
 import signal
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -48,7 +47,7 @@ def examine(machine: Machine, environment: Environment, static: Facts, limit: fl
     assert environment.executable is not None
     if static.absent("tensorflow") is not None:
         return
-    cookie = secrets.token_hex(16)
+    cookie = os.urandom(16).hex()
     env = {name: value for name, value in machine.env.items() if name not in QUIETED}
     # 2.12 and later hide which library is missing unless its loader is told to speak (tsl/platform/default/dso_loader.cc)
     env["TF_CPP_VMODULE"] = ",".join(filter(None, (env.get("TF_CPP_VMODULE"), "dso_loader=1")))

@@ -6,9 +6,9 @@ Found in the order VIRTUAL_ENV, CONDA_PREFIX, python3 and python on PATH, our ow
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
-import secrets
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -130,7 +130,7 @@ def _ask(machine: Machine, executable: str, found_by: str) -> Environment | Unre
     """The interpreter's own answer, or why there is none."""
     code = script("_ask_python.py")
     for flags in (("-I", "-B"), ("-E", "-s", "-B")):  # Python 2 knows no -I
-        cookie = secrets.token_hex(16)
+        cookie = os.urandom(16).hex()
         ran = machine.run("python", [executable, *flags, "-c", code, cookie], LIMIT)
         if ran is None:
             break

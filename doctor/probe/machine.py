@@ -138,10 +138,13 @@ class Machine:
     @classmethod
     def here(cls) -> Machine:
         """This machine, as it is."""
-        import platform
-
         system = {"win32": "windows", "darwin": "macos"}.get(sys.platform, "linux")
-        processor = platform.machine().lower()
+        if hasattr(os, "uname"):
+            processor = os.uname().machine.lower()
+        else:
+            import platform
+
+            processor = platform.machine().lower()
         try:
             cwd: str | None = str(Path.cwd())
         except OSError:
