@@ -9,23 +9,25 @@ from pathlib import Path
 
 from doctor.plan import Plan
 
-# What was measured with pip on Linux x86_64, in MiB: TensorFlow's wheel unpacks to about this many times its size
-# (2.15.1: 453 to 1,300; 2.21.0: 546 to 1,700), the other packages take 600, and NVIDIA's libraries of the extra
-# and-cuda 1,400 (2.15.1) to 2,300 (2.21.0). The wheels lie in the cache besides: 1,400 to 2,200 for those.
-UNPACKED_FACTOR = 3.1
-OTHER_PACKAGES = 600
-NVIDIA_UNPACKED = 2500
-NVIDIA_WHEELS = 2300
+# What was measured with pip on Linux x86_64, in MiB. TensorFlow's folder against its wheel: 2.15.1 1,370 of 453,
+# 2.21.0 1,879 of 546. NVIDIA's folder: 2,872 with the fixed pins of 2.15.1, 4,227 with the open ranges of 2.21.0, whose
+# wheels are 2,700 to download. Everything else: 255.
+UNPACKED_FACTOR = 3.5
+OTHER_PACKAGES = 400
+NVIDIA_PINNED = (3000, 1800)
+NVIDIA_OPEN = (4600, 2900)
+"""On disk and to download: of an extra that pins each package, and of one that leaves ranges open."""
 
 
 def needed_mib(plan: Plan) -> tuple[int, int]:
     """What the environment takes, and what the download takes in the cache, in MiB; estimates on the safe side."""
-    wheel = float(plan.candidate.build.data.get("size_mib") or 600)
-    nvidia = plan.route == "pip-and-cuda"
-    return (
-        int(wheel * UNPACKED_FACTOR) + OTHER_PACKAGES + (NVIDIA_UNPACKED if nvidia else 0),
-        int(wheel) + OTHER_PACKAGES // 3 + (NVIDIA_WHEELS if nvidia else 0),
-    )
+    build = plan.candidate.build
+    wheel = float(build.data.get("size_mib") or 600)
+    unpacked, download = 0, 0
+    if plan.route == "pip-and-cuda":
+        pins = build.extras.get("and-cuda", {}).values()
+        unpacked, download = NVIDIA_PINNED if all("==" in pin for pin in pins) else NVIDIA_OPEN
+    return int(wheel * UNPACKED_FACTOR) + OTHER_PACKAGES + unpacked, int(wheel) + OTHER_PACKAGES // 3 + download
 
 
 def nearest_folder(path: Path) -> Path:

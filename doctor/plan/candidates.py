@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from doctor.compat import Answer, Judgement, Situation, judge, traps_of
+from doctor.compat import Answer, Judgement, Situation, installs_on, judge, traps_of
 from doctor.compat.software import driver_minimum
 from doctor.plan.ground import Ground
 from doctor.plan.measures import Link, Measures, Pin, dependency_pins, for_pip_libraries
-from doctor.plan.wish import newest_final
 from doctor.tables import DriverFloor, Tables, TensorFlowRelease, dotted
 from doctor.tables.ordering import is_final, order
 from doctor.tables.versions import minor
@@ -19,9 +19,11 @@ ROUTES = ("pip-and-cuda", "pip-system-cuda", "conda", "docker", "wsl2", "cpu")
 
 # What a change costs: less than one is done inside the new environment, one is done without an administrator (or is
 # one command), a demand that is given up costs more, and the driver is touched last.
-COSTS = {"slow": 1.0, "links": 0.5, "unknown": 3.0, "python": 4.0, "cuda": 4.0, "cudnn": 4.0, "tensorflow": 6.0, "system": 1.0, "driver": 12.0}  # fmt: skip
+COSTS = {"slow": 1.0, "links": 0.5, "unknown": 3.0, "python": 4.0, "cuda": 4.0, "cudnn": 4.0, "tensorflow": 6.0, "system": 1.0, "container": 1.5, "driver": 12.0}  # fmt: skip
 WSL_PYTHON = "3.12"
 """python3 of Ubuntu 24.04, which the WSL2 plans install (systems.json)."""
+ANOTHER_MINOR = 1.0
+"""The distance from which on a release is another minor release than the wished one."""
 UV_PYTHONS = "3.8"
 """The oldest Python that uv brings (docs.astral.sh/uv, "Python versions"); older ones come from conda."""
 
@@ -54,12 +56,14 @@ class Candidate:
     def cost(self) -> float:
         """How much has to change, the driver counting most; see COSTS."""
         cost = sum(COSTS[name] for name in self.given_up) + self.distance
+        if "tensorflow" in self.given_up and self.distance < ANOTHER_MINOR:
+            cost -= COSTS["tensorflow"] - 1.0  # another patch of the same release
         verdicts = {answer.verdict for name, answer in self.judgement.answers if name not in ("libraries", "driver")}
         cost += COSTS["slow"] if "slow" in verdicts else 0
         cost += COSTS["unknown"] if "unknown" in verdicts else 0
         cost += COSTS["links"] if self.links else 0
         cost += 1.0 if self.another_python and "python" not in self.given_up else 0
-        cost += {"conda": 1.0, "docker": 1.5, "cpu": 100.0}.get(self.route, 0.0)
+        cost += {"conda": 1.0, "cpu": 100.0}.get(self.route, 0.0)
         return cost
 
 
@@ -86,11 +90,12 @@ def weigh(ground: Ground) -> Field:
     Releases that the wish allows are tried first; the others only where none of those works as things are.
     """
     tables, wish = ground.tables, ground.wish
-    newest = newest_final(tables)
+    newest = ground.newest
     result = Field()
     fields = []
     for platform, side, system in _targets(ground):
-        builds = _builds(tables, platform, wish.tensorflow)
+        every = ground.releases if platform == ground.platform else tables.releases(platform)
+        builds = _builds(every, wish.tensorflow)
         fields.append((platform, side, system, builds, {b.version for b in builds if wish.allows(b.version, newest)}))
     for conforming in (True, False):
         if not conforming and (not wish.tensorflow or any(not c.given_up for c in result.candidates)):
@@ -107,12 +112,15 @@ def weigh(ground: Ground) -> Field:
 
 
 def _distances(builds: list[TensorFlowRelease], allowed: set[str]) -> dict[str, float]:
-    """How far each release is from the nearest that the wish allows."""
+    """How far each release is from the nearest that the wish allows: below ANOTHER_MINOR within a minor release."""
     wished = [i for i, b in enumerate(builds) if b.version in allowed]
-    return {
-        b.version: 0.0 if b.version in allowed else min(3.0, 0.02 * min((abs(i - w) for w in wished), default=0))
-        for i, b in enumerate(builds)
-    }
+    minors = {minor(version) for version in allowed}
+    found = {}
+    for i, build in enumerate(builds):
+        steps = min((abs(i - w) for w in wished), default=0)
+        patch = build.version in allowed or minor(build.version) in minors
+        found[build.version] = 0.0 if patch else ANOTHER_MINOR + min(0.9, 0.01 * steps)
+    return found
 
 
 def _walk(
@@ -125,10 +133,11 @@ def _walk(
 ) -> None:
     """Try builds in order of preference; end at the first that nothing after it can be better than."""
     platform, side, system, conforming = where
+    settled = False  # the newest release that another driver opens is found: an older one is no better
     for build in builds:
         if not _offers(build, route, ground, platform):
             continue
-        found, refusal = _try(build, route, ground, platform, side)
+        found, refusal = _try(build, route, ground, platform, side, settled)
         if refusal is not None and conforming:
             result.refusals.append(refusal)
         if found is None:
@@ -138,7 +147,8 @@ def _walk(
             continue
         found = replace(found, given_up=frozenset(lost), distance=away[build.version])
         result.candidates.append(found)
-        lowest = {"conda": 1.0, "docker": 1.5}.get(route, 0.0) + sum(
+        settled = settled or ("driver" in lost and not found.links and not ground.driver_absent)
+        lowest = (1.0 if route == "conda" else 0.0) + sum(
             COSTS[name] for name in _always_lost(ground, route, system, conforming)
         )
         if found.cost - found.distance <= lowest + 1e-9:
@@ -154,8 +164,8 @@ def _always_lost(ground: Ground, route: str, system: bool, conforming: bool) -> 
         lost.add("driver")
     if route != "pip-system-cuda":
         lost |= {"cuda"} if ground.wish.cuda else {"cudnn"} if ground.wish.cudnn else set()
-    if route == "docker" and ground.python_is_asked:
-        lost.add("python")
+    if route == "docker":
+        lost |= {"container", "python"} if ground.python_is_asked else {"container"}
     return lost
 
 
@@ -171,10 +181,10 @@ def _targets(ground: Ground) -> list[tuple[str, str, bool]]:
     return [(ground.platform, ground.side, False)]
 
 
-def _builds(tables: Tables, platform: str, spec: str) -> list[TensorFlowRelease]:
+def _builds(releases: Iterable[TensorFlowRelease], spec: str) -> list[TensorFlowRelease]:
     """GPU releases of the platform, one a version (tensorflow before tensorflow-gpu), oldest first."""
     found: dict[str, TensorFlowRelease] = {}
-    for build in tables.releases(platform):
+    for build in releases:
         if build.package not in ("tensorflow", "tensorflow-gpu") or not build.gpu or build.yanked:
             continue
         if not is_final(build.version) and build.version not in spec:
@@ -224,9 +234,12 @@ def image_of(build: TensorFlowRelease, tables: Tables) -> str | None:
 
 
 def _try(
-    build: TensorFlowRelease, route: str, ground: Ground, platform: str, side: str
+    build: TensorFlowRelease, route: str, ground: Ground, platform: str, side: str, settled: bool = False
 ) -> tuple[Candidate | None, Refusal | None]:
-    """The release by the route, with what has to change for it; or None and why not as things are."""
+    """The release by the route, with what has to change for it; or None and why not as things are.
+
+    settled: another driver is no longer looked for.
+    """
     recipe = recipe_of(build, ground.tables) if route == "conda" and not build.extras.get("and-cuda") else None
     base = Situation(
         platform=platform,
@@ -257,8 +270,8 @@ def _try(
         refused += [("python", a) for a in as_given[1].blocks][:1]
         if ground.python_is_asked:
             lost.add("python")
-    elif route == "docker" and ground.python_is_asked:
-        lost.add("python")
+    if route == "docker":
+        lost |= {"container", "python"} if ground.python_is_asked else {"container"}
     floor: DriverFloor | None = None
     dead = False
     for name, given in judged.answers:
@@ -266,7 +279,7 @@ def _try(
         if answer.verdict != "no" or name == "libraries":
             continue
         if name == "driver" and situation.driver is not None:
-            floor = _driver_for(build, situation, ground.tables)
+            floor = None if settled else _driver_for(build, situation, ground.tables)
             refused.append((name, answer))
             lost.add("driver")
             dead = dead or floor is None
@@ -320,7 +333,8 @@ def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, ta
 
 
 def _judged(build: TensorFlowRelease, situation: Situation, ground: Ground) -> tuple[Judgement, Measures]:
-    judged = judge(build, situation, ground.tables)
+    # what pip's libraries need is answered by the measures, which cure what they can
+    judged = judge(build, replace(situation, route=None), ground.tables)
     if situation.route != "pip-and-cuda":
         return judged, Measures()
     return judged, for_pip_libraries(build, situation, ground.tables)
@@ -337,10 +351,10 @@ def _python(build: TensorFlowRelease, here: str | None, base: Situation, ground:
     for python in order_of_trial:
         assert python is not None
         situation = replace(base, python=python)
-        judged = judge(build, situation, ground.tables)
-        if judged["install"].verdict == "no":
+        if installs_on(build, situation, ground.tables).verdict == "no":
             continue
-        if situation.route == "pip-and-cuda" and for_pip_libraries(build, situation, ground.tables).blocks:
+        extra = situation.route == "pip-and-cuda" and traps_of(build, situation, ground.tables, "extra")
+        if extra and any(trap.verdict == "no" for trap in extra):
             continue
         return python
     return order_of_trial[0] if order_of_trial else None

@@ -7,18 +7,17 @@ from doctor.compat.choose import Judgement
 from doctor.plan.candidates import UV_PYTHONS, Candidate
 from doctor.plan.ground import Ground
 from doctor.plan.measures import dependency_pins
-from doctor.plan.wish import newest_final
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import is_final, order
 
 
 def cpu_candidate(ground: Ground) -> Candidate | None:
     """The newest release that installs here, the wished one where there is one; None where there is none at all."""
-    newest = newest_final(ground.tables)
+    newest = ground.newest
     builds = [
         b
-        for b in ground.tables.releases(ground.platform, "tensorflow")
-        if not b.yanked and (is_final(b.version) or b.version in ground.wish.tensorflow)
+        for b in ground.releases
+        if b.package == "tensorflow" and not b.yanked and (is_final(b.version) or b.version in ground.wish.tensorflow)
     ]
     builds.sort(key=lambda b: (ground.wish.allows(b.version, newest), order(b.version)), reverse=True)
     best: Candidate | None = None

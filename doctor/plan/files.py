@@ -12,7 +12,7 @@ from doctor.findings import Finding, shell
 from doctor.plan.ground import Ground
 from doctor.plan.plans import Outcome, make_plans
 from doctor.plan.requirements import Asked, Wanted, read, requirement
-from doctor.plan.wish import Wish, newest_final
+from doctor.plan.wish import Wish
 from doctor.remedies.shells import argument
 from doctor.tables import TensorFlowRelease
 from doctor.tables.ordering import is_final, order
@@ -73,8 +73,14 @@ def _file(ground: Ground, name: str, wanted: Wanted) -> tuple[list[Finding], Out
             break
         wish = Wish(
             line.specifier or ("<2.12" if line.name == "tensorflow-gpu" else ""),
-            python or ground.wish.python, ground.wish.cuda, ground.wish.cudnn, name, line.line, line.text,
-        )  # fmt: skip
+            python or ground.wish.python,
+            ground.wish.cuda,
+            ground.wish.cudnn,
+            name,
+            line.line,
+            line.text,
+            Source(name, wanted.python.line, wanted.python.text) if python and wanted.python else None,
+        )
         releases = _releases(ground, line)
         if not releases:
             findings.append(_nothing(line, name, ground))
@@ -118,10 +124,8 @@ def _elsewhere(asked: Asked, ground: Ground) -> bool:
 
 def _releases(ground: Ground, line: Asked) -> list[TensorFlowRelease]:
     """The releases of the very package that the line allows, on this platform, oldest first."""
-    wish, newest = Wish(line.specifier), newest_final(ground.tables)
-    found = [
-        r for r in ground.tables.releases(ground.platform, line.name) if not r.yanked and wish.allows(r.version, newest)
-    ]
+    wish, newest = Wish(line.specifier), ground.newest
+    found = [r for r in ground.releases if r.package == line.name and not r.yanked and wish.allows(r.version, newest)]
     return sorted(
         (r for r in found if is_final(r.version) or r.version in line.specifier), key=lambda r: order(r.version)
     )

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from doctor.facts import Absent, Facts, Glibc, Source
 from doctor.picture import Picture
-from doctor.plan.wish import Wish
-from doctor.tables import Tables
+from doctor.plan.wish import Wish, newest_final
+from doctor.tables import Tables, TensorFlowRelease
 from doctor.tables.versions import minor
 
 _REBUILDS = ("centos", "rocky", "alma", "red hat", "redhat", "rhel", "oracle")
@@ -56,6 +56,16 @@ class Ground:
         if self.picture.python is not None:
             return minor(self.picture.python.version)
         return self.system["python"] if self.system else None
+
+    @cached_property
+    def newest(self) -> str:
+        """The newest final release, which the wish "latest" means."""
+        return newest_final(self.tables)
+
+    @cached_property
+    def releases(self) -> tuple[TensorFlowRelease, ...]:
+        """Every release for the platform, oldest first."""
+        return self.tables.releases(self.platform)
 
     @property
     def python_is_asked(self) -> bool:
@@ -122,6 +132,8 @@ class Ground:
         picture = self.picture
         if aspect == "tensorflow" and wish.tensorflow:
             return Source(wish.source, wish.line, wish.text or wish.tensorflow)
+        if aspect == "python" and wish.python_source is not None:
+            return wish.python_source
         asked = {"python": wish.python, "cuda": wish.cuda, "cudnn": wish.cudnn}.get(aspect)
         if asked:
             return Source(f"--{aspect}", None, asked)

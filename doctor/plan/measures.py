@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from doctor.compat import Answer, Situation, pip_cudnn, traps_of
+from doctor.compat import Answer, Situation, traps_of
+from doctor.compat import pip_cudnn as _pip_cudnn
 from doctor.compat.software import cuda_major, row_serves_gpu
-from doctor.tables import Row, Tables, TensorFlowRelease, dotted
+from doctor.tables import Cudnn, Row, Tables, TensorFlowRelease, dotted
 from doctor.tables.ordering import order
 from doctor.tables.ranges import within
 from doctor.tables.versions import minor
@@ -44,6 +45,18 @@ class Measures:
     links: tuple[Link, ...] = ()
     blocks: tuple[Answer, ...] = ()
     reasons: tuple[Answer, ...] = ()
+
+
+_PICKED: dict[tuple[int, str, tuple[str, ...]], Cudnn | None] = {}
+
+
+def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> Cudnn | None:
+    """compat's answer, kept: many releases state the same range."""
+    pins = build.extras.get("and-cuda", {})
+    key = (id(tables), str(sorted((k, v) for k, v in pins.items() if "cudnn" in k)), capabilities)
+    if key not in _PICKED:
+        _PICKED[key] = _pip_cudnn(build, tables, capabilities)
+    return _PICKED[key]
 
 
 def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Measures:

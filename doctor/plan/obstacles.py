@@ -10,7 +10,6 @@ from doctor.findings import Finding
 from doctor.plan.candidates import ROUTES, Candidate, Field, Refusal
 from doctor.plan.ground import Ground
 from doctor.plan.routes import ENV, environment_steps, steps
-from doctor.plan.wish import newest_final
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import order
 
@@ -21,6 +20,7 @@ CHANGES = {
     "cuda": "CUDA of its own inside the environment",
     "cudnn": "cuDNN of its own inside the environment",
     "system": "WSL2",
+    "container": "the official image",
 }
 
 
@@ -47,9 +47,7 @@ def obstacles(ground: Ground, field: Field, chosen: list[Candidate]) -> list[Fin
 
 
 def _blocked(ground: Ground, field: Field, chosen: list[Candidate]) -> list[Finding]:
-    if not any(
-        b.gpu for b in ground.tables.releases(ground.platform) if b.package == "tensorflow" and _wished(b, ground)
-    ):
+    if not any(b.gpu for b in ground.releases if b.package == "tensorflow" and _wished(b, ground)):
         special = _no_gpu_build(ground, chosen)
         if special is not None:
             return [special]
@@ -65,7 +63,7 @@ def _blocked(ground: Ground, field: Field, chosen: list[Candidate]) -> list[Find
 
 
 def _wished(build: TensorFlowRelease, ground: Ground) -> bool:
-    return ground.wish.allows(build.version, newest_final(ground.tables))
+    return ground.wish.allows(build.version, ground.newest)
 
 
 def _cover(refusals: list[Refusal]) -> list[tuple[str, list[tuple[Refusal, Answer]]]]:
@@ -101,7 +99,7 @@ def _refused(aspect: str, refusals: list[tuple[Refusal, Answer]], ground: Ground
     newest, answer = max(refusals, key=lambda pair: order(pair[0].build.version))
     code, title = _named(aspect, newest.build, answer, ground)
     versions = sorted({r.build.version for r, _ in refusals}, key=order)
-    wish = f"tensorflow {ground.wish.tensorflow}" if ground.wish.tensorflow else "any TensorFlow with CUDA"
+    wish = f"TensorFlow {ground.wish.tensorflow}" if ground.wish.tensorflow else "any TensorFlow with CUDA"
     lines = [f"{wish}: {len(versions)} release{'s' if len(versions) > 1 else ''} "
              + (f"({versions[0]} to {versions[-1]})" if len(versions) > 1 else f"({versions[0]})")]  # fmt: skip
     lines.append(f"because {answer.reason}" + ("; so it is for each of them" if len(versions) > 1 else ""))
@@ -126,7 +124,7 @@ def _refused(aspect: str, refusals: list[tuple[Refusal, Answer]], ground: Ground
 def _named(aspect: str, build: TensorFlowRelease, answer: Answer, ground: Ground) -> tuple[str, str]:
     """Code and title for a refusal."""
     gpu = ", ".join(dict.fromkeys(g.name or f"compute capability {g.compute_capability}" for g in ground.picture.gpus))
-    name = f"TensorFlow {ground.wish.tensorflow or build.version}"
+    name = f"TensorFlow {ground.wish.tensorflow.lstrip('=') or build.version}"
     match aspect:
         case "python" | "install":
             if "glibc" in answer.reason:
@@ -168,6 +166,7 @@ def _openings(chosen: list[Candidate]) -> list[str]:
                 "driver": f"driver {candidate.driver.driver if candidate.driver else ''} or newer ({version})",
                 "tensorflow": f"TensorFlow {candidate.build.version} instead",
                 "system": f"WSL2 ({version})",
+                "container": f"the image {candidate.image}",
             }.get(lost, f"{CHANGES[lost]} ({version})"),
         )
     return list(told.values())
@@ -181,7 +180,7 @@ def _best(chosen: list[Candidate]) -> str:
 
 
 def _windows(ground: Ground, severity: str, chosen: list[Candidate]) -> Finding:
-    row = next((b for b in reversed(ground.tables.releases(ground.platform, "tensorflow")) if b.gpu), None)
+    row = next((b for b in reversed(ground.releases) if b.gpu), None)
     trap = next((t for t in ground.tables.traps() if t.name == "windows-2.11"), None)
     best = next((c for c in chosen if c.route == "wsl2"), None)
     return Finding(

@@ -71,20 +71,26 @@ def _chosen(field: Field, wish: str) -> list[Candidate]:
     sure = [c for c in field.candidates if not _doubtful(c)] or field.candidates
     kept: list[Candidate] = []
     for candidate in sure:
-        if wish and "tensorflow" in candidate.given_up and any(k.given_up < candidate.given_up for k in kept):
+        lost = _lost(candidate)
+        if wish and "tensorflow" in lost and any(_lost(k) < lost for k in kept):
             continue  # another release is a loss where one was asked for
         if candidate.route == "conda" and not candidate.recipe and any(_pip_in_conda(k) for k in kept):
             continue
-        same = [k for k in kept if k.route == candidate.route and k.given_up <= candidate.given_up]
-        less = [k for k in kept if k.given_up < candidate.given_up]
+        same = [k for k in kept if k.route == candidate.route and _lost(k) <= lost]
+        less = [k for k in kept if _lost(k) < lost]
         if any(order(k.build.version) >= order(candidate.build.version) for k in (*same, *less)):
             continue
-        if sum(k.given_up == candidate.given_up for k in same) > 1:
+        if sum(_lost(k) == lost for k in same) > 1:
             continue
         kept.append(candidate)
         if len(kept) == LIMIT:
             break
     return kept
+
+
+def _lost(candidate: Candidate) -> frozenset[str]:
+    """What is given up besides the surroundings: an image is a way of its own, not a loss."""
+    return candidate.given_up - {"container"}
 
 
 def _pip_in_conda(candidate: Candidate) -> bool:
@@ -177,6 +183,8 @@ def _reasons(candidate: Candidate, ground: Ground, floor: object) -> list[str]:
         if name == "driver" and "driver" in candidate.given_up:
             continue
         found.append(f"{answer.reason} ({'; '.join(answer.refs) or build.ref})")
+    if candidate.situation.route == "pip-and-cuda" and not candidate.links:
+        found.append(f"{build.requirement}[and-cuda] brings its CUDA and cuDNN and finds them ({build.ref})")
     for measure in candidate.measures.reasons:
         found.append(f"{measure.reason} ({'; '.join(measure.refs)})")
     for pin in candidate.pins:
@@ -188,4 +196,3 @@ def _reasons(candidate: Candidate, ground: Ground, floor: object) -> list[str]:
     if not ground.capabilities and not ground.gpu_absent:
         found.append("which GPU it is was not given: whether the build has code for it cannot be told (--gpu NAME)")
     return list(dict.fromkeys(found))
-

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from doctor.errors import UsageError
+from doctor.facts import Source
 from doctor.tables import Tables
 from doctor.tables.ordering import is_final, order
 
@@ -18,7 +19,8 @@ class Wish:
     """What was asked. None and empty: not asked.
 
     tensorflow: "2.15", "==2.15.1", ">=2.16,<2.19", "~=2.15", "latest". python: "3.12". cuda, cudnn: what is installed
-    and has to be used. source: where the wish for a TensorFlow stands ("--tensorflow", "requirements.txt").
+    and has to be used. source: where the wish for a TensorFlow stands ("--tensorflow", "requirements.txt"); python_source: the Python's, where
+    it is no option.
     """
 
     tensorflow: str = ""
@@ -28,6 +30,7 @@ class Wish:
     source: str = "--tensorflow"
     line: int | None = None
     text: str = ""
+    python_source: Source | None = None
 
     def allows(self, version: str, newest: str) -> bool:
         """Whether a release fulfils the wish; `newest` is the newest final release, which "latest" means.
@@ -56,6 +59,8 @@ def _prefix(version: str, asked: str) -> bool:
     """Whether "2.15.1" is a "2.15"; a pre-release only where all of it is asked."""
     if version == asked:
         return True
+    if asked.count(".") > 1:
+        return False  # a release, not a series
     return is_final(version) and version.startswith(asked) and version[len(asked)] == "."
 
 
@@ -80,7 +85,9 @@ def _holds(version: str, operator: str, bound: str, wild: bool) -> bool:
 
 def newest_final(tables: Tables) -> str:
     """The newest release proper of any platform."""
-    return max((r.version for r in tables.releases(None, "tensorflow") if is_final(r.version)), key=order)
+    rows = (row for row in tables.store.all("tensorflow") if row["package"] == "tensorflow")
+    newest: str = max({row["version"] for row in rows if is_final(row["version"])}, key=order)
+    return newest
 
 
 def check(wish: Wish, tables: Tables) -> None:
@@ -88,7 +95,7 @@ def check(wish: Wish, tables: Tables) -> None:
     if not wish.tensorflow:
         return
     newest = newest_final(tables)
-    versions = {r.version for r in tables.releases(None)}
+    versions = {row["version"] for row in tables.store.all("tensorflow")}
     if any(wish.allows(version, newest) for version in versions):
         return
     from doctor.tables.ordering import nearest

@@ -6,11 +6,13 @@ fraction: 12.10 is newer than 12.2.
 
 from __future__ import annotations
 
+import functools
 import re
 
 _NUMBERS = re.compile(r"\d+")
 
 
+@functools.lru_cache(8192)
 def dotted(version: str) -> tuple[int, ...]:
     """The integers of a dotted version, trailing zeros dropped: "450.80.02" is (450, 80, 2), "12.0" is (12,).
 
