@@ -287,10 +287,15 @@ def _fill_msvc(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evide
     if row["platform"] != "windows-amd64":
         return
     info = texts.build_info or {}
-    if binary and binary["msvc"]:
-        row["msvc"], evidence["msvc"] = binary["msvc"], f"{binary['kernels_in']}: import table"
-    elif declared := info.get("msvcp_dll_names") or info.get("msvcp_dll_name"):
-        row["msvc"], evidence["msvc"] = sorted(declared.split(",")), f"{texts.build_info_member}: msvcp_dll_name(s)"
+    declared = info.get("msvcp_dll_names") or info.get("msvcp_dll_name")
+    names = {*(binary["msvc"] if binary else []), *(declared.split(",") if declared else [])}
+    if names:
+        row["msvc"] = sorted(names)
+        evidence["msvc"] = "; ".join(
+            ([f"{binary['kernels_in']}: import table"] if binary and binary["msvc"] else [])
+            # self_check.py opens them before anything else, and raises where one is missing
+            + ([f"{texts.build_info_member}: msvcp_dll_name(s)"] if declared else [])
+        )
 
 
 def _fill_runpath(row: Row, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
