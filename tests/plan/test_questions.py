@@ -1,0 +1,180 @@
+"""The commonest real questions, answered by hand from the wheels and NVIDIA's documents, and held here."""
+
+from __future__ import annotations
+
+from doctor.plan import Plan
+from doctor.tables import Tables
+from tests.plan.grounds import codes, commands, first, outcome
+
+
+def by_route(plans: tuple[Plan, ...], route: str) -> Plan:
+    return next(p for p in plans if p.route == route)
+
+
+def test_driver_470_and_rtx_3090_gets_the_last_release_for_cuda_11(tables: Tables) -> None:
+    found = outcome(tables, gpu="RTX 3090", driver="470.256.02")
+    assert found.works
+    plan = first(found)
+    assert (plan.tensorflow, plan.route, plan.cuda, plan.python) == ("2.14.1", "pip-and-cuda", "11.8", "3.10")
+    newer = [p for p in found.plans if "driver" in p.candidate.given_up]
+    assert newer, "the plan with a newer driver is named, after the one that leaves it alone"
+    assert {p.tensorflow for p in newer} >= {"2.20.0"}
+    assert all("525.60.13" in " ".join(p.changes) for p in newer)
+
+
+def test_driver_470_and_python_3_12_takes_another_python_before_another_driver(tables: Tables) -> None:
+    found = outcome(tables, os="Ubuntu 24.04", gpu="RTX 3090", driver="470.256.02")
+    plan = first(found)
+    assert (plan.tensorflow, plan.python) == ("2.14.1", "3.10")
+    assert "uv venv --python 3.10" in commands(plan)
+
+
+def test_gtx_1080_on_a_fresh_ubuntu_24_04_gets_a_cudnn_with_pascal_kernels(tables: Tables) -> None:
+    found = outcome(tables, os="Ubuntu 24.04", gpu="GTX 1080")
+    plan = first(found)
+    assert (plan.tensorflow, plan.python, plan.route) == ("2.20.0", "3.12", "pip-and-cuda")
+    assert "'tensorflow[and-cuda]==2.20.0' 'nvidia-cudnn-cu12<9.11'" in commands(plan)
+    assert any("cudnn-open-range" in reason for reason in plan.why)
+
+
+def test_tesla_k80_ends_with_2_14_and_branch_470(tables: Tables) -> None:
+    plan = first(outcome(tables, gpu="Tesla K80"))
+    assert plan.tensorflow == "2.14.1"
+    found = outcome(tables, os="Ubuntu 22.04", gpu="Tesla K80", driver="535.183.01")
+    assert codes(found) == ["gpu-arch-too-old"]
+    assert "R470" in found.findings[0].explanation
+    assert "nvidia-driver-470" in commands(first(found))
+
+
+def test_tesla_m60_with_driver_535_ends_with_2_16(tables: Tables) -> None:
+    plan = first(outcome(tables, gpu="Tesla M60", driver="535.183.01"))
+    assert (plan.tensorflow, plan.route) == ("2.16.2", "pip-and-cuda")
+
+
+def test_rtx_5090_gets_2_21_with_its_library_linked(tables: Tables) -> None:
+    found = outcome(tables, gpu="RTX 5090", driver="570.86.10", python="3.12")
+    plan = first(found)
+    assert plan.tensorflow == "2.21.0"
+    assert "ln -s" in commands(plan)
+    assert "libcusolver.so.11" in commands(plan)
+    assert any("minutes" in reason for reason in plan.why), "that it compiles at the first start is said"
+    assert {p.tensorflow for p in found.plans if p.route != "cpu"} == {"2.21.0"}
+
+
+def test_h100_with_driver_535_stays_below_the_ptx_that_this_driver_cannot_compile(tables: Tables) -> None:
+    found = outcome(tables, gpu="H100", driver="535.104.05")
+    assert first(found).tensorflow == "2.16.2"
+    newer = by_route(tuple(p for p in found.plans if "driver" in p.candidate.given_up), "pip-and-cuda")
+    assert (newer.tensorflow, newer.driver_minimum) == ("2.20.0", "555.42.02")
+
+
+def test_cuda_11_2_and_cudnn_8_1_fixed_by_an_administrator(tables: Tables) -> None:
+    found = outcome(tables, cuda="11.2", cudnn="8.1")
+    assert found.works
+    plan = first(found)
+    assert (plan.tensorflow, plan.route, plan.python) == ("2.11.1", "pip-system-cuda", "3.10")
+    assert "numpy<2" in commands(plan), "2.11 sets no bound on NumPy itself"
+    own = by_route(found.plans, "pip-and-cuda")
+    assert any("stays untouched" in change for change in own.changes)
+
+
+def test_windows_11_without_wsl(tables: Tables) -> None:
+    found = outcome(tables, os="Windows 11", gpu="RTX 3060")
+    assert [f.code for f in found.findings] == ["tf-windows-native"]
+    plan = first(found)
+    assert (plan.tensorflow, plan.route) == ("2.20.0", "wsl2")
+    assert commands(plan).startswith("wsl --install")
+    native = by_route(found.plans, "conda")
+    assert (native.tensorflow, native.cuda, native.python) == ("2.10.1", "11.2", "3.10")
+
+
+def test_windows_and_a_release_after_2_10_is_refused_on_windows_itself(tables: Tables) -> None:
+    found = outcome(tables, "2.15", os="Windows 11", gpu="RTX 3060")
+    assert codes(found) == ["tf-windows-native"]
+    assert (first(found).tensorflow, first(found).route) == ("2.15.1", "wsl2")
+
+
+def test_python_3_13_starts_with_2_20(tables: Tables) -> None:
+    assert (first(outcome(tables, gpu="RTX 3060", python="3.13"))).tensorflow == "2.20.0"
+    found = outcome(tables, "2.18", gpu="RTX 3060", python="3.13")
+    assert codes(found) == ["tf-no-wheel"]
+    assert {(p.tensorflow, p.python) for p in found.plans} >= {("2.18.1", "3.12"), ("2.20.0", "3.13")}
+
+
+def test_python_3_14_has_no_final_release(tables: Tables) -> None:
+    found = outcome(tables, gpu="RTX 3060", python="3.14")
+    assert codes(found) == ["tf-no-wheel"]
+    assert "Python 3.13" in found.findings[0].explanation
+    plan = first(found)
+    assert (plan.tensorflow, plan.python) == ("2.20.0", "3.13")
+    assert "uv venv --python 3.13" in commands(plan)
+
+
+def test_python_3_6_with_1_15_on_cuda_11_2(tables: Tables) -> None:
+    found = outcome(tables, "1.15", python="3.6", cuda="11.2")
+    assert codes(found) == ["cuda-version-mismatch"]
+    assert "libcudart.so.10.0" in found.findings[0].explanation
+    plan = by_route(found.plans, "conda")
+    assert (plan.tensorflow, plan.package, plan.cuda) == ("1.15.5", "tensorflow-gpu", "10.0")
+    other = by_route(found.plans, "pip-system-cuda")
+    assert other.tensorflow.startswith(("2.5", "2.6")), "the nearest that opens the libraries of CUDA 11.2"
+
+
+def test_aarch64_server_has_no_cuda_build_on_the_index(tables: Tables) -> None:
+    found = outcome(tables, os="Ubuntu 22.04 aarch64", gpu="A100")
+    assert codes(found) == ["tf-cpu-only"]
+    assert "nvcr.io" in found.findings[0].explanation
+    assert [p.route for p in found.plans] == ["cpu"]
+
+
+def test_mac_has_no_cuda(tables: Tables) -> None:
+    found = outcome(tables, os="macOS arm64")
+    assert codes(found) == ["tf-cpu-only"]
+    assert [p.route for p in found.plans] == ["cpu"]
+
+
+def test_official_image_is_offered_outside_of_a_container_only(tables: Tables) -> None:
+    plan = by_route(outcome(tables, os="Ubuntu 22.04", gpu="RTX 3080").plans, "docker")
+    assert "docker run --rm --gpus all tensorflow/tensorflow:2.20.0-gpu" in commands(plan)
+    inside = outcome(tables, os="docker", gpu="RTX 3080", driver="470.82.01")
+    assert "docker" not in {p.route for p in inside.plans}
+    changed = [p for p in inside.plans if "driver" in p.candidate.given_up]
+    assert any("on the host" in step.why for step in changed[0].commands)
+
+
+def test_2_15_0_becomes_2_15_1_where_its_extra_cannot_be_installed(tables: Tables) -> None:
+    found = outcome(tables, "2.15.0", gpu="RTX 3080", driver="535.183.01")
+    assert codes(found) == ["known-release-bug"]
+    assert first(found).tensorflow == "2.15.1"
+
+
+def test_2_16_1_is_cured_by_links(tables: Tables) -> None:
+    found = outcome(tables, "2.16.1", gpu="RTX 3080")
+    assert found.works
+    assert {link.library for link in first(found).candidate.links} >= {"libcudnn.so.8", "libcublas.so.12"}
+
+
+def test_wished_release_on_an_old_driver_names_both_ways_out(tables: Tables) -> None:
+    found = outcome(tables, "2.20", gpu="RTX 3090", driver="470.256.02", python="3.10")
+    assert codes(found) == ["driver-too-old"]
+    assert "525.60.13" in found.findings[0].explanation
+    assert {p.tensorflow for p in found.plans if p.route == "pip-and-cuda"} == {"2.14.1", "2.20.0"}
+    assert first(found).tensorflow == "2.14.1", "the driver is touched last"
+
+
+def test_old_glibc_takes_the_newest_release_whose_wheel_it_can_load(tables: Tables) -> None:
+    plan = first(outcome(tables, os="CentOS 7", gpu="RTX 3080"))
+    assert plan.tensorflow == "2.20.0", "2.21 needs glibc 2.27, CentOS 7 has 2.17"
+    found = outcome(tables, "2.21", os="CentOS 7", gpu="RTX 3080")
+    assert not found.works
+
+
+def test_debian_11_does_not_get_its_own_driver_of_branch_470_for_cuda_12(tables: Tables) -> None:
+    found = outcome(tables, "2.20", os="Debian 11", gpu="RTX 3080", driver="470.256.02")
+    changed = next(p for p in found.plans if "driver" in p.candidate.given_up)
+    assert "cuda-drivers" in commands(changed)
+
+
+def test_every_plan_ends_with_the_cpu(tables: Tables) -> None:
+    for machine in ({"gpu": "RTX 3090"}, {"os": "Windows 11"}, {"os": "macOS x86_64"}, {"gpu": "Tesla K80", "driver": "535"}):
+        assert outcome(tables, **machine).plans[-1].route == "cpu"
