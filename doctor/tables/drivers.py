@@ -40,7 +40,7 @@ def toolkit(store: Store, cuda: str) -> Toolkit | None:
     update = None
     if "u" in text.lower():
         text, _, number = text.lower().partition("u")
-        update = int("".join(c for c in number if c.isdigit()) or 0)
+        update = int("".join(c for c in number[:20] if c.isdecimal()) or 0)
     try:
         parts = dotted(text)
     except ValueError:

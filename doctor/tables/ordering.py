@@ -11,14 +11,14 @@ from typing import Any
 @functools.lru_cache(maxsize=4096)
 def order(version: str) -> tuple[Any, ...]:
     """A sort key by PEP 440; versions that are none sort first."""
-    plain = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", version)
+    plain = re.fullmatch(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
     if plain:  # nearly all; spares importing packaging where no pre-release is in play
         return (1, tuple(int(p) for p in plain.groups()), 0)
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     try:
         parsed = Version(version)
-    except InvalidVersion:
+    except ValueError:  # InvalidVersion, and numbers of more digits than int() takes
         return (0, (), 0)
     full = (*parsed.release, 0, 0, 0)[:3]
     if parsed.dev is not None:
