@@ -37,6 +37,7 @@ log says the same):
     musl-libc                      the system's C library is musl
     glibc-too-old                  a library wants a newer glibc [library, needs, by]
     jetson                         an NVIDIA Jetson board [model]
+    login-node                     Slurm is installed and this is no job
     tensorflow-library-fails       TensorFlow's own library would not load [file, error, culprit]
     tensorflow-leftover            remains of a half removed TensorFlow [path; kind=hollow: a module folder]
     tensorflow-files-missing       a distribution is listed and its module is not there [packages]

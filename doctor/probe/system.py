@@ -166,7 +166,9 @@ def surroundings(machine: Machine) -> Iterator[Fact]:
     if "slurm" not in seen and machine.system == "linux":
         sbatch = machine.which("sbatch") or machine.which("srun")
         if sbatch:
-            yield from kind("slurm-login", Source(sbatch, None, "Slurm is installed and this is no job"))
+            source = Source(sbatch, None, "Slurm is installed and this is no job")
+            yield from kind("slurm-login", source)
+            yield Symptom(source, "login-node")
     yield from _jetson(machine)
     simulated = machine.env.get("TFGPU_DOCTOR_SIMULATION")
     if simulated:

@@ -1,0 +1,108 @@
+"""`tfgpu-doctor check` as a whole: its options, its exit codes, its budget."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.probe.machines import Folder
+from tests.probe.test_verdicts import with_wheels
+
+HERE = Path(__file__).resolve().parents[2]
+
+
+def doctor(*words: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """One run of the command, whatever its exit code."""
+    return subprocess.run(
+        [sys.executable, "-m", "doctor", *map(str, words)],
+        cwd=HERE,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def verdict(done: subprocess.CompletedProcess[str]) -> str:
+    return str(json.loads(done.stdout)["findings"][0]["code"])
+
+
+def test_a_root_is_diagnosed_saved_and_diagnosed_again(tmp_path: Path) -> None:
+    machine = with_wheels(Folder(tmp_path / "root").working_gpu(), "2.21.0")
+    machine.machine()
+    kept = tmp_path / "machine.json"
+    here = doctor("check", "--root", machine.root, "--format", "json", "--save", kept)
+    there = doctor("check", "--from", kept, "--format", "json")
+    assert (here.returncode, there.returncode) == (1, 1)
+    assert verdict(here) == verdict(there) == "library-path"
+    assert json.loads(here.stdout)["facts"].keys() == json.loads(there.stdout)["facts"].keys()
+
+
+def test_this_machine_is_diagnosed() -> None:
+    done = doctor("check", "--format", "json")
+    assert done.returncode in (0, 1), done.stderr
+    result = json.loads(done.stdout)
+    assert result["source"]["kind"] == "machine"
+    assert result["findings"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--python", "/nowhere/at/all"), "there is no /nowhere/at/all"),
+        (("--root", "/nowhere/at/all"), "is not a folder"),
+        (("--from", "/nowhere/at/all"), "No such file"),
+        (("--root", "/tmp", "--deep"), "exclude each other"),
+        (("--from", "x", "--deep"), "exclude each other"),
+        (("--deep", "--limit", "soon"), "no number of seconds"),
+    ],
+)
+def test_a_wrong_call_says_what_is_wrong_and_exits_2(words: tuple[str, ...], says: str) -> None:
+    done = doctor("check", *words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"facts": []}')
+    done = doctor("check", "--from", tmp_path / "x.json")
+    assert done.returncode == 2
+    assert "no record of a machine" in done.stderr
+
+
+def test_a_record_that_cannot_be_written_exits_3(tmp_path: Path) -> None:
+    done = doctor("check", "--save", tmp_path / "no" / "folder.json")
+    assert done.returncode == 3
+    assert "cannot be written" in done.stderr
+
+
+def test_macos_has_no_nvidia_gpu(tmp_path: Path) -> None:
+    plist = "<plist><dict><key>ProductVersion</key><string>14.5</string></dict></plist>"
+    folder = tmp_path / "System/Library/CoreServices"
+    folder.mkdir(parents=True)
+    (folder / "SystemVersion.plist").write_text(plist)
+    done = doctor("check", "--root", tmp_path, "--format", "json")
+    result = json.loads(done.stdout)
+    assert result["facts"]["os"]["value"] == "macOS 14.5"
+    assert result["facts"]["platform"]["value"] == "macos"
+    assert {finding["code"] for finding in result["findings"]} & {"gpu-absent", "tf-not-installed"}
+
+
+@pytest.mark.slow
+def test_the_budget_is_kept(tmp_path: Path) -> None:
+    """400 ms of processor time at most; the least of several runs, since other work on the machine only adds."""
+    env = {"PYTHONPYCACHEPREFIX": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": ""}
+    used = []
+    for _ in range(6):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        doctor("check", "--format", "json", **env)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(used) < 0.4
