@@ -78,14 +78,15 @@ def _search(text: Text, signatures: Sequence[Signature]) -> Iterator[tuple[int, 
         if not any(literal in lower for literal in signature.literals):
             continue
         for match in _occurrences(body, lower, signature):
-            source = Source(text.name, text.number(match.start()), quote(text.text, match.start(), match.end()))
+            place = signature.place(match)
+            source = Source(text.name, text.number(place), quote(text.text, place, match.end()))
             made = signature.fact(match, source)
             if made is None:
                 continue
             if isinstance(made, Fact):
-                yield match.start(), made
+                yield place, made
             else:
-                yield from ((match.start(), fact) for fact in made)
+                yield from ((place, fact) for fact in made)
 
 
 def _key(fact: Fact) -> tuple[object, ...]:

@@ -111,25 +111,37 @@ def unwrap(text: Text, limit: int = 400) -> Text | None:
     rest of a message of several lines or the record's wrapped rest. Both are joined here, so this
     text serves only to find what the lines alone do not show. At most `limit` records are joined.
     """
-    joined: list[tuple[int, str]] = []
-    pieces: list[str] = []
-    start = 0
+    joined: list[str] = []
+    starts: list[int] = []
+    numbers: list[int] = []
+    pieces: list[tuple[int, str]] = []
+    records = at = 0
 
     def flush() -> None:
-        if len(pieces) > 1:
-            width = max(len(piece) for piece in pieces[:-1])
-            joined.append((start, "".join(p if len(p) >= width else p + " " for p in pieces)))
+        nonlocal records, at
+        if len(pieces) < 2:
+            return
+        width = max(len(piece) for _, piece in pieces[:-1])
+        for number, piece in pieces:  # each piece keeps the number of its own line
+            told = piece if len(piece) >= width else piece + " "
+            starts.append(at)
+            numbers.append(number)
+            joined.append(told)
+            at += len(told)
+        joined.append("\n")
+        at += 1
+        records += 1
 
     for number, line in text.lines():
         if _RECORD.search(line[:200]):
             flush()
-            pieces, start = [line], number
-            if len(joined) >= limit:
+            pieces = [(number, line)]
+            if records >= limit:
                 break
-        elif pieces and len(pieces) < 12 and len(pieces[-1]) >= 50 and not _BREAK.match(line[:40]):
-            pieces.append(line)
+        elif pieces and len(pieces) < 12 and len(pieces[-1][1]) >= 50 and not _BREAK.match(line[:40]):
+            pieces.append((number, line))
         elif pieces:
             flush()
             pieces = []
     flush()
-    return Text.of(text.name, joined, text.total) if joined else None
+    return Text(text.name, "".join(joined), text.total, starts, numbers) if joined else None

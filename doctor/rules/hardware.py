@@ -506,7 +506,7 @@ def wanted_cuda_major(picture: Picture) -> int | None:
     majors = {int(w.split(".")[0]) for w in wanted}
     if len(majors) == 1:
         build = majors.pop()
-        if picture.cuda is not None and picture.tensorflow is not None and picture.cuda.rank < 2:
+        if picture.cuda is not None and picture.tensorflow is not None and picture.cuda.rank <= 2:
             return min(build, int(picture.cuda.version.split(".")[0]))
         return build
     if picture.cuda is not None:

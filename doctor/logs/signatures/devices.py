@@ -44,8 +44,8 @@ def found_device(match: re.Match[str], source: Source) -> Iterator[Fact]:
     free = mib(group.get("free") or "")
     name = (group.get("name") or "").strip() or None
     yield Gpu(source, name, cc, total, index=_index(match), bus_id=group.get("bus"))
-    if total or free:
-        yield GpuMemory(source, _index(match) or 0, total, None, free)
+    if total and not free:  # free memory has a signature of its own, whose line is the evidence
+        yield GpuMemory(source, _index(match) or 0, total)
 
 
 def ignored(match: re.Match[str], source: Source) -> Iterator[Fact]:
@@ -142,6 +142,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "Total memory: 7.91GiB\nFree memory: 148.69MiB",
         lambda m, s: GpuMemory(s, 0, mib(m["total"]), None, mib(m["free"])),
         lines=2,
+        at="free",
     ),
     sig(
         "free-memory",

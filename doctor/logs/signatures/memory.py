@@ -143,6 +143,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "Killed",
     ),
     sig(
+        "host-killed",
+        ("已杀死", "getötet", "processus arrêté", "terminado (killed)"),
+        r"^(?:\W{0,4}|.{0,60}\d+ )(?:已杀死|Getötet|Processus arrêté)(?:\s+\(?python.{0,60})?$|Terminado \(killed\)",
+        "已杀死",
+    ),
+    sig(
         "host-alloc-failed",
         ("std::bad_alloc", "memoryerror", "cannot allocate memory", "failed to alloc", "unable to allocate"),
         r"std::bad_alloc|^\W{0,8}(?:numpy\.core\._exceptions\.)?_?(?:Array)?MemoryError\b|Cannot allocate memory"

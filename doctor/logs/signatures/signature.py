@@ -23,6 +23,7 @@ class Signature:
         fact's details. It never spans more than `lines` lines.
     example: a line that matches (the tests hold it to that).
     seen_in: the TensorFlow releases that print it, where known; origin: the file of TensorFlow's source.
+    at: the named group whose line is the evidence; the line in which the match begins where none is named.
     """
 
     kind: str
@@ -33,6 +34,12 @@ class Signature:
     lines: int = 1
     seen_in: str = ""
     origin: str = ""
+    at: str = ""
+
+    def place(self, match: re.Match[str]) -> int:
+        """The offset in the text that stands for one occurrence."""
+        start = match.start(self.at) if self.at else -1
+        return start if start >= 0 else match.start()
 
     def fact(self, match: re.Match[str], source: Source) -> Made:
         """The fact, or facts, that one occurrence makes; None where it says nothing after all."""
@@ -52,7 +59,8 @@ def sig(
     lines: int = 1,
     seen_in: str = "",
     origin: str = "",
+    at: str = "",
 ) -> Signature:
     """A signature; one literal may be given as a plain string."""
     several = (literals,) if isinstance(literals, str) else literals
-    return Signature(kind, several, pattern, example, make, lines, seen_in, origin)
+    return Signature(kind, several, pattern, example, make, lines, seen_in, origin, at)

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.facts import Fact, Source, Symptom
+from doctor.logs.signatures.signature import Maker, Signature, sig
+
+
+def defect(release: str, cure: str) -> Maker:
+    """A maker of the symptom of a defect of one release; `cure` is a sentence."""
+
+    def make(match: object, source: Source) -> Fact:
+        return Symptom(source, "known-defect", (("release", release), ("cure", cure)))
+
+    return make
+
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
@@ -49,5 +60,13 @@ SIGNATURES: tuple[Signature, ...] = (
         ("jit compilation failed", "autotuner could not compile any configs"),
         r"JIT compilation failed|Autotuner could not compile any configs",
         "UNKNOWN: JIT compilation failed. [Op:Pow]",
+    ),
+    sig(
+        "known-defect",
+        "autotuner could not find any supported configs",
+        r"Autotuner could not find any supported configs",
+        "INTERNAL: Autotuner could not find any supported configs for HLO: %cudnn-conv-bias-activation.7",
+        defect("2.21.0", "Bring cuDNN up to a release after 9.5.1, which cannot serve what XLA asks of it here"),
+        seen_in="==2.21.*",
     ),
 )

@@ -163,6 +163,17 @@ SIGNATURES: tuple[Signature, ...] = (
         "Segmentation fault (core dumped)",
     ),
     sig(
+        "traceback",
+        (
+            "traceback (most recent call last)",
+            "fatal python error",
+            "aborted (core dumped)",
+            "check failure stack trace",
+        ),
+        r"Traceback \(most recent call last\)|Fatal Python error|Aborted \(core dumped\)|Check failure stack trace",
+        "Traceback (most recent call last):",
+    ),
+    sig(
         "growth-and-limit",
         ("memory growth", "memory_growth", "allow_growth", "set_memory_growth"),
         r"(?:memory[ _]growth|allow_growth)[^\n]{0,80}(?:memory[ _]limit|virtual device|logical device|fraction)[^\n]{0,80}|(?:memory[ _]limit|virtual device|logical device)[^\n]{0,80}(?:memory[ _]growth|allow_growth)",

@@ -1,5 +1,384 @@
-"""Empty for now."""
+"""CUDA and cuDNN libraries, and XLA's tools."""
+
 from __future__ import annotations
+
 from tests.rules.situation import Fires, NearMiss
-FIRES: tuple[Fires, ...] = ()
-NEAR_MISSES: tuple[NearMiss, ...] = ()
+from tests.rules.spelling import (
+    created,
+    cudnn_failed,
+    form,
+    found,
+    ignore_cudart,
+    log,
+    logged,
+    no_cuda_drivers,
+    numa,
+    opened,
+    refused,
+    skipped,
+    versions,
+)
+
+TEN = ("libcudart.so.10.0", "libcublas.so.10.0", "libcufft.so.10.0", "libcurand.so.10.0", "libcusolver.so.10.0", "libcusparse.so.10.0")
+CUDNN = "stream_executor/cuda/cuda_dnn.cc"
+
+FIRES = (
+    # --- cuda-version-mismatch
+    Fires(
+        "cuda-version-mismatch",
+        "TensorFlow 2.3 on a machine with CUDA 11.0",
+        log(
+            "2.3.1",
+            form(system="Ubuntu 18.04", tensorflow="2.3.1", python="3.7", cuda="11.0/8", gpu="GTX 1080"),
+            refused("libcudart.so.10.1", path="/usr/local/cuda-11.0/lib64"),
+            ignore_cudart,
+            opened("libcuda.so.1"),
+            skipped,
+        ),
+        "'libcudart.so.10.1'",
+        says=("cudatoolkit=10.1",),
+        never=("[and-cuda]",),
+        words=("10.1", "11.0"),
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "TensorFlow 1.12 linked to CUDA 9.0 and a machine with 10.0",
+        versions("1.12.0", "3.6.7")
+        + "\nImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n"
+        + "Failed to load the native TensorFlow runtime.\n$ nvcc --version\nCuda compilation tools, release 10.0, V10.0.130\n",
+        "ImportError: libcublas.so.9.0",
+        never=("[and-cuda]",),
+        words=("9.0",),
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "Windows and TensorFlow 2.4 with the DLLs of CUDA 11.2 only in part",
+        log(
+            "2.4.0",
+            form(system="Windows 10", tensorflow="2.4.0", python="3.8", cuda="CUDA 10.1, cuDNN 7.6"),
+            refused("cudart64_110.dll"),
+            ignore_cudart,
+            opened("nvcuda.dll"),
+            found("GeForce GTX 1650", "7.5"),
+            refused("cublas64_11.dll"),
+            skipped,
+            windows=True,
+        ),
+        "'cudart64_110.dll'",
+        never=("[and-cuda]", "export ", "ldconfig"),
+    ),
+    # --- cudnn-version-mismatch
+    Fires(
+        "cudnn-version-mismatch",
+        "TensorFlow 2.11 loads an older cuDNN",
+        log(
+            "2.11.0",
+            versions("2.11.0", "3.9.16"),
+            created("NVIDIA GeForce RTX 3060", "8.6", 9800),
+            logged(
+                "E",
+                CUDNN,
+                "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.  CuDNN library needs to have matching major version and equal or "
+                "higher minor version. If using a binary install, upgrade your CuDNN library.",
+            ),
+            "Node: 'model/conv1/Conv2D'\nDNN library is not found.\n\t [[{{node model/conv1/Conv2D}}]]",
+        ),
+        "Loaded runtime CuDNN library",
+        words=("8.0.5", "8.1.0"),
+        says=("ldconfig -p | grep libcudnn",),
+        never=("allow_growth", "set_memory_growth"),
+    ),
+    Fires(
+        "cudnn-version-mismatch",
+        "TensorFlow 0.12 with packed numbers",
+        log(
+            "0.12.1",
+            opened("libcudnn.so.5"),
+            logged(
+                "E",
+                CUDNN,
+                "Loaded runtime CuDNN library: 5005 (compatibility version 5000) but source was compiled with 5105 (compatibility version 5100).  If using "
+                "a binary install, upgrade your CuDNN library to match.",
+            ),
+        ),
+        "source was compiled with 5105",
+        words=("5.0.5", "5.1.5"),
+    ),
+    Fires(
+        "cudnn-version-mismatch",
+        "libcudnn.so.7 wanted, cuDNN 8 on disk",
+        log(
+            "2.3.0",
+            opened("libcudart.so.10.1", "libcublas.so.10"),
+            refused("libcudnn.so.7"),
+            skipped,
+            "$ ls /usr/lib/x86_64-linux-gnu | grep cudnn",
+            "/usr/lib/x86_64-linux-gnu/libcudnn.so.8.0.4",
+        ),
+        "'libcudnn.so.7'",
+        words=("cuDNN 7",),
+    ),
+    # --- library-broken
+    Fires(
+        "library-broken",
+        "cuDNN 8 on Windows without zlib",
+        log(
+            "2.10.0",
+            created("NVIDIA GeForce RTX 3050", "8.6", 5472),
+            "Could not locate zlibwapi.dll. Please make sure it is in your library path!",
+            windows=True,
+        ),
+        "zlibwapi.dll",
+        says=("zlibwapi.dll",),
+        never=("[and-cuda]",),
+    ),
+    Fires(
+        "library-broken",
+        "a part of cuDNN with one of its dependencies missing, after the device was made",
+        log(
+            "2.8.0",
+            created("NVIDIA GeForce RTX 3050", "8.6", 5472),
+            "Could not load library cudnn_cnn_infer64_8.dll. Error code 126",
+            "Please make sure cudnn_cnn_infer64_8.dll is in your library path!",
+            windows=True,
+        ),
+        "Error code 126",
+    ),
+    Fires(
+        "library-broken",
+        "a download that was cut short",
+        log(
+            "2.4.0",
+            opened("libcudart.so.11.0"),
+            refused("libcusolver.so.10", error="/opt/cuda/lib64/libcusolver.so.10: file too short"),
+            skipped,
+        ),
+        "file too short",
+    ),
+    Fires(
+        "library-broken",
+        "libcusolver that misses libnvJitLink",
+        log(
+            "2.11.0",
+            opened("libcudart.so.11.0"),
+            refused("libcusolver.so.11", error="libnvJitLink.so.12: cannot open shared object file: No such file or directory"),
+            skipped,
+        ),
+        "libnvJitLink.so.12",
+        words=("libnvJitLink.so.12",),
+    ),
+    # --- library-path
+    Fires(
+        "library-path",
+        "the file is on disk and no folder of it is searched",
+        log(
+            "2.6.0",
+            opened("libcuda.so.1"),
+            refused("libcudart.so.11.0", path="/usr/lib/mpi/lib"),
+            skipped,
+            "$ find / -name 'libcudart.so.11*'",
+            "/opt/nvidia/cuda-11.2/lib64/libcudart.so.11.0",
+        ),
+        "'libcudart.so.11.0'",
+        says=('export LD_LIBRARY_PATH="/opt/nvidia/cuda-11.2/lib64',),
+    ),
+    Fires(
+        "library-path",
+        "TensorFlow 2.16.1 does not look into pip's folders",
+        log(
+            "2.16.1",
+            "$ pip install tensorflow[and-cuda]==2.16.1",
+            form(system="Ubuntu 22.04", tensorflow="2.16.1", python="3.11", gpu="RTX 3090"),
+            numa,
+            skipped,
+        ),
+        "Cannot dlopen some GPU libraries",
+        says=("LD_LIBRARY_PATH", "tensorflow[and-cuda]==2.16.2"),
+    ),
+    Fires(
+        "library-path",
+        "it works in a terminal and not in the IDE, on Windows",
+        log(
+            "2.5.0",
+            form(system="Windows 10", tensorflow="2.5.0", python="3.8", cuda="11.2"),
+            "In a terminal it works fine, in PyCharm I get:",
+            refused("cudart64_110.dll"),
+            ignore_cudart,
+            windows=True,
+        ),
+        "'cudart64_110.dll'",
+        never=("export ", "ldconfig", "[and-cuda]"),
+        words=("terminal",),
+    ),
+    # --- cuda-missing
+    Fires(
+        "cuda-missing",
+        "TensorFlow 2.15 in a fresh environment on Linux",
+        log("2.15.0", form(system="Ubuntu 22.04", tensorflow="2.15.0", python="3.10", gpu="RTX 3060"), no_cuda_drivers, found("NVIDIA GeForce RTX 3060", "8.6"), skipped),
+        "Cannot dlopen some GPU libraries",
+        says=("TF_CPP_VMODULE=dso_loader=1", "tensorflow[and-cuda]==2.15.1"),
+        never=("tensorflow-gpu", "[and-cuda]==2.15.0"),
+        verify="list_physical_devices",
+    ),
+    Fires(
+        "cuda-missing",
+        "TensorFlow 2.4 with no CUDA at all",
+        log(
+            "2.4.1",
+            form(system="Linux Mint 20", tensorflow="2.4.1", python="3.8", gpu="GTX 1660 Ti"),
+            refused("libcudart.so.11.0"),
+            ignore_cudart,
+            opened("libcuda.so.1"),
+            refused("libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcusolver.so.10", "libcusparse.so.11", "libcudnn.so.8"),
+            skipped,
+        ),
+        "'libcudart.so.11.0'",
+        says=("cudatoolkit=11.0",),
+        never=("[and-cuda]",),
+    ),
+    Fires(
+        "cuda-missing",
+        "Windows and TensorFlow 1.13's own check",
+        form(system="Windows 10", tensorflow="1.13.1", python="3.6")
+        + "\nImportError: Could not find 'cudart64_100.dll'. TensorFlow requires that this DLL be installed in a directory that is named in your %PATH% environment "
+        "variable. Download and install CUDA 10.0 from this URL: https://developer.nvidia.com/cuda-10.0-download-archive\n",
+        "Could not find 'cudart64_100.dll'",
+        says=("CUDA Toolkit 10.0",),
+        never=("[and-cuda]", "LD_LIBRARY_PATH"),
+        verify="python -c",
+    ),
+    # --- cudnn-missing
+    Fires(
+        "cudnn-missing",
+        "CUDA 11.2 from the toolkit, no cuDNN",
+        log(
+            "2.7.0",
+            versions("2.7.0", "3.9.7"),
+            opened("libcudart.so.11.0", "libcuda.so.1", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10"),
+            refused("libcudnn.so.8"),
+            skipped,
+        ),
+        "'libcudnn.so.8'",
+        says=("cuDNN 8",),
+        words=("libcudnn.so.8",),
+    ),
+    Fires(
+        "cudnn-missing",
+        "TensorFlow 1.0 on Windows",
+        log("1.0.1", opened("cublas64_80.dll"), refused("cudnn64_5.dll", path="C:\\cuda\\bin"), windows=True),
+        "cudnn64_5.dll",
+        never=("ldconfig",),
+    ),
+    # --- xla-toolchain-missing
+    Fires(
+        "xla-toolchain-missing",
+        "libdevice under conda",
+        log(
+            "2.11.0",
+            "(tf) mira@bench:~$ conda activate tf",
+            created("NVIDIA A10", "8.6", 20000),
+            logged("W", "compiler/xla/service/gpu/llvm_gpu_backend/gpu_backend_lib.cc", "libdevice is required by this HLO module but was not found at ./libdevice.10.bc"),
+            "error: libdevice not found at ./libdevice.10.bc",
+        ),
+        "error: libdevice not found",
+        says=("cuda-nvcc", "--xla_gpu_cuda_data_dir=$CONDA_PREFIX"),
+    ),
+    Fires(
+        "xla-toolchain-missing",
+        "no compiler for PTX in 2.20",
+        log(
+            "2.20.0",
+            versions("2.20.0", "3.12.3"),
+            created("NVIDIA L4", "8.9", 21000),
+            "tensorflow.python.framework.errors_impl.InternalError: No PTX compilation provider is available. Neither ptxas/nvlink nor nvjtlink is available.",
+        ),
+        "No PTX compilation provider",
+        says=("nvidia-cuda-nvcc",),
+    ),
+)
+
+NEAR_MISSES = (
+    NearMiss(
+        "cuda-version-mismatch",
+        "the CUDA of nvidia-smi's header is what the driver offers",
+        "cuda-missing",
+        log(
+            "2.4.1",
+            "| NVIDIA-SMI 470.57.02    Driver Version: 470.57.02    CUDA Version: 11.4     |",
+            form(system="Ubuntu 20.04", tensorflow="2.4.1", gpu="GTX 1060"),
+            refused("libcudart.so.11.0", "libcublas.so.11", "libcudnn.so.8"),
+            skipped,
+        ),
+    ),
+    NearMiss(
+        "cuda-version-mismatch",
+        "cuDNN alone does not open",
+        "cudnn-missing",
+        log("1.15.0", *(opened(name) for name in TEN), refused("libcudnn.so.7", path="/usr/local/cuda-10.0/lib64"), skipped),
+    ),
+    NearMiss(
+        "cudnn-version-mismatch",
+        "a cuDNN of a higher minor version is what it may be",
+        "cudnn-init-oom",
+        log(
+            "2.6.0",
+            created("NVIDIA GeForce GTX 1650", "7.5", 2153),
+            "2021-09-10 10:00:00.000001: I tensorflow/stream_executor/cuda/cuda_dnn.cc:369] Loaded cuDNN version 8204",
+            cudnn_failed("CUDNN_STATUS_NOT_INITIALIZED"),
+        ),
+    ),
+    NearMiss(
+        "library-broken",
+        "the same library simply not there",
+        "cuda-missing",
+        log("2.4.0", opened("libcuda.so.1"), found("Tesla P4", "6.1"), refused("libcudart.so.11.0", "libcusolver.so.10"), skipped),
+    ),
+    NearMiss(
+        "library-path",
+        "another version is on disk, not the one that is opened",
+        "cuda-version-mismatch",
+        log(
+            "2.6.0",
+            opened("libcuda.so.1"),
+            refused("libcudart.so.11.0"),
+            skipped,
+            "$ find / -name 'libcudart.so*'",
+            "/opt/nvidia/cuda-10.2/lib64/libcudart.so.10.2",
+        ),
+    ),
+    NearMiss(
+        "library-path",
+        "2.17 finds pip's folders by itself; here nothing was installed from pip's extra",
+        "cuda-missing",
+        log("2.17.0", form(system="Ubuntu 22.04", tensorflow="2.17.0", python="3.11", gpu="RTX 3090"), numa, skipped),
+    ),
+    NearMiss(
+        "cuda-missing",
+        "a missing library and a GPU that is registered after all",
+        "benign-messages",
+        log("2.5.0", refused("libnvinfer.so.7"), ignore_cudart, created("Tesla T4", "7.5", 13803)),
+    ),
+    NearMiss(
+        "cuda-missing",
+        "the same words on Windows with 2.12: no CUDA would help there",
+        "tf-windows-native",
+        log("2.12.0", form(system="Windows 11", tensorflow="2.12.0", gpu="RTX 3060"), no_cuda_drivers, "My GPU is not detected.", windows=True),
+    ),
+    NearMiss(
+        "cudnn-missing",
+        "cuDNN and CUDA both missing",
+        "cuda-missing",
+        log("2.5.0", opened("libcuda.so.1"), found("Tesla T4", "7.5"), refused("libcudart.so.11.0", "libcudnn.so.8"), skipped),
+    ),
+    NearMiss(
+        "xla-toolchain-missing",
+        "the driver compiles in ptxas's place, and training goes on",
+        "healthy",
+        log(
+            "2.9.0",
+            created("NVIDIA GeForce RTX 3090", "8.6", 22100),
+            logged("W", "stream_executor/gpu/asm_compiler.cc", "Relying on driver to perform ptx compilation."),
+            "782/782 [==============================] - 14s 11ms/step - loss: 1.2039",
+        ),
+    ),
+)

@@ -1,5 +1,292 @@
-"""Empty for now."""
+"""Memory, the GPU's and the host's, and the settings that govern it."""
+
 from __future__ import annotations
+
 from tests.rules.situation import Fires, NearMiss
-FIRES: tuple[Fires, ...] = ()
-NEAR_MISSES: tuple[NearMiss, ...] = ()
+from tests.rules.spelling import created, cublas_failed, cudnn_failed, form, found, loaded_cudnn, log, logged, opened, versions
+
+DRIVER = "stream_executor/cuda/cuda_driver.cc"
+BFC = "core/common_runtime/bfc_allocator.cc"
+ALGORITHM = (
+    "tensorflow.python.framework.errors_impl.UnknownError: Failed to get convolution algorithm. This is probably because cuDNN failed to initialize, so try "
+    "looking to see if a warning log message was printed above. [Op:Conv2D]"
+)
+
+
+def oom(shape: str) -> str:
+    return (
+        f"tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with shape[{shape}] and type float on "
+        "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
+    )
+
+
+FIRES = (
+    # --- cudnn-init-oom
+    Fires(
+        "cudnn-init-oom",
+        "TensorFlow 1.13 on Linux",
+        log("1.13.1", versions("1.13.1"), found("GeForce RTX 2070", "7.5"), created("GeForce RTX 2070", "7.5", 7249), cudnn_failed("CUDNN_STATUS_INTERNAL_ERROR")),
+        "Could not create cudnn handle",
+        says=("tf.ConfigProto()", "allow_growth = True"),
+        never=("tf.config.", "list_physical_devices"),
+        verify="tf.Session()",
+    ),
+    Fires(
+        "cudnn-init-oom",
+        "TensorFlow 2.2 and its experimental names",
+        log("2.2.0", versions("2.2.0"), created("GeForce GTX 1660", "7.5", 4630), cudnn_failed("CUDNN_STATUS_ALLOC_FAILED"), ALGORITHM),
+        "Failed to get convolution algorithm",
+        says=("tf.config.experimental.list_physical_devices('GPU')", "set_memory_growth", "TF_FORCE_GPU_ALLOW_GROWTH=true"),
+        never=("ConfigProto",),
+    ),
+    Fires(
+        "cudnn-init-oom",
+        "cuBLAS that cannot start under 2.13",
+        log("2.13.0", versions("2.13.0"), created("NVIDIA GeForce RTX 3060", "8.6", 9900), cublas_failed, loaded_cudnn(8600)),
+        "failed to create cublas handle",
+        says=("tf.config.list_physical_devices('GPU')",),
+        never=("ConfigProto", "allow_growth"),
+    ),
+    Fires(
+        "cudnn-init-oom",
+        "an absl line of 2.18",
+        log("2.18.0", versions("2.18.0"), created("NVIDIA GeForce RTX 4060", "8.9", 5592), loaded_cudnn(90300), cudnn_failed("CUDNN_STATUS_INTERNAL_ERROR")),
+        "CUDNN_STATUS_INTERNAL_ERROR",
+        says=("set_memory_growth",),
+    ),
+    # --- gpu-memory-held
+    Fires(
+        "gpu-memory-held",
+        "TensorFlow 1.3 finds a card with 150 MiB free",
+        log(
+            "1.3.0",
+            found("GeForce GTX 1080", "6.1", total="7.92GiB", free="148.69MiB"),
+            created("GeForce GTX 1080", "6.1", 0),
+            cudnn_failed("CUDNN_STATUS_INTERNAL_ERROR"),
+        ),
+        "Free memory: 148.69MiB",
+        says=("nvidia-smi",),
+        verify="nvidia-smi",
+    ),
+    Fires(
+        "gpu-memory-held",
+        "a context that does not fit",
+        log(
+            "2.3.0",
+            found("Tesla V100-PCIE-16GB", "7.0", total="15.78GiB"),
+            "tensorflow.python.framework.errors_impl.InternalError: CUDA runtime implicit initialization on GPU:0 failed. Status: out of memory",
+            "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory reported: 16945512448",
+        ),
+        "cuDevicePrimaryCtxRetain",
+    ),
+    Fires(
+        "gpu-memory-held",
+        "a T4 of which 400 MB are left",
+        log(
+            "2.8.0",
+            created("Tesla T4", "7.5", 400),
+            "| 0%   41C    P0    27W /  70W |  14520MiB / 15109MiB |      0%      Default |",
+            "|    0   N/A  N/A     20931      C   /opt/conda/bin/python           14117MiB |",
+            "W tensorflow/core/kernels/conv_ops.cc failed: RESOURCE_EXHAUSTED",
+        ),
+        "with 400 MB memory",
+    ),
+    # --- model-oom
+    Fires(
+        "model-oom",
+        "a batch that is too large",
+        log("2.4.1", created("GeForce RTX 2080", "7.5", 6680), opened("libcudnn.so.8"), oom("256,128,112,112")),
+        "OOM when allocating tensor",
+        says=("batch",),
+        never=("allow_growth", "set_memory_growth"),
+        words=("256,128,112,112",),
+    ),
+    Fires(
+        "model-oom",
+        "XLA's words in 2.15",
+        log(
+            "2.15.0",
+            created("NVIDIA GeForce RTX 3090", "8.6", 22100),
+            "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Out of memory while trying to allocate 26843545744 bytes. [Op:__inference_train_step]",
+        ),
+        "Out of memory while trying to allocate",
+    ),
+    # --- memory-leak
+    Fires(
+        "memory-leak",
+        "the third fold fails",
+        "Memory keeps growing: the first folds train, the third fold ends with OOM.\n" + log("2.5.0", created("Tesla P100-PCIE-16GB", "6.0", 15224), oom("64,256,56,56")),
+        "Memory keeps growing",
+        says=("clear_session()", "process of its own"),
+    ),
+    # --- memory-limit-misfit
+    Fires(
+        "memory-limit-misfit",
+        "a tenth of the card in TensorFlow 1",
+        log(
+            "1.14.0",
+            versions("1.14.0"),
+            "gpu_options = tf.GPUOptions(per_process_gpu_memory_fraction=0.1)",
+            created("GeForce GTX 1080 Ti", "6.1", 1118),
+            oom("64,64,112,112"),
+        ),
+        "per_process_gpu_memory_fraction=0.1",
+        says=("tf.ConfigProto()",),
+        never=("tf.config.",),
+    ),
+    Fires(
+        "memory-limit-misfit",
+        "512 MiB in TensorFlow 2.10",
+        log(
+            "2.10.0",
+            "tf.config.set_logical_device_configuration(gpus[0], [tf.config.LogicalDeviceConfiguration(memory_limit=512)])",
+            created("NVIDIA GeForce RTX 3080", "8.6", 512),
+            oom("128,64,64,64"),
+        ),
+        "memory_limit=512",
+        says=("Or raise the limit",),
+        never=("ConfigProto",),
+    ),
+    # --- host-oom
+    Fires(
+        "host-oom",
+        "a data set that does not fit into RAM",
+        "x = np.load('train.npy')\nnumpy.core._exceptions.MemoryError: Unable to allocate 37.4 GiB for an array with shape (50000, 256, 256, 3) and data type float32\n",
+        "Unable to allocate 37.4 GiB",
+        says=("tf.data",),
+    ),
+    Fires(
+        "host-oom",
+        "Slurm ends the job",
+        "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=8812.0. Some of your processes may have been killed by the cgroup out-of-memory handler.\n",
+        "oom-kill event(s)",
+    ),
+    Fires(
+        "host-oom",
+        "killed, said in Chinese",
+        log("2.3.0", created("GeForce RTX 2080", "7.5", 6680), logged("W", "core/framework/cpu_allocator_impl.cc", "Allocation of 6442450944 exceeds 10% of free system memory."), "已杀死"),
+        "已杀死",
+    ),
+    # --- gpu-config-too-late
+    Fires(
+        "gpu-config-too-late",
+        "memory growth after the first model",
+        versions("2.6.0") + "\nRuntimeError: Physical devices cannot be modified after being initialized\n",
+        "Physical devices cannot be modified",
+        says=("tf.config.list_physical_devices('GPU')", "TF_FORCE_GPU_ALLOW_GROWTH"),
+        never=("ConfigProto",),
+    ),
+    Fires(
+        "gpu-config-too-late",
+        "virtual devices in 2.1",
+        versions("2.1.0") + "\nRuntimeError: Virtual devices cannot be modified after being initialized\n",
+        "Virtual devices cannot be modified",
+        says=("tf.config.experimental.list_physical_devices",),
+    ),
+    # --- gpu-config-conflict
+    Fires(
+        "gpu-config-conflict",
+        "growth for one of two GPUs",
+        versions("2.4.0") + "\ntf.config.experimental.set_memory_growth(gpus[0], True)\nValueError: Memory growth cannot differ between GPU devices\n",
+        "Memory growth cannot differ",
+        says=("for gpu in",),
+    ),
+    Fires(
+        "gpu-config-conflict",
+        "growth and a limit together",
+        versions("2.9.0") + "\nValueError: Cannot set memory growth on device when virtual devices configured\n",
+        "when virtual devices configured",
+        words=("exclude each other",),
+    ),
+)
+
+NEAR_MISSES = (
+    NearMiss(
+        "cudnn-init-oom",
+        "the algorithm fails because another cuDNN is loaded",
+        "cudnn-version-mismatch",
+        log(
+            "1.12.0",
+            created("GeForce GTX 1080", "6.1", 7439),
+            logged("E", "stream_executor/cuda/cuda_dnn.cc", "Loaded runtime CuDNN library: 7.0.5 but source was compiled with: 7.2.1.  CuDNN library major and minor version needs to match."),
+            ALGORITHM,
+        ),
+    ),
+    NearMiss(
+        "cudnn-init-oom",
+        "the handle fails on a card that was full before",
+        "gpu-memory-held",
+        log("1.10.0", found("GeForce GTX 1070", "6.1", total="7.93GiB", free="212.00MiB"), created("GeForce GTX 1070", "6.1", 82), cudnn_failed("CUDNN_STATUS_INTERNAL_ERROR")),
+    ),
+    NearMiss(
+        "gpu-memory-held",
+        "a small pool on a card that is small",
+        "cudnn-init-oom",
+        log("1.10.0", found("GeForce MX150", "6.1", total="2.00GiB", free="1.62GiB"), created("GeForce MX150", "6.1", 1391), cudnn_failed("CUDNN_STATUS_INTERNAL_ERROR")),
+    ),
+    NearMiss(
+        "model-oom",
+        "the hint that is not a failure",
+        "benign-messages",
+        log(
+            "2.3.0",
+            created("GeForce GTX 1050", "6.1", 1334),
+            logged(
+                "W",
+                BFC,
+                "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.05GiB with freed_by_count=0. The caller indicates that this is not a failure, "
+                "but may mean that there could be performance gains if more memory were available.",
+            ),
+            "Epoch 2/5",
+        ),
+    ),
+    NearMiss(
+        "model-oom",
+        "the tensor that does not fit is the CPU's",
+        "host-oom",
+        "ResourceExhaustedError: OOM when allocating tensor with shape[60000,1024,1024] and type double on /job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu\n",
+    ),
+    NearMiss(
+        "memory-leak",
+        "OOM in the first step",
+        "model-oom",
+        log("2.5.0", created("Tesla P100-PCIE-16GB", "6.0", 15224), oom("512,256,56,56")),
+    ),
+    NearMiss(
+        "memory-limit-misfit",
+        "a generous limit, and a model that is too large",
+        "model-oom",
+        log("1.14.0", "config.gpu_options.per_process_gpu_memory_fraction = 0.9", created("GeForce GTX 1080", "6.1", 7299), oom("512,64,224,224")),
+    ),
+    NearMiss(
+        "host-oom",
+        "memory of the GPU runs out",
+        "model-oom",
+        log("2.7.0", created("Tesla T4", "7.5", 13803), oom("32,3,2048,2048"), "Process finished with exit code 1"),
+    ),
+    NearMiss(
+        "host-oom",
+        "a large tensor in RAM is only a hint",
+        "benign-messages",
+        log("2.7.0", created("Tesla T4", "7.5", 13803), logged("W", "core/framework/cpu_allocator_impl.cc", "Allocation of 617472000 exceeds 10% of free system memory."), "Epoch 3/10"),
+    ),
+    NearMiss(
+        "gpu-config-too-late",
+        "settings that contradict each other, in time",
+        "gpu-config-conflict",
+        "ValueError: Memory growth cannot differ between GPU devices\n",
+    ),
+    NearMiss(
+        "gpu-config-conflict",
+        "the right settings, too late",
+        "gpu-config-too-late",
+        "RuntimeError: Visible devices cannot be modified after being initialized\n",
+    ),
+    NearMiss(
+        "gpu-config-conflict",
+        "gpus[0] of an empty list",
+        "device-not-found",
+        form(system="Ubuntu 20.04", tensorflow="2.9.0")
+        + "\n    tf.config.experimental.set_memory_growth(gpus[0], True)\nIndexError: list index out of range\n",
+    ),
+)

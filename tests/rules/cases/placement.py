@@ -1,5 +1,204 @@
-"""Empty for now."""
+"""Where ops run, several GPUs, and programs that crash."""
+
 from __future__ import annotations
+
 from tests.rules.situation import Fires, NearMiss
-FIRES: tuple[Fires, ...] = ()
-NEAR_MISSES: tuple[NearMiss, ...] = ()
+from tests.rules.spelling import created, cudnn_failed, form, loaded_cudnn, log, logged, opened, refused, skipped, versions
+
+CPU0 = "/job:localhost/replica:0/task:0/device:CPU:0"
+GPU0 = "/job:localhost/replica:0/task:0/device:GPU:0"
+
+FIRES = (
+    # --- op-no-gpu-kernel
+    Fires(
+        "op-no-gpu-kernel",
+        "TensorFlow 2 places a graph of version 1 by order",
+        log(
+            "2.3.0",
+            versions("2.3.0"),
+            created("Tesla T4", "7.5", 13803),
+            f"InvalidArgumentError: Could not satisfy device specification '{GPU0}'. enable_soft_placement=0. Supported device types [CPU]. All available devices "
+            f"[{CPU0}, {GPU0}].",
+        ),
+        "Could not satisfy device specification",
+        says=("tf.config.set_soft_device_placement(True)", "with tf.device('/cpu:0')"),
+        never=("ConfigProto",),
+    ),
+    Fires(
+        "op-no-gpu-kernel",
+        "a lookup table in TensorFlow 1.4",
+        log(
+            "1.4.0",
+            versions("1.4.0"),
+            created("Tesla K80", "3.7", 10000),
+            "InvalidArgumentError (see above for traceback): Cannot assign a device for operation 'table': Could not satisfy explicit device specification "
+            "'/device:GPU:0' because no supported kernel for GPU devices is available.",
+        ),
+        "no supported kernel for GPU devices",
+        says=("tf.ConfigProto(allow_soft_placement=True)",),
+        never=("tf.config.",),
+    ),
+    # --- device-not-found
+    Fires(
+        "device-not-found",
+        "the second GPU of a machine that has one",
+        log(
+            "1.15.0",
+            versions("1.15.0"),
+            created("GeForce GTX 1080", "6.1", 7439),
+            f"InvalidArgumentError: Cannot assign a device for operation x: node x was explicitly assigned to /device:GPU:1 but available devices are [ {CPU0}, {GPU0} ]. "
+            "Make sure the device specification refers to a valid device.",
+        ),
+        "explicitly assigned to /device:GPU:1",
+        says=("allow_soft_placement",),
+    ),
+    Fires(
+        "device-not-found",
+        "multi_gpu_model with one GPU",
+        log(
+            "1.14.0",
+            created("GeForce GTX 1080", "6.1", 7439),
+            "ValueError: To call `multi_gpu_model` with `gpus=2`, we expect the following devices to be available: ['/cpu:0', '/gpu:0', '/gpu:1']. However this machine "
+            "only has: ['/cpu:0', '/gpu:0'].",
+        ),
+        "we expect the following devices",
+    ),
+    # --- gpu-renumbered
+    Fires(
+        "gpu-renumbered",
+        "card 1 is GPU:0",
+        log("2.8.0", "export CUDA_VISIBLE_DEVICES=1", created("NVIDIA TITAN RTX", "7.5", 22300, bus="0000:41:00.0")),
+        "CUDA_VISIBLE_DEVICES=1",
+        says=("CUDA_DEVICE_ORDER=PCI_BUS_ID",),
+    ),
+    # --- known-release-bug
+    Fires(
+        "known-release-bug",
+        "2.21.0 and a cuDNN that cannot serve it",
+        log(
+            "2.21.0",
+            versions("2.21.0", "3.12.3"),
+            created("NVIDIA L4", "8.9", 21000),
+            loaded_cudnn(90501),
+            "tensorflow.python.framework.errors_impl.InternalError: Autotuner could not find any supported configs for HLO: %cudnn-conv-bias-activation.3",
+        ),
+        "Autotuner could not find",
+        says=("nvidia-cudnn-cu12<10", "tensorflow==2.20.0"),
+    ),
+    # --- nccl-failure
+    Fires(
+        "nccl-failure",
+        "shared memory of a container is full",
+        log(
+            "2.9.0",
+            created("NVIDIA A100-SXM4-40GB", "8.0", 38000),
+            created("NVIDIA A100-SXM4-40GB", "8.0", 38000, index=1, physical=1, bus="0000:47:00.0"),
+            "node3:771:902 [1] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device",
+        ),
+        "NCCL WARN",
+        says=("NCCL_DEBUG=INFO", "NCCL_P2P_DISABLE=1"),
+    ),
+    Fires(
+        "nccl-failure",
+        "a Windows build has no NCCL",
+        form(system="Windows 10", tensorflow="2.4.0", gpu="2x RTX 2080 Ti")
+        + "\nInvalidArgumentError: No OpKernel was registered to support Op 'NcclAllReduce' used by {{node NcclAllReduce}} with these attrs: [reduction=\"sum\"]\n",
+        "NcclAllReduce",
+        says=("HierarchicalCopyAllReduce", "set NCCL_DEBUG=INFO"),
+        never=("export ",),
+    ),
+    # --- ptx-jit-or-kernel-crash
+    Fires(
+        "ptx-jit-or-kernel-crash",
+        "an illegal address in the middle of training",
+        log(
+            "2.6.0",
+            created("NVIDIA GeForce RTX 3090", "8.6", 22100),
+            "Epoch 3/50",
+            logged(
+                "E",
+                "stream_executor/cuda/cuda_event.cc",
+                "Error polling for event status: failed to query event: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered",
+            ),
+        ),
+        "CUDA_ERROR_ILLEGAL_ADDRESS",
+        says=("export CUDA_LAUNCH_BLOCKING=1",),
+    ),
+    Fires(
+        "ptx-jit-or-kernel-crash",
+        "Windows ends a kernel that takes too long",
+        log(
+            "1.12.0",
+            form(system="Windows 10", tensorflow="1.12.0"),
+            created("GeForce GTX 960M", "5.0", 1397),
+            "could not synchronize on CUDA context: CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure",
+            windows=True,
+        ),
+        "CUDA_ERROR_LAUNCH_FAILED",
+        says=("set CUDA_LAUNCH_BLOCKING=1",),
+        never=("dmesg",),
+    ),
+)
+
+NEAR_MISSES = (
+    NearMiss(
+        "op-no-gpu-kernel",
+        "the op has a kernel, the device is not there",
+        "device-not-found",
+        "Cannot assign a device for operation 'MatMul': node MatMul was explicitly assigned to /device:GPU:3 but available devices are "
+        f"[ {CPU0}, {GPU0} ]. Make sure the device specification refers to a valid device.\n",
+    ),
+    NearMiss(
+        "device-not-found",
+        "/gpu:0 is not there, and the text shows why",
+        "cuda-missing",
+        log(
+            "1.15.0",
+            opened("libcuda.so.1"),
+            refused("libcudart.so.10.0"),
+            skipped,
+            f"Cannot assign a device for operation a: node a was explicitly assigned to /device:GPU:0 but available devices are [ {CPU0} ].",
+        ),
+    ),
+    NearMiss(
+        "gpu-renumbered",
+        "CUDA_VISIBLE_DEVICES=0 renumbers nothing",
+        "healthy",
+        log("2.8.0", "export CUDA_VISIBLE_DEVICES=0", created("NVIDIA TITAN RTX", "7.5", 22300)),
+    ),
+    NearMiss(
+        "nccl-failure",
+        "several GPUs and one model that does not fit",
+        "model-oom",
+        log(
+            "2.9.0",
+            created("NVIDIA A100-SXM4-40GB", "8.0", 38000),
+            "INFO:tensorflow:Using MirroredStrategy with devices ('/job:localhost/replica:0/task:0/device:GPU:0',)",
+            "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with shape[4096,4096,64] and type float on "
+            f"{GPU0} by allocator GPU_0_bfc",
+        ),
+    ),
+    NearMiss(
+        "ptx-jit-or-kernel-crash",
+        "cuDNN fails to start",
+        "cudnn-init-oom",
+        log("2.3.0", created("GeForce RTX 2060", "7.5", 4901), cudnn_failed("CUDNN_STATUS_NOT_INITIALIZED")),
+    ),
+    NearMiss(
+        "ptx-jit-or-kernel-crash",
+        "no kernel image for a new card",
+        "gpu-arch-too-new",
+        log(
+            "2.4.0",
+            versions("2.3.0"),
+            created("GeForce RTX 3070", "8.6", 6500),
+            "tensorflow.python.framework.errors_impl.InternalError: CUDA runtime implicit initialization on GPU:0 failed. Status: device kernel image is invalid",
+        ),
+    ),
+    NearMiss(
+        "known-release-bug",
+        "2.16.1 that does not find pip's libraries has its own code",
+        "library-path",
+        log("2.16.1", "pip install tensorflow[and-cuda]==2.16.1", versions("2.16.1"), skipped),
+    ),
+)
