@@ -66,10 +66,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar
 
-from doctor.facts import Absent, DriverVersion, EnvVar, Fact, Facts, Gpu, Source, Unreadable
+from doctor.facts import EVIDENCE_LIMIT, Absent, DriverVersion, EnvVar, Fact, Facts, Gpu, Source, Unreadable
 from doctor.probe import calls, driver, hardware, interpreter, libraries, packages, system
 from doctor.probe.interpreter import Environment, NoPythonError
 from doctor.probe.loader import Loader, glibc_file
@@ -136,7 +136,7 @@ class _Probes:
         for name in ORDER:
             facts += self.found.get(name, [])
         return Examination(
-            Facts(tuple(_merged(facts)), "machine", self.machine.name),
+            Facts(tuple(map(_printable, _merged(facts))), "machine", self.machine.name),
             dict(self.times),
             self.environment,
             self.installed,
@@ -241,6 +241,26 @@ def _opens(resolution: object) -> bool:
 
 def _unreadable(name: str, reason: str, where: str = "") -> Unreadable:
     return Unreadable(Source(where or f"probe of {name}"), name, reason)
+
+
+def _printable(fact: Fact) -> Fact:
+    """The fact with file names that are no text spelt out, and long evidence cut."""
+    changes: dict[str, object] = {}
+    for field_ in fields(fact):
+        value = getattr(fact, field_.name)
+        if isinstance(value, str) and not value.isascii():
+            text = _spelt(value)
+            if text != value:
+                changes[field_.name] = text
+    source = fact.source
+    if not (source.where.isascii() and source.text.isascii()) or len(source.text) > EVIDENCE_LIMIT:
+        changes["source"] = Source(_spelt(source.where), source.line, _spelt(source.text)[:EVIDENCE_LIMIT])
+    return replace(fact, **changes) if changes else fact  # type: ignore[arg-type]
+
+
+def _spelt(text: str) -> str:
+    """A text whose undecodable bytes (surrogates) are written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _merged(facts: list[Fact]) -> list[Fact]:

@@ -76,7 +76,8 @@ class Search:
     def fault(self, path: str, depth: int = DEPTH) -> tuple[str, str | None]:
         """Why a file would not load, and the DLL to blame; ("", None) where it would."""
         try:
-            header = pe.read(self.machine.host(path))
+            with self.machine.open(path) as file:
+                header = pe.parse(file)
         except pe.NotPe as problem:
             return str(problem), None
         except OSError as problem:

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from doctor.probe.machine import Machine
 
 HEADER_SIZE = {32: 52, 64: 64}
 TABLE_LIMIT = 1 << 20
@@ -71,6 +74,12 @@ class Elf:
 def read(path: str) -> Elf:
     """The loader's view of a file. Raises NotElf, and OSError where it cannot be opened."""
     with open(path, "rb") as file:
+        return parse(file)
+
+
+def of(machine: Machine, path: str) -> Elf:
+    """As `read`, of a file of a machine."""
+    with machine.open(path) as file:
         return parse(file)
 
 

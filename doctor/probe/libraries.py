@@ -98,7 +98,7 @@ def _import(machine: Machine, loader: Loader, installed: Installed, result: list
     for name in (*FRAMEWORKS, *EXTENSIONS):
         path = f"{core}/{name}"
         try:
-            return Loaded(path, elf.read(machine.host(path)), loader.program)
+            return Loaded(path, elf.of(machine, path), loader.program)
         except (OSError, elf.NotElf):
             continue
     return None
@@ -183,7 +183,7 @@ def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome]) -> Iterator[Fact]
                 problem = "is not there"
             else:
                 try:
-                    header = elf.read(machine.host(file))
+                    header = elf.of(machine, file)
                     if header.missing_bytes:
                         problem = f"is truncated: {header.missing_bytes} bytes of it are missing"
                     elif header.machine != machine.processor:

@@ -326,7 +326,7 @@ class Loader:
         if path not in self._headers:
             result: elf.Elf | str | None
             try:
-                result = elf.read(self.machine.host(path))
+                result = elf.of(self.machine, path)
             except elf.NotElf as problem:
                 foreign = problem.header is not None and self._foreign(problem.header)
                 result = problem.header if foreign else str(problem)

@@ -8,15 +8,17 @@ answered when it was recorded.
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import json
 import os
 import posixpath
+import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 RECORD = ".tfgpu-doctor.json"
 READ_LIMIT = 4 << 20
@@ -237,14 +239,22 @@ class Machine:
         return self.root + self.resolve(path)
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a file or folder; raises PermissionError where that may not be looked at."""
+        """Whether there is such a file or folder that may be looked at."""
         try:
             os.stat(self.host(path))  # noqa: PTH116
-        except PermissionError:
-            raise
         except (OSError, ValueError):
             return False
         return True
+
+    def open(self, path: str) -> BinaryIO:
+        """A file for reading. Raises OSError, also for what is no plain file: a pipe would keep us waiting for ever."""
+        host = self.host(path)
+        mode = os.stat(host).st_mode  # noqa: PTH116
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "it is no plain file", path)
+        return open(host, "rb")
 
     def is_dir(self, path: str) -> bool:
         """Whether there is such a folder (False where it may not be looked at)."""
@@ -253,7 +263,7 @@ class Machine:
     def read(self, path: str, limit: int = READ_LIMIT) -> bytes | None:
         """The bytes of a file up to `limit`, None where it is not there; raises OSError where it may not be read."""
         try:
-            with open(self.host(path), "rb") as file:
+            with self.open(path) as file:
                 pieces: list[bytes] = []
                 while limit > 0 and (piece := file.read(min(limit, PIECE))):
                     pieces.append(piece)
@@ -270,7 +280,7 @@ class Machine:
     def tail(self, path: str, size: int) -> str | None:
         """The last `size` bytes of a file as text, None where it is not there."""
         try:
-            with open(self.host(path), "rb") as file:
+            with self.open(path) as file:
                 file.seek(0, os.SEEK_END)
                 file.seek(max(0, file.tell() - size))
                 return file.read(size).decode("utf-8", "replace")

@@ -114,7 +114,7 @@ def on_disk(machine: Machine, environment: Environment, loader: Loader) -> list[
 def _soname(machine: Machine, path: str, loader: Loader) -> tuple[str | None, str]:
     """DT_SONAME and what is wrong with a file."""
     try:
-        header = elf.read(machine.host(path))
+        header = elf.of(machine, path)
     except elf.NotElf as problem:
         return None, str(problem)
     except OSError as problem:

@@ -106,3 +106,30 @@ def test_a_program_that_is_not_there_is_an_answer() -> None:
     ran = run_program(["/nowhere/at/all"], 5.0, {})
     assert ran.status is None
     assert "No such file" in ran.failure or "cannot find" in ran.failure
+
+
+@unix
+def test_a_pipe_in_place_of_a_file_does_not_keep_us_waiting(tmp_path: Path) -> None:
+    from doctor.probe import examine
+
+    (tmp_path / "etc").mkdir()
+    for name in ("os-release", "ld.so.cache"):
+        os.mkfifo(tmp_path / "etc" / name)
+    (tmp_path / "usr/lib/x86_64-linux-gnu").mkdir(parents=True)
+    os.mkfifo(tmp_path / "usr/lib/x86_64-linux-gnu/libcudnn.so.8")
+    start = time.monotonic()
+    examine(Machine.at(tmp_path))
+    assert time.monotonic() - start < 5
+
+
+@unix
+def test_names_that_are_no_text_can_be_printed(tmp_path: Path) -> None:
+    from doctor.probe import examine
+
+    folder = os.fsdecode(b"/opt/caf\xe9")
+    (tmp_path / RECORD).write_text(json.dumps({"env": {"LD_LIBRARY_PATH": folder}}))
+    facts = examine(Machine.at(tmp_path))
+    values = [fact.value for fact in facts if hasattr(fact, "value")]
+    assert values == ["/opt/caf\\udce9"]
+    for fact in facts:
+        repr(fact).encode()
