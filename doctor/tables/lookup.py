@@ -84,7 +84,16 @@ def _release_pairs(tables: Tables, row: Any) -> list[tuple[str, str]]:
     pairs += [("trap", f"{trap.title} ({trap.name})") for trap in _traps_about(tables, row)]
     evidence = data.get("evidence") or {}
     pairs += [("read from", row.source), *((f"  {name}", text) for name, text in evidence.items())]
-    return [(name, said(value)) for name, value in pairs if row.gpu is not False or value not in (None, [], ())]
+    # what cannot be, because the platform or the release has no such thing, is no "not known"
+    linux = row.platform.startswith("linux")
+    moot = {"MSVC runtime" if linux else "glibc"} | (
+        set() if "and-cuda" in row.extras else {"not found in pip's folders"}
+    )
+    return [
+        (name, said(value))
+        for name, value in pairs
+        if value not in (None, [], ()) or (row.gpu is not False and name not in moot)
+    ]
 
 
 def _traps_about(tables: Tables, row: Any) -> list[Any]:
