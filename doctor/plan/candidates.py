@@ -240,65 +240,34 @@ def _try(
 
     settled: another driver is no longer looked for.
     """
-    recipe = recipe_of(build, ground.tables) if route == "conda" and not build.extras.get("and-cuda") else None
-    base = Situation(
-        platform=platform,
-        glibc=None if route in ("docker", "wsl2") else ground.glibc,
-        capabilities=ground.capabilities,
-        driver=ground.driver,
-        driver_platform=side,
-        route={"docker": "system", "pip-system-cuda": "system"}.get(route, "system" if recipe else "pip-and-cuda"),
-    )
-    if route == "pip-system-cuda":
-        base = replace(base, cuda=ground.cuda, cudnn=ground.cudnn)
-    elif recipe:
-        base = replace(base, cuda=recipe["cudatoolkit"], cudnn=recipe["cudnn"])
-    elif route == "docker":
-        base = replace(base, cuda=build.cuda)
+    base, recipe = _situation(build, route, ground, platform, side)
     here = None if route in ("docker", "wsl2") else ground.python
     python = None if route == "docker" else _python(build, here, base, ground, route)
     situation = replace(base, python=python)
     judged, measures = _judged(build, situation, ground)
-    refused: list[tuple[str, Answer]] = []
+    refused = _python_refusals(build, replace(base, python=here), python, ground) if route != "docker" else []
     lost: set[str] = set()
-    if python is None and route != "docker":
-        answer = Answer("no", f"{build.requirement} has wheels for Python {', '.join(build.pythons)} only", (build,))
-        refused.append(("python", answer))
-    elif here is not None and python != here:
-        as_given = _judged(build, replace(base, python=here), ground)
-        refused += [("python", a) for name, a in as_given[0].answers if name == "install" and a.verdict == "no"]
-        refused += [("python", a) for a in as_given[1].blocks][:1]
-        if ground.python_is_asked:
-            lost.add("python")
+    if here is not None and python != here and ground.python_is_asked:
+        lost.add("python")
     if route == "docker":
         lost |= {"container", "python"} if ground.python_is_asked else {"container"}
-    floor: DriverFloor | None = None
-    dead = False
+    dead = python is None and route != "docker"
     for name, given in judged.answers:
         answer = _of_names(build, situation, given, ground.tables) if name == "cuda" else given
-        if answer.verdict != "no" or name == "libraries":
-            continue
-        if name == "driver" and situation.driver is not None:
-            floor = None if settled else _driver_for(build, situation, ground.tables)
+        if answer.verdict == "no" and name != "libraries":
             refused.append((name, answer))
-            lost.add("driver")
-            dead = dead or floor is None
-        else:
-            refused.append((name, answer))
-            dead = True
-    for answer in measures.blocks:
-        refused.append(("libraries", answer))
-        dead = True
-    if ground.driver_absent and "driver" not in lost:
-        floor = _driver_for(build, situation, ground.tables)
+            lost |= {"driver"} if name == "driver" else set()
+            dead = dead or name != "driver" or situation.driver is None
+    refused += [("libraries", answer) for answer in measures.blocks]
+    if ground.driver_absent:
         lost.add("driver")
-        dead = dead or floor is None
     if route != "pip-system-cuda":
-        lost |= {name for name in ("cuda", "cudnn") if getattr(ground.wish, name)}
-        if {"cuda", "cudnn"} <= lost:
-            lost.discard("cudnn")
+        lost |= {"cuda"} if ground.wish.cuda else {"cudnn"} if ground.wish.cudnn else set()
     refusal = Refusal(build, route, tuple(refused)) if refused else None
-    if dead or (python is None and route != "docker"):
+    if dead or measures.blocks or ("driver" in lost and settled):
+        return None, refusal
+    floor = _driver_for(build, situation, ground.tables) if "driver" in lost else None
+    if "driver" in lost and floor is None:
         return None, refusal
     found = Candidate(
         build,
@@ -315,6 +284,44 @@ def _try(
         recipe=tuple(sorted(recipe.items())) if recipe else (),
     )
     return found, refusal
+
+
+def _situation(
+    build: TensorFlowRelease, route: str, ground: Ground, platform: str, side: str
+) -> tuple[Situation, dict[str, str] | None]:
+    """What the tables are asked about by a route, Python left open; and conda's packages where it goes through them."""
+    recipe = recipe_of(build, ground.tables) if route == "conda" and not build.extras.get("and-cuda") else None
+    situation = Situation(
+        platform=platform,
+        glibc=None if route in ("docker", "wsl2") else ground.glibc,
+        capabilities=ground.capabilities,
+        driver=ground.driver,
+        driver_platform=side,
+        route="system" if recipe or route in ("docker", "pip-system-cuda") else "pip-and-cuda",
+    )
+    if route == "pip-system-cuda":
+        situation = replace(situation, cuda=ground.cuda, cudnn=ground.cudnn)
+    elif recipe:
+        situation = replace(situation, cuda=recipe["cudatoolkit"], cudnn=recipe["cudnn"])
+    elif route == "docker":
+        situation = replace(situation, cuda=build.cuda)
+    return situation, recipe
+
+
+def _python_refusals(
+    build: TensorFlowRelease, here: Situation, chosen: str | None, ground: Ground
+) -> list[tuple[str, Answer]]:
+    """Why the Python at hand will not do, where another one is taken or none serves."""
+    if chosen is None:
+        why = f"{build.requirement} has wheels for Python {', '.join(build.pythons)} only"
+        return [("python", Answer("no", why, (build,)))]
+    if here.python is None or here.python == chosen:
+        return []
+    answer = installs_on(build, here, ground.tables)
+    if answer.verdict == "no":
+        return [("python", answer)]
+    traps = traps_of(build, here, ground.tables, "extra")
+    return [("python", Answer("no", trap.reason, (trap, build))) for trap in traps if trap.verdict == "no"][:1]
 
 
 def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, tables: Tables) -> Answer:
@@ -334,7 +341,7 @@ def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, ta
 
 def _judged(build: TensorFlowRelease, situation: Situation, ground: Ground) -> tuple[Judgement, Measures]:
     # what pip's libraries need is answered by the measures, which cure what they can
-    judged = judge(build, replace(situation, route=None), ground.tables)
+    judged = ground.judge(build, replace(situation, route=None))
     if situation.route != "pip-and-cuda":
         return judged, Measures()
     return judged, for_pip_libraries(build, situation, ground.tables)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from doctor.compat import Judgement, Situation, judge
 from doctor.facts import Absent, Facts, Glibc, Source
 from doctor.picture import Picture
 from doctor.plan.wish import Wish, newest_final
@@ -66,6 +67,17 @@ class Ground:
     def releases(self) -> tuple[TensorFlowRelease, ...]:
         """Every release for the platform, oldest first."""
         return self.tables.releases(self.platform)
+
+    def judge(self, build: TensorFlowRelease, situation: Situation) -> Judgement:
+        """compat's judgement, kept: several routes ask the same."""
+        key = (build.package, build.version, situation)
+        if key not in self._judged:
+            self._judged[key] = judge(build, situation, self.tables)
+        return self._judged[key]
+
+    @cached_property
+    def _judged(self) -> dict[tuple[str, str, Situation], Judgement]:
+        return {}
 
     @property
     def python_is_asked(self) -> bool:
