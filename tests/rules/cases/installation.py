@@ -1,5 +1,312 @@
-"""Empty for now."""
+"""TensorFlow's own installation."""
+
 from __future__ import annotations
+
 from tests.rules.situation import Fires, NearMiss
-FIRES: tuple[Fires, ...] = ()
-NEAR_MISSES: tuple[NearMiss, ...] = ()
+from tests.rules.spelling import created, form, found, log, no_cuda_drivers, opened, refused, skipped, versions
+
+REDIST = (
+    "ImportError: Could not find the DLL(s) 'msvcp140_1.dll'. TensorFlow requires that these DLLs be installed in a directory that is named in your %PATH% "
+    'environment variable. You may install these DLLs by downloading "Microsoft C++ Redistributable for Visual Studio 2015, 2017 and 2019" for your platform from '
+    "this URL: https://support.microsoft.com/help/2977003/the-latest-supported-visual-c-downloads"
+)
+
+
+def dll(words: str, python: str = "36") -> str:
+    """A native library that Windows cannot load, in its own language."""
+    site = f"C:\\Users\\mira\\AppData\\Local\\Programs\\Python\\Python{python}\\lib\\site-packages\\tensorflow"
+    return (
+        "Traceback (most recent call last):\n"
+        f'  File "{site}\\python\\pywrap_tensorflow.py", line 64, in <module>\n'
+        "    from tensorflow.python._pywrap_tensorflow_internal import *\n"
+        f"ImportError: DLL load failed: {words}\n\n"
+        "Failed to load the native TensorFlow runtime.\n"
+    )
+
+
+FIRES = (
+    # --- tf-not-installed
+    Fires(
+        "tf-not-installed",
+        "another Python runs the program",
+        "$ python3 train.py\nTraceback (most recent call last):\n  File \"train.py\", line 1, in <module>\nModuleNotFoundError: No module named 'tensorflow'\n",
+        "No module named 'tensorflow'",
+        says=("sys.executable",),
+        verify="tf.__version__",
+    ),
+    Fires(
+        "tf-not-installed",
+        "on Windows, where the CUDA extra has no wheels",
+        form(system="Windows 11", tensorflow="", python="3.11") + "\nModuleNotFoundError: No module named 'tensorflow'\n",
+        "No module named 'tensorflow'",
+        says=("-m pip install",),
+        never=("and-cuda",),
+        verify="python -c",
+    ),
+    # --- tf-no-wheel
+    Fires(
+        "tf-no-wheel",
+        "Python 3.14",
+        "Python 3.14.0\n$ pip install tensorflow\nERROR: Could not find a version that satisfies the requirement tensorflow (from versions: none)\n"
+        "ERROR: No matching distribution found for tensorflow\n",
+        "Could not find a version that satisfies",
+        says=("uv venv --python 3.1",),
+        words=("3.14",),
+    ),
+    Fires(
+        "tf-no-wheel",
+        "an old pip, an old release and a newer Python",
+        "Python 3.9.2\n$ pip install tensorflow==1.15.0\nERROR: Could not find a version that satisfies the requirement tensorflow==1.15.0 (from versions: 2.5.0, 2.5.1)\n",
+        "tensorflow==1.15.0 (from versions",
+        says=("uv venv --python 3.7", "tensorflow==1.15.0"),
+        words=("3.9",),
+    ),
+    Fires(
+        "tf-no-wheel",
+        "32-bit Python on Windows",
+        "Python 3.7.0 (v3.7.0:1bf9cc5093, Jun 27 2018, 04:06:47) [MSC v.1914 32 bit (Intel)] on win32\n"
+        "C:\\Users\\mira> pip install tensorflow\nCould not find a version that satisfies the requirement tensorflow (from versions: )\n",
+        "Could not find a version",
+        says=("64-bit Python",),
+    ),
+    Fires(
+        "tf-no-wheel",
+        "uv and its own words",
+        "$ uv pip install tensorflow==2.18.0 --python 3.13\n  × No solution found when resolving dependencies:\n  ╰─▶ Because tensorflow==2.18.0 has no wheels with a matching "
+        "Python ABI tag (e.g., `cp313`), we can conclude that tensorflow==2.18.0 cannot be used.\n",
+        "has no wheels with a matching",
+    ),
+    # --- tf-gpu-package-removed
+    Fires(
+        "tf-gpu-package-removed",
+        "the stub and its message",
+        "$ pip install tensorflow-gpu\nCollecting tensorflow-gpu\n  Downloading tensorflow-gpu-2.12.0.tar.gz (2.6 kB)\n  error: subprocess-exited-with-error\n"
+        '      The "tensorflow-gpu" package has been removed! Please install "tensorflow" instead.\n',
+        "has been removed!",
+        says=("tensorflow[and-cuda]",),
+        never=("install tensorflow-gpu", "'tensorflow-gpu"),
+    ),
+    Fires(
+        "tf-gpu-package-removed",
+        "the stub on Windows, which dies in setuptools",
+        "C:\\Users\\mira> pip install tensorflow-gpu\n  Using cached tensorflow-gpu-2.12.0.tar.gz (2.6 kB)\n"
+        "  setuptools.extern.packaging.requirements.InvalidRequirement: Expected end or semicolon (after name and no valid version specifier)\n"
+        '    python_version>"3.7"\n',
+        'python_version>"3.7"',
+        says=("tensorflow<2.11",),
+        never=("and-cuda",),
+    ),
+    # --- tf-cpu-only
+    Fires(
+        "tf-cpu-only",
+        "conda's mkl build",
+        "(base) $ conda list | grep tensorflow\ntensorflow                2.4.1           mkl_py38hb2083e0_0\n>>> tf.config.list_physical_devices('GPU')\n[]\n",
+        "mkl_py38hb2083e0_0",
+        verify="is_built_with_cuda",
+    ),
+    Fires(
+        "tf-cpu-only",
+        "the package tensorflow of 1.14 on Linux",
+        ">>> import tensorflow as tf\n>>> tf.__version__\n'1.14.0'\n>>> tf.test.is_built_with_cuda()\nFalse\n",
+        "is_built_with_cuda",
+        never=("pip install tensorflow==1.14",),
+    ),
+    Fires(
+        "tf-cpu-only",
+        "tensorflow-cpu beside a wish for the GPU",
+        "$ pip list\ntensorflow-cpu            2.11.0\n>>> tf.config.list_physical_devices('GPU')\n[]\nTensorFlow does not use my GPU.\n",
+        "tensorflow-cpu            2.11.0",
+        says=("uninstall -y",),
+    ),
+    # --- tf-windows-native
+    Fires(
+        "tf-windows-native",
+        "2.15 on Windows and an empty list",
+        form(system="Windows 11", tensorflow="2.15.0", python="3.10", cuda="12.2 / 8.9", gpu="RTX 4060")
+        + "\n>>> tf.config.list_physical_devices('GPU')\n[]\n",
+        "TensorFlow version",
+        says=("wsl --install", "tensorflow==2.10.1", "cudatoolkit=11.2 cudnn=8.1"),
+    ),
+    Fires(
+        "tf-windows-native",
+        "2.20 says it itself",
+        "2025-08-20 10:00:00.000001: W tensorflow/core/common_runtime/gpu/gpu_device.cc:2342] TensorFlow GPU support is not available on native Windows for TensorFlow >= 2.11. "
+        "Even if CUDA/cuDNN are installed, GPU will not be used. Please use WSL2 or the TensorFlow-DirectML plugin.\n",
+        "GPU support is not available on native Windows",
+        says=("wsl --install",),
+    ),
+    # --- tf-conflicting-packages
+    Fires(
+        "tf-conflicting-packages",
+        "tensorflow and tensorflow-gpu in one environment",
+        "$ pip list | grep -i tensorflow\ntensorflow                2.3.1\ntensorflow-gpu            2.3.0\n>>> tf.config.list_physical_devices('GPU')\n[]\n",
+        "tensorflow-gpu            2.3.0",
+        says=("uninstall -y tensorflow tensorflow-gpu",),
+    ),
+    Fires(
+        "tf-conflicting-packages",
+        "a hollow folder",
+        "$ pip uninstall tensorflow-gpu\n>>> import tensorflow as tf\n>>> tf.__version__\nAttributeError: module 'tensorflow' has no attribute '__version__'\n",
+        "has no attribute '__version__'",
+    ),
+    # --- tf-import-failed
+    Fires(
+        "tf-import-failed",
+        "the Visual C++ runtime is missing",
+        form(system="Windows 10", tensorflow="2.1.0", python="3.7") + "\n" + REDIST + "\n",
+        "msvcp140_1.dll",
+        says=("VCRedist",),
+        verify="tf.__version__",
+    ),
+    Fires("tf-import-failed", "in German", dll("Das angegebene Modul wurde nicht gefunden."), "DLL load failed", says=("VCRedist",)),
+    Fires("tf-import-failed", "in Chinese, brackets of full width", dll("动态链接库（DLL）初始化例程失败。", "37"), "DLL load failed", says=("VCRedist",)),
+    Fires("tf-import-failed", "in Spanish", dll("No se puede encontrar el módulo especificado.", "38"), "DLL load failed"),
+    Fires(
+        "tf-import-failed",
+        "glibc of CentOS 7",
+        "ImportError: /lib64/libm.so.6: version `GLIBC_2.27' not found (required by /home/mira/env/lib/python3.9/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so)\n",
+        "GLIBC_2.27",
+        words=("GLIBC_2.27",),
+        says=("newer distribution",),
+    ),
+    Fires(
+        "tf-import-failed",
+        "a file of one's own called tensorflow.py",
+        "  File \"/home/mira/work/tensorflow.py\", line 1, in <module>\n    import tensorflow as tf\n"
+        "AttributeError: partially initialized module 'tensorflow' has no attribute 'constant' (most likely due to a circular import)\n",
+        "most likely due to a circular import",
+        says=("Rename",),
+    ),
+    # --- cpu-no-avx
+    Fires(
+        "cpu-no-avx",
+        "a virtual machine that hides AVX",
+        "The TensorFlow library was compiled to use AVX instructions, but these aren't available on your machine.\nAborted (core dumped)\n",
+        "compiled to use AVX instructions",
+        says=("/proc/cpuinfo",),
+    ),
+    Fires("cpu-no-avx", "an illegal instruction, in Chinese", "$ python3 -c 'import tensorflow'\n非法指令 (核心已转储)\n", "非法指令"),
+    Fires("cpu-no-avx", "an illegal instruction, in German", "$ python3 -c 'import tensorflow'\nUngültiger Maschinenbefehl (Speicherabzug geschrieben)\n", "Ungültiger Maschinenbefehl"),
+    # --- python-dependency-conflict
+    Fires(
+        "python-dependency-conflict",
+        "NumPy 2 under TensorFlow 2.16",
+        versions("2.16.1", "3.11.8") + "\nA module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.0.1 as it may crash.\nAttributeError: _ARRAY_API not found\n",
+        "_ARRAY_API not found",
+        says=("numpy<2",),
+    ),
+    Fires(
+        "python-dependency-conflict",
+        "protobuf 4 under TensorFlow 2.8",
+        versions("2.8.0", "3.9.7") + "\nTypeError: Descriptors cannot not be created directly.\n",
+        "Descriptors cannot not be created directly",
+        says=("protobuf",),
+    ),
+    Fires(
+        "python-dependency-conflict",
+        "h5py 3 under TensorFlow 1.15",
+        versions("1.15.0", "3.7.9") + "\n    original_keras_version = f.attrs['keras_version'].decode('utf8')\nAttributeError: 'str' object has no attribute 'decode'\n",
+        "'str' object has no attribute 'decode'",
+        says=("h5py<3",),
+    ),
+    # --- tf-api-version
+    Fires(
+        "tf-api-version",
+        "code of TensorFlow 1 under 2.4",
+        versions("2.4.0") + "\nAttributeError: module 'tensorflow' has no attribute 'ConfigProto'\n",
+        "has no attribute 'ConfigProto'",
+        says=("tensorflow.compat.v1", "set_memory_growth"),
+    ),
+    Fires(
+        "tf-api-version",
+        "contrib is gone",
+        versions("2.9.0") + "\nModuleNotFoundError: No module named 'tensorflow.contrib'\n",
+        "tensorflow.contrib",
+    ),
+    Fires(
+        "tf-api-version",
+        "code of TensorFlow 2 under 1.12",
+        versions("1.12.0") + "\nAttributeError: module 'tensorflow' has no attribute 'GradientTape2'\n",
+        "GradientTape2",
+        never=("compat.v1",),
+        words=("1.12.0",),
+    ),
+)
+
+NEAR_MISSES = (
+    NearMiss(
+        "tf-not-installed",
+        "a module inside TensorFlow that this release no longer has",
+        "tf-api-version",
+        versions("2.3.0") + "\nModuleNotFoundError: No module named 'tensorflow.contrib'\n",
+    ),
+    NearMiss(
+        "tf-no-wheel",
+        "pip finds no tensorflow-gpu 2.15: that package has ended",
+        "tf-gpu-package-removed",
+        "Python 3.10.12\nERROR: Could not find a version that satisfies the requirement tensorflow-gpu==2.15.0 (from versions: 2.8.0, 2.11.0, 2.12.0)\n"
+        "ERROR: No matching distribution found for tensorflow-gpu==2.15.0\n",
+    ),
+    NearMiss(
+        "tf-gpu-package-removed",
+        "tensorflow-gpu 1.15 for a Python that it has no wheel for",
+        "tf-no-wheel",
+        "Python 3.8.10\nERROR: Could not find a version that satisfies the requirement tensorflow-gpu==1.15.0 (from versions: 2.2.0, 2.3.0)\n",
+    ),
+    NearMiss(
+        "tf-cpu-only",
+        "a GPU build whose libraries do not open",
+        "cuda-missing",
+        log("2.13.0", "tensorflow-cpu was what I had before.", versions("2.13.0"), no_cuda_drivers, found("Tesla T4", "7.5"), skipped),
+    ),
+    NearMiss(
+        "tf-cpu-only",
+        "conda's gpu build that works",
+        "healthy",
+        "tensorflow                2.4.1           gpu_py38h8a7d6ce_0\n" + log("2.4.1", opened("libcudnn.so.8"), created("Tesla T4", "7.5", 13803)),
+    ),
+    NearMiss(
+        "tf-windows-native",
+        "2.10 on Windows, where the GPU is supported",
+        "cuda-missing",
+        log("2.10.0", form(system="Windows 11", tensorflow="2.10.0", python="3.9", gpu="RTX 3060"), opened("nvcuda.dll"), refused("cudart64_110.dll"), skipped, windows=True),
+    ),
+    NearMiss(
+        "tf-windows-native",
+        "2.15 in WSL2 on Windows 11",
+        "cuda-missing",
+        log("2.15.0", "Windows 11 with WSL2, Ubuntu 22.04 inside", "5.15.133.1-microsoft-standard-WSL2", versions("2.15.0"), no_cuda_drivers, found("NVIDIA RTX A2000", "8.6"), skipped),
+    ),
+    NearMiss(
+        "tf-conflicting-packages",
+        "tensorflow and tensorflow-estimator are one family",
+        "cuda-missing",
+        "tensorflow                2.4.1\ntensorflow-estimator      2.4.0\n"
+        + log("2.4.1", opened("libcuda.so.1"), found("Tesla T4", "7.5"), refused("libcudart.so.11.0", "libcudnn.so.8"), skipped),
+    ),
+    NearMiss(
+        "tf-import-failed",
+        "the import fails for want of a CUDA library",
+        "cuda-missing",
+        versions("1.5.0", "3.6.4")
+        + "\nImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\nFailed to load the native TensorFlow runtime.\n",
+    ),
+    NearMiss(
+        "cpu-no-avx",
+        "AVX2 is there and not used: a notice",
+        "healthy",
+        log("2.1.0", "Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA", created("Tesla T4", "7.5", 14221)),
+    ),
+    NearMiss(
+        "python-dependency-conflict",
+        "an attribute of tensorflow, not of NumPy, is missing",
+        "tf-api-version",
+        versions("2.5.0") + "\nAttributeError: module 'tensorflow' has no attribute 'placeholder'\n",
+    ),
+    NearMiss(
+        "tf-api-version",
+        "an attribute that every release has: the package is hollow",
+        "tf-conflicting-packages",
+        "AttributeError: module 'tensorflow' has no attribute 'constant'\n",
+    ),
+)
