@@ -213,12 +213,11 @@ def gpu_absent(picture: Picture) -> Iterator[Finding]:
             verify=verify,
         )
     elif (
-        (not picture.gpus or "colab" in picture.environments)
-        and picture.platform != "wsl"
+        picture.platform != "wsl"
         and not picture.container
         and not facts.has("driver-versions-agree", "smi-works")
         and cuinit(picture, "CUDA_ERROR_NO_DEVICE")
-        and not (facts.of(DriverVersion) or facts.has("smi-no-driver", "kernel-driver-not-running"))
+        and not facts.has("smi-no-driver", "kernel-driver-not-running")
     ):
         yield found(
             "gpu-absent",
@@ -1026,6 +1025,22 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
     )
 
 
+EXPLAINED_CUINIT = frozenset(
+    (
+        "UNKNOWN_ERROR_303",
+        "CUDA_ERROR_NO_DEVICE",
+        "CUDA_ERROR_STUB_LIBRARY",
+        "CUDA_ERROR_OUT_OF_MEMORY",
+        "CUDA_ERROR_OPERATING_SYSTEM",
+        "CUDA_ERROR_NOT_PERMITTED",
+        "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+        "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
+        "CUDA_ERROR_INSUFFICIENT_DRIVER",
+    )
+)
+"""Errors of cuInit that tell their cause: other rules are for them."""
+
+
 @rule(
     "gpu-bad-state",
     "The GPU or its driver is in a bad state",
@@ -1051,6 +1066,7 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         "driver-call-crashed",
         "mps-failed",
         "nvml-unknown-error",
+        "deep-hung",
         "exclusive-mode",
     ),
 )
@@ -1084,19 +1100,34 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
         "mps-failed",
         *(() if facts.kind == "report" or picture.container else ("nvml-unknown-error",)),
     )
+    hung = facts.symptoms("deep-hung")
+    if hung and not evidence:
+        yield found(
+            "gpu-bad-state",
+            "TensorFlow was started and did not come to an end; the last step that it finished is named in the evidence. A "
+            "GPU or driver that hangs does that, and so does the first start on a GPU that the build has no machine code for.",
+            hung[:2],
+            title="TensorFlow hangs",
+            confidence="possible",
+            steps=[
+                shell("nvidia-smi", "does the driver still answer, and who else uses the GPU?"),
+                shell(
+                    "tfgpu-doctor check --deep --limit 3600",
+                    "gives the first start an hour, for kernels that are compiled",
+                ),
+            ],
+            verify="tfgpu-doctor check --deep",
+        )
+        return
     if facts.of(GpuProcess):  # an exclusive GPU is no fault until somebody else has it
         evidence += (
             [*facts.symptoms("compute-mode-exclusive"), *facts.of(GpuProcess)[:2]]
             if facts.has("compute-mode-exclusive")
             else []
         )
-    unknown = cuinit(
-        picture,
-        "CUDA_ERROR_UNKNOWN",
-        "CUDA_ERROR_NOT_INITIALIZED",
-        "CUDA_ERROR_DEVICE_UNAVAILABLE",
-        "CUDA_ERROR_SYSTEM_NOT_READY",
-        "CUDA_ERROR_INVALID_DEVICE",
+    # every failure of cuInit that no other rule knows the cause of
+    unknown = next(
+        (c for c in facts.of(CudaCallFailed) if c.call == "cuInit" and c.error not in EXPLAINED_CUINIT), None
     )
     if facts.has("works-as-root", "permission-by-escalation") and unknown:
         return

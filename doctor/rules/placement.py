@@ -214,7 +214,14 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
 @rule(
     "ptx-jit-or-kernel-crash",
     "The GPU program itself crashes at run time",
-    needs=("illegal-address", "launch-failed", "cudnn-launch-failed"),
+    needs=(
+        "illegal-address",
+        "launch-failed",
+        "cudnn-launch-failed",
+        "deep-crashed",
+        "deep-operation-failed",
+        "deep-operation-wrong",
+    ),
 )
 def kernel_crash(picture: Picture) -> Iterator[Finding]:
     """The GPU program itself crashes at run time.
@@ -232,6 +239,25 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     signs = facts.symptoms("illegal-address", "launch-failed", "cudnn-launch-failed")
+    own = [  # of the deep check: TensorFlow was imported, and what it ran on the GPU failed
+        *(s for s in facts.symptoms("deep-crashed") if s.get("stage") not in ("started", "nothing")),
+        *facts.symptoms("deep-operation-failed", "deep-operation-wrong"),
+    ]
+    if own and not signs:
+        wrong = facts.has("deep-operation-wrong")
+        yield found(
+            "ptx-jit-or-kernel-crash",
+            "TensorFlow was started and used the GPU, and "
+            + ("the result of a known computation is wrong." if wrong else f"it failed there: {own[0].source.text}."),
+            own[:4],
+            confidence="certain" if wrong else "possible",
+            steps=[
+                manual("Try the newest patch release of this TensorFlow minor version, and the current driver"),
+                manual("Run the check again after a restart; if it comes back, test the card alone (dmesg for Xid)"),
+            ],
+            verify="tfgpu-doctor check --deep",
+        )
+        return
     if not signs or (
         all(s.kind == "cudnn-launch-failed" for s in signs)
         and facts.has("cudnn-handle-failed", "cuda-out-of-memory", "conv-algorithm-failed")

@@ -570,6 +570,9 @@ def tf_conflicting_packages(picture: Picture) -> Iterator[Finding]:
         "hollow-module",
         "undefined-symbol",
         "rocm-library",
+        "deep-import-failed",
+        "deep-crashed",
+        "tensorflow-library-fails",
     ),
 )
 def tf_import_failed(picture: Picture) -> Iterator[Finding]:
@@ -596,9 +599,14 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     symbol += facts.symptoms("rocm-library")
     cuda = [lib for lib in facts.of(LibraryNotLoaded) if picture.component(lib.name) in ("cuda", "cudnn", "driver")]
     tf_dll = [s for s in dll if re.search(r"tensorflow|pywrap|msvcp|vcruntime|DLL", s.source.text, re.I)]
-    if not (glibc or tf_dll or shadow or arch or symbol or (native and not cuda)):
+    seen = [  # on a machine: the import itself was tried, or acted out on the files
+        *facts.symptoms("deep-import-failed"),
+        *(s for s in facts.symptoms("deep-crashed") if s.get("stage") in ("started", "nothing")),
+        *facts.symptoms("tensorflow-library-fails"),
+    ]
+    if not (glibc or tf_dll or shadow or arch or symbol or seen or (native and not cuda)):
         return
-    if cuda and not (glibc or arch or shadow):
+    if cuda and not (glibc or arch or shadow or seen):
         return
     steps: list[Step]
     rows: list[object] = []
@@ -693,7 +701,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     yield found(
         "tf-import-failed",
         text,
-        [*glibc[:2], *shadow[:2], *arch[:1], *tf_dll[:2], *symbol[:1], *native[:1]],
+        [*glibc[:2], *shadow[:2], *arch[:1], *tf_dll[:2], *symbol[:1], *native[:1], *seen[:2]],
         confidence="certain" if glibc or shadow or arch else "likely",
         tables=rows,
         steps=steps,
