@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import CudnnVersion, LibraryLoaded, Noise, Source
+from doctor.facts import CudaCallFailed, CudnnVersion, LibraryLoaded, Noise, Source
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
@@ -38,8 +38,10 @@ def benign_messages(picture: Picture) -> Iterator[Finding]:
     noise = facts.of(Noise)
     plugin = facts.symptoms("plugin-device")
     board = facts.symptoms("tensorboard-serving")
-    if (not noise and not plugin) or facts.has("directml-no-adapter"):
+    if (not noise and not plugin) or facts.has("directml-no-adapter", "segfault"):
         return
+    if (facts.has("traceback") or facts.of(CudaCallFailed)) and not registered(picture) and not plugin:
+        return  # something failed, and it is not known what
     if facts.kind == "machine" and registered(picture):  # lines of our own deep check, which saw the GPU work
         return
     if registered(picture) and not plugin and all(n.kind in QUIET for n in noise):
@@ -95,6 +97,8 @@ def healthy(picture: Picture) -> Iterator[Finding]:
     if not works and not (cudnn or any("cudnn" in lib.name for lib in opened)):
         return
     if facts.kind == "machine" and not works:
+        if facts.has("gpu-list-empty", "deep-hung", "deep-crashed", "deep-failed", "deep-import-failed"):
+            return  # TensorFlow itself was started and saw none
         listed = [s for s in facts.symptoms("cuda-devices") if s.get("count") != "0"]
         if not picture.gpus and not listed:  # the GPU could not be looked at
             return

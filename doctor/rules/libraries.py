@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from doctor.facts import (
     FORM,
+    CudaCallFailed,
     CudaVersion,
     CudnnMismatch,
     CudnnVersion,
@@ -14,6 +15,7 @@ from doctor.facts import (
     LibraryFile,
     LibraryLoaded,
     LibraryNotLoaded,
+    Package,
 )
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
@@ -242,7 +244,7 @@ def matching_steps(picture: Picture) -> list[Step]:
         "ptx-jit-or-kernel-crash",
         *NO_GPU_SINCE,
     ),
-    needs=(CudnnMismatch, LibraryNotLoaded, CudnnVersion),
+    needs=(CudaCallFailed, CudnnMismatch, LibraryNotLoaded, CudnnVersion),
 )
 def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
     """cuDNN is there in a version that this TensorFlow build, or this CUDA, cannot use.
@@ -494,23 +496,49 @@ def library_path(picture: Picture) -> Iterator[Finding]:
     build = picture.build
     verify = commands.list_gpus(picture)
     missed = build.pip_libraries_missed if build is not None else None
+    stub = cuinit(picture, "CUDA_ERROR_STUB_LIBRARY")
+    if stub is not None and not picture.container:
+        yield found(
+            "library-path",
+            "The libcuda that this process opens is the stub of the CUDA toolkit, made for linking only: its folder "
+            "(lib64/stubs) stands on the loader's path before the driver's.",
+            [stub, *facts.symptoms("stub-library")[:1]],
+            title="The CUDA toolkit's stub library is found instead of the driver's libcuda",
+            confidence="likely",
+            steps=[
+                shell(
+                    "export LD_LIBRARY_PATH=\"$(printf '%s' \"$LD_LIBRARY_PATH\" | tr ':' '\\n' | grep -v /stubs | paste -sd: -)\"",
+                    "takes the stubs folder off the loader's path",
+                    platform="linux",
+                ),
+                shell(
+                    "ldconfig -p | grep libcuda.so.1",
+                    "must show the driver's, not one in a stubs folder",
+                    platform="linux",
+                ),
+            ],
+            verify=verify,
+        )
+        return
+    asked = facts.has("gpu-list-empty", "gpu-not-used") and not facts.of(CudaCallFailed)
     if (
         missed
         and build is not None
-        and (
-            facts.has("gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used") or any(n in missed for n in names)
-        )
+        and (facts.has("gpu-skipped") or asked or any(n in missed for n in names))
         and (not picture.container or facts.has("and-cuda-installed"))
     ):
-        pip_cuda = any("nvidia-" in p.name for p in facts if type(p).__name__ == "Package" and hasattr(p, "name"))
+        pip_cuda = any(p.name.startswith("nvidia-") for p in facts.of(Package))
         stated = facts.has("and-cuda-installed") or pip_cuda
-        others_missing = [n for n in names if n not in missed]
-        if not others_missing and (stated or dotted(build.version) < (2, 21) or picture.facts.kind == "machine"):
+        # what fails is what RUNPATH leaves out, all of it and nothing else; a single library is missing for itself
+        exactly = not names or {
+            lib.name for lib in picture.not_loaded if picture.component(lib.name) != "driver"
+        } >= set(missed)
+        if exactly and (stated or dotted(build.version) < (2, 21) or facts.kind == "machine"):
             yield found(
                 "library-path",
                 f"TensorFlow {build.version} does not look into pip's folders of {', '.join(missed[:4])}, so `[and-cuda]` alone does not serve it.",
                 [
-                    *facts.symptoms("gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used")[:2],
+                    *facts.symptoms("gpu-skipped", "gpu-list-empty", "gpu-not-used")[:2],
                     *missing[:3],
                     picture.tensorflow,
                 ],
@@ -520,12 +548,12 @@ def library_path(picture: Picture) -> Iterator[Finding]:
                 verify=verify,
             )
             return
-    stub = facts.symptoms("cuda-stub-on-path")
-    if stub:
+    stubs = facts.symptoms("cuda-stub-on-path")
+    if stubs:
         yield found(
             "library-path",
             "The libcuda that is found first is the toolkit's stub, which serves for linking only and fails every call.",
-            stub[:3],
+            stubs[:3],
             steps=[
                 shell(
                     "export LD_LIBRARY_PATH=\"$(printf '%s' \"$LD_LIBRARY_PATH\" | tr ':' '\\n' | grep -v stubs | paste -sd: -)\"",

@@ -378,7 +378,7 @@ def memory_leak(picture: Picture) -> Iterator[Finding]:
     "memory-limit-misfit",
     "The program's own memory limit is the fault",
     explains=("model-oom", "cudnn-init-oom", "gpu-memory-held"),
-    needs=("limit-set", "fraction-set"),
+    needs=("limit-set", "fraction-set", GpuRegistered),
 )
 def memory_limit_misfit(picture: Picture) -> Iterator[Finding]:
     """The user's own memory limit is too small for the job, or larger than what is free.
@@ -414,6 +414,11 @@ def memory_limit_misfit(picture: Picture) -> Iterator[Finding]:
         value = float(fraction.get("fraction", "1") or 1)
         if value <= 0.35 or value > 0.98:
             small.append(fraction)
+    for device in facts.of(GpuRegistered):
+        # TensorFlow's own share is an odd number of MB; a round one was asked for
+        size = device.memory_mib or 0
+        if 0 < size <= 4096 and (size % 128 == 0 or size % 500 == 0) and facts.has("tensor-oom", "bfc-out-of-memory"):
+            small.append(device)
     if not small or not trouble or (handle_signs(picture) and not facts.has("tensor-oom", "oom-said")):
         return
     yield found(
