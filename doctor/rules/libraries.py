@@ -496,30 +496,6 @@ def library_path(picture: Picture) -> Iterator[Finding]:
     build = picture.build
     verify = commands.list_gpus(picture)
     missed = build.pip_libraries_missed if build is not None else None
-    stub = cuinit(picture, "CUDA_ERROR_STUB_LIBRARY")
-    if stub is not None and not picture.container:
-        yield found(
-            "library-path",
-            "The libcuda that this process opens is the stub of the CUDA toolkit, made for linking only: its folder "
-            "(lib64/stubs) stands on the loader's path before the driver's.",
-            [stub, *facts.symptoms("stub-library")[:1]],
-            title="The CUDA toolkit's stub library is found instead of the driver's libcuda",
-            confidence="likely",
-            steps=[
-                shell(
-                    "export LD_LIBRARY_PATH=\"$(printf '%s' \"$LD_LIBRARY_PATH\" | tr ':' '\\n' | grep -v /stubs | paste -sd: -)\"",
-                    "takes the stubs folder off the loader's path",
-                    platform="linux",
-                ),
-                shell(
-                    "ldconfig -p | grep libcuda.so.1",
-                    "must show the driver's, not one in a stubs folder",
-                    platform="linux",
-                ),
-            ],
-            verify=verify,
-        )
-        return
     asked = facts.has("gpu-list-empty", "gpu-not-used") and not facts.of(CudaCallFailed)
     if (
         missed
@@ -548,7 +524,11 @@ def library_path(picture: Picture) -> Iterator[Finding]:
                 verify=verify,
             )
             return
-    stubs = facts.symptoms("cuda-stub-on-path")
+    stubs: list[Fact] = list[Fact]()
+    stubs += facts.symptoms("cuda-stub-on-path")
+    answered = cuinit(picture, "CUDA_ERROR_STUB_LIBRARY")
+    if answered is not None and not picture.container:
+        stubs += [answered, *facts.symptoms("stub-library")[:1]]
     if stubs:
         yield found(
             "library-path",
