@@ -1340,8 +1340,8 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
     )
     if kind == "singularity":
         steps.append(
-            shell(
-                "singularity exec --nv IMAGE.sif nvidia-smi",
+            manual(
+                "Start the container with --nv, and see whether it finds the GPU: singularity exec --nv IMAGE.sif nvidia-smi",
                 "--nv brings the host's driver into the container",
                 platform="linux",
             )

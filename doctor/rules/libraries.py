@@ -612,8 +612,8 @@ def _search_steps(picture: Picture) -> list[Step]:
     if picture.platform == "windows":
         if "conda" in picture.environments:
             return [
-                shell(
-                    "conda activate NAME",
+                manual(
+                    "Activate the environment before the program starts: conda activate NAME",
                     "puts the environment's Library\\bin on PATH; start the IDE from that prompt, or add the folder to its run configuration",
                     platform="windows",
                 ),
@@ -774,7 +774,7 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
     "cudnn-missing",
     "CUDA loads; cuDNN is not on this machine",
     explains=NO_GPU_SINCE,
-    needs=(LibraryNotLoaded, "cudnn-not-opened", "cudnn-missing-said"),
+    needs=(LibraryNotLoaded, "cudnn-not-opened"),
 )
 def cudnn_missing(picture: Picture) -> Iterator[Finding]:
     """CUDA loads, and cuDNN is not on the machine.

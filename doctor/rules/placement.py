@@ -42,18 +42,19 @@ def op_no_gpu_kernel(picture: Picture) -> Iterator[Finding]:
             if any("no supported kernel" in s.source.text for s in signs) and not facts.has("device-listed")
             else None
         )
-    int32 = any("int32" in s.source.text.lower() for s in signs)
+    typed = facts.symptoms("int32-node")
+    int32 = bool(typed) or any("int32" in s.source.text.lower() for s in signs)
     yield found(
         "op-no-gpu-kernel",
         "The code orders an op onto the GPU for which TensorFlow has no GPU kernel"
         + (" (int32 variables live on the CPU)" if int32 else "")
         + "; the GPU itself is in order.",
-        signs[:3],
+        [*signs[:3], *typed[:1]],
         steps=[
             python(code.soft_placement(version), "soft placement: such ops go to the CPU, the rest stays on the GPU"),
             python(code.pin_to_cpu(), "or place them by hand"),
         ],
-        verify=commands.list_gpus(picture),
+        verify=commands.run_python(picture, code.list_gpus(version)),
     )
 
 

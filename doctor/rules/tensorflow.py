@@ -1022,9 +1022,9 @@ def tf_api_version(picture: Picture) -> Iterator[Finding]:
                 )
             )
         steps.append(
-            shell(
-                "tf_upgrade_v2 --intree OLD --outtree NEW",
-                "rewrites names in a whole folder (installed with TensorFlow)",
+            manual(
+                "Or rewrite the names in a whole folder: tf_upgrade_v2 --intree OLD --outtree NEW",
+                "the program is installed with TensorFlow 2",
             )
         )
     else:

@@ -30,6 +30,12 @@ SIGNATURES: tuple[Signature, ...] = (
         origin="tensorflow/core/common_runtime/simple_placer.cc, placer.cc",
     ),
     sig(
+        "int32-node",
+        "dt_int32",
+        r"(?:\[\[|\{\{)[^\n]{0,300}(?:dtype|T|type)=DT_INT32[^\n]{0,300}device:GPU:\d",
+        '[[Node: a_gpu = VariableV2[container="", dtype=DT_INT32, shape=[], shared_name="", _device="/device:GPU:0"]()]]',
+    ),
+    sig(
         "no-gpu-kernel",
         "could not satisfy device specification",
         r"Could not satisfy device specification '(?P<wanted>[^'\n]{1,80})'\. enable_soft_placement=\d\. Supported device types \[(?P<types>[^\]\n]{0,80})\]\."

@@ -1,0 +1,74 @@
+"""The page of every code, and the texts that people paste from it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from doctor.findings import SEVERITIES
+from doctor.rules import ORDER, Rule, all_rules
+from tests.rules.cases import FIRES
+from tests.rules.situation import told
+
+SECTIONS = ("## What it means", "## How it shows", "## What to do")
+INFO = {"gpu-renumbered", "benign-messages", "healthy", "undetermined"}
+PLACEHOLDER = re.compile(r"\b(?:IMAGE|NAME|FOLDER|OLD|NEW|PATH_TO|YOUR_\w+|CAPABILITY|VERSION|NNN)\b|<\w[\w -]*>|\bTODO\b|\bXXX\b")
+RULES = Path(__file__).resolve().parents[2] / "doctor" / "rules"
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_page_has_a_title_and_its_sections_in_order(rule: Rule) -> None:
+    page = rule.page
+    places = [page.find(section) for section in SECTIONS]
+    assert all(place > 0 for place in places), places
+    assert places == sorted(places)
+    first = page.split("\n", 1)[0]
+    assert first.endswith(".")
+    assert first == first.strip()
+    for start, end in zip(places, [*places[1:], len(page)], strict=True):
+        assert len(page[start:end].split("\n", 1)[1].strip()) > 5
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_title_is_one_line_for_a_narrow_terminal(rule: Rule) -> None:
+    assert rule.title
+    assert "\n" not in rule.title
+    assert len(rule.title) <= 80
+    assert not rule.title.endswith(".")
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_severity_is_one_of_three_and_calm_codes_are_calm(rule: Rule) -> None:
+    assert rule.severity in SEVERITIES
+    assert (rule.severity == "info") == (rule.code in INFO)
+
+
+def test_codes_are_spelled_in_one_style() -> None:
+    assert len(ORDER) == len(set(ORDER)) == len(all_rules())
+    assert all(re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)+|healthy|undetermined", code) for code in ORDER)
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_a_rule_explains_codes_that_exist_and_not_itself(rule: Rule) -> None:
+    assert set(rule.explains) <= set(ORDER)
+    assert rule.code not in rule.explains
+
+
+def test_every_kind_of_symptom_that_a_rule_asks_for_can_be_seen() -> None:
+    """A rule that waits for a symptom that nothing makes can never fire by it."""
+    package = RULES.parent
+    makers = [path for folder in ("logs", "probe") for path in (package / folder).rglob("*.py")]
+    made = {word for path in makers for word in re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)*", path.read_text(encoding="utf-8"))}
+    asked = {need for rule in all_rules() for need in rule.needs if isinstance(need, str)}
+    assert not asked - made
+
+
+@pytest.mark.parametrize("case", FIRES, ids=lambda case: f"{case.code}: {case.situation}")
+def test_no_command_holds_a_place_to_fill_in(case: object) -> None:
+    for finding in told(case.text).findings:  # type: ignore[attr-defined]
+        for step in finding.prescription:
+            if step.kind != "manual":
+                assert not PLACEHOLDER.search(step.text), (finding.code, step.text)
+        assert not PLACEHOLDER.search(finding.verify), (finding.code, finding.verify)
