@@ -5,7 +5,8 @@
  * visible, so "0,2,-1,1" shows 0 and 2. CUDA_DEVICE_ORDER: FASTEST_FIRST (by default) puts the fastest first and leaves
  * the order of the rest unspecified; PCI_BUS_ID goes by the bus.
  * What that page does not say is taken from PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors
- * measured the driver: an index is the number that an entry begins with ("1gpu2" is 1), and a repeated entry hides all.
+ * measured the driver: an index is the number that an entry begins with ("1gpu2" is 1), a repeated entry hides all, and
+ * numbers and identifiers do not go together. doctor/devices/visibility.py says the same in Python; a test compares.
  */
 #define _GNU_SOURCE
 #include "simulation.h"
@@ -57,8 +58,10 @@ int visible_gpus(const char *value, const char *device_order, int order[MAX_GPUS
         return count;
     }
     int visible = 0;
+    const int first_is_uuid = !strncasecmp(value + strspn(value, " \t"), "GPU-", 4);
     for (const char *entry = value;; entry++) {
         entry += strspn(entry, " \t");
+        if (!strncasecmp(entry, "GPU-", 4) != first_is_uuid) break;
         const size_t length = strcspn(entry, ", \t");
         const int place = length ? place_of(entry, length, everything, count) : -1;
         if (place < 0) break;

@@ -1,0 +1,204 @@
+"""`tfgpu-doctor devices`: the GPUs, who uses them, and what a CUDA_VISIBLE_DEVICES value does."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+from doctor.errors import InputError, UnableError, UsageError
+
+if TYPE_CHECKING:
+    from doctor.devices.look import Seen
+    from doctor.devices.visibility import Visibility
+
+EPILOG = """\
+examples:
+  tfgpu-doctor devices                         this machine, with CUDA_VISIBLE_DEVICES as it is
+  tfgpu-doctor devices --visible "-1,0"        what that value would do
+  tfgpu-doctor devices --visible 2,0 --order PCI_BUS_ID
+  tfgpu-doctor devices --visible 1 --count 4   on a machine with four GPUs of one kind"""
+ASSUMED = 4
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("--visible", metavar="VALUE", help="a value of CUDA_VISIBLE_DEVICES to explain (--visible=-1)")
+    parser.add_argument(
+        "--order", choices=("FASTEST_FIRST", "PCI_BUS_ID"), help="CUDA_DEVICE_ORDER (default: as it is set)"
+    )
+    parser.add_argument("--count", type=_count, metavar="N", help="explain the value for N GPUs of one kind")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 0 <= int(text) <= 64:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 64")
+    return int(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the page. Raises UnableError where there is no GPU and no value to explain."""
+    from doctor.devices.look import Seen, driver_shows, look
+    from doctor.devices.visibility import Device, enumeration, interpret, is_certain
+
+    if args.format in ("markdown", "html"):
+        raise UsageError("devices answers as text or json")
+    value = args.visible if args.visible is not None else os.environ.get("CUDA_VISIBLE_DEVICES")
+    order = args.order or os.environ.get("CUDA_DEVICE_ORDER")
+    seen = Seen() if args.count is not None else look(os.environ, order)
+    assumed = 0
+    if not seen.devices:
+        if args.visible is None and args.count is None:
+            raise UnableError(
+                f"no NVIDIA GPU answers here ({seen.problem})",
+                "`tfgpu-doctor check` says why; --visible VALUE --count N explains a value for N GPUs",
+            )
+        assumed = ASSUMED if args.count is None else args.count
+        cards = tuple(Device(index, "GPU", None) for index in range(assumed))
+        seen = Seen(cards, (None,) * assumed, ((),) * assumed, problem=seen.problem)
+    ordered = enumeration(seen.devices, order, seen.driver_order)
+    visibility = interpret(value, ordered)
+    certain = is_certain(seen.devices, order, seen.driver_order)
+    said = None if assumed or args.count is not None else driver_shows(os.environ, value, order)
+    page = _document(seen, visibility, order, certain, said, assumed if args.count is None else 0)
+    out, close = sys.stdout, False
+    if args.output:
+        try:
+            out, close = open(args.output, "w", encoding="utf-8"), True  # noqa: SIM115 closed below
+        except OSError as error:
+            raise InputError(f"cannot write {args.output}: {error.strerror}") from error
+    try:
+        if args.format == "json":
+            import json
+
+            out.write(json.dumps(page, ensure_ascii=False, indent=1) + "\n")
+        else:
+            _print(page, out, args.color, real=args.count is None and not assumed)
+    finally:
+        if close:
+            out.close()
+    return 0
+
+
+def _document(
+    seen: Seen, visibility: Visibility, order: str | None, certain: bool, said: tuple[str, ...] | None, assumed: int
+) -> dict[str, Any]:
+    """The page as plain data."""
+    from doctor import __version__
+
+    numbers = {device.index: place for place, device in enumerate(visibility.shown)}
+    gpus = []
+    for device, memory, processes in zip(seen.devices, seen.memory, seen.processes, strict=True):
+        place = numbers.get(device.index)
+        gpus.append(
+            {
+                "nvidia_smi": device.index,
+                "tensorflow": None if place is None else f"GPU:{place}",
+                "name": device.name,
+                "uuid": device.uuid,
+                "bus_id": device.bus_id,
+                "memory_mib": memory and memory.total_mib,
+                "free_mib": memory and memory.free_mib,
+                "mig_instances": [{"name": part.name, "uuid": part.uuid} for part in device.mig],
+                "processes": [
+                    {"pid": p.pid, "user": p.user, "name": p.name, "memory_mib": p.memory_mib} for p in processes
+                ],
+            }
+        )
+    foretold = tuple(device.bus_id for device in visibility.shown)
+    notes = []
+    if assumed:
+        notes.append(f"No NVIDIA GPU answers here ({seen.problem}): explained for {assumed} GPUs of one kind.")
+    if not certain:
+        notes.append(
+            "The GPUs differ, and without CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA puts the fastest first and leaves the rest "
+            "unspecified; the driver did not say, so the numbers may be others."
+        )
+    elif seen.driver_order and list(seen.driver_order) != [device.bus_id for device in seen.devices]:
+        notes.append(
+            "CUDA counts these GPUs in another order than nvidia-smi (the fastest first); "
+            "CUDA_DEVICE_ORDER=PCI_BUS_ID makes the numbers the same."
+        )
+    agrees = None if said is None else said == foretold
+    if agrees is False:
+        notes.append(f"The driver itself shows {', '.join(said or ()) or 'no GPU'}: what it says counts.")
+    if visibility.value is not None and visibility.shown:
+        notes.append("The process counts what it sees from GPU:0; programs must use those numbers.")
+    return {
+        "schema": 1,
+        "tool": {"name": "tfgpu-doctor", "version": __version__},
+        "driver": seen.driver,
+        "cuda_visible_devices": visibility.value,
+        "cuda_device_order": order,
+        "explanation": visibility.why,
+        "entries": [
+            {
+                "text": e.text,
+                "nvidia_smi": None if e.device is None else e.device.index,
+                "visible": e.shown,
+                "why": e.why,
+            }
+            for e in visibility.entries
+        ],
+        "visible": [{"tensorflow": f"GPU:{place}", "nvidia_smi": d.index, "uuid": d.uuid, "bus_id": d.bus_id} for place, d in enumerate(visibility.shown)],
+        "driver_agrees": agrees,
+        "gpus": gpus,
+        "notes": notes,
+    }  # fmt: skip
+
+
+def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None:
+    """The page for people."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    terminal = {"always": True, "never": False}.get(color)
+    console = Console(file=out, force_terminal=terminal, no_color=color == "never" or None, highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, 200)
+    if real:
+        table = Table(title=f"GPUs of this machine (driver {page['driver']})", title_justify="left")
+        for heading, side in (
+            ("nvidia-smi", "right"),
+            ("TensorFlow", "left"),
+            ("GPU", "left"),
+            ("free of MiB", "right"),
+            ("used by", "left"),
+        ):
+            table.add_column(heading, justify=side)  # type: ignore[arg-type]
+        for gpu in page["gpus"]:
+            memory = "?" if gpu["memory_mib"] is None else f"{gpu['free_mib']} of {gpu['memory_mib']}"
+            users = "\n".join(_user(process) for process in gpu["processes"]) or "nobody"
+            name = gpu["name"] + "".join(f"\n  {part['name']}" for part in gpu["mig_instances"])
+            shown = gpu["tensorflow"] or "hidden"
+            table.add_row(str(gpu["nvidia_smi"]), shown, escape(name), memory, escape(users))
+        console.print(table)
+    value, order = page["cuda_visible_devices"], page["cuda_device_order"]
+    setting = "CUDA_VISIBLE_DEVICES is not set" if value is None else f'CUDA_VISIBLE_DEVICES="{value}"'
+    console.print(escape(f"{setting}, CUDA_DEVICE_ORDER {order or 'is not set (the fastest first)'}"))
+    if page["explanation"]:
+        console.print(escape(f"  {page['explanation']}"), soft_wrap=True)
+    for entry in page["entries"]:
+        which = "" if entry["nvidia_smi"] is None else f", GPU {entry['nvidia_smi']} of nvidia-smi"
+        word = "[green]visible[/green]" if entry["visible"] else "[red]hidden[/red] "
+        console.print(f"  {escape('`' + entry['text'] + '`'):<8} {word} {escape(entry['why'] + which)}", soft_wrap=True)
+    if value is not None:
+        seen = ", ".join(f"{d['tensorflow']} = nvidia-smi's {d['nvidia_smi']}" for d in page["visible"])
+        console.print(f"  TensorFlow sees: {seen or 'no GPU'}", soft_wrap=True)
+    if page["driver_agrees"]:
+        console.print("  The driver was asked with this value and shows the same.")
+    for note in page["notes"]:
+        console.print(escape(note), soft_wrap=True)
+
+
+def _user(process: dict[str, Any]) -> str:
+    parts = [process["user"] or "another user or container", f"pid {process['pid']}"]
+    if process["name"]:
+        parts.append(process["name"])
+    if process["memory_mib"] is not None:
+        parts.append(f"{process['memory_mib']} MiB")
+    return ", ".join(parts)

@@ -1,0 +1,116 @@
+"""What NVML and libcuda answer about the GPUs, asked in a process of its own, with and without a value in force."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from doctor.devices.visibility import Device
+from doctor.probe.calls import ANSWER_LIMIT, LIMIT, MIB, bus
+from doctor.probe.machine import Machine
+from doctor.probe.script import between, script
+
+HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process that uses a GPU. memory_mib: what it holds there, where the driver says; user, name where visible."""
+
+    pid: int
+    memory_mib: int | None
+    name: str | None
+    user: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """MiB of one GPU, now."""
+
+    total_mib: int
+    used_mib: int
+    free_mib: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The GPUs of this machine in nvidia-smi's order.
+
+    driver_order: bus addresses in CUDA's order with CUDA_DEVICE_ORDER as it is and nothing hidden; None where libcuda
+    did not say. problem: why NVML says nothing.
+    """
+
+    devices: tuple[Device, ...] = ()
+    memory: tuple[Memory | None, ...] = ()
+    processes: tuple[tuple[Process, ...], ...] = ()
+    driver: str | None = None
+    driver_order: tuple[str, ...] | None = None
+    problem: str = ""
+
+
+def look(environment: Mapping[str, str], order: str | None) -> Seen:
+    """Ask NVML, and libcuda for its order. `order`: CUDA_DEVICE_ORDER, None where it is not set."""
+    answers = _ask(environment, None, order)
+    nvml = answers.get("nvml") or {}
+    if not nvml.get("devices"):
+        said = nvml.get("error") or ("NVML lists no GPU" if nvml else "NVML did not answer")
+        return Seen(problem=str(said))
+    devices: list[Device] = []
+    memory: list[Memory | None] = []
+    processes: list[tuple[Process, ...]] = []
+    for entry in nvml["devices"][:ANSWER_LIMIT]:
+        index = int(entry.get("index", len(devices)))
+        name = str(entry.get("name") or "a GPU that does not answer")
+        address = bus(entry.get("bus_id"))
+        parts = tuple(
+            Device(index, str(part.get("name") or name), part.get("uuid"), address)
+            for part in entry.get("mig_devices") or ()
+        )
+        devices.append(Device(index, name, entry.get("uuid"), address, parts))
+        amounts = entry.get("memory")
+        memory.append(Memory(*(int(value) // MIB for value in amounts)) if amounts else None)
+        processes.append(tuple(_process(*found) for found in (entry.get("processes") or ())[:ANSWER_LIMIT]))
+    return Seen(tuple(devices), tuple(memory), tuple(processes), nvml.get("driver"), _order(answers.get("cuda")))
+
+
+def driver_shows(environment: Mapping[str, str], value: str | None, order: str | None) -> tuple[str, ...] | None:
+    """The bus addresses of the GPUs that libcuda itself shows a process with this value; None where it did not say."""
+    return _order(_ask(environment, value, order).get("cuda"))
+
+
+def _ask(environment: Mapping[str, str], value: str | None, order: str | None) -> dict[str, Any]:
+    variables = {name: text for name, text in environment.items() if name not in HIDING}
+    if value is not None:
+        variables["CUDA_VISIBLE_DEVICES"] = value
+    if order is not None:
+        variables["CUDA_DEVICE_ORDER"] = order
+    machine = replace(Machine.here(), env=variables)
+    cookie = secrets.token_hex(16)
+    argv = [sys.executable, "-I", "-B", "-c", script("_ask_driver.py"), cookie, *(p for p in sys.path if p)]
+    ran = machine.run("driver", argv, LIMIT)
+    answers = between(ran.out, cookie) if ran else []
+    return {str(a.get("part")): a.get("answer") for a in answers if isinstance(a, dict)}
+
+
+def _order(answer: Any) -> tuple[str, ...] | None:
+    """Bus addresses in the order of libcuda's answer; () where it has no device at all."""
+    if not isinstance(answer, dict):
+        return None
+    if answer.get("failed"):
+        return () if answer.get("error") == "CUDA_ERROR_NO_DEVICE" else None
+    found = tuple(bus(device.get("bus_id")) for device in answer.get("devices") or ())
+    return None if None in found else tuple(address for address in found if address)
+
+
+def _process(pid: int, used: int | None, name: str | None) -> Process:
+    try:
+        import pwd
+
+        user: str | None = pwd.getpwuid(Path(f"/proc/{pid}").stat().st_uid).pw_name
+    except (ImportError, OSError, KeyError):
+        user = None
+    return Process(pid, used // MIB if isinstance(used, int) else None, name, user)

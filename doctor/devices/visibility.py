@@ -1,0 +1,177 @@
+"""CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, interpreted as the CUDA driver does.
+
+CUDA C++ Programming Guide, "CUDA Environment Variables": a comma-separated list of indices or UUIDs (a beginning is
+enough where it is unique); only devices before the first invalid entry are visible, so "0,2,-1,1" shows 0 and 2 and
+"-1,0" none. CUDA_DEVICE_ORDER: FASTEST_FIRST (by default) puts the fastest first and leaves the rest unspecified,
+PCI_BUS_ID goes by the bus, as nvidia-smi does. MIG User Guide, "Device Enumeration": an instance is MIG-UUID or, with
+drivers before R470, MIG-GPU-UUID/INSTANCE/COMPUTE; a process gets a single one.
+What these pages leave open is taken from PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors
+measured the driver: an index is the number that an entry begins with ("1gpu2" is 1), a repeated entry hides all, and
+the kind of the first entry (number, GPU-, MIG-) is the kind of all.
+The simulated driver's C (doctor/simulate/sources/visible_devices.c) does the same; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+NUMBER = re.compile(r"[+-]?\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """What can be made visible: a GPU, or an instance of a divided one.
+
+    index: nvidia-smi's number (the GPU's, for an instance). uuid: "GPU-…" or "MIG-…"; None where it is not known.
+    """
+
+    index: int
+    name: str = ""
+    uuid: str | None = None
+    bus_id: str | None = None
+    mig: tuple[Device, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of the value: its text, the device that it names, whether that becomes visible, and why or why not."""
+
+    text: str
+    device: Device | None
+    shown: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Visibility:
+    """What a value does. shown: the visible devices in the process's own order, the first being its GPU:0.
+
+    value: None where the variable is not set. entries: one for each part of the value.
+    """
+
+    value: str | None
+    shown: tuple[Device, ...]
+    entries: tuple[Entry, ...] = ()
+    why: str = ""
+
+
+def interpret(value: str | None, devices: Sequence[Device]) -> Visibility:
+    """What a process with this value sees of `devices`, which stand in CUDA's own order (`enumeration`)."""
+    if value is None:
+        shown = tuple(_first_instance(device) for device in devices)
+        return Visibility(None, _single_instance(shown), (), "the variable is not set: every GPU is visible")
+    if not value.strip():
+        return Visibility(value, (), (), "the variable is set and empty: no GPU is visible")
+    entries: list[Entry] = []
+    shown_so_far: list[Device] = []
+    end = ""
+    first_kind = ""
+    for part in value.split(","):
+        text = (part.split() or [""])[0]
+        if end:
+            device, _ = _named(text, devices)
+            entries.append(Entry(text, device, False, end))
+            continue
+        kind = _kind(text)
+        first_kind = first_kind or kind
+        device, why = _named(text, devices)
+        if kind != first_kind:
+            device, why = None, f"the first entry is {_SPOKEN[first_kind]}, so this must be one too"
+        if device is None:
+            entries.append(Entry(text, None, False, why))
+            end = f"comes after `{text}`, which is not valid and ends the list"
+        elif device in shown_so_far:
+            entries = [Entry(e.text, e.device, False, "another entry is repeated, which hides all") for e in entries]
+            entries.append(Entry(text, device, False, "is repeated, which hides all"))
+            shown_so_far = []
+            end = f"comes after `{text}`, which is repeated and hides all"
+        else:
+            entries.append(Entry(text, device, True, why))
+            shown_so_far.append(device)
+    shown = tuple(_first_instance(device) for device in shown_so_far)
+    single = _single_instance(shown)
+    if len(single) < len(shown):
+        entries = [
+            e if not e.shown or _first_instance(e.device or single[0]) in single
+            else Entry(e.text, e.device, False, "a process gets a single MIG instance, the first one")
+            for e in entries
+        ]  # fmt: skip
+    return Visibility(value, single, tuple(entries), "")
+
+
+def enumeration(devices: Sequence[Device], order: str | None, fastest: Sequence[str] | None = None) -> list[Device]:
+    """The devices in CUDA's order before any is hidden.
+
+    devices: in nvidia-smi's order, which is that of the bus. order: CUDA_DEVICE_ORDER. fastest: bus addresses in the
+    driver's own order, where it was asked; without it GPUs of one kind keep the order of the bus, and so do others,
+    for which `is_certain` then says no.
+    """
+    if order == "PCI_BUS_ID" or not fastest:
+        return list(devices)
+    known = {device.bus_id: device for device in devices}
+    ordered = [known[bus] for bus in fastest if bus in known]
+    return ordered + [device for device in devices if device not in ordered]
+
+
+def is_certain(devices: Sequence[Device], order: str | None, fastest: Sequence[str] | None = None) -> bool:
+    """Whether the enumeration is known: by the bus, by the driver's word, or because all GPUs are of one kind."""
+    return order == "PCI_BUS_ID" or bool(fastest) or len({device.name for device in devices}) < 2
+
+
+_SPOKEN = {"number": "a number", "gpu": "a GPU's UUID", "mig": "a MIG instance"}
+
+
+def _kind(text: str) -> str:
+    start = text[:4].upper()
+    return {"GPU-": "gpu", "MIG-": "mig"}.get(start, "number")
+
+
+def _named(text: str, devices: Sequence[Device]) -> tuple[Device | None, str]:
+    """The device that an entry names, and why that one or none."""
+    kind = _kind(text)
+    if not text:
+        return None, "is empty"
+    if kind == "gpu":
+        fits = [device for device in devices if (device.uuid or "").lower().startswith(text.lower())]
+        if len(fits) == 1:
+            return fits[0], "its UUID" if text.lower() == (
+                fits[0].uuid or ""
+            ).lower() else "the only UUID that begins so"
+        return None, f"is the beginning of {len(fits)} UUIDs" if fits else "is the UUID of no GPU here"
+    if kind == "mig":
+        return _instance(text, devices)
+    match = NUMBER.match(text)
+    if match is None:
+        return None, "is neither a number nor a UUID"
+    number = int(match[0])
+    rest = "" if match[0] == text else f" (of `{text}` only {match[0]} counts)"
+    if number < 0:
+        return None, f"is negative{rest}"
+    if number >= len(devices):
+        last = f"the last is {len(devices) - 1}" if devices else "there is none"
+        return None, f"is the number of no GPU here, {last}{rest}"
+    return devices[number], f"CUDA's number {number}{rest}"
+
+
+def _instance(text: str, devices: Sequence[Device]) -> tuple[Device | None, str]:
+    """A MIG instance by its UUID, whole or as a unique beginning, or by GPU, instance and compute instance."""
+    instances = [part for device in devices for part in device.mig]
+    fits = [part for part in instances if (part.uuid or "").lower().startswith(text.lower())]
+    if len(fits) == 1:
+        return fits[0], "a MIG instance"
+    if fits:
+        return None, f"is the beginning of {len(fits)} MIG instances"
+    return None, "names no MIG instance here" if instances else "names a MIG instance, and no GPU here is divided"
+
+
+def _first_instance(device: Device) -> Device:
+    """CUDA takes the first instance of a divided GPU that is named as a whole."""
+    return device.mig[0] if device.mig else device
+
+
+def _single_instance(shown: tuple[Device, ...]) -> tuple[Device, ...]:
+    """A process gets one MIG instance, and then nothing else."""
+    instances = [device for device in shown if (device.uuid or "").upper().startswith("MIG-")]
+    return (instances[0],) if instances and len(shown) > 1 else shown

@@ -1,0 +1,150 @@
+"""What a value of CUDA_VISIBLE_DEVICES does, against NVIDIA's documentation and the simulated driver's C."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+
+import pytest
+
+from doctor.devices.visibility import Device, enumeration, interpret, is_certain
+from doctor.simulate import environment, prepare
+
+FOUR = tuple(Device(i, "A100", f"GPU-{c}0000000-aaaa", f"0000:0{i + 1}:00.0") for i, c in enumerate("1234"))
+FIRST, SECOND = (Device(0, f"MIG {n}g.5gb", f"MIG-{n}1111111-bbbb", "0000:01:00.0") for n in "12")
+DIVIDED = (Device(0, "A100", "GPU-10000000-aaaa", "0000:01:00.0", (FIRST, SECOND)), *FOUR[1:])
+
+
+def shown(value, devices=FOUR):
+    return [device.index for device in interpret(value, devices).shown]
+
+
+@pytest.mark.parametrize(
+    ("value", "gpus"),
+    [
+        (None, [0, 1, 2, 3]),
+        ("", []),
+        ("0", [0]),
+        ("2,0", [2, 0]),
+        ("0,1,2,3,4", [0, 1, 2, 3]),
+        # CUDA C++ Programming Guide: "only the devices whose index is present before the invalid index are visible"
+        ("0,2,-1,1", [0, 2]),
+        ("-1,0", []),
+        ("-1", []),
+        ("0,-1", [0]),
+        ("4", []),
+        ("0,0", []),
+        ("0,1,0", []),
+        ("1gpu2,2ampere", [1, 2]),
+        ("0,,1", [0]),
+        (",0", []),
+        (" 1 , 2 ", [1, 2]),
+        ("'0'", []),
+        ("all", []),
+        ("none", []),
+        ("NoDevFiles", []),
+        ("GPU-20000000-aaaa", [1]),
+        ("GPU-2,GPU-1", [1, 0]),
+        ("GPU-", []),
+        ("GPU-9", []),
+        ("GPU-1,1", [0]),
+        ("1,GPU-1", [1]),
+        ("99999999999999999999", []),
+    ],
+)
+def test_a_value_shows_what_the_documentation_says(value, gpus):
+    assert shown(value) == gpus
+
+
+def test_an_invalid_entry_names_itself_and_those_that_it_hides():
+    one, two, three = interpret("1,-1,0", FOUR).entries
+    assert (one.shown, two.shown, three.shown) == (True, False, False)
+    assert two.why == "is negative"
+    assert three.why == "comes after `-1`, which is not valid and ends the list"
+    assert three.device == FOUR[0]
+
+
+def test_a_repeated_entry_says_that_it_hides_those_before_it():
+    entries = interpret("1,1,0", FOUR).entries
+    assert not any(entry.shown for entry in entries)
+    assert "repeated" in entries[0].why
+
+
+@pytest.mark.parametrize(
+    ("value", "uuids"),
+    [
+        ("MIG-21111111-bbbb", ["MIG-21111111-bbbb"]),
+        ("MIG-2", ["MIG-21111111-bbbb"]),
+        ("MIG-", []),
+        ("MIG-11111111-bbbb,MIG-21111111-bbbb", ["MIG-11111111-bbbb"]),
+        ("0", ["MIG-11111111-bbbb"]),
+        ("1", ["GPU-20000000-aaaa"]),
+        ("0,1", ["MIG-11111111-bbbb"]),
+        ("MIG-99", []),
+    ],
+)
+def test_a_process_gets_one_mig_instance(value, uuids):
+    assert [device.uuid for device in interpret(value, DIVIDED).shown] == uuids
+
+
+def test_a_mig_name_on_a_machine_without_mig_says_so():
+    (entry,) = interpret("MIG-1", FOUR).entries
+    assert entry.why == "names a MIG instance, and no GPU here is divided"
+
+
+def test_cuda_counts_the_fastest_first_unless_the_bus_decides():
+    mixed = (Device(0, "T4", "GPU-1", "a"), Device(1, "H100", "GPU-2", "b"))
+    assert [d.index for d in enumeration(mixed, None, ("b", "a"))] == [1, 0]
+    assert [d.index for d in enumeration(mixed, "PCI_BUS_ID", ("b", "a"))] == [0, 1]
+    assert is_certain(mixed, None, ("b", "a"))
+    assert not is_certain(mixed, None)
+    assert is_certain(FOUR, None)
+
+
+ASK_ALL = """
+import ctypes, json, os, sys
+answers = []
+for value in json.load(sys.stdin):
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.environ["CUDA_VISIBLE_DEVICES"] = value
+        driver, count, seen = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), []
+        if driver.cuInit(0) == 0:
+            driver.cuDeviceGetCount(ctypes.byref(count))
+            for device in range(count.value):
+                text = ctypes.create_string_buffer(32)
+                driver.cuDeviceGetPCIBusId(text, 32, device)
+                seen.append(int(text.value.split(b":")[1], 16) - 1)
+        os.write(writing, json.dumps(seen).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        answers.append(json.load(answer))
+print(json.dumps(answers))
+"""
+
+
+def test_the_simulated_driver_and_the_interpretation_agree_on_every_value():
+    scenario = prepare(gpus=("T4",) * 3)
+    cards = scenario.machine.gpus
+    devices = [Device(i, gpu.name, gpu.uuid(i)) for i, gpu in enumerate(cards)]
+    parts = ["0", "1", "2", "3", "-1", "", " 1", "+2", "1x", "x1", "0x1", "GPU-5100", "GPU-5101", "gpu-5102", "GPU-51", "GPU-", "MIG-1",
+             devices[2].uuid or "", "2 1", "\t0"]  # fmt: skip
+    values = ["", *parts, *(f"{a},{b}" for a, b in itertools.product(parts, parts))]
+    values += [",".join(three) for three in itertools.product(["0", "1", "-1", "GPU-5101", "GPU-5100", "0"], repeat=3)]
+    assert len(values) > 600
+    with environment(scenario) as simulation:
+        done = subprocess.run(
+            [sys.executable, "-c", ASK_ALL],
+            input=json.dumps(values),
+            env={**simulation.environment, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+    said = json.loads(done.stdout)
+    disagreeing = [(v, c, shown(v, devices)) for v, c in zip(values, said, strict=True) if c != shown(v, devices)]
+    assert disagreeing == []
