@@ -57,7 +57,8 @@ class Fault:
         if self.name == "nvml-missing" and _minor(tensorflow) < (2, 21):
             return "benign-messages"  # NVML is opened from 2.21 on; without it no GPU is registered, and no word said
         if self.hides_library and self.logged != "undetermined":
-            return "cuda-missing"
+            # 2.16.1 does not look into the folders of pip's CUDA packages, which is the likeliest cause there
+            return "library-path" if _minor(tensorflow) == (2, 16) else "cuda-missing"
         return self.logged or self.code
 
 

@@ -82,7 +82,7 @@ _USERS = (
     Recording("growth-partial", "gpu-config-conflict", "growth_partial", gpus=("RTX 3070", "RTX 3070")),
     Recording("growth-and-limit", "gpu-config-conflict", "growth_and_limit"),
     Recording("limit-too-small", "memory-limit-misfit", "limit_too_small"),
-    Recording("limit-too-large", "memory-limit-misfit", "limit_too_large"),
+    Recording("limit-too-large", "model-oom", "limit_too_large"),
     Recording("out-of-memory", "model-oom", "large"),
     Recording("int32-variable", "op-no-gpu-kernel", "int32_variable"),
     Recording("string-op", "op-no-gpu-kernel", "string_op"),
