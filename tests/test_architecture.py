@@ -16,11 +16,11 @@ PACKAGE = ROOT / "doctor"
 LAYERS = (
     ("doctor", "doctor.facts", "doctor.errors", "doctor.redact"),
     ("doctor.findings", "doctor.tables"),
-    ("doctor.compat", "doctor.logs", "doctor.probe", "doctor.picture", "doctor.simulate"),
+    ("doctor.compat", "doctor.logs", "doctor.probe", "doctor.picture", "doctor.simulate", "doctor.children", "doctor.charts"),
     ("doctor.remedies",),
     ("doctor.rules",),
     ("doctor.diagnose",),
-    ("doctor.plan", "doctor.inputs"),
+    ("doctor.plan", "doctor.inputs", "doctor.addresses"),
     ("doctor.install", "doctor.reproduce", "doctor.bench", "doctor.devices", "doctor.render"),
     ("doctor.commands",),
     ("doctor.cli", "doctor.__main__"),

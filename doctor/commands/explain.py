@@ -4,47 +4,209 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.errors import InputError
-from doctor.findings import Diagnosis
+
+if TYPE_CHECKING:
+    from doctor.inputs import Input
+    from doctor.logs.large import Progress
+    from doctor.render import Options
+
+EPILOG = """\
+  explain train.log                      a log, a traceback, an issue's text, pip or nvidia-smi output, a notebook
+  python train.py 2>&1 | tfgpu-doctor explain -
+  explain logs/ more/*.txt               every text in a folder; JSON is one line each (--format json)
+  explain https://github.com/OWNER/REPO/issues/1234 --comments
+  explain logs/ --summary                which causes, and how often
+
+A file may be of any size: of one larger than a megabyte the lines that can matter are read.
+Addresses of GitHub are asked for with the token in GITHUB_TOKEN or GH_TOKEN, where one is set."""
+
+MANY = 24
+"""Reports from which on all cores are used."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("inputs", nargs="*", metavar="FILE", help="file, folder, address, or - for standard input")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "inputs", nargs="*", metavar="FILE", help="file, folder, address (http, https), or - for standard input"
+    )
     parser.add_argument("--summary", action="store_true", help="one table of causes over all reports")
     parser.add_argument(
         "--comments", action="store_true", help="with an address of an issue: read its comments as well"
     )
 
 
+class Answer(NamedTuple):
+    """What became of one input: an answer with its verdict, or why there is none."""
+
+    name: str
+    text: str = ""
+    severity: str = ""
+    code: str = ""
+    title: str = ""
+    failed: bool = False
+    error: str = ""
+    hint: str = ""
+
+
 def run(args: argparse.Namespace) -> int:
-    """Diagnose each input; returns the exit code. Raises InputError where nothing could be read."""
+    """Diagnose each input: 0, 1 where a finding is an error, 2 where an input could not be read.
+
+    Raises UnableError where --output cannot be written.
+    """
     from doctor import render
+    from doctor.inputs import expand
+    from doctor.render.output import destination
+    from doctor.render.summary import Summary, show
 
-    return render.emit(diagnoses(args.inputs or ["-"], args), args)
+    inputs = list(expand(args.inputs or ["-"], comments=args.comments))
+    summary = Summary() if args.summary else None
+    failed = read = 0
+    worst = 0
+    if len(inputs) == 1 and summary is None:  # nothing is to be written where the only input fails
+        only = _explained(inputs[0], render.Options.of(args, sys.stdout), _progress(args)) if not args.output else None
+        if only is not None and only.failed:
+            raise InputError(only.error, only.hint)
+    else:
+        only = None
+    with destination(args.output) as stream:
+        options = render.Options.of(args, stream)
+        before, between, after = render.around(options)
+        started = False
+        for answer in (only,) if only is not None else _answers(inputs, options, summary is not None, args):
+            if answer.failed:
+                failed += 1
+                _complain(answer, args)
+                continue
+            if not answer.code:
+                continue
+            read += 1
+            worst = max(worst, answer.severity == "error")
+            if summary is not None:
+                summary.add(answer.code, answer.severity, answer.title, answer.name)
+                continue
+            stream.write((between if started else before) + answer.text)
+            started = True
+        if not read and failed:
+            raise InputError(f"none of {failed} inputs could be read" if failed > 1 else "nothing was read")
+        if not read:
+            raise InputError("there is no text in what was named", "name files, or a folder that holds some")
+        if summary is not None:
+            summary.unreadable = failed
+            stream.write(before + show(summary, options))
+        stream.write(after)
+    return 2 if failed else worst
 
 
-def diagnoses(inputs: list[str], args: argparse.Namespace) -> Iterator[Diagnosis]:
-    """One diagnosis for each report."""
+def _complain(answer: Answer, args: argparse.Namespace) -> None:
+    """One line on standard error for an input that could not be read."""
+    print(f"tfgpu-doctor: {answer.error}", file=sys.stderr)
+    if answer.hint and not args.quiet:
+        print(f"hint: {answer.hint}", file=sys.stderr)
+
+
+def _progress(args: argparse.Namespace) -> Progress:
+    from doctor.render.progress import Progress as Shown
+
+    return Shown("MB", quiet=args.quiet, scale=1_000_000)
+
+
+def _explained(item: Input, options: Options, progress: Progress | None = None, *, brief: bool = False) -> Answer:
+    """One input's answer; brief: only its verdict."""
     from doctor.diagnose import diagnose
-    from doctor.logs import NotText, read
+    from doctor.errors import CommandError
+    from doctor.inputs import opened
+    from doctor.logs import NotText, read_stream
+    from doctor.render import rendered
     from doctor.tables import Tables
 
-    tables = Tables.bundled()
-    for name in inputs:
-        if name == "-":
-            if sys.stdin is None or sys.stdin.isatty() and not getattr(args, "quiet", False):
-                print("Paste the report, then Ctrl-D (Ctrl-Z and Enter on Windows).", file=sys.stderr)
-            data = sys.stdin.buffer.read()
-        else:
-            try:
-                data = Path(name).read_bytes()
-            except OSError as error:
-                raise InputError(f"cannot read `{name}`: {error.strerror or error}") from error
-        try:
-            yield diagnose(read(data, name), tables)
-        except NotText as error:
-            raise InputError(f"cannot read `{name}`: {error}") from error
+    _invite(item, options)
+    try:
+        with opened(item) as stream:
+            facts = read_stream(stream, item.name, progress)
+    except NotText as error:
+        if item.listed:
+            return Answer(item.name)
+        return Answer(item.name, failed=True, error=f"cannot read `{item.name}`: {error}", hint=_hint(str(error)))
+    except CommandError as error:
+        return Answer(item.name, failed=True, error=str(error), hint=error.hint)
+    except (OSError, EOFError) as error:  # a folder's file that went away, a damaged archive
+        reason = getattr(error, "strerror", None) or str(error)
+        return Answer(item.name, failed=True, error=f"cannot read `{item.name}`: {reason}")
+    finally:
+        if progress is not None and hasattr(progress, "end"):
+            progress.end()
+    diagnosis = diagnose(facts, Tables.bundled())
+    verdict = diagnosis.verdict
+    text = "" if brief else rendered(diagnosis, options)
+    return Answer(item.name, text, diagnosis.worst, verdict.code, verdict.title)
+
+
+def _hint(reason: str) -> str:
+    return "was anything printed? 2>&1 catches what goes to standard error" if reason == "empty" else "name a text"
+
+
+def _invite(item: Input, options: Options) -> None:
+    """Say what to do where somebody is to type."""
+    if item.name == "-" and sys.stdin is not None and sys.stdin.isatty() and not options.quiet:
+        print("Paste the report, then Ctrl-D (Ctrl-Z and Enter on Windows).", file=sys.stderr)
+
+
+# --- many reports ------------------------------------------------------------------------------------
+
+
+def _answers(inputs: Sequence[Input], options: Options, brief: bool, args: argparse.Namespace) -> Iterator[Answer]:
+    """The answers in the order of the inputs, on all cores where there are many."""
+    import os
+
+    cores = os.cpu_count() or 1
+    if len(inputs) < MANY or cores == 1:
+        for item in inputs:
+            yield _explained(item, options, _progress(args), brief=brief)
+        return
+    import multiprocessing
+    from functools import partial
+
+    from doctor.render.progress import Progress as Shown
+
+    shown = Shown("reports", len(inputs), quiet=args.quiet)
+    _prepare()
+    with multiprocessing.Pool(cores, _quiet) as pool:
+        work = partial(_safely, options=options, brief=brief)
+        for answer in pool.imap(work, inputs, chunksize=max(1, min(32, len(inputs) // (cores * 4)))):
+            shown()
+            if shown.shown and (answer.failed or not args.output):
+                shown.end()
+            yield answer
+    shown.end()
+
+
+def _prepare() -> None:
+    """Load what every process needs before they are made."""
+    from doctor.diagnose import diagnose
+    from doctor.logs import read
+    from doctor.tables import Tables
+
+    diagnose(read(b"2.15.0\n", "-"), Tables.bundled())
+
+
+def _quiet() -> None:
+    """Leave Ctrl-C to the parent, which ends its children."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _safely(item: Input, options: Options, brief: bool) -> Answer:
+    """One of many: a defect that one report finds does not stop the others."""
+    try:
+        return _explained(item, options, brief=brief)
+    except Exception as error:  # noqa: BLE001 said with the report's name, and counted as not read
+        return Answer(
+            item.name, failed=True, error=f"a defect while reading `{item.name}`: {type(error).__name__}: {error}"[:400]
+        )

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import IO, TYPE_CHECKING
+
 from doctor.facts import Facts
 from doctor.logs.reader import NotText
 from doctor.logs.reader import read as read_text
 from doctor.logs.text import Text
 
-__all__ = ["NotText", "Text", "facts_of", "read"]
+if TYPE_CHECKING:
+    from doctor.logs.large import Progress
+
+__all__ = ["NotText", "Text", "facts_of", "read", "read_stream"]
+
+LARGE = 1 << 20
+"""Bytes of a report that is read whole; of a larger one only the lines that can matter are."""
 
 
 def facts_of(text: Text) -> Facts:
@@ -21,3 +29,16 @@ def facts_of(text: Text) -> Facts:
 def read(data: bytes, name: str = "-") -> Facts:
     """All facts in the bytes of one report. Raises NotText for binary or empty input."""
     return facts_of(read_text(data, name))
+
+
+def read_stream(stream: IO[bytes], name: str = "-", progress: Progress | None = None) -> Facts:
+    """All facts in a report of any size, in constant memory. progress: told of every so many bytes of a large one.
+
+    Raises NotText for binary or empty input.
+    """
+    head = stream.read(LARGE + 1)
+    if len(head) <= LARGE:
+        return read(head, name)
+    from doctor.logs.large import read_large
+
+    return facts_of(read_large(head, stream, name, progress))

@@ -18,45 +18,72 @@ class NotText(ValueError):
     """The input is binary, or empty."""
 
 
-def decode(data: bytes) -> str:
-    """Text from bytes: a byte-order mark decides, then UTF-16 without one, UTF-8, and a legacy code page.
+_MAGIC = (
+    b"\x89PNG",
+    b"\x7fELF",
+    b"PK\x03\x04",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"%PDF",
+    b"\x89HDF",
+    b"\x1f\x8b",
+    b"BZh",
+    b"\xfd7zXZ",
+    b"MZ\x90",
+)
+_CONTROL = bytes((*range(7), *range(14, 27), *range(28, 32)))
+"""Control characters that no text holds; bells, backspaces and escapes are programs' output."""
 
-    PowerShell's `>` writes UTF-16 with a byte-order mark; Windows tools in Chinese write GBK.
-    Raises NotText where nothing readable comes out.
+
+def encoding_of(data: bytes, *, whole: bool = True) -> str:
+    """The name of a text's encoding, from its beginning (or all of it: `whole`).
+
+    A byte-order mark decides, then UTF-16 without one, UTF-8, and the code pages in which Windows writes Chinese,
+    Japanese and western languages. PowerShell's `>` writes UTF-16 with a mark. Raises NotText for binary data.
     """
     if data.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
-        return data.decode("utf-32", "replace")
+        return "utf-32"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
+        return "utf-16"
     if data.startswith(b"\xef\xbb\xbf"):
-        return data[3:].decode("utf-8", "replace")
+        return "utf-8-sig"
+    if data.startswith(_MAGIC):
+        raise NotText("binary data, no text")
     sample = data[:SAMPLE]
     zeros = sample.count(0)
     if zeros > len(sample) // 5:
         odd = sample[1::2].count(0)
         even = sample[::2].count(0)
         if min(odd, even) * 8 < max(odd, even):
-            return data.decode("utf-16-le" if odd > even else "utf-16-be", "replace")
-    control = sum(sample.count(bytes([c])) for c in (*range(0, 9), *range(14, 27), *range(28, 32)))
+            return "utf-16-le" if odd > even else "utf-16-be"
+    control = len(sample) - len(sample.translate(None, _CONTROL))
     if control > max(8, len(sample) // 10):
         raise NotText("binary data, no text")
     try:
-        return data.decode("utf-8")
+        data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if error.start >= len(data) - 4:  # cut in the middle of a letter
-            return data.decode("utf-8", "replace")
+        if error.start >= len(data) - 4 or (not whole and error.start >= len(data) - 8):  # cut in a letter
+            return "utf-8"
+    else:
+        return "utf-8"
+    if control > max(8, len(sample) // 50):
+        raise NotText("binary data, no text")
     high = sum(1 for byte in sample if byte >= 0x80)
-    pairs = 0
-    try:
-        pairs = sum(1 for letter in sample.decode("gbk", "ignore") if "\u4e00" <= letter <= "\u9fff")
-    except UnicodeDecodeError:
-        pairs = 0
-    if high and pairs * 2 >= high * 0.7:
-        return data.decode("gbk", "replace")
-    broken = data.decode("utf-8", "replace")
-    if broken.count("\ufffd") * 200 < len(broken):
-        return broken
-    return data.decode("latin-1")
+    if _letters(sample, "cp932", "\u3040", "\u30ff") * 5 >= high:  # Japanese is never without its syllables
+        return "cp932"
+    if _letters(sample, "gbk", "\u4e00", "\u9fff") * 2 >= high * 0.7:
+        return "gbk"
+    broken = sample.decode("utf-8", "replace")
+    return "utf-8" if broken.count("\ufffd") * 200 < len(broken) else "cp1252"
+
+
+def _letters(sample: bytes, encoding: str, first: str, last: str) -> int:
+    return sum(1 for letter in sample.decode(encoding, "ignore") if first <= letter <= last)
+
+
+def decode(data: bytes) -> str:
+    """Text from bytes. Raises NotText where nothing readable comes out."""
+    return data.decode(encoding_of(data), "replace")
 
 
 def _notebook(text: str) -> Iterator[tuple[int, str]] | None:

@@ -1,0 +1,96 @@
+"""What people hand over, as reports: files, folders, standard input, addresses.
+
+In: the words of the command line. Out: `Input`s, and from each a stream of bytes. Nothing is interpreted here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from doctor.errors import InputError
+
+STDIN = "-"
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+_SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages"}
+_BINARY = re.compile(
+    r"\.(?:png|jpe?g|gif|webp|bmp|ico|pdf|zip|7z|rar|tar|tgz|bz2|xz|zst|whl|egg|conda|so[.\d]*|dll|dylib|exe|o|a|lib|pyc|pyd"
+    r"|h5|hdf5|keras|pb|tflite|onnx|pt|pth|ckpt|index|data-\d+-of-\d+|npy|npz|pkl|pickle|tfrecords?|mp4|avi|mov|mp3|wav|db"
+    r"|sqlite3?|docx?|xlsx?|pptx?|ttf|woff2?)$",
+    re.IGNORECASE,
+)
+"""Files of a folder that are not worth opening; of the rest, those that hold no text are passed over."""
+
+
+class Input(NamedTuple):
+    """One report. `listed`: found in a folder, not named by the caller, so it may turn out not to be a report."""
+
+    name: str
+    listed: bool = False
+    comments: bool = False
+
+
+def expand(words: Iterable[str], *, comments: bool = False) -> Iterator[Input]:
+    """Every report that the words name, in their order; the files of a folder in the order of their names.
+
+    comments: of an issue, its comments as well.
+    """
+    for word in words:
+        if word != STDIN and not _ADDRESS.match(word) and Path(word).is_dir():
+            yield from (Input(path, True) for path in _files(word))
+        else:
+            yield Input(word, False, comments)
+
+
+def _files(folder: str) -> Iterator[str]:
+    for where, folders, names in os.walk(folder):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _SKIPPED_FOLDERS)
+        for name in sorted(names):
+            path = os.path.join(where, name)  # noqa: PTH118 thousands of names: strings are enough
+            if not name.startswith(".") and not _BINARY.search(name) and os.path.isfile(path):  # noqa: PTH113
+                yield path
+
+
+def opened(item: Input) -> IO[bytes]:
+    """The bytes of a report, to be read once and closed by the caller; what gzip packed is unpacked.
+
+    Raises InputError where it cannot be read: which, and why.
+    """
+    if item.name == STDIN:
+        if sys.stdin is None:
+            raise InputError("there is no standard input", "name a file")
+        return sys.stdin.buffer
+    if _ADDRESS.match(item.name):
+        from doctor.addresses import fetch
+
+        return fetch(item.name, comments=item.comments)
+    try:
+        stream = open(item.name, "rb")  # noqa: SIM115 closed by the caller
+        packed = stream.peek(2)[:2] == b"\x1f\x8b"
+    except OSError as error:
+        raise _unreadable(item.name, error) from error
+    except ValueError as error:  # a name that no file can have
+        raise InputError(f"cannot read `{item.name}`: {error}") from error
+    if packed:
+        import gzip
+
+        return gzip.GzipFile(fileobj=stream)  # type: ignore[return-value]  # a stream of bytes in all but name
+    return stream
+
+
+def _unreadable(name: str, error: OSError) -> InputError:
+    hint = ""
+    if isinstance(error, FileNotFoundError):
+        folder = Path(name).parent
+        if folder.is_dir():
+            import difflib
+
+            near = difflib.get_close_matches(Path(name).name, [p.name for p in folder.iterdir()][:5000], 1)
+            hint = f"did you mean `{folder / near[0]}`?" if near else ""
+    elif isinstance(error, PermissionError):
+        hint = "its owner may let you read it, or pipe it in: sudo cat FILE | tfgpu-doctor explain"
+    return InputError(f"cannot read `{name}`: {error.strerror or error}", hint)

@@ -1,0 +1,134 @@
+"""Reading what is too large to be read whole: all cores for a file on disk, one for a stream."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
+from typing import IO
+
+from doctor.logs import scan
+from doctor.logs.reader import encoding_of
+from doctor.logs.text import Text, split
+
+SAMPLE = 1 << 20
+"""Bytes that tell the encoding, and in which an end of line is looked for."""
+SHARE = 32 << 20
+"""Bytes of a file that one process looks at in one go, at least."""
+
+Progress = Callable[[int], None]
+
+
+def read_large(head: bytes, stream: IO[bytes], name: str, progress: Progress | None = None) -> Text:
+    """What can matter of a stream whose beginning was read already. progress: told of every so many bytes read.
+
+    Raises NotText for binary data.
+    """
+    encoding = encoding_of(head[:SAMPLE], whole=False)
+    size = _size_on_disk(stream)
+    if encoding in ("utf-8", "utf-8-sig") and size > 2 * SHARE and (os.cpu_count() or 1) > 1 and _may_fork():
+        scanned = _all_cores(stream, size, progress)
+    else:
+        pieces = (head[i : i + scan.CHUNK] for i in range(0, len(head), scan.CHUNK))
+        source: Iterable[bytes] = chain(pieces, scan.blocks(stream, progress))
+        if not encoding.startswith("utf-8"):
+            source = _transcoded(source, encoding)
+        scanned = scan.scan_stream(source)
+    return Text.of(name, _lines(scanned.kept), scanned.lines)
+
+
+def _transcoded(source: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    for block in source:
+        yield decoder.decode(block).encode("utf-8", "replace")
+    yield decoder.decode(b"", True).encode("utf-8", "replace")
+
+
+def _lines(kept: Iterable[scan.Kept]) -> Iterator[tuple[int, str]]:
+    """Cleaned lines with their numbers; where lines were left out, empty ones stand, so that nothing joins."""
+    before = 0
+    for number, raw in kept:
+        if before and number > before + 1:
+            for _ in range(4):
+                yield before, ""
+        for _, line in split(raw.decode("utf-8", "replace").replace("\r\n", "\n").rstrip("\r").replace("\n", " ")):
+            yield number, line
+        before = number
+
+
+# --- all cores ---------------------------------------------------------------------------------------
+
+
+def _size_on_disk(stream: IO[bytes]) -> int:
+    """Bytes of a regular file, 0 for anything else (a pipe, an unpacked archive)."""
+    import io
+    import stat
+
+    if not isinstance(stream, io.BufferedReader):
+        return 0
+    try:
+        found = os.fstat(stream.fileno())
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+
+
+def _may_fork() -> bool:
+    """Whether this process may have children: one of a pool may not."""
+    import multiprocessing
+
+    return not multiprocessing.current_process().daemon
+
+
+def _all_cores(stream: IO[bytes], size: int, progress: Progress | None) -> scan.Scanned:
+    import multiprocessing
+
+    path = str(stream.name)
+    cores = os.cpu_count() or 1
+    ranges = list(_ranges(stream, size, max(SHARE, size // (2 * cores) + 1)))
+    kept: list[scan.Kept] = []
+    lines = kept_bytes = 0
+    scan.prepare()
+    with multiprocessing.Pool(min(cores, len(ranges)), _quiet) as pool:
+        for (start, end), part in zip(ranges, pool.imap(partial(_part, path), ranges), strict=True):
+            if kept_bytes < scan.MOST_KEPT:
+                kept += [(lines + number, line) for number, line in part.kept]
+                kept_bytes += sum(len(line) for _, line in part.kept)
+            lines += part.lines
+            if progress is not None:
+                progress(end - start)
+    stream.seek(max(0, size - scan.KEPT_WHOLE))
+    return scan.Scanned(scan.joined(kept, stream.read(scan.KEPT_WHOLE), lines), lines)
+
+
+def _quiet() -> None:
+    """Leave Ctrl-C to the parent, which ends its children."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _part(path: str, span: tuple[int, int]) -> scan.Scanned:
+    start, end = span
+    with open(path, "rb", buffering=0) as stream:
+        stream.seek(start)
+        return scan.scan(scan.blocks(stream, limit=end - start), head=start == 0)
+
+
+def _ranges(stream: IO[bytes], size: int, share: int) -> Iterator[tuple[int, int]]:
+    """Spans of the file that begin and end with lines; a line longer than a span stays in one."""
+    start = 0
+    while start < size:
+        end = min(size, start + share)
+        while end < size:
+            stream.seek(end)
+            piece = stream.read(SAMPLE)
+            at = piece.find(b"\n")
+            if at >= 0:
+                end += at + 1
+                break
+            end += len(piece)
+        yield start, min(end, size)
+        start = end

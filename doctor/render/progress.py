@@ -1,0 +1,37 @@
+"""How far a long task is: one line on standard error, on a terminal only, after the first second."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+
+class Progress:
+    """A count that is shown at most ten times a second. `scale` divides it for showing, `unit` names it."""
+
+    def __init__(self, unit: str, total: int | None = None, *, quiet: bool = False, scale: int = 1) -> None:
+        self.unit, self.total, self.scale = unit, total, scale
+        self.done = 0
+        self.shown = False
+        self.next = time.monotonic() + 1.0
+        self.silent = quiet or sys.stderr is None or not sys.stderr.isatty()
+
+    def __call__(self, more: int = 1) -> None:
+        """So much more is done."""
+        self.done += more
+        if self.silent:
+            return
+        now = time.monotonic()
+        if now >= self.next:
+            self.next = now + 0.1
+            self.shown = True
+            of = f" of {self.total // self.scale}" if self.total else ""
+            sys.stderr.write(f"\r{self.done // self.scale}{of} {self.unit} read\x1b[K")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self.shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self.shown = False
