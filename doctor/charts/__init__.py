@@ -1,0 +1,75 @@
+"""Plots of a few lines: as text for a terminal, as SVG, and as PNG where a library that draws SVG is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from doctor.errors import InputError, UnableError
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a plot: its name and its points (x, y)."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A plot. logarithmic: both axes; marks: (x, word) for vertical lines."""
+
+    title: str
+    x_label: str
+    y_label: str
+    lines: tuple[Line, ...]
+    marks: tuple[tuple[float, str], ...] = ()
+    logarithmic: bool = False
+
+
+def may_write(path: str) -> None:
+    """Raises InputError for a file name that no plot can be written to, UnableError where PNG cannot be drawn here."""
+    ending = Path(path).suffix.lower()
+    if ending not in (".svg", ".png"):
+        raise InputError(f"{path}: a plot is written as .svg or .png")
+    if ending == ".png" and _drawer() is None:
+        raise UnableError(
+            "PNG needs the package cairosvg, which is not installed", f"take {Path(path).with_suffix('.svg')}"
+        )
+
+
+def write(chart: Chart, path: str) -> None:
+    """Write the plot as SVG or PNG, by the name's ending. Raises as `may_write`, InputError where it cannot be written."""
+    from doctor.charts.svg import drawn
+
+    may_write(path)
+    data = drawn(chart).encode()
+    if path.lower().endswith(".png"):
+        draw = _drawer()
+        assert draw is not None
+        data = draw(bytestring=data)
+    try:
+        Path(path).write_bytes(data)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _drawer() -> Callable[..., bytes] | None:
+    try:
+        import cairosvg  # type: ignore[import-not-found,unused-ignore]
+    except (ImportError, OSError):
+        return None
+    draw: Callable[..., bytes] = cairosvg.svg2png
+    return draw
+
+
+def scaled(values: Sequence[float], logarithmic: bool) -> list[float]:
+    """Values on the axis: their logarithms on a logarithmic one, where what is not above 0 counts as the smallest."""
+    from math import log10
+
+    if not logarithmic:
+        return list(values)
+    least = min((value for value in values if value > 0), default=1.0)
+    return [log10(max(value, least)) for value in values]

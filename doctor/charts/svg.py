@@ -1,0 +1,71 @@
+"""A plot as SVG, without any library."""
+
+from __future__ import annotations
+
+from html import escape
+
+from doctor.charts import Chart, scaled
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 420, 76, 20, 40, 76
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito's, for all eyes
+STEPS = 5
+
+
+def drawn(chart: Chart) -> str:
+    """The plot as the text of an SVG file."""
+    points = [point for line in chart.lines for point in line.points] or [(0.0, 0.0)]
+    xs = scaled([x for x, _ in points], chart.logarithmic)
+    ys = scaled([y for _, y in points], chart.logarithmic)
+    left, right, top = min(xs), max(xs), max(ys)
+    bottom = min(ys) if chart.logarithmic else 0.0
+
+    def across(x: float) -> float:
+        return LEFT + (x - left) / ((right - left) or 1) * (WIDTH - LEFT - RIGHT)
+
+    def down(y: float) -> float:
+        return HEIGHT - BOTTOM - (y - bottom) / ((top - bottom) or 1) * (HEIGHT - TOP - BOTTOM)
+
+    def back(value: float) -> str:
+        number = 10**value if chart.logarithmic else value
+        return f"{number:.0f}" if abs(number) >= 100 else f"{number:.3g}"
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        'font-family="sans-serif" font-size="12">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+        f'<text x="{LEFT}" y="22" font-size="15">{escape(chart.title)}</text>',
+    ]
+    for step in range(STEPS + 1):
+        y = bottom + (top - bottom) * step / STEPS
+        x = left + (right - left) * step / STEPS
+        parts.append(
+            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{down(y):.1f}" y2="{down(y):.1f}" stroke="#ddd"/>'
+            f'<text x="{LEFT - 6}" y="{down(y) + 4:.1f}" text-anchor="end">{back(y)}</text>'
+            f'<text x="{across(x):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{back(x)}</text>'
+        )
+    for mark, word in chart.marks:
+        x = across(scaled([mark], chart.logarithmic)[0])
+        parts.append(
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" stroke="#888" stroke-dasharray="4 3"/>'
+            f'<text x="{x + 3:.1f}" y="{TOP + 10}" fill="#555" font-size="10">{escape(word)}</text>'
+        )
+    at = 0
+    for number, line in enumerate(chart.lines):
+        colour = COLOURS[number % len(COLOURS)]
+        places = [(across(xs[at + i]), down(ys[at + i])) for i in range(len(line.points))]
+        at += len(line.points)
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
+        if len(places) <= 40:
+            parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]
+        x = LEFT + number * 170
+        parts.append(
+            f'<rect x="{x}" y="{HEIGHT - 20}" width="12" height="12" fill="{colour}"/>'
+            f'<text x="{x + 17}" y="{HEIGHT - 10}">{escape(line.name)}</text>'
+        )
+    middle = (TOP + HEIGHT - BOTTOM) / 2
+    parts.append(
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - BOTTOM + 36}" text-anchor="middle">{escape(chart.x_label)}</text>'
+        f'<text transform="translate(16 {middle}) rotate(-90)" text-anchor="middle">{escape(chart.y_label)}</text>'
+    )
+    return "\n".join([*parts, "</svg>", ""])

@@ -1,0 +1,117 @@
+"""cuDNN's handle without TensorFlow: with ample memory, with the GPU full, and again when memory is free.
+
+It tells a memory cause from a version cause where TensorFlow does not even start: a handle that cannot be made with
+ample memory is not a matter of memory.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from doctor.children import Child, ChildError, program
+from doctor.errors import UnableError
+from doctor.reproduce.results import Row
+from doctor.reproduce.stage import MIB, Stage
+
+SPOKEN = {"ample": "ample memory", "full": "GPU full", "again": "memory free again"}
+SETTINGS = {
+    "ample": "cudnnCreate at the start",
+    "full": "cudnnCreate after taking all",
+    "again": "cudnnCreate after giving it back",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Libraries:
+    """The CUDA runtime and cuDNN that a process of the environment would open, and the folders that they lie in."""
+
+    cudart: str
+    cudnn: str
+    folders: tuple[str, ...]
+
+
+def libraries(python: str | None, environment: dict[str, str]) -> Libraries:
+    """Found as `check` does, in the environment that `python` names. Raises UnableError where one is missing."""
+    from doctor.facts import LibraryFile, LibraryLoaded
+    from doctor.probe import Machine, look
+
+    facts = look(replace(Machine.here(), env=environment), python).facts
+    loaded = {fact.name: fact.path for fact in facts.of(LibraryLoaded) if fact.path}
+    lying = {fact.name: fact.path for fact in reversed(facts.of(LibraryFile))}
+
+    def path(stem: str) -> str:
+        pattern = re.compile(rf"{stem}\.so(\.\d+)+$|{stem.removeprefix('lib')}64_\d+\.dll$", re.IGNORECASE)
+        for found in (loaded, lying):
+            names = sorted((name for name in found if pattern.match(name)), key=_numbers, reverse=True)
+            if names:
+                return str(found[names[0]])
+        raise UnableError(
+            f"{stem} was not found in the environment in use",
+            "`tfgpu-doctor check` says where it looked; --python names another environment",
+        )
+
+    cudart, cudnn = path("libcudart"), path("libcudnn")
+    folders = [os.path.dirname(str(p)) for p in (cudart, cudnn, *loaded.values(), *lying.values())]  # noqa: PTH120
+    return Libraries(cudart, cudnn, tuple(dict.fromkeys(folders)))
+
+
+def _numbers(name: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in re.findall(r"\d+", name))
+
+
+def attempts(stage: Stage, found: Libraries, limit: float, tell: Callable[[str], None]) -> list[Row]:
+    """The rows; each process has `limit` seconds. Raises UnableError where the libraries do not start."""
+    rows: list[Row] = []
+    for which in ("ample", "full"):
+        tell(SPOKEN[which])
+        rows += _run(stage, found, which, limit)
+    return rows
+
+
+def _run(stage: Stage, found: Libraries, which: str, limit: float) -> list[Row]:
+    text = program("doctor.reproduce", "_handle.py")
+    path = ":".join([*found.folders, *filter(None, [stage.environment.get("LD_LIBRARY_PATH")])])
+    rows: list[Row] = []
+    begin = stage.now
+    arguments = [found.cudart, found.cudnn, which]
+    with Child(stage.python, text, arguments, {**stage.environment, "LD_LIBRARY_PATH": path}) as child:
+        try:
+            for answer in child.answers(time.monotonic() + limit):
+                end = stage.now
+                if answer["stage"] == "failed":
+                    if answer.get("cause") in ("library", "runtime"):
+                        raise UnableError(f"the libraries do not start: {answer['error']}", "`tfgpu-doctor check`")
+                elif answer["stage"] in SPOKEN:
+                    rows.append(_row(stage, answer, begin, end))
+                    begin = end
+        except ChildError as problem:
+            rows.append(_unfinished(stage, which, begin, str(problem)))
+            return rows
+        if not rows or which == "full" and len(rows) < 2:
+            rows.append(_unfinished(stage, which, begin, child.how_it_ended()))
+    return rows
+
+
+def _unfinished(stage: Stage, which: str, begin: float, why: str) -> Row:
+    return Row(SPOKEN[which], SETTINGS[which], "unfinished", "undetermined", why, None, None, None, stage.now - begin)
+
+
+def _row(stage: Stage, answer: dict[str, object], begin: float, end: float) -> Row:
+    which, status, text = str(answer["stage"]), answer["status"], str(answer["text"])
+    passed = status == 0
+    free = int(str(answer["free"])) // MIB
+    if passed:
+        verdict = "healthy"
+    else:
+        # a handle that fails with the GPU full is a matter of memory; with ample memory it is one of versions
+        verdict = "cudnn-init-oom" if which == "full" else "cudnn-version-mismatch"
+    held = None if which == "ample" else (stage.total_mib - free if which == "full" else 0)
+    line = f"cudnnCreate: {text}"
+    lowest = stage.lowest_between(begin, end)
+    return Row(
+        SPOKEN[which], SETTINGS[which], "passed" if passed else "failed", verdict, line, free, held, lowest, end - begin
+    )

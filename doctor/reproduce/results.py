@@ -1,0 +1,100 @@
+"""What a reproduction gives: rows, samples of free memory, and the sentence that follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One attempt. setting: what was set, as code or variables. outcome: "failed", "passed" or "unfinished".
+
+    code: the verdict of our own rules on the attempt's log. line: what the libraries printed. Memory in MiB:
+    free_before when it began, held by the other process, lowest free while it ran. seconds: its whole time.
+    """
+
+    mode: str
+    setting: str
+    outcome: str
+    code: str
+    line: str
+    free_before_mib: int | None
+    held_mib: int | None
+    lowest_free_mib: int | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A whole reproduction. samples: (seconds since the start, free MiB); starts: (seconds, mode).
+
+    free_at_start_mib, free_at_end_mib: whether everything was given back.
+    """
+
+    backend: str
+    simulated: bool
+    gpu: str
+    versions: tuple[str, ...]
+    rows: tuple[Row, ...]
+    samples: tuple[tuple[float, float], ...]
+    starts: tuple[tuple[float, str], ...]
+    free_at_start_mib: int | None
+    free_at_end_mib: int | None
+
+    @property
+    def reproduced(self) -> bool:
+        """The failure came, and it is the one that was meant."""
+        return any(row.outcome == "failed" and row.code == "cudnn-init-oom" for row in self.rows)
+
+    @property
+    def cures(self) -> tuple[str, ...]:
+        """The modes that passed where the first one failed."""
+        return tuple(row.mode for row in self.rows if row.outcome == "passed") if self.reproduced else ()
+
+    def conclusion(self) -> str:
+        """What this shows."""
+        if self.reproduced and self.cures:
+            if self.backend == "native":
+                return (
+                    "cuDNN cannot make its handle when the GPU is full, and can when memory is free: where the same "
+                    "message comes with memory free, the versions are at fault, not the memory."
+                )
+            return f"Reproduced; cured by: {', '.join(self.cures)}."
+        if self.reproduced:
+            return "Reproduced; nothing that was tried cures it here."
+        return "Not reproduced here."
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        from doctor import __version__
+
+        return {
+            "schema": 1,
+            "tool": {"name": "tfgpu-doctor", "version": __version__},
+            "reproduction": "cudnn-init-oom",
+            "backend": self.backend,
+            "simulated": self.simulated,
+            "gpu": self.gpu,
+            "versions": list(self.versions),
+            "reproduced": self.reproduced,
+            "cured_by": list(self.cures),
+            "conclusion": self.conclusion(),
+            "rows": [
+                {
+                    "mode": r.mode,
+                    "setting": r.setting,
+                    "outcome": r.outcome,
+                    "verdict": r.code,
+                    "line": r.line,
+                    "free_before_mib": r.free_before_mib,
+                    "held_by_other_mib": r.held_mib,
+                    "lowest_free_mib": r.lowest_free_mib,
+                    "seconds": round(r.seconds, 2),
+                }
+                for r in self.rows
+            ],
+            "free_memory_mib": [[round(t, 2), round(free)] for t, free in self.samples],
+            "free_at_start_mib": self.free_at_start_mib,
+            "free_at_end_mib": self.free_at_end_mib,
+        }

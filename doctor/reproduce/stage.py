@@ -1,0 +1,101 @@
+"""Where a reproduction takes place: one GPU, the environment of its processes, and who uses it now."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from doctor.children import Child, ChildError, program
+from doctor.errors import UnableError
+
+MIB = 1 << 20
+SAMPLING = 0.1
+"""Seconds between two looks at the free memory."""
+
+
+@dataclass
+class Stage:
+    """One GPU. number: nvidia-smi's. environment: in which processes see this GPU alone. python: our own."""
+
+    number: int
+    gpu: str
+    total_mib: int
+    environment: dict[str, str]
+    python: str
+    simulated: bool
+    samples: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def now(self) -> float:
+        """Seconds, on the clock of the samples."""
+        return time.time()
+
+    def lowest_between(self, begin: float, end: float) -> int | None:
+        """The least free memory (MiB) that was seen between two times."""
+        seen = [free for at, free in list(self.samples) if begin <= at <= end]
+        return round(min(seen)) if seen else None
+
+    def free(self) -> int | None:
+        """Free memory (MiB) as it was last seen."""
+        return round(self.samples[-1][1]) if self.samples else None
+
+
+def find(environment: Mapping[str, str], number: int, *, force: bool, simulated: bool, python: str) -> Stage:
+    """The GPU with nvidia-smi's `number`.
+
+    Raises UnableError where there is none, or others use it and `force` is not given; it names them.
+    """
+    from doctor.devices.look import look
+
+    seen = look(environment, "PCI_BUS_ID")
+    if not seen.devices:
+        raise UnableError(
+            f"there is no NVIDIA GPU to reproduce on ({seen.problem})",
+            "--simulate does it with real TensorFlow on a simulated GPU; `tfgpu-doctor check` says why none answers",
+        )
+    if number >= len(seen.devices):
+        raise UnableError(f"there is no GPU {number}: the last is {len(seen.devices) - 1}", "`tfgpu-doctor devices`")
+    users = seen.processes[number]
+    if users and not force:
+        named = "; ".join(
+            f"pid {p.pid}" + (f" of {p.user}" if p.user else "") + (f", {p.memory_mib} MiB" if p.memory_mib else "")
+            for p in users
+        )
+        raise UnableError(
+            f"GPU {number} is in use ({named}), and this would fill its memory",
+            "wait, take another with --gpu N, or --force",
+        )
+    memory = seen.memory[number]
+    if memory is None:
+        raise UnableError(f"the driver does not say how much memory GPU {number} has")
+    variables = {**environment, "CUDA_VISIBLE_DEVICES": str(number), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    return Stage(number, seen.devices[number].name, memory.total_mib, variables, python, simulated)
+
+
+@contextmanager
+def watched(stage: Stage) -> Iterator[None]:
+    """Sample the GPU's free memory while the block runs."""
+    import threading
+
+    text = program("doctor.reproduce", "_watch.py")
+    with Child(stage.python, text, [str(stage.number), str(SAMPLING)], stage.environment) as watcher:
+
+        def collect() -> None:
+            try:
+                for answer in watcher.answers(time.monotonic() + 86400):
+                    if answer.get("stage") == "memory":
+                        stage.samples.append((float(answer["at"]), answer["free"] / MIB))
+            except ChildError:
+                return
+
+        reader = threading.Thread(target=collect, daemon=True)
+        reader.start()
+        begin = time.monotonic()
+        while not stage.samples and reader.is_alive() and time.monotonic() - begin < 10:
+            time.sleep(0.02)
+        if not stage.samples:
+            raise UnableError(f"the GPU's memory cannot be watched: {watcher.how_it_ended()}")
+        yield
+    reader.join(2)

@@ -1,0 +1,126 @@
+"""The cuDNN-initialisation OOM with TensorFlow, and the settings that cure it.
+
+Every attempt meets the same pressure. Another process first leaves ROOM of the GPU's memory free. TensorFlow starts,
+and by default takes nearly all of it. Then the other process takes what TensorFlow left over, as a desktop or a second
+job may; the first attempt fixes how much that is, and the others meet the same amount. Then a convolution makes cuDNN
+ask for its handle. With the default there is nothing left for it; TensorFlow's own pool is no help, since cuDNN does
+not allocate from it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from doctor.children import Child, ChildError, program
+from doctor.errors import UnableError
+from doctor.remedies import code
+from doctor.reproduce.results import Row
+from doctor.reproduce.stage import MIB, Stage
+
+ROOM = 4096
+"""MiB that the other process leaves free at first; less on a small GPU."""
+LIMIT = 1024
+"""MiB of the mode with a memory limit."""
+LOG = "TensorFlow's log"
+QUIETED = ("TF_CPP_MIN_LOG_LEVEL", "TF_CPP_MIN_VLOG_LEVEL", "TF_CPP_MAX_VLOG_LEVEL")
+SETTINGS = ("TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR")
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One setting to try: a name, how people write it, the code for the program, variables."""
+
+    name: str
+    setting: str
+    program: str = ""
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+def modes(version: str | None) -> tuple[Mode, ...]:
+    """The settings in the order in which they are tried; the default, which is to fail, first."""
+    growth = code.environment(growth=True)
+    allocator = code.environment(allocator=True)
+    return (
+        Mode("default", "nothing set"),
+        Mode("memory growth", "set_memory_growth(gpu, True)", code.memory_growth(version)),
+        Mode("memory limit", f"memory_limit={LIMIT}", code.memory_limit(version, LIMIT)),
+        Mode("growth variable", _spoken(growth), variables=growth),
+        Mode("async allocator", _spoken(allocator), variables=allocator),
+    )
+
+
+def _spoken(variables: dict[str, str]) -> str:
+    return " ".join(f"{name}={value}" for name, value in variables.items())
+
+
+def attempts(stage: Stage, python: str, version: str | None, limit: float, tell: Callable[[str], None]) -> list[Row]:
+    """Try every mode on the stage; `limit`: seconds for each. Raises UnableError where memory cannot be held."""
+    rows: list[Row] = []
+    extra: int | None = None
+    for mode in modes(version):
+        tell(mode.name)
+        row, extra = _attempt(stage, python, mode, limit, extra)
+        rows.append(row)
+    return rows
+
+
+def _attempt(stage: Stage, python: str, mode: Mode, limit: float, extra: int | None) -> tuple[Row, int | None]:
+    """One mode: (its row, the MiB that the other process took after TensorFlow's start)."""
+    begin, deadline = stage.now, time.monotonic() + limit
+    variables = {name: value for name, value in stage.environment.items() if name not in (*QUIETED, *SETTINGS)}
+    holder_text, text = program("doctor.reproduce", "_hold.py"), program("doctor.reproduce", "_convolve.py")
+    free_before, held, outcome, error = stage.free(), None, "unfinished", ""
+    with Child(stage.python, holder_text, [], stage.environment) as holder:
+        try:
+            ready = holder.wait_for("ready", min(deadline, time.monotonic() + 60))
+            holder.tell(f"leave {min(ROOM, int(ready['free'] / MIB / 2))}")
+            kept = holder.wait_for("held", min(deadline, time.monotonic() + 120))
+        except ChildError as problem:
+            raise UnableError(f"memory of the GPU cannot be held: {problem}") from problem
+        free_before, held = int(kept["free"]) // MIB, int(kept["holds"]) // MIB
+        with Child(python, text, [mode.program], {**variables, **mode.variables}) as tensorflow:
+            try:
+                for answer in tensorflow.answers(deadline):
+                    if answer["stage"] == "started":
+                        holder.tell("leave 0" if extra is None else f"take {extra}")
+                        kept = holder.wait_for("held", deadline)
+                        held = int(kept["holds"]) // MIB
+                        if extra is None:
+                            extra = int(kept["taken"]) // MIB
+                        tensorflow.tell("go on")
+                    elif answer["stage"] in ("passed", "failed"):
+                        outcome, error = answer["stage"], str(answer.get("error", ""))
+                        break
+                if outcome == "unfinished":
+                    outcome, error = "failed", tensorflow.how_it_ended()
+            except ChildError as problem:
+                error = str(problem)
+            end = stage.now
+            tensorflow.end()
+            log = tensorflow.log
+    verdict, line = judged(log, passed=outcome == "passed")
+    lowest = stage.lowest_between(begin, end)
+    row = Row(mode.name, mode.setting, outcome, verdict, line or error, free_before, held, lowest, end - begin)
+    return row, extra
+
+
+def judged(log: str, *, passed: bool) -> tuple[str, str]:
+    """(code of the first finding by our own rules, the line that it goes by) for a log."""
+    from doctor import logs
+    from doctor.diagnose import diagnose
+    from doctor.tables import Tables
+
+    if not log.strip():
+        return ("healthy" if passed else "undetermined"), ""
+    try:
+        finding = diagnose(logs.read(log.encode(), LOG), Tables.bundled()).findings[0]
+    except logs.NotText:
+        return "undetermined", ""
+    lines = [line.strip() for line in log.splitlines()]
+    telling = next((line for line in lines if "Could not create cudnn handle" in line), "")
+    if passed:
+        return finding.code, next((line for line in lines if "Loaded cuDNN version" in line), "")
+    evidence = next((source.text for source in finding.evidence if source.text), "")
+    return finding.code, telling or evidence
