@@ -32,7 +32,7 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
             continue
         try:
             findings.extend(rule.judge(picture))
-        except Exception as error:  # one broken rule must not hide what the others found
+        except Exception as error:  # noqa: BLE001  one broken rule must not hide what the others found
             skipped.append(Skipped(rule.code, f"the rule failed: {type(error).__name__}: {error}"))
     return Diagnosis(facts, tuple(merged(findings, by_code)), tuple(skipped))
 

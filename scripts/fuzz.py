@@ -91,11 +91,6 @@ def main() -> int:
         print("fuzz.py needs atheris: pip install atheris", file=sys.stderr)
         return 3
     with atheris.instrument_imports(include=["doctor"]):
-        import doctor.diagnose
-        import doctor.logs.parse
-        import doctor.render.html
-        import doctor.render.markdown
-        import doctor.render.terminal
         from doctor.rules import all_rules
 
         all_rules()

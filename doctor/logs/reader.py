@@ -14,7 +14,7 @@ from doctor.logs.text import Text, clean, split
 SAMPLE = 65_536
 
 
-class NotText(ValueError):
+class NotText(ValueError):  # noqa: N818 (it is what was read, not a failure of ours)
     """The input is binary, or empty."""
 
 

@@ -74,11 +74,8 @@ def clean(line: str) -> str:
 def split(text: str) -> Iterator[tuple[int, str]]:
     """(number, cleaned line) for every line of decoded text; numbers are those that an editor shows."""
     for number, line in enumerate(text.split("\n"), 1):
-        if "\r" in line:
-            pieces = [piece for piece in line.split("\r") if piece] or [""]
-        else:
-            pieces = [line]
-        for piece in pieces:
+        pieces = [piece for piece in line.split("\r") if piece] if "\r" in line else [line]
+        for piece in pieces or [""]:
             yield from ((number, part) for part in _unescape(piece))
 
 

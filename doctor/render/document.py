@@ -6,7 +6,6 @@ The keys are promised (schema 1, doctor/render/schema.json).
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from typing import Any
 

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from tests.rules.situation import Fires, NearMiss
-from tests.rules.spelling import created, cublas_failed, cudnn_failed, form, found, loaded_cudnn, log, logged, opened, versions
+from tests.rules.spelling import (
+    created,
+    cublas_failed,
+    cudnn_failed,
+    form,
+    found,
+    loaded_cudnn,
+    log,
+    logged,
+    opened,
+    versions,
+)
 
 DRIVER = "stream_executor/cuda/cuda_driver.cc"
 BFC = "core/common_runtime/bfc_allocator.cc"

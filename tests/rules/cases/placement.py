@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from tests.rules.situation import Fires, NearMiss
-from tests.rules.spelling import created, cudnn_failed, form, loaded_cudnn, log, logged, opened, refused, skipped, versions
+from tests.rules.spelling import (
+    created,
+    cudnn_failed,
+    form,
+    loaded_cudnn,
+    log,
+    logged,
+    opened,
+    refused,
+    skipped,
+    versions,
+)
 
 CPU0 = "/job:localhost/replica:0/task:0/device:CPU:0"
 GPU0 = "/job:localhost/replica:0/task:0/device:GPU:0"
