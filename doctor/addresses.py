@@ -35,13 +35,13 @@ def fetch(address: str, *, comments: bool = False) -> IO[bytes]:
 
     Raises InputError where it is missing, private, too large, no text, or out of reach, with what to do about it.
     """
-    parts = urlsplit(address)
     try:
+        parts = urlsplit(address)
         host = (parts.hostname or "").lower()
-    except ValueError:
-        host = ""
+    except ValueError as error:
+        raise InputError(f"cannot read `{address}`: it is no address") from error
     if not host:
-        raise InputError(f"`{address}` is no address")
+        raise InputError(f"cannot read `{address}`: it is no address")
     server = urlsplit(os.environ.get("GITHUB_SERVER_URL") or "https://github.com")
     if host in ("github.com", "www.github.com") or parts.netloc.lower() == server.netloc.lower():
         comment = re.fullmatch(r"issuecomment-(\d+)", parts.fragment)

@@ -75,10 +75,11 @@ def opened(item: Input) -> IO[bytes]:
         raise _unreadable(item.name, error) from error
     except ValueError as error:  # a name that no file can have
         raise InputError(f"cannot read `{item.name}`: {error}") from error
-    if packed:
+    if packed and Path(item.name).is_file():
         import gzip
 
-        return gzip.GzipFile(fileobj=stream)  # type: ignore[return-value]  # a stream of bytes in all but name
+        stream.close()
+        return gzip.open(item.name, "rb")  # type: ignore[return-value]  # a stream of bytes in all but name
     return stream
 
 
