@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -71,9 +72,11 @@ def run(job: Job, log: Log, *, keep: bool = False, replace: bool = False, quiet:
     """
     before = _set_aside(job.env, replace)
     made_parents = _missing_parents(job.env)
+    # an installer that is stopped leaves its half unpacked files in the folder for temporary ones: so it gets its own
+    temporary = Path(tempfile.mkdtemp(prefix="tfgpu-doctor-"))
     try:
         with _stoppable():
-            written = _make(job, log, quiet)
+            written = _make(job, log, quiet, temporary)
     except BaseException as problem:
         if keep and job.env.exists():
             log.say(
@@ -85,6 +88,8 @@ def run(job: Job, log: Log, *, keep: bool = False, replace: bool = False, quiet:
                 before.rename(job.env)
             log.say(f"stopped ({type(problem).__name__}); removed {job.env}")
         raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
     if before is not None:
         shutil.rmtree(before, ignore_errors=True)
     return written
@@ -135,12 +140,12 @@ def _remove(env: Path, parents: list[Path]) -> None:
             parent.rmdir()
 
 
-def _make(job: Job, log: Log, quiet: bool) -> list[str]:
+def _make(job: Job, log: Log, quiet: bool, temporary: Path) -> list[str]:
     job.env.parent.mkdir(parents=True, exist_ok=True)
     for action in job.actions:
         log.say(f"$ {action.line}")
         start = time.monotonic()
-        _do(action, log, quiet)
+        _do(action, log, quiet, temporary)
         log.say(f"done in {time.monotonic() - start:.1f} s")
         if job.env.is_dir():
             (job.env / MARK).touch()
@@ -158,10 +163,11 @@ def _make(job: Job, log: Log, quiet: bool) -> list[str]:
     return written
 
 
-def _do(action: Action, log: Log, quiet: bool) -> None:
+def _do(action: Action, log: Log, quiet: bool, temporary: Path) -> None:
     """Run one command. Its output goes to the log; on a terminal the installer's own progress with sizes is shown."""
     shown = sys.stderr.isatty() and action.large and not quiet
     environment = {**os.environ, "PIP_NO_INPUT": "1", "PYTHONUNBUFFERED": "1"}
+    environment.update({name: str(temporary) for name in ("TMPDIR", "TEMP", "TMP")})
     environment.pop("PYTHONHOME", None)
     environment.pop("PIP_REQUIRE_VIRTUALENV", None)
     environment.pop("PIP_USER", None)
@@ -197,6 +203,9 @@ def _do(action: Action, log: Log, quiet: bool) -> None:
             process.kill()
             process.wait()
         raise
+    finally:
+        if process.stdout is not None:
+            process.stdout.close()
     if code:
         pip_log = log.path.with_suffix(".pip.log")
         if not tail and pip_log.exists():  # the installer spoke to the terminal

@@ -1,0 +1,18 @@
+"""Shorthand: the job of a described machine's plan, made with venv and pip of this Python."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from doctor.install.job import Job, make_job
+from doctor.tables import Tables
+from tests.plan.grounds import first, outcome
+
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def job(tables: Tables, env: Path, tensorflow: str = "2.20.0", **more: bool) -> Job:
+    """A job by pip; the Python is this one, so that nothing has to be fetched for it."""
+    found = outcome(tables, tensorflow, gpu="RTX 3080", python=HERE)
+    return make_job(first(found), found.ground, env, installer="pip", **more)

@@ -1,0 +1,91 @@
+"""`plan` as people call it: output, exit codes, time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Cli = Callable[..., "subprocess.CompletedProcess[bytes]"]
+MACHINE = ("--os", "Ubuntu 24.04", "--gpu", "GTX 1080")
+STEP = {"kind", "text", "platform", "needs_root", "why"}
+
+
+def test_json_has_the_promised_form(cli: Cli) -> None:
+    done = cli("plan", *MACHINE, "--format", "json", "--tensorflow", "2.20")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["schema"] == 1
+    assert found["wish"] == {"tensorflow": "2.20"}
+    assert found["machine"]["gpus"]["value"] == [{"name": "GTX 1080", "compute_capability": "6.1"}]
+    plan = found["plans"][0]
+    assert (plan["tensorflow"], plan["python"], plan["cuda"], plan["route"]) == ("2.20.0", "3.12", "12.5", "pip-and-cuda")
+    assert plan["driver_minimum"] == "525.60.13"
+    assert plan["changes"]
+    assert plan["why"]
+    assert all(set(step) == STEP for step in plan["commands"])
+    assert {p["route"] for p in found["plans"]} <= {"pip-and-cuda", "pip-system-cuda", "conda", "docker", "wsl2", "cpu"}
+
+
+def test_wish_that_cannot_work_exits_1_with_a_finding_and_the_nearest_plans(cli: Cli) -> None:
+    done = cli("plan", "--gpu", "RTX 3090", "--driver", "470.256.02", "--tensorflow", "2.20", "--format", "json")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert found["findings"][0]["code"] == "driver-too-old"
+    assert found["findings"][0]["evidence"]
+    assert found["findings"][0]["tables"]
+    assert found["plans"][0]["tensorflow"] == "2.14.1"
+
+
+def test_gate_is_one_line_and_an_exit_code(cli: Cli, tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
+    good.write_text("tensorflow[and-cuda]==2.20.0\n")
+    bad.write_text("tensorflow==2.4.0\n")
+    done = cli("plan", "--check", *MACHINE, "-r", str(good))
+    assert (done.returncode, done.stdout.count(b"\n")) == (0, 1)
+    done = cli("plan", "--check", *MACHINE, "--python", "3.12", "-r", str(bad))
+    assert (done.returncode, done.stdout.count(b"\n")) == (1, 1)
+    assert b"tf-no-wheel" in done.stdout
+    assert cli("plan", "--check", "--exit-zero", *MACHINE, "--python", "3.12", "-r", str(bad)).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--tensorflow", "9.9"), ("--gpu", "Voodoo 2"), ("--os", "CP/M"), ("--python", "three"), ("-r", "/no/such/file"),
+     ("--machine", "/no/such/file"), ("--resolve",)],
+    ids=" ".join,
+)  # fmt: skip
+def test_wrong_call_exits_2_with_one_line_and_a_hint(cli: Cli, arguments: tuple[str, ...]) -> None:
+    done = cli("plan", *arguments)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert done.stderr.startswith(b"tfgpu-doctor: ")
+    assert b"Traceback" not in done.stderr
+
+
+def test_text_names_the_commands_and_stays_narrow(cli: Cli) -> None:
+    done = cli("plan", *MACHINE, env={"COLUMNS": "60", "NO_COLOR": "1"})
+    text = done.stdout.decode()
+    assert "Plan 1 (recommended)" in text
+    assert "\x1b" not in text
+    assert "  tf-gpu/bin/python -m pip install 'tensorflow[and-cuda]==2.20.0' 'nvidia-cudnn-cu12<9.11'" in text
+
+
+@pytest.mark.slow
+def test_plan_for_a_described_machine_takes_less_than_300_ms(cli: Cli) -> None:
+    """The best of several runs, since the machine that runs the tests does other things too."""
+    best = 9.0
+    for _ in range(5):
+        start = time.perf_counter()
+        assert cli("plan", *MACHINE, "--format", "json").returncode == 0
+        best = min(best, time.perf_counter() - start)
+    assert best < 0.3
+
+
+def test_plan_reads_no_network(cli: Cli) -> None:
+    done = cli("plan", *MACHINE, "--check", env={"HTTPS_PROXY": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9"})
+    assert done.returncode == 0
