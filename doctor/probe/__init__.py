@@ -4,8 +4,8 @@
 Unreadable fact, and the others go on. Only files, the environment and, on a live machine, two small processes of its
 own (one that asks the driver, one that asks the target Python for its sys.path) are used.
 
-What a fact's `Absent.what` may be: "nvidia gpu", "nvidia kernel module", "nvidia driver", "libcuda", "device nodes",
-"cuda", "cudnn", "tensorflow", "python".
+What a fact's `Absent.what` may be: "nvidia gpu", "nvidia kernel module", "nvidia driver", "libcuda", "nvml",
+"device nodes", "cuda", "cudnn", "tensorflow", "python".
 
 The kinds of Symptom that the probes make (detail keys in brackets; the same name as in doctor.logs.signatures where a
 log says the same):

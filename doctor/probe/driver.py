@@ -221,11 +221,11 @@ def user_side(machine: Machine, loader: Loader, kernel: DriverVersion | None) ->
     for name in USER_LIBRARIES:
         result = resolved[name] = loader.open(name)
         if result.path is None:
-            facts.append(
-                LibraryNotLoaded(Source(f"search for {name}", None, result.error), name, result.error, result.cause)
-            )
-            if name == "libcuda.so.1" and result.cause == "absent":
-                facts.append(Absent(Source(f"search for {name}", None, result.error), "libcuda"))
+            source = Source(f"search for {name}", None, result.error)
+            if name == "libcuda.so.1" or result.cause != "absent":
+                facts.append(LibraryNotLoaded(source, name, result.error, result.cause))
+            if result.cause == "absent":
+                facts.append(Absent(source, "libcuda" if name == "libcuda.so.1" else "nvml"))
         else:
             real = machine.resolve(result.path)
             version = file_version(real, name)

@@ -227,7 +227,7 @@ def matching_steps(picture: Picture) -> list[Step]:
                 )
             )
     if build is not None and build.cuda:
-        steps += commands.toolkit_by_hand(build)
+        steps += [step for step in commands.toolkit_by_hand(build) if step not in steps]
     return steps or [manual("tfgpu-doctor plan names the CUDA and cuDNN for each TensorFlow release")]
 
 
@@ -340,7 +340,7 @@ def cudnn_steps(picture: Picture) -> list[Step]:
                 )
             )
         else:
-            steps += commands.conda_libraries(build)
+            steps += commands.conda_libraries(picture, build)
             steps.append(
                 manual(
                     f"Or install cuDNN {build.cudnn} for CUDA {build.cuda} from NVIDIA's archive",
@@ -502,6 +502,8 @@ def library_path(picture: Picture) -> Iterator[Finding]:
         and build is not None
         and (facts.has("gpu-skipped") or asked or any(n in missed for n in names))
         and (not picture.container or facts.has("and-cuda-installed"))
+        # on a machine it is known whether pip's libraries are there, and whether anything else fails
+        and (facts.kind == "report" or ({f.name for f in same} >= set(names) and set(names) <= set(missed)))
     ):
         pip_cuda = any(p.name.startswith("nvidia-") for p in facts.of(Package))
         stated = facts.has("and-cuda-installed") or pip_cuda
