@@ -60,6 +60,7 @@ if limit == "full":
                 cudart.cudaGetLastError()
                 break
             blocks.append(pointer)
+    time.sleep(0.25)  # so that whoever watches the memory sees it
     create("full")
     while blocks:
         must("cudaFree", blocks.pop())

@@ -91,7 +91,7 @@ def _run(stage: Stage, found: Libraries, which: str, limit: float) -> list[Row]:
         except ChildError as problem:
             rows.append(_unfinished(stage, which, begin, str(problem)))
             return rows
-        if not rows or which == "full" and len(rows) < 2:
+        if not rows or (which == "full" and len(rows) < 2):
             rows.append(_unfinished(stage, which, begin, child.how_it_ended()))
     return rows
 
@@ -104,11 +104,8 @@ def _row(stage: Stage, answer: dict[str, object], begin: float, end: float) -> R
     which, status, text = str(answer["stage"]), answer["status"], str(answer["text"])
     passed = status == 0
     free = int(str(answer["free"])) // MIB
-    if passed:
-        verdict = "healthy"
-    else:
-        # a handle that fails with the GPU full is a matter of memory; with ample memory it is one of versions
-        verdict = "cudnn-init-oom" if which == "full" else "cudnn-version-mismatch"
+    # a handle that fails with the GPU full is a matter of memory; with ample memory it is of something else
+    verdict = "healthy" if passed else "cudnn-init-oom" if which == "full" else "undetermined"
     held = None if which == "ample" else (stage.total_mib - free if which == "full" else 0)
     line = f"cudnnCreate: {text}"
     lowest = stage.lowest_between(begin, end)

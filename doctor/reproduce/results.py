@@ -63,6 +63,8 @@ class Result:
             return f"Reproduced; cured by: {', '.join(self.cures)}."
         if self.reproduced:
             return "Reproduced; nothing that was tried cures it here."
+        if self.backend == "native" and self.rows and self.rows[0].outcome == "failed":
+            return "cuDNN cannot make its handle even with memory free: memory is not the cause here, look at versions."
         return "Not reproduced here."
 
     def document(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from doctor.children import Child, ChildError, program
 from doctor.errors import UnableError
 
 MIB = 1 << 20
-SAMPLING = 0.1
+SAMPLING = 0.05
 """Seconds between two looks at the free memory."""
 
 

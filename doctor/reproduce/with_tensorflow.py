@@ -71,7 +71,7 @@ def _attempt(stage: Stage, python: str, mode: Mode, limit: float, extra: int | N
     begin, deadline = stage.now, time.monotonic() + limit
     variables = {name: value for name, value in stage.environment.items() if name not in (*QUIETED, *SETTINGS)}
     holder_text, text = program("doctor.reproduce", "_hold.py"), program("doctor.reproduce", "_convolve.py")
-    free_before, held, outcome, error = stage.free(), None, "unfinished", ""
+    outcome, error, least = "unfinished", "", None
     with Child(stage.python, holder_text, [], stage.environment) as holder:
         try:
             ready = holder.wait_for("ready", min(deadline, time.monotonic() + 60))
@@ -86,7 +86,7 @@ def _attempt(stage: Stage, python: str, mode: Mode, limit: float, extra: int | N
                     if answer["stage"] == "started":
                         holder.tell("leave 0" if extra is None else f"take {extra}")
                         kept = holder.wait_for("held", deadline)
-                        held = int(kept["holds"]) // MIB
+                        held, least = int(kept["holds"]) // MIB, int(kept["free"]) // MIB
                         if extra is None:
                             extra = int(kept["taken"]) // MIB
                         tensorflow.tell("go on")
@@ -101,7 +101,8 @@ def _attempt(stage: Stage, python: str, mode: Mode, limit: float, extra: int | N
             tensorflow.end()
             log = tensorflow.log
     verdict, line = judged(log, passed=outcome == "passed")
-    lowest = stage.lowest_between(begin, end)
+    # what the other process saw at the moment of pressure falls between two samples
+    lowest = min((seen for seen in (stage.lowest_between(begin, end), least) if seen is not None), default=None)
     row = Row(mode.name, mode.setting, outcome, verdict, line or error, free_before, held, lowest, end - begin)
     return row, extra
 

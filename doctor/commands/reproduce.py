@@ -1,0 +1,174 @@
+"""`tfgpu-doctor reproduce`: make a failure happen on purpose, then show which settings cure it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from doctor.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from doctor.charts import Chart
+    from doctor.reproduce.results import Result
+
+EPILOG = """\
+examples:
+  tfgpu-doctor reproduce cudnn-init-oom
+  tfgpu-doctor reproduce cudnn-init-oom --simulate          with real TensorFlow on a simulated GPU
+  tfgpu-doctor reproduce cudnn-init-oom --backend native    cuDNN alone, without TensorFlow
+  tfgpu-doctor reproduce cudnn-init-oom --output memory.svg the plot of free memory as a picture
+
+It fills the GPU's memory for some seconds at a time, and gives everything back. It does nothing to other processes, and
+refuses a GPU that others use. Exit code 0: the failure came and was cured; 3: it did not come, or could not be tried."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("failure", choices=("cudnn-init-oom",), help="which failure")
+    parser.add_argument(
+        "--backend", choices=("tensorflow", "native"), default="tensorflow", help="with what (tensorflow)"
+    )
+    parser.add_argument("--simulate", action="store_true", help="on a simulated GPU, with real TensorFlow")
+    parser.add_argument("--gpu", metavar="N", help="nvidia-smi's number (0); with --simulate the name of a card")
+    parser.add_argument("--python", metavar="ENV", help="the environment whose TensorFlow or cuDNN is to run")
+    parser.add_argument("--force", action="store_true", help="even while other processes use the GPU")
+    parser.add_argument("--limit", type=_seconds, default=180, metavar="SECONDS", help="for each attempt (180)")
+
+
+def _seconds(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 86400:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 1 to 86400")
+    return int(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Reproduce and print. Raises UnableError where it cannot be done here, UsageError for a wrong call."""
+    from doctor import charts
+    from doctor.children.signals import ending_in_order
+    from doctor.reproduce.run import reproduce, surroundings
+    from doctor.simulate import IN_FORCE
+    from doctor.simulate.libraries import find_interpreter, find_tensorflow
+
+    if args.format in ("markdown", "html"):
+        raise UsageError("reproduce answers as text or json")
+    picture = args.output if args.output and args.output.lower().endswith((".svg", ".png")) else None
+    if picture:
+        charts.may_write(picture)
+    number = 0
+    if args.gpu is not None and not args.simulate:
+        if not args.gpu.isdecimal():
+            raise UsageError(f"--gpu {args.gpu} is no number; names of cards go with --simulate")
+        number = int(args.gpu)
+    interpreter = find_interpreter(args.python, ())
+    build = find_tensorflow(interpreter) if interpreter else None
+
+    def tell(mode: str) -> None:
+        if not args.quiet:
+            print(f"  {mode} ...", file=sys.stderr, flush=True)
+
+    with (
+        ending_in_order(),
+        surroundings(args.python, args.gpu if args.simulate else None, simulate=args.simulate) as where,
+    ):
+        if not args.quiet:
+            print(_beforehand(args), file=sys.stderr, flush=True)
+        result = reproduce(
+            where,
+            number=number,
+            backend=args.backend,
+            python=args.python,
+            interpreter=str(interpreter) if interpreter else None,
+            version=build.version if build else None,
+            force=args.force,
+            simulated=args.simulate or IN_FORCE in os.environ,
+            limit=float(args.limit),
+            tell=tell,
+        )
+    if picture:
+        charts.write(_chart(result), picture)
+    if args.output and not picture:
+        try:
+            with open(args.output, "w", encoding="utf-8") as out:
+                _print(result, out, args)
+        except OSError as error:
+            raise InputError(f"cannot write {args.output}: {error.strerror}") from error
+    else:
+        _print(result, sys.stdout, args)
+    return 0 if result.reproduced and result.cures else 3
+
+
+def _beforehand(args: argparse.Namespace) -> str:
+    """What will be done."""
+    what = "The GPU's memory is filled by a process of its own" + (
+        "; cuDNN is asked for its handle with ample memory, with none, and again."
+        if args.backend == "native"
+        else "; TensorFlow runs a convolution there with five settings, one process each."
+    )
+    where = "On a SIMULATED GPU: there is no such card, and kernels do not compute. " if args.simulate else ""
+    return f"{where}{what} Each attempt ends within {args.limit} s, and all memory is given back."
+
+
+def _chart(result: Result) -> Chart:
+    from doctor.charts import Chart, Line
+
+    simulated = " (simulated)" if result.simulated else ""
+    return Chart(
+        f"Free memory of {result.gpu}{simulated}",
+        "seconds",
+        "MiB free",
+        (Line("free", result.samples),),
+        result.starts,
+    )
+
+
+def _print(result: Result, out: TextIO, args: argparse.Namespace) -> None:
+    if args.format == "json":
+        import json
+
+        out.write(json.dumps(result.document(), ensure_ascii=False, indent=1) + "\n")
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from doctor.charts import text
+
+    terminal = {"always": True, "never": False}.get(args.color)
+    console = Console(file=out, force_terminal=terminal, no_color=args.color == "never" or None, highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, 160)
+    versions = ", ".join(Path(version).name for version in result.versions)
+    title = f"cudnn-init-oom on {result.gpu}{', SIMULATED' if result.simulated else ''}, {versions}"
+    table = Table(title=escape(title), title_justify="left")
+    for heading in ("setting", "outcome", "verdict"):
+        table.add_column(heading)
+    for heading in ("free before", "held by the other", "lowest free", "seconds"):
+        table.add_column(heading, justify="right")
+    colours = {"passed": "green", "failed": "red"}
+    for row in result.rows:
+        colour = colours.get(row.outcome, "yellow")
+        amounts = (row.free_before_mib, row.held_mib, row.lowest_free_mib)
+        table.add_row(
+            escape(f"{row.mode}\n{row.setting}"),
+            f"[{colour}]{row.outcome}[/{colour}]",
+            row.code,
+            *("?" if amount is None else f"{amount} MiB" for amount in amounts),
+            f"{row.seconds:.1f}",
+        )
+    console.print(table)
+    for row in result.rows:
+        if row.line:
+            console.print(escape(f"{row.mode}: {row.line[:400]}"), soft_wrap=True)
+    plain = not (out.encoding or "").lower().startswith("utf")
+    console.print("\n" + escape(text.drawn(_chart(result), min(console.width, 100), plain=plain)), soft_wrap=True)
+    console.print(f"\n{escape(result.conclusion())}", soft_wrap=True)
+    console.print(
+        f"Free at the start {result.free_at_start_mib} MiB, at the end {result.free_at_end_mib} MiB.", soft_wrap=True
+    )
+    if result.reproduced and result.backend == "tensorflow":
+        console.print("The code: `tfgpu-doctor snippet memory-growth`.", soft_wrap=True)

@@ -1,0 +1,83 @@
+"""A reproduction from beginning to end: the stage, the attempts, the watch over free memory, and what is left."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from doctor.errors import UnableError
+from doctor.reproduce import native, stage, with_tensorflow
+from doctor.reproduce.results import Result, Row
+
+
+@contextmanager
+def surroundings(python: str | None, gpu: str | None, *, simulate: bool) -> Iterator[Mapping[str, str]]:
+    """The environment of the processes: this one, or that of a simulated machine with `gpu` (a name)."""
+    base = {name: value for name, value in os.environ.items() if name not in ("CUDA_VISIBLE_DEVICES",)}
+    if not simulate:
+        yield base
+        return
+    from doctor.simulate import environment, prepare
+
+    with environment(prepare(python=python, gpus=(gpu,) if gpu else ()), base) as simulation:
+        yield simulation.environment
+
+
+def reproduce(
+    environment: Mapping[str, str],
+    *,
+    number: int,
+    backend: str,
+    python: str | None,
+    interpreter: str | None,
+    version: str | None,
+    force: bool,
+    simulated: bool,
+    limit: float,
+    tell: Callable[[str], None],
+) -> Result:
+    """Make the failure happen on GPU `number` (nvidia-smi's) and try the cures.
+
+    interpreter, version: the environment's Python and its TensorFlow. limit: seconds for each attempt. tell: is given
+    each attempt's name. Raises UnableError where it cannot be done.
+    """
+    place = stage.find(environment, number, force=force, simulated=simulated, python=sys.executable)
+    starts: list[tuple[float, str]] = []
+
+    def begin(mode: str) -> None:
+        starts.append((place.now, mode))
+        tell(mode)
+
+    rows: list[Row]
+    versions: tuple[str, ...]
+    with stage.watched(place):
+        free_at_start = place.free()
+        if backend == "native":
+            found = native.libraries(python, dict(environment))
+            versions = (found.cudart, found.cudnn)
+            rows = native.attempts(place, found, limit, begin)
+        else:
+            if interpreter is None or version is None:
+                raise UnableError(
+                    "there is no TensorFlow in the environment in use",
+                    "--python names another; --backend native does without TensorFlow",
+                )
+            versions = (f"TensorFlow {version}",)
+            rows = with_tensorflow.attempts(place, interpreter, version, limit, begin)
+        time.sleep(3 * stage.SAMPLING)  # until the watch has seen what was given back
+        free_at_end = place.free()
+    zero = place.samples[0][0]
+    return Result(
+        backend,
+        simulated,
+        f"{place.gpu}, {place.total_mib} MiB",
+        versions,
+        tuple(rows),
+        tuple((at - zero, free) for at, free in place.samples),
+        tuple((at - zero, mode) for at, mode in starts),
+        free_at_start,
+        free_at_end,
+    )
