@@ -37,6 +37,7 @@ USER_LIBRARIES = ("libcuda.so.1", "libnvidia-ml.so.1")
 NODES = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia-uvm", "/dev/dxg")
 MORE_NODES = "/dev/nvidia[0-9]*"
 LOGS = ("/var/log/kern.log", "/var/log/syslog", "/var/log/messages")
+KMSG = "/dev/kmsg"
 LOG_TAIL = 512 << 10
 """Bytes of a kernel log that are read from its end."""
 XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d+)(.*)")
@@ -185,9 +186,9 @@ def _quiet_names(machine: Machine, folder: str) -> list[str]:
 def _kernel_log(machine: Machine) -> Iterator[Fact]:
     """Xid errors and GPUs that fell off the bus, each kind once, from the kernel's log where it may be read."""
     seen: set[tuple[str, str]] = set()
-    for path in LOGS:
+    for path in (*LOGS, KMSG):
         try:
-            text = machine.tail(path, LOG_TAIL)
+            text = machine.kernel_messages(LOG_TAIL) if path == KMSG else machine.tail(path, LOG_TAIL)
         except OSError:
             continue
         for line in (text or "").splitlines():

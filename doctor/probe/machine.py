@@ -287,6 +287,27 @@ class Machine:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
+    def kernel_messages(self, size: int) -> str | None:
+        """The kernel's own buffer of messages, the last `size` bytes; None on another machine than this one.
+
+        Raises OSError where this user may not read it (kernel.dmesg_restrict).
+        """
+        if not self.live or self.root != "/" or not os.path.exists("/dev/kmsg"):  # noqa: PTH110
+            return None
+        handle = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        kept: list[bytes] = []
+        try:
+            for _ in range(100_000):  # one message a read; the buffer holds some thousands
+                try:
+                    kept.append(os.read(handle, 8192))
+                except BlockingIOError:
+                    break
+                except BrokenPipeError:  # overwritten while we read: the next read goes on behind it
+                    continue
+        finally:
+            os.close(handle)
+        return b"\n".join(kept)[-size:].decode("utf-8", "replace")
+
     def names(self, path: str) -> list[str]:
         """The names in a folder, sorted; [] where it is not there; raises OSError where it may not be read."""
         try:

@@ -364,6 +364,22 @@ def test_the_verdict_names_the_fault(name: str, tmp_path: Path) -> None:
 # --- nothing wrong
 
 
+def wsl(machine: Folder) -> Folder:
+    """WSL2 with the Windows driver's libraries, which the distribution's loader is told of."""
+    machine.write("/proc/sys/kernel/osrelease", "5.15.153.1-microsoft-standard-WSL2\n").write("/dev/dxg", "")
+    for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
+        machine.library(f"/usr/lib/wsl/lib/{name}", soname=name)
+    machine.write("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  551.61  Thu\n")
+    machine.answers(cuda="12.4")
+    (machine.root / "proc/driver/nvidia/version").unlink()
+    return with_wheels(machine, "2.15.1").in_loader_cache("/usr/lib/wsl/lib")
+
+
+def with_secure_boot(machine: Folder) -> Folder:
+    name = "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+    return machine.write(f"/sys/firmware/efi/efivars/{name}", b"\x06\0\0\0\x01")
+
+
 HEALTHY: dict[str, Callable[[Folder], Folder]] = {
     "2.15.1 with wheels": lambda m: with_wheels(m.working_gpu(), "2.15.1"),
     "2.18.1 with wheels": lambda m: with_wheels(m.working_gpu(), "2.18.1"),
@@ -387,6 +403,18 @@ HEALTHY: dict[str, Callable[[Folder], Folder]] = {
     "2.15.1 beside another CUDA": lambda m: (
         with_wheels(m.working_gpu(), "2.15.1").toolkit("11.8").in_loader_cache("/usr/local/cuda-11.8/lib64")
     ),
+    "in a container that was given the GPU": lambda m: with_wheels(m.working_gpu().write("/.dockerenv", ""), "2.15.1"),
+    "in WSL2": wsl,
+    "beside an Intel GPU": lambda m: with_wheels(
+        m.pci("0000:00:02.0", "8086", "9a49", "030000", "i915").working_gpu(), "2.15.1"
+    ),
+    "with Secure Boot": lambda m: with_secure_boot(with_wheels(m.working_gpu(), "2.15.1")),
+    "with the first GPU named": lambda m: with_wheels(m.working_gpu().env(CUDA_VISIBLE_DEVICES="0"), "2.15.1"),
+    "in a Slurm job": lambda m: with_wheels(m.working_gpu().env(SLURM_JOB_ID="7", CUDA_VISIBLE_DEVICES="0"), "2.15.1"),
+    "with a leftover of pip": lambda m: with_wheels(m.working_gpu(), "2.15.1").write(
+        f"{m.site}/~ensorflow/__init__.py", ""
+    ),
+    "from the files alone": lambda m: with_wheels(m.gpu().driver("550.54.14"), "2.15.1"),
     "driver 535 with 2.18.1": lambda m: with_wheels(m.working_gpu("535.129.03", cuda="12.2"), "2.18.1"),
 }
 
