@@ -73,7 +73,7 @@ from doctor.facts import EVIDENCE_LIMIT, Absent, DriverVersion, EnvVar, Fact, Fa
 from doctor.probe import calls, driver, hardware, interpreter, libraries, packages, system
 from doctor.probe.interpreter import Environment, NoPythonError
 from doctor.probe.loader import Loader, glibc_file
-from doctor.probe.machine import Machine
+from doctor.probe.machine import Machine, end_children
 from doctor.probe.packages import Installed
 from doctor.tables import Tables
 
@@ -105,7 +105,11 @@ def examine(machine: Machine, python: str | None = None, tables: Tables | None =
 def look(machine: Machine, python: str | None = None, tables: Tables | None = None) -> Examination:
     """As `examine`, with times and what else was learnt."""
     interpreter.find(machine, python)  # a wrong --python ends the call, nothing else does
-    return _Probes(machine, python, tables or Tables.bundled()).run()
+    try:
+        return _Probes(machine, python, tables or Tables.bundled()).run()
+    except BaseException:
+        end_children()
+        raise
 
 
 class _Probes:

@@ -40,6 +40,9 @@ class Ran:
     failure: str = ""
 
 
+_running: set[Any] = set()
+"""The processes that were started here and have not ended."""
+
 Runner = Callable[[Sequence[str], float, Mapping[str, str]], Ran]
 
 
@@ -67,6 +70,7 @@ def run_program(
         )
     except (OSError, ValueError) as problem:
         return Ran(None, failure=str(problem))
+    _running.add(process)
     kept: list[list[bytes]] = [[], []]
     too_much = threading.Event()
 
@@ -98,9 +102,16 @@ def run_program(
         raise
     for reader in readers:
         reader.join(1)
+    _running.discard(process)
     out, err = (b"".join(pieces).decode("utf-8", "replace") for pieces in kept)
     failure = f"its output went over {limit} bytes" if too_much.is_set() else ""
     return Ran(None if timed_out or failure else process.returncode, out, err, timed_out, failure)
+
+
+def end_children() -> None:
+    """Kill what `run_program` has running in other threads: where the user breaks off, nothing is left behind."""
+    for process in list(_running):
+        _kill(process)
 
 
 def _kill(process: Any) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import resource
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -95,9 +96,31 @@ def test_macos_has_no_nvidia_gpu(tmp_path: Path) -> None:
     assert {finding["code"] for finding in result["findings"]} & {"gpu-absent", "tf-not-installed"}
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True, timeout=120)
+    (site,) = (tmp_path / "venv").glob("lib/python3*/site-packages")
+    mark = tmp_path / "pid"
+    code = f"import os, time\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\ntime.sleep(300)\n"
+    (site / "sitecustomize.py").write_text(code)
+    command = [sys.executable, "-m", "doctor", "check", "--python", str(tmp_path / "venv")]
+    process = subprocess.Popen(command, cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 30
+    while not (mark.exists() and mark.read_text()) and time.monotonic() < end:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    time.sleep(0.5)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(mark.read_text()), 0)
+
+
 @pytest.mark.slow
 def test_the_budget_is_kept(tmp_path: Path) -> None:
     """400 ms of processor time at most; the least of several runs, since other work on the machine only adds."""
+    resource = pytest.importorskip("resource")
     env = {"PYTHONPYCACHEPREFIX": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": ""}
     used = []
     for _ in range(6):
