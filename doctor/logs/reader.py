@@ -71,7 +71,7 @@ def encoding_of(data: bytes, *, whole: bool = True) -> str:
     high = sum(1 for byte in sample if byte >= 0x80)
     if _letters(sample, "cp932", "\u3040", "\u30ff") * 5 >= high:  # Japanese is never without its syllables
         return "cp932"
-    if _letters(sample, "gbk", "\u4e00", "\u9fff") * 2 >= high * 0.7:
+    if _letters(sample, "gb2312", "\u4e00", "\u9fff") * 2 >= high * 0.7:
         return "gbk"
     broken = sample.decode("utf-8", "replace")
     return "utf-8" if broken.count("\ufffd") * 200 < len(broken) else "cp1252"

@@ -1,0 +1,124 @@
+"""Logs that are too large to be read whole: what decides is found, in little memory, with its line."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from doctor.facts import LibraryNotLoaded
+from doctor.logs import large, read_stream, scan
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+MESSAGE = (
+    "2020-05-01 10:00:00.123456: W tensorflow/stream_executor/platform/default/dso_loader.cc:55] Could not load dynamic "
+    "library 'libcudnn.so.7'; dlerror: libcudnn.so.7: cannot open shared object file: No such file or directory"
+)
+
+
+def training(lines: int, seed: int = 0) -> str:
+    return "".join(
+        f"step {seed + i} of 90000 [{'=' * (i % 20)}>{'.' * (19 - i % 20)}] {i * 37 % 1000} ms/step value {i / 7:.4f}\n"
+        for i in range(lines)
+    )
+
+
+def missing(facts: object) -> list[tuple[str, int | None]]:
+    return list(dict.fromkeys((f.name, f.source.line) for f in facts.of(LibraryNotLoaded)))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-8-sig"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_one_line_among_many_is_found_with_its_number(encoding: str, ends: str) -> None:
+    text = training(30_000) + MESSAGE + "\n" + training(30_000)
+    facts = read_stream(io.BytesIO(text.replace("\n", ends).encode(encoding)), "a.log")
+    assert missing(facts) == [("libcudnn.so.7", 30_001)]
+    assert facts.lines == 60_001
+
+
+@pytest.mark.parametrize("disguise", [
+    lambda m: m.replace("Could not", "\x1b[31mCould\x1b[0m not"),
+    lambda m: m.replace("'", "&#39;"),
+    lambda m: m.replace("dynamic", "dyn\u200bamic"),
+    lambda m: "\b" * 40 + m,
+    lambda m: "50%|###\r" + m,
+    str.upper,
+])  # fmt: skip
+def test_disguised_line_among_many_is_found(disguise: object) -> None:
+    text = training(30_000) + disguise(MESSAGE) + "\n" + training(30_000)  # type: ignore[operator]
+    found = missing(read_stream(io.BytesIO(text.encode()), "a.log"))
+    assert [(name.lower(), line) for name, line in found] == [("libcudnn.so.7", 30_001)]
+
+
+def test_first_and_last_lines_are_there_whatever_they_hold() -> None:
+    text = "GPU 0: Tesla T4\n" + training(30_000) + "Killed\n"
+    kept = scan.scan_stream(scan.blocks(io.BytesIO(text.encode())))
+    assert kept.kept[0] == (1, b"GPU 0: Tesla T4")
+    assert kept.kept[-1] == (30_002, b"Killed")
+    assert [number for number, _ in kept.kept] == sorted(number for number, _ in kept.kept)
+
+
+def test_repeated_message_does_not_fill_the_memory() -> None:
+    text = (MESSAGE + "\n" + training(3)) * 20_000
+    kept = scan.scan_stream(scan.blocks(io.BytesIO(text.encode())))
+    assert kept.lines == 80_000
+    assert sum(len(line) for _, line in kept.kept) < 1_000_000
+
+
+def test_message_in_the_middle_of_one_endless_line_is_found() -> None:
+    filler = "some words that mean nothing at all 12345 "
+    text = filler * 40_000 + MESSAGE + " " + filler * 40_000
+    assert missing(read_stream(io.BytesIO(text.encode()), "a.log")) == [("libcudnn.so.7", 1)]
+
+
+def test_all_cores_see_what_one_core_sees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.log"
+    places = (10_000, 50_000, 90_000)
+    text = "".join(training(n, n) + MESSAGE.replace("cudnn", f"cud{'nrb'[i]}n") + "\n" for i, n in enumerate(places))
+    path.write_text(text)
+    monkeypatch.setattr(large, "SHARE", 1 << 20)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    with path.open("rb") as stream:
+        shared = read_stream(stream, "a.log")
+    alone = read_stream(io.BytesIO(text.encode()), "a.log")
+    assert missing(shared) == missing(alone)
+    assert shared.lines == alone.lines == 150_003
+    assert [line for _, line in missing(shared)] == [10_001, 60_002, 150_003]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="measures with resource")
+@pytest.mark.parametrize("kind", ["training", "one line"])
+def test_memory_stays_small_however_much_is_read(kind: str) -> None:
+    code = (
+        "import resource, sys; from doctor.logs import read_stream; f = read_stream(sys.stdin.buffer);"
+        "print(f.lines, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    block = (training(20_000) if kind == "training" else "words and words without an end " * 50_000).encode()
+
+    def feed() -> None:
+        assert process.stdin is not None
+        for _ in range(100_000_000 // len(block)):
+            process.stdin.write(block)
+        process.stdin.close()
+
+    thread = threading.Thread(target=feed)
+    thread.start()
+    assert process.stdout is not None
+    with process.stdout as out:
+        lines, mib = map(int, out.read().split())
+    thread.join()
+    assert process.wait() == 0
+    assert lines == (1 if kind == "one line" else 20_000 * (100_000_000 // len(block)))
+    assert mib < 100

@@ -1,0 +1,170 @@
+"""The same report in every wrapping in which people paste it: the same facts, with the lines that an editor shows."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from doctor.diagnose import diagnose
+from doctor.facts import Facts, LibraryNotLoaded
+from doctor.logs import NotText, read
+from doctor.logs.reader import encoding_of
+from doctor.tables import Tables
+
+BEFORE = "a first line\nanother: 内存 über 東京\n"
+MESSAGE = (
+    "2020-05-01 10:00:00.123456: W tensorflow/stream_executor/platform/default/dso_loader.cc:55] Could not load dynamic "
+    "library 'libcudnn.so.7'; dlerror: libcudnn.so.7: cannot open shared object file: No such file or directory; "
+    "LD_LIBRARY_PATH: /usr/local/cuda/lib64"
+)
+REPORT = BEFORE + MESSAGE + "\nlast line\n"
+
+
+def missing(facts: Facts) -> list[tuple[str, int | None]]:
+    return list(dict.fromkeys((f.name, f.source.line) for f in facts.of(LibraryNotLoaded)))
+
+
+def wrapped(text: str, width: int) -> str:
+    return "\n".join(line[i : i + width] for line in text.split("\n") for i in range(0, max(1, len(line)), width))
+
+
+def notebook(text: str) -> str:
+    cell = {
+        "cell_type": "code",
+        "source": ["import x\n"],
+        "outputs": [{"output_type": "stream", "text": text.splitlines(True)}],
+    }
+    return json.dumps({"cells": [cell], "nbformat": 4}, indent=1)
+
+
+SAME_LINE: dict[str, Callable[[str], bytes]] = {
+    "utf-8": lambda t: t.encode(),
+    "utf-8 with a mark": lambda t: t.encode("utf-8-sig"),
+    "utf-16 with a mark (PowerShell)": lambda t: t.encode("utf-16"),
+    "utf-16 little end": lambda t: t.encode("utf-16-le"),
+    "utf-16 big end": lambda t: t.encode("utf-16-be"),
+    "gbk": lambda t: (t.replace("über 東京", "显存不足 加载失败 请检查驱动")).encode("gbk"),
+    "shift-jis": lambda t: t.replace("内存 über 東京", "ライブラリをロードできませんでした").encode("cp932"),
+    "latin-1": lambda t: t.replace("内存", "").replace("東京", "déjà").encode("latin-1"),
+    "windows line ends": lambda t: t.replace("\n", "\r\n").encode(),
+    "windows console in utf-16": lambda t: t.replace("\n", "\r\n").encode("utf-16"),
+    "colours": lambda t: t.replace("Could", "\x1b[1;31mCould").replace("library", "lib\x1b[0mrary").encode(),
+    "hidden letters": lambda t: t.replace("dynamic", "dyn\u200bamic").replace("Could not", "Could\u00a0not").encode(),
+    "entities": lambda t: html.escape(t).replace("'", "&#39;").encode(),
+    "quoted": lambda t: "\n".join("> > " + line for line in t.split("\n")).encode(),
+    "numbered": lambda t: "\n".join(f"{i:5d}: {line}" for i, line in enumerate(t.split("\n"), 1)).encode(),
+    "commented": lambda t: "\n".join("# " + line for line in t.split("\n")).encode(),
+    "grep": lambda t: "\n".join(f"train.log:{i}:{line}" for i, line in enumerate(t.split("\n"), 1)).encode(),
+    "docker": lambda t: "\n".join(f"worker_1  | {line}" for line in t.split("\n")).encode(),
+    "kubectl": lambda t: "\n".join(
+        f"2020-05-01T10:00:00.123456789Z stderr F {line}" for line in t.split("\n")
+    ).encode(),
+    "truncated start and end": lambda t: t[5:-6].encode(),
+    "progress bars": lambda t: t.replace("a first", "1/9\r2/9\r9/9 a first").encode(),
+    "backspaces": lambda t: t.replace("a first", "1/9\b\b\b2/9\b\b\b" * 50 + " a first").encode(),
+    "bar in front of it": lambda t: t.replace("2020-", "12%|█▏       | 3/25\r24%|██▍      | 6/25\r2020-").encode(),
+}
+
+
+@pytest.mark.parametrize("wrapping", SAME_LINE)
+def test_line_keeps_its_number_in_every_wrapping(wrapping: str) -> None:
+    assert missing(read(SAME_LINE[wrapping](REPORT), "a.log")) == [("libcudnn.so.7", 3)]
+
+
+def test_fence_counts_as_a_line() -> None:
+    assert missing(read(f"```\n{REPORT}```\n".encode(), "a.log")) == [("libcudnn.so.7", 4)]
+
+
+@pytest.mark.parametrize("width", [60, 72, 80, 100, 120])
+def test_wrapped_message_is_read_and_stands_where_it_begins(width: int) -> None:
+    found = missing(read(wrapped(REPORT, width).encode(), "a.log"))
+    assert found
+    assert {name for name, _ in found} == {"libcudnn.so.7"}
+    assert {line for _, line in found} <= {3, 4, 5}, "the message begins in line 3 and its words in 3 or after"
+
+
+def test_notebook_gives_the_lines_of_its_file() -> None:
+    text = notebook(REPORT)
+    [(name, line)] = missing(read(text.encode(), "a.ipynb"))
+    assert name == "libcudnn.so.7"
+    assert line is not None
+    assert "libcudnn.so.7" in text.split("\n")[line - 1]
+
+
+@pytest.mark.parametrize("escape", [lambda t: json.dumps({"log": t * 3}), lambda t: repr(t * 3)])
+def test_escaped_text_in_one_line_is_read(escape: Callable[[str], str]) -> None:
+    found = missing(read(("first\n" + escape(REPORT)).encode(), "a.json"))
+    assert set(found) == {("libcudnn.so.7", 2)}
+
+
+def test_one_long_line_is_read() -> None:
+    text = ("x" * 30_000 + " ") * 3 + MESSAGE + " " + "y" * 30_000
+    assert ("libcudnn.so.7", 1) in missing(read(text.encode(), "a.log"))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b" \n\t\n", b"\x7fELF\x02\x01\x01" + bytes(500), b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9, bytes(range(256)) * 50, bytes(10_000)],
+)  # fmt: skip
+def test_what_holds_no_text_is_refused(data: bytes) -> None:
+    with pytest.raises(NotText):
+        read(data, "x")
+
+
+def test_text_with_a_few_odd_bytes_is_text() -> None:
+    assert encoding_of(b"loss: 0.5\x07\x08\x1b[0m\x00\n" * 5) == "utf-8"
+    assert encoding_of("naïve café".encode("latin-1")) == "cp1252"
+
+
+def test_numbers_without_end_are_no_trouble(tables: Tables) -> None:
+    nines = "9" * 5000
+    text = f"GPU {nines}: x\nCUDA Version: {nines}.{nines}\nCreated device /job:a/device:GPU:{nines} with {nines} MB memory\nnumpy=={nines}\n"
+    diagnose(read(text.encode(), "x"), tables)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.binary(max_size=3000))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    try:
+        facts = read(data, "x")
+    except NotText:
+        return
+    for fact in facts:
+        assert fact.source.line is None or 1 <= fact.source.line <= facts.lines
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *MESSAGE.split(" "),
+                "\n",
+                "\r",
+                "\x1b[31m",
+                "&#39;",
+                "> ",
+                "`" * 3,
+                "\u202e",
+                "\\n",
+                "\ufffd",
+                "'",
+                "{",
+                "[[",
+                "9" * 400,
+            ]
+        ),
+        max_size=300,
+    )
+)
+def test_shuffled_messages_are_diagnosed(words: list[str]) -> None:
+    text = " ".join(words)
+    if not text.strip():
+        return
+    diagnosis = diagnose(read(text.encode(), "x"), Tables.bundled())
+    assert not [s for s in diagnosis.skipped if s.reason.startswith("the rule failed")]
