@@ -511,7 +511,7 @@ def library_path(picture: Picture) -> Iterator[Finding]:
         exactly = not names or {
             lib.name for lib in picture.not_loaded if picture.component(lib.name) != "driver"
         } >= set(missed)
-        if exactly and (stated or dotted(build.version) < (2, 21) or facts.kind == "machine"):
+        if exactly and (stated or (facts.kind == "report" and dotted(build.version) < (2, 21))):
             yield found(
                 "library-path",
                 f"TensorFlow {build.version} does not look into pip's folders of {', '.join(missed[:4])}, so `[and-cuda]` alone does not serve it.",
@@ -842,10 +842,18 @@ def xla_toolchain_missing(picture: Picture) -> Iterator[Finding]:
     ) or ""
     major = cuda.split(".")[0]
     steps: list[Step] = []
-    if "conda" in picture.environments:
+    if picture.platform == "windows":
+        steps.append(
+            manual(
+                f"Install the CUDA Toolkit {cuda}".rstrip() + " from NVIDIA's archive and set XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER to its folder",
+                "it brings ptxas and libdevice",
+            )
+        )
+    elif "conda" in picture.environments:
+        version = max(".".join(cuda.split(".")[:2]), "11.3", key=dotted) if cuda else ""  # the channel begins with 11.3
         steps.append(
             shell(
-                f"conda install -c nvidia cuda-nvcc{'=' + '.'.join(cuda.split('.')[:2]) if cuda else ''}",
+                f"conda install -c nvidia cuda-nvcc{'=' + version if version else ''}",
                 "ptxas and libdevice of the CUDA in use",
             )
         )
