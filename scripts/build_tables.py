@@ -209,7 +209,7 @@ def _stored(group: Group, cache: Cache) -> Binary | None:
     if seen is None:
         return None
     dlls = cache.get(group.newest.sha256, DLLS)
-    if dlls is None and _composes_names(group, seen):
+    if dlls is None and binaries.composes_names(seen, group.platform):
         return None
     by_python: dict[str, str] = {}
     if group.platform.startswith("linux"):
@@ -222,12 +222,6 @@ def _stored(group: Group, cache: Cache) -> Binary | None:
     return binaries.derive(seen, group.platform, dlls), by_python
 
 
-def _composes_names(group: Group, seen: dict[str, Any]) -> bool:
-    return group.platform == "windows-amd64" and any(
-        member["fatbins"]["entries"] for member in seen["members"].values()
-    )
-
-
 def _read_binary(group: Group, folder: Path, settings: PipSettings) -> int:
     """A worker's task: fill the cache for one group. The number of bytes that it read."""
     cache, remote = Cache(folder), Remote(partial(session_for, settings))
@@ -236,7 +230,7 @@ def _read_binary(group: Group, folder: Path, settings: PipSettings) -> int:
     if seen is None:
         seen = binaries.scan(remote, group.newest, texts)
         cache.put(group.newest.sha256, BINARY, seen)
-    if _composes_names(group, seen) and cache.get(group.newest.sha256, DLLS) is None:
+    if binaries.composes_names(seen, group.platform) and cache.get(group.newest.sha256, DLLS) is None:
         cache.put(group.newest.sha256, DLLS, binaries.scan_dll_names(remote, group.newest, texts))
     if not group.platform.startswith("linux"):
         return remote.bytes_read

@@ -83,16 +83,20 @@ class Index:
             for key, row in zip(groups, made, strict=True):
                 found[key] = row
                 progress.step(" ".join(key))
+        reading("rows").complete_windows(list(found.values()))
         return found
 
     def _row(self, group: Any, full: bool) -> dict[str, Any]:
-        texts = None if group.sdist is not None else reading("wheeltexts").read_texts(self.remote, group.newest)
+        texts = reading("wheeltexts").read_texts(self.remote, group.newest)
         binary = glibc = None
-        if full and texts is not None:
+        if full:
             binaries = reading("binaries")
             if binaries.wanted(texts, group.package, group.platform):
                 seen = binaries.scan(self.remote, group.newest, texts)
-                binary = binaries.derive(seen, group.platform)
+                dlls = None
+                if binaries.composes_names(seen, group.platform):
+                    dlls = binaries.scan_dll_names(self.remote, group.newest, texts)
+                binary = binaries.derive(seen, group.platform, dlls)
                 glibc = self._glibc(group, texts, seen) if group.platform.startswith("linux") else {}
         row: dict[str, Any] = reading("rows").build_row(group, texts, binary, glibc)
         return row

@@ -88,6 +88,12 @@ def _scan_member(remote: Remote, file: IndexFile, member: Member, copy_to: int |
     else:
         fatbin.scan(window, found)
         facts["needed"] = macho.needed_libraries(start)
+    if found.malformed or found.unreadable:
+        # never seen in a release to 2.21; a row must not be built on what was not understood
+        raise ValueError(
+            f"{member.name}: {found.malformed} fatbins are malformed and {found.unreadable} PTX entries cannot be "
+            "unpacked. Next, where they are packed with zstd: pip install zstandard"
+        )
     facts["fatbins"] = found.to_json()
     return facts
 
@@ -150,6 +156,11 @@ def glibc_of_other_python(
     if not versions or None in versions:
         return None
     return elf.newest_glibc([f"GLIBC_{version}" for version in versions])
+
+
+def composes_names(facts: Facts, platform: str) -> bool:
+    """Whether scan_dll_names has anything to find: a Windows build with device code."""
+    return platform == "windows-amd64" and any(seen["fatbins"]["entries"] for seen in facts["members"].values())
 
 
 def scan_dll_names(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:

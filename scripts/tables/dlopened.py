@@ -195,8 +195,7 @@ def _ask_here(descriptor: int) -> None:
     base = ctypes.c_uint64.from_address(handle).value  # struct link_map begins with l_addr
     names: list[str] = []
 
-    @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int)
-    def recorder(name: bytes | None, flags: int) -> int | None:
+    def record(name: bytes | None, flags: int) -> int | None:
         if name is None:
             found: int | None = process.dlopen(None, flags)
             return found
@@ -205,9 +204,8 @@ def _ask_here(descriptor: int) -> None:
         nothing: int | None = process.dlopen(b"/nonexistent/" + names[-1].encode(), flags)
         return nothing
 
-    @ctypes.CFUNCTYPE(ctypes.c_uint64)
-    def nothing_done() -> int:
-        return 0
+    recorder = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int)(record)
+    nothing_done = ctypes.CFUNCTYPE(ctypes.c_uint64)(lambda: 0)
 
     def absent(symbol: str) -> bool:
         return re.match(r"(__)?cu[a-z]*[A-Z]|cudnn", symbol) is not None

@@ -62,6 +62,9 @@ def _scan_one(window: Window, start: int, found: Fatbins) -> int:
     header = window.read(start, 16)
     if len(header) < 16:
         return start + 4
+    version: int
+    header_size: int
+    size: int
     version, header_size, size = struct.unpack_from("<HHQ", header, 4)
     if version != 1 or not 16 <= header_size <= 64 or size < 64 or size > 1 << 31:
         return start + 4  # the four bytes by chance, or in code that writes them
@@ -106,7 +109,7 @@ def _unpacked_head(head: bytes, flags: int) -> bytes | None:
         return lz4_head(head, HEAD)
     if flags & ZSTD_FLAG:
         try:
-            import zstandard
+            import zstandard  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
             return None
         try:

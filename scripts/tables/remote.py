@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
@@ -27,7 +27,7 @@ class Remote:
     `make_session` is called once in each thread that uses the object.
     """
 
-    def __init__(self, make_session: object, pause_s: float = 0.5) -> None:
+    def __init__(self, make_session: Callable[[], requests.Session], pause_s: float = 0.5) -> None:
         self._make_session = make_session
         self._local = threading.local()
         self._pause_s = pause_s
@@ -36,7 +36,7 @@ class Remote:
     def _session(self) -> requests.Session:
         session: requests.Session | None = getattr(self._local, "session", None)
         if session is None:
-            session = self._local.session = self._make_session()  # type: ignore[operator]
+            session = self._local.session = self._make_session()
         return session
 
     def get(self, url: str, headers: Mapping[str, str]) -> requests.Response | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .builtwith import cuda_of_name, cudnn_of_name, exact_pin, one_version, refine
 from .metadata import version_in_build_info
 from .releases import Group
 from .wheeltexts import WheelTexts
@@ -43,11 +44,6 @@ PIP_FOLDERS = {
     "libnccl": "nccl",
     "libnvshmem_host": "nvshmem",
 }
-# CUDA 8 to 10 carry the minor version in the runtime's name; from 11 on it is frozen (libcudart.so.11.0 is every
-# CUDA 11, libcudart.so.12 every CUDA 12; cudart64_110.dll every CUDA 11).
-LAST_CUDA_WITH_MINOR_IN_NAME = 10
-# PTX ISA -> the CUDA that writes it (NVIDIA, "PTX ISA", release notes). Only those of builds that name no runtime.
-CUDA_OF_PTX_ISA = {"5.0": "8.0", "6.0": "9.0"}
 
 
 def build_row(
@@ -214,73 +210,24 @@ def _fill_versions(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, e
     build_info = texts.build_info_member or ""
     pins = row["extras"].get("and-cuda", {})
     candidates = [
-        (_cuda_of_name(libraries), source),
+        (cuda_of_name(libraries), source),
         (version_in_build_info(info.get("cuda_version") or info.get("cuda_version_number")), build_info),
-        (_exact_pin(pins, r"nvidia-cuda-runtime(-cu\d+)?"), f"{texts.metadata_member}: and-cuda"),
-        (_one_version(versions, r"64_\d\d+"), constants),
-        (_cuda_of_ptx(row["compute_capabilities"]), f"{evidence.get('compute_capabilities')}, PTX ISA"),
+        (exact_pin(pins, r"nvidia-cuda-runtime(-cu\d+)?"), f"{texts.metadata_member}: and-cuda"),
+        (one_version(versions, r"64_\d\d+"), constants),
     ]
-    row["cuda"], where = _refine(candidates)
+    row["cuda"], where = refine(candidates)
     if where:
         evidence["cuda"] = where
     cudnn_candidates = [
-        (_cudnn_of_name(libraries), source),
+        (cudnn_of_name(libraries), source),
         (version_in_build_info(info.get("cudnn_version") or info.get("cudnn_version_number")), build_info),
-        (_exact_pin(pins, r"nvidia-cudnn(-cu\d+)?"), f"{texts.metadata_member}: and-cuda"),
-        (_one_version(versions, r"64_\d"), constants),
+        (exact_pin(pins, r"nvidia-cudnn(-cu\d+)?"), f"{texts.metadata_member}: and-cuda"),
+        (one_version(versions, r"64_\d"), constants),
     ]
     for version, where in cudnn_candidates:
         if version:
             row["cudnn"], evidence["cudnn"] = version.partition(".")[0], where
             break
-
-
-def _refine(candidates: list[tuple[str | None, str]]) -> tuple[str | None, str | None]:
-    """The first candidate decides the major; a later one of the same major may add the minor that it lacks."""
-    decided, where = None, ""
-    for version, source in candidates:
-        if not version:
-            continue
-        short = ".".join(version.split(".")[:2])
-        if decided is None:
-            decided, where = short, source
-        elif "." not in decided and short.startswith(decided + "."):
-            decided, where = short, f"{where}; {source}"
-    return decided, where or None
-
-
-def _cuda_of_name(libraries: list[str]) -> str | None:
-    for name in libraries:
-        match = re.fullmatch(r"libcudart\.(?:so\.)?(\d+)(?:\.(\d+))?(?:\.dylib)?|cudart64_(\d+)(\d)\.dll", name)
-        if match:
-            major, minor = match[1] or match[3], match[2] or match[4]
-            return f"{major}.{minor}" if minor and int(major) <= LAST_CUDA_WITH_MINOR_IN_NAME else major
-    return None
-
-
-def _cudnn_of_name(libraries: list[str]) -> str | None:
-    for name in libraries:
-        if match := re.fullmatch(r"libcudnn\.(?:so\.)?(\d+)(?:\.dylib)?|cudnn64_(\d+)\.dll", name):
-            return match[1] or match[2]
-    return None
-
-
-def _one_version(versions: list[str], form: str) -> str | None:
-    """ "64_80" as "8.0", "64_5" as "5"; None unless there is exactly one constant of the form."""
-    found = [version for version in versions if re.fullmatch(form, version)]
-    return version_in_build_info(found[0]) if len(found) == 1 else None
-
-
-def _exact_pin(pins: dict[str, str], distribution: str) -> str | None:
-    for name, specifier in pins.items():
-        if re.fullmatch(distribution, name) and (match := re.fullmatch(r"==(\d[\d.]*)", specifier)):
-            return match[1]
-    return None
-
-
-def _cuda_of_ptx(capabilities: dict[str, Any] | None) -> str | None:
-    found = {isa for versions in (capabilities or {}).get("ptx_isa", {}).values() for isa in versions}
-    return CUDA_OF_PTX_ISA.get(found.pop()) if len(found) == 1 else None
 
 
 def _fill_msvc(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:

@@ -111,15 +111,31 @@ class Index:
     stalled: threading.Event = field(default_factory=threading.Event)
 
     def page(self, project: str) -> str | None:
-        files = sorted(path for path in self.folder.iterdir() if path.name.startswith(f"{project.replace('-', '_')}-")
-                       or path.name.startswith(f"{project}-"))
+        files = sorted(
+            path
+            for path in self.folder.iterdir()
+            if path.name.startswith(f"{project.replace('-', '_')}-") or path.name.startswith(f"{project}-")
+        )
         if not files:
             return None
         digests = {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
         if self.json_form:
-            return json.dumps({"meta": {"api-version": "1.0"}, "name": project, "files": [
-                {"filename": path.name, "url": f"../../files/{path.name}", "hashes": {"sha256": digests[path]},
-                 "requires-python": ">=3.9", "yanked": self.yanked.get(path.name, False)} for path in files]})
+            return json.dumps(
+                {
+                    "meta": {"api-version": "1.0"},
+                    "name": project,
+                    "files": [
+                        {
+                            "filename": path.name,
+                            "url": f"../../files/{path.name}",
+                            "hashes": {"sha256": digests[path]},
+                            "requires-python": ">=3.9",
+                            "yanked": self.yanked.get(path.name, False),
+                        }
+                        for path in files
+                    ],
+                }
+            )
         links = "".join(
             f'<a href="../../files/{path.name}#sha256={digests[path]}" data-requires-python="&gt;=3.9"'
             + (f' data-yanked="{self.yanked[path.name]}"' if path.name in self.yanked else "")
@@ -196,7 +212,9 @@ def windows_library(imports: tuple[str, ...], code: bytes = b"", constants: byte
     rdata += bytes(-len(rdata) % 512)
     directories = [(0, 0)] * 16
     directories[1] = (rdata_address + table_at, 20 * (len(imports) + 1))
-    optional = struct.pack("<H", 0x20B).ljust(112, b"\0") + b"".join(struct.pack("<II", *entry) for entry in directories)
+    optional = struct.pack("<H", 0x20B).ljust(112, b"\0") + b"".join(
+        struct.pack("<II", *entry) for entry in directories
+    )
     sections = b""
     offset = 0x400
     for name, address, content in ((b".text", 0x1000, text), (b".rdata", rdata_address, rdata)):

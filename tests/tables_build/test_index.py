@@ -114,4 +114,6 @@ def test_a_project_that_no_index_has_is_an_error_with_the_next_step(tmp_path: Pa
 def test_a_server_without_ranges_is_said_to_be_one(tmp_path: Path) -> None:
     make_wheel(tmp_path / "tensorflow-9.1.0-cp311-cp311-win_amd64.whl", {"x": "y"})
     with served(Index(tmp_path, ranges=False)) as index, pytest.raises(RemoteError, match="ignores range requests"):
-        Remote(requests.Session).size(index.url.replace("simple", "files") + "/tensorflow-9.1.0-cp311-cp311-win_amd64.whl")
+        Remote(requests.Session).size(
+            index.url.replace("simple", "files") + "/tensorflow-9.1.0-cp311-cp311-win_amd64.whl"
+        )

@@ -149,8 +149,11 @@ def asked(path: Path) -> dict[str, list[str]]:
 @needs_linux
 def test_the_names_are_those_that_the_loader_composes_and_nothing_is_opened(framework: Path, tmp_path: Path) -> None:
     # a libcudart that is really there must not change the answer
-    made.compile_library(tmp_path, "libcudart.so.12", "#include <stdlib.h>\n"
-                         "__attribute__((constructor)) static void die(void) { abort(); }\n")
+    made.compile_library(
+        tmp_path,
+        "libcudart.so.12",
+        "#include <stdlib.h>\n__attribute__((constructor)) static void die(void) { abort(); }\n",
+    )
     answers = asked(framework)
     assert answers.pop("load") == ["libcudart.so.12"]
     by_function = {name.rpartition("DsoLoader")[2].lstrip("0123456789"): names for name, names in answers.items()}
@@ -172,9 +175,13 @@ def test_a_build_that_needs_a_cuda_library_itself_answers_without_it(tmp_path: P
         tmp_path, "libcudart.so.8.0", "int cudaMalloc(void) { return 0; }\n",
         f"-Wl,--version-script={script},-soname,libcudart.so.8.0",
     )  # fmt: skip
-    source = "int cudaMalloc(void);\n" + made.LOADER + """
+    source = (
+        "int cudaMalloc(void);\n"
+        + made.LOADER
+        + """
     __attribute__((constructor)) static void uses_cuda(void) { cudaMalloc(); }
     """
+    )
     library = made.compile_library(tmp_path, "_pywrap_tensorflow.so", source, str(runtime), binding)
     runtime.unlink()
     answers = asked(library)
@@ -247,7 +254,9 @@ def test_a_mac_librarys_needs_are_its_load_commands() -> None:
         padded = name + bytes(8 - len(name) % 8)
         return struct.pack("<IIIIII", kind, 24 + len(padded), 24, 0, 0, 0) + padded
 
-    commands = command(0xC, b"@rpath/libcudart.8.0.dylib") + command(0x1D, b"x") + command(0x80000018, b"/usr/lib/libz.dylib")
+    commands = (
+        command(0xC, b"@rpath/libcudart.8.0.dylib") + command(0x1D, b"x") + command(0x80000018, b"/usr/lib/libz.dylib")
+    )
     start = struct.pack("<IIIIIIII", macho.MAGIC_64, 0, 0, 6, 3, len(commands), 0, 0) + commands
     assert macho.needed_libraries(start) == ["libcudart.8.0.dylib", "libz.dylib"]
     assert macho.needed_libraries(start[:40]) == []

@@ -16,8 +16,11 @@ AGES = ["1.4.0", "1.14.0", "2.3.0", "2.10.0", "2.16.1", "2.21.0"]
 
 
 def lines(table: Path, versions: list[str]) -> list[str]:
-    starts = tuple(f'{{"package": "{package}", "version": "{version}", '
-                   for package in ("tensorflow", "tensorflow-gpu") for version in versions)
+    starts = tuple(
+        f'{{"package": "{package}", "version": "{version}", '
+        for package in ("tensorflow", "tensorflow-gpu")
+        for version in versions
+    )
     return [line.rstrip(",") for line in table.read_text(encoding="utf-8").splitlines() if line.startswith(starts)]
 
 

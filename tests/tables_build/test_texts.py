@@ -16,7 +16,12 @@ from scripts.tables.wheelnames import parse_wheel_name
     [
         ("tensorflow_gpu-1.14.0-cp27-cp27mu-manylinux1_x86_64.whl", "2.7", "linux-x86_64", "2.5"),
         ("tensorflow-2.3.0-cp38-cp38-manylinux2010_x86_64.whl", "3.8", "linux-x86_64", "2.12"),
-        ("tensorflow-2.15.1-cp310-cp310-manylinux_2_17_aarch64.manylinux2014_aarch64.whl", "3.10", "linux-aarch64", "2.17"),
+        (
+            "tensorflow-2.15.1-cp310-cp310-manylinux_2_17_aarch64.manylinux2014_aarch64.whl",
+            "3.10",
+            "linux-aarch64",
+            "2.17",
+        ),
         ("tensorflow-2.21.0-cp313-cp313-manylinux_2_27_x86_64.whl", "3.13", "linux-x86_64", "2.27"),
         ("tensorflow-2.10.1-cp310-cp310-win_amd64.whl", "3.10", "windows-amd64", None),
         ("tensorflow-2.16.2-cp312-cp312-macosx_12_0_arm64.whl", "3.12", "macos-arm64", None),
