@@ -36,17 +36,21 @@ class Libraries:
 
 def libraries(python: str | None, environment: dict[str, str]) -> Libraries:
     """Found as `check` does, in the environment that `python` names. Raises UnableError where one is missing."""
-    from doctor.facts import LibraryFile, LibraryLoaded
+    from doctor.facts import DriverCuda, LibraryFile, LibraryLoaded
     from doctor.probe import Machine, look
 
     facts = look(replace(Machine.here(), env=environment), python).facts
     loaded = {fact.name: fact.path for fact in facts.of(LibraryLoaded) if fact.path}
-    lying = {fact.name: fact.path for fact in reversed(facts.of(LibraryFile))}
+    files = sorted(facts.of(LibraryFile), key=lambda fact: not fact.searched, reverse=True)
+    lying = {fact.name: fact.path for fact in files}  # those that the loader finds win
+    driver = next((_numbers(fact.version)[0] for fact in facts.of(DriverCuda)), 99)
 
     def path(stem: str) -> str:
         pattern = re.compile(rf"{stem}\.so(\.\d+)+$|{stem.removeprefix('lib')}64_\d+\.dll$", re.IGNORECASE)
         for found in (loaded, lying):
             names = sorted((name for name in found if pattern.match(name)), key=_numbers, reverse=True)
+            if stem == "libcudart":  # a runtime of a later major than the driver's CUDA does not start
+                names.sort(key=lambda name: _major(name) > driver)
             if names:
                 return str(found[names[0]])
         raise UnableError(
@@ -57,6 +61,12 @@ def libraries(python: str | None, environment: dict[str, str]) -> Libraries:
     cudart, cudnn = path("libcudart"), path("libcudnn")
     folders = [os.path.dirname(str(p)) for p in (cudart, cudnn, *loaded.values(), *lying.values())]  # noqa: PTH120
     return Libraries(cudart, cudnn, tuple(dict.fromkeys(folders)))
+
+
+def _major(name: str) -> int:
+    """The CUDA major of a runtime's file name: libcudart.so.12, cudart64_110.dll."""
+    number = _numbers(name.partition(".so.")[2] or name.partition("64_")[2])[0]
+    return number // 10 if number >= 80 else number
 
 
 def _numbers(name: str) -> tuple[int, ...]:

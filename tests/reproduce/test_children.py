@@ -89,6 +89,6 @@ def test_what_a_library_prints_around_an_answer_does_no_harm():
 
 
 def test_a_child_that_crashes_says_with_what():
-    with Child(sys.executable, GUARD + "os.kill(os.getpid(), 11)\n", [], dict(os.environ)) as child:
-        with pytest.raises(ChildError, match="SIGSEGV"):
-            child.wait_for("ready", time.monotonic() + 30)
+    program = GUARD + "os.kill(os.getpid(), 11)\n"
+    with Child(sys.executable, program, [], dict(os.environ)) as child, pytest.raises(ChildError, match="SIGSEGV"):
+        child.wait_for("ready", time.monotonic() + 30)

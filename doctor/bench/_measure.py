@@ -1,0 +1,130 @@
+# ruff: noqa
+# mypy: ignore-errors
+# Times operations. Appended to doctor/children/_guard.py. argv: cookie, "tensorflow" or "numpy", JSON of the plan:
+# {"matmul": [sizes], "convolution": [sizes], "repeats": N, "seconds": S, "budget": S, "growth": code}
+import traceback
+
+PLAN = json.loads(sys.argv[3])
+BATCH, CHANNELS, FILTER = 8, 16, 3
+CLOCK = time.perf_counter
+BEGIN = CLOCK()
+
+
+def flop(op, size):
+    """Floating-point operations: a multiplication and an addition for each product."""
+    if op == "matmul":
+        return 2 * size**3
+    return 2 * BATCH * size * size * CHANNELS * CHANNELS * FILTER * FILTER
+
+
+def timed(call):
+    begin = CLOCK()
+    call()
+    return CLOCK() - begin
+
+
+def measure(op, size, device, transfer, call):
+    """The first call apart (memory, compilation, autotuning), two to warm up, then repeats; says all of them."""
+    first = timed(call)
+    for _ in range(2):
+        timed(call)
+    times, begin = [], CLOCK()
+    while len(times) < PLAN["repeats"] and (len(times) < 3 or CLOCK() - begin < PLAN["seconds"]):
+        times.append(timed(call))
+    say("measured", op=op, size=size, device=device, transfer=transfer, first=first, times=times, flop=flop(op, size))
+    return sorted(times)[len(times) // 2]
+
+
+def grow(op, device, transfers, prepare):
+    """Sizes upwards, until one takes too long."""
+    for size in PLAN[op]:
+        if CLOCK() - BEGIN > PLAN["budget"]:
+            say("stopped", op=op, size=size, device=device, why="the time for it all is used up")
+            return
+        slowest = 0.0
+        for transfer in transfers:
+            try:
+                slowest = max(slowest, measure(op, size, device, transfer, prepare(op, size, device, transfer)))
+            except Exception as error:
+                traceback.print_exc()
+                say("stopped", op=op, size=size, device=device, why="%s: %s" % (type(error).__name__, str(error)[:300]))
+                return
+        if slowest > PLAN["seconds"] / 3.0:
+            if size != PLAN[op][-1]:
+                say("stopped", op=op, size=size, device=device, why="larger ones would take too long")
+            return
+
+
+def with_numpy():
+    import numpy
+
+    def prepare(op, size, device, transfer):
+        a = numpy.random.default_rng(1).standard_normal((size, size), dtype="float32")
+        return lambda: a @ a
+
+    say("ready", name="NumPy", version=numpy.__version__, gpu=None)
+    grow("matmul", "CPU", [False], prepare)
+
+
+def with_tensorflow():
+    import numpy
+    import tensorflow as tf
+
+    exec(PLAN["growth"])
+    gpus = tf.config.list_physical_devices("GPU")
+    name = None
+    if gpus:
+        try:
+            name = tf.config.experimental.get_device_details(gpus[0]).get("device_name")
+        except Exception:
+            pass
+    say("ready", name="TensorFlow", version=tf.__version__, gpu=(name or "GPU:0") if gpus else None)
+    synchronise = getattr(getattr(tf.test, "experimental", None), "sync_devices", None)
+    chance = numpy.random.default_rng(1)
+
+    def prepare(op, size, device, transfer):
+        place = "/%s:0" % device
+        if op == "matmul":
+            arrays = [chance.standard_normal((size, size), dtype="float32") for _ in range(2)]
+            function = tf.matmul
+        else:
+            arrays = [
+                chance.standard_normal((BATCH, size, size, CHANNELS), dtype="float32"),
+                chance.standard_normal((FILTER, FILTER, CHANNELS, CHANNELS), dtype="float32"),
+            ]
+            function = lambda a, b: tf.nn.conv2d(a, b, 1, "SAME")
+        if transfer:  # from the host's memory and back, as a program does that keeps its data there
+
+            def there_and_back():
+                with tf.device(place):
+                    function(*[tf.constant(array) for array in arrays]).numpy()
+
+            return there_and_back
+        with tf.device(place):
+            there = [tf.identity(tf.constant(array)) for array in arrays]
+
+        def stays():
+            with tf.device(place):
+                result = function(*there)
+            if synchronise is not None:  # a GPU works on after the call returns
+                synchronise()
+            elif device == "GPU":
+                result[(0,) * len(result.shape)].numpy()
+
+        return stays
+
+    for op in ("matmul", "convolution"):
+        grow(op, "CPU", [False], prepare)
+        if gpus:
+            grow(op, "GPU", [False, True], prepare)
+
+
+try:
+    with_numpy() if sys.argv[2] == "numpy" else with_tensorflow()
+    say("done")
+except BaseException as error:
+    traceback.print_exc()
+    sys.stderr.flush()
+    say("failed", error="%s: %s" % (type(error).__name__, str(error)[:1000]))
+sys.stdout.flush()
+os._exit(0)

@@ -1,0 +1,141 @@
+"""Measurements, their statistics, and from which size on the GPU pays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median, quantiles
+from typing import Any
+
+NOISY = 0.2
+"""A spread (the middle half of the times over their median) above this makes a measurement noisy."""
+SIZES = {
+    "matmul": "n of an n × n product, float32",
+    "convolution": "n of 8 images n × n with 16 channels, 3 × 3 filters",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One operation of one size on one device. Times in seconds; first: the first call, which also makes ready.
+
+    transfer: whether the data go from the host's memory to the GPU and back each time. flop: operations in one call.
+    """
+
+    op: str
+    size: int
+    device: str
+    transfer: bool
+    first: float
+    times: tuple[float, ...]
+    flop: float
+
+    @property
+    def median(self) -> float:
+        """The middle of the steady times."""
+        return median(self.times)
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        """Between these lies the middle half of the times."""
+        if len(self.times) < 2:
+            return self.times[0], self.times[0]
+        low, _, high = quantiles(self.times, n=4, method="inclusive")
+        return low, high
+
+    @property
+    def spread(self) -> float:
+        """The width of the middle half, as a part of the median."""
+        low, high = self.quartiles
+        return (high - low) / self.median if self.median else 0.0
+
+    @property
+    def gflops(self) -> float:
+        """10^9 floating-point operations a second at the median."""
+        return self.flop / self.median / 1e9 if self.median else 0.0
+
+
+def pays_from(measured: Sequence[Measurement], op: str, *, transfer: bool) -> int | None:
+    """The size from which on the GPU is faster than the CPU, at it and at all larger sizes that both ran.
+
+    Faster: the upper quartile of its times lies below the lower one of the CPU's. None where there is no such size.
+    """
+    cpu = {m.size: m for m in measured if m.op == op and m.device == "CPU"}
+    gpu = {m.size: m for m in measured if m.op == op and m.device == "GPU" and m.transfer == transfer}
+    found = None
+    for size in sorted(set(cpu) & set(gpu), reverse=True):
+        if gpu[size].quartiles[1] >= cpu[size].quartiles[0]:
+            break
+        found = size
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A whole run. software: with what ("TensorFlow 2.21.0"); gpu: its name, None without one. load: of the machine at
+    the start and the end (processes that wanted to run, for each core), None where the system does not say."""
+
+    software: str
+    gpu: str | None
+    simulated: bool
+    cores: int
+    load: tuple[float, float] | None
+    measured: tuple[Measurement, ...]
+    stopped: tuple[str, ...]
+
+    def notes(self) -> list[str]:
+        """What a reader must know to trust the numbers or not."""
+        notes = []
+        if self.simulated:
+            notes.append("A SIMULATED GPU: its kernels do not compute, so its times mean nothing.")
+        noisy = [m for m in self.measured if m.spread > NOISY]
+        if noisy:
+            notes.append(
+                f"{len(noisy)} of {len(self.measured)} measurements are noisy (~): the middle half of their times is "
+                f"wider than {NOISY:.0%} of the median. Close other programs, or take small differences for none."
+            )
+        if self.load is not None and max(self.load) > 0.5:
+            notes.append(
+                f"The machine was busy: {self.load[0]:.1f} to {self.load[1]:.1f} processes for each of its "
+                f"{self.cores} cores, this one included."
+            )
+        if self.gpu is None:
+            notes.append("No GPU was used: CPU alone. `tfgpu-doctor check` says why there is none.")
+        return [*notes, *self.stopped]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        from doctor import __version__
+
+        return {
+            "schema": 1,
+            "tool": {"name": "tfgpu-doctor", "version": __version__},
+            "software": self.software,
+            "gpu": self.gpu,
+            "simulated": self.simulated,
+            "cores": self.cores,
+            "measurements": [
+                {
+                    "op": m.op,
+                    "size": m.size,
+                    "device": m.device,
+                    "transfer": m.transfer,
+                    "first_seconds": m.first,
+                    "median_seconds": m.median,
+                    "quartiles_seconds": list(m.quartiles),
+                    "repeats": len(m.times),
+                    "noisy": m.spread > NOISY,
+                    "gflops": m.gflops,
+                }
+                for m in self.measured
+            ],
+            "gpu_pays_from": {
+                op: {
+                    "without_transfer": pays_from(self.measured, op, transfer=False),
+                    "with_transfer": pays_from(self.measured, op, transfer=True),
+                }
+                for op in SIZES
+                if self.gpu is not None
+            },
+            "notes": self.notes(),
+        }

@@ -1,0 +1,86 @@
+"""Start the child that measures, and collect what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+
+from doctor.bench.results import Bench, Measurement
+from doctor.children import Child, ChildError, program
+from doctor.errors import UnableError
+from doctor.remedies import code
+
+MATMUL = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+CONVOLUTION = (8, 16, 32, 64, 128, 256, 512, 1024)
+REPEATS, SECONDS = 30, 1.5
+QUICK = {"repeats": 7, "seconds": 0.3}
+
+
+def bench(
+    python: str,
+    version: str | None,
+    environment: Mapping[str, str],
+    *,
+    limit: float,
+    quick: bool,
+    simulated: bool,
+    tell: Callable[[Measurement], None],
+) -> Bench:
+    """Measure with the TensorFlow of `python`, or with NumPy where `version` is None; at most `limit` seconds.
+
+    quick: fewer and smaller sizes. tell: is given each measurement. Raises UnableError where nothing can be measured.
+    """
+    plan = {
+        "matmul": MATMUL[:5] if quick else MATMUL,
+        "convolution": CONVOLUTION[:4] if quick else CONVOLUTION,
+        "repeats": REPEATS,
+        "seconds": SECONDS,
+        # the child stops growing in time, so that the limit is for a call that hangs
+        "budget": limit * 0.8,
+        "growth": code.memory_growth(version),
+        **(QUICK if quick else {}),
+    }
+    variables = {**environment, "TF_CPP_MIN_LOG_LEVEL": environment.get("TF_CPP_MIN_LOG_LEVEL", "2")}
+    arguments = ["tensorflow" if version else "numpy", json.dumps(plan)]
+    measured: list[Measurement] = []
+    stopped: list[str] = []
+    software, gpu = "", None
+    before = _load()
+    with Child(python, program("doctor.bench", "_measure.py"), arguments, variables) as child:
+        done = False
+        try:
+            for answer in child.answers(time.monotonic() + limit):
+                stage = answer["stage"]
+                if stage == "ready":
+                    software, gpu = f"{answer['name']} {answer['version']}", answer["gpu"]
+                elif stage == "measured":
+                    what = {key: answer[key] for key in ("op", "size", "device", "transfer", "first", "flop")}
+                    found = Measurement(**what, times=tuple(answer["times"]))
+                    measured.append(found)
+                    tell(found)
+                elif stage == "stopped":
+                    stopped.append(
+                        f"{answer['op']} on the {answer['device']} ended at {answer['size']}: {answer['why']}."
+                    )
+                elif stage == "failed":
+                    raise UnableError(f"it could not be measured: {answer['error']}", "`tfgpu-doctor check --deep`")
+                done = done or stage == "done"
+        except ChildError as problem:
+            stopped.append(f"It ended early: {problem} ({limit:.0f} s).")
+        else:
+            if not done:
+                stopped.append(f"It ended early: {child.how_it_ended()}.")
+    if not measured:
+        raise UnableError(f"nothing was measured: {' '.join(stopped)}", "`tfgpu-doctor check --deep` says more")
+    after = _load()
+    load = (before, after) if before is not None and after is not None else None
+    return Bench(software, gpu, simulated, os.cpu_count() or 1, load, tuple(measured), tuple(stopped))
+
+
+def _load() -> float | None:
+    try:
+        return os.getloadavg()[0] / (os.cpu_count() or 1)
+    except (AttributeError, OSError):
+        return None

@@ -1,0 +1,171 @@
+"""`tfgpu-doctor bench`: CPU against GPU over growing sizes, as a table and a plot."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from doctor.errors import InputError, UnableError, UsageError
+
+if TYPE_CHECKING:
+    from doctor.bench.results import Bench, Measurement
+    from doctor.charts import Chart
+
+EPILOG = """\
+examples:
+  tfgpu-doctor bench
+  tfgpu-doctor bench --quick                   half a minute at most
+  tfgpu-doctor bench --gpu 1 --output bench.svg
+  tfgpu-doctor bench --format json
+
+Steady times are the median of repeats after a warm-up; the first call, which loads libraries, compiles and tunes, stands
+apart. "with transfer" counts the way of the data from the host's memory to the GPU and back."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("--python", metavar="ENV", help="the environment whose TensorFlow (or NumPy) is to run")
+    parser.add_argument(
+        "--gpu", type=int, metavar="N", help="nvidia-smi's number (default: what the process sees first)"
+    )
+    parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
+    parser.add_argument("--limit", type=_seconds, metavar="SECONDS", help="for all of it (300; with --quick 60)")
+
+
+def _seconds(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 86400:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 1 to 86400")
+    return int(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and print. Raises UnableError where nothing can be measured, UsageError for a wrong call."""
+    from doctor import charts
+    from doctor.bench.run import bench
+    from doctor.children.signals import ending_in_order
+    from doctor.simulate import IN_FORCE
+    from doctor.simulate.libraries import find_interpreter, find_tensorflow
+
+    if args.format in ("markdown", "html"):
+        raise UsageError("bench answers as text or json")
+    picture = bool(args.output) and args.output.lower().endswith((".svg", ".png"))
+    if picture:
+        charts.may_write(args.output)
+    interpreter = find_interpreter(args.python, ())
+    if interpreter is None:
+        raise UnableError("there is no Python to measure with", "name one with --python")
+    build = find_tensorflow(interpreter)
+    environment = dict(os.environ)
+    if args.gpu is not None:
+        environment |= {"CUDA_VISIBLE_DEVICES": str(args.gpu), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    terminal = sys.stderr.isatty() and not args.quiet
+    limit = args.limit or (60 if args.quick else 300)
+    if terminal:
+        print(f"Measuring with {build or 'NumPy'} in {interpreter} (at most {limit} s) ...", file=sys.stderr)
+
+    def tell(found: Measurement) -> None:
+        if terminal:
+            print(f"\r\033[K  {found.device} {found.op} {found.size}", end="", file=sys.stderr, flush=True)
+
+    with ending_in_order():
+        result = bench(
+            str(interpreter),
+            build.version if build else None,
+            environment,
+            limit=float(limit),
+            quick=args.quick,
+            simulated=IN_FORCE in os.environ,
+            tell=tell,
+        )
+    if terminal:
+        print("\r\033[K", end="", file=sys.stderr)
+    if picture:
+        charts.write(_chart(result, "matmul"), args.output)
+    if args.output and not picture:
+        try:
+            with open(args.output, "w", encoding="utf-8") as out:
+                _print(result, out, args)
+        except OSError as error:
+            raise InputError(f"cannot write {args.output}: {error.strerror}") from error
+    else:
+        _print(result, sys.stdout, args)
+    return 0
+
+
+def _chart(result: Bench, op: str) -> Chart:
+    """Time over size, both logarithmic: one line for the CPU and two for the GPU."""
+    from doctor.bench.results import SIZES
+    from doctor.charts import Chart, Line
+
+    lines = []
+    for name, device, transfer in (("CPU", "CPU", False), ("GPU", "GPU", False), ("GPU with transfer", "GPU", True)):
+        points = tuple(
+            (float(m.size), 1000 * m.median)
+            for m in result.measured
+            if (m.op, m.device, m.transfer) == (op, device, transfer)
+        )
+        if points:
+            lines.append(Line(name, points))
+    return Chart(f"{op}, {result.software}", SIZES[op], "ms", tuple(lines), logarithmic=True)
+
+
+def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
+    if args.format == "json":
+        import json
+
+        out.write(json.dumps(result.document(), ensure_ascii=False, indent=1) + "\n")
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from doctor.bench.results import NOISY, SIZES, pays_from
+    from doctor.charts import text
+
+    terminal = {"always": True, "never": False}.get(args.color)
+    console = Console(file=out, force_terminal=terminal, no_color=args.color == "never" or None, highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, 120)
+    against = f"CPU against {result.gpu}" if result.gpu else "CPU alone"
+    for op in SIZES:
+        rows = [m for m in result.measured if m.op == op]
+        if not rows:
+            continue
+        table = Table(title=escape(f"{op}: {against}, {result.software} ({SIZES[op]})"), title_justify="left")
+        for heading in ("size", "device", "first call", "median", "middle half", "GFLOP/s", "times"):
+            table.add_column(heading, justify="left" if heading == "device" else "right")
+        for m in sorted(rows, key=lambda m: (m.size, m.device, m.transfer)):
+            low, high = m.quartiles
+            table.add_row(
+                str(m.size),
+                m.device + (" with transfer" if m.transfer else ""),
+                _time(m.first),
+                ("~" if m.spread > NOISY else "") + _time(m.median),
+                f"{_time(low)} to {_time(high)}",
+                f"{m.gflops:.1f}",
+                str(len(m.times)),
+            )
+        console.print(table)
+        plain = not (out.encoding or "").lower().startswith("utf")
+        console.print(
+            "\n" + escape(text.drawn(_chart(result, op), min(console.width, 90), plain=plain)), soft_wrap=True
+        )
+        if result.gpu and not result.simulated:
+            for transfer, words in ((False, "with the data on the GPU"), (True, "with transfer")):
+                size = pays_from(result.measured, op, transfer=transfer)
+                said = f"from {size} on" if size is not None else "at none of the sizes measured"
+                console.print(f"The GPU is faster {words}: {said}.", soft_wrap=True)
+        console.print()
+    for note in result.notes():
+        console.print(escape(note), soft_wrap=True)
+
+
+def _time(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
