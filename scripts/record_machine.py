@@ -25,8 +25,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from doctor.probe import elf, look
-from doctor.probe.machine import RECORD, Machine, Ran, run_program
+from doctor.probe.machine import RECORD, Machine
 from doctor.probe.packages import CONDA_TELLING, TELLING, TENSORFLOW, normalised
+from doctor.probe.running import Ran, run_program
 from doctor.probe.system import SECRET, TERRAFORM, VARIABLES
 from doctor.redact import Redactor
 from scripts.machines.skeleton import skeleton

@@ -73,8 +73,9 @@ from doctor.facts import EVIDENCE_LIMIT, Absent, DriverVersion, EnvVar, Fact, Fa
 from doctor.probe import calls, driver, hardware, interpreter, libraries, packages, system
 from doctor.probe.interpreter import Environment, NoPythonError
 from doctor.probe.loader import Loader, glibc_file
-from doctor.probe.machine import Machine, end_children
+from doctor.probe.machine import Machine
 from doctor.probe.packages import Installed
+from doctor.probe.running import end_children
 from doctor.tables import Tables
 
 __all__ = ["Examination", "Machine", "NoPythonError", "examine", "look"]

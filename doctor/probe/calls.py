@@ -27,7 +27,8 @@ from doctor.facts import (
     Symptom,
     Unreadable,
 )
-from doctor.probe.machine import Machine, Ran
+from doctor.probe.machine import Machine
+from doctor.probe.running import Ran
 from doctor.probe.script import between, script
 
 LIMIT = 20.0

@@ -29,7 +29,8 @@ from doctor.facts import (
     TensorFlowVersion,
 )
 from doctor.probe.interpreter import Environment
-from doctor.probe.machine import Machine, Ran, run_program
+from doctor.probe.machine import Machine
+from doctor.probe.running import Ran, run_program
 from doctor.probe.script import between, script
 
 OUTPUT_LIMIT = 4 << 20

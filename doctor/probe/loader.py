@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from doctor.probe import elf, ldcache
+from doctor.probe.cpu import subfolders
 from doctor.probe.machine import Machine
 
 NO_SUCH_FILE = "cannot open shared object file: No such file or directory"
@@ -26,13 +27,6 @@ ALWAYS_THERE = re.compile(
 """Libraries of the C and C++ run time: in a Python that runs they are there, also where a record leaves them out."""
 DEFAULT_FOLDERS = re.compile(rb"(?:/(?:usr/)?lib[^\0/]*(?:/[^\0/]+)*/\0){2,}")
 """`system_dirs` inside ld.so: NUL-terminated folder names in a row (elf/dl-load.c)."""
-LEVELS = (  # x86-64 psABI, "Micro-Architecture Levels", in the flag names of /proc/cpuinfo
-    ("x86-64-v4", frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})),
-    ("x86-64-v3", frozenset({"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"})),
-    ("x86-64-v2", frozenset({"cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3"})),
-)
-LEGACY_LAST = (2, 36)
-"""The last glibc that also looks into tls/, haswell/ and x86_64/ (release notes of 2.37)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +98,7 @@ class Loader:
             self.interpreter = "/lib/ld-linux-aarch64.so.1"
         self.default_folders = self._default_folders()
         self.glibc = glibc_version(self)
-        self._levels = self._hwcaps()
+        self._levels = subfolders(machine, self.glibc)
         if self.program is not None:
             self.objects.append(self.program)
             self._load_needed(self.program, strict=False)
@@ -372,27 +366,6 @@ class Loader:
             return [f"/lib/{triplet}", f"/usr/lib/{triplet}", "/lib", "/usr/lib"]
         return ["/lib64", "/usr/lib64"] if self.machine.is_dir("/usr/lib64") else ["/lib", "/usr/lib"]
 
-    def _hwcaps(self) -> tuple[str, ...]:
-        """Subfolders that this CPU and this glibc look into first, best first."""
-        if self.processor != "x86_64":
-            return ()
-        flags = cpu_flags(self.machine)
-        known = len(LEVELS)
-        while known and LEVELS[known - 1][1] <= flags:
-            known -= 1
-        levels = tuple(f"glibc-hwcaps/{name}" for name, _ in LEVELS[known:])
-        if self.glibc and self.glibc < (2, 33):
-            levels = ()
-        if self.glibc is None or self.glibc > LEGACY_LAST:
-            return levels
-        haswell = ["haswell"] if self.glibc < (2, 33) and LEVELS[1][1] <= flags else []
-        names = ["tls", *haswell, "x86_64"]
-        subsets = [
-            "/".join(name for at, name in enumerate(names) if mask >> (len(names) - 1 - at) & 1)
-            for mask in range((1 << len(names)) - 1, 0, -1)
-        ]
-        return (*levels, *subsets)
-
 
 DEFAULT_STEP = "default folder"
 
@@ -428,13 +401,3 @@ def glibc_file(loader: Loader) -> tuple[tuple[int, int] | None, str]:
             versions = [v for v in map(_numbers, header.gives) if v]
             return (max(versions) if versions else None), path
     return None, ""
-
-
-def cpu_flags(machine: Machine) -> frozenset[str]:
-    """The first CPU's flags in /proc/cpuinfo, empty where that cannot be read."""
-    try:
-        text = machine.text("/proc/cpuinfo", 1 << 16) or ""
-    except OSError:
-        return frozenset()
-    match = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
-    return frozenset(match[1].split()) if match else frozenset()

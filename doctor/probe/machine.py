@@ -15,10 +15,12 @@ import os
 import posixpath
 import stat
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from doctor.probe.running import Ran, Runner, run_program
 
 RECORD = ".tfgpu-doctor.json"
 READ_LIMIT = 4 << 20
@@ -27,106 +29,6 @@ PIECE = 1 << 16
 """Bytes read at once: /proc/sys refuses a large buffer with ENOMEM."""
 LINKS_LIMIT = 40
 """As in Linux: more symbolic links than this in one path are a loop (path_resolution(7))."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """What a program did: exit status (None where it ran out of time or could not start), output, and why not."""
-
-    status: int | None
-    out: str = ""
-    err: str = ""
-    timed_out: bool = False
-    failure: str = ""
-
-
-_running: set[Any] = set()
-"""The processes that were started here and have not ended."""
-
-Runner = Callable[[Sequence[str], float, Mapping[str, str]], Ran]
-
-
-def run_program(
-    argv: Sequence[str], timeout: float, env: Mapping[str, str], limit: int = READ_LIMIT, cwd: str | None = None
-) -> Ran:
-    """Run a program with no input, a time limit in seconds and a limit in bytes on each of its outputs.
-
-    The whole process group is killed at either limit. A process that cannot be killed (a driver that hangs in the
-    kernel) is left behind after another second: we go on and say so. Never raises for what the program does.
-    """
-    import subprocess
-    import threading
-
-    options: dict[str, Any] = {"start_new_session": True} if os.name == "posix" else {}
-    try:
-        process = subprocess.Popen(
-            list(argv),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(env),
-            cwd=cwd,
-            **options,
-        )
-    except (OSError, ValueError) as problem:
-        return Ran(None, failure=str(problem))
-    _running.add(process)
-    kept: list[list[bytes]] = [[], []]
-    too_much = threading.Event()
-
-    def collect(stream: Any, into: list[bytes]) -> None:
-        size = 0
-        with stream:
-            while data := os.read(stream.fileno(), 1 << 16):
-                if size < limit:
-                    into.append(data[: limit - size])
-                size += len(data)
-                if size > limit and not too_much.is_set():
-                    too_much.set()
-                    _kill(process)
-
-    readers = [
-        threading.Thread(target=collect, args=(stream, into), daemon=True)
-        for stream, into in zip((process.stdout, process.stderr), kept, strict=True)
-    ]
-    for reader in readers:
-        reader.start()
-    timed_out = False
-    try:
-        process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        timed_out = True
-        _kill(process)
-    except BaseException:
-        _kill(process)
-        raise
-    for reader in readers:
-        reader.join(1)
-    _running.discard(process)
-    out, err = (b"".join(pieces).decode("utf-8", "replace") for pieces in kept)
-    failure = f"its output went over {limit} bytes" if too_much.is_set() else ""
-    return Ran(None if timed_out or failure else process.returncode, out, err, timed_out, failure)
-
-
-def end_children() -> None:
-    """Kill what `run_program` has running in other threads: where the user breaks off, nothing is left behind."""
-    for process in list(_running):
-        _kill(process)
-
-
-def _kill(process: Any) -> None:
-    """Kill a child and its group; give up after a second where it cannot die."""
-    import contextlib
-    import signal
-    import subprocess
-
-    with contextlib.suppress(OSError):
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(1)
 
 
 @dataclass

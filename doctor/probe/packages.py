@@ -7,7 +7,6 @@ projects"); a conda package's those of its file in conda-meta.
 
 from __future__ import annotations
 
-import ast
 import posixpath
 import re
 from collections.abc import Iterator
@@ -24,7 +23,9 @@ from doctor.facts import (
     TensorFlowVersion,
     Unreadable,
 )
+from doctor.probe.build import BUILD_INFO, build_of, without_metadata
 from doctor.probe.interpreter import Environment
+from doctor.probe.leftovers import leftovers, strays
 from doctor.probe.machine import Machine
 
 TENSORFLOW = {
@@ -56,7 +57,6 @@ CONDA_TELLING = re.compile(
 )
 DEPENDENCIES = {"numpy", "protobuf", "keras", "h5py", "ml-dtypes", "typing-extensions", "tensorboard", "wrapt", "gast"}
 METADATA_LIMIT = 1 << 18
-BUILD_INFO = "python/platform/build_info.py"
 MODULE_FOLDERS = ("tensorflow", "tensorflow_core")
 """The module's folder; in 1.15 to 2.1 all but a few files lie in tensorflow_core."""
 
@@ -131,17 +131,17 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
         source = Source(owner.info, None, f"{names} share one folder; the files are those of {owner.name}")
         facts.append(Symptom(source, "tensorflow-several", (("packages", names), ("owner", owner.name))))
     if location is not None and core is not None:
-        build = _build(machine, core)
+        build = build_of(machine, core)
         if build is not None:
             facts.append(build)
         if owner is None:
-            facts += _without_metadata(machine, location, core)
+            facts += without_metadata(machine, location, core)
     elif mine and not any(entry.name in ("tensorflow-intel", "tensorflow-macos") for entry in mine):
         names = ", ".join(f"{entry.name} {entry.version}" for entry in mine)
         source = Source(mine[0].info, None, f"{names} is listed, its module is not there")
         facts.append(Symptom(source, "tensorflow-files-missing", (("packages", names),)))
-    facts += _leftovers(machine, environment, location)
-    facts += _strays(machine, environment, location)
+    facts += leftovers(machine, environment, location)
+    facts += strays(machine, environment, location)
     if not mine and location is None:
         where = environment.executable or environment.prefix or "python"
         text = f"no TensorFlow in {len(environment.path)} folders of its path"
@@ -198,127 +198,6 @@ def _metadata_version(machine: Machine, entry: Distribution) -> str | None:
 def _installer(machine: Machine, entry: Distribution) -> str:
     """pip, uv, conda ...: what the distribution says that it was installed by."""
     return (machine.text(f"{entry.info}/INSTALLER", 64) or "").strip()
-
-
-def _build(machine: Machine, core: str) -> TensorFlowBuild | None:
-    """build_info.py, read as text. What it states by release: doctor.tables' notes on build_info."""
-    path = f"{core}/{BUILD_INFO}"
-    text = machine.text(path)
-    if text is None:
-        return None
-    values = build_info(text)
-    if not values:
-        return None
-    gpu = values.get("is_cuda_build")
-    cuda = _number(values.get("cuda_version") or values.get("cuda_version_number"))
-    cudnn = _number(values.get("cudnn_version") or values.get("cudnn_version_number"))
-    keys = ("is_cuda_build", "cuda_version", "cudnn_version", "cuda_version_number", "cudnn_version_number")
-    stated = ", ".join(f"{key} = {values[key]}" for key in keys if key in values)
-    line = next((n for n, t in enumerate(text.splitlines(), 1) if "is_cuda_build" in t), None)
-    return TensorFlowBuild(Source(path, line, stated), gpu if isinstance(gpu, bool) else None, cuda, cudnn)
-
-
-def build_info(text: str) -> dict[str, object]:
-    """The literals that a build_info.py assigns, of every release since 1.4; {} where it cannot be parsed."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
-    values: dict[str, object] = {}
-    for statement in tree.body:
-        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
-            continue
-        value: ast.expr = statement.value
-        if isinstance(value, ast.Call) and value.args:  # collections.OrderedDict([...])
-            value = value.args[0]
-        try:
-            literal = ast.literal_eval(value)
-        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-            continue
-        name = statement.targets[0].id
-        if name == "build_info":
-            try:
-                values.update(dict(literal))
-            except (TypeError, ValueError):
-                continue
-        else:
-            values[name] = literal
-    return values
-
-
-def _number(value: object) -> str | None:
-    """A version of build_info: "11.8"; Windows spells 11.2 as 64_112 and cuDNN 8 as 64_8."""
-    if not isinstance(value, str) or not value:
-        return None
-    digits = value.removeprefix("64_")
-    if digits != value and digits.isdigit() and len(digits) > 1:
-        return f"{digits[:-1]}.{digits[-1]}"
-    return digits if re.fullmatch(r"\d+(\.\d+)*", digits) else None
-
-
-def _without_metadata(machine: Machine, location: str, core: str) -> list[Fact]:
-    """A TensorFlow that no package manager lists: what its own header says of its version."""
-    path = f"{core}/include/tensorflow/core/public/version.h"
-    text = machine.text(path) or ""
-    parts = [re.search(rf"#define TF_{part}_VERSION (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")]
-    facts: list[Fact] = []
-    if all(parts):
-        version = ".".join(match[1] for match in parts if match)
-        facts.append(TensorFlowVersion(Source(path, None, version), version, inferred=True, location=location))
-    source = Source(
-        location, None, "the module is there; no dist-info folder beside it says which distribution it is of"
-    )
-    facts.append(Symptom(source, "tensorflow-without-metadata"))
-    return facts
-
-
-def _leftovers(machine: Machine, environment: Environment, location: str | None) -> Iterator[Fact]:
-    """Remains of a half removed TensorFlow: a module folder without __init__.py, pip's ~ensorflow folders."""
-    for folder in environment.path:
-        try:
-            names = machine.names(folder)
-        except OSError:
-            continue
-        for name in names:
-            path = f"{folder}/{name}"
-            if re.match(r"~+(ensorflow|f.nightly)", name):
-                source = Source(path, None, "pip leaves such a folder where it could not finish")
-                yield Symptom(source, "tensorflow-leftover", (("path", path),))
-        path = f"{folder}/tensorflow"
-        if location is None and machine.is_dir(path) and not machine.exists(f"{path}/__init__.py"):
-            inside = machine.names(path)
-            source = Source(path, None, f"no __init__.py in it, only {', '.join(inside[:4])}")
-            yield Symptom(source, "tensorflow-leftover", (("path", path), ("kind", "hollow")))
-
-
-def _strays(machine: Machine, environment: Environment, location: str | None) -> Iterator[Fact]:
-    """A tensorflow.py or tensorflow/ that an import would find before the real one."""
-    first = [machine.cwd] if machine.cwd else []
-    behind = posixpath.dirname(location) if location else None
-    folders = [*first, *environment.before]
-    for entry in environment.path:
-        if entry == behind:
-            break
-        folders.append(entry)
-    for folder in dict.fromkeys(folders):
-        if folder == behind:
-            continue
-        for name in ("tensorflow.py", "tensorflow/__init__.py"):
-            path = f"{folder.rstrip('/')}/{name}"
-            try:
-                there = machine.exists(path)
-            except OSError:
-                continue
-            if there and (location is None or not path.startswith(f"{location}/")):
-                whose = (
-                    "the current folder"
-                    if folder == machine.cwd
-                    else "PYTHONPATH"
-                    if folder in environment.before
-                    else "its path"
-                )
-                source = Source(path, None, f"in {whose}, before {location or 'any TensorFlow'}")
-                yield Symptom(source, "stray-tensorflow-module", (("path", path),))
 
 
 def _packages(

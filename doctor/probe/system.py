@@ -20,7 +20,7 @@ from doctor.facts import (
     Symptom,
     Unreadable,
 )
-from doctor.probe.loader import cpu_flags
+from doctor.probe.cpu import cpu_flags
 from doctor.probe.machine import Machine
 
 VARIABLES = re.compile(

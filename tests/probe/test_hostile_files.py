@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doctor.probe import elf, ldcache, pe
-from doctor.probe.packages import build_info
+from doctor.probe.build import build_info
 from scripts.machines.skeleton import skeleton
 from tests.probe.machines import Folder
 from tests.probe.test_verdicts import with_wheels

@@ -140,7 +140,7 @@ def test_pth_files_add_their_folders(tmp_path: Path) -> None:
 
 
 def test_build_info_of_every_generation(tmp_path: Path) -> None:
-    from doctor.probe.packages import build_info
+    from doctor.probe.build import build_info
 
     assert build_info("is_cuda_build = True\ncuda_version_number = '10.0'\n")["cuda_version_number"] == "10.0"
     assert build_info("build_info = {'is_cuda_build': True, 'cuda_version': '64_112'}")["cuda_version"] == "64_112"

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.probe.machine import RECORD, Machine, run_program
+from doctor.probe.machine import RECORD, Machine
+from doctor.probe.running import run_program
 
 unix = pytest.mark.skipif(os.name != "posix", reason="symbolic links and process groups as POSIX has them")
 

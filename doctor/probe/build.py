@@ -1,0 +1,83 @@
+"""What an installed TensorFlow says of itself: build_info.py and its version header, read as text."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from doctor.facts import Fact, Source, Symptom, TensorFlowBuild, TensorFlowVersion
+from doctor.probe.machine import Machine
+
+BUILD_INFO = "python/platform/build_info.py"
+
+
+def build_of(machine: Machine, core: str) -> TensorFlowBuild | None:
+    """build_info.py, read as text. What it states by release: doctor.tables' notes on build_info."""
+    path = f"{core}/{BUILD_INFO}"
+    text = machine.text(path)
+    if text is None:
+        return None
+    values = build_info(text)
+    if not values:
+        return None
+    gpu = values.get("is_cuda_build")
+    cuda = _number(values.get("cuda_version") or values.get("cuda_version_number"))
+    cudnn = _number(values.get("cudnn_version") or values.get("cudnn_version_number"))
+    keys = ("is_cuda_build", "cuda_version", "cudnn_version", "cuda_version_number", "cudnn_version_number")
+    stated = ", ".join(f"{key} = {values[key]}" for key in keys if key in values)
+    line = next((n for n, t in enumerate(text.splitlines(), 1) if "is_cuda_build" in t), None)
+    return TensorFlowBuild(Source(path, line, stated), gpu if isinstance(gpu, bool) else None, cuda, cudnn)
+
+
+def build_info(text: str) -> dict[str, object]:
+    """The literals that a build_info.py assigns, of every release since 1.4; {} where it cannot be parsed."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    values: dict[str, object] = {}
+    for statement in tree.body:
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            continue
+        value: ast.expr = statement.value
+        if isinstance(value, ast.Call) and value.args:  # collections.OrderedDict([...])
+            value = value.args[0]
+        try:
+            literal = ast.literal_eval(value)
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            continue
+        name = statement.targets[0].id
+        if name == "build_info":
+            try:
+                values.update(dict(literal))
+            except (TypeError, ValueError):
+                continue
+        else:
+            values[name] = literal
+    return values
+
+
+def _number(value: object) -> str | None:
+    """A version of build_info: "11.8"; Windows spells 11.2 as 64_112 and cuDNN 8 as 64_8."""
+    if not isinstance(value, str) or not value:
+        return None
+    digits = value.removeprefix("64_")
+    if digits != value and digits.isdigit() and len(digits) > 1:
+        return f"{digits[:-1]}.{digits[-1]}"
+    return digits if re.fullmatch(r"\d+(\.\d+)*", digits) else None
+
+
+def without_metadata(machine: Machine, location: str, core: str) -> list[Fact]:
+    """A TensorFlow that no package manager lists: what its own header says of its version."""
+    path = f"{core}/include/tensorflow/core/public/version.h"
+    text = machine.text(path) or ""
+    parts = [re.search(rf"#define TF_{part}_VERSION (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")]
+    facts: list[Fact] = []
+    if all(parts):
+        version = ".".join(match[1] for match in parts if match)
+        facts.append(TensorFlowVersion(Source(path, None, version), version, inferred=True, location=location))
+    source = Source(
+        location, None, "the module is there; no dist-info folder beside it says which distribution it is of"
+    )
+    facts.append(Symptom(source, "tensorflow-without-metadata"))
+    return facts

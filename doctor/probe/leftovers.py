@@ -1,0 +1,60 @@
+"""What lies in the way of a TensorFlow: remains of one that was half removed, and files that bear its name."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Fact, Source, Symptom
+from doctor.probe.interpreter import Environment
+from doctor.probe.machine import Machine
+
+
+def leftovers(machine: Machine, environment: Environment, location: str | None) -> Iterator[Fact]:
+    """Remains of a half removed TensorFlow: a module folder without __init__.py, pip's ~ensorflow folders."""
+    for folder in environment.path:
+        try:
+            names = machine.names(folder)
+        except OSError:
+            continue
+        for name in names:
+            path = f"{folder}/{name}"
+            if re.match(r"~+(ensorflow|f.nightly)", name):
+                source = Source(path, None, "pip leaves such a folder where it could not finish")
+                yield Symptom(source, "tensorflow-leftover", (("path", path),))
+        path = f"{folder}/tensorflow"
+        if location is None and machine.is_dir(path) and not machine.exists(f"{path}/__init__.py"):
+            inside = machine.names(path)
+            source = Source(path, None, f"no __init__.py in it, only {', '.join(inside[:4])}")
+            yield Symptom(source, "tensorflow-leftover", (("path", path), ("kind", "hollow")))
+
+
+def strays(machine: Machine, environment: Environment, location: str | None) -> Iterator[Fact]:
+    """A tensorflow.py or tensorflow/ that an import would find before the real one."""
+    first = [machine.cwd] if machine.cwd else []
+    behind = posixpath.dirname(location) if location else None
+    folders = [*first, *environment.before]
+    for entry in environment.path:
+        if entry == behind:
+            break
+        folders.append(entry)
+    for folder in dict.fromkeys(folders):
+        if folder == behind:
+            continue
+        for name in ("tensorflow.py", "tensorflow/__init__.py"):
+            path = f"{folder.rstrip('/')}/{name}"
+            try:
+                there = machine.exists(path)
+            except OSError:
+                continue
+            if there and (location is None or not path.startswith(f"{location}/")):
+                whose = (
+                    "the current folder"
+                    if folder == machine.cwd
+                    else "PYTHONPATH"
+                    if folder in environment.before
+                    else "its path"
+                )
+                source = Source(path, None, f"in {whose}, before {location or 'any TensorFlow'}")
+                yield Symptom(source, "stray-tensorflow-module", (("path", path),))
