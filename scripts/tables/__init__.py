@@ -1,6 +1,7 @@
 """Builds compat_tables/tensorflow.json from the wheels that were shipped.
 
-Data flows one way: registry (which files exist) -> remote, archive (bytes of one member) ->
-metadata, elf, pe, macho, fatbin, dlopened (facts in those bytes) -> wheelfacts (all facts of one
-wheel, cached by its sha256) -> rows (what a table row says, with its evidence) -> report (the file).
+Data flows one way: registry, releases (which files exist) -> remote, archive (the bytes of one member) -> window
+(a stream of them) -> metadata, elf, pe, macho, fatbin, dlopened, dllnames (the facts in those bytes) -> wheeltexts,
+binaries (all facts of one wheel, cached by its sha256) -> builtwith, rows (what a row says, with its evidence) ->
+table (the file). nvidia and pciids read NVIDIA's side by the same means.
 """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -57,6 +59,11 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (root / project).mkdir()
         (root / project / "index.html").write_text("<a href='other-1.0.tar.gz'>other-1.0.tar.gz</a>")
     (root / "tensorflow-gpu").mkdir()
+    with tarfile.open(root / "tensorflow-gpu" / "tensorflow_gpu-2.12.0.tar.gz", "w:gz") as archive:
+        text = b"Metadata-Version: 2.1\nName: tensorflow-gpu\nVersion: 2.12.0\nSummary: Removed\n\n"
+        info = tarfile.TarInfo("tensorflow-gpu-2.12.0/PKG-INFO")
+        info.size = len(text)
+        archive.addfile(info, io.BytesIO(text))
     (root / "tensorflow-gpu" / "index.html").write_text(
         "<a href='tensorflow_gpu-2.12.0.tar.gz#sha256=" + "0" * 64 + "'>tensorflow_gpu-2.12.0.tar.gz</a>"
     )
