@@ -56,6 +56,7 @@ The deep check (doctor.probe.deep) adds what TensorFlow's log says, as doctor.lo
     gpu-list-empty                 TensorFlow lists no GPU
     deep-operation                 a matmul or convolution on a GPU gave the right result [gpu, op, seconds]
     deep-operation-wrong           it gave a wrong one [gpu, op, seconds]
+    deep-operation-simulated       it ran on a simulated GPU, where results mean nothing [gpu, op, seconds]
     deep-operation-failed          it raised [gpu, op, error]
     deep-memory                    the peak of the GPU memory in use [gpu, peak_mib]
     deep-disagrees                 a library came from elsewhere than the static probes foretold [library, static, deep]

@@ -59,7 +59,7 @@ def examine(machine: Machine, environment: Environment, static: Facts, limit: fl
     yield from _ended(ran, stages, limit)
     yield from _logged(ran.err)
     for entry in stages:
-        yield from _said(entry)
+        yield from _said(entry, simulated=static.has("simulated-gpu"))
     yield from _disagreements(static, stages)
 
 
@@ -98,7 +98,7 @@ def _logged(text: str) -> Iterator[Fact]:
         return
 
 
-def _said(entry: Mapping[str, Any]) -> Iterator[Fact]:
+def _said(entry: Mapping[str, Any], *, simulated: bool) -> Iterator[Fact]:
     """The facts of one stage."""
     stage = entry.get("stage")
     error = entry.get("error")
@@ -118,7 +118,7 @@ def _said(entry: Mapping[str, Any]) -> Iterator[Fact]:
     elif stage == "devices":
         yield from _devices(entry)
     elif stage == "operation":
-        yield from _operation(entry)
+        yield from _operation(entry, simulated=simulated)
     elif stage == "memory" and isinstance(entry.get("peak"), int):
         index = str(entry.get("gpu"))
         mib = entry["peak"] / (1 << 20)
@@ -146,7 +146,7 @@ def _devices(entry: Mapping[str, Any]) -> Iterator[Fact]:
             yield Gpu(Source(where, None, text), name=name, compute_capability=capability, index=index)
 
 
-def _operation(entry: Mapping[str, Any]) -> Iterator[Fact]:
+def _operation(entry: Mapping[str, Any], *, simulated: bool) -> Iterator[Fact]:
     index, op = str(entry.get("gpu")), str(entry.get("op"))
     detail = (("gpu", index), ("op", op))
     where = f"{op} on GPU {index}"
@@ -157,6 +157,8 @@ def _operation(entry: Mapping[str, Any]) -> Iterator[Fact]:
         return
     text = f"{entry.get('seconds')} s on {entry.get('device')}, result {'right' if entry.get('right') else 'wrong'}"
     kind = "deep-operation" if entry.get("right") else "deep-operation-wrong"
+    if simulated:
+        kind, text = "deep-operation-simulated", f"{text}: a simulated GPU does not compute"
     yield Symptom(Source(where, None, text), kind, (*detail, ("seconds", str(entry.get("seconds")))))
 
 
