@@ -40,7 +40,11 @@ def benign_messages(picture: Picture) -> Iterator[Finding]:
     board = facts.symptoms("tensorboard-serving")
     if (not noise and not plugin) or facts.has("directml-no-adapter", "segfault"):
         return
-    if (facts.has("traceback") or facts.of(CudaCallFailed)) and not registered(picture) and not plugin:
+    if (
+        (facts.has("traceback", "gpu-list-empty", "gpu-not-found") or facts.of(CudaCallFailed))
+        and not registered(picture)
+        and not plugin
+    ):
         return  # something failed, and it is not known what
     if facts.kind == "machine" and registered(picture):  # lines of our own deep check, which saw the GPU work
         return
@@ -121,10 +125,14 @@ def healthy(picture: Picture) -> Iterator[Finding]:
         if works
         else "The CUDA libraries and cuDNN open, and nothing speaks against a working GPU."
     )
+    simulated = facts.symptoms("simulated-gpu")
+    if simulated:
+        text = "This is a simulation: " + text[0].lower() + text[1:] + " There is no real GPU behind it."
     yield found(
         "healthy",
         text,
-        [*works[:2], *done[:4], *cudnn[:1], *(opened[:2] if not works else [])],
+        title="A simulated GPU is registered; nothing alarming" if simulated else "",
+        evidence=[*simulated[:1], *works[:2], *done[:4], *cudnn[:1], *(opened[:2] if not works else [])],
         confidence="certain" if works else "likely",
         verify=commands.list_gpus(picture),
     )

@@ -277,6 +277,19 @@ def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
             verify=verify,
         )
         return
+    older = older_than_compiled(picture)
+    if older is not None:
+        yield found(
+            "cudnn-version-mismatch",
+            f"This build was compiled with cuDNN {compiled_cudnn(picture)} and the one that is found first is {older.version}; it needs the "
+            "same major and an equal or higher minor version.",
+            [older, picture.tensorflow],
+            confidence="likely",
+            tables=[build] if build else [],
+            steps=steps,
+            verify=verify,
+        )
+        return
     foreign = [
         lib
         for lib in facts.of(LibraryNotLoaded)
@@ -318,6 +331,37 @@ def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
         steps=steps,
         verify=verify,
     )
+
+
+def compiled_cudnn(picture: Picture) -> str | None:
+    """The cuDNN that a build was compiled with: the lowest that its pip extra accepts (2.14 and later)."""
+    extra = picture.build.extras.get("and-cuda", {}) if picture.build is not None else {}
+    for name, specifier in extra.items():
+        floor = re.search(r"[>=]=\s*(\d+(?:\.\d+)+)", specifier)
+        if "cudnn" in name and floor:
+            return ".".join(floor[1].split(".")[:3])
+    return None
+
+
+def older_than_compiled(picture: Picture) -> CudnnVersion | None:
+    """On a machine: the cuDNN that would be opened, where its minor version is below the compiled one."""
+    compiled = compiled_cudnn(picture)
+    if picture.facts.kind != "machine" or compiled is None:
+        return None
+    opened = {lib.path for lib in picture.facts.of(LibraryLoaded) if lib.path and "cudnn" in lib.name.lower()}
+    folders = {path.replace("\\", "/").rsplit("/", 1)[0] for path in opened}
+    for version in picture.facts.of(CudnnVersion):
+        place = (version.location or "").replace("\\", "/")
+        known = len(version.version.split(".")) >= 2
+        same = place in opened or place in folders or place.rsplit("/", 1)[0] in folders
+        if (
+            known
+            and same
+            and dotted(version.version)[:1] == dotted(compiled)[:1]
+            and dotted(version.version)[:2] < dotted(compiled)[:2]
+        ):
+            return version
+    return None
 
 
 def _cudnn_major(name: str) -> str | None:
@@ -765,7 +809,11 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
         text,
         [*missing[:5], *skipped[:1], *stub[:1], *absent, *facts.symptoms("xla-gpu-listed")[:1]],
         severity="error" if asked_for(picture) else "warning",
-        confidence="certain" if missing and skipped else "likely" if missing or skipped else "possible",
+        confidence="certain"
+        if missing and skipped
+        else "likely"
+        if missing or skipped or facts.has("device-unknown", "gpu-list-empty")
+        else "possible",
         tables=_rows(picture, names),
         steps=steps,
         verify=commands.list_gpus(picture),
@@ -845,7 +893,8 @@ def xla_toolchain_missing(picture: Picture) -> Iterator[Finding]:
     if picture.platform == "windows":
         steps.append(
             manual(
-                f"Install the CUDA Toolkit {cuda}".rstrip() + " from NVIDIA's archive and set XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER to its folder",
+                f"Install the CUDA Toolkit {cuda}".rstrip()
+                + " from NVIDIA's archive and set XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER to its folder",
                 "it brings ptxas and libdevice",
             )
         )

@@ -329,7 +329,10 @@ def known_release_bug(picture: Picture) -> Iterator[Finding]:
     earlier = [
         r
         for r in picture.tables.releases(picture.table_platform, "tensorflow")
-        if r.gpu and not r.yanked and dotted(r.version) < dotted(release)
+        if r.gpu
+        and not r.yanked
+        and dotted(r.version) < dotted(release)
+        and (picture.python is None or ".".join(picture.python.version.split(".")[:2]) in r.pythons)
     ]
     if earlier:
         steps.append(

@@ -77,6 +77,8 @@ def tf_not_installed(picture: Picture) -> Iterator[Finding]:
         steps += commands.fresh_environment(picture, release)
     elif release is not None and release.extras and release.extras.get("and-cuda") and picture.platform != "windows":
         steps.append(commands.pip_and_cuda(picture, release))
+    elif not commands.has_wheel(picture):
+        steps += commands.with_another_python(picture)
     else:
         steps.append(
             shell(
@@ -226,14 +228,7 @@ def tf_gpu_package_removed(picture: Picture) -> Iterator[Finding]:
         "tensorflow-gpu 2.12 is a stub that refuses to install; the GPU build is in the package tensorflow.",
         [*said[:2], *asked[:2]],
         tables=[row] if row else [],
-        steps=[
-            shell(
-                f"{commands.venv_prefix(picture)} install {commands.quoted('tensorflow[and-cuda]' if picture.platform != 'windows' else 'tensorflow<2.11', picture)}",
-                "the GPU build with its CUDA libraries"
-                if picture.platform != "windows"
-                else "2.10 is the last release with GPU support on native Windows (Python 3.7 to 3.10)",
-            )
-        ],
+        steps=commands.gpu_build(picture),
         verify=commands.list_gpus(picture),
     )
 
@@ -339,24 +334,14 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
             commands.pip_and_cuda(picture, release),
         ]
     elif picture.platform == "windows":
-        steps = [
-            shell(
-                "pip uninstall -y tensorflow tensorflow-cpu tensorflow-intel",
-                "takes the CPU build away first (conda remove tensorflow for conda's)",
-            ),
-            shell(
-                'pip install "tensorflow==2.10.1"',
-                "the last release with GPU support on native Windows; Python 3.7 to 3.10, CUDA 11.2, cuDNN 8.1",
-            ),
-        ]
+        steps = commands.windows_gpu_build(picture)
     else:
-        name = release.requirement if release is not None else "tensorflow[and-cuda]"
         steps = [
             shell(
                 f"{commands.venv_prefix(picture)} uninstall -y tensorflow tensorflow-cpu",
                 "takes the CPU build away first",
             ),
-            shell(f"{commands.venv_prefix(picture)} install {commands.quoted(name, picture)}", "a build with CUDA"),
+            *commands.gpu_build(picture),
         ]
     yield found(
         "tf-cpu-only",
@@ -435,16 +420,7 @@ def tf_windows_native(picture: Picture) -> Iterator[Finding]:
             shell(
                 "python3 -m pip install 'tensorflow[and-cuda]'", "inside WSL2, in a virtual environment", platform="wsl"
             ),
-            shell(
-                'pip install "tensorflow==2.10.1" "numpy<2"',
-                "or, to stay on Windows: the last release with GPU support, in Python 3.7 to 3.10",
-                platform="windows",
-            ),
-            shell(
-                "conda install -c conda-forge cudatoolkit=11.2 cudnn=8.1",
-                "and the CUDA and cuDNN that it opens",
-                platform="windows",
-            ),
+            *commands.windows_gpu_build(picture),
         ],
         verify=commands.list_gpus(picture),
     )

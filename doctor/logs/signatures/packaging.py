@@ -402,7 +402,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "glibc-too-old",
         ("glibc_", "glibcxx_", "cxxabi_"),
-        r"(?P<library>[\w./+-]*lib(?:c|m|stdc\+\+|pthread)[\w.+-]*\.so[\w.]*):? version [`'\\\"]{0,3}(?P<needs>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)[\\'\"]{0,2} not found"
+        r"(?<![\w./+-])(?P<library>(?:[\w.+-]{0,80}/){0,20}lib(?:c|m|stdc\+\+|pthread)[\w.+-]{0,40}\.so[\d.]{0,12}):? version [`'\\\"]{0,3}(?P<needs>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)[\\'\"]{0,2} not found"
         r"(?: \(required by (?P<by>[^)\n]{1,200}))?",
         "ImportError: /lib64/libc.so.6: version `GLIBC_2.17' not found (required by /usr/lib/python2.7/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so)",
     ),

@@ -164,10 +164,11 @@ SIGNATURES: tuple[Signature, ...] = (
             "nccl operation",
             "nccl is not supported",
             "invalid usage, nccl",
+            "unable to load nccl",
         ),
         r"NCCL WARN (?P<message>[^\n]{1,160})|nccl(?:System|UnhandledCuda|Internal|InvalidUsage|Remote)Error|NCCL: unhandled|NCCL error"
         r"|unhandled (?:system|cuda) error|No OpKernel was registered to support Op 'Nccl\w*'|NCCL is not supported|NCCL operation[^\n]{0,60}failed"
-        r"|invalid usage, NCCL",
+        r"|invalid usage, NCCL|Unable to load NCCL",
         "NCCL WARN Call to ibv_create_qp failed",
     ),
     sig(

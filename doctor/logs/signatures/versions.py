@@ -176,7 +176,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-version",
         ("tf.__version__", "tensorflow.__version__", "tf.version.version", "tf.version"),
-        rf"(?:tf|tensorflow)\.(?:__version__|version\.VERSION|VERSION)\)?['\"]?\s*(?:\n(?:Out\s?\[\d*\]:)?\s*|[:=]+\s*|\s+)['\"]?v?(?P<version>{RELEASE})['\"]?(?!\w)",
+        rf"(?:tf|tensorflow)\.(?:__version__|version\.VERSION|VERSION)\)?['\"]?\s{{0,20}}(?:\n(?:Out\s?\[\d{{0,6}}\]:)?\s{{0,40}}|[:=]{{1,3}}\s{{0,40}}|\s{{1,20}})['\"]?v?(?P<version>{RELEASE})['\"]?(?!\w)",
         ">>> tf.__version__\n'2.3.1'",
         tensorflow(MEASURED),
         lines=2,

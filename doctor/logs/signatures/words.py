@@ -158,8 +158,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "segfault",
-        ("segmentation fault", "段错误", "speicherzugriffsfehler", "sigsegv"),
-        r"Segmentation fault|段错误|Speicherzugriffsfehler|SIGSEGV",
+        ("segmentation fault", "段错误", "speicherzugriffsfehler", "sigsegv", "bus error", "sigbus"),
+        r"Segmentation fault|段错误|Speicherzugriffsfehler|SIGSEGV|Bus error|SIGBUS",
         "Segmentation fault (core dumped)",
     ),
     sig(
@@ -188,7 +188,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "renumbered",
         ("cuda_visible_devices", "visible devices"),
-        r"VISIBLE_DEVICES[^\n]{0,80}\n?[^\n]{0,160}(?:no use|ignored|has no effect|does ?n[o']t work|not work\w*|all the same|none the less|nonetheless|still|but|seems?|in vain)\b[^\n]{0,60}\bgpu:?\s?[01]\b"
+        r"VISIBLE_DEVICES[^\n]{0,160}(?:\n[^\n]{0,160})?(?:no use|ignored|has no effect|does ?n[o']t work|not work\w*|all the same|none the less|nonetheless|still|but|seems?|in vain)\b[^\n]{0,60}\bgpu:?\s?[01]\b"
         r"|(?:why|how)[^\n]{0,40}VISIBLE_DEVICES[^\n]{0,20}(?:no use|not work\w*|useless|ignored)|VISIBLE_DEVICES (?:is |does )?not work(?:ing)?"
         r"|with 1 there is no GPU:1|(?:starts|shows|uses|reports|takes) (?:with |only )?GPU:0[^\n]{0,40}(?:instead|although|even though|none the less|none ?the ?less)",
         "CUDA_VISIBLE_DEVICES=2 is ignored, it still takes gpu:0",
