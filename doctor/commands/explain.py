@@ -190,8 +190,11 @@ def _prepare() -> None:
     """Load what every process needs before they are made."""
     from doctor.diagnose import diagnose
     from doctor.logs import read
+    from doctor.logs.parse import prepare
+    from doctor.logs.signatures import catalogue
     from doctor.tables import Tables
 
+    prepare(catalogue())
     diagnose(read(b"2.15.0\n", "-"), Tables.bundled())
 
 
