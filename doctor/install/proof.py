@@ -19,6 +19,13 @@ OUTSIDE = frozenset(
         "cuda-compat-package", "healthy", "benign-messages", "undetermined", "cpu-no-avx",
     )
 )  # fmt: skip
+OF_CUDA = frozenset(
+    (
+        "cuda-missing", "cuda-version-mismatch", "cudnn-missing", "cudnn-version-mismatch", "library-path", "library-broken",
+        "xla-toolchain-missing", "gpu-arch-too-old", "gpu-arch-too-new", "tf-cpu-only", "tf-windows-native",
+    )
+)  # fmt: skip
+"""What is no fault where TensorFlow was installed to compute on the CPU."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,7 @@ def read(document: dict[str, Any], *, gpu: bool = True) -> Proof:
     errors = [f for f in findings if f.get("severity") == "error"]
     version = facts.get("tensorflow", {}).get("value")
     count = facts.get("registered_gpus", {}).get("value") or 0
-    inside = [f for f in errors if f["code"] not in OUTSIDE]
+    inside = [f for f in errors if f["code"] not in OUTSIDE and (gpu or f["code"] not in OF_CUDA)]
     if version is None:
         return Proof("broken", ("the check found no TensorFlow in the environment",), findings)
     if inside:

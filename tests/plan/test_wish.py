@@ -50,7 +50,7 @@ def test_release_that_does_not_exist_names_the_nearest(tables: Tables) -> None:
 
 
 def test_gpu_whose_name_does_not_decide_asks_for_the_capability(tables: Tables) -> None:
-    with pytest.raises(UsageError, match="3.0, 3.5"):
+    with pytest.raises(UsageError, match=r"3\.0, 3\.5"):
         described(tables, gpu=["GT 730"])
 
 
