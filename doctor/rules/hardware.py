@@ -348,6 +348,27 @@ def code_answer(picture: Picture, capability: str) -> compat.Answer | None:
     return compat.runs_on_gpu(build, situation, picture.tables)
 
 
+def driver_trap(picture: Picture) -> compat.Answer | None:
+    """On a machine: kernels of this build that this GPU has only as PTX, which its driver is too old to compile."""
+    if picture.facts.kind != "machine" or picture.driver is None or picture.build is None:
+        return None
+    from doctor import compat
+
+    for gpu in picture.gpus:
+        if gpu.compute_capability is None:
+            continue
+        situation = compat.Situation(
+            platform=picture.table_platform,
+            capabilities=(gpu.compute_capability,),
+            driver=picture.driver.version,
+            driver_platform=picture.platform if picture.platform in ("windows", "wsl") else "linux",
+        )
+        for trap in compat.traps_of(picture.build, situation, picture.tables):
+            if trap.data["aspect"] == "driver" and "driver_cuda" in trap.data["when"] and trap.verdict == "no":
+                return compat.Answer("no", trap.reason, (trap, picture.build), trap.cure)
+    return None
+
+
 def older_release(picture: Picture) -> list:  # type: ignore[type-arg]
     """The newest release that has code for the GPUs of the case."""
     release = commands.newest_fitting(picture)
@@ -798,6 +819,17 @@ def driver_too_old(picture: Picture) -> Iterator[Finding]:
     floor = floors[0] if len({f.driver for f in floors}) == 1 else None
     from doctor.tables import dotted
 
+    trapped = driver_trap(picture)
+    if trapped is not None and not said and not registered(picture):
+        yield found(
+            "driver-too-old",
+            f"{trapped.reason[0].upper()}{trapped.reason[1:]}.",
+            [driver, *picture.gpus[:1], picture.tensorflow],
+            tables=trapped.rows,
+            steps=commands.driver_install(picture),
+            verify="nvidia-smi",
+        )
+        return
     below = (
         driver is not None
         and floor is not None

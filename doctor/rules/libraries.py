@@ -290,6 +290,10 @@ def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
             verify=verify,
         )
         return
+    unserved = _cudnn_without_kernels(picture)
+    if unserved is not None:
+        yield unserved
+        return
     foreign = [
         lib
         for lib in facts.of(LibraryNotLoaded)
@@ -361,6 +365,52 @@ def older_than_compiled(picture: Picture) -> CudnnVersion | None:
             and dotted(version.version)[:2] < dotted(compiled)[:2]
         ):
             return version
+    return None
+
+
+def _cudnn_without_kernels(picture: Picture) -> Finding | None:
+    """On a machine: the cuDNN that would be opened has dropped the GPU, as 9.11 dropped Maxwell, Pascal and Volta."""
+    cudnn = picture.facts.first(CudnnVersion)
+    if picture.facts.kind != "machine" or cudnn is None or cudnn.version.count(".") < 1:
+        return None
+    from doctor import compat
+
+    cuda = picture.wanted_cuda[0].split(".")[0] if len(picture.wanted_cuda) == 1 else None
+    for gpu in picture.gpus:
+        if gpu.compute_capability is None:
+            continue
+        answer = compat.cudnn_serves_gpu(cudnn.version, (gpu.compute_capability,), picture.tables, cuda)
+        if answer.verdict != "no":
+            continue
+        major = cudnn.version.split(".")[0]
+        serving = [
+            row
+            for row in picture.tables.cudnns()
+            if row.version.split(".")[0] == major
+            and (cuda is None or cuda in row.cuda)
+            and row.package is not None
+            and compat.cudnn_serves_gpu(row.version, (gpu.compute_capability,), picture.tables, cuda).verdict == "yes"
+        ]
+        steps: list[Step] = []
+        if serving:
+            newest = max(serving, key=lambda row: dotted(row.version))
+            pin = commands.quoted(f"{newest.package}=={newest.version}", picture)
+            steps.append(
+                shell(
+                    f"{commands.venv_prefix(picture)} install {pin}",
+                    "the newest cuDNN in the tables with kernels for this GPU",
+                )
+            )
+        return found(
+            "cudnn-version-mismatch",
+            f"{answer.reason}; this machine has a {gpu.name or 'GPU'} of compute capability "
+            f"{gpu.compute_capability}, and every operation of cuDNN will fail on it.",
+            [cudnn, gpu],
+            title="cuDNN has no kernels for this GPU",
+            tables=answer.rows,
+            steps=steps or [manual(f"Install an older cuDNN {major} that still has kernels for this GPU")],
+            verify=commands.convolution(picture),
+        )
     return None
 
 

@@ -120,6 +120,12 @@ def driver_too_old_for_cuda_11(machine: Folder) -> Folder:
     return with_toolkit(machine.working_gpu("418.226.00", cuda="10.1"), "2.10.0")
 
 
+@fault("driver-too-old")
+def hopper_whose_driver_cannot_compile_the_kernels(machine: Folder) -> Folder:
+    machine.gpu("2330").driver("535.129.03").answers(cuda="12.2", capability="9.0", name="NVIDIA H100 80GB HBM3")
+    return with_wheels(machine, "2.18.1")
+
+
 @fault("gpu-hidden")
 def hidden_by_an_empty_variable(machine: Folder) -> Folder:
     machine.working_gpu(cuinit="CUDA_ERROR_NO_DEVICE").env(CUDA_VISIBLE_DEVICES="")
@@ -266,6 +272,11 @@ def no_cudnn_wheel(machine: Folder) -> Folder:
 @fault("cudnn-version-mismatch")
 def cudnn_of_another_major(machine: Folder) -> Folder:
     return machine.working_gpu().python().tensorflow("2.18.1").cuda_wheels("12.5").cudnn_wheel("8.9.7.29")
+
+
+@fault("cudnn-version-mismatch")
+def cudnn_that_has_dropped_the_gpu(machine: Folder) -> Folder:
+    return volta(machine).python().tensorflow("2.18.1").cuda_wheels("12.5").cudnn_wheel("9.28.0.42")
 
 
 @fault("library-broken")
