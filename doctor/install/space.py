@@ -25,8 +25,10 @@ def needed_mib(plan: Plan) -> tuple[int, int]:
     wheel = float(build.data.get("size_mib") or 600)
     unpacked, download = 0, 0
     if plan.route == "pip-and-cuda":
-        pins = build.extras.get("and-cuda", {}).values()
-        unpacked, download = NVIDIA_PINNED if all("==" in pin for pin in pins) else NVIDIA_OPEN
+        pins = build.extras.get("and-cuda", {})
+        unpacked, download = NVIDIA_PINNED if all("==" in pin for pin in pins.values()) else NVIDIA_OPEN
+        if "tensorrt" in pins:  # 2.14: a wheel of 550
+            unpacked, download = unpacked + 1300, download + 560
     return int(wheel * UNPACKED_FACTOR) + OTHER_PACKAGES + unpacked, int(wheel) + OTHER_PACKAGES // 3 + download
 
 
