@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from doctor.facts import Facts
 from doctor.findings import CONFIDENCES, SEVERITIES, Diagnosis, Finding, Skipped
@@ -34,7 +35,25 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
             findings.extend(rule.judge(picture))
         except Exception as error:  # noqa: BLE001  one broken rule must not hide what the others found
             skipped.append(Skipped(rule.code, f"the rule failed: {type(error).__name__}: {error}"))
-    return Diagnosis(facts, tuple(merged(findings, by_code)), tuple(skipped))
+    told = [fitting(finding, picture.platform) for finding in merged(findings, by_code)]
+    return Diagnosis(facts, tuple(told), tuple(skipped))
+
+
+AT_HOME = {
+    "linux": ("", "linux"),
+    "macos": ("", "macos"),
+    "windows": ("", "windows", "wsl"),
+    "wsl": ("", "wsl", "linux", "windows"),
+}
+
+
+def fitting(finding: Finding, platform: str | None) -> Finding:
+    """A finding without the steps that are for another platform than the case's.
+
+    Where no step would be left the platform is in doubt rather than the steps, and all of them stay.
+    """
+    steps = tuple(s for s in finding.prescription if platform is None or s.platform in AT_HOME.get(platform, ("",)))
+    return replace(finding, prescription=steps) if steps else finding
 
 
 def _rank(finding: Finding) -> tuple[int, int, int]:

@@ -110,62 +110,112 @@ def with_cuda_libraries(picture: Picture, release: TensorFlowRelease | None) -> 
     pip's extra where the release has one and it works; conda's packages of the right version for older builds.
     """
     if release is None:
-        return [
-            shell(
-                f"{venv_prefix(picture)} install {quoted('tensorflow[and-cuda]', picture)}",
-                "Linux and WSL2: TensorFlow with the CUDA and cuDNN that it opens, in the Python in use",
-            )
-        ]
+        return gpu_build(picture)
     if picture.platform == "windows":
-        return _windows_libraries(release)
-    extra = release.extras.get("and-cuda") if release.extras else None
-    if extra and release.version not in ("2.15.0",) and not release.version.startswith("2.14"):
-        steps = [pip_and_cuda(picture, release)]
-        if release.pip_libraries_missed:
-            steps.append(library_path_step(picture))
-        return steps
-    if extra:
+        return [*conda_libraries(picture, release), *toolkit_by_hand(release)] if release.gpu else []
+    if not release.extras.get("and-cuda"):
+        return [*conda_libraries(picture, release), *toolkit_by_hand(release)]
+    if picture.python is not None and _minor(picture.python.version) not in release.pythons:
+        return gpu_build(picture)  # the release is a guess that this Python contradicts
+    if release.version == "2.15.0" or release.version.startswith("2.14"):
         return [
             shell(
                 f"{venv_prefix(picture)} install {quoted('tensorflow[and-cuda]==2.15.1', picture)}",
                 f"the extra of {release.version} asks for TensorRT packages that cannot be installed; 2.15.1 does not",
             )
         ]
-    return conda_libraries(release)
+    steps = [pip_and_cuda(picture, release)]
+    if release.pip_libraries_missed:
+        steps.append(library_path_step(picture))
+    return steps
 
 
-def _windows_libraries(release: TensorFlowRelease) -> list[Step]:
-    if release.gpu:
-        return [*conda_libraries(release), *toolkit_by_hand(release)]
-    return []
-
-
-_CONDA_CUDA = {
-    "9.0": "9.0",
-    "10.0": "10.0",
-    "10.1": "10.1",
-    "11.0": "11.0",
-    "11.2": "11.2",
-    "11.8": "11.8",
-    "8.0": "8.0",
-}
-_CONDA_CUDNN = {"5": "5.1", "6": "6.0", "7": "7.6", "8": "8.1"}
-
-
-def conda_libraries(release: TensorFlowRelease) -> list[Step]:
-    """CUDA and cuDNN from conda, in the environment that TensorFlow is in."""
-    cuda, cudnn = release.cuda or "", release.cudnn or ""
-    major_minor = ".".join(cuda.split(".")[:2])
-    if major_minor not in _CONDA_CUDA or not cudnn:
-        return []
-    wanted = _CONDA_CUDNN.get(cudnn.split(".")[0], cudnn)
-    if major_minor == "11.8":
-        wanted = "8.8"
-    channel = "conda-forge" if float(major_minor) >= 10.1 else "defaults"
+def gpu_build(picture: Picture) -> list[Step]:
+    """A TensorFlow that uses the GPU: the newest that fits this platform, this Python and these GPUs, with its libraries."""
+    if picture.platform == "windows":
+        return windows_gpu_build(picture)
+    if picture.platform == "macos":
+        return [manual("There is no CUDA for macOS since TensorFlow 1.2; on Apple silicon tensorflow-metal uses Apple's GPU")]
+    release = newest_fitting(picture)
+    if release is None:
+        return [manual("Choose a release for this Python and these GPUs: tfgpu-doctor plan")]
+    if release.extras.get("and-cuda"):
+        return with_cuda_libraries(picture, release)
     return [
         shell(
-            f"conda install -c {channel} cudatoolkit={_CONDA_CUDA[major_minor]} cudnn={wanted}",
-            f"TensorFlow {release.version} was built for CUDA {major_minor} and cuDNN {cudnn}; this puts both into the active conda "
+            f"{venv_prefix(picture)} install {quoted(release.requirement, picture)}",
+            "the newest build with CUDA that has a wheel for this Python",
+        ),
+        *conda_libraries(picture, release),
+        *toolkit_by_hand(release),
+    ]
+
+
+def has_wheel(picture: Picture) -> bool:
+    """Whether any release of TensorFlow has a wheel for the Python and platform of the case; True where no Python is known."""
+    if picture.python is None:
+        return True
+    minor = _minor(picture.python.version)
+    return any(minor in r.pythons for r in picture.tables.releases(picture.table_platform, "tensorflow"))
+
+
+def with_another_python(picture: Picture) -> list[Step]:
+    """TensorFlow in an environment whose Python has a wheel: the last but one that the newest release has."""
+    from doctor.remedies import environments
+
+    releases = [r for r in picture.tables.releases(picture.table_platform, "tensorflow") if r.pythons and not r.yanked]
+    if not releases:
+        return [manual("There is no TensorFlow wheel for this platform: run it on Linux or in a container")]
+    python = releases[-1].pythons[max(0, len(releases[-1].pythons) - 2)]
+    kind = picture.platform or "linux"
+    why = f"no TensorFlow has a wheel for Python {picture.python.version if picture.python else ''}; this environment has {python}"
+    return [
+        *environments.uv_venv("tf-env", python, kind),
+        environments.pip_install("tf-env", ("tensorflow",), kind, why, uv=True),
+    ]
+
+
+def windows_gpu_build(picture: Picture) -> list[Step]:
+    """The last release with GPU support on native Windows, in a conda environment with a Python and the CUDA that it wants."""
+    from doctor.remedies import environments
+
+    release = picture.tables.tensorflow("2.10.1", "tensorflow", "windows-amd64")
+    row = _conda_row(picture, release) if release is not None else None
+    if release is None or row is None:
+        return []
+    packages = (f"cudatoolkit={row['cudatoolkit']}", f"cudnn={row['cudnn']}")
+    return [
+        environments.conda_create("tf-gpu", release.pythons[-1], "windows", packages, row["channel"]),
+        environments.conda_pip(
+            "tf-gpu",
+            (release.requirement, "numpy<2"),
+            "windows",
+            "the last release with GPU support on native Windows; it has wheels for Python "
+            f"{release.pythons[0]} to {release.pythons[-1]}",
+        ),
+        shell("conda activate tf-gpu", "in each new prompt, before the program starts", platform="windows"),
+    ]
+
+
+def _conda_row(picture: Picture, release: TensorFlowRelease) -> dict[str, str] | None:
+    """conda's packages for the CUDA and the cuDNN major of a build."""
+    if not release.cuda or not release.cudnn:
+        return None
+    cuda, cudnn = ".".join(release.cuda.split(".")[:2]), release.cudnn.split(".")[0]
+    return next(
+        (r for r in picture.tables.store.all("conda") if r["cuda"] == cuda and r["cudnn"].split(".")[0] == cudnn), None
+    )
+
+
+def conda_libraries(picture: Picture, release: TensorFlowRelease) -> list[Step]:
+    """CUDA and cuDNN from conda, in the environment that TensorFlow is in; nothing where no channel has them."""
+    row = _conda_row(picture, release)
+    if row is None:
+        return []
+    return [
+        shell(
+            f"conda install -c {row['channel']} cudatoolkit={row['cudatoolkit']} cudnn={row['cudnn']}",
+            f"TensorFlow {release.version} was built for CUDA {row['cuda']} and cuDNN {release.cudnn}; this puts both into the active conda "
             "environment (older combinations may no longer be served by the channel)",
         )
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import Fact, Package, Requirement, Source, Symptom, TensorFlowBuild
+from doctor.facts import Fact, Package, Platform, Requirement, Source, Symptom, TensorFlowBuild
 from doctor.logs.signatures.signature import Signature, sig
 
 TF = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel|directml|rocm|aarch64|cpu-aws))?|tf[-_]nightly(?:[-_]gpu|[-_]cpu)?"
@@ -462,6 +462,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "gpu support is not available on native windows",
         r"GPU support is not available on native Windows",
         "WARNING:tensorflow:TensorFlow GPU support is not available on native Windows for TensorFlow >= 2.11.",
+        lambda m, s: (Symptom(s, "windows-native"), Platform(s, "windows")),
         seen_in=">=2.19",
     ),
     sig(

@@ -93,7 +93,7 @@ FIRES = (
         "  setuptools.extern.packaging.requirements.InvalidRequirement: Expected end or semicolon (after name and no valid version specifier)\n"
         '    python_version>"3.7"\n',
         'python_version>"3.7"',
-        says=("tensorflow<2.11",),
+        says=("tensorflow==2.10.1", "conda create"),
         never=("and-cuda",),
     ),
     # --- tf-cpu-only

@@ -1,0 +1,114 @@
+"""What is prescribed can be pasted, and the tables bear it out, on any platform, release and Python."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from doctor.diagnose import diagnose
+from doctor.findings import manual, python, shell
+from doctor.tables import Tables
+from tests.rules.cases import FIRES
+from tests.rules.pasting import PLATFORMS, faults, faults_of_finding, parses
+from tests.rules.situation import Fires, bundled, told
+from tests.rules.situations import moved
+
+NEWEST_OF_EACH_MINOR = tuple({tuple(r.version.split(".")[:2]): r.version for r in bundled().releases("linux-x86_64")}.values())
+RELEASES = (None, "2.15.0", "2.16.1", *NEWEST_OF_EACH_MINOR)
+PYTHONS = (None, "3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
+ENVIRONMENTS = ((), ("conda",), ("docker",), ("venv",))
+
+ON_LINUX_ONLY = ("driver-libcuda-missing", "driver-library-mismatch", "driver-not-loaded", "cuda-compat-package", "device-permission", "container-no-gpu", "wsl-driver")
+ON_ANY_SYSTEM = ("tf-", "python-", "host-", "model-", "undetermined", "memory-")
+
+
+def possible(case: Fires, platform: str, release: str | None, python: str | None, environment: tuple[str, ...]) -> bool:
+    """Whether such a case can be met at all: a wheel for that platform and Python, a fault that such a system can have."""
+    where = PLATFORMS[platform]
+    if platform == "macos" and not case.code.startswith(ON_ANY_SYSTEM):
+        return False
+    if platform == "windows" and (case.code in ON_LINUX_ONLY or environment == ("docker",)):
+        return False
+    if case.code == "tf-windows-native" and platform != "windows":
+        return False
+    if ("DLL load failed" in case.text or "msvcp140" in case.text) and platform != "windows":
+        return False
+    if release is None:
+        return python is None or case.code in ("tf-not-installed", "tf-no-wheel") or any(python in r.pythons for r in bundled().releases(where))
+    row = bundled().tensorflow(release, None, where)
+    return row is not None and (python is None or python in row.pythons)
+
+
+def check(case: Fires, platform: str, release: str | None, python: str | None, environment: tuple[str, ...]) -> None:
+    facts = moved(told(case.text).facts, platform=platform, release=release, python=python, environments=environment)
+    diagnosis = diagnose(facts, bundled())
+    assert diagnosis.findings
+    assert not [s for s in diagnosis.skipped if "failed" in s.reason]
+    for finding in diagnosis.findings:
+        assert finding.verify
+        assert finding.prescription or finding.severity == "info"
+        wrong = list(faults_of_finding(finding, bundled(), platform=platform, python=python))
+        assert not wrong, (finding.code, wrong)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow], derandomize=True)
+@given(st.sampled_from(FIRES), st.sampled_from(tuple(PLATFORMS)), st.sampled_from(RELEASES), st.sampled_from(PYTHONS), st.sampled_from(ENVIRONMENTS))
+def test_steps_can_be_pasted_and_agree_with_the_tables(
+    case: Fires, platform: str, release: str | None, python: str | None, environment: tuple[str, ...]
+) -> None:
+    assume(possible(case, platform, release, python, environment))
+    check(case, platform, release, python, environment)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", FIRES, ids=lambda case: f"{case.code}: {case.situation}")
+def test_every_fiftieth_of_all_situations(case: Fires) -> None:
+    everything = [s for s in product(PLATFORMS, RELEASES, PYTHONS, ENVIRONMENTS) if possible(case, *s)]
+    assert everything
+    for situation in everything[FIRES.index(case) % 50 :: 50]:
+        check(case, *situation)
+
+
+@pytest.mark.parametrize("case", FIRES, ids=lambda case: f"{case.code}: {case.situation}")
+def test_steps_of_a_case_as_it_is(case: Fires) -> None:
+    from doctor.picture import Picture
+
+    diagnosis = told(case.text)
+    picture = Picture(diagnosis.facts, bundled())
+    minor = ".".join(picture.python.version.split(".")[:2]) if picture.python else None
+    wrong = [w for f in diagnosis.findings for w in faults_of_finding(f, bundled(), platform=picture.platform or "linux", python=minor)]
+    assert not wrong
+
+
+# --- the check itself finds what is wrong
+
+
+@pytest.mark.parametrize(
+    ("step", "platform", "version", "told_so"),
+    [
+        (shell('python3 -c "print(1)'), "linux", None, "no command that a shell can read"),
+        (shell("export A=1"), "windows", None, "command of another system"),
+        (shell("pip install 'tensorflow[and-cuda]'"), "windows", None, "do not read as meant"),
+        (shell('pip install "tensorflow[and-cuda]"'), "windows", "3.11", "CUDA extra on windows"),
+        (shell("pip install 'tensorflow[and-cuda]==2.10.1'"), "linux", "3.10", "which has none"),
+        (shell("pip install 'tensorflow[and-cuda]==2.15.0'"), "linux", "3.10", "cannot be installed"),
+        (shell("pip install tensorflow==2.10.1"), "linux", "3.12", "no such wheel"),
+        (shell("pip install tensorflow-gpu==2.12.0"), "linux", "3.10", "no such wheel"),
+        (shell("pip install nvidia-cudnn-cu12==1.2.3"), "linux", "3.10", "no wheel of the tables"),
+        (shell("conda install -c defaults cudatoolkit=10.0 cudnn=8.1"), "linux", None, "do not know"),
+        (shell("sudo reboot", platform="linux"), "windows", None, "is for linux"),
+        (python("config = tf.ConfigProto("), "linux", None, "does not compile"),
+    ],
+    ids=lambda value: value.text if hasattr(value, "text") else None,
+)
+def test_the_check_sees_what_is_wrong(step: object, platform: str, version: str | None, told_so: str, tables: Tables) -> None:
+    assert told_so in " ".join(faults(step, tables, platform=platform, python=version))  # type: ignore[arg-type]
+
+
+def test_the_check_lets_good_steps_pass(tables: Tables) -> None:
+    good = [shell("pip install 'tensorflow[and-cuda]==2.20.0'"), shell("unset CUDA_VISIBLE_DEVICES"), python("x = 1"), manual("Restart the machine")]
+    assert not [w for step in good for w in faults(step, tables, platform="linux", python="3.12")]
+    assert parses("export A=\"$(printf '%s' 1)\"")
