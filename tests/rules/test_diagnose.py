@@ -1,0 +1,153 @@
+"""diagnose: all rules judge, one cause is one finding, the verdict first, and nothing can silence the others."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from doctor.diagnose import CALM, diagnose, fitting, merged
+from doctor.facts import Facts, Source, Symptom
+from doctor.findings import CONFIDENCES, SEVERITIES, Finding, Step, manual, shell
+from doctor.logs import read
+from doctor.picture import Picture
+from doctor.rules import ORDER, Rule, all_rules
+from doctor.tables import Tables
+from tests.rules.cases import FIRES
+from tests.rules.situation import Fires, told
+from tests.rules.spelling import created, cudnn_failed, form, log, refused, skipped
+
+RULES = {rule.code: rule for rule in all_rules()}
+HERE = Source("report", 1, "a line")
+
+
+def finding(code: str, severity: str = "error", confidence: str = "certain", line: int = 1, steps: tuple[Step, ...] = ()) -> Finding:
+    return Finding(code, severity, code, "because", (Source("report", line, f"line {line}"),), (), steps, "nvidia-smi", confidence)
+
+
+def codes(findings: list[Finding]) -> list[str]:
+    return [f.code for f in findings]
+
+
+@pytest.mark.parametrize("case", FIRES, ids=lambda case: f"{case.code}: {case.situation}")
+def test_order_of_facts_does_not_decide_the_codes(case: Fires, tables: Tables) -> None:
+    expected = told(case.text)
+    facts = expected.facts
+    shuffler = random.Random(case.text)
+    for _ in range(3):
+        items = list(facts.items)
+        shuffler.shuffle(items)
+        shuffled = diagnose(Facts(tuple(items), facts.kind, facts.name, facts.lines), tables)
+        assert shuffled.verdict.code == expected.verdict.code
+        assert {f.code for f in shuffled.findings} == {f.code for f in expected.findings}
+
+
+@pytest.mark.parametrize("case", FIRES, ids=lambda case: f"{case.code}: {case.situation}")
+def test_findings_stand_in_the_order_in_which_to_act(case: Fires) -> None:
+    findings = told(case.text).findings
+    ranks = [(SEVERITIES.index(f.severity), CONFIDENCES.index(f.confidence), ORDER.index(f.code)) for f in findings]
+    assert ranks == sorted(ranks)
+    assert len(set(codes(list(findings)))) == len(findings)
+    assert all(f.evidence for f in findings)
+
+
+@pytest.mark.parametrize("text", ["x\n", "hello, nothing is wrong here\n", "Epoch 1/10\n", "{}\n", "🙂\n", "nvidia-smi\n"])
+def test_there_is_always_a_verdict(text: str) -> None:
+    diagnosis = told(text)
+    assert diagnosis.findings
+    assert diagnosis.verdict.code in (*CALM, "undetermined")
+
+
+def test_no_facts_at_all_are_undetermined_with_something_to_run(tables: Tables) -> None:
+    diagnosis = diagnose(Facts((), "report", "-", 0), tables)
+    assert [f.code for f in diagnosis.findings] == ["undetermined"]
+    assert diagnosis.verdict.prescription
+    assert diagnosis.verdict.evidence
+
+
+def test_a_rule_that_raises_is_named_and_hides_nobody(tables: Tables) -> None:
+    def broken(picture: Picture) -> Iterator[Finding]:
+        raise ZeroDivisionError("two by nought")
+        yield
+
+    text = log("2.4.0", form(system="Ubuntu 20.04", tensorflow="2.4.0"), refused("libcudart.so.11.0"), skipped)
+    rules = [replace(RULES["gpu-absent"], judge=broken, needs=()), *(r for r in all_rules() if r.code != "gpu-absent")]
+    diagnosis = diagnose(read(text.encode(), "report"), tables, rules)
+    assert diagnosis.verdict.code == "cuda-missing"
+    assert [(s.code, s.reason) for s in diagnosis.skipped if "failed" in s.reason] == [
+        ("gpu-absent", "the rule failed: ZeroDivisionError: two by nought")
+    ]
+
+
+def test_a_rule_without_its_needs_is_named_as_skipped(tables: Tables) -> None:
+    diagnosis = diagnose(Facts((Symptom(HERE, "nan-results"),), "report", "-", 1), tables)
+    assert "nccl-failure" in {s.code for s in diagnosis.skipped}
+    assert all(s.reason for s in diagnosis.skipped)
+
+
+def test_all_rules_that_break_still_leave_a_word(tables: Tables) -> None:
+    def broken(picture: Picture) -> Iterator[Finding]:
+        raise RuntimeError("no")
+        yield
+
+    rules = [rule if rule.code == "undetermined" else replace(rule, judge=broken, needs=()) for rule in all_rules()]
+    diagnosis = diagnose(Facts((), "report", "-", 0), tables, rules)
+    assert diagnosis.verdict.code == "undetermined"
+    assert len(diagnosis.skipped) == len(rules) - 1
+
+
+def test_two_findings_of_one_code_become_one_with_both_evidences() -> None:
+    result = merged([finding("cuda-missing", line=3), finding("cuda-missing", line=9)], RULES)
+    assert codes(result) == ["cuda-missing"]
+    assert [s.line for s in result[0].evidence] == [3, 9]
+
+
+def test_a_consequence_is_folded_into_its_cause() -> None:
+    assert "device-not-found" in RULES["cuda-missing"].explains
+    result = merged([finding("device-not-found"), finding("cuda-missing")], RULES)
+    assert codes(result) == ["cuda-missing"]
+    assert result[0].consequences == ("device-not-found: device-not-found",)
+
+
+def test_a_mere_possibility_explains_nothing_certain() -> None:
+    result = merged([finding("device-not-found"), finding("cuda-missing", confidence="possible")], RULES)
+    assert codes(result) == ["device-not-found", "cuda-missing"]
+
+
+def test_an_error_stands_before_a_warning_and_the_sure_before_the_possible() -> None:
+    result = merged(
+        [finding("host-oom", "warning"), finding("nccl-failure", confidence="possible"), finding("tf-api-version", confidence="likely")], RULES
+    )
+    assert codes(result) == ["tf-api-version", "nccl-failure", "host-oom"]
+
+
+def test_every_pair_of_codes_leaves_one_of_them(tables: Tables) -> None:
+    for first in ORDER:
+        for second in ORDER:
+            result = merged([finding(first), finding(second)], RULES)
+            assert result, (first, second)
+            assert codes(result) == codes(merged([finding(second), finding(first)], RULES))
+
+
+def test_an_unrelated_second_fault_is_a_finding_of_its_own() -> None:
+    text = (
+        log("2.3.0", created("GeForce RTX 2060", "7.5", 4900), cudnn_failed("CUDNN_STATUS_INTERNAL_ERROR"))
+        + "ModuleNotFoundError: No module named 'tensorflow.contrib'\n"
+    )
+    assert {"cudnn-init-oom", "tf-api-version"} <= {f.code for f in told(text).findings}
+
+
+def test_steps_for_another_platform_are_left_out_where_others_stay() -> None:
+    steps = (shell("sudo reboot", platform="linux"), manual("Restart the machine"))
+    told_on_windows = fitting(finding("gpu-bad-state", steps=steps), "windows")
+    assert [s.text for s in told_on_windows.prescription] == ["Restart the machine"]
+    assert len(fitting(finding("gpu-bad-state", steps=steps), "linux").prescription) == 2
+    assert len(fitting(finding("gpu-bad-state", steps=steps), None).prescription) == 2
+    assert fitting(finding("gpu-bad-state", steps=steps[:1]), "windows").prescription == steps[:1]  # the platform is in doubt
+
+
+def test_every_rule_takes_part() -> None:
+    assert {rule.code for rule in all_rules()} == set(ORDER)
+    assert all(isinstance(rule, Rule) for rule in all_rules())
