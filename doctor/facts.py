@@ -7,10 +7,16 @@ for and not there (`Absent`), could not look (`Unreadable`).
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import field
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from doctor.values import dataclass  # the same to everybody, and quick to define forty times
 
 EVIDENCE_LIMIT = 400
 """Characters of a quoted line that are kept: enough for any message that decides, bounded for hostile input."""
@@ -386,7 +392,7 @@ class Unreadable(Fact):
 F = TypeVar("F", bound=Fact)
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Facts:
     """An immutable collection of facts about one machine or one report.
 

@@ -14,7 +14,7 @@ PACKAGE = ROOT / "doctor"
 
 # A module may import from its own layer and from those before it.
 LAYERS = (
-    ("doctor", "doctor.facts", "doctor.errors", "doctor.redact"),
+    ("doctor", "doctor.facts", "doctor.errors", "doctor.redact", "doctor.values"),
     ("doctor.findings", "doctor.tables"),
     ("doctor.compat", "doctor.logs", "doctor.probe", "doctor.picture", "doctor.simulate", "doctor.children", "doctor.charts"),
     ("doctor.remedies",),

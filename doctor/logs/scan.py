@@ -50,7 +50,7 @@ class Scanned(NamedTuple):
 # --- which shapes matter ----------------------------------------------------------------------------
 
 
-def _triggers() -> list[bytes]:
+def triggers() -> list[bytes]:
     """The literals of all signatures without their digits, those left out that would stand in every line."""
     from doctor.logs.signatures import catalogue
 
@@ -79,13 +79,13 @@ def _trie(words: Iterable[bytes]) -> re.Pattern[bytes]:
 
 @lru_cache(maxsize=1)
 def _whole() -> re.Pattern[bytes]:
-    return _trie(_triggers())
+    return _trie(triggers())
 
 
 @lru_cache(maxsize=1)
 def _words() -> re.Pattern[bytes]:
     """The longest word of each literal: a line without any of these needs no closer look."""
-    return _trie({max(literal.split(), key=len) for literal in _triggers()})
+    return _trie({max(literal.split(), key=len) for literal in triggers()})
 
 
 def prepare() -> None:

@@ -1,0 +1,121 @@
+"""Frozen classes with slots that cost nothing until they are used.
+
+`dataclasses.dataclass(frozen=True, slots=True)` compiles six methods for each class when it is defined, which takes
+longer than a short report takes to read. Here the methods are shared, and `__init__` is compiled when a class is first
+called. To type checkers, to `dataclasses.replace`, `fields` and `is_dataclass`, and to pickle they are dataclasses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+T = TypeVar("T")
+_set = object.__setattr__
+
+
+class _Fields:
+    """`__dataclass_fields__` of a class, made when somebody asks."""
+
+    def __get__(self, instance: object, owner: type) -> dict[str, Any]:
+        import dataclasses
+
+        known: dict[type, dict[str, Any]] = _FIELDS
+        if owner not in known:
+            described = [
+                (name, Any, dataclasses.field(default=owner.__value_defaults__[name]))  # type: ignore[attr-defined]
+                if name in owner.__value_defaults__  # type: ignore[attr-defined]
+                else (name, Any)
+                for name in owner.__match_args__  # type: ignore[attr-defined]
+            ]
+            made: Any = dataclasses.make_dataclass(owner.__name__, described)
+            known[owner] = made.__dataclass_fields__
+        return known[owner]
+
+
+_FIELDS: dict[type, dict[str, Any]] = {}
+
+
+def _compiled(cls: Any) -> Callable[..., None]:
+    """The `__init__` of a class: its fields as parameters, with their defaults."""
+    names, defaults = cls.__match_args__, cls.__value_defaults__
+    parameters = "".join(f", {n}=_defaults[{n!r}]" if n in defaults else f", {n}" for n in names)
+    body = "".join(f"\n    _set(self, {n!r}, {n})" for n in names) or "\n    pass"
+    space: dict[str, Any] = {"_set": _set, "_defaults": defaults}
+    exec(f"def __init__(self{parameters}):{body}", space)
+    made: Callable[..., None] = space["__init__"]
+    return made
+
+
+def _first_init(self: Any, *args: Any, **named: Any) -> None:
+    cls = type(self)
+    init = _compiled(cls)
+    cls.__init__ = init
+    init(self, *args, **named)
+
+
+def _values(self: Any) -> tuple[Any, ...]:
+    return tuple([getattr(self, name) for name in self.__match_args__])
+
+
+def _eq(self: Any, other: object) -> bool:
+    return _values(self) == _values(other) if other.__class__ is self.__class__ else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_values(self))
+
+
+def _repr(self: Any) -> str:
+    inside = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
+    return f"{type(self).__qualname__}({inside})"
+
+
+def _frozen(self: object, name: str, *_: object) -> NoReturn:
+    from dataclasses import FrozenInstanceError
+
+    raise FrozenInstanceError(f"cannot change field {name!r}")
+
+
+def _getstate(self: Any) -> list[Any]:
+    return list(_values(self))
+
+
+def _setstate(self: Any, state: list[Any]) -> None:
+    for name, value in zip(self.__match_args__, state, strict=True):
+        _set(self, name, value)
+
+
+def dataclass(*, frozen: bool, slots: bool) -> Callable[[type[T]], type[T]]:
+    """A decorator for classes of plain fields. Raises TypeError for anything but frozen classes with slots."""
+    if not (frozen and slots):
+        raise TypeError("values are frozen and have slots")
+    return _made
+
+
+def _made(cls: type[T]) -> type[T]:
+    own = list(cls.__annotations__)  # of this class alone: a class without any has an empty dictionary of its own
+    space = {k: v for k, v in cls.__dict__.items() if k not in ("__dict__", "__weakref__")}
+    inherited: tuple[str, ...] = ()
+    defaults: dict[str, Any] = {}
+    for base in reversed(cls.__mro__[1:]):
+        inherited += tuple(n for n in base.__dict__.get("__slots__", ()) if n not in inherited)
+        defaults.update(base.__dict__.get("__value_defaults__", {}))
+    defaults.update({name: space.pop(name) for name in own if name in space})
+    names = (*inherited, *(name for name in own if name not in inherited))
+    space.update(
+        __slots__=tuple(name for name in own if name not in inherited),
+        __match_args__=names,
+        __value_defaults__=defaults,
+        __dataclass_fields__=_Fields(),
+        __init__=_first_init,
+        __eq__=_eq,
+        __hash__=_hash,
+        __setattr__=_frozen,
+        __delattr__=_frozen,
+        __getstate__=_getstate,
+        __setstate__=_setstate,
+    )
+    space.setdefault("__repr__", _repr)
+    made: type[T] = type(cls.__name__, cls.__bases__, space)
+    return made

@@ -1,0 +1,257 @@
+"""Measures what the performance section of the README states, and prints it as a table.
+
+    python scripts/benchmark.py [--runs 9] [--large 500] [--huge 1000] [--reports 10000] [--only start|large|many]
+
+Whole processes are timed, warm, as medians over several runs, with the interpreter that runs this script; the start of a
+command is also given as a multiple of `python -c pass`, run in turn with it. The logs are made anew each time (seeded)
+in a temporary folder and removed. Exit code 1 where a budget is not kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+TOOL = [sys.executable, "-m", "doctor"]
+PASS = [sys.executable, "-c", "pass"]
+MESSAGE = (
+    "2026-01-02 03:04:05.678901: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic "
+    "library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such file or directory\n"
+)
+
+
+class Row(NamedTuple):
+    """One line of the table; `kept` is None where there is no budget."""
+
+    what: str
+    measured: str
+    against: str
+    budget: str
+    kept: bool | None
+
+
+class Run(NamedTuple):
+    """One process: seconds on the clock, seconds of processor time, MiB at the highest."""
+
+    wall: float
+    cpu: float
+    mib: float
+
+
+def run(command: list[str], stdin: Path | None = None) -> Run:
+    """Run to the end, output into a file that is thrown away. Raises RuntimeError where it dies or says that it could not do it."""
+    with open(stdin or os.devnull, "rb") as source, tempfile.TemporaryFile() as sink:  # grep stops early at /dev/null
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            command, stdin=source, stdout=sink, stderr=subprocess.DEVNULL, cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "TFGPU_DOCTOR_TABLES": ""},
+        )  # fmt: skip
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in (0, 1):
+        raise RuntimeError(f"{' '.join(command[:6])} exited with {process.returncode}")
+    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def medians(command: list[str], other: list[str], runs: int) -> tuple[Run, Run]:
+    """Medians of two commands that run in turn, after one run of each that does not count."""
+    run(command)
+    run(other)
+    pairs = [(run(command), run(other)) for _ in range(runs)]
+    first, second = zip(*pairs, strict=True)
+    return _median(first), _median(second)
+
+
+def _median(several: tuple[Run, ...]) -> Run:
+    return Run(*(statistics.median(values) for values in zip(*several, strict=True)))
+
+
+def starts(folder: Path, runs: int) -> Iterator[Row]:
+    """How long a person waits for a small thing."""
+    report = folder / "report.log"
+    report.write_text(MESSAGE * 3 + "TensorFlow 2.10.0\n")
+    commands = (
+        ("`--version`", ["--version"], 60),
+        ("`--help`", ["--help"], 60),
+        ("`code cudnn-init-oom`", ["code", "cudnn-init-oom"], 60),
+        ("`explain FILE --format json`", ["explain", str(report), "--format", "json"], 100),
+        ("`explain FILE`", ["explain", str(report)], 150),
+        ("`check --format json`", ["check", "--format", "json"], 400),
+    )
+    for name, words, budget in commands:
+        ours, bare = medians([*TOOL, *words], PASS, runs)
+        yield Row(
+            name,
+            f"{1000 * ours.wall:.0f} ms ({1000 * ours.cpu:.0f} ms of processor)",
+            f"{ours.cpu / bare.cpu:.1f} times `python -c pass` ({1000 * bare.wall:.0f} ms)",
+            f"{budget} ms",
+            1000 * ours.wall <= budget,
+        )
+
+
+def training_log(path: Path, megabytes: int) -> None:
+    """What a long training prints: progress, checkpoints, workers; one message that decides, in the middle."""
+    rng = random.Random(1)
+    written = 0
+    size = megabytes * 1_000_000
+    placed = False
+    with path.open("w") as stream:
+        step = 0
+        while written < size:
+            rows = []
+            for _ in range(5000):
+                step += 1
+                done = step % 1875 * 30 // 1875
+                kind = step % 10
+                if kind < 6:
+                    rows.append(
+                        f"{step % 1875}/1875 [{'=' * done}>{'.' * (29 - done)}] - ETA: {rng.randint(0, 99)}s - "
+                        f"loss: {rng.random():.4f} - accuracy: {rng.random():.4f}\n"
+                    )
+                elif kind < 8:
+                    rows.append(
+                        f"2026-01-02 03:{step % 60:02d}:{step % 59:02d}.{rng.randint(0, 999999):06d}: I tensorflow/core/"
+                        f"common_runtime/executor.cc:{step % 997}] [/device:CPU:0] Executor start step {step}\n"
+                    )
+                elif kind < 9:
+                    rows.append(
+                        f"INFO:root:wrote checkpoint /data/run-{step}/model.ckpt-{step} lr={rng.random():.3e}\n"
+                    )
+                else:
+                    rows.append(
+                        f"I0102 03:04:05.{rng.randint(0, 999999):06d} {rng.randint(1000, 9999)} service.cc:{step % 300}] worker {step % 16} took {rng.random():.3f} ms\n"
+                    )
+            if not placed and written > size // 2:
+                rows.append(MESSAGE)
+                placed = True
+            written += stream.write("".join(rows))
+
+
+def one_line(path: Path, megabytes: int) -> None:
+    """Words without any end of line, and the message among them."""
+    rng = random.Random(2)
+    words = ["".join(rng.choices("abcdefghijklmnoprstuvw", k=rng.randint(2, 9))) for _ in range(5000)]
+    written = 0
+    placed = False
+    with path.open("w") as stream:
+        while written < megabytes * 1_000_000:
+            written += stream.write(" ".join(rng.choices(words, k=20_000)) + " ")
+            if not placed and written > megabytes * 500_000:
+                written += stream.write(MESSAGE.strip() + " ")
+                placed = True
+
+
+def patterns(path: Path) -> int:
+    """The literals that the scan looks for, as a file for grep; how many they are."""
+    from doctor.logs.scan import triggers
+
+    words = triggers()
+    path.write_bytes(b"\n".join(words) + b"\n")
+    return len(words)
+
+
+def large(folder: Path, runs: int, megabytes: int, huge: int) -> Iterator[Row]:
+    """Logs that do not fit into a person's patience, or into memory."""
+    log = folder / "training.log"
+    training_log(log, megabytes)
+    explain = [*TOOL, "explain", str(log), "--format", "json"]
+    grep = shutil.which("grep")
+    words = folder / "patterns"
+    count = patterns(words)
+    if grep is not None:
+        ours, theirs = medians(explain, [grep, "-c", "-F", "-f", str(words), str(log)], max(3, runs // 3))
+        ratio = theirs.wall / ours.wall
+        yield Row(
+            f"a training log of {megabytes} MB",
+            f"{ours.wall:.2f} s ({megabytes / ours.wall:.0f} MB/s), {ours.mib:.0f} MiB",
+            f"{ratio:.2f} of the speed of `grep -F -f` with {count} patterns ({theirs.wall:.2f} s)",
+            "0.5 of grep's speed",
+            ratio >= 0.5,
+        )
+    log.unlink()
+    if not huge:
+        return
+    for name, make in (("a training log", training_log), ("one line", one_line)):
+        path = folder / "huge"
+        make(path, huge)
+        ours = run([*TOOL, "explain", str(path), "--format", "json"])
+        stdin = run([*TOOL, "explain", "-", "--format", "json"], path)
+        highest = max(ours.mib, stdin.mib)
+        yield Row(
+            f"{name} of {huge} MB, as a file and from standard input",
+            f"{ours.wall:.1f} s and {stdin.wall:.1f} s, {highest:.0f} MiB at the highest",
+            "",
+            "100 MiB",
+            highest < 100,
+        )
+        path.unlink()
+
+
+def many(folder: Path, reports: int) -> Iterator[Row]:
+    """A folder of short reports: recorded logs, over and over."""
+    logs = sorted((ROOT / "tests" / "data" / "logs").rglob("*.log"))
+    texts = [path.read_bytes() for path in logs if path.stat().st_size < 20_000] or [MESSAGE.encode()]
+    place = folder / "reports"
+    place.mkdir()
+    for number in range(reports):
+        (place / f"{number:06d}.log").write_bytes(texts[number % len(texts)])
+    ours = run([*TOOL, "explain", str(place), "--format", "json"])
+    cores = os.cpu_count() or 1
+    rate = reports / ours.wall
+    yield Row(
+        f"{reports} reports in one call",
+        f"{ours.wall:.1f} s, {rate:.0f} a second on {cores} cores",
+        f"{1000 * ours.cpu / reports:.2f} ms of processor each",
+        "1000 a second and core",
+        rate / cores >= 1000,
+    )
+
+
+def main() -> int:
+    """Measure and print; 1 where a budget is not kept."""
+    parser = argparse.ArgumentParser(description="Measure the budgets.")
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--large", type=int, default=500, metavar="MB")
+    parser.add_argument("--huge", type=int, default=1000, metavar="MB", help="0: leave it out")
+    parser.add_argument("--reports", type=int, default=10_000)
+    parser.add_argument("--only", choices=("start", "large", "many"))
+    args = parser.parse_args()
+    if not hasattr(os, "wait4"):
+        print("benchmark.py needs a POSIX system", file=sys.stderr)
+        return 3
+    kept = True
+    print("| what | measured | compared | budget | |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory(prefix="tfgpu-doctor-benchmark-") as name:
+        folder = Path(name)
+        parts = {
+            "start": lambda: starts(folder, args.runs),
+            "large": lambda: large(folder, args.runs, args.large, args.huge),
+            "many": lambda: many(folder, args.reports),
+        }
+        for part, rows in parts.items():
+            if args.only not in (None, part):
+                continue
+            for row in rows():
+                mark = "" if row.kept is None else "kept" if row.kept else "not kept"
+                kept = kept and row.kept is not False
+                print(f"| {row.what} | {row.measured} | {row.against} | {row.budget} | {mark} |", flush=True)
+    load = os.getloadavg()[0]
+    print(f"\n{os.cpu_count()} cores, load {load:.1f} at the end, Python {sys.version.split()[0]}", file=sys.stderr)
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

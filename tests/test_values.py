@@ -1,0 +1,56 @@
+"""Values are dataclasses to everybody who looks."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+
+import pytest
+
+from doctor import facts
+from doctor.facts import Fact, Gpu, LibraryNotLoaded, Source, Symptom
+
+SOURCE = Source("train.log", 3, "a line")
+KINDS = [k for k in vars(facts).values() if isinstance(k, type) and issubclass(k, Fact)]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.__name__)
+def test_every_fact_is_a_dataclass_with_its_fields_in_order(kind: type[Fact]) -> None:
+    names = [f.name for f in dataclasses.fields(kind)]
+    assert names[0] == "source"
+    needed = [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING]
+    made = kind(**{name: SOURCE if name == "source" else name for name in needed})
+    assert dataclasses.is_dataclass(made)
+    assert not hasattr(made, "__dict__"), "slots"
+    assert pickle.loads(pickle.dumps(made)) == made == copy.deepcopy(made)
+    assert hash(made) == hash(copy.copy(made))
+    assert dataclasses.replace(made) == made
+    assert kind(*(getattr(made, name) for name in names)) == made
+
+
+def test_value_cannot_be_changed() -> None:
+    gpu = Gpu(SOURCE, "T4")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        gpu.name = "V100"  # type: ignore[misc]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        del gpu.name
+
+
+def test_values_of_different_classes_are_different() -> None:
+    assert Symptom(SOURCE, "x") != facts.Absent(SOURCE, "x")
+    assert Gpu(SOURCE, "T4") != Gpu(SOURCE, "V100")
+    assert repr(Symptom(SOURCE, "x")).startswith("Symptom(source=Source(where='train.log'")
+
+
+def test_call_without_what_is_needed_fails_by_name() -> None:
+    with pytest.raises(TypeError, match="name"):
+        LibraryNotLoaded(SOURCE)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="colour"):
+        Gpu(SOURCE, colour="green")  # type: ignore[call-arg]
+
+
+def test_values_match_by_position() -> None:
+    match Symptom(SOURCE, "kind"):
+        case Symptom(source, kind):
+            assert (source, kind) == (SOURCE, "kind")
