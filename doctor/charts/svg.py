@@ -6,7 +6,7 @@ from html import escape
 
 from doctor.charts import Chart, scaled
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 420, 76, 20, 40, 76
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 440, 76, 20, 40, 96
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito's, for all eyes
 STEPS = 5
 
@@ -58,10 +58,10 @@ def drawn(chart: Chart) -> str:
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
         if len(places) <= 40:
             parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]
-        x = LEFT + number * 170
+        x, y = LEFT + number % 3 * 220, HEIGHT - 34 + number // 3 * 17
         parts.append(
-            f'<rect x="{x}" y="{HEIGHT - 20}" width="12" height="12" fill="{colour}"/>'
-            f'<text x="{x + 17}" y="{HEIGHT - 10}">{escape(line.name)}</text>'
+            f'<rect x="{x}" y="{y}" width="12" height="12" fill="{colour}"/>'
+            f'<text x="{x + 17}" y="{y + 10}">{escape(line.name)}</text>'
         )
     middle = (TOP + HEIGHT - BOTTOM) / 2
     parts.append(

@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     if terminal:
         print("\r\033[K", end="", file=sys.stderr)
     if picture:
-        charts.write(_chart(result, "matmul"), args.output)
+        charts.write(_whole_chart(result), args.output)
     if args.output and not picture:
         try:
             with open(args.output, "w", encoding="utf-8") as out:
@@ -96,21 +96,45 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+LINES = (("CPU", "CPU", False), ("GPU", "GPU", False), ("GPU with transfer", "GPU", True))
+
+
 def _chart(result: Bench, op: str) -> Chart:
     """Time over size, both logarithmic: one line for the CPU and two for the GPU."""
     from doctor.bench.results import SIZES
     from doctor.charts import Chart, Line
 
-    lines = []
-    for name, device, transfer in (("CPU", "CPU", False), ("GPU", "GPU", False), ("GPU with transfer", "GPU", True)):
-        points = tuple(
-            (float(m.size), 1000 * m.median)
-            for m in result.measured
-            if (m.op, m.device, m.transfer) == (op, device, transfer)
-        )
-        if points:
-            lines.append(Line(name, points))
-    return Chart(f"{op}, {result.software}", SIZES[op], "ms", tuple(lines), logarithmic=True)
+    lines = tuple(
+        Line(name, points)
+        for name, device, transfer in LINES
+        if (points := _points(result, op, device, transfer, by_size=True))
+    )
+    return Chart(f"{op}, {result.software}", SIZES[op], "ms", lines, logarithmic=True)
+
+
+def _whole_chart(result: Bench) -> Chart:
+    """Both operations in one picture, over the work of one call."""
+    from doctor.bench.results import SIZES
+    from doctor.charts import Chart, Line
+
+    lines = tuple(
+        Line(f"{op}, {name}", points)
+        for op in SIZES
+        for name, device, transfer in LINES
+        if (points := _points(result, op, device, transfer, by_size=False))
+    )
+    simulated = ", SIMULATED GPU" if result.simulated else ""
+    title = f"{result.software}: CPU {f'against {result.gpu}' if result.gpu else 'alone'}{simulated}"
+    return Chart(title, "10^6 floating-point operations in one call", "ms", lines, logarithmic=True)
+
+
+def _points(result: Bench, op: str, device: str, transfer: bool, *, by_size: bool) -> tuple[tuple[float, float], ...]:
+    """(size or 10^6 operations, ms) of one line."""
+    return tuple(
+        (float(m.size) if by_size else m.flop / 1e6, 1000 * m.median)
+        for m in result.measured
+        if (m.op, m.device, m.transfer) == (op, device, transfer)
+    )
 
 
 def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
@@ -130,7 +154,7 @@ def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
     console = Console(file=out, force_terminal=terminal, no_color=args.color == "never" or None, highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, 120)
-    against = f"CPU against {result.gpu}" if result.gpu else "CPU alone"
+    against = f"CPU against {result.gpu}{' (SIMULATED)' if result.simulated else ''}" if result.gpu else "CPU alone"
     for op in SIZES:
         rows = [m for m in result.measured if m.op == op]
         if not rows:

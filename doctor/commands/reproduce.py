@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from doctor.errors import InputError, UsageError
+from doctor.errors import InputError, UnableError, UsageError
 
 if TYPE_CHECKING:
     from doctor.charts import Chart
@@ -67,8 +67,11 @@ def run(args: argparse.Namespace) -> int:
     interpreter = find_interpreter(args.python, ())
     build = find_tensorflow(interpreter) if interpreter else None
 
+    if args.backend == "tensorflow" and build is not None and build.version.startswith(("0.", "1.")):
+        raise UnableError(f"it needs TensorFlow 2; there is {build}", "--backend native does without TensorFlow")
+
     def tell(mode: str) -> None:
-        if not args.quiet:
+        if not args.quiet and sys.stderr.isatty():
             print(f"  {mode} ...", file=sys.stderr, flush=True)
 
     with (

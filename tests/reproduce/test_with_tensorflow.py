@@ -58,6 +58,23 @@ def test_the_default_fails_genuinely_and_every_cure_passes(version):
     assert done.returncode == 0
 
 
+def test_attempts_that_take_too_long_are_ended_and_called_unfinished(tmp_path):
+    done = subprocess.run(
+        [*COMMAND, "--python", str(tensorflow_env(NEWEST)), "--limit", "1"],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+        cwd=ROOT,
+    )
+    answer = json.loads(done.stdout)
+    assert {row["outcome"] for row in answer["rows"]} == {"unfinished"}
+    assert answer["free_at_end_mib"] == answer["free_at_start_mib"]
+    assert done.returncode == 3
+    assert os.listdir(tmp_path) == []  # noqa: PTH208
+
+
 def inside_a_simulation() -> list[str]:
     found = []
     for environ in Path("/proc").glob("[0-9]*/environ"):
