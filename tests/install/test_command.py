@@ -1,0 +1,111 @@
+"""`install` as people call it: it asks, shows, refuses, and prints a script that does the same."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from doctor.install.proof import read
+from doctor.install.script import script
+from doctor.install.space import needed_mib, shortage
+from doctor.tables import Tables
+from tests.install.jobs import HERE, job
+
+Cli = Callable[..., "subprocess.CompletedProcess[bytes]"]
+pytestmark = pytest.mark.skipif(sys.platform != "linux" or sys.version_info >= (3, 14), reason="a Linux wheel for this Python")
+
+
+def test_without_a_terminal_it_asks_for_yes_and_does_nothing(cli: Cli, tmp_path: Path) -> None:
+    done = cli("install", "--python", HERE, "--env", str(tmp_path / "tf"))
+    assert done.returncode == 2
+    assert b"--yes" in done.stderr
+    assert b"-m venv" in done.stderr or b"uv venv" in done.stderr, "the commands are shown before anything is asked"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_existing_folder_is_refused_before_anything_is_done(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "tf").mkdir()
+    (tmp_path / "tf" / "mine").touch()
+    done = cli("install", "--python", HERE, "--env", str(tmp_path / "tf"), "--yes")
+    assert done.returncode == 2
+    assert b"is there already" in done.stderr
+    assert [p.name for p in tmp_path.rglob("*")] == ["tf", "mine"]
+
+
+def test_wish_that_cannot_work_installs_nothing_and_shows_the_plans(cli: Cli, tmp_path: Path) -> None:
+    done = cli("install", "--tensorflow", "2.4", "--python", "3.12", "--env", str(tmp_path / "tf"), "--yes")
+    assert done.returncode == 1
+    assert b"tf-no-wheel" in done.stdout
+    assert b"Nothing was installed" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_dry_run_prints_a_script_that_a_shell_reads(cli: Cli, tmp_path: Path) -> None:
+    env = tmp_path / "with space" / "tf"
+    done = cli("install", "--tensorflow", "2.21", "--python", HERE, "--env", str(env), "--dry-run", "--memory-growth", "--installer", "pip")
+    assert done.returncode == 0
+    text = done.stdout.decode()
+    assert text.startswith("#!/bin/sh\n")
+    assert "sudo" not in text
+    assert subprocess.run(["sh", "-n"], input=done.stdout, check=False).returncode == 0
+    assert not env.parent.exists()
+
+
+@pytest.mark.slow
+def test_script_does_the_same_as_the_command(tables: Tables, tmp_path: Path, index: Callable[..., Path]) -> None:
+    index("tensorflow", "2.21.0", files={"nvidia/cusolver/lib/libcusolver.so.11": "x", "nvidia/cuda_runtime/lib/libcudart.so.12": "x"})
+    made = job(tables, tmp_path / "tf", "2.21.0", memory_growth=True)
+    text = script(made).replace("tfgpu-doctor check", "true")
+    subprocess.run(["sh"], input=text, text=True, check=True, cwd=tmp_path, timeout=300)
+    link = made.site_packages / "nvidia/cuda_runtime/lib/libcusolver.so.11"
+    assert link.is_symlink()
+    assert link.read_text() == "x"
+    out = subprocess.run([made.python, "-c", "import os; print(os.environ['TF_FORCE_GPU_ALLOW_GROWTH'])"], capture_output=True, text=True,
+                         check=True, env={}, timeout=60)  # fmt: skip
+    assert out.stdout == "true\n"
+
+
+def test_disk_without_room_is_refused_before_anything_is_done(
+    tables: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = job(tables, tmp_path / "tf").plan
+    disk, wheels = needed_mib(plan)
+    assert disk > 4000
+    assert shortage(plan, tmp_path / "a" / "tf", tmp_path, None) is None or shutil.disk_usage(tmp_path).free >> 20 < disk + wheels
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10 << 40, 10 << 40, 100 << 20))  # type: ignore[attr-defined]
+    words = shortage(plan, tmp_path / "a" / "tf", tmp_path, None)
+    assert words is not None
+    assert "GiB are needed" in words
+
+
+def finding(code: str, severity: str = "error") -> dict[str, str]:
+    return {"code": code, "severity": severity, "title": code}
+
+
+def test_proof_needs_a_registered_gpu_and_no_error() -> None:
+    facts = {"tensorflow": {"value": "2.20.0"}, "registered_gpus": {"value": 1}}
+    assert read({"facts": facts, "findings": [finding("healthy", "info")]}).kind == "proved"
+    assert read({"facts": facts, "findings": [finding("cudnn-init-oom")]}).kind == "broken"
+
+
+def test_machine_without_a_gpu_proves_consistency_only() -> None:
+    facts = {"tensorflow": {"value": "2.20.0"}, "registered_gpus": {"value": 0}}
+    proof = read({"facts": facts, "findings": [finding("gpu-absent")]})
+    assert proof.kind == "consistent"
+    assert "not proved on a GPU here: gpu-absent" in proof.sentences
+
+
+def test_environment_with_a_fault_of_its_own_is_broken() -> None:
+    facts = {"tensorflow": {"value": "2.21.0"}}
+    assert read({"facts": facts, "findings": [finding("gpu-absent"), finding("library-path")]}).kind == "broken"
+    assert read({"facts": {}, "findings": [finding("gpu-absent")]}).kind == "broken"
+
+
+def test_cpu_plan_asks_for_no_cuda() -> None:
+    facts = {"tensorflow": {"value": "2.10.1"}}
+    assert read({"facts": facts, "findings": [finding("cuda-version-mismatch")]}, gpu=False).kind == "consistent"
