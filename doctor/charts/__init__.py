@@ -73,3 +73,24 @@ def scaled(values: Sequence[float], logarithmic: bool) -> list[float]:
         return list(values)
     least = min((value for value in values if value > 0), default=1.0)
     return [log10(max(value, least)) for value in values]
+
+
+def ticks(low: float, high: float, logarithmic: bool) -> list[float]:
+    """Round values for an axis from `low` to `high`; on a logarithmic one low, high and the ticks are logarithms."""
+    from math import ceil, floor, log10
+
+    if logarithmic:
+        factors = (1, 2, 5) if high - low < 2.5 else (1,)
+        found = [
+            power + log10(factor)
+            for power in range(floor(low), ceil(high) + 1)
+            for factor in factors
+            if low - 1e-9 <= power + log10(factor) <= high + 1e-9
+        ]
+        return found[:: max(1, len(found) // 8)]
+    if high <= low:
+        return [low]
+    rough = (high - low) / 5
+    base = 10.0 ** floor(log10(rough))
+    step = next(base * factor for factor in (1, 2, 5, 10) if base * factor >= rough)
+    return [step * n for n in range(ceil(low / step), floor(high / step) + 1)]

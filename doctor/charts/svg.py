@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
-from doctor.charts import Chart, scaled
+from doctor.charts import Chart, scaled, ticks
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 440, 76, 20, 40, 96
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito's, for all eyes
-STEPS = 5
 
 
 def drawn(chart: Chart) -> str:
@@ -35,12 +34,14 @@ def drawn(chart: Chart) -> str:
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         f'<text x="{LEFT}" y="22" font-size="15">{escape(chart.title)}</text>',
     ]
-    for step in range(STEPS + 1):
-        y = bottom + (top - bottom) * step / STEPS
-        x = left + (right - left) * step / STEPS
+    for y in ticks(bottom, top, chart.logarithmic):
         parts.append(
             f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{down(y):.1f}" y2="{down(y):.1f}" stroke="#ddd"/>'
             f'<text x="{LEFT - 6}" y="{down(y) + 4:.1f}" text-anchor="end">{back(y)}</text>'
+        )
+    for x in ticks(left, right, chart.logarithmic):
+        parts.append(
+            f'<line x1="{across(x):.1f}" x2="{across(x):.1f}" y1="{HEIGHT - BOTTOM}" y2="{HEIGHT - BOTTOM + 4}" stroke="#888"/>'
             f'<text x="{across(x):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{back(x)}</text>'
         )
     for mark, word in chart.marks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.bench.results import Bench, Measurement, pays_from
-from doctor.charts import Chart, Line, svg, text
+from doctor.charts import Chart, Line, svg, text, ticks
 
 
 def taken(device: str, size: int, *milliseconds: float, transfer: bool = False) -> Measurement:
@@ -68,3 +68,11 @@ def test_svg_is_well_formed_and_escapes_names():
     chart = Chart("<a> & b", "x", "y", (Line("GPU <0>", ((0, 1), (1, 3))),), ((0.5, "a&b"),))
     root = Tree.fromstring(svg.drawn(chart))
     assert "<a> & b" in [element.text for element in root.iter() if element.text]
+
+
+def test_the_values_on_an_axis_are_round():
+    assert ticks(0, 8192, False) == [0, 2000, 4000, 6000, 8000]
+    assert ticks(0, 0.63, False) == [0, 0.2, 0.4, 0.6000000000000001]
+    assert ticks(5, 5, False) == [5]
+    assert [round(10**t, 3) for t in ticks(-1.4, 2.7, True)] == [0.1, 1, 10, 100]
+    assert [round(10**t) for t in ticks(0, 1.5, True)] == [1, 2, 5, 10, 20]
