@@ -3,7 +3,7 @@
     facts, wish -> Ground -> weigh: every release by every route, judged by doctor.compat -> plans and findings
 
 Pure and offline: facts come from doctor.probe or from a description (doctor.plan.described). The best plan is the
-newest TensorFlow that needs the fewest changes; what a change costs stands in doctor.plan.candidates.COSTS.
+newest TensorFlow that needs the fewest changes; what a change costs stands in doctor.plan.candidate.COSTS.
 """
 
 from __future__ import annotations

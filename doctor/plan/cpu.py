@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.compat import Answer, Situation, installs_on
 from doctor.compat.choose import Judgement
-from doctor.plan.candidates import UV_PYTHONS, Candidate
+from doctor.plan.candidate import UV_PYTHONS, Candidate
 from doctor.plan.ground import Ground
 from doctor.plan.measures import dependency_pins
 from doctor.tables import TensorFlowRelease, dotted

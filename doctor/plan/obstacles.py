@@ -7,7 +7,8 @@ from collections import defaultdict
 from doctor.compat import Answer
 from doctor.facts import Source
 from doctor.findings import Finding
-from doctor.plan.candidates import ROUTES, Candidate, Field, Refusal
+from doctor.plan.candidate import ROUTES, Candidate, Refusal
+from doctor.plan.candidates import Field
 from doctor.plan.ground import Ground
 from doctor.plan.routes import ENV, environment_steps, steps
 from doctor.tables import TensorFlowRelease, dotted

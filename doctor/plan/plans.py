@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from doctor.compat.software import driver_minimum
 from doctor.findings import Finding, Step
-from doctor.plan.candidates import WSL_PYTHON, Candidate, Field, weigh
+from doctor.plan.candidate import WSL_PYTHON, Candidate
+from doctor.plan.candidates import Field, weigh
 from doctor.plan.cpu import cpu_candidate
 from doctor.plan.ground import Ground
 from doctor.plan.obstacles import obstacles

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.findings import Step, shell
-from doctor.plan.candidates import WSL_PYTHON, Candidate
+from doctor.plan.candidate import WSL_PYTHON, Candidate
 from doctor.plan.ground import Ground
 from doctor.remedies import code, driver
 from doctor.remedies import environments as make

@@ -1,0 +1,71 @@
+"""One release by one route: what it is, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from doctor.compat import Answer, Judgement, Situation
+from doctor.plan.measures import Link, Measures, Pin
+from doctor.tables import DriverFloor, TensorFlowRelease
+
+ROUTES = ("pip-and-cuda", "pip-system-cuda", "conda", "docker", "wsl2", "cpu")
+"""In the order of preference among equals."""
+
+# What a change costs: less than one is done inside the new environment, one is done without an administrator (or is
+# one command), a demand that is given up costs more, and the driver is touched last.
+COSTS = {"slow": 1.0, "links": 0.5, "unknown": 3.0, "python": 4.0, "cuda": 4.0, "cudnn": 4.0, "tensorflow": 6.0, "system": 1.0, "container": 1.5, "driver": 12.0}  # fmt: skip
+WSL_PYTHON = "3.12"
+"""python3 of Ubuntu 24.04, which the WSL2 plans install (systems.json)."""
+ANOTHER_MINOR = 1.0
+"""The distance from which on a release is another minor release than the wished one."""
+UV_PYTHONS = "3.8"
+"""The oldest Python that uv brings (docs.astral.sh/uv, "Python versions"); older ones come from conda."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One release by one route. `given_up`: which demands or parts of the machine change for it (python, driver,
+    cuda, cudnn, tensorflow, system); empty where it works as things are."""
+
+    build: TensorFlowRelease
+    route: str
+    python: str | None
+    situation: Situation
+    judgement: Judgement
+    measures: Measures = field(default_factory=Measures)
+    pins: tuple[Pin, ...] = ()
+    given_up: frozenset[str] = frozenset()
+    driver: DriverFloor | None = None
+    distance: float = 0.0
+    another_python: bool = False
+    image: str | None = None
+    recipe: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The links that it needs."""
+        return self.measures.links
+
+    @cached_property
+    def cost(self) -> float:
+        """How much has to change, the driver counting most; see COSTS."""
+        cost = sum(COSTS[name] for name in self.given_up) + self.distance
+        if "tensorflow" in self.given_up and self.distance < ANOTHER_MINOR:
+            cost -= COSTS["tensorflow"] - 1.0  # another patch of the same release
+        verdicts = {answer.verdict for name, answer in self.judgement.answers if name not in ("libraries", "driver")}
+        cost += COSTS["slow"] if "slow" in verdicts else 0
+        cost += COSTS["unknown"] if "unknown" in verdicts else 0
+        cost += COSTS["links"] if self.links else 0
+        cost += 1.0 if self.another_python and "python" not in self.given_up else 0
+        cost += {"conda": 1.0, "cpu": 100.0}.get(self.route, 0.0)
+        return cost
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a release does not work on the ground as it is: one answer for each aspect that fails."""
+
+    build: TensorFlowRelease
+    route: str
+    answers: tuple[tuple[str, Answer], ...]
