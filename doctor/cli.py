@@ -178,6 +178,9 @@ def run(argv: Sequence[str]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The entry point: never a traceback. Returns the exit code."""
+    for stream in (sys.stdout, sys.stderr):  # a console's legacy code page lacks letters; that is no reason to fail
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     try:
         code = run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()

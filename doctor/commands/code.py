@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
 from doctor.errors import UsageError
 
@@ -16,11 +15,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the page, or the list. Raises UsageError for a code that does not exist."""
+    from doctor.render.output import destination
     from doctor.rules import all_rules
 
     rules = {rule.code: rule for rule in all_rules()}
-    out = open(args.output, "w", encoding="utf-8") if args.output else sys.stdout  # noqa: SIM115 closed below
-    try:
+    if args.code is not None and args.code not in rules:
+        import difflib
+
+        near = difflib.get_close_matches(args.code, rules, 3)
+        raise UsageError(
+            f"there is no finding code `{args.code}`",
+            f"did you mean {', '.join(near)}?" if near else "`tfgpu-doctor code` lists them",
+        )
+    with destination(args.output) as out:
         if args.code is None:
             if args.format == "json":
                 rows = [{"code": r.code, "severity": r.severity, "title": r.title} for r in rules.values()]
@@ -30,21 +37,10 @@ def run(args: argparse.Namespace) -> int:
             for rule in rules.values():
                 out.write(f"{rule.code:<{width}}  {rule.severity:<7}  {rule.title}\n")
             return 0
-        if args.code not in rules:
-            import difflib
-
-            near = difflib.get_close_matches(args.code, rules, 3)
-            raise UsageError(
-                f"there is no finding code `{args.code}`",
-                f"did you mean {', '.join(near)}?" if near else "`tfgpu-doctor code` lists them",
-            )
         rule = rules[args.code]
         if args.format == "json":
             document = {"code": rule.code, "severity": rule.severity, "title": rule.title, "page": rule.page}
             out.write(json.dumps(document, ensure_ascii=False) + "\n")
         else:
             out.write(f"# {rule.code} ({rule.severity})\n\n{rule.page}\n")
-        return 0
-    finally:
-        if out is not sys.stdout:
-            out.close()
+    return 0

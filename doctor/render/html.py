@@ -37,12 +37,12 @@ code{font:.875rem/1.45 ui-monospace,monospace}
 blockquote{margin:.4rem 0;padding:.3rem .8rem;background:var(--soft);border-radius:.4rem}
 blockquote code{white-space:pre-wrap}
 cite{display:block;font:.8rem ui-monospace,monospace;color:var(--dim)}
-dl{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.2rem 1rem;margin:0}
+dl{display:grid;grid-template-columns:minmax(6rem,14rem) 1fr;gap:.2rem 1rem;margin:0}
 dt{color:var(--dim)}dd{margin:0}
 details{border:1px solid var(--line);border-radius:.4rem;padding:.4rem .8rem;margin:.6rem 0}
 summary{cursor:pointer;font-weight:600}
 ol,ul{padding-left:1.4rem}
-@media(max-width:30rem){dl{grid-template-columns:1fr}dd{margin-bottom:.4rem}}
+@media(max-width:36rem){dl{grid-template-columns:1fr}dd{margin-bottom:.4rem}}
 @media print{details{display:block}}
 """
 HEAD = f"""<!doctype html>

@@ -16,13 +16,9 @@ from doctor.errors import UnableError
 def destination(path: str | None) -> Iterator[TextIO]:
     """A stream to write to; a file takes its name only when all of it is written.
 
-    Standard output never fails on a character that its encoding lacks. Raises UnableError where the file cannot be
-    written.
+    Raises UnableError where the file cannot be written.
     """
     if path is None or path == "-":
-        reconfigure = getattr(sys.stdout, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="replace")
         yield sys.stdout
         return
     try:
