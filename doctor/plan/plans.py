@@ -34,7 +34,12 @@ class Plan:
     route: str
     changes: tuple[str, ...]
     commands: tuple[Step, ...]
-    why: tuple[str, ...]
+    reasons: tuple[tuple[str, str], ...]
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """The reasons, each with the rows that say so."""
+        return tuple(f"{reason} ({rows})" if rows else reason for reason, rows in self.reasons)
 
     @property
     def works_as_things_are(self) -> bool:
@@ -172,28 +177,26 @@ def _changes(candidate: Candidate, ground: Ground, env: str) -> list[str]:
     return changes
 
 
-def _reasons(candidate: Candidate, ground: Ground, floor: object) -> list[str]:
-    """Each reason with the row that says so."""
-    found: list[str] = []
+def _reasons(candidate: Candidate, ground: Ground, floor: object) -> list[tuple[str, str]]:
+    """Each reason, and the rows that say so."""
+    found: list[tuple[str, str]] = []
     build = candidate.build
     if candidate.route == "cpu":
-        return [f"computes on the CPU only: the honest last resort ({build.ref})"]
+        return [("computes on the CPU only: the honest last resort", build.ref)]
     for name, answer in candidate.judgement.answers:
-        if name == "libraries" and answer.verdict == "no":
-            continue  # cured by a measure, which is told below
-        if name == "driver" and "driver" in candidate.given_up:
+        if name == "libraries" or (name == "driver" and "driver" in candidate.given_up):
             continue
-        found.append(f"{answer.reason} ({'; '.join(answer.refs) or build.ref})")
+        found.append((answer.reason, "; ".join(answer.refs) or build.ref))
     if candidate.situation.route == "pip-and-cuda" and not candidate.links:
-        found.append(f"{build.requirement}[and-cuda] brings its CUDA and cuDNN and finds them ({build.ref})")
+        found.append((f"{build.requirement}[and-cuda] brings its CUDA and cuDNN and finds them", build.ref))
     for measure in candidate.measures.reasons:
-        found.append(f"{measure.reason} ({'; '.join(measure.refs)})")
+        found.append((measure.reason, "; ".join(measure.refs)))
     for pin in candidate.pins:
-        found.append(
-            f"{pin.requirement}: {pin.why} ({'; '.join(pin.rows)})" if pin.rows else f"{pin.requirement}: {pin.why}"
-        )
+        found.append((f"{pin.requirement}: {pin.why}", "; ".join(pin.rows)))
     if isinstance(floor, DriverFloor) and (ground.driver is None or "driver" in candidate.given_up):
-        found.append(f"driver {floor.driver} or newer is needed ({floor.ref})")
+        found.append((f"driver {floor.driver} or newer is needed", floor.ref))
     if not ground.capabilities and not ground.gpu_absent:
-        found.append("which GPU it is was not given: whether the build has code for it cannot be told (--gpu NAME)")
+        found.append(
+            ("which GPU it is was not given: whether the build has code for it cannot be told (--gpu NAME)", "")
+        )
     return list(dict.fromkeys(found))

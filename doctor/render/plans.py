@@ -61,8 +61,8 @@ def gate_line(outcome: Outcome) -> str:
     return f"not ok: {why}" + (f"; nearest: tensorflow {best.tensorflow} by {best.route}" if best else "")
 
 
-def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bool = False, plain: bool = False) -> str:
-    """For a terminal. plain: Markdown's marks instead of indentation."""
+def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bool = False) -> str:
+    """For a terminal. verbose: the commands of every plan, and the rows behind each reason."""
     paint = _Paint(colour)
     lines: list[str] = []
     for finding in outcome.findings:
@@ -79,31 +79,26 @@ def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bo
     if not outcome.plans:
         return "\n".join([*lines, "There is no plan for this platform."])
     for number, plan in enumerate(outcome.plans, 1):
-        lines += _plan_text(plan, number, width, paint, full=number == 1 or verbose, recommended=number == 1)
+        lines += _plan_text(plan, number, width, paint, verbose=verbose)
         lines.append("")
     if len(outcome.plans) > 1 and not verbose:
-        lines.append("-v shows the commands of every plan.")
+        lines.append("-v shows the commands of every plan, and the table rows behind each reason.")
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _plan_text(plan: Plan, number: int, width: int, paint: _Paint, *, full: bool, recommended: bool) -> list[str]:
+def _plan_text(plan: Plan, number: int, width: int, paint: _Paint, *, verbose: bool) -> list[str]:
     versions = [f"Python {plan.python}" if plan.python else "", f"CUDA {plan.cuda}" if plan.cuda else "",
                 f"cuDNN {plan.cudnn}" if plan.cudnn else "",
                 f"driver from {plan.driver_minimum}" if plan.driver_minimum else ""]  # fmt: skip
-    head = f"Plan {number}{' (recommended)' if recommended else ''}: {plan.package} {plan.tensorflow} by {ROUTE_NAMES[plan.route]}"
+    head = f"Plan {number}{' (recommended)' if number == 1 else ''}: {plan.package} {plan.tensorflow} by {ROUTE_NAMES[plan.route]}"
     lines = [paint(head, "1"), *_wrapped(", ".join(v for v in versions if v), width, "  ")]
-    lines += [
-        line
-        for change in plan.changes
-        for line in _wrapped(f"- {change}", width, "  changes: " if change is plan.changes[0] else "           ")
-    ]
-    if not full:
+    for at, change in enumerate(plan.changes):
+        lines += _wrapped(f"- {change}", width, "           " if at else "  changes: ")
+    if number > 1 and not verbose:
         return lines
-    lines += [
-        line
-        for reason in plan.why
-        for line in _wrapped(f"- {reason}", width, "  why: " if reason is plan.why[0] else "       ")
-    ]
+    reasons = plan.why if verbose else tuple(reason for reason, _ in plan.reasons)
+    for at, reason in enumerate(reasons):
+        lines += _wrapped(f"- {reason}", width, "       " if at else "  why: ")
     return lines + _commands(plan.commands, width, paint)
 
 
