@@ -1,0 +1,58 @@
+"""The installer's own resolver, in dry-run, over an index on disk."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from doctor.errors import UnableError
+from doctor.install import interpreters
+from doctor.install.resolver import resolved
+from doctor.plan import Outcome
+from doctor.tables import Tables
+from tests.install.jobs import HERE
+from tests.plan.grounds import outcome
+
+
+@pytest.fixture
+def found(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> Outcome:
+    monkeypatch.setattr(interpreters, "uv", lambda: None)  # uv has an index of its own
+    monkeypatch.setattr(interpreters, "find", lambda version: sys.executable)
+    return outcome(tables, gpu="RTX 3080", python=HERE if HERE != "3.14" else "3.13")
+
+
+@pytest.mark.slow
+def test_conflict_among_plain_packages_is_a_finding_and_nothing_is_installed(
+    found: Outcome, index: Callable[..., Path], tmp_path: Path
+) -> None:
+    index("alpha", "1.0", ("beta<2",))
+    index("beta", "3.0")
+    file = tmp_path / "requirements.txt"
+    file.write_text("alpha\nbeta==3.0\n")
+    after = resolved(found, [str(file)], quiet=True)
+    assert not after.works
+    assert after.findings[0].code == "python-dependency-conflict"
+    assert "beta" in after.findings[0].evidence[0].text
+    file.write_text("beta==3.0\n")
+    assert resolved(found, [str(file)], quiet=True).works
+
+
+@pytest.mark.slow
+def test_resolver_without_a_network_is_said(found: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    for name in ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    file = tmp_path / "requirements.txt"
+    file.write_text("beta==3.0\n")
+    with pytest.raises(UnableError, match="could not be reached"):
+        resolved(found, [str(file)], quiet=True)
+
+
+def test_pip_cannot_resolve_what_it_cannot_read(found: Outcome, tmp_path: Path) -> None:
+    with pytest.raises(UnableError, match="by itself"):
+        resolved(found, [str(tmp_path / "environment.yml")], quiet=True)
