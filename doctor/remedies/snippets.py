@@ -228,8 +228,9 @@ def _workers(wish: Wish) -> Snippet:
     ]
     if kind == "keras-3":
         notes.append(
-            "For model.fit with Keras 3 on several workers see `keras.io/guides/distributed_training_with_tensorflow`; "
-            "TF_USE_LEGACY_KERAS=1 with the package tf-keras brings back Keras 2, whose fit knows this strategy."
+            "model.fit of Keras 3 does not know this strategy (2.21.0 was tried: `Attempt to convert a value (PerReplica"
+            "...`): write the loop with strategy.run, or take Keras 2 with the package tf-keras and "
+            "TF_USE_LEGACY_KERAS=1, whose fit does (tried with 2.21.0 and two workers)."
         )
     return Snippet(
         "multi-worker",
