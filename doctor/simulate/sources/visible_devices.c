@@ -61,7 +61,8 @@ int visible_gpus(const char *value, const char *device_order, int order[MAX_GPUS
     const int first_is_uuid = !strncasecmp(value + strspn(value, " \t"), "GPU-", 4);
     for (const char *entry = value;; entry++) {
         entry += strspn(entry, " \t");
-        if (!strncasecmp(entry, "GPU-", 4) != first_is_uuid) break;
+        const int is_uuid = !strncasecmp(entry, "GPU-", 4);
+        if (is_uuid != first_is_uuid) break;
         const size_t length = strcspn(entry, ", \t");
         const int place = length ? place_of(entry, length, everything, count) : -1;
         if (place < 0) break;
