@@ -62,7 +62,7 @@ def _lines(kept: Iterable[scan.Kept]) -> Iterator[tuple[int, str]]:
 
 
 def _size_on_disk(stream: IO[bytes]) -> int:
-    """Bytes of a regular file, 0 for anything else (a pipe, an unpacked archive)."""
+    """Bytes of a regular file that others can open by its name, 0 for anything else (a pipe, an unpacked archive)."""
     import io
     import stat
 
@@ -70,9 +70,10 @@ def _size_on_disk(stream: IO[bytes]) -> int:
         return 0
     try:
         found = os.fstat(stream.fileno())
-    except OSError:
+        named = os.stat(stream.name)  # noqa: PTH116 standard input has a name that no file has
+    except (OSError, ValueError):
         return 0
-    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return found.st_size if stat.S_ISREG(found.st_mode) and os.path.samestat(found, named) else 0
 
 
 def _may_fork() -> bool:

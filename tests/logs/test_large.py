@@ -92,6 +92,21 @@ def test_all_cores_see_what_one_core_sees(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
+def test_file_on_standard_input_is_read_like_any_other(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text(training(20_000) * 60 + MESSAGE + "\n")
+    assert path.stat().st_size > 2 * large.SHARE
+    with path.open("rb") as stream:
+        run = subprocess.run(
+            [sys.executable, "-m", "doctor", "explain", "-", "--format", "json"],
+            stdin=stream, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=120,
+        )  # fmt: skip
+    assert run.stderr == ""
+    assert "libcudnn.so.7" in run.stdout
+    assert '"line": 1200001' in run.stdout
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak memory from /proc")
 @pytest.mark.parametrize("kind", ["training", "one line"])
 def test_memory_stays_small_however_much_is_read(kind: str) -> None:
