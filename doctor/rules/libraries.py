@@ -207,7 +207,7 @@ def matching_steps(picture: Picture) -> list[Step]:
     """Bring the CUDA that the build opens, or the TensorFlow that fits the CUDA that is there."""
     build = picture.build or (picture.builds[-1] if picture.builds else None)
     steps = commands.with_cuda_libraries(picture, build)
-    if picture.cuda is not None and picture.cuda.rank <= 2:
+    if picture.cuda is not None and "." in picture.cuda.version:
         fitting = [
             r
             for r in picture.tables.releases(picture.table_platform)
