@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,9 @@ from doctor.tables import Tables
 # No test may depend on tables that somebody refreshed on this machine.
 os.environ["TFGPU_DOCTOR_TABLES"] = ""
 pytest_plugins: list[str] = []
+
+BUILDS_LIBRARIES = ("devices/test_command.py", "devices/test_visibility.py", "reproduce/test_native.py", "probe/test_simulated_faults.py")
+"""Test files that run on the simulated GPU, beside those in tests/simulate."""
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -31,6 +35,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         skip = pytest.mark.skip(reason=f"needs --{marker}")
         for item in items:
             if item.get_closest_marker(marker) is not None:  # not item.keywords: a parameter may be called gpu
+                item.add_marker(skip)
+    if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
+        skip = pytest.mark.skip(reason="the simulated GPU is built with a C compiler, and there is none (apt install gcc)")
+        for item in items:
+            if item.path.is_relative_to(ROOT / "tests/simulate") or item.path.relative_to(ROOT / "tests").as_posix() in BUILDS_LIBRARIES:
                 item.add_marker(skip)
 
 

@@ -65,7 +65,7 @@ def test_a_site_that_prints_and_fails_does_no_harm(venv: Path) -> None:
 
 
 def test_a_site_that_ends_python_leaves_the_files_to_be_read(venv: Path) -> None:
-    (site_of(venv) / "sitecustomize.py").write_text("import os\nos._exit(3)\n")
+    (site_of(venv) / "ends.pth").write_text("import os; os._exit(3)\n")
     found = interpreter.examine(live(), str(venv))
     (problem,) = [fact for fact in found.facts if isinstance(fact, Unreadable)]
     assert "status 3" in problem.reason
@@ -74,7 +74,7 @@ def test_a_site_that_ends_python_leaves_the_files_to_be_read(venv: Path) -> None
 
 
 def test_a_python_that_hangs_leaves_the_files_to_be_read(venv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (site_of(venv) / "sitecustomize.py").write_text("import time\ntime.sleep(60)\n")
+    (site_of(venv) / "hangs.pth").write_text("import time; time.sleep(60)\n")
     monkeypatch.setattr(interpreter, "LIMIT", 1.0)
     found = interpreter.examine(live(), str(venv))
     (problem,) = [fact for fact in found.facts if isinstance(fact, Unreadable)]

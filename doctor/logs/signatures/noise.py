@@ -97,7 +97,7 @@ SIGNATURES: tuple[Signature, ...] = (
     _harmless(
         "cancelled-rendezvous",
         ("end of sequence", "rendezvous", "executor start aborting", "local rendezvous is aborting"),
-        r"OUT_OF_RANGE: End of sequence|Executor start aborting|Local rendezvous is aborting",
+        r"OUT_OF_RANGE: End of sequence|Executor start aborting|Local rendezvous is aborting with status: OUT_OF_RANGE",
         "the normal end of a dataset, printed as a status",
         "Local rendezvous is aborting with status: OUT_OF_RANGE: End of sequence",
     ),
