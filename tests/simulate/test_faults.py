@@ -34,7 +34,7 @@ NOT_YET_UNDERSTOOD = {
     "nvml-missing": {"benign-messages", "healthy"},
 }
 # Faults that `check` does not see yet; an entry goes when it does.
-NOT_YET_SEEN = {"cuda-missing", "cusolver-missing", "cudnn-undefined-symbol", "cudnn-too-old"}
+NOT_YET_SEEN = {"cudnn-undefined-symbol"}
 CODES = {rule.code for rule in all_rules()}
 ROOT = Path(__file__).parents[2]
 LOGS = ROOT / "tests" / "data" / "logs"
