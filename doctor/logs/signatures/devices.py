@@ -349,10 +349,4 @@ SIGNATURES: tuple[Signature, ...] = (
         r"TF_MIN_GPU_MULTIPROCESSOR_COUNT",
         "You can adjust this requirement with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.",
     ),
-    sig(
-        "not-enough-sms",
-        "not enough sms to use max_autotune_gemm",
-        r"Not enough SMs",
-        "Not enough SMs to use max_autotune_gemm mode",
-    ),
 )

@@ -264,12 +264,6 @@ SIGNATURES: tuple[Signature, ...] = (
         "CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error encountered",
     ),
     sig(
-        "after-suspend",
-        ("suspend", "hibernat", "woke up", "sleep mode"),
-        r"(?:after|from|nach|resum\w+|since)\b[^\n]{0,30}\b(?:suspend\w*|hibernat\w*|sleep mode)|woke up from",
-        "It works until the laptop comes back from suspend, then cuInit fails",
-    ),
-    sig(
         "works-as-root",
         ("sudo", "as root"),
         r"(?:works?|fine|ok|succeeds?|no (?:error|problem)|able)\b[^\n.]{0,50}\b(?:with sudo|as root|under sudo|using sudo)"

@@ -91,12 +91,6 @@ SIGNATURES: tuple[Signature, ...] = (
         origin="tensorflow/core/common_runtime/bfc_allocator.cc",
     ),
     sig(
-        "bfc-hint",
-        "the caller indicates that this is not a failure",
-        r"The caller indicates that this is not a failure",
-        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB. The caller indicates that this is not a failure, but may mean",
-    ),
-    sig(
         "allocator-stats",
         "inuse:",
         r"Limit:\s+(?P<limit>\d+)\s*\n[^\n]{0,60}InUse:\s+(?P<used>\d+)",
@@ -229,12 +223,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\|\s+(?P<index>\d{1,3})\s+(?:N/A\s+N/A\s+)?(?P<pid>\d{1,8})\s+(?P<type>C|G|C\+G|M\+C)\s+(?P<name>\S[^|\n]{0,80}?)\s+(?P<mib>\d{1,7})MiB\s*\|",
         "|    0   N/A  N/A      4321      C   ...envs/tf/bin/python            10845MiB |",
         smi_process,
-    ),
-    sig(
-        "pool-allocator",
-        "poolallocator: after",
-        r"PoolAllocator: After",
-        "PoolAllocator: After 1704 get requests, put_count=1321 evicted_count=1000",
     ),
     sig(
         "other-process",

@@ -195,18 +195,6 @@ SIGNATURES: tuple[Signature, ...] = (
         "add: (Add): /job:localhost/replica:0/task:0/cpu:0",
     ),
     sig(
-        "op-on-gpu",
-        ("/device:gpu:", "/gpu:"),
-        r"(?:^|\] )[\w/]{1,80}: \(\w+\): ?/job:\w+/replica:\d+/task:\d+/(?:device:)?gpu:\d|Executing op \w+ in device \S{0,60}GPU:\d",
-        "MatMul: (MatMul): /job:localhost/replica:0/task:0/device:GPU:0",
-    ),
-    sig(
-        "asks-two-gpus",
-        ("/gpu:1", "gpu:1'", 'gpu:1"'),
-        r"tf\.device\(['\"]/?(?:device:)?gpu:[1-9]",
-        "with tf.device('/gpu:1'):",
-    ),
-    sig(
         "renumbered",
         ("cuda_visible_devices",),
         r"CUDA_VISIBLE_DEVICES[^\n]{0,60}(?:but|still|yet|always|only)[^\n]{0,80}(?:GPU:0|gpu:0|device 0|gpu 0)",

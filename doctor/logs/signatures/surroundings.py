@@ -291,18 +291,6 @@ SIGNATURES: tuple[Signature, ...] = (
         "LD_LIBRARY_PATH: /usr/local/nvidia/lib:/usr/local/nvidia/lib64",
     ),
     sig(
-        "docker-gpu-flag",
-        ("--gpus", "--runtime=nvidia", "--runtime nvidia", "nvidia-docker run"),
-        r"--gpus[ =]\S+|--runtime[= ]nvidia|nvidia-docker2? run",
-        "docker run --gpus all -it tensorflow/tensorflow:latest-gpu",
-    ),
-    sig(
-        "docker-run",
-        "docker run",
-        r"(?<!nvidia-)docker run (?P<options>[^\n]{0,300})",
-        "docker run -it tensorflow/tensorflow:latest-gpu bash",
-    ),
-    sig(
         "environment-kubernetes",
         ("kubernetes", "kubectl", "k8s", "kubeflow", "nvidia.com/gpu", "kubespawner"),
         r"\bkubernetes\b|\bkubectl\b|\bk8s\b|nvidia\.com/gpu|kubeflow|kubespawner",
@@ -315,12 +303,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:singularity|apptainer)\b|\.singularity\.d|\.sif\b",
         "singularity exec --nv tf.sif python train.py",
         kind("singularity"),
-    ),
-    sig(
-        "singularity-nv",
-        "--nv",
-        r"(?:singularity|apptainer)[^\n]{0,80} --nv\b",
-        "singularity exec --nv tf.sif python train.py",
     ),
     sig(
         "environment-conda",
@@ -586,12 +568,6 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"(?:I|we|machine|computer|laptop|server|instance|host|vm)\b[^\n.]{0,40}\b(?:no|without(?: a| an)?|don't have (?:a|an|any)|do not have (?:a|an|any)|has no) (?:nvidia )?GPU\b|\bCPU[- ]only (?:machine|server|node|instance)|(?:no|without a) GPU (?:on|in) (?:this|my|the) (?:machine|computer|laptop|server)",
         "I don't have a GPU in this machine, is that a problem?",
-    ),
-    sig(
-        "runs-to-the-end",
-        ("epoch ", "accuracy:", "loss:", "ms/step", "s/step", "[====", "━━━"),
-        r"(?:\d+/\d+ \[=+\.?>?\.*\]|━{4,})[^\n]{0,60}(?:s|ms|us)(?:/step|/sample|/epoch)?\b|\bEpoch \d+/\d+|- loss: \d|accuracy: \d",
-        "61/61 [==============================] - 12s 200ms/step - loss: 0.0245 - accuracy: 0.9929",
     ),
     sig(
         "tensorboard-serving",

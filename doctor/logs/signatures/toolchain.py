@@ -44,18 +44,6 @@ SIGNATURES: tuple[Signature, ...] = (
         "*** WARNING *** You are using ptxas 11.0.194, which is older than 11.1. ptxas before 11.1 is known to miscompile XLA code",
     ),
     sig(
-        "driver-older-than-ptxas",
-        ("older than the ptxas cuda version", "older than the ptxas"),
-        r"driver's CUDA version is (?P<driver_cuda>[\d.]+\d) which is older than the (?:ptxas|PTX compiler) CUDA version \(?(?P<ptxas>[\d.]+\d)",
-        "The NVIDIA driver's CUDA version is 12.4 which is older than the ptxas CUDA version (12.5.40).",
-    ),
-    sig(
-        "driver-compiles-ptx",
-        ("relying on driver to perform ptx compilation", "falling back to the cuda driver for ptx"),
-        r"Relying on driver to perform ptx compilation|Falling back to the CUDA driver for PTX",
-        "Relying on driver to perform ptx compilation.",
-    ),
-    sig(
         "jit-failed",
         ("jit compilation failed", "autotuner could not compile any configs"),
         r"JIT compilation failed|Autotuner could not compile any configs",
