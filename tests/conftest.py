@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,11 @@ from doctor.tables import Tables
 # No test may depend on tables that somebody refreshed on this machine.
 os.environ["TFGPU_DOCTOR_TABLES"] = ""
 pytest_plugins: list[str] = []
+
+# What is started in the background of a script gets SIGINT ignored, and hands that on to its children: the tests that
+# press Ctrl-C would then wait for ever. A handler of this process's own is put back to the default in each child.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BUILDS_LIBRARIES = ("devices/test_command.py", "devices/test_visibility.py", "reproduce/test_native.py", "probe/test_simulated_faults.py")
 """Test files that run on the simulated GPU, beside those in tests/simulate."""
