@@ -16,28 +16,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the page, or the list. Raises UsageError for a code that does not exist."""
     from doctor.render.output import destination
-    from doctor.rules import all_rules
+    from doctor.rules import PLACES, all_rules, rule_of
 
-    rules = {rule.code: rule for rule in all_rules()}
-    if args.code is not None and args.code not in rules:
+    if args.code is not None and args.code not in PLACES:
         import difflib
 
-        near = difflib.get_close_matches(args.code, rules, 3)
+        near = difflib.get_close_matches(args.code, PLACES, 3)
         raise UsageError(
             f"there is no finding code `{args.code}`",
             f"did you mean {', '.join(near)}?" if near else "`tfgpu-doctor code` lists them",
         )
     with destination(args.output) as out:
         if args.code is None:
+            rules = all_rules()
             if args.format == "json":
-                rows = [{"code": r.code, "severity": r.severity, "title": r.title} for r in rules.values()]
+                rows = [{"code": r.code, "severity": r.severity, "title": r.title} for r in rules]
                 out.write(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
                 return 0
-            width = max(len(code) for code in rules)
-            for rule in rules.values():
+            width = max(len(rule.code) for rule in rules)
+            for rule in rules:
                 out.write(f"{rule.code:<{width}}  {rule.severity:<7}  {rule.title}\n")
             return 0
-        rule = rules[args.code]
+        rule = rule_of(args.code)
         if args.format == "json":
             document = {"code": rule.code, "severity": rule.severity, "title": rule.title, "page": rule.page}
             out.write(json.dumps(document, ensure_ascii=False) + "\n")

@@ -1,79 +1,85 @@
-"""Rules: facts and tables in, findings out. Each rule is one function; its docstring is the page of its code."""
+"""Rules: facts and tables in, findings out. Each rule is one function; its docstring is the page of its code.
+
+`PLACES` is the catalogue: every code, in the order in which a person should act on the findings, and the module that
+holds its rule. It is kept by hand so that one code's page is read without importing the other rules.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from importlib import import_module
 
 from doctor.rules.registry import RULES, Rule
 
-__all__ = ["Rule", "all_rules"]
+__all__ = ["ORDER", "PLACES", "Rule", "all_rules", "rule_of"]
+
+PLACES = {
+    # what stands in the way before TensorFlow starts
+    "tf-not-installed": "tensorflow.not_installed",
+    "tf-gpu-package-removed": "tensorflow.gpu_package_removed",
+    "tf-no-wheel": "tensorflow.no_wheel",
+    "cpu-no-avx": "tensorflow.no_avx",
+    "python-dependency-conflict": "tensorflow.dependency_conflict",
+    "tf-conflicting-packages": "tensorflow.conflicting_packages",
+    "tf-import-failed": "tensorflow.import_failed",
+    "tf-api-version": "tensorflow.api_version",
+    # the machine
+    "container-no-gpu": "passthrough.container",
+    "wsl-driver": "passthrough.wsl",
+    "cuda-compat-package": "driver.compat_package",
+    "driver-library-mismatch": "driver.library_mismatch",
+    "driver-not-loaded": "driver.not_loaded",
+    "device-permission": "gpu.permission",
+    "driver-libcuda-missing": "driver.libcuda_missing",
+    "gpu-hidden": "gpu.hidden",
+    "gpu-bad-state": "gpu.bad_state",
+    "driver-missing": "driver.missing",
+    "gpu-absent": "gpu.absent",
+    "driver-too-old": "driver.too_old",
+    "gpu-arch-too-old": "gpu.arch_too_old",
+    "gpu-arch-too-new": "gpu.arch_too_new",
+    # the libraries
+    "tf-windows-native": "tensorflow.windows_native",
+    "tf-cpu-only": "tensorflow.cpu_only",
+    "known-release-bug": "crash.release_bug",
+    "cudnn-version-mismatch": "libraries.cudnn_version_mismatch",
+    "library-broken": "libraries.broken",
+    "cuda-version-mismatch": "libraries.cuda_version_mismatch",
+    "library-path": "libraries.path",
+    "cuda-missing": "libraries.cuda_missing",
+    "cudnn-missing": "libraries.cudnn_missing",
+    "xla-toolchain-missing": "libraries.toolchain_missing",
+    # the run
+    "gpu-config-too-late": "settings.too_late",
+    "gpu-config-conflict": "settings.conflict",
+    "memory-limit-misfit": "memory.limit_misfit",
+    "gpu-memory-held": "memory.held",
+    "memory-leak": "memory.leak",
+    "model-oom": "memory.model",
+    "cudnn-init-oom": "memory.cudnn_init",
+    "host-oom": "memory.host",
+    "nccl-failure": "crash.nccl",
+    "ptx-jit-or-kernel-crash": "crash.kernel",
+    "op-no-gpu-kernel": "placement.no_gpu_kernel",
+    "device-not-found": "placement.device_not_found",
+    "gpu-renumbered": "placement.renumbered",
+    # nothing to fix
+    "benign-messages": "calm",
+    "healthy": "calm",
+    "undetermined": "calm",
+}
+
+ORDER = tuple(PLACES)
+"""Every code, in the order in which a person should act on the findings."""
+
+
+def rule_of(code: str) -> Rule:
+    """The rule of one code, of whose family nothing else is imported. Raises KeyError for a code that does not exist."""
+    import_module(f"doctor.rules.{PLACES[code]}")
+    return RULES[code]
 
 
 @lru_cache(maxsize=1)
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule, in the order in which a person should act on their findings."""
-    import doctor.rules.calm
-    import doctor.rules.hardware
-    import doctor.rules.libraries
-    import doctor.rules.memory
-    import doctor.rules.placement
-    import doctor.rules.tensorflow  # noqa: F401 (importing a family registers its rules)
-
-    return tuple(RULES[code] for code in ORDER)
-
-
-ORDER = (
-    # what stands in the way before TensorFlow starts
-    "tf-not-installed",
-    "tf-gpu-package-removed",
-    "tf-no-wheel",
-    "cpu-no-avx",
-    "python-dependency-conflict",
-    "tf-conflicting-packages",
-    "tf-import-failed",
-    "tf-api-version",
-    # the machine
-    "container-no-gpu",
-    "wsl-driver",
-    "cuda-compat-package",
-    "driver-library-mismatch",
-    "driver-not-loaded",
-    "device-permission",
-    "driver-libcuda-missing",
-    "gpu-hidden",
-    "gpu-bad-state",
-    "driver-missing",
-    "gpu-absent",
-    "driver-too-old",
-    "gpu-arch-too-old",
-    "gpu-arch-too-new",
-    # the libraries
-    "tf-windows-native",
-    "tf-cpu-only",
-    "known-release-bug",
-    "cudnn-version-mismatch",
-    "library-broken",
-    "cuda-version-mismatch",
-    "library-path",
-    "cuda-missing",
-    "cudnn-missing",
-    "xla-toolchain-missing",
-    # the run
-    "gpu-config-too-late",
-    "gpu-config-conflict",
-    "memory-limit-misfit",
-    "gpu-memory-held",
-    "memory-leak",
-    "model-oom",
-    "cudnn-init-oom",
-    "host-oom",
-    "nccl-failure",
-    "ptx-jit-or-kernel-crash",
-    "op-no-gpu-kernel",
-    "device-not-found",
-    "gpu-renumbered",
-    # nothing to fix
-    "benign-messages",
-    "healthy",
-    "undetermined",
-)
+    """Every rule, in the order of `PLACES`."""
+    return tuple(rule_of(code) for code in ORDER)

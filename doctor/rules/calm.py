@@ -8,7 +8,7 @@ from doctor.facts import CudaCallFailed, CudnnVersion, LibraryLoaded, Noise, Sou
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
-from doctor.rules.hardware import registered
+from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 
 QUIET = frozenset(("cpu-features", "onednn", "mlir-disabled", "xla-not-created", "dlopen-static", "absl-init"))

@@ -1,0 +1,91 @@
+"""ptx-jit-or-kernel-crash: the GPU program itself crashes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.findings import Finding, manual, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.registry import found, rule
+
+
+@rule(
+    "ptx-jit-or-kernel-crash",
+    "The GPU program itself crashes at run time",
+    needs=(
+        "illegal-address",
+        "launch-failed",
+        "cudnn-launch-failed",
+        "deep-crashed",
+        "deep-operation-failed",
+        "deep-operation-wrong",
+    ),
+)
+def kernel_crash(picture: Picture) -> Iterator[Finding]:
+    """The GPU program itself crashes at run time.
+
+    ## What it means
+    A kernel read or wrote where it may not, or was ended by a watchdog. With matching versions and enough memory that is a defect of an op, of
+    this release, of the driver, or of the card (heat, overclocking, memory).
+
+    ## How it shows
+    CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, `unspecified launch failure`, CUDNN_STATUS_EXECUTION_FAILED.
+
+    ## What to do
+    Find the op with CUDA_LAUNCH_BLOCKING=1; try another patch release and the current driver; check indices that reach the GPU (embedding
+    lookups, gather); test the card alone (`dmesg` for Xid).
+    """
+    facts = picture.facts
+    signs = facts.symptoms("illegal-address", "launch-failed", "cudnn-launch-failed")
+    own = [  # of the deep check: TensorFlow was imported, and what it ran on the GPU failed
+        *(s for s in facts.symptoms("deep-crashed") if s.get("stage") not in ("started", "nothing")),
+        *facts.symptoms("deep-operation-failed", "deep-operation-wrong"),
+    ]
+    if own and not signs:
+        wrong = facts.has("deep-operation-wrong")
+        yield found(
+            "ptx-jit-or-kernel-crash",
+            "TensorFlow was started and used the GPU, and "
+            + ("the result of a known computation is wrong." if wrong else f"it failed there: {own[0].source.text}."),
+            own[:4],
+            confidence="certain" if wrong else "possible",
+            steps=[
+                manual("Try the newest patch release of this TensorFlow minor version, and the current driver"),
+                manual("Run the check again after a restart; if it comes back, test the card alone (dmesg for Xid)"),
+            ],
+            verify="tfgpu-doctor check --deep",
+        )
+        return
+    if not signs or (
+        all(s.kind == "cudnn-launch-failed" for s in signs)
+        and facts.has("cudnn-handle-failed", "cuda-out-of-memory", "conv-algorithm-failed")
+    ):
+        return
+    strong = [s for s in signs if s.kind != "cudnn-launch-failed"]
+    yield found(
+        "ptx-jit-or-kernel-crash",
+        "A program on the GPU crashed while it ran; nothing here shows a wrong version or a lack of memory.",
+        [*strong[:3], *signs[:2]],
+        confidence="certain" if strong else "likely",
+        steps=[
+            shell(
+                "set CUDA_LAUNCH_BLOCKING=1" if picture.platform == "windows" else "export CUDA_LAUNCH_BLOCKING=1",
+                "makes the failing op appear in the traceback",
+            ),
+            manual("Try the newest patch release of this TensorFlow minor version, and the current driver"),
+            *(
+                []
+                if picture.platform == "windows"
+                else [
+                    shell(
+                        "sudo dmesg | grep -i xid",
+                        "an Xid beside it speaks for the card or the driver",
+                        platform="linux",
+                        root=True,
+                    )
+                ]
+            ),
+        ],
+        verify=commands.convolution(picture),
+    )

@@ -1,0 +1,78 @@
+"""nccl-failure: communication between GPUs fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.findings import Finding, python, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.registry import found, rule
+
+
+@rule(
+    "nccl-failure",
+    "Communication between GPUs fails",
+    explains=("ptx-jit-or-kernel-crash",),
+    needs=("nccl-error", "peer-access", "nccl-used"),
+)
+def nccl_failure(picture: Picture) -> Iterator[Finding]:
+    """Collective communication between GPUs fails, or is not in this build.
+
+    ## What it means
+    Several GPUs exchange gradients through NCCL. It fails for want of NCCL in the build (Windows), through a network it cannot use, or where the
+    machine's IOMMU or ACS breaks transfers from card to card.
+
+    ## How it shows
+    `NCCL WARN …`, `unhandled system error`, `No OpKernel was registered to support Op 'NcclAllReduce'`, a hang at the first all-reduce.
+
+    ## What to do
+    `NCCL_DEBUG=INFO` names the call that fails. Windows: HierarchicalCopyAllReduce. Test with NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 to see which
+    path is at fault; turn ACS/IOMMU off in the BIOS for direct transfers.
+    """
+    facts = picture.facts
+    errors = facts.symptoms("nccl-error", "peer-access")
+    used = facts.symptoms("nccl-used")
+    hang = facts.symptoms("hangs")
+    if not errors and not (used and hang):
+        return
+    steps = [
+        shell(
+            "export NCCL_DEBUG=INFO" if picture.platform != "windows" else "set NCCL_DEBUG=INFO",
+            "makes NCCL say which call fails",
+        )
+    ]
+    if picture.platform == "windows":
+        steps.append(
+            python(
+                "strategy = tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.HierarchicalCopyAllReduce())",
+                "Windows builds have no NCCL",
+            )
+        )
+    else:
+        steps.append(
+            shell(
+                "export NCCL_P2P_DISABLE=1",
+                "goes through the host's memory: if it works then, IOMMU or ACS breaks transfers between the cards",
+                platform="linux",
+            )
+        )
+        steps.append(shell("export NCCL_IB_DISABLE=1", "keeps NCCL off InfiniBand", platform="linux"))
+        steps.append(
+            python(
+                "strategy = tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.HierarchicalCopyAllReduce())",
+                "works without NCCL, slower",
+            )
+        )
+    yield found(
+        "nccl-failure",
+        "The GPUs work one by one, and their communication fails."
+        if errors
+        else "The run stops at an all-reduce through NCCL and does not go on.",
+        [*errors[:3], *used[:1], *(hang[:1] if not errors else [])],
+        confidence="certain" if errors else "likely",
+        steps=steps,
+        verify="NCCL_DEBUG=INFO " + commands.list_gpus(picture)
+        if picture.platform != "windows"
+        else commands.list_gpus(picture),
+    )

@@ -1,0 +1,85 @@
+"""cuda-compat-package: a forward-compatibility libcuda that does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import DriverMismatch, Fact
+from doctor.findings import Finding, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.driver.signs import cuinit
+from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
+from doctor.rules.registry import found, rule
+from doctor.tables import dotted
+
+
+@rule(
+    "cuda-compat-package",
+    "A forward-compatibility libcuda does not fit this GPU or driver",
+    explains=(
+        "driver-library-mismatch",
+        "driver-not-loaded",
+        "driver-too-old",
+        "gpu-hidden",
+        "gpu-bad-state",
+        "gpu-absent",
+        *NO_TENSORFLOW_GPU,
+    ),
+    needs=(DriverMismatch, "compat-not-supported", "cuda-compat-path", "cuda-compat-on-path", "system-driver-mismatch"),
+)
+def cuda_compat_package(picture: Picture) -> Iterator[Finding]:
+    """A forward-compatibility libcuda does not fit the GPU or the host's driver.
+
+    ## What it means
+    `cuda-compat` packages, and some container images, carry a libcuda of their own. It serves data-centre GPUs over certain
+    older driver branches only; over a newer or unsuited driver, or on a GeForce card, it fails.
+
+    ## How it shows
+    CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE (804) or CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803) with a `compat` folder on
+    LD_LIBRARY_PATH; in a container a DSO version *older* than the host's kernel module.
+
+    ## What to do
+    Take the compat folder off LD_LIBRARY_PATH (or remove the package), so that the host's libcuda is used; or upgrade the driver.
+    """
+    facts = picture.facts
+    mismatch = facts.first(DriverMismatch)
+    codes: list[Fact] = [*facts.symptoms("compat-not-supported", "system-driver-mismatch")]
+    refused = cuinit(picture, "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH")
+    if refused is not None:
+        codes.append(refused)
+    path = facts.symptoms("cuda-compat-path", "cuda-compat-on-path")
+
+    offered = picture.driver_cuda.version if picture.driver_cuda else None
+    own = picture.tables.driver_cuda(picture.driver.version) if picture.driver else None
+    lifted = facts.kind == "report" and bool(offered and own and dotted(offered) > dotted(own))
+    older = bool(mismatch and mismatch.kernel and mismatch.user and dotted(mismatch.user) < dotted(mismatch.kernel))
+    inside = picture.container or facts.has("nvidia-docker-path")
+    if registered(picture) or not ((path and (codes or mismatch)) or (older and inside) or (lifted and codes)):
+        return
+    yield found(
+        "cuda-compat-package",
+        "The libcuda that this process opens is not the one of the running driver"
+        + (
+            f" (it is {mismatch.user}, the kernel module {mismatch.kernel})"
+            if mismatch and mismatch.user and mismatch.kernel
+            else ""
+        )
+        + ": it comes from a forward-compatibility package or from inside the container image.",
+        [mismatch, *path[:2], *codes[:2], *([picture.driver, picture.driver_cuda] if lifted else [])],
+        confidence="certain" if path or lifted else "likely",
+        steps=[
+            shell(
+                "export LD_LIBRARY_PATH=\"$(printf '%s' \"$LD_LIBRARY_PATH\" | tr ':' '\\n' | grep -v compat | paste -sd: -)\"",
+                "takes the compat folder off the loader's path",
+                platform="linux",
+            ),
+            shell(
+                "sudo apt remove 'cuda-compat-*'",
+                "removes the packages (in an image: leave them out of the Dockerfile)",
+                platform="linux",
+                root=True,
+            ),
+        ],
+        verify=commands.list_gpus(picture),
+    )

@@ -1,0 +1,76 @@
+"""driver-libcuda-missing: the kernel module runs, and its libcuda is out of the process's reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import Absent, CudaCallFailed, DriverVersion, KernelModule, LibraryNotLoaded
+from doctor.findings import Finding, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.driver.signs import no_libcuda
+from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
+from doctor.rules.registry import found, rule
+
+
+@rule(
+    "driver-libcuda-missing",
+    "The driver runs, but this process finds no libcuda.so.1",
+    explains=("driver-missing", *NO_TENSORFLOW_GPU),
+    needs=(LibraryNotLoaded, CudaCallFailed, Absent, "smi-cuda-unknown", "libcuda-not-found"),
+)
+def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
+    """The kernel module runs, and the process finds no `libcuda.so.1`.
+
+    ## What it means
+    The driver's compute library is not installed (distributions pack it apart from the kernel module), not on the loader's
+    path, or not mounted into the container (`NVIDIA_DRIVER_CAPABILITIES` without `compute`).
+
+    ## How it shows
+    `nvidia-smi` or /proc/driver/nvidia/version answer, and `libcuda.so.1: cannot open shared object file` appears.
+
+    ## What to do
+    Install the package that holds libcuda of the same version (Debian: libcuda1, Ubuntu: libnvidia-compute-NNN), run
+    `ldconfig`; in a container ask for the `compute` capability.
+    """
+    facts = picture.facts
+    unknown = next((s for s in facts.symptoms("smi-cuda-unknown") if not picture.container), None)
+    lib = no_libcuda(picture) or facts.absent("libcuda") or unknown
+    lib = lib or next(iter(facts.symptoms("libcuda-not-found")), None)
+    kernel = next((d for d in facts.of(DriverVersion) if d.part in ("kernel", "any") and d.rank == 0), None)
+    module = next((m for m in facts.of(KernelModule) if m.name == "nvidia"), None)
+    capabilities = picture.env.get("NVIDIA_DRIVER_CAPABILITIES")
+    without_compute = capabilities is not None and not {"compute", "all"} & set(capabilities.value.split(","))
+    if lib is None or registered(picture) or not (kernel or module or without_compute):
+        return
+    family = commands.linux_family(picture)
+    name = {"apt": "libnvidia-compute", "dnf": "nvidia-driver-cuda-libs"}.get(family, "")
+    branch = kernel.version.split(".")[0] if kernel else ""
+    steps = []
+    if picture.container or without_compute:
+        steps.append(
+            shell(
+                "docker run --rm --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility tensorflow/tensorflow:latest-gpu nvidia-smi",
+                "mounts the driver's compute libraries",
+                platform="linux",
+            )
+        )
+    elif name == "libnvidia-compute" and branch:
+        steps.append(
+            shell(
+                f"sudo apt install libnvidia-compute-{branch}",
+                "Ubuntu; on Debian the package is libcuda1",
+                platform="linux",
+                root=True,
+            )
+        )
+    elif name:
+        steps.append(shell(f"sudo dnf install {name}", "the package that holds libcuda", platform="linux", root=True))
+    steps.append(shell("sudo ldconfig", "tells the loader about it", platform="linux", root=True))
+    yield found(
+        "driver-libcuda-missing",
+        "The NVIDIA kernel driver runs here, and still libcuda.so.1, which belongs to it, cannot be opened by this process.",
+        [lib, kernel, module, capabilities if without_compute else None],
+        steps=steps,
+        verify="ldconfig -p | grep libcuda.so.1",
+    )

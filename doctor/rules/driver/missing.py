@@ -1,0 +1,64 @@
+"""driver-missing: no NVIDIA driver is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, LibraryNotLoaded, Symptom
+from doctor.findings import Finding
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.driver.signs import cuinit, no_libcuda
+from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
+from doctor.rules.registry import found, rule
+
+
+@rule(
+    "driver-missing",
+    "No NVIDIA driver is installed",
+    explains=NO_TENSORFLOW_GPU,
+    needs=(LibraryNotLoaded, CudaCallFailed, Absent, Symptom),
+)
+def driver_missing(picture: Picture) -> Iterator[Finding]:
+    """No NVIDIA driver is installed, although a GPU is there or is expected.
+
+    ## What it means
+    `libcuda.so.1` (`nvcuda.dll` on Windows) comes with the driver, never with CUDA, pip or conda. Without it no CUDA program
+    finds a GPU.
+
+    ## How it shows
+    `Could not load dynamic library 'libcuda.so.1'`, `failed call to cuInit: UNKNOWN ERROR (303)`, `nvidia-smi: command not found`.
+
+    ## What to do
+    Install the distribution's NVIDIA driver and restart. On a machine without an NVIDIA GPU the messages mean nothing.
+    """
+    facts = picture.facts
+    lib = no_libcuda(picture)
+    error = cuinit(picture, "UNKNOWN_ERROR_303", "CUDA_ERROR_STUB_LIBRARY")
+    smi = facts.symptoms("smi-not-found")
+    absent = facts.absent("nvidia driver") or facts.absent("libcuda")
+    if registered(picture) or facts.absent("nvidia gpu") or facts.has("plugin-device"):
+        return
+    evidence: list[Fact | None] = [
+        lib,
+        error,
+        *smi[:1],
+        absent,
+        *facts.symptoms("kernel-driver-not-running", "no-device-node")[:2],
+    ]
+    kernel_runs = any(d.part in ("kernel", "any") and d.rank == 0 for d in facts.of(DriverVersion)) or any(
+        m.name == "nvidia" for m in facts.of(KernelModule)
+    )
+    if not (lib or error or absent or smi) or kernel_runs:
+        return
+    alone = not (lib or error or absent or picture.gpus or facts.has("gpu-not-used", "gpu-list-empty", "gpu-not-found"))
+    yield found(
+        "driver-missing",
+        "The driver's own library is not on this machine"
+        + (" and its kernel module does not run" if facts.has("kernel-driver-not-running") else "")
+        + "; CUDA packages do not bring it. If the machine has no NVIDIA GPU, these messages are harmless.",
+        evidence,
+        confidence="certain" if (lib or absent) else "possible" if alone else "likely",
+        steps=commands.driver_install(picture),
+        verify="nvidia-smi",
+    )

@@ -1,0 +1,106 @@
+"""driver-not-loaded: the driver is installed, and its kernel module does not run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, Symptom
+from doctor.findings import Finding, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.driver.signs import cuinit, no_libcuda
+from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
+from doctor.rules.registry import found, rule
+
+
+@rule(
+    "driver-not-loaded",
+    "The NVIDIA driver is installed, but its kernel module is not running",
+    explains=("driver-missing", "gpu-bad-state", "gpu-absent", *NO_TENSORFLOW_GPU),
+    needs=(CudaCallFailed, KernelModule, Absent, Symptom),
+)
+def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
+    """A driver is installed, and its kernel module is not running.
+
+    ## What it means
+    The user-space half of the driver is there; the kernel half is not: not built for the running kernel after an upgrade
+    (DKMS), refused by Secure Boot, or kept out by nouveau.
+
+    ## How it shows
+    `NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver`; libcuda opens, `cuInit` fails and
+    `kernel driver does not appear to be running on this host`.
+
+    ## What to do
+    Rebuild and load the module (`sudo dkms autoinstall`, `sudo modprobe nvidia`, restart); sign it or turn Secure Boot off;
+    keep nouveau from loading.
+    """
+    facts = picture.facts
+    if registered(picture) or picture.platform == "wsl" or picture.container or facts.absent("nvidia gpu"):
+        if not facts.has("smi-no-driver") or registered(picture):
+            return
+        if picture.container or picture.platform == "wsl":
+            return
+    if facts.absent("nvidia gpu") is not None:  # no driver has anything to load for
+        return
+    smi = facts.symptoms("smi-no-driver")
+    nouveau = [m for m in facts.of(KernelModule) if m.name == "nouveau"] or facts.symptoms("nouveau")
+    refused = facts.symptoms("kernel-module-missing", "secure-boot-enabled")
+    error = cuinit(
+        picture,
+        "CUDA_ERROR_NO_DEVICE",
+        "CUDA_ERROR_UNKNOWN",
+        "CUDA_ERROR_NOT_INITIALIZED",
+        "CUDA_ERROR_INVALID_DEVICE",
+        "UNKNOWN_ERROR_303",
+    )
+    down: list[Fact] = [*facts.symptoms("kernel-driver-not-running")]
+    if (module_absent := facts.absent("nvidia kernel module")) is not None:
+        down.append(module_absent)
+    user = next((d for d in facts.of(DriverVersion) if d.part == "user"), None)
+    have_libcuda = user is not None or any(n.startswith(("libcuda.", "nvcuda")) for n in picture.loaded)
+    quiet = cuinit(picture, "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_UNKNOWN")
+    missing = no_libcuda(picture)
+    evidence: list[Fact | None] = [*smi[:2], error, *down[:1], user, *refused[:2], *nouveau[:1]]
+    if not (smi or facts.symptoms("kernel-module-missing") or (down and (have_libcuda or quiet) and missing is None)):
+        return
+    why = (
+        "The nouveau driver holds the GPU."
+        if nouveau
+        else "The module was refused or not built for this kernel."
+        if refused
+        else "After a kernel or driver upgrade it was probably not rebuilt, or Secure Boot refuses it."
+    )
+    steps = [
+        shell(
+            "sudo dkms autoinstall && sudo modprobe nvidia",
+            "builds the module for the running kernel and loads it",
+            platform="linux",
+            root=True,
+        ),
+        shell(
+            "mokutil --sb-state", "says whether Secure Boot is on; an unsigned module is refused then", platform="linux"
+        ),
+        *commands.driver_install(picture),
+    ]
+    if nouveau:
+        steps.insert(
+            0,
+            shell(
+                "echo 'blacklist nouveau' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf && sudo update-initramfs -u",
+                "keeps nouveau from taking the GPU",
+                platform="linux",
+                root=True,
+            ),
+        )
+    if picture.platform == "windows":
+        steps = commands.driver_install(picture)
+    yield found(
+        "driver-not-loaded",
+        f"The driver's programs or libraries are there, and no NVIDIA kernel module answers them. {why}",
+        evidence,
+        confidence="certain"
+        if smi or refused or nouveau or facts.absent("nvidia kernel module") or picture.gpus
+        else "likely",
+        steps=steps,
+        verify="nvidia-smi",
+    )

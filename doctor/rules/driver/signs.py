@@ -1,0 +1,59 @@
+"""What says that the driver answers or does not: cuInit's errors, its libraries, nvidia-smi's words."""
+
+from __future__ import annotations
+
+from doctor.facts import Absent, CudaCallFailed, Fact, LibraryNotLoaded, LibraryWanted
+from doctor.picture import Picture
+
+NVML = "libnvidia-ml.so.1"
+"""SONAME of the NVIDIA Management Library, which comes with the driver."""
+
+
+def cuinit(picture: Picture, *errors: str) -> CudaCallFailed | None:
+    """The first failed cuInit with one of these errors (any error where none is named)."""
+    return next(
+        (c for c in picture.facts.of(CudaCallFailed) if c.call == "cuInit" and (not errors or c.error in errors)), None
+    )
+
+
+def wants_nvml(picture: Picture) -> bool:
+    """Whether this build registers no GPU without NVML, as 2.21 does; in a report, where it is named, it counts."""
+    return picture.facts.kind != "machine" or any(
+        wanted.name == NVML and wanted.needed for wanted in picture.facts.of(LibraryWanted)
+    )
+
+
+def no_libcuda(picture: Picture) -> LibraryNotLoaded | None:
+    """The driver's library that did not open."""
+    return next(
+        (
+            lib
+            for lib in picture.missing("driver")
+            if "could not load library" not in lib.source.text.lower() and (lib.name != NVML or wants_nvml(picture))
+        ),
+        None,
+    )  # a cuDNN that wants the plain name libcuda.so says nothing about the driver
+
+
+def no_driver_signs(picture: Picture) -> list[Fact]:
+    """Everything that says that the driver does not answer: which of it decides what is for the rules."""
+    signs: list[Fact] = [
+        c
+        for c in picture.facts.of(CudaCallFailed)
+        if c.call == "cuInit" and c.error in ("UNKNOWN_ERROR_303", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_STUB_LIBRARY")
+    ]
+    signs += picture.missing("driver")
+    signs += picture.facts.symptoms(
+        "kernel-driver-not-running",
+        "no-device-node",
+        "smi-no-driver",
+        "smi-not-found",
+        "smi-no-devices",
+        "wsl-no-adapter",
+    )
+    signs += [
+        a
+        for a in picture.facts.of(Absent)
+        if a.what in ("nvidia driver", "nvidia kernel module", "libcuda", "device nodes")
+    ]
+    return signs

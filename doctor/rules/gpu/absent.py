@@ -1,0 +1,148 @@
+"""gpu-absent: there is no NVIDIA GPU here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from doctor.facts import Absent, CudaCallFailed, EnvironmentKind, Fact, LibraryNotLoaded, OtherGpu, Symptom
+from doctor.findings import Finding, manual, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.driver.signs import cuinit, no_driver_signs
+from doctor.rules.gpu.registered import registered
+from doctor.rules.registry import found, rule
+
+
+@rule(
+    "gpu-absent",
+    "There is no NVIDIA GPU here",
+    explains=(
+        "driver-missing",
+        "driver-not-loaded",
+        "cuda-missing",
+        "cudnn-missing",
+        "tf-cpu-only",
+        "device-not-found",
+        "driver-libcuda-missing",
+    ),
+    needs=(Absent, OtherGpu, CudaCallFailed, LibraryNotLoaded, Symptom),
+)
+def gpu_absent(picture: Picture) -> Iterator[Finding]:
+    """No NVIDIA GPU is on this machine or node.
+
+    ## What it means
+    TensorFlow's CUDA build looks for an NVIDIA GPU, finds none and computes on the CPU. Messages about missing CUDA
+    libraries or a failed `cuInit` are then consequences, not causes.
+
+    ## How it shows
+    Nothing of vendor 10de on the PCI bus; `no CUDA-capable device is detected`; only a graphics device of another maker;
+    a cloud workspace or CI runner without GPUs; a cluster's login node.
+
+    ## What to do
+    On a cluster ask for a GPU node (`srun --gres=gpu:1 …`); in the cloud take a machine type with an NVIDIA GPU. Without a
+    GPU the messages can be ignored, and `tensorflow-cpu` prints fewer of them. AMD GPUs need ROCm's build, Intel's and
+    Apple's their plugins.
+    """
+    facts = picture.facts
+    if registered(picture):
+        return
+    why = proof(picture) or sign(picture)
+    if why is None:
+        return
+    steps = [
+        manual("Run on a machine or node that has an NVIDIA GPU; without one the messages about CUDA can be ignored"),
+        shell(
+            f"{commands.venv_prefix(picture)} uninstall -y tensorflow tensorflow-gpu",
+            "if the CPU is all there is: first take away the build with CUDA, since both install the same folder",
+        ),
+        shell(f"{commands.venv_prefix(picture)} install tensorflow-cpu", "then the same TensorFlow without CUDA"),
+    ]
+    if "slurm" in picture.environments or facts.has("login-node"):
+        steps.insert(
+            0, shell("srun --gres=gpu:1 --pty bash", "asks the scheduler for a node with a GPU", platform="linux")
+        )
+    yield found(
+        "gpu-absent",
+        why.explanation,
+        why.evidence,
+        confidence=why.confidence,
+        steps=steps,
+        verify="lspci -nn | grep -i nvidia" if picture.platform != "windows" else "nvidia-smi",
+    )
+
+
+class Reason(NamedTuple):
+    """Why no GPU is thought to be here, what shows it, and how sure that is."""
+
+    explanation: str
+    evidence: list[Fact | None]
+    confidence: str
+
+
+def proof(picture: Picture) -> Reason | None:
+    """The bus was read, and no NVIDIA device is on it."""
+    absent = picture.facts.absent("nvidia gpu")
+    if absent is None:
+        return None
+    return Reason(
+        "The PCI bus shows no NVIDIA device, so no driver or library can help; TensorFlow uses the CPU.",
+        [absent, picture.facts.first(OtherGpu)],
+        "certain",
+    )
+
+
+def sign(picture: Picture) -> Reason | None:
+    """What a report says or shows of a machine without a GPU, the most telling first."""
+    facts = picture.facts
+    other = facts.first(OtherGpu)
+    signs = no_driver_signs(picture)
+    ci = next((e for e in facts.of(EnvironmentKind) if e.kind == "ci"), None)
+    if ci is not None and signs and not picture.gpus:
+        return Reason(
+            "This ran in a cloud workspace or CI runner, whose machines have no GPU, and no driver is there.",
+            [*signs[:3], ci],
+            "likely",
+        )
+    if facts.has("login-node") and signs:
+        return Reason(
+            "This ran on a login node, which has no GPU.", [*facts.symptoms("login-node"), *signs[:2]], "likely"
+        )
+    if other is not None and signs and not [g for g in picture.gpus if g.rank < 2]:
+        return Reason(
+            f"The graphics device that is named is not NVIDIA's ({other.name}), and no NVIDIA driver answers.",
+            [other, *signs[:3]],
+            "likely",
+        )
+    if facts.has("wants-no-gpu") and signs:
+        return Reason(
+            "The report says that there is no GPU, and the messages fit that.",
+            [*facts.symptoms("wants-no-gpu"), *signs[:2]],
+            "likely",
+        )
+    if facts.has("directml-no-adapter"):
+        return Reason(
+            "The DirectML plugin finds no adapter that it can use: no GPU, one that is too old for it, or no driver for "
+            "it here.",
+            [*facts.symptoms("directml-no-adapter")],
+            "likely",
+        )
+    if facts.has("smi-no-devices"):
+        return Reason(
+            "The driver answers and sees no GPU: none is fitted, or it is not passed into this machine or job.",
+            [*facts.symptoms("smi-no-devices")],
+            "likely",
+        )
+    if (
+        picture.platform != "wsl"
+        and not picture.container
+        and not facts.has("driver-versions-agree", "smi-works")
+        and cuinit(picture, "CUDA_ERROR_NO_DEVICE")
+        and not facts.has("smi-no-driver", "kernel-driver-not-running")
+    ):
+        return Reason(
+            "libcuda opens and finds no CUDA-capable device, and nothing in the text shows that an NVIDIA GPU is there.",
+            [*signs[:4]],
+            "possible",
+        )
+    return None

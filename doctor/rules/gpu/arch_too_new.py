@@ -1,0 +1,159 @@
+"""gpu-arch-too-new: the GPU is newer than the code in the build or in its CUDA libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import Gpu
+from doctor.findings import Finding
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.gpu.capability import code_answer, minor, older_release
+from doctor.rules.gpu.registered import registered
+from doctor.rules.registry import found, rule
+
+
+def wanted_cuda_major(picture: Picture) -> int | None:
+    """The CUDA major that the TensorFlow of the case works with: its build's, or what is installed."""
+    wanted = picture.wanted_cuda
+    majors = {int(w.split(".")[0]) for w in wanted}
+    if len(majors) == 1:
+        build = majors.pop()
+        if picture.cuda is not None and picture.tensorflow is not None and picture.cuda.rank <= 2:
+            return min(build, int(picture.cuda.version.split(".")[0]))
+        return build
+    if picture.cuda is not None:
+        return int(picture.cuda.version.split(".")[0])
+    return None
+
+
+@rule(
+    "gpu-arch-too-new",
+    "The GPU is newer than the code in this TensorFlow build",
+    explains=("cudnn-init-oom", "ptx-jit-or-kernel-crash", "model-oom", "xla-toolchain-missing", "cudnn-missing"),
+    needs=("jit-from-ptx", "ptx-invalid", "no-kernel-image", "arch-mismatch", Gpu),
+)
+def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
+    """The GPU is newer than every kernel in this TensorFlow build, or than its CUDA libraries.
+
+    ## What it means
+    Without machine code for the GPU, the driver has to compile PTX at the first start (minutes, and again after each driver
+    upgrade), or cannot run the kernels at all. CUDA libraries older than the GPU have no code for it either: cuBLAS and
+    cuDNN then fail, hang or give wrong numbers.
+
+    ## How it shows
+    `TensorFlow was not built with CUDA kernel binaries compatible with compute capability …`, `CUDA_ERROR_INVALID_PTX`,
+    `no kernel image is available`, `PTX version … does not support target`; on Ampere and later with CUDA 10 builds, or
+    Turing with CUDA 8 and 9, failing BLAS calls, NaN and silent hangs.
+
+    ## What to do
+    Install a release that was built with code for the GPU; where there is none yet, one whose PTX the driver can compile.
+    """
+    facts = picture.facts
+    verify = commands.convolution(picture)
+    build = picture.build
+    steps = older_release(picture)
+    jit = facts.symptoms("jit-from-ptx")
+    invalid = facts.symptoms("ptx-invalid", "arch-mismatch")
+    image = facts.symptoms("no-kernel-image")
+    compiled = build.compute_capabilities.compiled if build and build.compute_capabilities else ()
+    highest = max((minor(c) for c in compiled), default=None)
+    jit_old = [s for s in jit if minor(s.get("cc")) <= (5, 3)]
+    if jit and not jit_old:
+        yield found(
+            "gpu-arch-too-new",
+            f"This build has no machine code for compute capability {jit[0].get('cc')}; its kernels are compiled from PTX when "
+            "they are first used, which can take half an hour, and not every step survives it.",
+            [*jit[:2], *invalid[:2]],
+            severity="error" if invalid else "warning",
+            tables=[build] if build else [],
+            steps=steps,
+            verify=verify,
+        )
+        return
+    if invalid:
+        yield found(
+            "gpu-arch-too-new",
+            "The PTX in this build, or the tool that makes it, does not serve this GPU.",
+            [*invalid[:3], *picture.gpus[:1]],
+            tables=[build] if build else [],
+            steps=steps,
+            verify=verify,
+        )
+        return
+    if image and picture.capabilities:
+        newest = max(minor(c) for c in picture.capabilities)
+        if newest >= (7, 5) and (highest is None or newest > highest):
+            yield found(
+                "gpu-arch-too-new",
+                f"No kernel in this build fits a GPU of compute capability {newest[0]}.{newest[1]}.",
+                [*image[:2], *picture.gpus[:1]],
+                tables=[build] if build else [],
+                confidence="certain" if highest else "likely",
+                steps=steps,
+                verify=verify,
+            )
+        return
+    if facts.kind == "machine" and highest is not None:
+        for gpu in picture.gpus:
+            answer = code_answer(picture, gpu.compute_capability) if gpu.compute_capability else None
+            if (
+                answer is None
+                or answer.verdict not in ("no", "slow")
+                or minor(gpu.compute_capability or "0.0") <= highest
+            ):
+                continue
+            yield found(
+                "gpu-arch-too-new",
+                f"{answer.reason[0].upper()}{answer.reason[1:]}.",
+                [gpu, picture.tensorflow],
+                severity="error" if answer.verdict == "no" else "warning",
+                tables=answer.rows,
+                steps=steps,
+                verify=verify,
+            )
+            return
+    failing = facts.symptoms(
+        "blas-launch-failed",
+        "cublas-handle-failed",
+        "cudnn-handle-failed",
+        "conv-algorithm-failed",
+        "cudnn-launch-failed",
+        "nan-results",
+        "hangs",
+        "no-algorithm",
+        "dnn-not-found",
+        "launch-failed",
+        "slow-first-run",
+        "gpu-not-used",
+    )
+    cuda = wanted_cuda_major(picture)
+    crashed = [s for s in facts.symptoms("blas-launch-failed") if s.get("status") == "CUBLAS_STATUS_EXECUTION_FAILED"]
+    if crashed and picture.build is None and any(minor(c) >= (8, 0) for c in picture.capabilities):
+        yield found(
+            "gpu-arch-too-new",
+            "cuBLAS has a handle and its routine fails on a GPU of Ampere or later: a TensorFlow built for CUDA 10 or earlier, "
+            "whose cuBLAS has no code for it, fails in just this way.",
+            [*crashed[:2], *picture.gpus[:1]],
+            confidence="likely",
+            steps=steps,
+            verify=verify,
+        )
+        return
+    if cuda is not None and picture.capabilities and picture.tensorflow is not None:
+        newest = max(minor(c) for c in picture.capabilities)
+        limit = (7, 0) if cuda < 10 else (7, 5) if cuda < 11 else None
+        if limit is not None and newest > limit and (failing or newest >= (8, 0)):
+            named = [g for g in picture.gpus if g.compute_capability and minor(g.compute_capability) == newest]
+            yield found(
+                "gpu-arch-too-new",
+                f"{named[0].name or 'The GPU'} has compute capability {newest[0]}.{newest[1]}; this TensorFlow works with CUDA {cuda}, "
+                f"whose libraries have no code for GPUs newer than {limit[0]}.{limit[1]}. Failing BLAS and cuDNN calls, NaN and hangs "
+                "follow from that; memory settings do not cure them.",
+                [*named[:1], *failing[:2], picture.tensorflow, picture.cuda],
+                severity="error" if failing or not registered(picture) else "warning",
+                confidence="likely" if failing else "possible",
+                tables=picture.builds[-1:],
+                steps=steps,
+                verify=verify,
+            )

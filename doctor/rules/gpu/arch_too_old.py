@@ -1,0 +1,115 @@
+"""gpu-arch-too-old: the build has no code for so old a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import Fact, Gpu
+from doctor.findings import Finding, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.gpu.capability import code_answer, minor, older_release
+from doctor.rules.registry import found, rule
+
+
+@rule(
+    "gpu-arch-too-old",
+    "The GPU is too old for this TensorFlow build",
+    explains=("device-not-found", "cudnn-init-oom", "ptx-jit-or-kernel-crash", "gpu-arch-too-new", "driver-too-old"),
+    needs=(
+        "gpu-ignored-capability",
+        "gpu-ignored-multiprocessors",
+        "no-kernel-image",
+        "minimum-capability",
+        "jit-from-ptx",
+        Gpu,
+    ),
+)
+def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
+    """The GPU's compute capability is below the lowest that this TensorFlow build has code for.
+
+    ## What it means
+    A build holds machine code for certain compute capabilities, and PTX from which newer GPUs can be served. Nothing
+    serves a GPU below the lowest. A GPU with very few multiprocessors beside a larger one is left out as well.
+
+    ## How it shows
+    `Ignoring visible gpu device … The minimum required Cuda capability is …`; `no kernel image is available` on an old GPU;
+    `Cuda multiprocessor count: 6. The minimum required count is 8`.
+
+    ## What to do
+    Install the newest release that still has code for the GPU, with the CUDA and cuDNN that it was built for. For a small
+    second GPU set `TF_MIN_GPU_MULTIPROCESSOR_COUNT`.
+    """
+    facts = picture.facts
+    verify = commands.list_gpus(picture)
+    small: list[Fact] = [*facts.symptoms("gpu-ignored-multiprocessors")]
+    counted = [gpu for gpu in facts.of(Gpu) if gpu.multiprocessors is not None]
+    if facts.kind == "machine" and not small and any((gpu.multiprocessors or 0) >= 8 for gpu in counted):
+        small = [gpu for gpu in counted if (gpu.multiprocessors or 0) < 8]
+    if small:
+        yield found(
+            "gpu-arch-too-old",
+            "TensorFlow leaves out a GPU with fewer than 8 multiprocessors where a larger one is there.",
+            small,
+            title="A GPU has too few multiprocessors for TensorFlow to use it beside a larger one",
+            severity="warning",
+            steps=[
+                shell(
+                    "set TF_MIN_GPU_MULTIPROCESSOR_COUNT=2"
+                    if picture.platform == "windows"
+                    else "export TF_MIN_GPU_MULTIPROCESSOR_COUNT=2",
+                    "lowers the limit; the small GPU will be slow beside the large one",
+                )
+            ],
+            verify=verify,
+        )
+    ignored = facts.symptoms("gpu-ignored-capability")
+    stated = [s for s in facts.symptoms("minimum-capability") if s.get("minimum")]
+    build = picture.build
+    lowest = build.compute_capabilities.lowest if build and build.compute_capabilities else None
+    if not ignored and stated:
+        ignored = [s for s in stated if any(minor(c) < minor(s.get("minimum")) for c in picture.capabilities)]
+    steps = older_release(picture)
+    if ignored:
+        need = ignored[0].get("minimum") or lowest or "a higher one"
+        have = ignored[0].get("cc") or next(iter(picture.capabilities), "its own")
+        yield found(
+            "gpu-arch-too-old",
+            f"The GPU has compute capability {have}; this build wants {need} at least and leaves the GPU out.",
+            ignored[:3],
+            tables=[build] if build else [],
+            steps=steps,
+            verify=verify,
+        )
+        return
+    image: list[Fact] = [*(facts.symptoms("no-kernel-image") or facts.symptoms("jit-from-ptx"))]
+    if facts.kind == "machine" and not image:  # here the build and the GPU are both known: nothing needs to fail first
+        image = [f for f in (picture.tensorflow,) if f is not None]
+    for capability in picture.capabilities:
+        if build is None or not build.compute_capabilities or not image:
+            if image and facts.has("no-kernel-image") and minor(capability) <= (5, 2) and build is None:
+                yield found(
+                    "gpu-arch-too-old",
+                    f"No kernel in this build fits a GPU of compute capability {capability}; builds since 2.3 have dropped "
+                    "the oldest GPUs one after the other.",
+                    [*image[:2], *picture.gpus[:1]],
+                    confidence="likely",
+                    steps=steps,
+                    verify=verify,
+                )
+                return
+            continue
+        answer = code_answer(picture, capability)
+        newest = max(
+            (minor(c) for c in (*build.compute_capabilities.compiled, *build.compute_capabilities.ptx)), default=(0, 0)
+        )
+        if answer is not None and answer.verdict == "no" and minor(capability) < newest:
+            yield found(
+                "gpu-arch-too-old",
+                answer.reason,
+                [*image[:2], *picture.gpus[:1]],
+                tables=answer.rows,
+                steps=steps,
+                verify=verify,
+            )
+            return

@@ -1,0 +1,175 @@
+"""gpu-bad-state: GPU and driver are there, and do not answer properly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import CudaCallFailed, Fact, GpuProcess
+from doctor.findings import Finding, manual, shell
+from doctor.picture import Picture
+from doctor.rules.gpu.registered import registered
+from doctor.rules.registry import found, rule
+
+EXPLAINED_CUINIT = frozenset(
+    (
+        "UNKNOWN_ERROR_303",
+        "CUDA_ERROR_NO_DEVICE",
+        "CUDA_ERROR_STUB_LIBRARY",
+        "CUDA_ERROR_OUT_OF_MEMORY",
+        "CUDA_ERROR_OPERATING_SYSTEM",
+        "CUDA_ERROR_NOT_PERMITTED",
+        "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+        "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
+        "CUDA_ERROR_INSUFFICIENT_DRIVER",
+    )
+)
+"""Errors of cuInit that tell their cause: other rules are for them."""
+
+
+@rule(
+    "gpu-bad-state",
+    "The GPU or its driver is in a bad state",
+    explains=(
+        "driver-missing",
+        "gpu-absent",
+        "ptx-jit-or-kernel-crash",
+        "cudnn-init-oom",
+        "driver-not-loaded",
+        "gpu-hidden",
+    ),
+    needs=(
+        CudaCallFailed,
+        "gpu-lost",
+        "xid",
+        "ecc-error",
+        "system-not-ready",
+        "device-busy",
+        "gpu-rejected-by-driver",
+        "compute-mode-prohibited",
+        "compute-mode-exclusive",
+        "hung-driver",
+        "driver-call-crashed",
+        "mps-failed",
+        "nvml-unknown-error",
+        "deep-hung",
+        "exclusive-mode",
+    ),
+)
+def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
+    """The GPU or its driver is in a bad state.
+
+    ## What it means
+    Driver and libraries are there and match, and the GPU does not answer as it should: after suspend, after a crash (Xid), with
+    memory errors (ECC), fallen off the bus, without its fabric manager, or in an exclusive compute mode that another process uses.
+
+    ## How it shows
+    `failed call to cuInit: CUDA_ERROR_UNKNOWN`, `GPU is lost`, `NVRM: Xid`, CUDA_ERROR_SYSTEM_NOT_READY, `all CUDA-capable devices
+    are busy or unavailable`.
+
+    ## What to do
+    After suspend reload `nvidia_uvm`; else restart the machine. Start the fabric manager on NVSwitch systems. Set the compute mode
+    back to default. A GPU that keeps failing belongs to its vendor.
+    """
+    facts = picture.facts
+    evidence: list[Fact] = list[Fact]()
+    evidence += facts.symptoms(
+        "gpu-lost",
+        "xid",
+        "ecc-error",
+        "system-not-ready",
+        "device-busy",
+        "gpu-rejected-by-driver",
+        "compute-mode-prohibited",
+        "hung-driver",
+        "driver-call-crashed",
+        "mps-failed",
+        *(() if facts.kind == "report" or picture.container else ("nvml-unknown-error",)),
+    )
+    hung = facts.symptoms("deep-hung")
+    if hung and not evidence:
+        yield found(
+            "gpu-bad-state",
+            "TensorFlow was started and did not come to an end; the last step that it finished is named in the evidence. A "
+            "GPU or driver that hangs does that, and so does the first start on a GPU that the build has no machine code for.",
+            hung[:2],
+            title="TensorFlow hangs",
+            confidence="possible",
+            steps=[
+                shell("nvidia-smi", "does the driver still answer, and who else uses the GPU?"),
+                shell(
+                    "tfgpu-doctor check --deep --limit 3600",
+                    "gives the first start an hour, for kernels that are compiled",
+                ),
+            ],
+            verify="tfgpu-doctor check --deep",
+        )
+        return
+    if facts.of(GpuProcess):  # an exclusive GPU is no fault until somebody else has it
+        evidence += (
+            [*facts.symptoms("compute-mode-exclusive"), *facts.of(GpuProcess)[:2]]
+            if facts.has("compute-mode-exclusive")
+            else []
+        )
+    # every failure of cuInit that no other rule knows the cause of
+    unknown = next(
+        (c for c in facts.of(CudaCallFailed) if c.call == "cuInit" and c.error not in EXPLAINED_CUINIT), None
+    )
+    if facts.has("works-as-root", "permission-by-escalation") and unknown:
+        return
+    if facts.has("segfault"):
+        evidence += facts.symptoms("exclusive-mode")[:1]
+    mps = next((c for c in facts.of(CudaCallFailed) if "_MPS_" in c.error), None)
+    if unknown is not None and not registered(picture):
+        evidence.append(unknown)
+    if mps is not None:
+        evidence.append(mps)
+    if not evidence:
+        return
+    steps = []
+    if facts.has("system-not-ready"):
+        steps.append(
+            shell(
+                "sudo systemctl enable --now nvidia-fabricmanager",
+                "NVSwitch systems need it before CUDA starts",
+                platform="linux",
+                root=True,
+            )
+        )
+    if facts.has("device-busy", "compute-mode-exclusive", "compute-mode-prohibited"):
+        steps.append(
+            shell("sudo nvidia-smi -c DEFAULT", "lets several processes use a GPU", platform="linux", root=True)
+        )
+        steps.append(
+            shell("nvidia-smi", "shows which process holds the GPU, and the compute mode (E. Process, Prohibited)")
+        )
+    if unknown is not None and picture.platform != "windows":
+        steps.append(
+            shell(
+                "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm",
+                "cures it after suspend",
+                platform="linux",
+                root=True,
+            )
+        )
+    steps.append(
+        manual(
+            "Restart the machine; if it comes back, look at `dmesg | grep -i -e nvrm -e xid` and at the GPU's power and cooling"
+            if picture.platform != "windows"
+            else "Restart the machine; if it comes back, install the driver anew (clean installation)"
+        )
+    )
+    yield found(
+        "gpu-bad-state",
+        "The driver is there and the GPU does not answer properly."
+        + (
+            " The GPU is in exclusive or prohibited compute mode, or another process has it to itself."
+            if facts.has("device-busy")
+            else ""
+        ),
+        evidence[:5],
+        confidence="certain"
+        if facts.has("gpu-lost", "xid", "ecc-error", "system-not-ready", "device-busy")
+        else "likely",
+        steps=steps,
+        verify="nvidia-smi",
+    )

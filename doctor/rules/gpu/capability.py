@@ -1,0 +1,53 @@
+"""A GPU's compute capability against the code in the build, and the release that has code for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doctor.findings import manual, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+
+if TYPE_CHECKING:
+    from doctor import compat
+
+
+def minor(capability: str) -> tuple[int, int]:
+    """ "8.6" as (8, 6)."""
+    first, _, second = capability.partition(".")
+    return int(first), int(second.rstrip("af") or 0)
+
+
+def code_answer(picture: Picture, capability: str) -> compat.Answer | None:
+    """Whether the build in use has code for a GPU of this compute capability; None where its row is not known."""
+    build = picture.build
+    if build is None or not build.gpu or not build.compute_capabilities:
+        return None
+    from doctor import compat
+
+    situation = compat.Situation(
+        platform=picture.table_platform,
+        capabilities=(capability,),
+        driver=picture.driver.version if picture.driver else None,
+        driver_platform=picture.platform if picture.platform in ("windows", "wsl") else "linux",
+    )
+    return compat.runs_on_gpu(build, situation, picture.tables)
+
+
+def older_release(picture: Picture) -> list:  # type: ignore[type-arg]
+    """The newest release that has code for the GPUs of the case."""
+    release = commands.newest_fitting(picture)
+    if release is None:
+        return [
+            manual(
+                "Install an older TensorFlow release that has code for this GPU: tfgpu-doctor plan --gpu CAPABILITY names it"
+            )
+        ]
+    return [
+        shell(
+            f"{commands.venv_prefix(picture)} install {commands.quoted(release.requirement, picture)}",
+            f"the newest release with code for compute capability {', '.join(picture.capabilities)}"
+            + (f" and a wheel for Python {'.'.join(picture.python.version.split('.')[:2])}" if picture.python else ""),
+        ),
+        *commands.with_cuda_libraries(picture, release),
+    ]

@@ -1,0 +1,127 @@
+"""gpu-hidden: CUDA_VISIBLE_DEVICES leaves the process no GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import CudaCallFailed, DriverMismatch, EnvVar, OtherGpu
+from doctor.findings import Finding, manual, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.driver.signs import cuinit
+from doctor.rules.gpu.registered import registered
+from doctor.rules.registry import found, rule
+
+
+def hides(value: str) -> bool:
+    """Whether a CUDA_VISIBLE_DEVICES value leaves no GPU: an invalid entry hides itself and all after it.
+
+    CUDA C++ Programming Guide, section CUDA Environment Variables.
+    """
+    first = value.split(",")[0].strip()
+    if value.strip() == "" or first.lower() in ("-1", "none", "void", "nodevfiles", "no"):
+        return True
+    return not (first.lstrip("+").isdigit() or first.upper().startswith(("GPU-", "MIG-")))
+
+
+@rule(
+    "gpu-hidden",
+    "CUDA_VISIBLE_DEVICES hides the GPU",
+    explains=(
+        "driver-missing",
+        "gpu-absent",
+        "driver-not-loaded",
+        "device-not-found",
+        "gpu-bad-state",
+        "benign-messages",
+    ),
+    needs=(EnvVar, CudaCallFailed, "visible-list"),
+)
+def gpu_hidden(picture: Picture) -> Iterator[Finding]:
+    """CUDA_VISIBLE_DEVICES (or NVIDIA_VISIBLE_DEVICES) hides the GPU, or names one that is not there.
+
+    ## What it means
+    The driver shows a process only the GPUs that CUDA_VISIBLE_DEVICES lists. An entry that is not valid hides itself and
+    everything after it: `-1`, an empty value and `"-1,0"` hide all of them.
+
+    ## How it shows
+    `failed call to cuInit: CUDA_ERROR_NO_DEVICE` while kernel module and libraries agree in version and nvidia-smi shows the GPU.
+
+    ## What to do
+    Unset the variable or name GPUs by the numbers of `nvidia-smi` (0, 1 …) or their UUIDs. Look for it in the shell, in the
+    scheduler's job, in the notebook and in the code (`os.environ`), where it must stand before TensorFlow is imported.
+    """
+    facts = picture.facts
+    if registered(picture):
+        return
+    error = cuinit(picture, "CUDA_ERROR_NO_DEVICE")
+    agree = facts.symptoms("driver-versions-agree")
+    said = facts.symptoms("visible-list")
+    variable = picture.env.get("CUDA_VISIBLE_DEVICES")
+    other = picture.env.get("NVIDIA_VISIBLE_DEVICES")
+    hiding = variable if variable is not None and hides(variable.value) else None
+    if (
+        hiding is None
+        and other is not None
+        and other.value.strip().lower() in ("", "none", "void")
+        and picture.container
+    ):
+        hiding = other
+    empty = facts.symptoms("gpu-list-empty", "gpu-not-found", "cpu-only-listed")
+    broken = (
+        picture.not_loaded
+        or facts.has("gpu-skipped", "cudart-stub")
+        or facts.of(DriverMismatch)
+        or facts.has("cudnn-handle-failed", "conv-algorithm-failed")
+    )
+    mapped = variable is not None and (error is not None or bool(agree))
+    bare = (
+        error is not None
+        and bool(picture.gpus)
+        and not broken
+        and not facts.symptoms("kernel-driver-not-running", "smi-no-driver", "no-device-node")
+        and not facts.of(OtherGpu)
+    ) or (error is not None and facts.has("smi-works"))
+    idle = hiding is not None and not broken and bool(picture.loaded) and facts.has("op-on-cpu", "gpu-index-error")
+    if not (
+        said
+        or (error and (agree or hiding or mapped or bare))
+        or (agree and mapped)
+        or idle
+        or (hiding and facts.has("gpu-index-error"))
+        or (hiding and (empty or facts.kind == "machine") and not broken)
+    ):
+        return
+    if (
+        error
+        and not (agree or said or hiding)
+        and (picture.container or picture.platform == "wsl" or facts.has("kernel-driver-not-running"))
+    ):
+        return
+    shown = hiding or variable
+    if facts.kind == "machine" and shown is None and facts.has("gpu-lost", "driver-call-crashed", "hung-driver"):
+        return
+    value = shown.value if shown is not None else said[0].get("value") if said else None
+    yield found(
+        "gpu-hidden",
+        (
+            f'{shown.name if shown else "CUDA_VISIBLE_DEVICES"} is "{value}", which leaves this process no GPU.'
+            if value is not None
+            else "Kernel module and libraries of the driver agree, and still the process is shown no device: nearly always CUDA_VISIBLE_DEVICES is set "
+            "to an empty or wrong value, in the shell, the scheduler's job or the code."
+        ),
+        [shown, *said[:1], error, *agree[:1], *empty[:1]],
+        confidence="certain"
+        if (shown is not None and hides(shown.value)) or said
+        else "likely"
+        if agree or mapped
+        else "possible",
+        steps=[
+            shell(
+                "set CUDA_VISIBLE_DEVICES=" if picture.platform == "windows" else "unset CUDA_VISIBLE_DEVICES",
+                "shows all GPUs again",
+            ),
+            manual("Remove or correct the line that sets it in the code; it counts only before TensorFlow is imported"),
+        ],
+        verify=commands.list_gpus(picture),
+    )

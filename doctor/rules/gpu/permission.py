@@ -1,0 +1,86 @@
+"""device-permission: this user may not open the device files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import Absent, CudaCallFailed, DeviceNode, KernelModule
+from doctor.findings import Finding, manual, shell
+from doctor.picture import Picture
+from doctor.rules.driver.signs import cuinit
+from doctor.rules.gpu.registered import registered
+from doctor.rules.registry import found, rule
+
+
+@rule(
+    "device-permission",
+    "This user may not open the GPU's device files",
+    explains=("gpu-bad-state", "gpu-absent", "driver-missing", "gpu-hidden", "driver-not-loaded"),
+    needs=(
+        CudaCallFailed,
+        "works-as-root",
+        "permission-by-escalation",
+        "device-node-permission",
+        "nvml-unknown-error",
+        DeviceNode,
+        Absent,
+    ),
+)
+def device_permission(picture: Picture) -> Iterator[Finding]:
+    """The device nodes /dev/nvidia* are missing, or this user may not open them.
+
+    ## What it means
+    CUDA needs /dev/nvidia0, /dev/nvidiactl and /dev/nvidia-uvm. They are made by a root process or `nvidia-modprobe`; groups,
+    udev rules and a container's cgroup can keep a user out.
+
+    ## How it shows
+    `cuInit` fails with CUDA_ERROR_UNKNOWN as a user and works with sudo; nvidia-smi works; `Insufficient Permissions`; in a running
+    container `Failed to initialize NVML: Unknown Error` after a systemd reload.
+
+    ## What to do
+    Run `nvidia-modprobe -u -c=0` once as root, join the group that owns the nodes (video, render), restart the container with
+    `--device` entries or with cgroup v2 handled by the toolkit.
+    """
+    facts = picture.facts
+    error = cuinit(picture)
+    refused = cuinit(picture, "CUDA_ERROR_OPERATING_SYSTEM", "CUDA_ERROR_NOT_PERMITTED")
+    root = facts.symptoms("permission-by-escalation")
+    if error or facts.has("smi-no-devices"):
+        root += facts.symptoms("works-as-root")
+    denied = facts.symptoms("device-node-permission")
+    nodes = [n for n in facts.of(DeviceNode) if not n.accessible]
+    lost = facts.symptoms("nvml-unknown-error") if facts.kind == "report" or picture.container else []
+    missing = facts.absent("device nodes") if any(m.name == "nvidia" for m in facts.of(KernelModule)) else None
+    if registered(picture) or not (root or denied or nodes or lost or missing or refused):
+        return
+    if facts.absent("nvidia gpu") is not None:  # without a GPU there is no node to open
+        return
+    steps = [
+        shell("sudo nvidia-modprobe -u -c=0", "makes /dev/nvidia-uvm and the other nodes", platform="linux", root=True)
+    ]
+    if nodes or denied:
+        steps.append(
+            shell(
+                'sudo usermod -aG video "$USER"',
+                "if the nodes belong to the group video (ls -l /dev/nvidia*); then log in again",
+                platform="linux",
+                root=True,
+            )
+        )
+    if lost:
+        steps.insert(
+            0,
+            manual(
+                "Restart the container; with systemd's cgroup driver name the devices (--device /dev/nvidia0 --device /dev/nvidiactl --device /dev/nvidia-uvm)"
+            ),
+        )
+    yield found(
+        "device-permission",
+        "The driver works for root and this user cannot open its device files."
+        if root
+        else "The GPU's device files are missing or closed to this user.",
+        [*root[:1], *denied[:2], *nodes[:3], *lost[:1], missing, error],
+        confidence="certain" if nodes or denied or missing else "likely",
+        steps=steps,
+        verify="ls -l /dev/nvidia*",
+    )

@@ -1,0 +1,115 @@
+"""library-broken: a library is found and cannot be loaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import LibraryNotLoaded
+from doctor.findings import Finding, Step, manual, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.gpu.registered import registered
+from doctor.rules.libraries.wanted import NO_GPU_SINCE, table_rows, xla_gpu_note
+from doctor.rules.registry import found, rule
+
+
+@rule(
+    "library-broken",
+    "A library is found and cannot be loaded",
+    explains=("cudnn-missing", "cuda-missing", "cudnn-init-oom", *NO_GPU_SINCE),
+    needs=(LibraryNotLoaded, "undefined-symbol", "cudnn-part-broken"),
+)
+def library_broken(picture: Picture) -> Iterator[Finding]:
+    """A library is found and cannot be loaded.
+
+    ## What it means
+    The file is there and is not whole or does not fit: cut short by a broken download, for another processor, older than the library
+    that calls it, or one of its own dependencies is missing.
+
+    ## How it shows
+    `file too short`, `invalid ELF header`, `wrong ELF class`, `undefined symbol`, or a message that blames another library than the one
+    that was asked for (`libnvJitLink.so.12` for `libcusolver.so.11`, `zlibwapi.dll` for cuDNN 8 on Windows).
+
+    ## What to do
+    Install the package of that library anew, and the dependency that is named; take stray copies off LD_LIBRARY_PATH and PATH.
+    """
+    facts = picture.facts
+    broken = [
+        lib
+        for lib in picture.not_loaded
+        if (
+            lib.cause == "broken"
+            and (lib.culprit is None or "." in (lib.culprit or ""))
+            and not (lib.culprit or "").startswith(("GLIBC", "CXXABI"))
+        )
+        or "zlibwapi" in lib.name.lower()
+        or ("cudnn_" in lib.name.lower() and "could not lo" in lib.source.text.lower())
+        or lib.name.lower().startswith(("libnvjitlink", "libnvrtc"))
+    ]
+    if registered(picture):  # parts of cuDNN are opened when they are first used, long after the device was made
+        broken = [
+            lib
+            for lib in broken
+            if "zlibwapi" in lib.name.lower()
+            or "cudnn_" in lib.name.lower()
+            or (lib.cause == "broken" and picture.component(lib.name) != "driver")
+        ]
+        if not broken:
+            return
+    symbols = [
+        s
+        for s in facts.symptoms("undefined-symbol")
+        if re.search(r"cudnn|cublas|cuda|cusolver|cusparse|nvjitlink|cufft", s.source.text, re.I)
+    ]
+    parts = facts.symptoms("cudnn-part-broken")
+    if not broken and not symbols and not parts:
+        return
+    lib = broken[0] if broken else None
+    if lib is None and parts:
+        blame = f"{parts[0].get('path')}, a part of cuDNN, {parts[0].get('problem')}"
+    elif lib is not None:
+        blame = (
+            f"{lib.name} is found, and {lib.culprit}, which it needs, is not"
+            if lib.culprit
+            else f"{lib.name} is found and cannot be loaded ({lib.error or 'broken'})"
+        )
+        if "zlibwapi" in lib.name.lower():
+            blame = "cuDNN 8 on Windows needs zlibwapi.dll, which is not on PATH"
+    else:
+        blame = "a library lacks a symbol that another one wants: they are of different releases"
+    steps: list[Step] = []
+    if lib is not None and "zlibwapi" in lib.name.lower():
+        steps.append(
+            manual(
+                "Put zlibwapi.dll (from the zlib package that NVIDIA's cuDNN installation guide names) into a folder that is on PATH",
+                platform="windows",
+            )
+        )
+    else:
+        named = (lib.culprit or lib.name) if lib is not None else parts[0].get("library") if parts else ""
+        named = re.split(r"[/\\]", named)[-1]
+        wheel = picture.tables.pip_library(named) if named else None
+        if wheel is not None:
+            steps.append(
+                shell(
+                    f"{commands.venv_prefix(picture)} install --force-reinstall {wheel.package}", f"brings {named} anew"
+                )
+            )
+        steps.append(
+            shell("where cudnn64_*.dll cublas64_*.dll", "stray copies that are found first", platform="windows")
+            if picture.platform == "windows"
+            else shell(
+                "ldconfig -p | grep -E 'libcu|libnv'; echo \"$LD_LIBRARY_PATH\"",
+                "stray copies that are found first",
+                platform="linux",
+            )
+        )
+    yield found(
+        "library-broken",
+        blame[0].upper() + blame[1:] + "." + xla_gpu_note(picture),
+        [*broken[:3], *parts[:2], *symbols[:2]],
+        tables=table_rows(picture, [lib.culprit or lib.name]) if lib is not None else [],
+        steps=steps,
+        verify=commands.list_gpus(picture),
+    )

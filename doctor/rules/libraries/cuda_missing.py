@@ -1,0 +1,126 @@
+"""cuda-missing: the CUDA libraries that the build opens are not on the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import FORM, CudnnVersion, LibraryNotLoaded, Noise
+from doctor.findings import Finding, manual, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.driver.signs import cuinit
+from doctor.rules.gpu.registered import registered
+from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, xla_gpu_note
+from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.release import likely_build
+
+
+def asked_for(picture: Picture) -> bool:
+    """Whether anything shows that a GPU is meant to be used: a device was looked for, a card or a wish is named."""
+    facts = picture.facts
+    return bool(
+        facts.kind == "machine"
+        or any(g.rank <= FORM for g in picture.gpus)
+        or (picture.cuda is not None and picture.cuda.rank <= FORM)
+        or (gone(picture) and not facts.has("cudart-ignore"))
+        or len(gone(picture)) > 1
+        or facts.has(
+            "gpu-skipped",
+            "gpu-list-empty",
+            "gpu-not-used",
+            "gpu-not-found",
+            "device-unknown",
+            "cuda-libraries-error",
+        )
+    )
+
+
+@rule(
+    "cuda-missing",
+    "The CUDA libraries that this TensorFlow opens are not on this machine",
+    explains=("cudnn-missing", *NO_GPU_SINCE),
+    needs=(LibraryNotLoaded, "gpu-skipped", "cudart-stub", "cuda-libraries-error"),
+)
+def cuda_missing(picture: Picture) -> Iterator[Finding]:
+    """A CUDA library that this TensorFlow build opens is not on the machine, in any version.
+
+    ## What it means
+    The driver is one half; the other half, the CUDA runtime and cuBLAS, cuFFT, cuSOLVER, cuSPARSE, is opened by TensorFlow at its start.
+    Without them it skips the GPU.
+
+    ## How it shows
+    `Could not load dynamic library 'libcudart.so.…'`; since TensorFlow 2.12 `Could not find cuda drivers on your machine`, which is printed
+    when libcudart does not open and says nothing about the driver; `Cannot dlopen some GPU libraries`, which names none.
+
+    ## What to do
+    On Linux and WSL2 `pip install 'tensorflow[and-cuda]'` brings them; older releases need the CUDA they were built for. On a machine
+    without an NVIDIA GPU the messages are harmless.
+    """
+    facts = picture.facts
+    if registered(picture) or facts.absent("nvidia gpu") or facts.has("plugin-device"):
+        return
+    if facts.has("tensorboard-serving") and not facts.has("gpu-skipped", "gpu-not-used", "gpu-list-empty"):
+        return
+    missing = gone(picture)
+    skipped = facts.symptoms("gpu-skipped")
+    stub = facts.symptoms("cudart-stub", "cuda-libraries-error")
+    absent = [a for a in [facts.absent("cuda")] if a]
+    if not missing and (picture.missing("cudnn") or not (skipped or stub or absent)):
+        return
+    if not missing and [lib for lib in picture.not_loaded if lib.cause == "broken"]:
+        return
+    names = [lib.name for lib in missing]
+    build = likely_build(picture)
+    driver_works = cuinit(picture) is None and (
+        facts.of(CudnnVersion)
+        or picture.driver
+        or picture.gpus
+        or "libcuda.so.1" in picture.loaded
+        or any(n.kind == "numa-node" for n in facts.of(Noise))
+    )
+    if missing:
+        text = (
+            f"{', '.join(names[:5])}{' …' if len(names) > 5 else ''} could not be opened, and nothing here shows another CUDA."
+            + xla_gpu_note(picture)
+        )
+    elif skipped:
+        text = (
+            "TensorFlow skipped the GPU because a library did not open; since 2.12 it does not say which. The driver answers, so it is one of the CUDA libraries or cuDNN."
+            if driver_works
+            else "TensorFlow skipped the GPU because a library did not open; since 2.12 it does not say which. Most often none of NVIDIA's libraries is installed; only cuDNN missing, or a folder that is not searched, look the same."
+        )
+    else:
+        text = (
+            '"Could not find cuda drivers" is printed when libcudart does not open; despite its words it says nothing about the driver. Either CUDA\'s libraries are not installed for '
+            "this TensorFlow, or there is no driver and no GPU at all, and then the line is harmless. nvidia-smi tells the two apart."
+        )
+    steps = commands.with_cuda_libraries(picture, build)
+    if not missing:
+        steps = [
+            shell(
+                (
+                    "set TF_CPP_VMODULE=dso_loader=1 && "
+                    if picture.platform == "windows"
+                    else "TF_CPP_VMODULE=dso_loader=1 "
+                )
+                + commands.list_gpus(picture),
+                "names the library that does not open",
+            ),
+            *steps,
+        ]
+    if picture.platform == "windows" and build is not None and not build.gpu:
+        steps = [manual("This release has no GPU support on native Windows: tfgpu-doctor code tf-windows-native")]
+    yield found(
+        "cuda-missing",
+        text,
+        [*missing[:5], *skipped[:1], *stub[:1], *absent, *facts.symptoms("xla-gpu-listed")[:1]],
+        severity="error" if asked_for(picture) else "warning",
+        confidence="certain"
+        if missing and skipped
+        else "likely"
+        if missing or skipped or facts.has("device-unknown", "gpu-list-empty")
+        else "possible",
+        tables=table_rows(picture, names),
+        steps=steps,
+        verify=commands.list_gpus(picture),
+    )

@@ -1,0 +1,144 @@
+"""cuda-version-mismatch: CUDA is there in another release than the build opens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import CudaVersion, Fact, LibraryLoaded, LibraryNotLoaded
+from doctor.findings import Finding, Step, manual, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.gpu.registered import registered
+from doctor.rules.libraries.toolkit import serves, window
+from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, xla_gpu_note
+from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.release import likely_build
+
+
+def installed_releases(picture: Picture) -> list[CudaVersion]:
+    """Every fact that states which CUDA is installed, the best told first."""
+    return sorted(picture.facts.of(CudaVersion), key=lambda c: c.rank)
+
+
+@rule(
+    "cuda-version-mismatch",
+    "CUDA is installed, but not the version that this TensorFlow opens",
+    explains=("cuda-missing", "cudnn-missing", "library-path", *NO_GPU_SINCE),
+    needs=(LibraryNotLoaded,),
+)
+def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
+    """CUDA is installed in another version than the one that this TensorFlow build opens.
+
+    ## What it means
+    A TensorFlow build opens libraries of one CUDA release by name (`libcudart.so.10.0`). Another release, newer ones included,
+    has other names and does not serve. What nvidia-smi shows as "CUDA Version" is what the driver could run, not what is installed.
+
+    ## How it shows
+    `Could not load dynamic library 'libcudart.so.10.0'` while LD_LIBRARY_PATH, nvcc or the reporter name CUDA 10.1, or while some
+    libraries of another release open.
+
+    ## What to do
+    Install the CUDA that the build opens beside the other one (they do not disturb each other), or the TensorFlow release that was
+    built for the CUDA that is there.
+    """
+    missing = gone(picture)
+    if not missing or registered(picture):
+        return
+    names = [lib.name for lib in missing]
+    same, others = other_files(picture, names)
+    if [f for f in same if f.searched is not False and picture.facts.kind == "report"]:
+        return
+    if picture.facts.kind == "machine" and {f.name for f in same} >= set(names):  # all there, out of sight
+        return
+    loaded = [lib for lib in picture.facts.of(LibraryLoaded) if picture.component(lib.name) == "cuda"]
+    reasons: list[Fact] = []
+    said = ""
+    # another version is stated or shown
+    for version in installed_releases(picture):
+        fits = [serves(picture, version.version, n) for n in names]
+        if fits and all(f is False for f in fits if f is not None) and any(f is False for f in fits):
+            reasons.append(version)
+            said = f"CUDA {version.version} is there"
+            break
+        if any(f is True for f in fits) and version.rank <= 1:
+            break
+    # libraries of another release open
+    opened = window(picture, [lib.name for lib in loaded])
+    if opened is not None and not reasons:
+        asked = window(picture, names)
+        if asked is not None and (max(opened[0], asked[0]) > min(opened[1], asked[1])):
+            low = ".".join(str(n) for n in opened[0])
+            reasons += loaded[:3]
+            said = (
+                f"the libraries that do open are those of CUDA {low} or later"
+                if opened[1] >= (99,)
+                else f"the libraries that do open belong to CUDA {low} to {'.'.join(str(n) for n in opened[1])}"
+            )
+        elif asked is not None and opened[1] > asked[1] and len(missing) < len(loaded):
+            reasons += loaded[:3]
+            said = (
+                "most libraries open and this one does not: it ended with CUDA "
+                + ".".join(str(n) for n in asked[1])
+                + ", and a later release is installed"
+            )
+        elif (
+            asked is not None
+            and opened[1] > asked[1]
+            and not any("cudart" in lib.name for lib in loaded)
+            and any("cudart" in n for n in names)
+            and len(loaded) >= 2
+        ):
+            reasons += loaded[:3]
+            said = "some libraries open and the CUDA runtime of the same release does not, as when a later release with partly equal file names is installed"
+    if not reasons and others:
+        reasons += others[:3]
+        said = f"{others[0].name} is there"
+    if not reasons:
+        return
+    wanted = picture.wanted_cuda
+    first = missing[0]
+    need = f"CUDA {' or '.join(wanted)}" if 0 < len(wanted) <= 3 else f"the release that holds {first.name}"
+    steps = matching_steps(picture)
+    yield found(
+        "cuda-version-mismatch",
+        f"This build opens {', '.join(names[:4])}{' …' if len(names) > 4 else ''}, which is {need}; {said}."
+        + xla_gpu_note(picture),
+        [
+            *missing[:4],
+            *reasons,
+            *picture.facts.symptoms("gpu-skipped")[:1],
+            *picture.facts.symptoms("xla-gpu-listed")[:1],
+        ],
+        confidence="certain" if min((getattr(r, "rank", 0) for r in reasons), default=0) < 2 else "likely",
+        tables=table_rows(picture, names),
+        steps=steps,
+        verify=commands.list_gpus(picture),
+    )
+
+
+def matching_steps(picture: Picture) -> list[Step]:
+    """Bring the CUDA that the build opens, or the TensorFlow that fits the CUDA that is there."""
+    build = likely_build(picture)
+    steps = commands.with_cuda_libraries(picture, build)
+    if picture.cuda is not None and "." in picture.cuda.version:
+        fitting = [
+            r
+            for r in picture.tables.releases(picture.table_platform)
+            if r.gpu
+            and r.cuda
+            and ".".join(r.cuda.split(".")[:2]) == ".".join(picture.cuda.version.split(".")[:2])
+            and not r.yanked
+        ]
+        if picture.python is not None:
+            minor = ".".join(picture.python.version.split(".")[:2])
+            fitting = [r for r in fitting if minor in r.pythons]
+        if fitting:
+            steps.append(
+                shell(
+                    f"{commands.venv_prefix(picture)} install {commands.quoted(fitting[-1].requirement, picture)}",
+                    f"or the newest TensorFlow that was built for the CUDA {picture.cuda.version} that is there",
+                )
+            )
+    if build is not None and build.cuda:
+        steps += [step for step in commands.toolkit_by_hand(build) if step not in steps]
+    return steps or [manual("tfgpu-doctor plan names the CUDA and cuDNN for each TensorFlow release")]

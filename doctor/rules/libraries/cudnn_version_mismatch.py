@@ -1,0 +1,203 @@
+"""cudnn-version-mismatch: cuDNN is there in a version that the build or the GPU cannot use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import CudaCallFailed, CudnnMismatch, CudnnVersion, LibraryLoaded, LibraryNotLoaded
+from doctor.findings import Finding, Step, manual, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.libraries.cudnn import cudnn_major, cudnn_steps
+from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, xla_gpu_note
+from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.release import likely_build
+from doctor.tables import dotted
+
+if TYPE_CHECKING:
+    pass
+
+
+@rule(
+    "cudnn-version-mismatch",
+    "cuDNN is there in a version that this TensorFlow cannot use",
+    explains=(
+        "cudnn-init-oom",
+        "cudnn-missing",
+        "library-broken",
+        "library-path",
+        "cuda-missing",
+        "model-oom",
+        "ptx-jit-or-kernel-crash",
+        *NO_GPU_SINCE,
+    ),
+    needs=(CudaCallFailed, CudnnMismatch, LibraryNotLoaded, CudnnVersion),
+)
+def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
+    """cuDNN is there in a version that this TensorFlow build, or this CUDA, cannot use.
+
+    ## What it means
+    A build needs the major version of cuDNN that it was compiled with, in the same or a higher minor version. cuDNN in turn is made for
+    one CUDA major: a cuDNN for CUDA 12 looks for CUDA 12's libraries.
+
+    ## How it shows
+    `Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0`; `libcudnn.so.7` wanted and cuDNN 8 installed; cuDNN's own
+    `Could not load library libcublasLt.so.12`. Failing convolution algorithms and `DNN library is not found` follow from it.
+
+    ## What to do
+    Install the cuDNN that the build asks for, and look for a second, older one that is found first.
+    """
+    facts = picture.facts
+    stated = facts.of(CudnnMismatch)
+    build = likely_build(picture)
+    steps = cudnn_steps(picture)
+    verify = commands.convolution(picture)
+    if stated:
+        first = stated[0]
+        yield found(
+            "cudnn-version-mismatch",
+            f"TensorFlow itself says that it loaded cuDNN {first.loaded} and was compiled with {first.compiled}. It needs the same major and an equal "
+            "or higher minor version; everything that fails afterwards in cuDNN follows from that.",
+            [*stated[:2], *facts.symptoms("dnn-not-found", "conv-algorithm-failed")[:1]],
+            tables=[build] if build else [],
+            steps=steps,
+            verify=verify,
+        )
+        return
+    older = older_than_compiled(picture)
+    if older is not None:
+        yield found(
+            "cudnn-version-mismatch",
+            f"This build was compiled with cuDNN {compiled_cudnn(picture)} and the one that is found first is {older.version}; it needs the "
+            "same major and an equal or higher minor version.",
+            [older, picture.tensorflow],
+            confidence="likely",
+            tables=[build] if build else [],
+            steps=steps,
+            verify=verify,
+        )
+        return
+    unserved = _cudnn_without_kernels(picture)
+    if unserved is not None:
+        yield unserved
+        return
+    foreign = [
+        lib
+        for lib in facts.of(LibraryNotLoaded)
+        if re.match(r"libcublas(?:lt)?\.so\.\d+|libnvrtc\.so\.\d+", lib.name.lower())
+        and ("could not load library" in lib.source.text.lower() or "unable to load library" in lib.source.text.lower())
+    ]
+    if foreign and (picture.cuda or picture.wanted_cuda):
+        major = re.search(r"\.so\.(\d+)", foreign[0].name)
+        have = (picture.cuda.version if picture.cuda else picture.wanted_cuda[0]).split(".")[0]
+        if major and major[1] != have:
+            yield found(
+                "cudnn-version-mismatch",
+                f"cuDNN itself looks for {foreign[0].name}: it was made for CUDA {major[1]}, and here is CUDA {have}.",
+                [foreign[0], picture.cuda, picture.tensorflow],
+                confidence="likely",
+                tables=[build] if build else [],
+                steps=steps,
+                verify=verify,
+            )
+            return
+    missing = picture.missing("cudnn")
+    if not missing or gone(picture):
+        return
+    wanted = cudnn_major(missing[0].name)
+    same, others = other_files(picture, [missing[0].name])
+    have_version = [c for c in facts.of(CudnnVersion) if wanted and c.version.split(".")[0] != wanted and c.rank <= 2]
+    right = [c for c in facts.of(CudnnVersion) if wanted and c.version.split(".")[0] == wanted and c.rank <= 2]
+    if same or right or not (others or have_version):
+        return
+    yield found(
+        "cudnn-version-mismatch",
+        f"This build opens {missing[0].name}, which is cuDNN {wanted}; here is "
+        + (f"cuDNN {have_version[0].version}" if have_version else others[0].name)
+        + "."
+        + xla_gpu_note(picture),
+        [missing[0], *have_version[:1], *others[:2]],
+        confidence="certain" if others or have_version[0].rank == 0 else "likely",
+        tables=table_rows(picture, [missing[0].name]),
+        steps=steps,
+        verify=verify,
+    )
+
+
+def compiled_cudnn(picture: Picture) -> str | None:
+    """The cuDNN that a build was compiled with: the lowest that its pip extra accepts (2.14 and later)."""
+    extra = picture.build.extras.get("and-cuda", {}) if picture.build is not None else {}
+    for name, specifier in extra.items():
+        floor = re.search(r"[>=]=\s*(\d+(?:\.\d+)+)", specifier)
+        if "cudnn" in name and floor:
+            return ".".join(floor[1].split(".")[:3])
+    return None
+
+
+def older_than_compiled(picture: Picture) -> CudnnVersion | None:
+    """On a machine: the cuDNN that would be opened, where its minor version is below the compiled one."""
+    compiled = compiled_cudnn(picture)
+    if picture.facts.kind != "machine" or compiled is None:
+        return None
+    opened = {lib.path for lib in picture.facts.of(LibraryLoaded) if lib.path and "cudnn" in lib.name.lower()}
+    folders = {path.replace("\\", "/").rsplit("/", 1)[0] for path in opened}
+    for version in picture.facts.of(CudnnVersion):
+        place = (version.location or "").replace("\\", "/")
+        known = len(version.version.split(".")) >= 2
+        same = place in opened or place in folders or place.rsplit("/", 1)[0] in folders
+        if (
+            known
+            and same
+            and dotted(version.version)[:1] == dotted(compiled)[:1]
+            and dotted(version.version)[:2] < dotted(compiled)[:2]
+        ):
+            return version
+    return None
+
+
+def _cudnn_without_kernels(picture: Picture) -> Finding | None:
+    """On a machine: the cuDNN that would be opened has dropped the GPU, as 9.11 dropped Maxwell, Pascal and Volta."""
+    cudnn = picture.facts.first(CudnnVersion)
+    if picture.facts.kind != "machine" or cudnn is None or cudnn.version.count(".") < 1:
+        return None
+    from doctor import compat
+
+    cuda = picture.wanted_cuda[0].split(".")[0] if len(picture.wanted_cuda) == 1 else None
+    for gpu in picture.gpus:
+        if gpu.compute_capability is None:
+            continue
+        answer = compat.cudnn_serves_gpu(cudnn.version, (gpu.compute_capability,), picture.tables, cuda)
+        if answer.verdict != "no":
+            continue
+        major = cudnn.version.split(".")[0]
+        serving = [
+            row
+            for row in picture.tables.cudnns()
+            if row.version.split(".")[0] == major
+            and (cuda is None or cuda in row.cuda)
+            and row.package is not None
+            and compat.cudnn_serves_gpu(row.version, (gpu.compute_capability,), picture.tables, cuda).verdict == "yes"
+        ]
+        steps: list[Step] = []
+        if serving:
+            newest = max(serving, key=lambda row: dotted(row.version))
+            pin = commands.quoted(f"{newest.package}=={newest.version}", picture)
+            steps.append(
+                shell(
+                    f"{commands.venv_prefix(picture)} install {pin}",
+                    "the newest cuDNN in the tables with kernels for this GPU",
+                )
+            )
+        return found(
+            "cudnn-version-mismatch",
+            f"{answer.reason}; this machine has a {gpu.name or 'GPU'} of compute capability "
+            f"{gpu.compute_capability}, and every operation of cuDNN will fail on it.",
+            [cudnn, gpu],
+            title="cuDNN has no kernels for this GPU",
+            tables=answer.rows,
+            steps=steps or [manual(f"Install an older cuDNN {major} that still has kernels for this GPU")],
+            verify=commands.convolution(picture),
+        )
+    return None

@@ -1,0 +1,224 @@
+"""library-path: the libraries are installed where the loader does not look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import CudaCallFailed, CudaVersion, CudnnVersion, Fact, LibraryNotLoaded, Package
+from doctor.findings import Finding, Step, manual, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.driver.signs import cuinit
+from doctor.rules.gpu.registered import registered
+from doctor.rules.libraries.cudnn import cudnn_major
+from doctor.rules.libraries.toolkit import serves
+from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows
+from doctor.rules.registry import found, rule
+from doctor.tables import dotted
+
+
+def mentions_path(picture: Picture) -> list[Fact]:
+    """Signs that the libraries are installed and only not searched: another tool than the shell, a working terminal."""
+    facts = picture.facts
+    return [*facts.symptoms("works-in-terminal"), *facts.symptoms("environment-pycharm")]
+
+
+@rule(
+    "library-path",
+    "The libraries are installed, but the loader does not look where they are",
+    explains=("cuda-missing", "cudnn-missing", *NO_GPU_SINCE),
+    needs=(LibraryNotLoaded, "gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used", "cuda-stub-on-path"),
+)
+def library_path(picture: Picture) -> Iterator[Finding]:
+    """The right libraries are installed, and the loader does not search their folder.
+
+    ## What it means
+    The loader looks into LD_LIBRARY_PATH, ld.so.cache and the folders that TensorFlow's own library names (RUNPATH); Windows into PATH.
+    A toolkit elsewhere, a conda environment that is not activated, an IDE or service with another environment, or a release whose RUNPATH
+    leaves out pip's `nvidia/*/lib` (TensorFlow 2.16.1, 2.21.0) are not seen.
+
+    ## How it shows
+    The file is on disk under the very name that cannot be opened; it works in a terminal and not in the IDE; TensorFlow 2.16.1 installed
+    with `[and-cuda]` says `Cannot dlopen some GPU libraries`.
+
+    ## What to do
+    Name the folder: LD_LIBRARY_PATH or `ldconfig` on Linux, PATH on Windows, activation for conda; or take a release that finds pip's
+    libraries by itself.
+    """
+    facts = picture.facts
+    if registered(picture):
+        return
+    missing = gone(picture) or picture.missing("cudnn")
+    names = [lib.name for lib in missing]
+    same, _ = other_files(picture, names)
+    build = picture.build
+    verify = commands.list_gpus(picture)
+    missed = build.pip_libraries_missed if build is not None else None
+    asked = facts.has("gpu-list-empty", "gpu-not-used") and not facts.of(CudaCallFailed)
+    if (
+        missed
+        and build is not None
+        and (facts.has("gpu-skipped") or asked or any(n in missed for n in names))
+        and (not picture.container or facts.has("and-cuda-installed"))
+        # on a machine it is known whether pip's libraries are there, and whether anything else fails
+        and (facts.kind == "report" or ({f.name for f in same} >= set(names) and set(names) <= set(missed)))
+    ):
+        pip_cuda = any(p.name.startswith("nvidia-") for p in facts.of(Package))
+        stated = facts.has("and-cuda-installed") or pip_cuda
+        # what fails is what RUNPATH leaves out, all of it and nothing else; a single library is missing for itself
+        exactly = not names or {
+            lib.name for lib in picture.not_loaded if picture.component(lib.name) != "driver"
+        } >= set(missed)
+        if exactly and (stated or (facts.kind == "report" and dotted(build.version) < (2, 21))):
+            yield found(
+                "library-path",
+                f"TensorFlow {build.version} does not look into pip's folders of {', '.join(missed[:4])}, so `[and-cuda]` alone does not serve it.",
+                [
+                    *facts.symptoms("gpu-skipped", "gpu-list-empty", "gpu-not-used")[:2],
+                    *missing[:3],
+                    picture.tensorflow,
+                ],
+                confidence="likely" if not stated else "certain",
+                tables=[build],
+                steps=[*_next_patch(picture), commands.library_path_step(picture)],
+                verify=verify,
+            )
+            return
+    stubs: list[Fact] = list[Fact]()
+    stubs += facts.symptoms("cuda-stub-on-path")
+    answered = cuinit(picture, "CUDA_ERROR_STUB_LIBRARY")
+    if answered is not None and not picture.container:
+        stubs += [answered, *facts.symptoms("stub-library")[:1]]
+    if stubs:
+        yield found(
+            "library-path",
+            "The libcuda that is found first is the toolkit's stub, which serves for linking only and fails every call.",
+            stubs[:3],
+            steps=[
+                shell(
+                    "export LD_LIBRARY_PATH=\"$(printf '%s' \"$LD_LIBRARY_PATH\" | tr ':' '\\n' | grep -v stubs | paste -sd: -)\"",
+                    "takes the stubs folder off the loader's path, so that the driver's libcuda is found",
+                    platform="linux",
+                )
+            ],
+            verify=verify,
+        )
+        return
+    if not missing:
+        return
+    if same:
+        folder = re.split(r"[/\\][^/\\]+$", same[0].path)[0]
+        steps = [
+            shell(
+                f"set PATH={folder};%PATH%"
+                if picture.platform == "windows"
+                else f'export LD_LIBRARY_PATH="{folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"',
+                "names the folder to the loader, for this shell",
+            ),
+        ]
+        if picture.platform != "windows":
+            steps.append(
+                shell(
+                    f"echo '{folder}' | sudo tee /etc/ld.so.conf.d/cuda.conf && sudo ldconfig",
+                    "for the whole machine and for good",
+                    platform="linux",
+                    root=True,
+                )
+            )
+        yield found(
+            "library-path",
+            f"{same[0].name} is on disk in {folder}, and the loader of this process does not look there.",
+            [*missing[:3], *same[:3]],
+            tables=table_rows(picture, names),
+            steps=steps,
+            verify=verify,
+        )
+        return
+    if facts.kind == "machine" and not facts.has("works-in-terminal"):
+        return  # the disk was searched: what was not found is not there
+    hints = mentions_path(picture)
+    versions = [v for v in facts.of(CudaVersion) if v.rank <= 2]
+    fits: list[CudaVersion | CudnnVersion] = [
+        v
+        for v in versions
+        if all(serves(picture, v.version, n) is not False for n in names)
+        and any(serves(picture, v.version, n) for n in names)
+    ]
+    against = [v for v in versions if any(serves(picture, v.version, n) is False for n in names)]
+    terminal = facts.symptoms("works-in-terminal")
+    conda = "conda" in picture.environments and any(
+        (v.rank == 2 and "conda" in v.source.text.lower()) or "cudatoolkit" in v.source.text.lower() for v in fits
+    )
+    only_cudnn = not gone(picture)
+    if only_cudnn:
+        right = [c for c in facts.of(CudnnVersion) if c.rank <= 2 and cudnn_major(names[0]) == c.version.split(".")[0]]
+        fits = [c for c in right if terminal or conda or (c.rank <= 1 and c.location)]
+        against = []
+    if terminal or (fits and not against and (conda or hints or (versions and min(v.rank for v in fits) <= 1))):
+        yield found(
+            "library-path",
+            "The version that this build opens is said to be installed"
+            + (", and it works in a terminal" if terminal else "")
+            + "; the process that fails does not search its folder.",
+            [*missing[:3], *fits[:2], *terminal[:1], *(hints[:1] if not terminal else [])],
+            confidence="likely",
+            tables=table_rows(picture, names),
+            steps=_search_steps(picture),
+            verify=verify,
+        )
+
+
+def _search_steps(picture: Picture) -> list[Step]:
+    if picture.platform == "windows":
+        if "conda" in picture.environments:
+            return [
+                manual(
+                    "Activate the environment before the program starts: conda activate NAME",
+                    "puts the environment's Library\\bin on PATH; start the IDE from that prompt, or add the folder to its run configuration",
+                    platform="windows",
+                ),
+                shell("where cudart64_*.dll", "must show the DLL that TensorFlow opens", platform="windows"),
+            ]
+        return [
+            shell("where cudart64_*.dll cudnn64_*.dll", "must show the DLLs that TensorFlow opens", platform="windows"),
+            manual(
+                "Add the bin folder of the CUDA Toolkit, and cuDNN's, to PATH (system variables), then open a new prompt or restart the IDE",
+                platform="windows",
+            ),
+        ]
+    return [
+        shell(
+            "find / -name 'libcudart.so.*' -o -name 'libcudnn.so.*' 2>/dev/null",
+            "shows where the libraries are",
+            platform="linux",
+        ),
+        shell(
+            'export LD_LIBRARY_PATH="/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"',
+            "names their folder to the loader; an IDE or service needs it in its own configuration",
+            platform="linux",
+        ),
+    ]
+
+
+def _next_patch(picture: Picture) -> list[Step]:
+    build = picture.build
+    if build is None:
+        return []
+    minor = build.version.rsplit(".", 1)[0]
+    better = [
+        r
+        for r in picture.tables.releases(picture.table_platform, "tensorflow")
+        if r.gpu
+        and r.version.startswith(minor + ".")
+        and r.pip_libraries_missed == ()
+        and dotted(r.version) > dotted(build.version)
+    ]
+    if not better:
+        return []
+    return [
+        shell(
+            f"{commands.venv_prefix(picture)} install {commands.quoted(f'tensorflow[and-cuda]=={better[-1].version}', picture)}",
+            "this patch release finds pip's libraries by itself",
+        )
+    ]

@@ -1,0 +1,108 @@
+"""xla-toolchain-missing: XLA does not find the tools that it compiles with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.findings import Finding, Step, manual, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.registry import found, rule
+from doctor.tables import dotted
+
+
+@rule(
+    "xla-toolchain-missing",
+    "XLA does not find the tools that it compiles with",
+    needs=("libdevice-missing", "ptxas-missing", "ptxas-failed", "ptxas-old", "jit-failed"),
+)
+def xla_toolchain_missing(picture: Picture) -> Iterator[Finding]:
+    """XLA or the JIT cannot find libdevice.10.bc, ptxas or nvlink, or finds one that is too old.
+
+    ## What it means
+    `jit_compile=True`, some Keras optimisers and kernels that are generated at run time are compiled on the machine, with parts of the CUDA
+    toolkit that neither the driver nor TensorFlow's own wheel brings.
+
+    ## How it shows
+    `libdevice not found at ./libdevice.10.bc`, `Couldn't invoke ptxas --version`, `No PTX compilation provider is available`, `You are using
+    ptxas 11.0, which is older than 11.1`.
+
+    ## What to do
+    Install the compiler package of the CUDA in use (pip: nvidia-cuda-nvcc; conda: cuda-nvcc) and point XLA at its folder with
+    `XLA_FLAGS=--xla_gpu_cuda_data_dir=…`.
+    """
+    facts = picture.facts
+    hard = facts.symptoms("libdevice-missing", "ptxas-missing", "ptxas-failed")
+    old = facts.symptoms("ptxas-old")
+    jit = facts.symptoms("jit-failed")
+    if not (hard or old or jit):
+        return
+    failed = facts.has("libdevice-missing", "ptxas-failed", "jit-failed") or any(
+        "No PTX compilation" in s.source.text for s in hard
+    )
+    cuda = (
+        picture.build.cuda if picture.build and picture.build.cuda else picture.cuda.version if picture.cuda else ""
+    ) or ""
+    major = cuda.split(".")[0]
+    steps: list[Step] = []
+    if picture.platform == "windows":
+        steps.append(
+            manual(
+                f"Install the CUDA Toolkit {cuda}".rstrip()
+                + " from NVIDIA's archive and set XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER to its folder",
+                "it brings ptxas and libdevice",
+            )
+        )
+    elif "conda" in picture.environments:
+        version = max(".".join(cuda.split(".")[:2]), "11.3", key=dotted) if cuda else ""  # the channel begins with 11.3
+        steps.append(
+            shell(
+                f"conda install -c nvidia cuda-nvcc{'=' + version if version else ''}",
+                "ptxas and libdevice of the CUDA in use",
+            )
+        )
+        steps.append(
+            shell(
+                'export XLA_FLAGS="--xla_gpu_cuda_data_dir=$CONDA_PREFIX"', "tells XLA where they are", platform="linux"
+            )
+        )
+    elif major in ("11", "12"):
+        steps.append(
+            shell(
+                f"{commands.venv_prefix(picture)} install nvidia-cuda-nvcc-cu{major}",
+                "ptxas and libdevice of the CUDA in use",
+            )
+        )
+        steps.append(
+            shell(
+                'export XLA_FLAGS="--xla_gpu_cuda_data_dir=$('
+                + commands.python_command(picture)
+                + " -c 'import site; print(site.getsitepackages()[0])')/nvidia/cuda_nvcc\"",
+                "tells XLA where they are",
+                platform="linux",
+            )
+        )
+    else:
+        steps.append(
+            manual(
+                "Install the CUDA toolkit's compiler package (nvcc) in the version that TensorFlow was built for, and set XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER to the toolkit's folder"
+            )
+        )
+    yield found(
+        "xla-toolchain-missing",
+        "The GPU itself is not the matter: XLA compiles on this machine and does not find "
+        + (
+            "libdevice.10.bc."
+            if facts.has("libdevice-missing")
+            else "a ptxas that it can use."
+            if hard or jit
+            else "a ptxas that is new enough."
+        ),
+        [*hard[:3], *old[:1], *jit[:1]],
+        severity="error" if failed else "warning",
+        confidence="certain" if hard or old else "likely",
+        steps=steps,
+        verify=commands.run_python(
+            picture, "import tensorflow as tf; print(tf.function(lambda x: x * 2, jit_compile=True)(tf.ones([2])))"
+        ),
+    )

@@ -1,0 +1,32 @@
+"""Which CUDA releases hold a library of a given name."""
+
+from __future__ import annotations
+
+from doctor.picture import Picture
+from doctor.tables import dotted
+
+
+def window(picture: Picture, names: list[str]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The CUDA releases whose toolkit holds every one of these library names: (first, last), None where unknown."""
+    low: tuple[int, ...] = (0,)
+    high: tuple[int, ...] = (99,)
+    known = False
+    for name in names:
+        row = picture.tables.library(name)
+        if row is None or row.data.get("product") != "CUDA" or not row.first:
+            continue
+        known = True
+        low = max(low, dotted(row.first))
+        high = min(high, dotted(row.last) if row.last else (99,))
+    return (low, high) if known else None
+
+
+def serves(picture: Picture, version: str, name: str) -> bool | None:
+    """Whether a CUDA release holds a library of this name; None where the tables do not know the name."""
+    row = picture.tables.library(name)
+    if row is None or row.data.get("product") != "CUDA" or not row.first:
+        return None
+    asked = dotted(version)[:2]
+    if len(asked) == 1:
+        return dotted(row.first)[:1] <= asked and (row.last is None or asked <= dotted(row.last)[:1])
+    return dotted(row.first)[:2] <= asked and (row.last is None or asked <= dotted(row.last)[:2])

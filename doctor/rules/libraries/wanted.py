@@ -1,0 +1,56 @@
+"""The libraries that did not open, the files of their names on disk, and what is said of them."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts import LibraryFile, LibraryNotLoaded
+from doctor.picture import Picture
+from doctor.rules.gpu.registered import registered
+
+NO_GPU_SINCE = ("device-not-found", "tf-cpu-only", "benign-messages", "xla-toolchain-missing")
+"""Codes whose findings follow where TensorFlow skips the GPU for want of a library."""
+
+
+def xla_gpu_note(picture: Picture) -> str:
+    """What XLA_GPU devices in the text mean, where there are any."""
+    if picture.facts.has("xla-gpu-listed") and not registered(picture):
+        return (
+            " The XLA_GPU devices that are listed do not mean that the GPUs are used: TensorFlow skipped registering "
+            "GPU:0, and ordinary ops run on the CPU."
+        )
+    return ""
+
+
+def gone(picture: Picture) -> list[LibraryNotLoaded]:
+    """CUDA libraries that a GPU device needs and that did not open; not CUPTI, NCCL and the like."""
+    optional = ("cupti", "nccl", "nvshmem", "nvrtc", "npp", "nvtoolsext")
+    return [lib for lib in picture.missing("cuda") if not any(word in lib.name.lower() for word in optional)]
+
+
+def other_files(picture: Picture, names: list[str]) -> tuple[list[LibraryFile], list[LibraryFile]]:
+    """Files on disk: those of the wanted names, and those of the same libraries in other versions."""
+    wanted = {n.lower() for n in names}
+    stems = {re.split(r"\.so|64_|\.dll", n.lower())[0] for n in names}
+    same = [f for f in picture.facts.of(LibraryFile) if _soname(f, wanted)]
+    others = [
+        f
+        for f in picture.facts.of(LibraryFile)
+        if f not in same
+        and re.split(r"\.so|64_|\.dll", f.name.lower())[0] in stems
+        and re.search(r"\.so\.\d|64_\d", f.name)
+    ]
+    return same, others
+
+
+def _soname(file: LibraryFile, wanted: set[str]) -> bool:
+    """libcudnn.so.7.6.5 stands for libcudnn.so.7 as well."""
+    name = file.name.lower()
+    return name in wanted or any(name.startswith(w + ".") for w in wanted)
+
+
+def table_rows(picture: Picture, names: list[str]) -> list[object]:
+    """The table rows that a finding about these libraries rests on: of the first two names, and of the build."""
+    rows: list[object] = [picture.tables.library(n) for n in names[:2]]
+    rows += list(picture.builds[-1:])
+    return [r for r in rows if r is not None]

@@ -1,0 +1,103 @@
+"""cudnn-init-oom: TensorFlow's own pool leaves cuDNN or cuBLAS no memory to start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import CudnnMismatch, DriverVersion
+from doctor.findings import Finding, Step, manual, python, shell
+from doctor.picture import Picture
+from doctor.remedies import code, commands
+from doctor.rules.memory.signs import handle_signs
+from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.release import likely_build, version_of
+
+
+@rule(
+    "cudnn-init-oom",
+    "cuDNN or cuBLAS cannot start because TensorFlow took nearly all GPU memory first",
+    explains=("ptx-jit-or-kernel-crash", "known-release-bug"),
+    needs=(
+        "cudnn-handle-failed",
+        "conv-algorithm-failed",
+        "cublas-handle-failed",
+        "cusolver-handle-failed",
+        "dnn-not-found",
+        "no-algorithm",
+        "blas-launch-failed",
+        "cudnn-launch-failed",
+    ),
+)
+def cudnn_init_oom(picture: Picture) -> Iterator[Finding]:
+    """cuDNN or cuBLAS cannot create its handle, because TensorFlow took nearly all GPU memory first.
+
+    ## What it means
+    By default TensorFlow takes nearly all of a GPU's memory when it starts. cuDNN and cuBLAS need some outside of that pool for their
+    handles and kernels, and find none.
+
+    ## How it shows
+    `Failed to get convolution algorithm. This is probably because cuDNN failed to initialize`, `Could not create cudnn handle:
+    CUDNN_STATUS_INTERNAL_ERROR` (or NOT_INITIALIZED, ALLOC_FAILED), `failed to create cublas handle`, `DNN library is not found`, `No
+    algorithm worked!`, in TensorFlow 1 `Blas GEMM launch failed`.
+
+    ## What to do
+    Turn memory growth on, before anything uses the GPU; or leave room with a memory limit. If that does not help, compare the cuDNN that is
+    loaded with the one the build was compiled with, and look who else uses the GPU.
+    """
+    facts = picture.facts
+    signs = handle_signs(picture)
+    if not signs or facts.of(CudnnMismatch):
+        return
+    statuses = {s.get("status").rsplit("CUDNN_STATUS_", 1)[-1] for s in signs if s.get("status")}
+    if statuses & {"ARCH_MISMATCH", "NOT_SUPPORTED"}:
+        return
+    growth = facts.symptoms("growth-set")
+    weak = all(s.kind in ("blas-launch-failed", "cudnn-launch-failed") for s in signs)
+    crash = facts.has("illegal-address", "launch-failed")
+    if all(s.kind == "cudnn-launch-failed" for s in signs) or (weak and crash):
+        return
+    version = version_of(picture)
+    steps: list[Step] = [
+        python(
+            code.memory_growth(version),
+            "memory growth: TensorFlow takes memory as it needs it and leaves room for cuDNN",
+        ),
+        shell(
+            "set TF_FORCE_GPU_ALLOW_GROWTH=true"
+            if picture.platform == "windows"
+            else "export TF_FORCE_GPU_ALLOW_GROWTH=true",
+            "the same without touching the code (TensorFlow 1.14 and later)",
+        ),
+        shell("nvidia-smi", "shows whether another process holds the memory"),
+    ]
+    build = likely_build(picture)
+    needs = (
+        f"cuDNN {build.cudnn} and CUDA {build.cuda}"
+        if build is not None and build.cudnn and build.cuda
+        else "the cuDNN that its build was made for"
+    )
+    steps.append(
+        manual(
+            f"If that does not help: compare versions; TensorFlow {build.version if build else ''} wants {needs}".replace(
+                "  ", " "
+            )
+            + ". The log line `Loaded runtime CuDNN library` or `Loaded cuDNN version` names the one that is loaded",
+            "a cuDNN of another version fails in the same words",
+        )
+    )
+    text = "cuDNN or cuBLAS could not start, and nothing here shows a wrong version, another process or a model that is too large: TensorFlow's own pool leaves them no memory."
+    if growth:
+        text += " Memory growth is mentioned already: make sure that it is set before the first op, and for every GPU."
+    if any("insufficient driver" in s.source.text.lower() for s in signs) or any(
+        "possibly insufficient driver" in d.source.text.lower() for d in facts.of(DriverVersion)
+    ):
+        text += ' "Possibly insufficient driver version" is printed with every such failure and says little.'
+    yield found(
+        "cudnn-init-oom",
+        text,
+        [*signs[:4], *growth[:1]],
+        confidence="possible" if weak and growth else "likely",
+        tables=[build] if build else [],
+        steps=steps,
+        verify=commands.convolution(picture),
+    )

@@ -1,0 +1,65 @@
+"""host-oom: the host's memory ran out, not the GPU's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import Noise
+from doctor.findings import Finding, manual, shell
+from doctor.picture import Picture
+from doctor.rules.registry import found, rule
+
+
+@rule(
+    "host-oom",
+    "The host's memory ran out, not the GPU's",
+    explains=("benign-messages",),
+    needs=("host-killed", "host-alloc-failed", "cpu-oom", "host-pinned-failed", "host-memory-said", "shuffle-buffer"),
+)
+def host_oom(picture: Picture) -> Iterator[Finding]:
+    """The host's memory runs out, not the GPU's.
+
+    ## What it means
+    The kernel ended the process, or an allocation in RAM failed: data loaded whole, too many workers, a container's or job's limit, a small machine.
+
+    ## How it shows
+    `Killed`, `oom-killer`, exit code 137, `std::bad_alloc`, `MemoryError: Unable to allocate … for an array`, `by allocator cpu`.
+
+    ## What to do
+    Read data in pieces (tf.data, generators), fewer workers, a smaller shuffle buffer; more memory or swap; a higher limit for the container or job.
+    """
+    facts = picture.facts
+    killed = facts.symptoms("host-killed")
+    failed = facts.symptoms("host-alloc-failed", "cpu-oom", "host-pinned-failed")
+    said = facts.symptoms("host-memory-said")
+    filling = facts.symptoms("shuffle-buffer") if facts.has("process-died", "host-memory-said") else []
+    if (
+        not killed
+        and not failed
+        and not filling
+        and not (said and (facts.has("process-died") or not facts.has("tensor-oom", "cuda-out-of-memory")))
+    ):
+        return
+    gpu = [s for s in facts.symptoms("tensor-oom") if "gpu" in (s.get("allocator") + s.get("device")).lower()]
+    yield found(
+        "host-oom",
+        "The process was ended, or refused memory, by the host: its RAM (or the container's or job's limit) is full. GPU memory settings do not change that.",
+        [
+            *killed[:2],
+            *failed[:2],
+            *said[:1],
+            *filling[:1],
+            *[n for n in facts.of(Noise) if n.kind == "ten-percent"][:1],
+        ],
+        confidence="likely" if gpu or not (killed or failed) else "certain",
+        steps=[
+            manual(
+                "Load data in pieces (tf.data from files, generators, numpy.memmap), and use fewer workers, a smaller shuffle buffer and batch"
+            ),
+            shell(
+                "free -h && dmesg | tail -n 30" if picture.platform != "windows" else "systeminfo | findstr Memory",
+                "shows how much there is, and whether the kernel ended the process",
+            ),
+        ],
+        verify="free -h" if picture.platform != "windows" else "systeminfo | findstr Memory",
+    )

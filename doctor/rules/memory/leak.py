@@ -1,0 +1,59 @@
+"""memory-leak: memory grows in one process until it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.findings import Finding, manual, python
+from doctor.picture import Picture
+from doctor.remedies import code
+from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.release import version_of
+
+
+@rule(
+    "memory-leak",
+    "Memory grows in one process until it fails",
+    explains=("model-oom", "cudnn-init-oom", "gpu-memory-held"),
+    needs=("memory-grows",),
+)
+def memory_leak(picture: Picture) -> Iterator[Finding]:
+    """Memory grows over epochs, folds or models in one process until it fails.
+
+    ## What it means
+    TensorFlow keeps every graph, model and cached tensor that something still refers to. Building models in a loop, keeping tensors in lists
+    and calling `predict` with new shapes pile up.
+
+    ## How it shows
+    The first folds or epochs work, a later one fails with OOM; memory grows steadily.
+
+    ## What to do
+    `tf.keras.backend.clear_session()`, `del model`, `gc.collect()` between models; keep numbers (`float(loss)`) rather than tensors; or one process a fold.
+    """
+    facts = picture.facts
+    grows = facts.symptoms("memory-grows")
+    trouble = facts.symptoms(
+        "tensor-oom",
+        "resource-exhausted",
+        "cuda-out-of-memory",
+        "host-killed",
+        "host-alloc-failed",
+        "bfc-out-of-memory",
+        "oom-said",
+    )
+    if not grows:
+        return
+    yield found(
+        "memory-leak",
+        "The report says that memory grows while the program runs: what earlier steps, folds or models left is still held.",
+        [*grows[:2], *trouble[:2]],
+        severity="error" if trouble else "warning",
+        confidence="likely" if trouble else "possible",
+        steps=[
+            python(code.clear_session(version_of(picture)), "forgets the graphs of earlier models"),
+            manual(
+                "Run each fold or trial in a process of its own (multiprocessing, a shell loop): its memory is given back at its end for certain"
+            ),
+        ],
+        verify="nvidia-smi --query-gpu=memory.used --format=csv -l 1",
+    )

@@ -1,0 +1,73 @@
+"""memory-limit-misfit: the program's own memory limit is the fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import Fact, GpuRegistered
+from doctor.findings import Finding, manual, python
+from doctor.picture import Picture
+from doctor.remedies import code
+from doctor.rules.memory.signs import handle_signs
+from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.release import version_of
+
+
+@rule(
+    "memory-limit-misfit",
+    "The program's own memory limit is the fault",
+    explains=("model-oom", "cudnn-init-oom", "gpu-memory-held"),
+    needs=("limit-set", "fraction-set", GpuRegistered),
+)
+def memory_limit_misfit(picture: Picture) -> Iterator[Finding]:
+    """The user's own memory limit is too small for the job, or larger than what is free.
+
+    ## What it means
+    `memory_limit` and `per_process_gpu_memory_fraction` bound TensorFlow's pool. Too small a bound fails the job on an empty GPU; one above
+    the free memory fails at the start.
+
+    ## How it shows
+    OOM with a limit set in the code and a device that was created with just that little memory.
+
+    ## What to do
+    Raise the limit, or use memory growth in its place.
+    """
+    facts = picture.facts
+    trouble = facts.symptoms(
+        "tensor-oom",
+        "resource-exhausted",
+        "cuda-out-of-memory",
+        "device-alloc-failed",
+        "bfc-out-of-memory",
+        "oom-said",
+    )
+    small: list[Fact] = []
+    for limit in facts.symptoms("limit-set"):
+        digits = [int(x) for x in limit.get("mib").replace(" ", "").split("*") if x.isdigit()]
+        mib = 1
+        for d in digits:
+            mib *= d
+        if digits and 0 < mib <= 2048:
+            small.append(limit)
+    for fraction in facts.symptoms("fraction-set"):
+        value = float(fraction.get("fraction", "1") or 1)
+        if value <= 0.35 or value > 0.98:
+            small.append(fraction)
+    for device in facts.of(GpuRegistered):
+        # TensorFlow's own share is an odd number of MB; a round one was asked for
+        size = device.memory_mib or 0
+        if 0 < size <= 4096 and (size % 128 == 0 or size % 500 == 0) and facts.has("tensor-oom", "bfc-out-of-memory"):
+            small.append(device)
+    if not small or not trouble or (handle_signs(picture) and not facts.has("tensor-oom", "oom-said")):
+        return
+    yield found(
+        "memory-limit-misfit",
+        "The program bounds TensorFlow's share of the GPU itself, and the job does not fit into that bound, or the bound is above what is free.",
+        [*small[:2], *trouble[:2]],
+        confidence="likely",
+        steps=[
+            python(code.memory_growth(version_of(picture)), "in place of the limit: takes what the job needs"),
+            manual("Or raise the limit to what the job needs and the GPU has free (nvidia-smi)"),
+        ],
+        verify="nvidia-smi",
+    )

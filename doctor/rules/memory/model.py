@@ -1,0 +1,67 @@
+"""model-oom: the model, batch or input does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.findings import Finding, manual, shell
+from doctor.picture import Picture
+from doctor.rules.memory.signs import handle_signs
+from doctor.rules.registry import found, rule
+
+
+@rule(
+    "model-oom",
+    "The model, batch or input does not fit into the GPU's memory",
+    explains=("cudnn-init-oom", "ptx-jit-or-kernel-crash"),
+    needs=("tensor-oom", "resource-exhausted", "dst-not-initialized", "bfc-out-of-memory", "allocator-stats"),
+)
+def model_oom(picture: Picture) -> Iterator[Finding]:
+    """The model, batch or input does not fit the GPU.
+
+    ## What it means
+    Most of the GPU was free at the start, TensorFlow took it, and the tensors of one step need more.
+
+    ## How it shows
+    `OOM when allocating tensor with shape[…]`, `ResourceExhaustedError`, `Out of memory while trying to allocate`. The hint `ran out of memory …
+    not a failure, but may mean` alone is none.
+
+    ## What to do
+    A smaller batch, smaller inputs, mixed precision, gradient accumulation, a smaller model, or a GPU with more memory. Memory growth does not help here.
+    """
+    facts = picture.facts
+    oom = [s for s in facts.symptoms("tensor-oom") if "cpu" not in (s.get("allocator") + s.get("device")).lower()]
+    exhausted = [s for s in facts.symptoms("resource-exhausted") if "cuinit" not in s.source.text.lower()]
+    failed = facts.symptoms("bfc-out-of-memory")
+    dst = facts.symptoms("dst-not-initialized")
+    if facts.has("cpu-oom") and not oom:
+        return
+    stats = facts.symptoms("allocator-stats")
+    if not (oom or exhausted or failed or dst or stats):
+        return
+    if exhausted and not (oom or failed or dst) and facts.has("cuda-out-of-memory") and handle_signs(picture):
+        return
+    shape = next((s.get("shape") for s in oom if s.get("shape")), "")
+    text = (
+        "A tensor"
+        + (f" of shape [{shape}]" if shape else "")
+        + " did not fit into the GPU's memory while the program ran."
+    )
+    if stats:
+        text += f" The allocator may use {stats[0].get('limit')} MiB and has {stats[0].get('in_use')} MiB in use: the job itself fills the GPU."
+    yield found(
+        "model-oom",
+        text,
+        [*oom[:2], *failed[:1], *exhausted[:1], *dst[:1], *stats[:1]],
+        confidence="certain" if oom or stats else "likely",
+        steps=[
+            manual(
+                "Make the batch smaller: halve it until it fits; then smaller inputs, mixed precision (tf.keras.mixed_precision) or gradient accumulation"
+            ),
+            shell(
+                "nvidia-smi",
+                "if the memory is taken before the program starts, another process holds it: tfgpu-doctor code gpu-memory-held",
+            ),
+        ],
+        verify="nvidia-smi --query-gpu=memory.used,memory.total --format=csv -l 1",
+    )

@@ -1,0 +1,128 @@
+"""container-no-gpu: the container was started without the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import Absent, CudaCallFailed, DriverMismatch, DriverVersion, Fact, LibraryNotLoaded
+from doctor.findings import Finding, manual, shell
+from doctor.picture import Picture
+from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda
+from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
+from doctor.rules.registry import found, rule
+
+
+@rule(
+    "container-no-gpu",
+    "The container was started without the GPU",
+    explains=(
+        "driver-missing",
+        "driver-libcuda-missing",
+        "driver-not-loaded",
+        "gpu-absent",
+        "gpu-hidden",
+        "library-broken",
+        "gpu-bad-state",
+        *NO_TENSORFLOW_GPU,
+    ),
+    needs=(
+        "docker-no-gpu",
+        LibraryNotLoaded,
+        CudaCallFailed,
+        Absent,
+        "no-device-node",
+        "kernel-driver-not-running",
+        "smi-not-found",
+    ),
+)
+def container_no_gpu(picture: Picture) -> Iterator[Finding]:
+    """The container has no GPU.
+
+    ## What it means
+    A container sees the host's GPU only if it is started with it: `--gpus all` and the NVIDIA container toolkit for docker, `--nv`
+    for Singularity and Apptainer, an `nvidia.com/gpu` limit (and the nvidia runtime) for Kubernetes. The driver stays on the host.
+
+    ## How it shows
+    `could not select device driver "" with capabilities: [[gpu]]`, `The NVIDIA Driver was not detected`, or inside the container no
+    libcuda.so.1 (or an empty one), no /dev/nvidia0, `cuInit: UNKNOWN ERROR (303)`.
+
+    ## What to do
+    Install nvidia-container-toolkit on the host, start the container with the GPU, and use an image with `-gpu` in its tag.
+    """
+    facts = picture.facts
+    said = facts.symptoms("docker-no-gpu")
+    if registered(picture) and not said:
+        return
+    if facts.absent("nvidia gpu") is not None and not said:  # a container sees the host's bus: there is none to pass in
+        return
+    inside = picture.container or facts.has("nvidia-docker-path")
+    lib: Fact | None = no_libcuda(picture)
+    if lib is None:
+        lib = next((x for x in picture.not_loaded if x.name.startswith("libcuda.") and "too short" in x.error), None)
+    signs = no_driver_signs(picture)
+    if lib is not None and lib not in signs:
+        signs.insert(0, lib)
+    if not said and not (inside and signs):
+        return
+    kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
+    # nodes there: the GPU was passed in, something else is wrong
+    passed_in = facts.absent("device nodes") is None
+    runs = kernel is not None or any(m.kernel for m in facts.of(DriverMismatch))
+    if not said and passed_in and (runs or (facts.has("smi-no-driver") and not lib)):
+        return
+    if not said and not (
+        lib
+        or cuinit(picture, "UNKNOWN_ERROR_303", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_STUB_LIBRARY")
+        or facts.has("no-device-node", "kernel-driver-not-running")
+        or facts.absent("libcuda")
+        or facts.absent("nvidia driver")
+    ):
+        return
+    steps = []
+    kind = (
+        "singularity"
+        if "singularity" in picture.environments
+        else "kubernetes"
+        if "kubernetes" in picture.environments
+        else "docker"
+    )
+    if kind == "singularity":
+        steps.append(
+            manual(
+                "Start the container with --nv, and see whether it finds the GPU: singularity exec --nv IMAGE.sif nvidia-smi",
+                "--nv brings the host's driver into the container",
+                platform="linux",
+            )
+        )
+    elif kind == "kubernetes":
+        steps.append(
+            manual(
+                "Give the pod `resources: limits: nvidia.com/gpu: 1`, and make nvidia the runtime of the node (runtimeClassName: nvidia)"
+            )
+        )
+    else:
+        steps += [
+            shell(
+                "docker run --rm --gpus all tensorflow/tensorflow:latest-gpu nvidia-smi",
+                "starts the container with the GPU; the table must appear",
+                platform="linux",
+            ),
+            shell(
+                "sudo apt install nvidia-container-toolkit && sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker",
+                "if docker does not know --gpus: the toolkit on the host (NVIDIA's repository)",
+                platform="linux",
+                root=True,
+            ),
+        ]
+    yield found(
+        "container-no-gpu",
+        "The container runtime could not give the container a GPU."
+        if said
+        else "Inside this container there is no NVIDIA driver: it was started without the GPU. Installing a driver in the image does not help.",
+        [*said[:2], *signs[:3]],
+        confidence="certain" if said else "likely",
+        steps=steps,
+        verify="docker run --rm --gpus all tensorflow/tensorflow:latest-gpu nvidia-smi"
+        if kind == "docker"
+        else "nvidia-smi",
+    )

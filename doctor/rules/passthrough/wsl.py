@@ -1,0 +1,94 @@
+"""wsl-driver: WSL2 does not reach the Windows driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import Absent, CudaCallFailed, LibraryNotLoaded
+from doctor.findings import Finding, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda
+from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
+from doctor.rules.registry import found, rule
+
+
+@rule(
+    "wsl-driver",
+    "WSL2 does not reach the Windows driver",
+    explains=(
+        "driver-missing",
+        "driver-not-loaded",
+        "gpu-absent",
+        "driver-libcuda-missing",
+        "gpu-hidden",
+        "gpu-bad-state",
+        *NO_TENSORFLOW_GPU,
+    ),
+    needs=(
+        CudaCallFailed,
+        LibraryNotLoaded,
+        Absent,
+        "wsl-no-adapter",
+        "smi-no-driver",
+        "kernel-driver-not-running",
+        "smi-not-found",
+        "wsl1",
+        "wsl-no-windows-driver",
+        "wsl-linux-driver",
+        "wsl-library-not-searched",
+    ),
+)
+def wsl_driver(picture: Picture) -> Iterator[Finding]:
+    """WSL2 cannot see the Windows driver.
+
+    ## What it means
+    Inside WSL2 the GPU is driven by the Windows driver; its libcuda is mounted at /usr/lib/wsl/lib. A Linux driver installed inside
+    WSL lies over it and cannot work; a missing mount, WSL 1 or an old Windows driver leave nothing to open.
+
+    ## How it shows
+    WSL, and `cuInit` fails with NO_DEVICE or 303, `kernel driver does not appear to be running on this host (DESKTOP-…)`, nvidia-smi
+    cannot talk to the driver.
+
+    ## What to do
+    Remove Linux NVIDIA driver packages from WSL, install the current driver on Windows, `wsl --update`, `wsl --shutdown`.
+    """
+    facts = picture.facts
+    if picture.platform != "wsl" or registered(picture):
+        return
+    seen = facts.symptoms("wsl1", "wsl-no-windows-driver", "wsl-linux-driver", "wsl-library-not-searched")
+    signs = [*seen, *no_driver_signs(picture)]
+    down = (
+        seen
+        or cuinit(picture)
+        or no_libcuda(picture)
+        or facts.has("smi-no-driver", "wsl-no-adapter", "smi-not-found")
+        or facts.absent("libcuda")
+        or facts.absent("nvidia driver")
+    )
+    if not signs or not down:
+        return
+    wsl = picture.platform_fact
+    yield found(
+        "wsl-driver",
+        "This is WSL, where only the Windows driver counts, and the Linux side does not reach it.",
+        [*signs[:4], wsl],
+        confidence="certain" if wsl is not None and wsl.rank == 0 else "likely",
+        steps=[
+            shell(
+                "ls -l /usr/lib/wsl/lib/libcuda.so.1",
+                "this file must be there; it comes from the Windows driver",
+                platform="wsl",
+            ),
+            shell(
+                "sudo apt remove --purge '^nvidia-.*' '^libnvidia-.*' '^cuda-drivers.*'",
+                "takes Linux drivers off that lie over it",
+                platform="wsl",
+                root=True,
+            ),
+            *commands.driver_install(picture),
+            shell("wsl --update", "in PowerShell on Windows: the newest WSL kernel", platform="windows"),
+            shell("wsl --shutdown", "in PowerShell on Windows: starts WSL anew", platform="windows"),
+        ],
+        verify="nvidia-smi",
+    )

@@ -1,0 +1,59 @@
+"""gpu-config-conflict: settings exclude each other, or were passed wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.findings import Finding, python
+from doctor.picture import Picture
+from doctor.remedies import code, commands
+from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.release import version_of
+
+
+@rule(
+    "gpu-config-conflict",
+    "GPU settings exclude each other or were passed wrongly",
+    explains=("device-not-found",),
+    needs=("config-conflict", "config-wrong-object", "invalid-ordinal", "gpu-index-error"),
+)
+def gpu_config_conflict(picture: Picture) -> Iterator[Finding]:
+    """GPU settings exclude each other, or were passed wrongly.
+
+    ## What it means
+    Memory growth must be equal for all visible GPUs; growth and a fixed limit exclude each other; visible devices must be physical ones and
+    agree with CUDA_VISIBLE_DEVICES; one process maps a GPU once.
+
+    ## How it shows
+    `Memory growth cannot differ between GPU devices`, `Cannot set memory growth on device when virtual devices configured`, `TensorFlow device (GPU:0)
+    is being mapped to multiple devices`, `'list' object has no attribute 'device_type'`.
+
+    ## What to do
+    Set growth for every GPU in a loop, or choose one with `tf.config.set_visible_devices` first; give either growth or a limit; pass PhysicalDevice
+    objects one by one.
+    """
+    facts = picture.facts
+    conflict = facts.symptoms("config-conflict", "config-wrong-object")
+    if not conflict:
+        return
+    first = conflict[0].source.text
+    text = "Settings of the GPUs contradict each other."
+    if "cannot differ" in first:
+        text = "Memory growth was set for some of the visible GPUs only; it has to be the same for all of them."
+    elif "mapped to multiple" in first or "different GPU config" in first:
+        text = "Two parts of one process map GPU:0 to different devices (visible_device_list of a session against TensorFlow 2's own configuration)."
+    elif "virtual devices configured" in first:
+        text = "Memory growth and a fixed memory limit were both set for one GPU; they exclude each other."
+    elif conflict[0].kind == "config-wrong-object":
+        text = (
+            "The call takes one PhysicalDevice of tf.config.list_physical_devices('GPU') and was given something else."
+        )
+    yield found(
+        "gpu-config-conflict",
+        text,
+        conflict[:2],
+        steps=[
+            python(code.memory_growth(version_of(picture)), "the same for every GPU; and no memory limit beside it")
+        ],
+        verify=commands.list_gpus(picture),
+    )

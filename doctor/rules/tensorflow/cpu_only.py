@@ -1,0 +1,137 @@
+"""tf-cpu-only: the build holds no CUDA code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import CudaCallFailed, Fact, TensorFlowBuild, TensorFlowVersion
+from doctor.findings import Finding, Step, manual, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.gpu.registered import registered
+from doctor.rules.libraries.wanted import gone
+from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.release import wants_gpu
+from doctor.tables import dotted
+
+
+@rule(
+    "tf-cpu-only",
+    "This TensorFlow is built for the CPU only",
+    explains=("device-not-found", "benign-messages", "cuda-missing"),
+    needs=(
+        "built-without-cuda",
+        "cpu-build-said",
+        "install-gpu-version",
+        "no-known-devices",
+        TensorFlowBuild,
+        "conda-cpu-build",
+        "conda-install",
+        "cpu-package",
+        "cpu-package-install",
+        TensorFlowVersion,
+    ),
+)
+def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
+    """The installed build has no CUDA.
+
+    ## What it means
+    tensorflow-cpu, tensorflow-intel, wheels for macOS and Arm, conda's mkl and eigen builds, and the package `tensorflow` before 2.1 (except 1.15.0)
+    hold no GPU code. No driver or library changes that.
+
+    ## How it shows
+    `tf.test.is_built_with_cuda()` is False; `conda list` shows `mkl_…` or `eigen_…`; no message about CUDA libraries at all.
+
+    ## What to do
+    Uninstall it and install a GPU build for this platform.
+    """
+    facts = picture.facts
+    if registered(picture) or facts.symptoms("plugin-device"):
+        return
+    no_cuda: list[Fact] = [b for b in facts.of(TensorFlowBuild) if b.gpu is False]
+    no_cuda += facts.symptoms("built-without-cuda")
+    yes_cuda = [b for b in facts.of(TensorFlowBuild) if b.gpu]
+    conda = facts.symptoms("conda-cpu-build")
+    if conda:  # `_tflow_select gpu` only says what was asked for; the build string says what came
+        yes_cuda = []
+    package = facts.symptoms("cpu-package", "cpu-package-install")
+    tried = facts.symptoms("conda-install")
+    wanting = wants_gpu(picture)
+    build = picture.build
+    if picture.platform == "windows" and build is not None and dotted(build.version) >= (2, 11):
+        return
+    if yes_cuda or gone(picture) or facts.has("gpu-skipped", "cudart-stub"):
+        return
+    evidence: list[Fact] = []
+    confidence = "certain"
+    if no_cuda:
+        evidence = [*no_cuda[:2], *conda[:1]]
+    elif conda and (wanting or facts.kind == "machine" or facts.has("mentions-gpu")):
+        evidence = [*conda[:2]]
+    elif package and wanting:
+        evidence, confidence = [*package[:1], *wanting[:1]], "likely"
+    elif tried and wanting and picture.platform in ("windows", None) and not any(s.get("gpu") for s in tried):
+        evidence, confidence = [*tried[:1], *wanting[:1]], "likely"
+    elif facts.has("cpu-build-said") and (wanting or facts.has("mentions-gpu")):
+        evidence, confidence = [*facts.symptoms("cpu-build-said")[:1], *wanting[:1]], "likely"
+    elif (
+        facts.has("install-gpu-version", "no-known-devices")
+        and not picture.loaded
+        and not picture.facts.of(CudaCallFailed)
+    ):
+        evidence += facts.symptoms("install-gpu-version", "no-known-devices")[:2]
+        confidence = "possible"
+    elif "conda" in picture.environments and picture.platform == "windows" and wanting and not picture.loaded:
+        evidence, confidence = [*wanting[:1]], "possible"
+    elif picture.platform == "macos" and wanting and picture.tensorflow is not None:
+        evidence, confidence = [picture.tensorflow, *wanting[:1]], "likely"
+    elif (
+        picture.tensorflow is not None
+        and picture.tensorflow.package == "tensorflow"
+        and picture.tensorflow.rank == 0
+        and wanting
+        and (row := picture.tables.tensorflow(picture.tensorflow.version, "tensorflow", picture.table_platform))
+        is not None
+        and row.gpu is False
+    ):
+        evidence = [picture.tensorflow, *wanting[:1]]
+        build = row
+    if not evidence:
+        return
+    release = commands.newest_fitting(picture)
+    steps: list[Step] = []
+    if picture.platform == "macos":
+        steps.append(
+            manual(
+                "There is no CUDA on macOS. On Apple silicon tensorflow-metal is the plugin for Apple's GPU",
+                platform="macos",
+            )
+        )
+    elif release is not None and release.extras and release.extras.get("and-cuda") and picture.platform != "windows":
+        steps = [
+            shell(
+                f"{commands.venv_prefix(picture)} uninstall -y tensorflow tensorflow-cpu tensorflow-intel",
+                "takes the CPU build away first",
+            ),
+            commands.pip_and_cuda(picture, release),
+        ]
+    elif picture.platform == "windows":
+        steps = commands.windows_gpu_build(picture)
+    else:
+        steps = [
+            shell(
+                f"{commands.venv_prefix(picture)} uninstall -y tensorflow tensorflow-cpu",
+                "takes the CPU build away first",
+            ),
+            *commands.gpu_build(picture),
+        ]
+    yield found(
+        "tf-cpu-only",
+        "The build that is installed has no CUDA code, so it cannot use a GPU whatever driver and libraries there are.",
+        evidence,
+        severity="error" if wanting or facts.kind == "machine" or no_cuda else "warning",
+        confidence=confidence,
+        tables=[build] if build is not None and not build.gpu else [],
+        steps=steps,
+        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.test.is_built_with_cuda())"),
+    )

@@ -1,0 +1,171 @@
+"""python-dependency-conflict: a package that TensorFlow needs is in a version that breaks it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Package
+from doctor.findings import Finding, Step, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.registry import found, rule
+from doctor.tables import dotted
+
+
+@rule(
+    "python-dependency-conflict",
+    "A Python package that TensorFlow needs is in a version that breaks it",
+    explains=("tf-import-failed", "tf-api-version", "tf-conflicting-packages"),
+    needs=(
+        "numpy-abi",
+        "numpy-alias",
+        "protobuf-conflict",
+        "h5py-conflict",
+        "keras-mismatch",
+        "python-package-conflict",
+        "pip-resolver-conflict",
+        Package,
+        "missing-name",
+        "missing-module",
+    ),
+)
+def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
+    """A Python dependency breaks TensorFlow.
+
+    ## What it means
+    NumPy 2 breaks builds made for NumPy 1; protobuf 4 and later break older generated code; h5py 3 breaks Keras before 2.4; Keras 3 does not run on
+    TensorFlow before 2.16.
+
+    ## How it shows
+    `_ARRAY_API not found`, `numpy.core.umath failed to import`, `Descriptors cannot be created directly`, `'str' object has no attribute 'decode'`, `Keras
+    cannot be imported`.
+
+    ## What to do
+    Install the version that this TensorFlow release asks for, into an environment of its own.
+    """
+    facts = picture.facts
+    numpy = facts.symptoms("numpy-abi", "numpy-alias")
+    protobuf = facts.symptoms("protobuf-conflict")
+    h5py = facts.symptoms("h5py-conflict")
+    keras = facts.symptoms("keras-mismatch")
+    other = facts.symptoms("python-package-conflict")
+    resolver = [s for s in facts.symptoms("pip-resolver-conflict") if "tensorflow" in s.get("package").lower()]
+    versions = {p.name: p for p in facts.of(Package) if p.version}
+    build = picture.build
+    requires = build.requires if build is not None else ()
+    broken: list[Package] = []
+    if facts.kind == "machine" and requires:
+        from packaging.requirements import InvalidRequirement
+        from packaging.requirements import Requirement as Parsed
+
+        for text in requires:
+            try:
+                parsed = Parsed(text)
+            except InvalidRequirement:
+                continue
+            package = versions.get(parsed.name.lower())
+            if (
+                package is not None
+                and package.version
+                and parsed.marker is None
+                and not parsed.specifier.contains(package.version, prereleases=True)
+            ):
+                broken.append(package)
+        numpy2 = versions.get("numpy")
+        if (
+            build is not None
+            and dotted(build.version) < (2, 18)
+            and numpy2 is not None
+            and numpy2.version
+            and numpy2.version.startswith("2.")
+            and numpy2 not in broken
+        ):
+            broken.append(numpy2)
+    if not (numpy or protobuf or h5py or keras or other or broken or resolver):
+        return
+    only_warning = resolver and not (numpy or protobuf or h5py or keras or other or broken)
+    pip = commands.venv_prefix(picture)
+    steps: list[Step] = []
+    pinned = {re.split(r"[<>=!~; \[]", r, maxsplit=1)[0].lower(): r for r in requires}
+
+    def pin(name: str, default: str) -> str:
+        spec = pinned.get(name)
+        return (
+            spec.split(";")[0].replace(" ", "").replace("(", "").replace(")", "")
+            if spec and re.search(r"<|==|~", spec)
+            else default
+        )
+
+    if numpy:
+        alias = any(s.kind == "numpy-alias" for s in numpy)
+        steps.append(
+            shell(
+                f"{pip} install {commands.quoted(pin('numpy', 'numpy<1.24' if alias else 'numpy<2'), picture)}",
+                "the NumPy that this build was made for",
+            )
+        )
+        text = (
+            "This TensorFlow was built for NumPy 1 and finds NumPy 2."
+            if not alias
+            else "The code uses names that NumPy 1.24 removed."
+        )
+    elif protobuf:
+        steps.append(
+            shell(
+                f"{pip} install {commands.quoted(pin('protobuf', 'protobuf<3.21'), picture)}",
+                "the protobuf that this build was made for",
+            )
+        )
+        text = "The protobuf package is of another generation than TensorFlow's generated code."
+    elif h5py:
+        steps.append(
+            shell(f"{pip} install {commands.quoted('h5py<3', picture)}", "Keras before 2.4 reads files with h5py 2")
+        )
+        text = "h5py 3 returns text where this Keras expects bytes."
+    elif keras:
+        version = picture.tensorflow.version if picture.tensorflow else None
+        minor = ".".join(version.split(".")[:2]) if version else None
+        steps.append(
+            shell(
+                f"{pip} install {commands.quoted(pin('keras', f'keras=={minor}.*' if minor and (2, 6) <= dotted(minor) <= (2, 15) else 'tf-keras'), picture)}",
+                "the Keras that belongs to this TensorFlow",
+            )
+        )
+        text = "Keras and TensorFlow are of releases that do not belong together."
+    elif broken:
+        steps = [
+            shell(
+                f"{pip} install {commands.quoted(pin(p.name, p.name), picture)}",
+                f"what TensorFlow {build.version if build else ''} asks for",
+            )
+            for p in broken[:4]
+        ]
+        text = f"{', '.join(f'{p.name} {p.version}' for p in broken[:4])} {'does' if len(broken) == 1 else 'do'} not meet what TensorFlow {build.version if build else ''} asks for."
+    elif resolver:
+        text = f"pip installed packages that contradict TensorFlow's own requirements: {resolver[0].get('requirement')} is wanted, {resolver[0].get('have')} is there."
+        steps.append(
+            shell(
+                f"{pip} install {commands.quoted(resolver[0].get('requirement').split(';')[0].replace(' ', ''), picture)}",
+                "the version that TensorFlow asks for",
+            )
+        )
+    else:
+        text = "A package that TensorFlow imports is missing or of a version that it cannot use."
+        steps.append(
+            shell(
+                f"{pip} install --upgrade --force-reinstall tensorflow",
+                "brings the packages that this release asks for",
+            )
+        )
+    steps.append(shell(f"{pip} check", "lists contradictions that are left"))
+    yield found(
+        "python-dependency-conflict",
+        text,
+        [*numpy[:2], *protobuf[:2], *h5py[:1], *keras[:2], *other[:1], *broken[:3], *resolver[:1]],
+        severity="warning" if only_warning else "error",
+        confidence="likely" if (other or resolver) and not (numpy or protobuf or h5py or keras) else "certain",
+        tables=[build] if build is not None and requires else [],
+        steps=steps,
+        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),
+    )

@@ -1,0 +1,168 @@
+"""tf-import-failed: the native library does not import, for a reason that is not CUDA."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import LibraryNotLoaded
+from doctor.findings import Finding, Step, manual, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.registry import found, rule
+from doctor.tables import dotted
+
+
+@rule(
+    "tf-import-failed",
+    "TensorFlow's native library does not import",
+    needs=(
+        "dll-load-failed",
+        "msvc-runtime",
+        "native-runtime-failed",
+        "glibc-too-old",
+        "circular-import",
+        "shadowing-file",
+        "source-folder-import",
+        "wrong-architecture",
+        "stray-tensorflow-module",
+        "hollow-module",
+        "undefined-symbol",
+        "rocm-library",
+        "deep-import-failed",
+        "deep-crashed",
+        "tensorflow-library-fails",
+    ),
+)
+def tf_import_failed(picture: Picture) -> Iterator[Finding]:
+    """The native library does not import, for a reason that is not CUDA.
+
+    ## What it means
+    TensorFlow's compiled part needs the Visual C++ runtime (Windows), a glibc and libstdc++ that are new enough (Linux), the right processor; and the
+    name `tensorflow` must lead to the package, not to a file of yours.
+
+    ## How it shows
+    `DLL load failed`, `version 'GLIBC_2.27' not found`, `GLIBCXX_… not found`, `incompatible architecture`, `partially initialized module 'tensorflow'`.
+
+    ## What to do
+    Windows: the current Visual C++ redistributable (x64). Linux: a newer distribution, or the release whose wheels fit this glibc. Rename files and
+    folders called tensorflow.
+    """
+    facts = picture.facts
+    glibc = [s for s in facts.symptoms("glibc-too-old") if not re.search(r"tensorboard_data_server", s.source.text)]
+    dll = facts.symptoms("dll-load-failed", "msvc-runtime")
+    shadow = facts.symptoms("circular-import", "shadowing-file", "source-folder-import", "stray-tensorflow-module")
+    arch = facts.symptoms("wrong-architecture")
+    native = facts.symptoms("native-runtime-failed")
+    symbol = [s for s in facts.symptoms("undefined-symbol") if "tensorflow" in s.source.text.lower()]
+    symbol += facts.symptoms("rocm-library")
+    cuda = [lib for lib in facts.of(LibraryNotLoaded) if picture.component(lib.name) in ("cuda", "cudnn", "driver")]
+    tf_dll = [s for s in dll if re.search(r"tensorflow|pywrap|msvcp|vcruntime|DLL", s.source.text, re.I)]
+    seen = [  # on a machine: the import itself was tried, or acted out on the files
+        *facts.symptoms("deep-import-failed"),
+        *(s for s in facts.symptoms("deep-crashed") if s.get("stage") in ("started", "nothing")),
+        *facts.symptoms("tensorflow-library-fails"),
+    ]
+    if not (glibc or tf_dll or shadow or arch or symbol or seen or (native and not cuda)):
+        return
+    if cuda and not (glibc or arch or shadow or seen):
+        return
+    steps: list[Step]
+    rows: list[object] = []
+    if glibc:
+        needs = glibc[0].get("needs")
+        text = f"TensorFlow's library needs {needs}, and this system's {glibc[0].get('library').rsplit('/', 1)[-1]} is older."
+        number = re.search(r"GLIBC_(2\.\d+)", needs)
+        fitting = [
+            r
+            for r in picture.tables.releases(picture.table_platform, "tensorflow")
+            if r.glibc and number and dotted(r.glibc) < dotted(number[1])
+        ]
+        python_now = ".".join(picture.python.version.split(".")[:2]) if picture.python else None
+        if python_now:
+            fitting = [r for r in fitting if python_now in r.pythons]
+        steps = [manual("Use a newer distribution, or a container with one (tensorflow/tensorflow images)")]
+        if fitting:
+            rows.append(fitting[-1])
+            steps.insert(
+                0,
+                shell(
+                    f"{commands.venv_prefix(picture)} install {commands.quoted(fitting[-1].requirement, picture)}",
+                    f"the newest release whose wheels need no more than glibc {fitting[-1].glibc}",
+                ),
+            )
+        if needs.startswith(("GLIBCXX", "CXXABI")):
+            steps.insert(
+                0,
+                shell(
+                    "conda install -c conda-forge libstdcxx-ng",
+                    "a newer libstdc++ inside a conda environment",
+                    platform="linux",
+                ),
+            )
+    elif shadow:
+        path = next((s.get("path") for s in shadow if s.get("path")), "")
+        text = f"`import tensorflow` finds {path or 'something of that name that is not the package'} first."
+        steps = [
+            manual(
+                f"Rename {path or 'the file or folder called tensorflow in your project'} and delete the __pycache__ beside it; start Python from another folder"
+            )
+        ]
+    elif arch:
+        text = "TensorFlow's library is for another processor than this Python (an x86_64 Python or wheel under Rosetta on an Arm Mac, say)."
+        steps = [
+            shell(
+                commands.run_python(picture, "import platform; print(platform.machine())"),
+                "must say arm64 on an Apple-silicon Mac",
+            ),
+            manual("Install an arm64 Python and TensorFlow into it"),
+        ]
+    elif symbol and not tf_dll:
+        text = "TensorFlow's own files do not fit together: a library of another installation or build is loaded with them."
+        steps = [
+            shell(
+                f"{commands.venv_prefix(picture)} install --force-reinstall --no-cache-dir tensorflow", "one whole copy"
+            )
+        ]
+    else:
+        text = (
+            (
+                "Windows could not load TensorFlow's DLL or one that it needs: mostly the Visual C++ runtime is missing or old"
+                + (
+                    "; with tensorflow-gpu before 1.14 a missing CUDA or cuDNN DLL fails in the same words"
+                    if picture.platform in ("windows", None)
+                    else ""
+                )
+                + '. A processor without AVX fails so as well ("initialization routine failed").'
+            )
+            if picture.platform in ("windows", None) or tf_dll
+            else "TensorFlow's native library could not be loaded; the lines before the last one say why."
+        )
+        steps = [
+            shell(
+                "winget install Microsoft.VCRedist.2015+.x64",
+                "the current Visual C++ redistributable, 64 bit; then open a new prompt",
+                platform="windows",
+                root=True,
+            ),
+            shell(
+                "pip install --force-reinstall --no-cache-dir tensorflow",
+                "if that does not help: a fresh copy, in a fresh environment",
+            ),
+        ]
+        if picture.platform not in ("windows", None) and not tf_dll:
+            steps = [
+                shell(
+                    f"{commands.venv_prefix(picture)} install --force-reinstall --no-cache-dir tensorflow",
+                    "a fresh copy, in a fresh environment",
+                )
+            ]
+    yield found(
+        "tf-import-failed",
+        text,
+        [*glibc[:2], *shadow[:2], *arch[:1], *tf_dll[:2], *symbol[:1], *native[:1], *seen[:2]],
+        confidence="certain" if glibc or shadow or arch else "likely",
+        tables=rows,
+        steps=steps,
+        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),
+    )

@@ -1,0 +1,99 @@
+"""tf-no-wheel: pip has no TensorFlow for this Python, platform or architecture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import PythonVersion, Requirement
+from doctor.findings import Finding, Step, manual, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.gpu_package import asked_for_the_stub
+
+
+@rule(
+    "tf-no-wheel",
+    "pip has no TensorFlow for this Python, platform or architecture",
+    explains=("tf-not-installed", "tf-import-failed"),
+    needs=("no-matching-distribution", "wheel-platform", "python-refused"),
+)
+def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
+    """pip has no TensorFlow for this Python, platform or architecture.
+
+    ## What it means
+    Each release has wheels for a few Python versions and platforms only, none for 32-bit systems. pip offers what fits the Python that runs it, and
+    where nothing does it says "from versions: none".
+
+    ## How it shows
+    `Could not find a version that satisfies the requirement tensorflow`, `No matching distribution found`, `is not a supported wheel on this platform`.
+
+    ## What to do
+    Use a Python for which there is a wheel (uv or conda make one in a minute), a 64-bit one; or ask for a release that has a wheel for this Python.
+    """
+    facts = picture.facts
+    said = facts.symptoms("no-matching-distribution", "wheel-platform", "python-refused")
+    stub = asked_for_the_stub(picture)
+    said = [s for s in said if s not in stub]
+    if not said:
+        return
+    bits = facts.symptoms("python-32bit")
+    narrow = [p for p in facts.of(PythonVersion) if p.bits == 32]
+    why: str
+    platform = picture.table_platform
+    python_now = ".".join(picture.python.version.split(".")[:2]) if picture.python else None
+    asked = next((r for r in facts.of(Requirement) if r.name.startswith("tensorflow")), None)
+    version = re.search(r"\d+\.\d+(?:\.\d+)?", asked.specifier) if asked else None
+    row = picture.tables.tensorflow(version[0], None, platform) if version else None
+    rows: list[object] = []
+    steps: list[Step] = []
+    if bits or narrow:
+        why = "This is a 32-bit Python or system, and TensorFlow has never had 32-bit wheels for it."
+        steps.append(manual("Install a 64-bit Python (on a 64-bit operating system)"))
+    elif row is not None and python_now and python_now not in row.pythons:
+        why = f"TensorFlow {row.version} has wheels for Python {', '.join(row.pythons) or 'none'} on {platform}, and this is Python {python_now}."
+        rows.append(row)
+    elif python_now:
+        have = [r for r in picture.tables.releases(platform, "tensorflow") if python_now in r.pythons]
+        if have:
+            why = f"For Python {python_now} on {platform} there are wheels of TensorFlow {have[0].version} to {have[-1].version} only."
+            rows += [have[0], have[-1]]
+        else:
+            why = f"No TensorFlow release has a wheel for Python {python_now} on {platform}."
+    else:
+        why = "pip offers only what fits the Python and platform that it runs on; nothing did. Most often the Python is too new or too old for the release, or 32-bit."
+    newest = picture.tables.releases(platform, "tensorflow")
+    target = row if row is not None and row.pythons else next((r for r in reversed(newest) if r.pythons), None)
+    if target is not None and target.pythons and not (bits or narrow):
+        best_python = target.pythons[-1] if row is not None else target.pythons[max(0, len(target.pythons) - 2)]
+        wanted = target.requirement if row is not None else "tensorflow"
+        steps.append(
+            shell(
+                f"uv venv --python {best_python} tf-env", f"a Python for which TensorFlow {target.version} has a wheel"
+            )
+        )
+        steps.append(
+            shell(
+                f"uv pip install --python tf-env {commands.quoted(wanted, picture)}",
+                "installs into it; with conda: conda create -n tf python=" + best_python,
+            )
+        )
+        rows.append(target)
+    steps.append(
+        shell(
+            commands.run_python(
+                picture,
+                "import sys, struct, platform; print(sys.version, struct.calcsize('P') * 8, platform.machine())",
+            ),
+            "shows Python, word size and processor",
+        )
+    )
+    yield found(
+        "tf-no-wheel",
+        why,
+        [*said[:3], *bits[:1], *narrow[:1], picture.python],
+        tables=rows,
+        steps=steps,
+        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),
+    )

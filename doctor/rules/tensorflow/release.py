@@ -1,0 +1,42 @@
+"""The TensorFlow release of the case, and the signs that its user expects a GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doctor.facts import Fact
+from doctor.picture import Picture
+
+if TYPE_CHECKING:
+    from doctor.tables import TensorFlowRelease
+
+
+def likely_build(picture: Picture) -> TensorFlowRelease | None:
+    """The row of the build in use; where the release is not known, the newest that opens the libraries of the case."""
+    return picture.builds[-1] if picture.builds else None
+
+
+def version_of(picture: Picture) -> str | None:
+    """The TensorFlow release of the case, for code in its spelling."""
+    if picture.tensorflow is not None:
+        return picture.tensorflow.version
+    build = likely_build(picture)
+    return build.version if build is not None else None
+
+
+def wants_gpu(picture: Picture) -> list[Fact]:
+    """Signs that somebody expects the GPU to be used and it is not."""
+    facts = picture.facts
+    return [
+        *facts.symptoms(
+            "gpu-not-used",
+            "uses-cpu",
+            "built-without-cuda",
+            "gpu-list-empty",
+            "gpu-not-found",
+            "cpu-only-listed",
+            "gpu-skipped",
+            "gpu-index-error",
+        ),
+        *facts.symptoms("device-unknown")[:1],
+    ]

@@ -1,0 +1,86 @@
+"""tf-windows-native: releases above 2.10 have no GPU support on native Windows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Package, TensorFlowVersion
+from doctor.findings import Finding, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.gpu.registered import registered
+from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.release import wants_gpu
+from doctor.tables import dotted
+
+
+@rule(
+    "tf-windows-native",
+    "TensorFlow above 2.10 has no GPU support on native Windows",
+    explains=(
+        "tf-cpu-only",
+        "cuda-missing",
+        "device-not-found",
+        "library-path",
+        "cudnn-missing",
+        "cuda-version-mismatch",
+    ),
+    needs=("windows-native", TensorFlowVersion, Package),
+)
+def tf_windows_native(picture: Picture) -> Iterator[Finding]:
+    """TensorFlow above 2.10 on native Windows: no GPU support.
+
+    ## What it means
+    2.10 was the last release with GPU support on native Windows. From 2.11 on the Windows wheels hold the CPU build; CUDA and cuDNN change nothing.
+
+    ## How it shows
+    `TensorFlow GPU support is not available on native Windows for TensorFlow >= 2.11`, or simply an empty list of GPUs with no message at all.
+
+    ## What to do
+    WSL2 with `pip install 'tensorflow[and-cuda]'`; or TensorFlow 2.10 with Python 3.7 to 3.10, CUDA 11.2 and cuDNN 8.1.
+    """
+    facts = picture.facts
+    said = facts.symptoms("windows-native")
+    if registered(picture) or facts.symptoms("plugin-device"):
+        return
+    known = picture.tensorflow
+    wanting = wants_gpu(picture)
+    late = (
+        picture.platform == "windows"
+        and known is not None
+        and dotted(re.split(r"[a-z+]", known.version)[0].strip(".")) >= (2, 11)
+        and known.rank <= 2
+    )
+    hinted = late and facts.has("mentions-gpu")
+    if (
+        not said
+        and not hinted
+        and not (late and (wanting or facts.kind == "machine" or facts.has("cudart-stub", "gpu-skipped")))
+    ):
+        return
+    row = picture.tables.tensorflow("2.10.1", None, "windows-amd64")
+    yield found(
+        "tf-windows-native",
+        "The Windows wheels of TensorFlow 2.11 and later hold no CUDA code; CUDA and cuDNN that are installed are not used.",
+        [*said[:1], *([known] if late else []), *(wanting[:1] if not said else [])],
+        confidence="certain"
+        if said or (wanting and known is not None and known.rank <= 1)
+        else "likely"
+        if wanting or facts.kind == "machine"
+        else "possible",
+        tables=[row] if row else [],
+        steps=[
+            shell(
+                "wsl --install",
+                "in PowerShell as administrator: WSL2 with Ubuntu, where the current TensorFlow uses the GPU",
+                platform="windows",
+                root=True,
+            ),
+            shell(
+                "python3 -m pip install 'tensorflow[and-cuda]'", "inside WSL2, in a virtual environment", platform="wsl"
+            ),
+            *commands.windows_gpu_build(picture),
+        ],
+        verify=commands.list_gpus(picture),
+    )
