@@ -13,21 +13,32 @@ __all__ = ["Signature", "catalogue"]
 def catalogue() -> tuple[Signature, ...]:
     """Every signature."""
     from doctor.logs.signatures import (
+        builds,
+        cards,
+        dependencies,
         devices,
         driver,
+        environments,
         handles,
+        imports,
+        installers,
         loading,
         memory,
+        names,
         noise,
-        packaging,
         placement,
-        surroundings,
+        systems,
         toolchain,
+        usage,
+        variables,
         versions,
         words,
     )
 
     families = (
-        loading, driver, devices, handles, memory, placement, packaging, toolchain, noise, versions, surroundings, words,
-    )  # fmt: skip
+        *(loading, driver, devices, handles, memory, placement),
+        *(names, installers, dependencies, imports, builds, toolchain, noise),
+        *(versions.tensorflow, versions.python, versions.cuda, versions.cudnn, versions.driver),
+        *(systems, environments, variables, cards, usage, words),
+    )
     return tuple(signature for family in families for signature in family.SIGNATURES)

@@ -8,47 +8,7 @@ from doctor.findings import Finding, Step, manual, python
 from doctor.picture import Picture
 from doctor.remedies import code, commands
 from doctor.rules.registry import found, rule
-
-_GONE_MODULES = (
-    "tensorflow.contrib",
-    "tensorflow.examples",
-    "tensorflow.models",
-    "tensorflow.python.keras",
-    "tensorflow_core",
-    "keras.backend.tensorflow_backend",
-    "keras.utils.training_utils",
-    "keras.layers.",
-    "keras.engine",
-    "keras.preprocessing",
-    "keras.wrappers",
-)
-
-
-_GONE_NAMES = frozenset(
-    [
-        "multi_gpu_model",
-        "set_session",
-        "get_session",
-        "tensorflow_backend",
-        "device_scope",
-        "moves",
-        "control_flow_ops",
-        "rnn_cell",
-        "BatchNormalization",
-        "normalization",
-        "CuDNNLSTM",
-        "CuDNNGRU",
-        "to_categorical",
-        "np_utils",
-        "plot_model",
-        "adam",
-        "Adam",
-        "SGD",
-        "RMSprop",
-        "learning",
-        "layers",
-    ]
-)
+from doctor.rules.tensorflow.removed_names import GONE_MODULES, GONE_NAMES, REMOVED_IN_2
 
 
 @rule(
@@ -71,16 +31,14 @@ def tf_api_version(picture: Picture) -> Iterator[Finding]:
     `import tensorflow.compat.v1 as tf; tf.disable_v2_behavior()`, or move the code with `tf_upgrade_v2`; `multi_gpu_model` became
     tf.distribute.MirroredStrategy; or install the release the code was written for.
     """
-    from doctor.logs.signatures.packaging import REMOVED_IN_2
-
     facts = picture.facts
     attributes = facts.symptoms("missing-attribute")
     modules = [
         s
         for s in facts.symptoms("missing-module")
-        if s.get("module").startswith(_GONE_MODULES) or "contrib" in s.get("module")
+        if s.get("module").startswith(GONE_MODULES) or "contrib" in s.get("module")
     ]
-    names = [s for s in facts.symptoms("missing-name") if s.get("name") in _GONE_NAMES or "contrib" in s.get("module")]
+    names = [s for s in facts.symptoms("missing-name") if s.get("name") in GONE_NAMES or "contrib" in s.get("module")]
     eager = facts.symptoms("eager-incompatible")
     if not (attributes or modules or names or eager):
         return

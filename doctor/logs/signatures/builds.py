@@ -1,0 +1,110 @@
+"""What build is installed: with CUDA or without, from pip or conda."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Fact, Package, Platform, Source, Symptom, TensorFlowBuild
+from doctor.logs.signatures.signature import Signature, sig
+
+
+def pip_list_line(match: re.Match[str], source: Source) -> Fact:
+    """A row of pip list, pip freeze or conda list."""
+    build = match.groupdict().get("build") or ""
+    manager = "conda" if build or match.groupdict().get("channel") else "pip"
+    return Package(source, match["name"].lower().replace("_", "-"), match["version"], manager)
+
+
+def conda_build(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """A conda TensorFlow, whose build string says CPU or GPU."""
+    yield Package(source, match["name"].lower(), match["version"], "conda")
+    build = match["build"].lower()
+    if build.startswith(("mkl", "eigen", "cpu")):
+        yield Symptom(source, "conda-cpu-build", (("build", match["build"]), ("version", match["version"])))
+        yield TensorFlowBuild(source, False)
+    elif build.startswith(("gpu", "cuda")):
+        yield TensorFlowBuild(source, True)
+
+
+def with_cuda(match: re.Match[str], source: Source) -> Fact:
+    """What the build says of itself."""
+    return TensorFlowBuild(source, match["answer"].lower() in ("true", "yes"))
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "windows-native",
+        "gpu support is not available on native windows",
+        r"GPU support is not available on native Windows",
+        "WARNING:tensorflow:TensorFlow GPU support is not available on native Windows for TensorFlow >= 2.11.",
+        lambda m, s: (Symptom(s, "windows-native"), Platform(s, "windows")),
+        seen_in=">=2.19",
+    ),
+    sig(
+        "built-with-cuda",
+        ("is_built_with_cuda", "built with cuda"),
+        r"is_built_with_cuda\(\)\)?[^\n]{0,20}(?:\n{1,2}[^\n]{0,12})?\b(?P<answer>True|False)\b|built with CUDA(?: support)?:? ?\**\s*(?P<a2>True|False|yes|no)\b",
+        ">>> tf.test.is_built_with_cuda()\nFalse",
+        lambda m, s: TensorFlowBuild(s, (m["answer"] or m["a2"]).lower() in ("true", "yes")),
+        lines=3,
+    ),
+    sig(
+        "built-with-cuda",
+        "is_cuda_build",
+        r"['\"]is_cuda_build['\"]\s*[:,]\s*(?P<answer>True|False)",
+        "OrderedDict([('is_cuda_build', False), ('is_rocm_build', False)])",
+        with_cuda,
+    ),
+    sig(
+        "build-info",
+        ("'cuda_version'", '"cuda_version"'),
+        r"['\"]cuda_version['\"]\s*[:,]\s*['\"](?P<cuda>[\w.]+)['\"](?:[^\n]{0,300}['\"]cudnn_version['\"]\s*[:,]\s*['\"](?P<cudnn>[\w.]+)['\"])?",
+        "OrderedDict([('cuda_version', '11.2'), ('cudnn_version', '8')])",
+        lambda m, s: TensorFlowBuild(s, True, m["cuda"], m["cudnn"]),
+    ),
+    sig(
+        "conda-tensorflow",
+        ("tensorflow",),
+        r"^\W{0,4}(?:[\w-]+[/:]{1,2})?(?P<name>tensorflow(?:-base|-gpu|-mkl|-eigen)?)\s+(?P<version>\d+\.\d+(?:\.\d+)?)\s+(?P<build>(?:mkl|eigen|gpu|cpu|cuda)\w*)",
+        "tensorflow                2.10.0          mkl_py310hd99672f_0",
+        conda_build,
+    ),
+    sig(
+        "conda-tensorflow",
+        "_tflow_select",
+        r"_tflow_select\s+(?P<version>[\d.]+)\s+(?P<build>mkl|eigen|gpu)",
+        "_tflow_select             2.3.0                       mkl",
+        lambda m, s: (
+            (Symptom(s, "conda-cpu-build", (("build", m["build"]),)), TensorFlowBuild(s, False))
+            if m["build"].lower() != "gpu"
+            else TensorFlowBuild(s, True)
+        ),
+    ),
+    sig(
+        "conda-install",
+        "conda install",
+        r"conda install (?:-\S+ (?:\w+ )?)*[^\n#]{0,60}?\btensorflow(?P<gpu>-gpu)?(?:\s?==?\s?(?P<version>[\d.]+\d))?(?=[\s`\"']|$)",
+        "conda install tensorflow==2.10.0",
+    ),
+    sig(
+        "cpu-package",
+        ("tensorflow-cpu", "tensorflow_cpu", "tensorflow-intel", "tensorflow_intel"),
+        r"(?P<name>tensorflow[-_](?:cpu|intel))(?:\s*==?\s*|[-_]|\s+)(?P<version>\d+\.\d+(?:\.\d+)?)",
+        "tensorflow-cpu            2.11.0",
+    ),
+    sig(
+        "cpu-package-install",
+        ("install tensorflow-cpu",),
+        r"install (?:-\S+ )*tensorflow-cpu\b",
+        "pip install tensorflow-cpu",
+    ),
+    sig(
+        "installed-package",
+        ("tensorflow", "keras", "numpy", "protobuf", "nvidia-c", "nvidia_c", "cudnn", "cudatoolkit", "h5py"),
+        r"^[\s│|>$#*-]{0,8}(?P<name>tensorflow(?:[-_](?:gpu|cpu|intel|base|macos|metal|directml|directml-plugin|cpu-aws))?|tf[-_]nightly(?:[-_](?:gpu|cpu))?|keras|tf[-_]keras|numpy|protobuf|h5py|cudatoolkit|cudnn|nvidia[-_](?:cudnn|cublas|cuda[-_]runtime)[-_]cu1[123])"
+        r"(?:==|\s{1,40}|\s*\|\s*)(?P<version>\d+\.\d+(?:\.[\w.]+)?)(?:\s+(?P<build>[\w]+_\w+|\d|h\w{5,12}_\d)(?:\s+(?P<channel>[\w-]+))?)?\s*[|│]?$",
+        "tensorflow-gpu         2.3.1",
+        pip_list_line,
+    ),
+)

@@ -1,0 +1,196 @@
+"""GPUs in nvidia-smi's tables, in lspci's lines, in report forms and in sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import FORM, PROSE, Fact, Gpu, OtherGpu, Source
+from doctor.logs.signatures.devices import mib
+from doctor.logs.signatures.signature import Maker, Signature, sig
+
+GPU_NAME = (
+    r"(?:NVIDIA\s+)?(?:"
+    r"(?:GeForce\s+)?(?:RTX|GTX)\s?[-_]?\s?(?:TITAN(?:\s?X|\s?Z|\s?Black)?|[A-Z]?\d{3,4}(?!\d))(?:\s?-?(?:Ti|SUPER|Max-?Q|Mobile|Laptop GPU|Laptop|Ada(?: Generation)?|FE|D|M)\b){0,3}"
+    r"|(?:GeForce\s+)?GT\s?\d{3,4}M?X?\b|GeForce\s+(?:\w{1,3}\s?)?\d{3,4}\s?(?:MX|M|Ti)?\b|(?:GeForce\s+)?MX\s?[1-5][0-9]0\b|9[0-4]0MX\b"
+    r"|TITAN\s?(?:RTX|Xp|X\s?\(Pascal\)|X|V|Z|Black)\b|Quadro\s+(?:RTX\s+)?(?:[A-Z]{1,2}\d{3,5}M?|\d{3,5}M?)\b"
+    r"|Tesla\s+[A-Z]\d{1,4}[A-Za-z]{0,2}(?:-[\w-]{2,20})?|GRID\s+[A-Z]\d\w*"
+    r"|(?<![A-WYZa-wyz0-9_.])(?:A100|H100|H200|H800|A800|V100S?|P100|L40S?|A6000|A5000|A4000|A30|A40|A10G?|B200|GH200|GB200|K80|K40[mc]?|K20[mcx]?|P40|M60|P4|T4|L4)"
+    r"(?:-(?:SXM\d?|PCI[Ee]|NVL)(?:-?\d{1,3}\s?GB)?|\s+(?:PCIe|SXM\d?)(?:\s+\d+GB)?)?(?![\w-]|\.\d)"
+    r"|T400\b|T1000\b|Jetson\s+(?:Nano|TX[12]|Xavier(?:\s+NX)?|AGX\s+\w+|Orin(?:\s+\w+)?)"
+    r")(?:\s?\(?(?:\d{1,3})\s?GB\b)?"
+)
+
+
+def _tidy_gpu(text: str) -> tuple[str, int | None]:
+    text = re.sub(r"\s+", " ", text.replace("_", " ")).strip(" (")
+    size = re.search(r"\b(\d{1,3})\s?GB\b", text)
+    memory = mib(size[0].replace(" ", "")) if size else None
+    if size and not re.match(r"(?:.*GTX 1060|.*-(?:SXM|PCI))", text, re.I):
+        text = text[: size.start()].rstrip(" (")
+    return text, memory
+
+
+def gpu_in(rank: int) -> Maker:
+    """A maker of Gpu facts for every card that a line of text names."""
+
+    def make(match: re.Match[str], source: Source) -> Iterator[Fact]:
+        value = match.groupdict().get("value") or match[0]
+        found_names = list(re.finditer(GPU_NAME, value, re.I))[:16]
+        if not found_names and rank == FORM:
+            found_names = list(
+                re.finditer(r"\b(?:[1-5]0[5-9]0|16[56]0)(?:\s?Ti|\s?SUPER|\s?M)?(?:\s(?:RTX|GTX))?\b", value, re.I)
+            )[:4]
+        for found in found_names:
+            name, memory = _tidy_gpu(found[0])
+            before = value[max(0, found.start() - 5) : found.start()]
+            times = re.search(r"(\d)\s?[x×*]\s*$", before)
+            for _ in range(min(int(times[1]), 16) if times else 1):
+                yield Gpu(source, name, memory_mib=memory, rank=rank)
+
+    return make
+
+
+def smi_name(match: re.Match[str], source: Source) -> Fact:
+    """One card in an nvidia-smi table."""
+    name = match["name"].strip().rstrip(".").strip()
+    following = re.search(r"(\d{1,7})MiB\s*/\s*(\d{2,8})MiB", match.string[match.end() : match.end() + 240])
+    return Gpu(
+        source,
+        name,
+        memory_mib=int(following[2]) if following else None,
+        index=int(match["index"]),
+        bus_id=match["bus"],
+    )
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "smi-gpu",
+        "|",
+        r"\|\s+(?P<index>\d{1,3})\s+(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|A\d|H\d|T\d|L\d)[\w /().-]{1,40}?)(?:\s{2,}|\.\.\.\s*)(?:On|Off|WDDM|TCC|N/A|MCDM)?\s*(?:WDDM |TCC |On |Off )?\s*\|\s+(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f:.]+)",
+        "|   0  GeForce RTX 2060    Off  | 00000000:01:00.0  On |                  N/A |",
+        smi_name,
+    ),
+    sig(
+        "smi-gpu",
+        "(uuid: gpu-",
+        r"GPU (?P<index>\d+): (?P<name>[^\n(]{3,60}) \(UUID: (?P<uuid>GPU-[\w-]{8,40})\)",
+        "GPU 0: Tesla T4 (UUID: GPU-0a1b2c3d-1234-5678-9abc-def012345678)",
+        lambda m, s: Gpu(s, m["name"].strip(), index=int(m["index"]), uuid=m["uuid"]),
+    ),
+    sig(
+        "lspci-gpu",
+        "nvidia corporation",
+        r"(?:VGA compatible|3D) controller(?: \[\w+\])?: NVIDIA Corporation (?:\w+ )?\[(?P<name>[^\]\n]{3,60})\](?: \[(?P<pci>10de:[0-9a-f]{4})\])?",
+        "01:00.0 VGA compatible controller: NVIDIA Corporation GP104 [GeForce GTX 1080] (rev a1)",
+        lambda m, s: Gpu(s, m["name"], pci_id=m["pci"]),
+    ),
+    sig(
+        "gpu-form",
+        (
+            "gpu model and memory",
+            "gpu model",
+            "gpu:",
+            "graphics card",
+            "gpu type",
+            "video card",
+            "显卡",
+            "graphic card",
+            "gpus:",
+            "gpu :",
+            "cuda device",
+            "gpu =",
+        ),
+        r"(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?|video card|显卡|GPU name|CUDA device)(?: \([^)\n]{0,40}\))?[ *_`]{0,4}(?:[:：=-]|is)[ *_`-]{0,6}(?P<value>[^\n]{2,120})",
+        "- GPU model and memory: GeForce GTX 1060 6GB",
+        gpu_in(FORM),
+    ),
+    sig(
+        "gpu-form",
+        ("gpu model and memory",),
+        r"GPU model and memory\W{0,10}\n\s*\n?(?P<value>[^\n#]{2,120})",
+        "### GPU model and memory\n\nRTX 2060 6GB",
+        gpu_in(FORM),
+        lines=3,
+    ),
+    sig(
+        "gpu-prose",
+        (
+            "rtx",
+            "gtx",
+            "tesla",
+            "quadro",
+            "titan",
+            "geforce",
+            "a100",
+            "h100",
+            "v100",
+            "p100",
+            "k80",
+            "k40",
+            "t4",
+            "a6000",
+            "a40",
+            "a10",
+            "jetson",
+            "mx150",
+            "mx250",
+            "mx350",
+            "940mx",
+            "gt ",
+            "gt7",
+            "grid",
+            "a5000",
+            "l40",
+            "b200",
+            "h200",
+            "rtx_",
+            "p40",
+            "k20",
+            "m60",
+            "a30",
+            "l4",
+        ),
+        rf"(?<![A-WYZa-wyz0-9_/.]){GPU_NAME}",
+        "my RTX 3080 is not used",
+        gpu_in(PROSE),
+    ),
+    sig(
+        "compute-capability",
+        ("compute capability", "computecapability", "compute_capability", "cuda capability"),
+        r"compute[_ ]?capability(?: \(?cc\)?)?\W{0,4}(?:of |is |version |: ?|= ?)?(?P<cc>\d{1,2}\.\d)(?!\d)(?![^\n]{0,10}(?:or|and) (?:higher|above|later))",
+        "Compute Capability: 5.0",
+        lambda m, s: (
+            Gpu(s, None, m["cc"], rank=FORM)
+            if not re.search(
+                r"(?i)(?:minimum|requires?|wants|least|needs?|below|above|under|lowest|than)\W[^\n]{0,40}$",
+                m.string[max(0, m.start() - 60) : m.start()],
+            )
+            else None
+        ),
+    ),
+    sig(
+        "other-gpu",
+        (
+            "radeon",
+            "intel(r) uhd",
+            "intel uhd",
+            "intel hd",
+            "iris",
+            "integrated graphics",
+            "amd gpu",
+            "rx 5",
+            "rx 6",
+            "rx 7",
+            "amd radeon",
+            "rocm",
+            "intel graphics",
+            "intel(r) hd",
+            "intel arc",
+        ),
+        r"(?P<amd>(?:AMD )?Radeon[\w (),.-]{0,30}|\bRX ?[567]\d{3}\w{0,3}(?: ?XTX?)?)|(?P<intel>Intel(?:\(R\))? (?:U?HD|Iris|Arc)[\w (),.-]{0,24}|intel\s+integrated graphics|integrated graphics)",
+        "GPU: AMD Radeon RX 580",
+        lambda m, s: OtherGpu(s, (m["amd"] or m["intel"]).strip(), "amd" if m["amd"] else "intel"),
+    ),
+)

@@ -1,0 +1,147 @@
+"""Containers, clusters, notebooks, conda and virtual environments around the program."""
+
+from __future__ import annotations
+
+from doctor.facts import EnvironmentKind, Fact, Source
+from doctor.logs.signatures.signature import Maker, Signature, sig
+
+
+def kind(name: str) -> Maker:
+    """A maker of EnvironmentKind."""
+
+    def make(match: object, source: Source) -> Fact:
+        return EnvironmentKind(source, name)
+
+    return make
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "environment-docker",
+        ("docker", "/.dockerenv", "container", "podman", "tensorflow/tensorflow:", "nvidia/cuda:", "nvcr.io"),
+        r"\btf-docker\b|\bdocker (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|\bin(?:side)? (?:a |the |my )?(?:docker|container)\b|docker image|docker container|podman run|docker:",
+        "docker run --rm tensorflow/tensorflow:latest-gpu",
+        kind("docker"),
+    ),
+    sig(
+        "environment-docker",
+        ("root@",),
+        r"\broot@[0-9a-f]{12}[:#]",
+        "root@916bec87a1e8:/develop# python test.py",
+        kind("docker"),
+    ),
+    sig(
+        "environment-docker",
+        ("host (",),
+        r"running on this host \([0-9a-f]{12}\)|hostname: [0-9a-f]{12}\b",
+        "kernel driver does not appear to be running on this host (916bec87a1e8): /proc/driver/nvidia/version does not exist",
+        kind("docker"),
+    ),
+    sig(
+        "nvidia-docker-path",
+        "/usr/local/nvidia/lib",
+        r"/usr/local/nvidia/lib(?:64)?\b",
+        "LD_LIBRARY_PATH: /usr/local/nvidia/lib:/usr/local/nvidia/lib64",
+    ),
+    sig(
+        "environment-kubernetes",
+        ("kubernetes", "kubectl", "k8s", "kubeflow", "nvidia.com/gpu", "kubespawner"),
+        r"\bkubernetes\b|\bkubectl\b|\bk8s\b|nvidia\.com/gpu|kubeflow|kubespawner",
+        "kubectl describe pod tf-gpu",
+        kind("kubernetes"),
+    ),
+    sig(
+        "environment-singularity",
+        ("singularity", "apptainer"),
+        r"\b(?:singularity|apptainer)\b|\.singularity\.d|\.sif\b",
+        "singularity exec --nv tf.sif python train.py",
+        kind("singularity"),
+    ),
+    sig(
+        "environment-conda",
+        ("conda", "envs/", "envs\\", "miniforge", "mambaforge"),
+        r"\bconda (?:install|create|activate|list|env|update|info)|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+|miniforge|mambaforge|\bmamba (?:install|create)",
+        "/opt/conda/envs/tf/lib/python3.8/site-packages",
+        kind("conda"),
+    ),
+    sig(
+        "environment-colab",
+        ("colab", "/content/"),
+        r"\bcolab\b|google\.colab|(?:^|[\"' (])/content/(?:drive|sample_data|\w+)",
+        "/content/drive/MyDrive/train.py",
+        kind("colab"),
+    ),
+    sig(
+        "environment-kaggle",
+        "kaggle",
+        r"/kaggle/(?:working|input)|kaggle (?:notebook|kernel)",
+        "/kaggle/working/train.py",
+        kind("kaggle"),
+    ),
+    sig(
+        "environment-codespaces",
+        ("codespaces", "github codespace", "gitpod", "readthedocs", "github actions", "runner/work", "/home/runner"),
+        r"codespaces-\w+|GitHub Codespaces?|\bgitpod\b|/home/runner/work|GitHub Actions|readthedocs\.(?:org|io)/builds|/home/docs/checkouts",
+        "kernel driver does not appear to be running on this host (codespaces-8a48fe): /proc/driver/nvidia/version does not exist",
+        kind("ci"),
+    ),
+    sig(
+        "environment-slurm",
+        ("slurm", "srun", "sbatch", "salloc"),
+        r"\bslurm\w*|\bsrun[: ]|\bsbatch\b|#SBATCH|\bsalloc\b",
+        "srun: error: node16: task 0: Exited with exit code 1",
+        kind("slurm"),
+    ),
+    sig(
+        "login-node",
+        ("login node", "head node", "login01", "login1", "frontend node", "(login"),
+        r"\b(?:login|head|front-?end) node\b|host \(login[\w-]*\)",
+        "I ran it on the login node of the cluster",
+    ),
+    sig(
+        "environment-jetson",
+        ("jetson", "tegra", "jetpack", "l4t"),
+        r"\bjetson\b|\btegra\b|\bjetpack\b|\bl4t\b",
+        "Jetson Nano with JetPack 4.4",
+        kind("jetson"),
+    ),
+    sig(
+        "environment-venv",
+        ("venv", "virtualenv", "pipenv", "poetry"),
+        r"[/\\]\.?venv[/\\]|\bvirtualenv\b|-m venv\b|\(venv\)",
+        "/home/me/venv/lib/python3.8/site-packages",
+        kind("venv"),
+    ),
+    sig(
+        "environment-notebook",
+        ("jupyter", "ipython", "notebook", "ipykernel"),
+        r"\bjupyter\b|\bipython\b|ipykernel|<ipython-input",
+        "<ipython-input-5-91979d02e4c7> in <module>()",
+        kind("notebook"),
+    ),
+    sig(
+        "environment-pycharm",
+        (
+            "pycharm",
+            "eclipse",
+            "spyder",
+            "vscode",
+            "vs code",
+            "visual studio code",
+            "systemd",
+            "cron",
+            "jupyterhub",
+            "rstudio",
+            "supervisor",
+        ),
+        r"\b(?P<tool>pycharm|eclipse|spyder|vs ?code|visual studio code|systemd|cron(?:tab)?|jupyterhub|rstudio)\b",
+        "It works in a terminal, but not in PyCharm",
+    ),
+    sig(
+        "works-in-terminal",
+        ("terminal", "command line", "cmd", "console", "shell"),
+        r"(?:(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command line|cmd|console|shell|bash)\b[^\n.]{0,60}\b(?:works?|fine|ok|no (?:error|problem)|succeeds?)"
+        r"|(?:works?|fine|ok|no (?:error|problem)s?|succeeds?)\b[^\n.]{0,40}(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command line|cmd|console|shell)\b)",
+        "In a terminal import tensorflow works fine",
+    ),
+)

@@ -1,0 +1,105 @@
+"""What pip, uv, poetry and conda say when they find no TensorFlow to install."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Fact, Requirement, Source, Symptom
+from doctor.logs.signatures.signature import Signature, sig
+
+TF = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel|directml|rocm|aarch64|cpu-aws))?|tf[-_]nightly(?:[-_]gpu|[-_]cpu)?"
+
+
+def no_wheel(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """An installer that finds no TensorFlow to install."""
+    group = match.groupdict()
+    requirement = (group.get("requirement") or "").strip()
+    parts = re.match(r"([A-Za-z][\w-]*)(?:\[[\w,-]*\])?\s*(.*)", requirement)
+    name, specifier = (parts[1].lower().replace("_", "-"), parts[2].strip()) if parts else ("tensorflow", "")
+    yield Symptom(
+        source,
+        "no-matching-distribution",
+        (("name", name), ("specifier", specifier), ("versions", group.get("versions") or "")),
+    )
+    yield Requirement(source, name, specifier)
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "no-matching-distribution",
+        ("could not find a version that satisfies the requirement", "no matching distribution found for"),
+        rf"(?:Could not find a version that satisfies the requirement|No matching distribution found for) (?P<requirement>(?:{TF})\b[^\s(]*(?: ?[<>=!~][^(\n]{{0,40}})?)"
+        r"[^\n]{0,60}?(?:\(from versions: ?(?P<versions>[^)\n]{0,600}))?(?:\)|\n|$)",
+        "ERROR: Could not find a version that satisfies the requirement tensorflow==1.15 (from versions: 2.8.0, 2.8.1)",
+        no_wheel,
+    ),
+    sig(
+        "no-matching-distribution",
+        (
+            "can't be installed because",
+            "only has wheels",
+            "no solution found",
+            "has no wheels with a matching",
+            "installation candidates for tensorflow",
+            "installation candidates",
+            "packagesnotfounderror",
+            "unsatisfiableerror",
+            "the following packages are not available",
+            "does not exist (perhaps a typo",
+        ),
+        rf"(?:Distribution )?`?(?P<requirement>(?:{TF})(?:==[\w.]+)?)[^\n`]{{0,80}}`? can't be installed because|`(?P<r2>{TF})` \(v[\w.]+\) only has wheels"
+        rf"|Unable to find installation candidates for (?P<r3>{TF})|(?P<r4>{TF})(?:==[\w.]+)? has no wheels with a matching"
+        rf"|PackagesNotFoundError[^\n]*\n(?:[^\n]*\n){{0,4}}?[^\n]{{0,20}}- (?P<r5>{TF})\b|nothing provides requested (?P<r6>{TF})\b|{TF} ?[\w=.]* does not exist \(perhaps",
+        "error: Distribution `tensorflow==2.18.0 @ registry+https://index.example/simple` can't be installed because it doesn't have a source "
+        "distribution or wheel for the current platform",
+        lambda m, s: Symptom(
+            s,
+            "no-matching-distribution",
+            (
+                ("name", next((g for k, g in m.groupdict().items() if g), "tensorflow").split("=")[0].lower()),
+                ("specifier", (m["requirement"] or "").partition("==")[2]),
+                ("versions", ""),
+            ),
+        ),
+        lines=5,
+    ),
+    sig(
+        "wheel-platform",
+        "is not a supported wheel on this platform",
+        r"(?P<wheel>tensorflow[\w.+-]*\.whl)?[^\n]{0,40}is not a supported wheel on this platform",
+        "ERROR: tensorflow-1.12.0-cp36-cp36m-linux_x86_64.whl is not a supported wheel on this platform.",
+    ),
+    sig(
+        "python-refused",
+        ("requires a different python", "requires-python", "requires python"),
+        r"Package '?(?P<name>tensorflow[\w-]*)'? requires a different Python: (?P<python>[\d.]+\d) not in|tensorflow[^\n]{0,60}Requires-Python (?P<range>[<>=!~\d.,]+)",
+        "ERROR: Package 'tensorflow' requires a different Python: 3.8.10 not in '>=3.9'",
+    ),
+    sig(
+        "python-32bit",
+        ("32 bit", "32-bit", "win32", "i686", "i386", "armv7l", "armv6l"),
+        r"\[MSC v\.\d+ 32 bit|32[- ]bit (?:python|windows|os|system)|python[^\n]{0,20}32[- ]bit|\bi[36]86 GNU/Linux|\(Intel\)\] on win32.{0,10}32 bit"
+        r"|-win32\.whl|architecture\W{1,6}(?:i[36]86|armv[67]l)|\barmv[67]l\b",
+        "Python 3.6.5 (v3.6.5:f59c0932b4) [MSC v.1900 32 bit (Intel)] on win32",
+    ),
+    sig(
+        "gpu-package-removed",
+        (
+            'tensorflow-gpu" package has been removed',
+            "the tensorflow-gpu package has been removed",
+            "tensorflow-gpu has been removed",
+            "tensorflow-gpu package has been removed",
+            'the \\"tensorflow-gpu\\" package',
+            "removed! please install",
+        ),
+        r"tensorflow-gpu\\?\"? (?:package )?has been removed|package has been removed!",
+        'The "tensorflow-gpu" package has been removed!',
+    ),
+    sig(
+        "pip-resolver-conflict",
+        ("which is incompatible", "pip's dependency resolver does not currently"),
+        r"(?P<package>[\w-]+) (?P<version>[\w.]+) (?:requires|has requirement) (?P<requirement>[^\n]{1,80}?), (?:but you(?:'ll)? have|but you'll have) (?P<have>[\w-]+ [\w.]+) which is incompatible",
+        "tensorflow 2.15.0 requires numpy<2.0.0,>=1.23.5, but you have numpy 2.0.1 which is incompatible.",
+    ),
+)

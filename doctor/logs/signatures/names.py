@@ -1,0 +1,95 @@
+"""Names that this Python does not know: TensorFlow itself, its modules, and what other releases call otherwise."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts import Fact, Source, Symptom
+from doctor.logs.signatures.signature import Signature, sig
+
+IN_EVERY_RELEASE = frozenset(
+    [
+        "constant",
+        "Variable",
+        "float32",
+        "int32",
+        "Tensor",
+        "Graph",
+        "reduce_sum",
+        "reduce_mean",
+        "matmul",
+        "zeros",
+        "ones",
+        "add",
+        "reshape",
+        "convert_to_tensor",
+        "shape",
+        "cast",
+        "nn",
+    ]
+)
+"""Names of tf.* that every release from 0.12 on has: where one is missing, the package is hollow."""
+
+
+def api(match: re.Match[str], source: Source) -> Fact | None:
+    """A name that this major version of TensorFlow does not have."""
+    name = match["name"]
+    module = match["module"]
+    if "partially initialized module" in source.text:
+        return None  # a file of that name imports itself: the signature of circular imports says so
+    if name in ("__version__", "VERSION", "python", "_api") or (module == "tensorflow" and name in IN_EVERY_RELEASE):
+        return Symptom(source, "hollow-module", (("module", module), ("name", name)))
+    if module.startswith(("tensorflow.compat.v2", "tensorflow._api.v2.compat.v2.__internal__", "keras.api")):
+        return Symptom(source, "keras-mismatch", (("module", module), ("name", name)))
+    return Symptom(source, "missing-attribute", (("module", module), ("name", name)))
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "tensorflow-not-installed",
+        ("no module named 'tensorflow'", "no module named tensorflow", 'no module named "tensorflow"'),
+        r"No module named ['\"]?tensorflow['\"]?(?![.\w])",
+        "ModuleNotFoundError: No module named 'tensorflow'",
+    ),
+    sig(
+        "package-not-found",
+        ("package(s) not found: tensorflow",),
+        r"Package\(s\) not found: (?P<name>tensorflow[\w-]*)",
+        "WARNING: Package(s) not found: tensorflow",
+    ),
+    sig(
+        "missing-module",
+        (
+            "no module named 'tensorflow.",
+            "no module named tensorflow.",
+            "no module named 'keras",
+            "no module named 'tensorflow_core",
+            "no module named 'tf_keras",
+        ),
+        r"No module named ['\"]?(?P<module>(?:tensorflow|keras|tensorflow_core|tf_keras)(?:[._]\w+)+)",
+        "ModuleNotFoundError: No module named 'tensorflow.contrib'",
+    ),
+    sig(
+        "missing-attribute",
+        ("has no attribute",),
+        r"module ['\"](?P<module>(?:tensorflow|keras|tf)[\w.]*)['\"] has no attribute ['\"](?P<name>\w+)['\"]",
+        "AttributeError: module 'tensorflow' has no attribute 'Session'",
+        api,
+    ),
+    sig(
+        "missing-name",
+        ("cannot import name",),
+        r"cannot import name ['\"]?(?P<name>\w+)['\"]? from ['\"]?(?P<module>(?:tensorflow|keras|tf_keras)[\w.]*)",
+        "ImportError: cannot import name 'multi_gpu_model' from 'tensorflow.keras.utils'",
+    ),
+    sig(
+        "eager-incompatible",
+        (
+            "is not compatible with eager execution",
+            "the session graph is empty",
+            "is not supported when eager execution is enabled",
+        ),
+        r"(?P<call>tf\.\w+\(\))? ?is not compatible with eager execution|The Session graph is empty|is not supported when eager execution is enabled",
+        "RuntimeError: tf.placeholder() is not compatible with eager execution.",
+    ),
+)

@@ -1,0 +1,183 @@
+"""Operating systems and platforms: as programs print them, forms hold them and sentences say them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import FORM, INFERRED, MEASURED, PROSE, Fact, OperatingSystem, Platform, Source
+from doctor.logs.signatures.signature import Maker, Signature, sig
+
+
+def system(rank: int) -> Maker:
+    """A maker of OperatingSystem and Platform."""
+
+    def make(match: re.Match[str], source: Source) -> Iterator[Fact]:
+        if rank == PROSE and re.search(
+            r"e\.g\.,?\s*(?:Linux )?$", match.string[max(0, match.start() - 16) : match.start()]
+        ):
+            return  # the example in the words of an issue form
+        name = re.sub(r"\s+", " ", match["name"]).strip(" *_`'\".,;:()[]|-")[:60]
+        if not name or re.match(r"(?i)(?:n/?a|none|no|yes|unknown|-)$", name):
+            return
+        lowered = name.lower()
+        yield OperatingSystem(source, name, rank)
+        if "wsl" in lowered:
+            yield Platform(source, "wsl", rank=rank)
+        elif re.search(r"\bwin(?:dows)?[\s_-]?(?:\d|xp|server|vista)|\bwindows\b|\bwin(?:32|64)\b", lowered):
+            yield Platform(source, "windows", rank=rank)
+        elif re.search(r"mac\s?os|os ?x|darwin|monterey|ventura|big sur|catalina|sonoma", lowered):
+            yield Platform(source, "macos", rank=rank)
+        elif re.search(
+            r"linux|ubuntu|debian|centos|red ?hat|rhel|fedora|arch|manjaro|suse|mint|kali|raspbian|rocky|alma|pop!?_os|elementary|gentoo|nixos",
+            lowered,
+        ):
+            yield Platform(source, "linux", rank=rank)
+
+    return make
+
+
+def platform(name: str, rank: int = MEASURED) -> Maker:
+    """A maker of Platform."""
+
+    def make(match: object, source: Source) -> Fact:
+        return Platform(source, name, rank=rank)
+
+    return make
+
+
+_SYSTEMS = (
+    r"(?:(?:Linux )?(?:Ubuntu|Xubuntu|Kubuntu|Lubuntu|Debian|CentOS(?: Linux)?|Fedora|RHEL|Red ?Hat(?: Enterprise Linux)?|Rocky(?: Linux)?|AlmaLinux|openSUSE(?: Leap)?|SLES|Linux Mint|Mint|Manjaro|Arch(?: Linux)?|Pop!?_OS|Kali|Raspbian|Amazon Linux)"
+    r"(?:[ -]?(?:\(?[a-z]{4,10}\)? )?v?\d{1,2}(?:\.\d{1,2}){0,2})?(?: ?LTS)?"
+    r"|Windows[ -]?(?:Server )?(?:7|8(?:\.1)?|10|11|20\d\d|XP)(?: ?(?:Pro|Home|Enterprise|Education))?|Win ?(?:7|8|10|11)\b|mac ?OS(?: X)?(?: [A-Z][a-z]+(?: [A-Z][a-z]+)?)?(?: ?\d{2}(?:\.\d+){0,2})?|OS ?X(?: ?\d+\.\d+)?)"
+)
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "operating-system",
+        (
+            "os platform and distribution",
+            "os platform",
+            "operating system",
+            "os version",
+            "os:",
+            "os / ",
+            "- os",
+            "**os",
+        ),
+        r"(?:^|[\s*_`>(|-])(?:OS Platform(?: and Distribution)?|Operating system(?: and version)?|OS version|OS)(?: \((?:e\.g\.|for example)[^)\n]{0,60}\)?\)?)?[ *_`]{0,6}[:：][ *_`-]{0,6}(?P<name>(?!Linux Ubuntu 16\.04\)|e\.g)[^\n]{2,80})",
+        "- OS Platform and Distribution (e.g., Linux Ubuntu 16.04): **windows 10**",
+        system(FORM),
+    ),
+    sig(
+        "operating-system",
+        ("os platform and distribution",),
+        r"OS Platform and Distribution\W{0,10}\n\s*\n?(?P<name>[^\n#:]{2,80})",
+        "### OS Platform and Distribution\n\nLinux Ubuntu 22.04",
+        system(FORM),
+        lines=3,
+    ),
+    sig(
+        "operating-system",
+        ("pretty_name=", "description:", "ubuntu-"),
+        r"PRETTY_NAME=\"?(?P<name>[^\"\n]{3,60})|^Description:\s+(?P<n2>[^\n]{3,60})",
+        'PRETTY_NAME="Ubuntu 20.04.6 LTS"',
+        lambda m, s: (OperatingSystem(s, (m["name"] or m["n2"]).strip()), Platform(s, "linux")),
+    ),
+    sig(
+        "operating-system",
+        (
+            "ubuntu",
+            "debian",
+            "centos",
+            "fedora",
+            "rhel",
+            "red hat",
+            "redhat",
+            "windows",
+            "win10",
+            "win 10",
+            "win11",
+            "win 11",
+            "win7",
+            "win 7",
+            "macos",
+            "mac os",
+            "os x",
+            "manjaro",
+            "arch linux",
+            "mint",
+            "rocky",
+            "kali",
+            "raspbian",
+            "pop!_os",
+            "opensuse",
+            "amazon linux",
+            "almalinux",
+        ),
+        rf"(?<!e\.g\., Linux )(?<!e\.g\., )(?<![\w/.-])(?P<name>{_SYSTEMS})(?![\w/])",
+        "It happens on Ubuntu 20.04 only",
+        system(PROSE),
+    ),
+    sig(
+        "operating-system",
+        ("-ubuntu smp", "-ubuntu", "-kali", "debian"),
+        r"#\d+[~.\d-]*-(?P<name>Ubuntu)\b|\d-(?P<n2>kali)\d",
+        "Linux host 4.4.0-72-generic #93-Ubuntu SMP",
+        lambda m, s: (OperatingSystem(s, m["name"] or m["n2"]), Platform(s, "linux")),
+    ),
+    sig(
+        "platform-windows",
+        ("c:\\", "d:\\", "e:\\", "f:\\", ".dll", "\\lib\\site-packages", "win_amd64", "on win32"),
+        r"\b[A-Z]:\\+(?:Users|Program|Windows|Python|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages|cu\w+64_\d+\.dll|nvcuda\.dll|\bwin_amd64\b|\] on win32",
+        r"C:\Users\me\anaconda3\lib\site-packages\tensorflow\__init__.py",
+        platform("windows"),
+    ),
+    sig(
+        "platform-macos",
+        (
+            "/users/",
+            "macosx",
+            "apple silicon",
+            "apple m1",
+            "apple m2",
+            "m1 mac",
+            "m1 chip",
+            ".dylib",
+            "homebrew",
+            "on darwin",
+        ),
+        r"\bmacosx[_-]\d+|Apple Silicon|Apple M[1-4]|M[1-4] (?:Mac|chip|Pro|Max)\b|\w\.dylib\b|\bon darwin\b|/opt/homebrew|\bMacBook",
+        "macosx_15_0_x86_64",
+        platform("macos"),
+    ),
+    sig(
+        "platform-linux",
+        (".so.", "/usr/lib", "/home/", "linux", "/proc/driver"),
+        r"lib\w+\.so\.\d|/usr/(?:local/)?lib|/home/\w+/|on linux\b|\bmanylinux|GNU/Linux|/proc/driver/nvidia",
+        "libcudart.so.11.0: cannot open shared object file",
+        platform("linux"),
+    ),
+    sig(
+        "platform-wsl",
+        ("microsoft-standard", "/mnt/c/", "/mnt/d/", "/usr/lib/wsl", "-microsoft "),
+        r"microsoft-standard|/mnt/[c-e]/|/usr/lib/wsl|\d-Microsoft\b",
+        "Linux 5.15.90.1-microsoft-standard-WSL2 x86_64",
+        platform("wsl"),
+    ),
+    sig(
+        "platform-wsl",
+        ("wsl", "windows subsystem for linux"),
+        r"\bWSL ?2?\b(?!\w)(?![^\n]{0,40}DirectML)|Windows Subsystem for Linux",
+        "I run it under WSL2",
+        platform("wsl", PROSE),
+    ),
+    sig(
+        "platform-wsl",
+        ("host (desktop-", "host (laptop-", "@desktop-", "@laptop-", "hostname: desktop-", "hostname: laptop-"),
+        r"(?:host \(|@|hostname: )(?:DESKTOP|LAPTOP)-[A-Z0-9]{6,8}\b",
+        "kernel driver does not appear to be running on this host (DESKTOP-4F7K2QX): /proc/driver/nvidia/version does not exist",
+        platform("wsl", INFERRED),
+    ),
+)

@@ -1,0 +1,49 @@
+"""Environment variables that were set."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts import EnvVar, Fact, Source
+from doctor.logs.signatures.signature import Signature, sig
+
+
+def env(match: re.Match[str], source: Source) -> Fact:
+    """An environment variable that was set."""
+    return EnvVar(source, match["name"].upper(), match["value"].strip().strip("'\"`").strip())
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "env-var",
+        ("cuda_visible_devices", "nvidia_visible_devices", "nvidia_driver_capabilities", "hip_visible_devices"),
+        r"(?P<name>CUDA_VISIBLE_DEVICES|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES)['\"]?\]?\s*(?:=|,|:)\s*(?P<value>\"[^\"\n]{0,60}\"|'[^'\n]{0,60}'|[\w,./:-]{0,60})(?![\w(])",
+        'os.environ["CUDA_VISIBLE_DEVICES"] = "-1"',
+        env,
+    ),
+    sig(
+        "env-var",
+        ("ld_library_path=", "ld_library_path ="),
+        r"(?P<name>LD_LIBRARY_PATH)\s*=\s*(?P<value>[^\s;\n]{1,300})",
+        "export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/usr/local/cuda-11/lib64",
+        env,
+    ),
+    sig(
+        "env-var",
+        (
+            "tf_force_gpu_allow_growth",
+            "tf_gpu_allocator",
+            "xla_flags",
+            "tf_cpp_min_log_level",
+            "tf_enable_onednn_opts",
+            "tf_xla_flags",
+            "tf_use_legacy_keras",
+            "cuda_device_order",
+            "cuda_home=",
+            "cuda_path=",
+        ),
+        r"(?P<name>TF_FORCE_GPU_ALLOW_GROWTH|TF_GPU_ALLOCATOR|XLA_FLAGS|TF_XLA_FLAGS|TF_CPP_MIN_LOG_LEVEL|TF_USE_LEGACY_KERAS|CUDA_DEVICE_ORDER|CUDA_HOME|CUDA_PATH)['\"]?\]?\s*=\s*(?P<value>\"[^\"\n]{0,120}\"|'[^'\n]{0,120}'|[^\s'\";]{0,120})",
+        "export TF_GPU_ALLOCATOR=cuda_malloc_async",
+        env,
+    ),
+)

@@ -1,0 +1,176 @@
+"""The CUDA that is installed, and the form's field for CUDA and cuDNN.
+
+The CUDA in nvidia-smi's header is what the driver offers (DriverCuda), never an installed one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import FORM, INFERRED, MEASURED, PROSE, CudaVersion, CudnnVersion, Fact, Source
+from doctor.logs.signatures.signature import Maker, Signature, sig
+from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
+from doctor.logs.signatures.versions.spelling import EMPHASIS, asked_for
+
+
+def plausible_cuda(version: str) -> bool:
+    """Whether this can be a CUDA release at all (5.5 to 19)."""
+    return 5 <= int(version.split(".")[0][:4]) <= 19
+
+
+def cuda(rank: int, sentence: bool = False) -> Maker:
+    """A maker of CudaVersion; a version that a `sentence` only asks for makes none."""
+
+    def make(match: re.Match[str], source: Source) -> Fact | None:
+        version = match["version"].replace("-", ".").rstrip(".")
+        if not plausible_cuda(version):
+            return None
+        if sentence and asked_for(match):
+            return None
+        return CudaVersion(source, version, match.groupdict().get("path"), rank)
+
+    return make
+
+
+def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """The field "CUDA/cuDNN version" of TensorFlow's issue form, however it was filled in."""
+    value = match["value"]
+    named_cudnn = re.search(r"cudnn\D{0,14}?(\d+(?:\.\d+){0,3})", value, re.I)
+    named_cuda = re.search(r"(?<![a-z])cuda(?!-?nn)\D{0,14}?(\d+(?:\.\d+){0,2})", value, re.I)
+    if named_cuda and plausible_cuda(named_cuda[1]):
+        yield CudaVersion(source, named_cuda[1], rank=FORM)
+    if named_cudnn and plausible_cudnn(named_cudnn[1]):
+        yield CudnnVersion(source, cudnn_text(named_cudnn[1]), rank=FORM)
+    if named_cuda or (named_cudnn and re.search(r"\d", value[: named_cudnn.start()]) is None):
+        rest = re.split(r"[/,&;|]|\band\b", value, maxsplit=1)
+        if named_cuda and not named_cudnn and len(rest) == 2:
+            second = re.search(r"\d+(?:\.\d+){1,3}", rest[1])
+            if second and plausible_cudnn(second[0]) and "cuda" not in rest[1].lower():
+                yield CudnnVersion(source, cudnn_text(second[0]), rank=FORM)
+        return
+    numbers = re.findall(r"\d+(?:\.\d+){0,3}", value)
+    if numbers and plausible_cuda(numbers[0]) and "driver" not in value.lower():
+        yield CudaVersion(source, numbers[0], rank=FORM)
+        later = [n for n in numbers[1:] if n != numbers[0] and plausible_cudnn(n)]
+        if not named_cudnn and later:
+            yield CudnnVersion(source, cudnn_text(later[0]), rank=FORM)
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "cuda-version",
+        ("cuda compilation tools, release", "build cuda_"),
+        r"Cuda compilation tools, release (?P<version>\d+\.\d+)(?:, V[\d.]+)?",
+        "Cuda compilation tools, release 10.0, V10.0.130",
+        cuda(MEASURED),
+    ),
+    sig(
+        "cuda-version",
+        "cuda_",
+        r"Build cuda_(?P<version>\d+\.\d+)\.r\d",
+        "Build cuda_11.8.r11.8/compiler.31833905_0",
+        cuda(MEASURED),
+    ),
+    sig(
+        "cuda-version",
+        "cuda version ",
+        r"^\W{0,4}CUDA Version (?P<version>\d+\.\d+\.\d+)\s*$",
+        "CUDA Version 10.0.130",
+        cuda(MEASURED),
+    ),
+    sig(
+        "cuda-version",
+        ("libcudart.so.",),
+        r"libcudart\.so\.(?P<version>\d{1,2}\.\d+\.\d+)(?![\d.]*: cannot)",
+        "/usr/local/cuda-10.1/lib64/libcudart.so.10.1.243",
+        cuda(FORM),
+    ),
+    sig(
+        "cuda-and-cudnn",
+        ("cuda/cudnn version", "cuda / cudnn", "cuda/cudnn", "cuda and cudnn version", "cuda & cudnn", "cuda、cudnn"),
+        r"CUDA ?(?:/|and|&|、) ?cuDNN(?: versions?)?[*_` ]{0,4}(?:\([^)\n]{0,60}\))?[*_` ]{0,4}[:：-][*_` -]{0,6}(?:GPU model and memory: )?(?P<value>[^\n]{1,120})",
+        "- CUDA/cuDNN version: 10.1 / 7.6.5",
+        cuda_and_cudnn,
+    ),
+    sig(
+        "cuda-and-cudnn",
+        ("cuda/cudnn version",),
+        r"CUDA/cuDNN version\W{0,10}\n\s*\n?(?P<value>[^\n#]{1,120})",
+        "### CUDA/cuDNN version\n\n11.8 / 8.6",
+        cuda_and_cudnn,
+        lines=3,
+    ),
+    sig(
+        "cuda-version",
+        (
+            "cuda version",
+            "cuda toolkit",
+            "cuda:",
+            "cuda =",
+            "cuda toolkit version",
+            "cuda版本",
+            "cuda 版本",
+            "cuda ver",
+        ),
+        rf"(?<![/|] )(?<![|/])\bcuda(?: toolkit| tool kit|_toolkit| runtime)?\s?(?:version|ver\.?|版本)?(?: host)?{EMPHASIS}(?:[:=：]>?|\bis\b){EMPHASIS}(?:cuda ?|v|version )?(?P<version>\d{{1,2}}\.\d+(?:\.\d+)?)(?![\w]|[^\n]{{0,30}}\|\s*$)",
+        "Cuda Toolkit Version: 10.1 u2",
+        cuda(FORM),
+    ),
+    sig(
+        "cuda-version",
+        ("cudatoolkit", "cuda-toolkit-", "nvidia/cuda:", "cuda-repo-", "cuda_1", "cuda_9", "cuda_8"),
+        r"cudatoolkit(?:\s?[=-]{1,2}\s?|\s+|:)(?P<version>\d{1,2}\.\d+(?:\.\d+)?)",
+        "conda install cudatoolkit=10.1",
+        cuda(PROSE),
+    ),
+    sig(
+        "cuda-version",
+        ("nvidia/cuda:", "cuda-repo-", "cuda-toolkit-", "cuda_"),
+        r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-|cuda_)(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)",
+        "FROM nvidia/cuda:8.0-cudnn5-devel",
+        cuda(PROSE),
+    ),
+    sig(
+        "cuda-version",
+        ("cuda",),
+        r"(?<![\w/\\.-])cuda(?: toolkit| sdk| runtime)?[ \-_v(:`'\"]{1,3}(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
+        "with CUDA 11.2 installed",
+        cuda(PROSE, sentence=True),
+    ),
+    sig(
+        "cuda-version",
+        ("cuda",),
+        r"(?<![\w/\\.-])cuda(?: toolkit| version)?[ (:`'\"]{0,2}(?P<version>\d{1,2}\.\d{1,2})(?![\w/\\.])",
+        "cuda10.1 and cudnn7.6",
+        cuda(PROSE, sentence=True),
+    ),
+    sig(
+        "cuda-version",
+        ("cuda",),
+        r"\bcuda\b(?: on [\w ]{1,24})?(?: version)?(?: is(?: now)?| =|:)? (?P<version>1[0-3]|[89])(?![\d.\w-])",
+        "the CUDA on the server is 10 now",
+        cuda(INFERRED, sentence=True),
+    ),
+    sig(
+        "cuda-version",
+        ("/cuda-", "\\cuda\\v", "cuda-"),
+        r"(?P<path>(?:/[\w.-]+)*/cuda-(?P<version>\d{1,2}\.\d{1,2})(?:\.\d+)?)(?=[/:;\s'\"]|$)",
+        "LD_LIBRARY_PATH: /usr/local/cuda-10.1/lib64",
+        cuda(INFERRED),
+    ),
+    sig(
+        "cuda-version",
+        ("/cuda/", "/opt/cuda", "cuda/1"),
+        r"(?P<path>(?:/[\w.-]+)*/cuda/(?P<version>\d{1,2}\.\d{1,2}(?:\.\d+)?))(?=[/:;\s'\"]|$)",
+        "LD_LIBRARY_PATH: :/vol/cuda/7.0.28/lib64",
+        cuda(INFERRED),
+    ),
+    sig(
+        "cuda-version",
+        ("\\cuda\\v", "cuda/v", "cuda_path"),
+        r"(?P<path>CUDA[\\/]+v(?P<version>\d{1,2}\.\d{1,2}))(?=[\\/;\s'\"]|$)",
+        r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\v11.0\bin",
+        cuda(INFERRED),
+    ),
+)

@@ -1,0 +1,98 @@
+"""The cuDNN that is installed."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts import FORM, INFERRED, PROSE, CudnnVersion, Fact, Source
+from doctor.logs.signatures.signature import Maker, Signature, sig
+from doctor.logs.signatures.versions.spelling import EMPHASIS, asked_for
+
+
+def plausible_cudnn(version: str) -> bool:
+    """Whether this can be a cuDNN release at all (2 to 9)."""
+    return 2 <= int(version.split(".")[0][:4]) <= 9
+
+
+def cudnn_text(version: str) -> str:
+    """A cuDNN version as dotted text: 7605 as 7.6.5; of a dotted one four parts at most."""
+    if version.isdigit() and len(version) >= 4:
+        from doctor.logs.signatures.handles import dotted
+
+        return dotted(version)
+    return ".".join(version.split(".")[:4])
+
+
+def cudnn(rank: int, sentence: bool = False) -> Maker:
+    """A maker of CudnnVersion; a version that a `sentence` only asks for makes none."""
+
+    def make(match: re.Match[str], source: Source) -> Fact | None:
+        version = cudnn_text(match["version"].rstrip("."))
+        if not plausible_cudnn(version):
+            return None
+        if sentence and asked_for(match):
+            return None
+        return CudnnVersion(source, version, match.groupdict().get("path"), rank)
+
+    return make
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "cudnn-version",
+        "cudnn_major",
+        r"#define CUDNN_MAJOR (?P<major>\d+)\s*\n[^\n]{0,12}#define CUDNN_MINOR (?P<minor>\d+)\s*\n[^\n]{0,12}#define CUDNN_PATCHLEVEL (?P<patch>\d+)",
+        "#define CUDNN_MAJOR 7\n#define CUDNN_MINOR 6\n#define CUDNN_PATCHLEVEL 5",
+        lambda m, s: CudnnVersion(s, f"{m['major']}.{m['minor']}.{m['patch']}"),
+        lines=3,
+    ),
+    sig(
+        "cudnn-version",
+        "libcudnn.so.",
+        r"libcudnn\.so\.(?P<version>\d{1,2}\.\d+\.\d+)(?![\d.]*: cannot)",
+        "sudo ln -s libcudnn.so.7.6.5 libcudnn.so.7",
+        cudnn(FORM),
+    ),
+    sig(
+        "cudnn-version",
+        ("cudnn-",),
+        r"cudnn-(?:\d{1,2}\.\d-)?(?:linux|windows\w*|local)[\w.-]{0,40}?-v?(?P<version>\d+\.\d+\.\d+(?:\.\d+)?)",
+        "sudo tar -xvf cudnn-10.0-linux-x64-v7.6.5.32.tgz",
+        cudnn(PROSE),
+    ),
+    sig(
+        "cudnn-version",
+        ("nvidia-cudnn-cu",),
+        r"nvidia-cudnn-cu1\d(?:==|-)(?P<version>\d+\.\d+\.\d+(?:\.\d+)?)",
+        "pip install nvidia-cudnn-cu12==8.9.7.29",
+        cudnn(PROSE),
+    ),
+    sig(
+        "cudnn-version",
+        ("libcudnn8=", "libcudnn7=", "libcudnn9", "libcudnn8 ", "libcudnn7 "),
+        r"libcudnn\d(?:-dev)?(?:=|\s+)(?P<version>\d+\.\d+\.\d+)",
+        "apt install libcudnn8=8.6.0.163-1+cuda11.8",
+        cudnn(PROSE),
+    ),
+    sig(
+        "cudnn-version",
+        ("cudnn version", "cudnn:", "cudnn =", "cudnn="),
+        rf"(?<![/&] )(?<![/&、])\bcudnn\s?(?:version|ver\.?|版本)?{EMPHASIS}(?:[:=：]{{1,2}}|\bis\b){EMPHASIS}(?:cudnn ?|v|version )?(?P<version>\d{{1,2}}(?:\.\d+){{0,3}})(?![\w])",
+        "cuDNN version: 7.6.5",
+        cudnn(FORM),
+    ),
+    sig(
+        "cudnn-version",
+        "cudnn",
+        r"cudnn[ \-_v(:`'\"]{0,3}(?P<version>\d{1,2}\.\d+(?:\.\d+){0,2})(?![\w]|\.?\d|-(?:linux|windows))(?! ?(?:for|-) ?cuda)",
+        "with cuDNN 8.1 installed",
+        cudnn(PROSE, sentence=True),
+    ),
+    sig(
+        "cudnn-version",
+        "cudnn",
+        r"(?<!lib)cudnn[ \-v]{0,2}(?P<version>[5-9])(?![\d.\w*])",
+        "FROM nvidia/cuda:9.0-cudnn7",
+        cudnn(INFERRED),
+    ),
+)

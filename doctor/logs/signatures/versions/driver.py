@@ -1,0 +1,101 @@
+"""The driver's version, and the CUDA that the driver offers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import FORM, PROSE, DriverCuda, DriverVersion, Fact, Source
+from doctor.logs.signatures.signature import Maker, Signature, sig
+from doctor.logs.signatures.versions.spelling import EMPHASIS
+
+
+def smi_header(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """nvidia-smi's header: the driver, and the CUDA that the driver offers."""
+    group = match.groupdict()
+    driver = group.get("kmd") or group.get("driver")
+    if driver:
+        yield DriverVersion(source, driver, "any")
+    offered = group.get("umd") or group.get("cuda")
+    if offered:
+        yield DriverCuda(source, offered)
+
+
+def driver(rank: int) -> Maker:
+    """A maker of DriverVersion from what people write."""
+
+    def make(match: re.Match[str], source: Source) -> Fact | None:
+        version = match["version"]
+        if not 170 <= int(version.split(".")[0]) <= 999:
+            return None
+        return DriverVersion(source, version, "any", rank)
+
+    return make
+
+
+_DRIVER = r"\d{3}\.\d{2,3}(?:\.\d{1,3})?"
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "driver-cuda",
+        ("nvidia-smi",),
+        r"CUDA version[^\n:=]{0,24}nvidia-smi[^\n:=]{0,8}[:=]\s*(?P<cuda>\d{1,2}\.\d)|system CUDA version (?P<c2>\d{1,2}\.\d)",
+        "CUDA Version (from nvidia-smi): 13.0",
+        lambda m, s: DriverCuda(s, m["cuda"] or m["c2"]),
+    ),
+    sig(
+        "driver-version",
+        ("驱动", "ドライバ", "드라이버", "treiber", "libcuda.so.", "nvidia-smi", "nvidia driver", "driver version"),
+        rf"(?:驱动|ドライバ|드라이버|[Tt]reiber)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?![\w.])|libcuda\.so\.(?P<v2>{_DRIVER})(?![\w.])|NVIDIA-SMI: ?(?P<v3>{_DRIVER})(?![\w.])",
+        "看显卡驱动的版本，我这里是388.13",
+        lambda m, s: DriverVersion(s, m["version"] or m["v2"] or m["v3"], "any", PROSE),
+    ),
+    sig(
+        "driver-version",
+        ("driver version", "driver 4", "driver 5", "driver:"),
+        r"driver(?: version)?(?: is|:)? (?P<version>[2-9]\d{2})(?![\d.\w])",
+        "its driver version 525",
+        driver(PROSE),
+    ),
+    sig(
+        "smi-header",
+        ("driver version:", "kmd version:", "cuda umd version"),
+        r"NVIDIA-SMI[ :]+[\d.]+\s+(?:Driver Version: (?P<driver>[\d.]+\d)|KMD Version: (?P<kmd>[\d.]+\d))?[^\n]{0,40}?(?:CUDA Version: (?P<cuda>\d+\.\d+)|CUDA UMD Version: (?P<umd>\d+\.\d+)|\|)",
+        "| NVIDIA-SMI 430.50       Driver Version: 430.50       CUDA Version: 10.1     |",
+        smi_header,
+    ),
+    sig(
+        "smi-header",
+        ("driver version", "cuda version"),
+        r"^\s*Driver Version\s+: (?P<driver>[\d.]+\d)\s*\n\s*CUDA Version\s+: (?P<cuda>\d+\.\d+)",
+        "Driver Version                      : 525.60.11\nCUDA Version                        : 12.0",
+        smi_header,
+        lines=2,
+    ),
+    sig(
+        "driver-cuda",
+        "driver's cuda version is",
+        r"driver's CUDA version is (?P<cuda>\d+\.\d+)",
+        "The NVIDIA driver's CUDA version is 12.4 which is older than the ptxas CUDA version (12.5.40).",
+        lambda m, s: DriverCuda(s, m["cuda"]),
+    ),
+    sig(
+        "driver-version",
+        ("driver version", "nvidia driver", "driver:", "drivers:", "graphics driver"),
+        rf"(?:nvidia |gpu |graphics |graphic |display |cuda )?drivers?(?: version)?{EMPHASIS}(?:[:=：]|\bis\b){EMPHASIS}(?:nvidia[- ](?:driver[- ])?|geforce |v|version )?(?P<version>{_DRIVER})(?![\w])",
+        "- Driver version: 390.87",
+        driver(FORM),
+    ),
+    sig(
+        "driver-version",
+        ("driver", "nvidia-driver-"),
+        rf"(?:nvidia[- ])?drivers?\b[^\n.:|]{{0,24}}?[ (v-](?P<version>{_DRIVER})(?![\w.])|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b",
+        "newest gpu drivers (384.90)",
+        lambda m, s: (
+            DriverVersion(s, m["version"] or m["v2"], "any", PROSE)
+            if 170 <= int((m["version"] or m["v2"])[:3]) <= 999
+            else None
+        ),
+    ),
+)

@@ -1,0 +1,23 @@
+"""How people spell versions, and how to tell one that they have from one that they ask for."""
+
+from __future__ import annotations
+
+import re
+
+RELEASE = r"\d\.\d{1,2}(?:\.\d{1,2})?(?:[-.]?(?:rc|alpha|beta|a|b|dev|post)[-.]?\d{0,8})?"
+"""A TensorFlow release: 2.15.0, 2.16.0rc0, 2.4.0-dev20200808."""
+
+EMPHASIS = r"[*_`'\" ]{0,6}"
+"""Marks of Markdown and quotation between a field's name and its value."""
+
+_WANTED = re.compile(
+    r"\b(?:requires?|needs?|wants?|expects?|supports?|built (?:for|against|with)|compiled (?:for|with|against)|compatible with|looking for"
+    r"|looks for|instead of|should be|must be|not|no|upgrade to|downgrade to|install|need|search(?:es|ing)? for|for|than|below|above|before|until|since|from)"
+    r"\s+(?:the\s+|a\s+|an\s+)?$",
+    re.I,
+)
+
+
+def asked_for(match: re.Match[str]) -> bool:
+    """Whether the words right before a version ask for it or deny it, so that it need not be there."""
+    return _WANTED.search(match.string[max(0, match.start() - 40) : match.start()]) is not None

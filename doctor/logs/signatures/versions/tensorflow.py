@@ -1,0 +1,162 @@
+"""The TensorFlow release."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts import FORM, MEASURED, PROSE, Fact, Source, TensorFlowVersion
+from doctor.logs.signatures.installers import TF
+from doctor.logs.signatures.signature import Maker, Signature, sig
+from doctor.logs.signatures.versions.spelling import EMPHASIS, RELEASE
+
+
+def tensorflow(rank: int, package: bool = False) -> Maker:
+    """A maker of TensorFlowVersion; `package`: the group `package` names the distribution."""
+
+    def make(match: re.Match[str], source: Source) -> Fact | None:
+        group = match.groupdict()
+        version = (
+            group["version"]
+            .lower()
+            .replace("-rc", "rc")
+            .replace("-beta", "b")
+            .replace("-alpha", "a")
+            .replace("-dev", ".dev")
+        )
+        version = version.rstrip(".-")
+        major, minor = (int(x) for x in re.findall(r"\d+", version)[:2])
+        if not ((major == 0 and 5 <= minor <= 12) or (major == 1 and minor <= 15) or (major == 2 and minor <= 40)):
+            return None
+        name = (group.get("package") or "").lower().replace("_", "-") or None if package else None
+        return TensorFlowVersion(source, version, name if name != "tf" else None, rank=rank)
+
+    return make
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "tensorflow-version",
+        ("tf.__version__", "tensorflow.__version__", "tf.version.version", "tf.version"),
+        rf"(?:tf|tensorflow)\.(?:__version__|version\.VERSION|VERSION)\)?['\"]?\s{{0,20}}(?:\n(?:Out\s?\[\d{{0,6}}\]:)?\s{{0,40}}|[:=]{{1,3}}\s{{0,40}}|\s{{1,20}})['\"]?v?(?P<version>{RELEASE})['\"]?(?!\w)",
+        ">>> tf.__version__\n'2.3.1'",
+        tensorflow(MEASURED),
+        lines=2,
+    ),
+    sig(
+        "tensorflow-version",
+        ("-g",),
+        rf"v?\d\.\d+\.\d+(?:-\w+)?-\d+-g[0-9a-f]{{7,12}}['\"*]*[ ,]+['\"*]*(?P<version>{RELEASE})",
+        "v2.4.0-49-g85c8b2a817f 2.4.1",
+        tensorflow(MEASURED),
+    ),
+    sig(
+        "tensorflow-version",
+        "unknown ",
+        rf"^\W{{0,4}}(?:b'|unknown )(?:unknown'? )?(?P<version>{RELEASE})\W{{0,3}}$",
+        "unknown 1.14.0",
+        tensorflow(MEASURED),
+    ),
+    sig(
+        "tensorflow-version",
+        (
+            "tensorflow version",
+            "tf version",
+            "tensorflow-gpu version",
+            "tensorflow_gpu version",
+            "version of tensorflow",
+            "tensorflow:",
+            "tensorflow =",
+            "tensorflow version:",
+            "tensorflow版本",
+            "tensorflow 버전",
+            "tensorflow バージョン",
+        ),
+        rf"(?P<package>tensorflow(?:[-_](?:gpu|cpu))?|tf)['\"]?\s*(?:version|版本|버전|バージョン)?(?: \([^)\n]{{0,40}}\))?(?: and [\w ]{{0,20}})?(?: installed[\w ]{{0,20}})?{EMPHASIS}(?:[:=：]|\bis\b){EMPHASIS}(?:tf |tensorflow |release |tensorflow-gpu )?(?:==)?v?(?P<version>{RELEASE})(?![\w/])",
+        "- TensorFlow version (use command below): **2.4.1**",
+        tensorflow(FORM, package=True),
+    ),
+    sig(
+        "tensorflow-version",
+        ("tensorflow version",),
+        rf"tensorflow version\W{{0,12}}\n\s*\n?[^\n\d]{{0,24}}v?(?:\d[\w.-]*-g[0-9a-f]{{7,12}} )?(?P<version>{RELEASE})",
+        "### Tensorflow Version\n\ntf 2.13",
+        tensorflow(FORM),
+        lines=3,
+    ),
+    sig(
+        "tensorflow-version",
+        (
+            "successfully installed",
+            "requirement already satisfied: tensorflow",
+            "found existing installation: tensorflow",
+            "uninstalling tensorflow",
+            "installing collected packages",
+            "successfully uninstalled",
+        ),
+        rf"(?:Successfully installed[^\n]{{0,1200}}?\b|Found existing installation: |satisfied: )(?P<package>tensorflow(?:[-_](?:gpu|cpu|intel|macos))?)(?:-|==| )(?P<version>{RELEASE})(?!\w)",
+        "Successfully installed absl-py-1.0 tensorflow-2.15.0 wrapt-1.14",
+        tensorflow(MEASURED, package=True),
+    ),
+    sig(
+        "tensorflow-version",
+        ("tensorflow", "tf-nightly", "tf_nightly"),
+        rf"^[\s│|>$#*-]{{0,8}}(?P<package>{TF})(?:==|\s{{1,40}}|\s*\|\s*)(?P<version>{RELEASE})(?:\s+[\w_]+){{0,2}}\s*[|│]?$",
+        "tensorflow-gpu         2.3.1",
+        tensorflow(MEASURED, package=True),
+    ),
+    sig(
+        "tensorflow-version",
+        ("tensorflow-", "tensorflow_gpu-", "tensorflow_cpu-"),
+        r"(?P<package>tensorflow(?:_gpu|_cpu|_intel|_macos)?)-(?P<version>\d\.\d+\.\d+(?:rc\d)?)(?:-cp\d|\.dist-info|-py\d|\.tar)",
+        "tensorflow_gpu-1.13.1-cp37-cp37m-win_amd64.whl",
+        tensorflow(PROSE, package=True),
+    ),
+    sig(
+        "tensorflow-version",
+        ("tensorflow/tensorflow:", "tensorflow:"),
+        r"tensorflow(?:/tensorflow)?:(?P<version>\d\.\d+(?:\.\d+)?(?:rc\d)?)(?:-[\w-]+)?",
+        "docker run tensorflow/tensorflow:1.14.0-gpu-py3",
+        tensorflow(PROSE),
+    ),
+    sig(
+        "tensorflow-version",
+        ("install tensorflow", "tensorflow=", "tensorflow-gpu=", "tensorflow[", "tensorflow_gpu=", "tensorflow-macos="),
+        rf"(?<![\w>])(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?)(?:\[[\w-]+\])?\s?={{1,2}}\s?(?P<version>{RELEASE})(?![\w*])",
+        "pip install tensorflow-gpu==1.14.0",
+        tensorflow(PROSE, package=True),
+    ),
+    sig(
+        "tensorflow-version",
+        (
+            "tensorflow ",
+            "tf ",
+            "tf-",
+            "tf2",
+            "tf1",
+            "tensorflow-gpu ",
+            "tensorflow(",
+            "tensorflow v",
+            "tensorflow-gpu-",
+            "tensorflow_gpu ",
+            "tf(",
+        ),
+        rf"(?<![\w/.])(?P<package>tensorflow(?:[-_](?:gpu|cpu))?|tf)[ \-(:`'\"]{{0,3}}(?:is |version |ver\.? |release )?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
+        "I use TensorFlow 2.3 with a GTX 1080",
+        tensorflow(PROSE, package=True),
+    ),
+    sig(
+        "tensorflow-version",
+        ("name: tensorflow", "name: tf-nightly"),
+        rf"Name: (?P<package>{TF})\s*\n\s*Version: (?P<version>{RELEASE})",
+        "Name: tensorflow-gpu\nVersion: 2.3.0",
+        tensorflow(MEASURED, package=True),
+        lines=2,
+    ),
+    sig(
+        "tensorflow-version",
+        ("tensorflow", "tf-gpu", "tf-nightly", "tf_nightly"),
+        rf"(?<![\w/.>])(?P<package>tensorflow(?:[-_]gpu)?|tf[-_]gpu|tf[-_]nightly(?:[-_]gpu)?) ?(?:==|=|:|is still|is at|is now|->)? ?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
+        "tf-nightly-gpu 2.4.0-dev20200808",
+        tensorflow(PROSE),
+    ),
+)
