@@ -28,11 +28,12 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLES = ROOT / "compat_tables"
 sys.path.insert(0, str(ROOT))
 
-from scripts.tables import nvidia, pciids  # noqa: E402
-from scripts.tables.archive import ArchiveError  # noqa: E402
-from scripts.tables.cache import Cache, default_folder  # noqa: E402
-from scripts.tables.registry import RegistryError, pip_settings, session_for  # noqa: E402
-from scripts.tables.remote import Remote, RemoteError  # noqa: E402
+from doctor.tables.reading import nvidia  # noqa: E402
+from doctor.tables.reading.archive import ArchiveError  # noqa: E402
+from doctor.tables.reading.cache import Cache, default_folder  # noqa: E402
+from doctor.tables.reading.registry import RegistryError, pip_settings, session_for  # noqa: E402
+from doctor.tables.reading.remote import Remote, RemoteError  # noqa: E402
+from scripts import pciids  # noqa: E402
 
 ABOUT_GPUS = (
     "NVIDIA GPUs by PCI id: name and chip from pci.ids (BSD-3-Clause, see licenses/pci.ids.txt), compute "

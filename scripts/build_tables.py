@@ -26,13 +26,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts.tables import binaries, table  # noqa: E402
-from scripts.tables.archive import ArchiveError  # noqa: E402
-from scripts.tables.cache import Cache, default_folder  # noqa: E402
-from scripts.tables.elf import ElfError  # noqa: E402
-from scripts.tables.pe import PeError  # noqa: E402
-from scripts.tables.progress import Progress  # noqa: E402
-from scripts.tables.registry import (  # noqa: E402
+from doctor.tables.reading import binaries, table  # noqa: E402
+from doctor.tables.reading.archive import ArchiveError  # noqa: E402
+from doctor.tables.reading.cache import Cache, default_folder  # noqa: E402
+from doctor.tables.reading.elf import ElfError  # noqa: E402
+from doctor.tables.reading.pe import PeError  # noqa: E402
+from doctor.tables.reading.progress import Progress  # noqa: E402
+from doctor.tables.reading.registry import (  # noqa: E402
     IndexFile,
     PipSettings,
     RegistryError,
@@ -40,10 +40,10 @@ from scripts.tables.registry import (  # noqa: E402
     project_files,
     session_for,
 )
-from scripts.tables.releases import Group, group_files  # noqa: E402
-from scripts.tables.remote import Remote, RemoteError  # noqa: E402
-from scripts.tables.rows import build_row, carry_over, complete_windows  # noqa: E402
-from scripts.tables.wheeltexts import WheelTexts, read_texts  # noqa: E402
+from doctor.tables.reading.releases import Group, group_files  # noqa: E402
+from doctor.tables.reading.remote import Remote, RemoteError  # noqa: E402
+from doctor.tables.reading.rows import build_row, carry_over, complete_windows  # noqa: E402
+from doctor.tables.reading.wheeltexts import WheelTexts, read_texts  # noqa: E402
 
 PACKAGES = ("tensorflow", "tensorflow-gpu")
 THREADS = 8

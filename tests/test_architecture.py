@@ -62,6 +62,17 @@ def test_module_imports_only_from_layers_before_it(path: Path) -> None:
                 assert _layer(name) <= here, f"{_name(path)} imports {name}, which comes after it"
 
 
+@pytest.mark.parametrize("path", _modules(), ids=_name)
+def test_module_imports_nothing_that_only_a_checkout_has(path: Path) -> None:
+    """scripts and tests are not in the wheel."""
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        assert not {name.split(".")[0] for name in names} & {"scripts", "tests"}
+    assert "-m scripts" not in text
+
+
 def _imported(*arguments: str) -> set[str]:
     code = "import sys; from doctor.cli import main; main(sys.argv[1:]); print('\\n@@', *sorted(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)

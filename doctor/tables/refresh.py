@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from doctor.tables.index import PACKAGES, Index, key_of, place, reading
+from doctor.tables.index import PACKAGES, Index, key_of, place
 from doctor.tables.invariants import problems
 from doctor.tables.store import user_folder
 from doctor.tables.tables import Tables
@@ -53,9 +52,10 @@ def refresh(form: str, full: bool) -> int:
 
 def _tensorflow(tables: Tables, index: Index, found: list[dict[str, Any]], full: bool) -> list[dict[str, Any]]:
     """The rows of the TensorFlow table as the index has them now; notes the changes in `found`."""
+    from doctor.tables.reading.rows import build_row
+
     known = {key_of(row): row for row in tables.store.all(TABLE)}
     groups = index.groups(PACKAGES)
-    build_row = reading("rows").build_row
     rows = dict(known)
     for key, row in known.items():
         if key not in groups:
@@ -74,11 +74,13 @@ def _tensorflow(tables: Tables, index: Index, found: list[dict[str, Any]], full:
 
 def _nvidia(tables: Tables, index: Index, found: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
     """The rows of a table of NVIDIA's wheels with those that are new on the index; notes these in `found`."""
-    nvidia = reading("nvidia")
+    from doctor.tables.reading import nvidia
+    from doctor.tables.reading.cache import Cache
+
     rows = list(tables.store.all(table))
     known = {row["source"] for row in rows}
     with tempfile.TemporaryDirectory() as folder:
-        cache = reading("cache").Cache(Path(folder))
+        cache = Cache(Path(folder))
         if table == "cudnn":
             new = [nvidia.read_cudnn(project, file, index.settings, cache)
                    for project, file in index.wheels(nvidia.CUDNN) if file.filename not in known]  # fmt: skip
@@ -100,30 +102,22 @@ def wheel_problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def write(table: str, rows: list[dict[str, Any]]) -> Path:
     """Lay a table into the user's data folder, with its hash beside it; what was there before is kept for undo."""
+    from doctor.tables.reading.table import dump_table, replace_file
+
     folder = user_folder()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{table}.json"
-    text: str = reading("table").dump_table(rows, f"{datetime.now(timezone.utc):%Y-%m-%d}")
-    raw = text.encode("utf-8")
+    raw = dump_table(rows, f"{datetime.now(timezone.utc):%Y-%m-%d}").encode("utf-8")
     for file in (path, _hash_of(path)):
         if file.exists():
             file.replace(file.with_name(f"{file.name}.previous"))
-    _put(path, raw)
-    _put(_hash_of(path), f"{hashlib.sha256(raw).hexdigest()}\n".encode("ascii"))
+    replace_file(path, raw)
+    replace_file(_hash_of(path), f"{hashlib.sha256(raw).hexdigest()}\n".encode("ascii"))
     return path
 
 
 def _hash_of(path: Path) -> Path:
     return path.with_suffix(".json.sha256")
-
-
-def _put(path: Path, raw: bytes) -> None:
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(raw)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def undo() -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from doctor.errors import UnableError, UsageError
-from doctor.tables.index import PACKAGES, Index, key_of, reading
+from doctor.tables.index import PACKAGES, Index, key_of
 from doctor.tables.ordering import nearest, order
 from doctor.tables.refresh import refresh, undo
 from doctor.tables.tables import Tables
@@ -27,11 +27,13 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.table == "refresh" and args.undo:
         return undo()
+    from doctor.tables.reading.archive import ArchiveError
+    from doctor.tables.reading.registry import RegistryError
+    from doctor.tables.reading.remote import RemoteError
+
     try:
         return refresh(args.format, args.full) if args.table == "refresh" else verify(args)
-    except ModuleNotFoundError as error:
-        raise UnableError(str(error), "this installation is not complete: install tfgpu-doctor again") from error
-    except (reading("registry").RegistryError, reading("remote").RemoteError, reading("archive").ArchiveError) as error:
+    except (RegistryError, RemoteError, ArchiveError) as error:
         what, _, hint = str(error).partition(". Next: ")
         raise UnableError(what, hint) from error
 

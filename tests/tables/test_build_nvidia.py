@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from doctor.tables.reading import nvidia
+from doctor.tables.reading.cache import Cache
+from doctor.tables.reading.registry import IndexFile
+from doctor.tables.reading.remote import Remote
 from doctor.tables.store import BUNDLED
-from scripts.tables import nvidia, pciids
-from scripts.tables.cache import Cache
-from scripts.tables.registry import IndexFile
-from scripts.tables.remote import Remote
+from scripts import pciids
 
 PCI_IDS = """\
 #

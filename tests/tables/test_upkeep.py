@@ -9,13 +9,12 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from doctor.cli import run
 from doctor.tables import Tables
-from doctor.tables import index as index_module
+from doctor.tables.reading.nvidia import PROJECTS
 from doctor.tables.store import BUNDLED
 
 METADATA = """\
@@ -55,7 +54,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "simple"
     wheel(root / "tensorflow", "9.8.0")
     index_page(root / "tensorflow")
-    for project in index_module.reading("nvidia").PROJECTS:
+    for project in PROJECTS:
         (root / project).mkdir()
         (root / project / "index.html").write_text("<a href='other-1.0.tar.gz'>other-1.0.tar.gz</a>")
     (root / "tensorflow-gpu").mkdir()
@@ -194,12 +193,6 @@ def test_verify_of_a_release_that_is_not_in_the_table_names_the_nearest(
     capsys.readouterr()
     assert call("verify", "9.7.0") == 2
     assert "9.8.0" in capsys.readouterr().err
-
-
-def test_reader_of_wheels_is_the_one_that_builds_the_table() -> None:
-    rows: Any = index_module.reading("rows")
-    assert callable(rows.build_row)
-    assert (BUNDLED.parent / "scripts" / "tables" / "rows.py").is_file()
 
 
 @pytest.mark.online

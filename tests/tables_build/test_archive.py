@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from scripts.tables.archive import ArchiveError, Member, inflate, list_members, read_member
-from scripts.tables.remote import Remote, RemoteError
+from doctor.tables.reading.archive import ArchiveError, Member, inflate, list_members, read_member
+from doctor.tables.reading.remote import Remote, RemoteError
 from tests.tables_build.made_wheels import Index, make_wheel, served
 
 NOISE = random.Random(7).randbytes(3 << 20)

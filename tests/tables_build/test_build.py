@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from scripts.tables import dlopened
+from doctor.tables.reading import dlopened
 from tests.tables_build import made_wheels as made
 from tests.tables_build.made_wheels import Index, served
 

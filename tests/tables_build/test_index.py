@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from scripts.tables.registry import RegistryError, parse_index, project_files, settings_from_pip
-from scripts.tables.remote import Remote, RemoteError
+from doctor.tables.reading.registry import RegistryError, parse_index, project_files, settings_from_pip
+from doctor.tables.reading.remote import Remote, RemoteError
 from tests.tables_build.made_wheels import Index, make_wheel, served
 
 PAGE = "https://index.example/simple/tensorflow/"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.tables import dllnames, dlopened, elf, fatbin, macho, pe
-from scripts.tables.window import Window
+from doctor.tables.reading import dllnames, dlopened, elf, fatbin, macho, pe
+from doctor.tables.reading.window import Window
 from tests.tables_build import made_wheels as made
 
 needs_compiler = pytest.mark.skipif(not made.HAVE_COMPILER, reason="needs gcc")

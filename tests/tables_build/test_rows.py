@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from packaging.version import Version
 
-from scripts.tables.binaries import derive
-from scripts.tables.fatbin import Fatbins
-from scripts.tables.registry import IndexFile
-from scripts.tables.releases import Group, group_files
-from scripts.tables.rows import Row, build_row, carry_over, complete_windows
-from scripts.tables.wheeltexts import WheelTexts
+from doctor.tables.reading.binaries import derive
+from doctor.tables.reading.fatbin import Fatbins
+from doctor.tables.reading.registry import IndexFile
+from doctor.tables.reading.releases import Group, group_files
+from doctor.tables.reading.rows import Row, build_row, carry_over, complete_windows
+from doctor.tables.reading.wheeltexts import WheelTexts
 
 LINUX, WINDOWS = "manylinux_2_17_x86_64", "win_amd64"
 DEVICE_CODE = {"entries": 2, "compiled": {"8.0": 1}, "ptx": {"8.0": {"8.1": 1}}, "malformed": 0, "unreadable": 0}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from packaging.version import Version
 
-from scripts.tables.metadata import parse_build_info, parse_metadata, version_in_build_info
-from scripts.tables.registry import IndexFile
-from scripts.tables.releases import group_files
-from scripts.tables.wheelnames import parse_wheel_name
+from doctor.tables.reading.metadata import parse_build_info, parse_metadata, version_in_build_info
+from doctor.tables.reading.registry import IndexFile
+from doctor.tables.reading.releases import group_files
+from doctor.tables.reading.wheelnames import parse_wheel_name
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import tarfile
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .archive import ArchiveError, Member, list_members, read_member
-from .metadata import parse_build_info, parse_metadata
-from .registry import IndexFile
-from .remote import Remote
+from doctor.tables.reading.archive import ArchiveError, Member, list_members, read_member
+from doctor.tables.reading.metadata import parse_build_info, parse_metadata
+from doctor.tables.reading.registry import IndexFile
+from doctor.tables.reading.remote import Remote
 
 # The libraries that hold TensorFlow's runtime and kernels, by the names they had from 0.12 to 2.22. The others
 # (contrib operations, single pybind11 modules, TensorFlow Lite) are built by the same toolchain in the same run.

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .remote import Remote
+from doctor.tables.reading.remote import Remote
 
 TAIL = 65_536 + 22 + 20
 INFLATED_PIECE = 8 << 20

@@ -8,7 +8,7 @@ tensorflow/compiler/xla/stream_executor/... to 2.12, xla/tsl/... since) is calle
 or Python of the wheel's version is needed, and what is installed on this machine cannot change the answer.
 Linux on x86-64 only.
 
-`python -m scripts.tables.dlopened FD` reads the library from the inherited file descriptor FD (it is changed!) and
+`python -m doctor.tables.reading.dlopened FD` reads the library from the inherited file descriptor FD (it is changed!) and
 prints one JSON object a line: {"call": name of the function or "load", "names": [...]}.
 """
 
@@ -26,7 +26,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from . import elf
+from doctor.tables.reading import elf
 
 DT_RELA, DT_RELASZ, DT_JMPREL, DT_PLTRELSZ = 7, 8, 23, 2
 DT_INIT, DT_INIT_ARRAY, DT_INIT_ARRAYSZ = 12, 25, 27
@@ -56,10 +56,10 @@ def ask(descriptor: int) -> dict[str, list[str]]:
     environment = {"PATH": "/usr/bin:/bin", "LANG": "C", "TF_CPP_MIN_LOG_LEVEL": "3"}
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "scripts.tables.dlopened", str(descriptor)],
+            [sys.executable, "-m", __name__, str(descriptor)],
             pass_fds=[descriptor],
             env=environment,
-            cwd=Path(__file__).resolve().parents[2],
+            cwd=Path(__file__).resolve().parents[3],  # of the package doctor, installed or in a checkout
             capture_output=True,
             timeout=TIME_LIMIT_S,
             check=False,

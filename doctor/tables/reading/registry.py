@@ -18,7 +18,7 @@ from urllib.request import url2pathname
 
 import requests
 
-from .remote import Remote, RemoteError
+from doctor.tables.reading.remote import Remote, RemoteError
 
 JSON_INDEX = "application/vnd.pypi.simple.v1+json"
 HTML_INDEX = "application/vnd.pypi.simple.v1+html"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from .registry import IndexFile
-from .wheelnames import PLATFORMS, WheelName, parse_wheel_name
+from doctor.tables.reading.registry import IndexFile
+from doctor.tables.reading.wheelnames import PLATFORMS, WheelName, parse_wheel_name
 
 FIRST = Version("0.12")
 

@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from .window import Window
+from doctor.tables.reading.window import Window
 
 MAGIC = b"\x50\xed\x55\xba"
 PTX, CUBIN = 1, 2

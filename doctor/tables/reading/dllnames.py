@@ -18,11 +18,11 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from .archive import Member, inflate
-from .pe import Headers, Section, read_headers
-from .registry import IndexFile
-from .remote import Remote
-from .window import Window
+from doctor.tables.reading.archive import Member, inflate
+from doctor.tables.reading.pe import Headers, Section, read_headers
+from doctor.tables.reading.registry import IndexFile
+from doctor.tables.reading.remote import Remote
+from doctor.tables.reading.window import Window
 
 HEAD = 64 << 10
 # Moves of 8 bytes that are nowhere but in the loader (compilers of 2.3 and later)

@@ -28,10 +28,15 @@ def load_rows(path: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
 
 
 def write_table(path: Path, text: str) -> None:
-    """Replace the file at once: a reader sees the old table or the new one."""
-    part = path.with_name(path.name + f".{os.getpid()}.part")
+    """Write a table's file, with the same line ends on every platform."""
+    replace_file(path, text.encode("utf-8"))
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Replace a file at once: a reader sees the old content or the new one. Raises OSError and leaves no part behind."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8", newline="\n")
+        part.write_bytes(content)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

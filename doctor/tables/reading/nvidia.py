@@ -10,14 +10,14 @@ from typing import Any
 
 from packaging.version import Version
 
-from .archive import inflate, list_members, read_member
-from .cache import Cache
-from .fatbin import Fatbins, scan
-from .metadata import parse_metadata
-from .progress import Progress
-from .registry import IndexFile, PipSettings, project_files, session_for
-from .remote import Remote
-from .window import Window
+from doctor.tables.reading.archive import inflate, list_members, read_member
+from doctor.tables.reading.cache import Cache
+from doctor.tables.reading.fatbin import Fatbins, scan
+from doctor.tables.reading.metadata import parse_metadata
+from doctor.tables.reading.progress import Progress
+from doctor.tables.reading.registry import IndexFile, PipSettings, project_files, session_for
+from doctor.tables.reading.remote import Remote
+from doctor.tables.reading.window import Window
 
 COMPONENTS = [
     "cublas",

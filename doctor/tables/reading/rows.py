@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .builtwith import cuda_of_name, cudnn_of_name, exact_pin, one_version, refine
-from .metadata import version_in_build_info
-from .releases import Group
-from .wheeltexts import WheelTexts
+from doctor.tables.reading.builtwith import cuda_of_name, cudnn_of_name, exact_pin, one_version, refine
+from doctor.tables.reading.metadata import version_in_build_info
+from doctor.tables.reading.releases import Group
+from doctor.tables.reading.wheeltexts import WheelTexts
 
 Row = dict[str, Any]
 

@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from . import dllnames, dlopened, elf, fatbin, macho, pe
-from .archive import Member, inflate
-from .registry import IndexFile
-from .remote import Remote
-from .wheeltexts import WheelTexts
-from .window import Window
+from doctor.tables.reading import dllnames, dlopened, elf, fatbin, macho, pe
+from doctor.tables.reading.archive import Member, inflate
+from doctor.tables.reading.registry import IndexFile
+from doctor.tables.reading.remote import Remote
+from doctor.tables.reading.wheeltexts import WheelTexts
+from doctor.tables.reading.window import Window
 
 HEAD = 64 << 10
 # The string table and the version needs stand in front of the code in every library that ld, gold, lld and patchelf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .metadata import version_in_build_info
+from doctor.tables.reading.metadata import version_in_build_info
 
 # CUDA 8 to 10 carry the minor version in the runtime's name; from 11 on it is frozen (libcudart.so.11.0 is every
 # CUDA 11, libcudart.so.12 every CUDA 12; cudart64_110.dll every CUDA 11).
