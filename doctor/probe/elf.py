@@ -21,7 +21,8 @@ STRING_LIMIT = 1 << 16
 """Bytes of one string, such as a RUNPATH: those of TensorFlow have up to 2 KiB."""
 
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
-DT_NEEDED, DT_STRTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 5, 10, 14, 15, 29
+DT_NEEDED, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 5, 6, 10, 14, 15, 29
+DT_GNU_HASH, DT_VERSYM = 0x6FFFFEF5, 0x6FFFFFF0
 DT_FLAGS_1, DT_VERDEF, DT_VERDEFNUM, DT_VERNEED, DT_VERNEEDNUM = (
     0x6FFFFFFB,
     0x6FFFFFFC,
@@ -47,6 +48,16 @@ class NotElf(ValueError):  # noqa: N818
 
 
 @dataclass(frozen=True, slots=True)
+class Symbols:
+    """Where a 64-bit file keeps its dynamic symbols: offsets in the file of table, names, GNU hash table and versions."""
+
+    table: int
+    strings: int
+    hash: int
+    versions: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Elf:
     """What the loader reads of a shared object or a program.
 
@@ -54,7 +65,7 @@ class Elf:
     needed, rpath, runpath: DT_NEEDED, DT_RPATH, DT_RUNPATH (None where absent, each split at colons).
     wants: symbol versions wanted of other libraries: ((library, version, weak) ...); gives: versions defined here.
     missing_bytes: how many bytes of the loadable segments lie beyond the end of the file (a truncated file).
-    interpreter: the program's loader (PT_INTERP).
+    interpreter: the program's loader (PT_INTERP). symbols: None where there is no GNU hash table.
     """
 
     bits: int
@@ -69,6 +80,7 @@ class Elf:
     gives: frozenset[str] = frozenset()
     missing_bytes: int = 0
     interpreter: str | None = None
+    symbols: Symbols | None = None
 
 
 def read(path: str) -> Elf:
@@ -109,7 +121,7 @@ def parse(file: BinaryIO) -> Elf:
     bare = Elf(bits, machine, kind)
     if phentsize != (56 if bits == 64 else 32):
         raise NotElf("ELF file's phentsize not the expected size", bare)
-    table = _at(file, phoff, phentsize * phnum)
+    table = bytes_at(file, phoff, phentsize * phnum)
     if len(table) < phentsize * phnum:
         raise NotElf("cannot read file data", bare)
     segments: list[tuple[int, int, int, int]] = []  # type, offset, address, size in the file
@@ -123,7 +135,7 @@ def parse(file: BinaryIO) -> Elf:
     interpreter = None
     for p_type, offset, _, in_file in segments:
         if p_type == PT_INTERP:
-            interpreter = _at(file, offset, min(in_file, 4096)).rstrip(b"\0").decode("utf-8", "replace")
+            interpreter = bytes_at(file, offset, min(in_file, 4096)).rstrip(b"\0").decode("utf-8", "replace")
     dynamic = next(((o, n) for t, o, _, n in segments if t == PT_DYNAMIC), None)
     if dynamic is None:
         if kind == 3:
@@ -143,7 +155,7 @@ def _with_dynamic(
     interpreter: str | None,
 ) -> Elf:
     """The rest of `parse`: the dynamic section's entries and the strings and versions that they point to."""
-    data = _at(file, dynamic[0], min(dynamic[1], TABLE_LIMIT))
+    data = bytes_at(file, dynamic[0], min(dynamic[1], TABLE_LIMIT))
     step, shape = (16, "<QQ") if bits == 64 else (8, "<II")
     entries: list[tuple[int, int]] = []
     for at in range(0, len(data) - step + 1, step):
@@ -163,7 +175,7 @@ def _with_dynamic(
         if strings_at is None or not 0 <= index < strings_size:
             return ""
         for size in (256, STRING_LIMIT):
-            text, found, _ = _at(file, strings_at + index, min(size, strings_size - index)).partition(b"\0")
+            text, found, _ = bytes_at(file, strings_at + index, min(size, strings_size - index)).partition(b"\0")
             if found:
                 return text.decode("utf-8", "replace")
         return ""
@@ -176,13 +188,13 @@ def _with_dynamic(
     for _ in range(min(first.get(DT_VERNEEDNUM, 0), 256)):
         if start is None:
             break
-        record = _at(file, start, 16)
+        record = bytes_at(file, start, 16)
         if len(record) < 16:
             break
         _, count, library, aux, following = struct.unpack("<HHIII", record)
         at = start + aux
         for _ in range(min(count, 512)):
-            entry = _at(file, at, 16)
+            entry = bytes_at(file, at, 16)
             if len(entry) < 16:
                 break
             _, flags, _, name, forward = struct.unpack("<IHHII", entry)
@@ -198,16 +210,22 @@ def _with_dynamic(
     for _ in range(min(first.get(DT_VERDEFNUM, 0), 512)):
         if start is None:
             break
-        record = _at(file, start, 20)
+        record = bytes_at(file, start, 20)
         if len(record) < 20:
             break
         _, _, _, _, _, aux, following = struct.unpack("<HHHHIII", record)
-        entry = _at(file, start + aux, 8)
+        entry = bytes_at(file, start + aux, 8)
         if len(entry) == 8:
             gives.add(string(struct.unpack("<II", entry)[0]))
         if not following:
             break
         start += following
+    symbols = None
+    if bits == 64 and DT_GNU_HASH in first and DT_SYMTAB in first and strings_at is not None:
+        table, hashes = offset_of(first[DT_SYMTAB]), offset_of(first[DT_GNU_HASH])
+        if table is not None and hashes is not None:
+            versions = offset_of(first[DT_VERSYM]) if DT_VERSYM in first else None
+            symbols = Symbols(table, strings_at, hashes, versions)
     return Elf(
         bits,
         machine,
@@ -222,10 +240,11 @@ def _with_dynamic(
         gives=frozenset(gives),
         missing_bytes=missing,
         interpreter=interpreter,
+        symbols=symbols,
     )
 
 
-def _at(file: BinaryIO, offset: int, size: int) -> bytes:
+def bytes_at(file: BinaryIO, offset: int, size: int) -> bytes:
     """Bytes at an offset; fewer where the file ends before."""
     if not 0 <= offset < 1 << 62:
         return b""

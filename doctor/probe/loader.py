@@ -6,7 +6,8 @@ of the caller, of those that loaded it and of the program (only where the caller
 DT_RUNPATH of the caller; /etc/ld.so.cache; the loader's built-in folders. A file of another processor or class is
 passed over in silence (open_verify); any other unusable file ends the search with an error.
 
-Not acted out: unresolved symbols (they show only when the library is relocated), LD_PRELOAD, LD_AUDIT, setuid.
+What dlopen opens must also find its symbols (doctor.probe.symbols). Not acted out: symbols that have a version, LD_AUDIT,
+setuid; of LD_PRELOAD only that a symbol may come from there.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from doctor.probe import elf, ldcache
+from doctor.probe import elf, ldcache, symbols
 from doctor.probe.cpu import subfolders
 from doctor.probe.machine import Machine
 
@@ -99,6 +100,7 @@ class Loader:
         self.default_folders = self._default_folders()
         self.glibc = glibc_version(self)
         self._levels = subfolders(machine, self.glibc)
+        self.preloaded = self._preloaded(env.get("LD_PRELOAD", ""))
         if self.program is not None:
             self.objects.append(self.program)
             self._load_needed(self.program, strict=False)
@@ -123,7 +125,7 @@ class Loader:
             found, header, skipped, shadowed = self._search(name, caller)
         except _Refused as refusal:
             return Resolution(name, None, "", refusal.error, refusal.cause, refusal.culprit, skipped=refusal.seen)
-        result = self._map(name, Loaded(found.path, header, caller), found, shadowed)
+        result = self._map(name, Loaded(found.path, header, caller), found, shadowed, bind=True)
         return result if not skipped else _with_skipped(result, skipped)
 
     def loaded(self, path: str) -> Loaded | None:
@@ -253,14 +255,20 @@ class Loader:
 
     # --- mapping ----------------------------------------------------------------------------------
 
-    def _map(self, name: str, entry: Loaded, found: Candidate, shadowed: tuple[Candidate, ...]) -> Resolution:
-        """Add an object and its dependencies to the process; on failure the process is as it was."""
+    def _map(
+        self, name: str, entry: Loaded, found: Candidate, shadowed: tuple[Candidate, ...], *, bind: bool = False
+    ) -> Resolution:
+        """Add an object and its dependencies to the process; on failure the process is as it was.
+
+        bind: whether each must find its symbols, too (RTLD_NOW)."""
         before = len(self.objects)
         entry.names |= {name} | ({entry.header.soname} if entry.header.soname else set())
         self.objects.append(entry)
         try:
             self._sound(entry)
             self._load_needed(entry, strict=True)
+            if bind:
+                self._bind(self.objects[before:])
         except _Refused as refusal:
             del self.objects[before:]
             return Resolution(
@@ -309,6 +317,14 @@ class Loader:
                     entry.path,
                 )
 
+    def _bind(self, added: list[Loaded]) -> None:
+        """Raise _Refused where an object needs a symbol that none in the process has."""
+        scope = [(other.path, other.header) for other in (*reversed(self.objects), *self.preloaded)]
+        for entry in reversed(added):  # the dependencies are relocated first (elf/dl-open.c)
+            name = symbols.unresolved(self.machine, entry.path, entry.header, scope)
+            if name is not None:
+                raise _Refused(f"{entry.path}: undefined symbol: {name}", "broken", entry.path)
+
     def _known(self, name: str) -> Loaded | None:
         """The object in the process that answers to a name."""
         return next((entry for entry in self.objects if name in entry.names or name == entry.header.soname), None)
@@ -349,6 +365,11 @@ class Loader:
         except (OSError, ldcache.NotCache) as problem:
             return {}, str(problem)
         return by_name, ""
+
+    def _preloaded(self, value: str) -> list[Loaded]:
+        """Libraries that LD_PRELOAD names by path, and so may give symbols; what it finds by name is left out."""
+        headers = ((path, self._header(path)) for path in re.split("[: ]", value) if path.startswith("/"))
+        return [Loaded(path, header) for path, header in headers if isinstance(header, elf.Elf)]
 
     def _default_folders(self) -> list[str]:
         """The loader's built-in folders, from the loader's own file; else those of the file system's kind."""

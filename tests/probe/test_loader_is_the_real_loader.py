@@ -38,7 +38,19 @@ FOLDERS = ("first", "second", "third", "origin")
 KINDS = (
     ("absent",) * 6
     + ("good",) * 4
-    + ("empty", "text", "short text", "class", "machine", "dangling", "orphan", "cut", "folder")
+    + (
+        "empty",
+        "text",
+        "short text",
+        "class",
+        "machine",
+        "dangling",
+        "orphan",
+        "cut",
+        "folder",
+        "symbol",
+        "weak symbol",
+    )
 )
 
 
@@ -50,6 +62,9 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     big = "static const char filling[1 << 18] = {1}; const char *show(void) { return filling; }\n"
     compile_library(folder / "libgood.so.1", soname="libgood.so.1", code=big)
     compile_library(folder / "liborphan.so.1", soname="libgood.so.1", needs=(folder / "libbase.so.1",))
+    for name, how in (("symbol", ""), ("weak-symbol", " __attribute__((weak))")):
+        code = f"extern int gone_in_this_release(void){how}; int show(void) {{ return gone_in_this_release(); }}\n"
+        compile_library(folder / f"lib{name}.so.1", soname="libgood.so.1", code=code)
     origin = "$ORIGIN/../third:$ORIGIN/../origin"
     for name, flags in (
         ("plain", ()),
@@ -88,6 +103,8 @@ def place(kind: str, parts: Path, path: Path) -> None:
         path.symlink_to(path.parent / "nowhere.so")
     elif kind == "orphan":
         shutil.copy(parts / "liborphan.so.1", path)
+    elif kind.endswith("symbol"):
+        shutil.copy(parts / f"lib{kind.replace(' ', '-')}.so.1", path)
     elif kind == "cut":
         path.write_bytes(good[: len(good) // 2])
     elif kind == "folder":
@@ -150,6 +167,26 @@ def tidy(results: list[tuple[str, str]], folder: Path) -> list[tuple[str, str]]:
             head = Path(head).name
         tidied.append((kind, head + colon + rest))
     return tidied
+
+
+def test_a_symbol_that_the_program_or_a_preloaded_library_gives_is_found(parts: Path, tmp_path: Path) -> None:
+    shutil.copytree(parts / "plain", tmp_path / "app")
+    place("symbol", parts, tmp_path / "first" / "libgood.so.1")
+    gives = "int gone_in_this_release(void) { return 1; }\n"
+    giver = compile_library(tmp_path / "libgiver.so", code=gives)
+    program = compile_program(
+        tmp_path / "app" / "program", gives + PROGRAM, needs=(tmp_path / "app" / "libcaller.so",),
+        flags=("-Wl,-rpath,$ORIGIN", "-rdynamic"),
+    )  # fmt: skip
+    env = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": str(tmp_path / "first")}
+    for chosen, added in (
+        (program, {}),
+        (tmp_path / "app" / "program-rpath", {"LD_PRELOAD": str(giver)}),
+        (tmp_path / "app" / "program-rpath", {}),
+    ):
+        said = simulated(chosen, ["libgood.so.1"], env | added, tmp_path)
+        assert tidy(said, tmp_path) == tidy(really(chosen, ["libgood.so.1"], env | added, tmp_path), tmp_path)
+    assert "undefined symbol: gone_in_this_release" in said[0][1]
 
 
 def test_every_library_in_the_cache_resolves_as_ldconfig_says() -> None:

@@ -33,8 +33,6 @@ NOT_YET_UNDERSTOOD = {
     "nccl-missing": {"benign-messages"},
     "nvml-missing": {"benign-messages", "healthy"},
 }
-# Faults that `check` does not see yet; an entry goes when it does.
-NOT_YET_SEEN = {"cudnn-undefined-symbol"}
 CODES = {rule.code for rule in all_rules()}
 ROOT = Path(__file__).parents[2]
 LOGS = ROOT / "tests" / "data" / "logs"
@@ -53,7 +51,7 @@ def test_a_fault_names_a_finding_that_there_is(fault: Fault):
 @pytest.mark.tensorflow
 @pytest.mark.parametrize(
     "fault",
-    [fault for fault in FAULTS.values() if fault.on_machine is not None and fault.name not in NOT_YET_SEEN],
+    [fault for fault in FAULTS.values() if fault.on_machine is not None],
     ids=lambda fault: fault.name,
 )
 def test_check_sees_the_fault(fault: Fault):
