@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cache
 
 from doctor.facts import EVIDENCE_LIMIT, Fact, Source
+from doctor.logs.literals import Literals
 from doctor.logs.signatures.signature import Signature
 from doctor.logs.text import Text, unwrap
 
 WINDOW = 1_500
 """Characters around a literal that a pattern may look at, so that no input can make a pattern slow."""
-LONG_TEXT = 50_000
-"""Letters from which on one search for each literal is quicker than one expression for all."""
 HITS = 300
 """Occurrences of one literal that are read; more say nothing new."""
 
@@ -41,43 +41,23 @@ def _window(text: str, at: int, lines: int) -> tuple[int, int]:
 
 
 class _Index:
-    """Which literals of a catalogue stand in a text.
-
-    Searching for each of a thousand is the quickest way for one report. For many reports a single expression that
-    shares the literals' beginnings is, once it is compiled (`prepare`).
-    """
+    """Where the literals of a catalogue stand in a text, and so which of its signatures can match."""
 
     def __init__(self, signatures: Sequence[Signature]) -> None:
         self.signatures = signatures
-        self.literals = tuple(dict.fromkeys(literal for s in signatures for literal in s.literals))
-        self.beginnings: re.Pattern[str] | None = None
-        self.groups: dict[str, list[str]] = {}
+        self.literals = Literals(literal for signature in signatures for literal in signature.literals)
+        numbers = {literal: number for number, literal in enumerate(self.literals.words)}
+        self.numbers = [tuple(numbers[literal] for literal in signature.literals) for signature in signatures]
+        self.users: list[list[int]] = [[] for _ in numbers]
+        for which, needed in enumerate(self.numbers):
+            for number in needed:
+                self.users[number].append(which)
 
-    def prepare(self) -> None:
-        """Compile the expression, and list the literals that begin with each of its words."""
-        words = set(self.literals)
-        shortest = {w for w in words if not any(w[:n] in words for n in range(1, len(w)))}
-        for word in words:
-            start = next(word[:n] for n in range(1, len(word) + 1) if word[:n] in shortest)
-            self.groups.setdefault(start, []).append(word)
-        trie: dict[str, dict] = {}  # type: ignore[type-arg]
-        for word in shortest:
-            node = trie
-            for letter in word:
-                node = node.setdefault(letter, {})
-
-        def source(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
-            branches = [re.escape(letter) + source(child) for letter, child in sorted(node.items())]
-            return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})" if branches else ""
-
-        self.beginnings = re.compile(f"(?=({source(trie)}))")
-
-    def present(self, lower: str) -> set[str]:
-        """The literals that stand in a text of lower-case letters."""
-        if self.beginnings is None or len(lower) > LONG_TEXT:
-            return {literal for literal in self.literals if literal in lower}
-        starts = set(self.beginnings.findall(lower))
-        return {literal for start in starts for literal in self.groups[start] if literal in lower}
+    def hits(self, lower: str) -> Iterator[tuple[Signature, list[list[int]]]]:
+        """The signatures, in their order, of which a literal stands in a text of lower-case letters, with its places."""
+        places = self.literals.places(lower)
+        for which in sorted({which for number in places for which in self.users[number]}):
+            yield self.signatures[which], [places[number] for number in self.numbers[which] if number in places]
 
 
 _index: _Index | None = None
@@ -92,26 +72,34 @@ def _index_of(signatures: Sequence[Signature]) -> _Index:
 
 
 def prepare(signatures: Sequence[Signature]) -> None:
-    """Spend a quarter of a second so that each of many reports is read faster."""
-    _index_of(signatures).prepare()
+    """Compile every pattern now, so that processes that are forked from this one need not."""
+    _index_of(signatures)
+    for signature in signatures:
+        _compiled(signature.pattern)
 
 
-def _occurrences(text: str, lower: str, signature: Signature, present: set[str]) -> Iterator[re.Match[str]]:
-    """Every match of a signature, once; `present` are the literals that stand in the text."""
+def _occurrences(text: str, signature: Signature, places: list[list[int]]) -> Iterator[re.Match[str]]:
+    """Every match of a signature, once; `places` are those of its literals, each list ascending."""
+    pattern = _compiled(signature.pattern)
     seen: set[int] = set()
-    for literal in signature.literals:
-        if literal not in present:
-            continue
-        at = lower.find(literal)
+    for several in places:
+        after = -1
+        which = 0
         for _ in range(HITS):
-            if at < 0:
-                break
+            if several[which] < after:
+                which = bisect_left(several, after, which)
+                if which == len(several):
+                    break
+            at = several[which]
             start, end = _window(text, at, signature.lines)
-            for match in _compiled(signature.pattern).finditer(text, start, end):
+            for match in pattern.finditer(text, start, end):
                 if match.start() not in seen:
                     seen.add(match.start())
                     yield match
-            at = lower.find(literal, max(at + 1, min(end, at + WINDOW)))
+            after = max(at + 1, min(end, at + WINDOW))
+            which += 1
+            if which == len(several):
+                break
 
 
 def quote(text: str, start: int, end: int) -> str:
@@ -134,11 +122,8 @@ def _search(text: Text, signatures: Sequence[Signature]) -> Iterator[tuple[int, 
     lower = body.lower()
     if len(lower) != len(body):  # a few letters change their length in lower case; offsets must agree
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in body)
-    present = _index_of(signatures).present(lower)
-    for signature in signatures:
-        if present.isdisjoint(signature.literals):
-            continue
-        for match in _occurrences(body, lower, signature, present):
+    for signature, places in _index_of(signatures).hits(lower):
+        for match in _occurrences(body, signature, places):
             place = signature.place(match)
             source = Source(text.name, text.number(place), quote(text.text, place, match.end()))
             made = signature.fact(match, source)
