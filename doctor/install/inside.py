@@ -18,19 +18,14 @@ def write_links(site_packages: Path, links: tuple[Link, ...]) -> list[Path]:
     library."""
     made: list[Path] = []
     for link in links:
-        source, into = site_packages / link.folder, site_packages / link.into
-        names = [link.library]
-        if link.library.startswith("libcudnn."):  # cuDNN opens its own parts from the folder where it was found
-            names += sorted(p.name for p in source.glob("libcudnn_*.so.*"))
-        for name in names:
-            target = source / name
-            if not target.exists():
-                raise FileNotFoundError(2, "pip did not bring this library", str(target))
-            place = into / name
-            if place.is_symlink() and place.resolve() == target.resolve():
-                continue
-            place.symlink_to(os.path.relpath(target, into))
-            made.append(place)
+        target, into = site_packages / link.folder / link.library, site_packages / link.into
+        if not target.exists():
+            raise FileNotFoundError(2, "pip did not bring this library", str(target))
+        place = into / link.library
+        if place.is_symlink() and place.resolve() == target.resolve():
+            continue
+        place.symlink_to(os.path.relpath(target, into))
+        made.append(place)
     return made
 
 

@@ -18,10 +18,10 @@ def script(job: Job) -> str:
     lines = ["#!/bin/sh", f"# TensorFlow {job.plan.tensorflow} in {job.env}", "set -eu"]
     for action in job.actions:
         lines += [f"# {action.why}", action.line]
-    for link in job.links:
+    for into in dict.fromkeys(link.into for link in job.links):
         lines += [
-            f"# TensorFlow {job.plan.tensorflow} does not look into pip's folder {link.folder}; undo: remove the link",
-            link_command(shlex.quote(str(job.env)), str(job.plan.python), link.library, link.folder, link.into),
+            f"# TensorFlow {job.plan.tensorflow} does not look into all of pip's folders; undo: remove the links",
+            link_command(str(job.site_packages), [(n.library, n.folder) for n in job.links if n.into == into], into),
         ]
     if job.memory_growth:
         place = shlex.quote(str(job.site_packages / MEMORY_GROWTH))

@@ -14,7 +14,7 @@ ROUTES = ("pip-and-cuda", "pip-system-cuda", "conda", "docker", "wsl2", "cpu")
 
 # What a change costs: less than one is done inside the new environment, one is done without an administrator (or is
 # one command), a demand that is given up costs more, and the driver is touched last.
-COSTS = {"slow": 1.0, "links": 0.5, "unknown": 3.0, "python": 4.0, "cuda": 4.0, "cudnn": 4.0, "tensorflow": 6.0, "system": 1.0, "container": 1.5, "driver": 12.0}  # fmt: skip
+COSTS = {"slow": 1.0, "links": 0.5, "by name": 0.6, "another python": 1.0, "conda": 1.2, "unknown": 3.0, "python": 4.0, "cuda": 4.0, "cudnn": 4.0, "tensorflow": 6.0, "system": 1.0, "container": 2.5, "driver": 12.0, "cpu": 100.0}  # fmt: skip
 WSL_PYTHON = "3.12"
 """python3 of Ubuntu 24.04, which the WSL2 plans install (systems.json)."""
 ANOTHER_MINOR = 1.0
@@ -47,6 +47,12 @@ class Candidate:
         """The links that it needs."""
         return self.measures.links
 
+    @property
+    def extra(self) -> bool:
+        """Whether TensorFlow's own extra and-cuda is asked for."""
+        of_pip = self.situation.route == "pip-and-cuda" and self.route != "cpu"
+        return of_pip and self.measures.packages is None
+
     @cached_property
     def cost(self) -> float:
         """How much has to change, the driver counting most; see COSTS."""
@@ -57,8 +63,9 @@ class Candidate:
         cost += COSTS["slow"] if "slow" in verdicts else 0
         cost += COSTS["unknown"] if "unknown" in verdicts else 0
         cost += COSTS["links"] if self.links else 0
-        cost += 1.0 if self.another_python and "python" not in self.given_up else 0
-        cost += {"conda": 1.0, "cpu": 100.0}.get(self.route, 0.0)
+        cost += COSTS["by name"] if self.measures.packages is not None else 0
+        cost += COSTS["another python"] if self.another_python and "python" not in self.given_up else 0
+        cost += COSTS[self.route] if self.route in ("conda", "cpu") else 0
         return cost
 
 

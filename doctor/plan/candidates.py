@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from doctor.compat import Situation
 from doctor.plan.candidate import ANOTHER_MINOR, COSTS, ROUTES, Candidate, Refusal
 from doctor.plan.ground import Ground
+from doctor.plan.nvidia_packages import packages_for
 from doctor.plan.trial import image_of, recipe_of, try_route
 from doctor.tables import TensorFlowRelease
 from doctor.tables.ordering import is_final, order
@@ -72,7 +74,7 @@ def _walk(
     platform, side, system, conforming = where
     settled = False  # the newest release that another driver opens is found: an older one is no better
     for build in builds:
-        if not _offers(build, route, ground, platform):
+        if not _offers(build, route, ground, platform, side):
             continue
         found, refusal = try_route(build, route, ground, platform, side, settled)
         if refusal is not None and conforming:
@@ -85,7 +87,7 @@ def _walk(
         found = replace(found, given_up=frozenset(lost), distance=away[build.version])
         result.candidates.append(found)
         settled = settled or ("driver" in lost and not found.links and not ground.driver_absent)
-        lowest = (1.0 if route == "conda" else 0.0) + sum(
+        lowest = (COSTS["conda"] if route == "conda" else 0.0) + sum(
             COSTS[name] for name in _always_lost(ground, route, system, conforming)
         )
         if found.cost - found.distance <= lowest + 1e-9:
@@ -143,12 +145,12 @@ def _routes_of(ground: Ground, platform: str, system: bool) -> tuple[str, ...]:
     return tuple(routes)
 
 
-def _offers(build: TensorFlowRelease, route: str, ground: Ground, platform: str) -> bool:
+def _offers(build: TensorFlowRelease, route: str, ground: Ground, platform: str, side: str) -> bool:
     """Whether the release can be had by the route at all."""
     extra = bool(build.extras.get("and-cuda")) and platform == "linux-x86_64"
     match route:
         case "pip-and-cuda" | "wsl2":
-            return extra
+            return extra or packages_for(build, Situation(platform, driver_platform=side), ground.tables) is not None
         case "conda":
             return extra or recipe_of(build, ground.tables) is not None
         case "docker":

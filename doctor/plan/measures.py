@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from doctor.compat import Answer, Situation, traps_of
 from doctor.compat import pip_cudnn as _pip_cudnn
 from doctor.compat.software import cuda_major, row_serves_gpu
+from doctor.plan.nvidia_packages import BESIDE, FOLDER, Packages, packages_for
 from doctor.tables import Cudnn, Row, Tables, TensorFlowRelease, dotted
 from doctor.tables.ordering import order
 from doctor.tables.ranges import within
@@ -39,12 +40,14 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What has to be done beside installing the extra; `blocks` are the answers that nothing cures."""
+    """What has to be done beside installing the extra; `blocks` are the answers that nothing cures. packages: NVIDIA's
+    packages by name, in place of the extra."""
 
     pins: tuple[Pin, ...] = ()
     links: tuple[Link, ...] = ()
     blocks: tuple[Answer, ...] = ()
     reasons: tuple[Answer, ...] = ()
+    packages: Packages | None = None
 
 
 _PICKED: dict[tuple[int, str, tuple[str, ...]], Cudnn | None] = {}
@@ -60,7 +63,10 @@ def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str,
 
 
 def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Measures:
-    """What the extra and-cuda of a build needs in a situation (route pip-and-cuda)."""
+    """What a build needs in a situation to have CUDA and cuDNN from pip (route pip-and-cuda)."""
+    packages = packages_for(build, situation, tables)
+    if packages is not None:
+        return _by_name(build, packages, situation, tables)
     linked = links(build, tables)
     pins: list[Pin] = []
     reasons: list[Answer] = []
@@ -87,6 +93,34 @@ def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Ta
             )
             (reasons if cured else blocks).append(answer)
     return Measures(tuple(pins), linked, tuple(blocks), tuple(reasons))
+
+
+def _by_name(build: TensorFlowRelease, packages: Packages, situation: Situation, tables: Tables) -> Measures:
+    """With NVIDIA's packages by name: no extra, so that nothing of it can stand in the way."""
+    named = packages.pinned_by
+    whose = "its own extra" if named is build else f"the extra of {named.requirement}, the last for this CUDA major,"
+    why = f"{build.requirement} opens the libraries of CUDA {packages.cuda} and cuDNN {packages.cudnn}: NVIDIA's packages "
+    reasons = [Answer("yes", f"{why}hold all of them, in the versions that {whose} pins", (build, named))]
+    blocks = []
+    row = tables.cudnn(packages.requirements[_at(packages, "cudnn")].partition("==")[2], cuda_major(build, tables))
+    if row is not None and (fits := row_serves_gpu(row, situation.capabilities)).verdict == "no":
+        blocks.append(Answer("no", fits.reason, (build, *fits.rows)))
+    linked: tuple[Link, ...] = ()
+    if not build.extras.get("and-cuda") and BESIDE in build.runpath:
+        linked = tuple(Link(library, folder, FOLDER) for library, folder in packages.folders)
+        reasons.append(Answer("yes", f"{build.requirement} looks for them in its own folder only (RUNPATH {BESIDE}): links "
+                              "there lead to them, from every shell and notebook", (build,)))  # fmt: skip
+    blocks += [
+        Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
+        for trap in traps_of(build, situation, tables, "libraries")
+        if trap.verdict != "yes"
+    ]
+    pins = tuple(Pin(text, f"a part of CUDA {packages.cuda}") for text in packages.requirements)
+    return Measures(pins, linked, tuple(blocks), tuple(reasons), packages)
+
+
+def _at(packages: Packages, word: str) -> int:
+    return next(at for at, text in enumerate(packages.requirements) if word in text)
 
 
 def _cudnn_pin(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Pin | None:
@@ -138,6 +172,8 @@ def links(build: TensorFlowRelease, tables: Tables) -> tuple[Link, ...]:
         if row is None:
             return ()
         found.append(Link(name, row.folder, into))
+        if name.startswith("libcudnn."):  # cuDNN opens its own parts from the folder where it was found
+            found += [Link(part, row.folder, into) for part in row.data["libraries"] if part.startswith("libcudnn_")]
     return tuple(found)
 
 

@@ -120,6 +120,8 @@ def _plan(candidate: Candidate, ground: Ground, env: str) -> Plan:
         cuda, cudnn = ground.cuda, ground.cudnn or build.cudnn
     elif recipe:
         cuda, cudnn = recipe["cudatoolkit"], recipe["cudnn"]
+    elif candidate.measures.packages is not None:
+        cuda, cudnn = candidate.measures.packages.cuda, candidate.measures.packages.cudnn
     return Plan(
         candidate,
         build.version,
@@ -146,8 +148,10 @@ def _changes(candidate: Candidate, ground: Ground, env: str) -> list[str]:
     else:
         where = f"a new conda environment `{env}`" if candidate.route == "conda" else f"a new environment in ./{env}"
         changes.append(f"{where} with {build.package} {build.version}")
-    for link in candidate.links:
-        changes.append(f"a symbolic link to {link.library} inside that environment")
+    if len(candidate.links) == 1:
+        changes.append(f"a symbolic link to {candidate.links[0].library} inside that environment")
+    elif candidate.links:
+        changes.append(f"symbolic links to {len(candidate.links)} libraries inside that environment")
     if candidate.route not in ("docker", "wsl2") and ground.python is not None and candidate.python != ground.python:
         how = "conda" if candidate.route == "conda" else "uv"
         changes.append(
@@ -160,8 +164,10 @@ def _changes(candidate: Candidate, ground: Ground, env: str) -> list[str]:
         changes.append(f"TensorFlow {build.version} instead of {ground.wish.tensorflow}")
     if lost & {"cuda", "cudnn"} and candidate.route != "cpu":
         fixed = ground.wish.cuda or ground.wish.cudnn
+        packages = candidate.measures.packages
+        own = packages.cuda if packages else build.cuda or ""
         changes.append(
-            f"CUDA {build.cuda or ''} of its own, inside the environment; the installed {fixed} stays untouched".replace(
+            f"CUDA {own} of its own, inside the environment; the installed {fixed} stays untouched".replace(
                 "  ", " "
             )
         )
@@ -187,11 +193,12 @@ def _reasons(candidate: Candidate, ground: Ground, floor: object) -> list[tuple[
         if name == "libraries" or (name == "driver" and "driver" in candidate.given_up):
             continue
         found.append((answer.reason, "; ".join(answer.refs) or build.ref))
-    if candidate.situation.route == "pip-and-cuda" and not candidate.links:
+    if candidate.extra and not candidate.links:
         found.append((f"{build.requirement}[and-cuda] brings its CUDA and cuDNN and finds them", build.ref))
     for measure in candidate.measures.reasons:
         found.append((measure.reason, "; ".join(measure.refs)))
-    for pin in candidate.pins:
+    named = candidate.measures.packages.requirements if candidate.measures.packages else ()
+    for pin in (p for p in candidate.pins if p.requirement not in named):
         found.append((f"{pin.requirement}: {pin.why}", "; ".join(pin.rows)))
     if isinstance(floor, DriverFloor) and (ground.driver is None or "driver" in candidate.given_up):
         found.append((f"driver {floor.driver} or newer is needed", floor.ref))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from doctor.findings import Step, shell
 from doctor.plan.candidate import WSL_PYTHON, Candidate
 from doctor.plan.ground import Ground
@@ -51,15 +53,24 @@ def environment_steps(candidate: Candidate, ground: Ground, env: str = ENV) -> l
     uv = not on_machine(candidate, ground)
     found = make.uv_venv(env, python, kind) if uv else make.venv(env, python, kind, family=family)
     found.append(make.pip_install(env, requirements(candidate), kind, _what(candidate), uv=uv))
-    for link in candidate.links:
-        found.append(
-            shell(
-                make.link_command(env, python, link.library, link.folder, link.into),
-                f"TensorFlow {candidate.build.version} does not look into pip's folder {link.folder}; the link lets the "
-                "loader find the library from every shell and notebook, and is undone by removing it",
-                platform=kind,
-            )
+    found += [shell(text, why, platform=kind) for text, why in link_commands(candidate, env)]
+    return found
+
+
+def link_commands(candidate: Candidate, env: str = ENV) -> list[tuple[str, str]]:
+    """The commands that make the links of a candidate in an environment, one for each folder, and why."""
+    site = make.site_packages(env, candidate.python or WSL_PYTHON, "linux")
+    found = []
+    for into in dict.fromkeys(link.into for link in candidate.links):
+        links = [link for link in candidate.links if link.into == into]
+        one = len(links) == 1
+        why = (
+            f"TensorFlow {candidate.build.version} does not look into pip's folder{'' if one else 's'} "
+            f"{', '.join(dict.fromkeys(link.folder for link in links))}; the link{'' if one else 's'} let{'s' if one else ''} "
+            f"the loader find {'the library' if one else 'the libraries'} from every shell and notebook, and "
+            f"{'is undone by removing it' if one else 'are undone by removing them'}"
         )
+        found.append((make.link_command(site, [(link.library, link.folder) for link in links], into), why))
     return found
 
 
@@ -73,7 +84,7 @@ def on_machine(candidate: Candidate, ground: Ground) -> bool:
 def requirements(candidate: Candidate) -> list[str]:
     """What pip is asked for: TensorFlow first, then the pins."""
     build = candidate.build
-    extra = "[and-cuda]" if candidate.situation.route == "pip-and-cuda" and candidate.route != "cpu" else ""
+    extra = "[and-cuda]" if candidate.extra else ""
     return [f"{build.package}{extra}=={build.version}", *(pin.requirement for pin in candidate.pins)]
 
 
@@ -119,16 +130,10 @@ def _conda(candidate: Candidate, kind: str, env: str) -> list[Step]:
     ]
     if recipe:
         found += make.conda_library_path(env, kind)
-    site = f'"$CONDA_PREFIX/lib/python{python}/site-packages'
-    for link in candidate.links:
-        up = "/".join([".."] * (link.into.count("/") + 1))
-        found.append(
-            shell(
-                f"conda run -n {env} sh -c 'ln -s {up}/{link.folder}/{link.library} {site}/{link.into}/\"'",
-                f"TensorFlow {candidate.build.version} does not look into pip's folder {link.folder}",
-                platform=kind,
-            )
-        )
+    found += [
+        shell(f"conda run -n {env} sh -c '{text}'", why, platform=kind)
+        for text, why in link_commands(replace(candidate, python=python), '"$CONDA_PREFIX"')
+    ]
     return found
 
 
@@ -136,9 +141,19 @@ def _what(candidate: Candidate) -> str:
     build = candidate.build
     if candidate.route == "cpu":
         return f"TensorFlow {build.version}; it computes on the CPU"
-    libraries = f"CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}".replace("  ", " ").strip()
+    packages = candidate.measures.packages
+    cuda, cudnn = (packages.cuda, packages.cudnn) if packages else (build.cuda or "", build.cudnn or "")
+    libraries = f"CUDA {cuda} and cuDNN {cudnn}".replace("  ", " ").strip()
+    if packages is not None:
+        return f"TensorFlow {build.version} with {libraries} from NVIDIA's packages" + _notes(candidate)
     if candidate.situation.route == "pip-and-cuda":
         text = f"TensorFlow {build.version} with its {libraries} from pip"
     else:
         text = f"TensorFlow {build.version}, made for {libraries}"
-    return text + "".join(f"; {pin.requirement}: {pin.why}" for pin in candidate.pins)
+    return text + _notes(candidate)
+
+
+def _notes(candidate: Candidate) -> str:
+    """Why each pin is there, those of CUDA itself left out."""
+    named = candidate.measures.packages.requirements if candidate.measures.packages else ()
+    return "".join(f"; {pin.requirement}: {pin.why}" for pin in candidate.pins if pin.requirement not in named)

@@ -9,6 +9,7 @@ from doctor.compat.software import driver_minimum
 from doctor.plan.candidate import UV_PYTHONS, WSL_PYTHON, Candidate, Refusal
 from doctor.plan.ground import Ground
 from doctor.plan.measures import Measures, dependency_pins, for_pip_libraries
+from doctor.plan.nvidia_packages import packages_for
 from doctor.tables import DriverFloor, Tables, TensorFlowRelease, dotted
 from doctor.tables.versions import minor
 
@@ -153,8 +154,9 @@ def _python(build: TensorFlowRelease, here: str | None, base: Situation, ground:
         situation = replace(base, python=python)
         if installs_on(build, situation, ground.tables).verdict == "no":
             continue
-        extra = situation.route == "pip-and-cuda" and traps_of(build, situation, ground.tables, "extra")
-        if extra and any(trap.verdict == "no" for trap in extra):
+        extra = traps_of(build, situation, ground.tables, "extra") if situation.route == "pip-and-cuda" else ()
+        blocked = any(trap.verdict == "no" for trap in extra)
+        if blocked and (python != here or packages_for(build, situation, ground.tables) is None):
             continue
         return python
     return order_of_trial[0] if order_of_trial else None

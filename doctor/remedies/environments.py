@@ -59,16 +59,13 @@ def pip_install(env: str, requirements: Sequence[str], kind: str, why: str, *, u
     return shell(f"{python} -m pip install {listed}", why, platform=kind)
 
 
-def link_command(env: str, python: str, library: str, folder: str, into: str) -> str:
-    """The symbolic link that lets the loader find a library of pip's: all its parts, by a relative path."""
-    site = site_packages(env, python, "linux")
-    up = "/".join([".."] * (into.count("/") + 1)) + "/" + folder
-    stem = library.partition(".so")[0]
-    # cuDNN opens its own parts from the folder in which it was found
-    pattern = f"{stem}*.so.*" if stem == "libcudnn" else library
-    if pattern == library:
-        return f"ln -s {up}/{library} {site}/{into}/"
-    return f"(cd {site}/{into} && ln -s {up}/{pattern} .)"
+def link_command(site: str, libraries: Sequence[tuple[str, str]], into: str) -> str:
+    """Symbolic links in the folder `into` of a site-packages folder, by relative paths, that let the loader find
+    libraries of pip's; each a name and its folder under site-packages. Reads alike in sh, bash, zsh and fish."""
+    up = "/".join([".."] * (into.count("/") + 1))
+    place = f"{site}/{into}/"
+    named = " ".join(f"{up}/{folder}/{library}" for library, folder in libraries)
+    return f"ln -s {named} {place if '$' in place else argument(place, 'linux')}"
 
 
 def conda_create(name: str, python: str, kind: str, packages: Sequence[str] = (), channel: str = "") -> Step:

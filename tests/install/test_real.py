@@ -14,29 +14,15 @@ from pathlib import Path
 import pytest
 
 from doctor.install import interpreters
+from tests.install.opened import CUDA_11, CUDA_12_CUDNN_8, NEWEST, OPEN_LIBRARIES
 
 pytestmark = [pytest.mark.slow, pytest.mark.tensorflow, pytest.mark.skipif(sys.platform != "linux", reason="the wheels are for Linux")]
 ROOT = Path(__file__).resolve().parents[2]
 CASES = {
     "newest": ("latest", ("3.13", "3.12", "3.11", "3.10"), ()),
     "2.15.1": ("2.15.1", ("3.11", "3.10", "3.9"), ()),
-    "2.10": ("2.10", ("3.9", "3.10", "3.8"), ("--cpu",)),
+    "2.10": ("2.10", ("3.9", "3.10", "3.8"), ()),
 }
-OPEN_LIBRARIES = """
-import ctypes, glob, os, re, subprocess, sys
-site = sys.argv[1]
-path = site + "/tensorflow/libtensorflow_framework.so.2"
-with open(path, "rb") as file:
-    name = re.search(rb"_ZN3tsl8internal9DsoLoader\\d+MaybeTryDlopenGPULibrariesEv", file.read())[0].decode()
-library = ctypes.CDLL(path)
-result = ctypes.create_string_buffer(64)  # an absl::Status, returned through a hidden pointer
-getattr(library, name)(result)
-for line in open("/proc/self/maps"):
-    if "/nvidia/" in line:
-        print(line.split()[-1])
-"""
-
-
 @pytest.fixture(scope="module", params=list(CASES))
 def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path, dict[str, object]]]:
     """One case, installed by the command; removed afterwards."""
@@ -63,10 +49,10 @@ def site_packages(env: Path) -> Path:
 
 
 def test_installation_says_honestly_what_was_proved(installed: tuple[str, Path, dict[str, object]]) -> None:
-    name, env, summary = installed
+    _name, env, summary = installed
     assert (env / "bin" / "python").exists()
     assert summary["result"] in ("consistent", "proved")
-    if summary["result"] == "consistent" and name != "2.10":
+    if summary["result"] == "consistent":
         assert "not proved on a GPU here" in " ".join(summary["proof"])  # type: ignore[arg-type]
     assert Path(str(summary["log"])).exists()
 
@@ -74,24 +60,18 @@ def test_installation_says_honestly_what_was_proved(installed: tuple[str, Path, 
 def test_check_finds_nothing_wrong_inside(installed: tuple[str, Path, dict[str, object]], cli: Callable[..., subprocess.CompletedProcess[bytes]]) -> None:
     from doctor.install.proof import OUTSIDE
 
-    name, env, _ = installed
-    if name == "2.10":
-        pytest.skip("a CPU plan: CUDA is not asked for")
+    _name, env, _ = installed
     found = json.loads(cli("check", "--python", str(env), "--format", "json").stdout)
     assert [f["code"] for f in found["findings"] if f["severity"] == "error" and f["code"] not in OUTSIDE] == []
 
 
 def test_tensorflow_opens_every_library_of_its_own_environment(installed: tuple[str, Path, dict[str, object]]) -> None:
-    """With the real loader, TensorFlow's own call, and nothing on LD_LIBRARY_PATH."""
     name, env, _ = installed
-    if name == "2.10":
-        pytest.skip("2.10 has no libraries of its own")
     clean = {k: v for k, v in os.environ.items() if k not in ("LD_LIBRARY_PATH", "LD_PRELOAD")}
     done = subprocess.run([env / "bin/python", "-c", OPEN_LIBRARIES, site_packages(env)], capture_output=True, text=True, timeout=300,
                           check=True, env=clean)  # fmt: skip
     opened = {Path(line).name for line in done.stdout.splitlines()}
-    cudnn = "libcudnn.so.9" if name == "newest" else "libcudnn.so.8"
-    assert {"libcudart.so.12", "libcublas.so.12", "libcufft.so.11", "libcusolver.so.11", "libcusparse.so.12", cudnn} <= opened
+    assert set({"newest": NEWEST, "2.15.1": CUDA_12_CUDNN_8, "2.10": CUDA_11}[name]) <= opened
 
 
 def test_tensorflow_registers_the_simulated_gpu(installed: tuple[str, Path, dict[str, object]]) -> None:

@@ -190,17 +190,24 @@ def test_missing_library_of_a_link_fails_and_is_undone(
     assert left(tmp_path) == set()
 
 
-def test_links_are_relative_and_take_cudnn_with_its_parts(tmp_path: Path) -> None:
-    for folder in ("nvidia/cudnn/lib", "nvidia/cuda_runtime/lib"):
+def test_links_are_relative_and_made_once(tmp_path: Path) -> None:
+    for folder in ("nvidia/cudnn/lib", "nvidia/cuda_runtime/lib", "tensorflow"):
         (tmp_path / folder).mkdir(parents=True)
     for name in ("libcudnn.so.8", "libcudnn_ops_infer.so.8"):
         (tmp_path / "nvidia/cudnn/lib" / name).touch()
-    made = write_links(tmp_path, (Link("libcudnn.so.8", "nvidia/cudnn/lib", "nvidia/cuda_runtime/lib"),))
+    links = (Link("libcudnn.so.8", "nvidia/cudnn/lib", "nvidia/cuda_runtime/lib"), Link("libcudnn_ops_infer.so.8", "nvidia/cudnn/lib", "tensorflow"))
+    made = write_links(tmp_path, links)
     assert {p.name: str(p.readlink()) for p in made} == {
         "libcudnn.so.8": "../../cudnn/lib/libcudnn.so.8",
-        "libcudnn_ops_infer.so.8": "../../cudnn/lib/libcudnn_ops_infer.so.8",
+        "libcudnn_ops_infer.so.8": "../nvidia/cudnn/lib/libcudnn_ops_infer.so.8",
     }
-    assert write_links(tmp_path, (Link("libcudnn.so.8", "nvidia/cudnn/lib", "nvidia/cuda_runtime/lib"),)) == []
+    assert write_links(tmp_path, links) == []
+
+
+def test_cudnn_is_linked_with_its_parts(tables: Tables, tmp_path: Path) -> None:
+    """It opens them from the folder where it was found."""
+    linked = {link.library for link in job(tables, tmp_path / "tf", "2.16.1" if HERE < "3.13" else "2.21.0").links}
+    assert "libcudnn.so.8" not in linked or "libcudnn_ops_infer.so.8" in linked
 
 
 def test_program_that_cannot_be_started_is_an_error_not_a_traceback(tmp_path: Path, log: Log, tables: Tables, index: Callable[..., Path]) -> None:

@@ -75,6 +75,8 @@ def planned_facts(plan: Plan, ground: Ground) -> Facts:
     if plan.route == "pip-system-cuda" and ground.cuda:
         facts.append(CudaVersion(here, ground.cuda))
         facts += [CudnnVersion(here, ground.cudnn)] if ground.cudnn else []
+    elif plan.cuda and plan.cudnn:
+        facts += [CudaVersion(here, plan.cuda), CudnnVersion(here, plan.cudnn)]
     facts += [LibraryLoaded(here, name) for name in build.libraries]
     return Facts(tuple(facts), "machine", "planned")
 
@@ -91,7 +93,13 @@ def agrees_with_the_tables(plan: Plan, found: Outcome, tables: Tables) -> Iterat
             yield f"{name}: {answer.reason}"
     if situation.route != "pip-and-cuda":
         return
-    pins = {**candidate.build.extras["and-cuda"]}
+    packages = candidate.measures.packages
+    pins = {**candidate.build.extras["and-cuda"]} if packages is None else {}
+    if packages is not None:
+        brought = replace(situation, route=None, cuda=packages.cuda, cudnn=packages.cudnn)
+        for name, answer in judge(candidate.build, brought, tables).answers:
+            if answer.verdict == "no" or (name in ("cuda", "cudnn") and answer.verdict != "yes"):
+                yield f"with {packages.requirements}: {name}: {answer.reason}"
     for pin in candidate.pins:
         name = re.match(r"[\w-]+", pin.requirement)
         assert name is not None
@@ -102,7 +110,8 @@ def agrees_with_the_tables(plan: Plan, found: Outcome, tables: Tables) -> Iterat
             picked = max(allowed, key=lambda r: dotted(r.version))
             if row_serves_gpu(picked, found.ground.capabilities).verdict == "no":
                 yield f"pip picks {picked.ref}"
-    missed = set(candidate.build.pip_libraries_missed or ()) & set(required(candidate.build, tables))
+    needed = set(required(candidate.build, tables))
+    missed = needed if not candidate.build.extras else needed & set(candidate.build.pip_libraries_missed or ())
     if not missed <= {link.library for link in candidate.links}:
         yield f"not found: {missed}"
 

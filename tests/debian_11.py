@@ -1,0 +1,131 @@
+"""A Debian 11 folder with its own Python 3.9, and a newer Python beside it for the tool: what a user of Debian 11 has.
+
+Made once by debootstrap and kept in the cache of tests/tensorflow_envs.py; nothing outside of the folder is changed.
+Programs are run in it with chroot, in a mount namespace of their own, so that no mount outlives them.
+
+The newer Python is a copy of the one that runs the tests, with the C library that it was linked with: its interpreter
+and search path are rewritten by patchelf, as a Python that uv brings is independent of the system's libraries too.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.tensorflow_envs import package_env
+
+RELEASE = "bullseye"
+PACKAGES = "python3,python3-venv,ca-certificates,gcc,libc6-dev"
+NEWER = "opt/newer-python"
+WORK = "root"
+ROOT = Path(__file__).resolve().parent.parent
+REQUIREMENTS = ("packaging>=23", "rich>=13", "requests>=2.28", "nvidia-ml-py>=12.535", "pyelftools>=0.29")
+
+
+def reason_against() -> str:
+    """Why the folder cannot be made or used here, or ""."""
+    if sys.platform != "linux" or os.uname().machine != "x86_64":
+        return "a Debian 11 folder runs on Linux x86_64 only"
+    if os.geteuid() != 0:
+        return "chroot and debootstrap need root"
+    missing = [name for name in ("debootstrap", "chroot", "unshare") if shutil.which(name) is None]
+    return f"{', '.join(missing)} is not installed (apt install debootstrap)" if missing else ""
+
+
+def debian_11() -> Path:
+    """The folder; made where it is missing. Raises RuntimeError where it cannot be made."""
+    base = os.environ.get("TFGPU_DOCTOR_TEST_ENVS")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = (Path(base) if base else cache / "tfgpu-doctor" / "test-environments") / "debian-11"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(folder.parent / ".debian-11.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / ".finished").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            _run(["debootstrap", "--variant=minbase", f"--include={PACKAGES}", RELEASE, str(folder)])
+            _newer_python(folder / NEWER)
+            (folder / ".finished").touch()
+        _tool(folder / NEWER)
+    return folder
+
+
+def newer_python() -> str:
+    """The path of the tool's Python inside the folder."""
+    return f"/{NEWER}/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def run_inside(folder: Path, command: list[str], timeout: int) -> subprocess.CompletedProcess[str]:
+    """Run a command in the folder as a user's shell there would; pip's settings and cache are the ones of this machine."""
+    cache = _pip_cache()
+    (folder / "root/.cache/pip").mkdir(parents=True, exist_ok=True)
+    for name in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):
+        if Path("/", name).exists():
+            shutil.copyfile(Path("/", name), folder / name)
+    mounts = [("/proc", "proc"), ("/dev", "dev")] + ([(cache, "root/.cache/pip")] if cache else [])
+    script = " && ".join(f'mount --bind "{where}" "{folder / place}"' for where, place in mounts)
+    script += f' && exec chroot "{folder}" "$@"'
+    kept = {k: v for k, v in os.environ.items() if k.startswith(("PIP_", "HTTP", "http", "NO_PROXY", "no_proxy")) and k != "PIP_FIND_LINKS"}
+    environment = {**kept, "PATH": f"/{NEWER}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": f"/{WORK}", "LC_ALL": "C.UTF-8"}
+    inner = ["sh", "-c", f"cd /{WORK} && exec \"$@\"", "sh", *command]
+    return subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *inner], env={**environment, "PATH": environment["PATH"] + ":/usr/sbin"},
+                          capture_output=True, text=True, errors="replace", timeout=timeout, check=False, stdin=subprocess.DEVNULL)  # fmt: skip
+
+
+def _pip_cache() -> str | None:
+    done = subprocess.run([sys.executable, "-m", "pip", "cache", "dir"], capture_output=True, text=True, check=False, timeout=60)
+    if done.returncode or not done.stdout.strip():
+        return None
+    Path(done.stdout.strip()).mkdir(parents=True, exist_ok=True)
+    return done.stdout.strip()
+
+
+def _newer_python(place: Path) -> None:
+    """This Python and the libraries that it was linked with, made independent of the folder's own."""
+    base = Path(sys.base_prefix)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    unwanted = shutil.ignore_patterns("site-packages", "test", "tests", "idlelib", "tkinter", "config-*", "__pycache__", "*.a")
+    shutil.copytree(base / "lib" / version, place / "lib" / version, ignore=unwanted, symlinks=True)
+    (place / "lib" / version / "site-packages").mkdir()
+    (place / "bin").mkdir()
+    program = place / "bin" / version
+    shutil.copy2(Path(sys.executable).resolve(), program)
+    objects = [program, *(place / "lib" / version / "lib-dynload").glob("*.so")]
+    libraries: dict[str, str] = {}
+    for path in objects:
+        out = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
+        libraries |= dict(re.findall(r"(\S+) => (/\S+)", out))
+        libraries |= {Path(p).name: p for p in re.findall(r"^\s+(/\S*ld-linux\S*)", out, re.MULTILINE)}
+    system = place / "system"
+    system.mkdir()
+    for name, path in libraries.items():
+        shutil.copy2(Path(path).resolve(), system / name)
+    for extra in ("libnss_dns.so.2", "libnss_files.so.2", "libresolv.so.2"):  # names are looked up through these
+        for path in Path("/lib/x86_64-linux-gnu").glob(extra):
+            shutil.copy2(path.resolve(), system / extra)
+    loader = next(name for name in libraries if name.startswith("ld-linux"))
+    inside = f"/{NEWER}/system"
+    patchelf = package_env("patchelf", ["patchelf"]).parent / "patchelf"
+    _run([str(patchelf), "--set-interpreter", f"{inside}/{loader}", "--force-rpath", "--set-rpath", inside, str(program)])
+    linked = [str(p) for p in (*objects[1:], *system.iterdir()) if not p.name.startswith(("ld-linux", "libc.so"))]
+    _run([str(patchelf), "--force-rpath", "--set-rpath", inside, *linked])
+
+
+def _tool(place: Path) -> None:
+    """The tool as it stands in the tree, and what it needs."""
+    site = next(place.glob("lib/python3.*/site-packages"))
+    if not (site / "packaging").exists():
+        _run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(site), *REQUIREMENTS])
+    for name in ("doctor", "compat_tables"):
+        shutil.rmtree(site / name, ignore_errors=True)
+        shutil.copytree(ROOT / name, site / name, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed: {(done.stderr + done.stdout)[-2000:]}")
