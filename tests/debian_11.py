@@ -24,7 +24,8 @@ PACKAGES = "python3,python3-venv,ca-certificates,gcc,libc6-dev"
 NEWER = "opt/newer-python"
 WORK = "root"
 ROOT = Path(__file__).resolve().parent.parent
-REQUIREMENTS = ("packaging>=23", "rich>=13", "requests>=2.28", "nvidia-ml-py>=12.535", "pyelftools>=0.29")
+REQUIREMENTS = ("packaging>=23", "rich>=13", "requests>=2.28", "nvidia-ml-py>=12.535", "pyelftools>=0.29",
+                "pyahocorasick>=2.1")  # fmt: skip
 
 
 def reason_against() -> str:
