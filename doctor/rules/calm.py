@@ -92,7 +92,7 @@ def healthy(picture: Picture) -> Iterator[Finding]:
     `Created device … GPU:0`, `Loaded cuDNN version`, and a program that runs on.
 
     ## What to do
-    Nothing.
+    Nothing. `check --deep` runs with memory growth on; `reproduce cudnn-init-oom` shows what a program meets that does not turn it on.
     """
     facts = picture.facts
     works = [r for r in picture.registered if r.count]
@@ -127,13 +127,28 @@ def healthy(picture: Picture) -> Iterator[Finding]:
     )
     simulated = facts.symptoms("simulated-gpu")
     if simulated:
-        text = "This is a simulation: " + text[0].lower() + text[1:] + " There is no real GPU behind it."
+        text = f"This is a simulation, there is no real GPU behind it. {text}"
+    grew = facts.symptoms("growth-set") if facts.kind == "machine" else []
+    steps = []
+    if works and grew:
+        text += (
+            " The check itself ran with memory growth on, so as not to take the memory of others; a program without it takes"
+            " nearly all memory first, and whether cuDNN then still starts is not shown by this."
+        )
+        python = commands.python_command(picture)
+        steps.append(
+            shell(
+                "tfgpu-doctor reproduce cudnn-init-oom" + (f" --python {python}" if "/" in python else ""),
+                "tries that, too: with TensorFlow's default allocation, which takes the GPU for a while, then with each setting that cures a failure",
+            )
+        )
     yield found(
         "healthy",
         text,
         title="A simulated GPU is registered; nothing alarming" if simulated else "",
-        evidence=[*simulated[:1], *works[:2], *done[:4], *cudnn[:1], *(opened[:2] if not works else [])],
+        evidence=[*simulated[:1], *works[:2], *done[:4], *grew[:1], *cudnn[:1], *(opened[:2] if not works else [])],
         confidence="certain" if works else "likely",
+        steps=steps,
         verify=commands.list_gpus(picture),
     )
 

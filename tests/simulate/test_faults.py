@@ -84,6 +84,30 @@ def test_the_deep_check_reads_tensorflows_own_failure():
 
 
 @pytest.mark.tensorflow
+def test_the_deep_check_says_that_it_ran_with_memory_growth_and_how_to_learn_what_that_hides():
+    """Under its own memory growth this fault does not show, and without it the check would take all of a shared GPU."""
+    python = str(tensorflow_env(NEWEST))
+    with environment(prepare(python=python, faults=["cudnn-out-of-memory"])) as simulation:
+        (finding,) = checked(simulation, "--deep", "--python", python)["findings"]
+        assert finding["code"] == "healthy"
+        assert "memory growth on" in finding["explanation"]
+        (step,) = finding["prescription"]
+        assert step["text"] == f"tfgpu-doctor reproduce cudnn-init-oom --python {python}"
+        words = step["text"].split()[1:]
+        done = subprocess.run(
+            [sys.executable, "-m", "doctor", *words],
+            env=simulation.environment,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+    assert "CUDNN_STATUS_NOT_INITIALIZED" in done.stdout
+    assert "memory growth" in done.stdout
+
+
+@pytest.mark.tensorflow
 def test_a_simulated_check_takes_under_a_second_more_than_a_real_one():
     python = str(tensorflow_env(NEWEST))
     check = [sys.executable, "-m", "doctor", "check", "--format", "json", "--python", python]
