@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -71,6 +72,26 @@ def test_module_imports_nothing_that_only_a_checkout_has(path: Path) -> None:
         names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         assert not {name.split(".")[0] for name in names} & {"scripts", "tests"}
     assert "-m scripts" not in text
+
+
+IMPORTED_AS = {"nvidia-ml-py": "pynvml", "pyelftools": "elftools", "pyahocorasick": "ahocorasick"}
+GUARDED = {"zstandard", "tensorflow", "numpy", "pip", "compat_tables", "doctor"}
+"""Imported where they are there, or in the patient's own interpreter."""
+
+
+def test_every_package_that_is_imported_is_asked_for() -> None:
+    declared = re.search(r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S)
+    assert declared
+    names = re.findall(r'"([\w-]+)', declared[1])
+    asked = {IMPORTED_AS.get(name, name) for name in names}
+    used: set[str] = set()
+    for path in _modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                used.add((node.module or "").split(".")[0])
+            elif isinstance(node, ast.Import):
+                used |= {alias.name.split(".")[0] for alias in node.names}
+    assert used - sys.stdlib_module_names - GUARDED == asked
 
 
 def _imported(*arguments: str) -> set[str]:
