@@ -5,8 +5,7 @@ By default METADATA, build_info.py and the file list of each wheel are read by r
 gigabyte for the whole history. With --full the libraries of each wheel are streamed as well and read for the CUDA
 libraries that they open, the GPU code that they hold, their RUNPATH and the glibc that they need: about half an hour,
 tens of gigabytes, nothing large on disk. Both can be stopped and started again; what was read is kept in the user's
-cache folder. Needs pip, packaging, requests and pyelftools; --full also Linux on x86-64 to find out which libraries
-a build opens.
+cache folder. Needs pip, packaging and requests; --full also Linux on x86-64 to find out which libraries a build opens.
 """
 
 from __future__ import annotations

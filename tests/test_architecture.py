@@ -74,8 +74,8 @@ def test_module_imports_nothing_that_only_a_checkout_has(path: Path) -> None:
     assert "-m scripts" not in text
 
 
-IMPORTED_AS = {"nvidia-ml-py": "pynvml", "pyelftools": "elftools", "pyahocorasick": "ahocorasick"}
-GUARDED = {"zstandard", "tensorflow", "numpy", "pip", "compat_tables", "doctor"}
+IMPORTED_AS = {"nvidia-ml-py": "pynvml", "pyahocorasick": "ahocorasick"}
+GUARDED = {"cairosvg", "zstandard", "tensorflow", "numpy", "pip", "compat_tables", "doctor"}
 """Imported where they are there, or in the patient's own interpreter."""
 
 
