@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from doctor.tables.rows import Architecture, DriverBranch, DriverFloor, ForwardCompatibility, PtxIsa, Toolkit
+from doctor.tables.rows import Architecture, DriverBranch, DriverFloor, ForwardCompatibility, PtxIsa, Toolkit, made
 from doctor.tables.store import Store
 from doctor.tables.versions import dotted
 
@@ -21,16 +21,8 @@ def toolkits(store: Store) -> tuple[Toolkit, ...]:
 
 
 def _toolkit(raw: Mapping[str, Any]) -> Toolkit:
-    return Toolkit(
-        ref=f"CUDA {raw['version']}: made with driver "
-        + " / ".join(f"{raw[side]} ({side.capitalize()})" for side in ("linux", "windows") if raw.get(side)),
-        source=raw["source"],
-        data=raw,
-        cuda=raw["cuda"],
-        update=raw.get("update", 0),
-        linux=raw.get("linux"),
-        windows=raw.get("windows"),
-    )
+    drivers = " / ".join(f"{raw[side]} ({side.capitalize()})" for side in ("linux", "windows") if raw.get(side))
+    return made(Toolkit, raw, f"CUDA {raw['version']}: made with driver {drivers}")
 
 
 def toolkit(store: Store, cuda: str) -> Toolkit | None:
@@ -62,14 +54,12 @@ def driver_floor(store: Store, cuda: str, platform: str) -> DriverFloor | None:
         return None
     for raw in store.all("driver_floors"):
         if dotted(raw["cuda_major"])[0] == number[0] and raw["platform"] == side:
-            return DriverFloor(
-                ref=f"CUDA {raw['cuda_major']}.x runs from driver {raw['driver']} ({side.capitalize()})"
-                f" by minor-version compatibility, from {raw['source']}",
-                source=raw["source"],
-                data=raw,
+            return made(
+                DriverFloor,
+                raw,
+                f"CUDA {raw['cuda_major']}.x runs from driver {raw['driver']} ({side.capitalize()}) by minor-version "
+                "compatibility",
                 cuda=f"{raw['cuda_major']}.x",
-                platform=side,
-                driver=raw["driver"],
                 rule="minor-version",
             )
     found = toolkit(store, cuda)
@@ -79,15 +69,8 @@ def driver_floor(store: Store, cuda: str, platform: str) -> DriverFloor | None:
     driver = row.windows if side == "windows" else row.linux
     if driver is None:
         return None
-    return DriverFloor(
-        ref=f"CUDA {row.cuda} needs its own driver {driver} ({side.capitalize()}), from {row.source}",
-        source=row.source,
-        data=row.data,
-        cuda=row.cuda,
-        platform=side,
-        driver=driver,
-        rule="toolkit",
-    )
+    about = f"CUDA {row.cuda} needs its own driver {driver} ({side.capitalize()})"
+    return made(DriverFloor, row.data, about, platform=side, driver=driver, rule="toolkit")
 
 
 def branches(store: Store) -> tuple[DriverBranch, ...]:
@@ -96,15 +79,8 @@ def branches(store: Store) -> tuple[DriverBranch, ...]:
 
 
 def _branch(raw: Mapping[str, Any]) -> DriverBranch:
-    return DriverBranch(
-        ref=f"driver branch R{raw['branch']}: up to CUDA {raw['cuda']}, from {raw['source']}",
-        source=raw["source"],
-        data=raw,
-        branch=raw["branch"],
-        cuda=raw["cuda"],
-        first_linux=raw.get("linux"),
-        first_windows=raw.get("windows"),
-    )
+    about = f"driver branch R{raw['branch']}: up to CUDA {raw['cuda']}"
+    return made(DriverBranch, raw, about, first_linux=raw.get("linux"), first_windows=raw.get("windows"))
 
 
 def branch(store: Store, driver: str, platform: str) -> DriverBranch | None:
@@ -131,13 +107,7 @@ def ptx_isas(store: Store) -> tuple[PtxIsa, ...]:
 
 
 def _ptx_isa(raw: Mapping[str, Any]) -> PtxIsa:
-    return PtxIsa(
-        ref=f"PTX ISA {raw['isa']}: compiled by drivers of CUDA {raw['cuda']} and newer, from {raw['source']}",
-        source=raw["source"],
-        data=raw,
-        isa=raw["isa"],
-        cuda=raw["cuda"],
-    )
+    return made(PtxIsa, raw, f"PTX ISA {raw['isa']}: compiled by drivers of CUDA {raw['cuda']} and newer")
 
 
 def forward(store: Store) -> tuple[ForwardCompatibility, ...]:
@@ -146,13 +116,7 @@ def forward(store: Store) -> tuple[ForwardCompatibility, ...]:
 
 
 def _forward(raw: Mapping[str, Any]) -> ForwardCompatibility:
-    return ForwardCompatibility(
-        ref=f"{raw['package']}: {raw['hardware']}, from {raw['source']}",
-        source=raw["source"],
-        data=raw,
-        cuda=raw["cuda"],
-        branches=tuple(raw.get("branches") or ()),
-    )
+    return made(ForwardCompatibility, raw, f"{raw['package']}: {raw['hardware']}")
 
 
 def architectures(store: Store) -> tuple[Architecture, ...]:
@@ -161,15 +125,10 @@ def architectures(store: Store) -> tuple[Architecture, ...]:
 
 
 def _architecture(raw: Mapping[str, Any]) -> Architecture:
-    return Architecture(
-        ref=f"{raw['name']} ({', '.join(raw['capabilities'])}): CUDA {raw['first_cuda']} to "
-        f"{raw.get('last_cuda') or 'now'}, last driver branch "
-        f"{'R' + raw['last_driver'] if raw.get('last_driver') else 'still open'}, from {raw['source']}",
-        source=raw["source"],
-        data=raw,
-        name=raw["name"],
-        capabilities=tuple(raw["capabilities"]),
-        first_cuda=raw.get("first_cuda"),
-        last_cuda=raw.get("last_cuda"),
-        last_driver=raw.get("last_driver"),
+    last = f"R{raw['last_driver']}" if raw.get("last_driver") else "still open"
+    return made(
+        Architecture,
+        raw,
+        f"{raw['name']} ({', '.join(raw['capabilities'])}): CUDA {raw['first_cuda']} to {raw.get('last_cuda') or 'now'}, "
+        f"last driver branch {last}",
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from doctor.tables.rows import GpuRow
+from doctor.tables.rows import GpuRow, made
 from doctor.tables.store import Store
 
 _BRANDS = frozenset(
@@ -24,20 +24,11 @@ _TAIL = re.compile(r"^(\d{3,4})(ti|super|tisuper)$")
 
 def row(raw: Mapping[str, Any]) -> GpuRow:
     """A row of the file as a value."""
-    capability = raw.get("capability")
     where = f" [{raw['pci_id']}]" if raw.get("pci_id") else ""
     chip = f", chip {raw['chip']}" if raw.get("chip") else ""
-    return GpuRow(
-        ref=f"{raw['name']}{where}: compute capability {capability or 'not decided by the name'}{chip},"
-        f" from {raw['source']}",
-        source=raw["source"],
-        data=raw,
-        name=raw["name"],
-        capability=capability,
-        chip=raw.get("chip"),
-        pci_id=raw.get("pci_id"),
-        kind=raw.get("kind", "desktop"),
-    )
+    capability = raw.get("capability")
+    about = f"{raw['name']}{where}: compute capability {capability or 'not decided by the name'}{chip}"
+    return made(GpuRow, raw, about, capability=capability)
 
 
 def find(store: Store, asked: str) -> tuple[GpuRow, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from doctor.tables.rows import Cudnn, Library, NvidiaWheel, PipLibrary, Row, Trap
+from doctor.tables.rows import Cudnn, Library, NvidiaWheel, PipLibrary, Row, Trap, made
 from doctor.tables.store import Store
 from doctor.tables.versions import dotted
 
@@ -31,18 +31,8 @@ def cudnn(store: Store, version: str, cuda_major: str | None = None) -> Cudnn | 
 
 
 def _cudnn(raw: Mapping[str, Any]) -> Cudnn:
-    capabilities = tuple(raw.get("capabilities") or ())
-    return Cudnn(
-        ref=f"cuDNN {raw['version']} for CUDA {', '.join(raw['cuda'])}: kernels for "
-        f"{', '.join(capabilities) or 'capabilities not read'}, from {raw['source']}",
-        source=raw["source"],
-        data=raw,
-        version=raw["version"],
-        cuda=tuple(raw["cuda"]),
-        capabilities=capabilities,
-        lowest=raw.get("lowest"),
-        package=raw.get("package"),
-    )
+    kernels = ", ".join(raw.get("capabilities") or ()) or "capabilities not read"
+    return made(Cudnn, raw, f"cuDNN {raw['version']} for CUDA {', '.join(raw['cuda'])}: kernels for {kernels}")
 
 
 def compiled_cudnn(store: Store) -> tuple[Row, ...]:
@@ -51,11 +41,7 @@ def compiled_cudnn(store: Store) -> tuple[Row, ...]:
 
 
 def _compiled_cudnn(raw: Mapping[str, Any]) -> Row:
-    return Row(
-        ref=f"TensorFlow {raw['versions']}: compiled with cuDNN {raw['cudnn']}, from {raw['source']}",
-        source=raw["source"],
-        data=raw,
-    )
+    return made(Row, raw, f"TensorFlow {raw['versions']}: compiled with cuDNN {raw['cudnn']}")
 
 
 def wheels(store: Store, package: str | None = None) -> tuple[NvidiaWheel, ...]:
@@ -65,15 +51,7 @@ def wheels(store: Store, package: str | None = None) -> tuple[NvidiaWheel, ...]:
 
 
 def _wheel(raw: Mapping[str, Any]) -> NvidiaWheel:
-    return NvidiaWheel(
-        ref=f"{raw['package']} {raw['version']}: {', '.join(raw['libraries'])}, from {raw['source']}",
-        source=raw["source"],
-        data=raw,
-        package=raw["package"],
-        version=raw["version"],
-        folder=raw.get("folder"),
-        libraries=tuple(raw["libraries"]),
-    )
+    return made(NvidiaWheel, raw, f"{raw['package']} {raw['version']}: {', '.join(raw['libraries'])}")
 
 
 def pip_library(store: Store, soname: str, cuda_major: str | None = None) -> PipLibrary | None:
@@ -85,12 +63,11 @@ def pip_library(store: Store, soname: str, cuda_major: str | None = None) -> Pip
     package = min((row.package for row in rows), key=lambda name: _rank(name, wanted))
     own = sorted((row for row in rows if row.package == package), key=lambda row: dotted(row.version))
     folder = own[-1].folder or ""
-    return PipLibrary(
-        ref=f"{soname}: in {package} {own[0].version} to {own[-1].version}, folder {folder}, from {own[-1].source}",
-        source=own[-1].source,
-        data=own[-1].data,
+    return made(
+        PipLibrary,
+        own[-1].data,
+        f"{soname}: in {package} {own[0].version} to {own[-1].version}, folder {folder}",
         soname=soname,
-        package=package,
         folder=folder,
         first=own[0].version,
         last=own[-1].version,
@@ -108,18 +85,8 @@ def libraries(store: Store) -> tuple[Library, ...]:
 
 
 def _library(raw: Mapping[str, Any]) -> Library:
-    return Library(
-        ref=f"{raw['soname']}: {raw['component']}"
-        + (f", {_span(raw)}" if raw.get("first") else "")
-        + f", from {raw['source']}",
-        source=raw["source"],
-        data=raw,
-        soname=raw["soname"],
-        component=raw["component"],
-        first=raw.get("first"),
-        last=raw.get("last"),
-        platform=raw.get("platform", "linux"),
-    )
+    span = f", {_span(raw)}" if raw.get("first") else ""
+    return made(Library, raw, f"{raw['soname']}: {raw['component']}{span}")
 
 
 def _span(raw: Mapping[str, Any]) -> str:
@@ -134,13 +101,4 @@ def traps(store: Store) -> tuple[Trap, ...]:
 
 
 def _trap(raw: Mapping[str, Any]) -> Trap:
-    return Trap(
-        ref=f"{raw['name']}: {raw['title']}, from {raw['source']}",
-        source=raw["source"],
-        data=raw,
-        name=raw["name"],
-        title=raw["title"],
-        verdict=raw["verdict"],
-        reason=raw["reason"],
-        cure=raw.get("cure", ""),
-    )
+    return made(Trap, raw, f"{raw['name']}: {raw['title']}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 PLATFORMS = ("linux-x86_64", "linux-aarch64", "windows-amd64", "macos-arm64", "macos-x86_64")
 """The platforms for which TensorFlow wheels exist."""
@@ -21,6 +21,20 @@ class Row:
     ref: str
     source: str
     data: Mapping[str, Any] = field(hash=False, compare=False, repr=False)
+
+
+R = TypeVar("R", bound=Row)
+
+
+def made(kind: type[R], raw: Mapping[str, Any], about: str, **columns: Any) -> R:
+    """A row of a type from a line of its file, cited as "`about`, from the line's source".
+
+    Fields take what the file holds under their name (a list as a tuple); `columns` are those that it names otherwise.
+    """
+    own = [name for name in kind.__slots__ if name not in Row.__slots__]
+    values = {name: raw[name] for name in own if raw.get(name) is not None} | columns
+    tupled = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return kind(ref=f"{about}, from {raw['source']}", source=raw["source"], data=raw, **tupled)
 
 
 @dataclass(frozen=True, slots=True)
