@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+from doctor.commands.numbers import SECONDS
 from doctor.errors import InputError, UnableError, UsageError
 
 if TYPE_CHECKING:
@@ -33,13 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--gpu", type=int, metavar="N", help="nvidia-smi's number (default: what the process sees first)"
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
-    parser.add_argument("--limit", type=_seconds, metavar="SECONDS", help="for all of it (300; with --quick 60)")
-
-
-def _seconds(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 86400:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 1 to 86400")
-    return int(text)
+    parser.add_argument("--limit", type=SECONDS, metavar="SECONDS", help="for all of it (300; with --quick 60)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -143,17 +138,14 @@ def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
 
         out.write(json.dumps(result.document(), ensure_ascii=False, indent=1) + "\n")
         return
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     from doctor.bench.results import NOISY, SIZES, pays_from
     from doctor.charts import text
+    from doctor.render.console import console_for
 
-    terminal = {"always": True, "never": False}.get(args.color)
-    console = Console(file=out, force_terminal=terminal, no_color=args.color == "never" or None, highlight=False)
-    if not console.is_terminal:
-        console.width = max(console.width, 120)
+    console = console_for(out, args.color, 120)
     against = f"CPU against {result.gpu}{' (SIMULATED)' if result.simulated else ''}" if result.gpu else "CPU alone"
     for op in SIZES:
         rows = [m for m in result.measured if m.op == op]

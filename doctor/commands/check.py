@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from doctor.commands.numbers import SECONDS
 from doctor.errors import InputError, UnableError, UsageError
 
 if TYPE_CHECKING:
@@ -38,16 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--deep", action="store_true", help="also start TensorFlow in a process of its own and use each GPU"
     )
     parser.add_argument(
-        "--limit", type=_seconds, default=300, metavar="SECONDS", help="time limit of the deep check (default: 300)"
+        "--limit", type=SECONDS, default=300, metavar="SECONDS", help="time limit of the deep check (default: 300)"
     )
     parser.add_argument("--save", metavar="FILE", help="write what was seen to a file, redacted")
     parser.add_argument("--from", dest="record", metavar="FILE", help="diagnose a file written by --save")
-
-
-def _seconds(text: str) -> int:
-    if not text.isdigit() or not 1 <= int(text) <= 86400:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 1 to 86400")
-    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
+from doctor.commands.numbers import whole
 from doctor.errors import InputError, UnableError, UsageError
 
 if TYPE_CHECKING:
@@ -30,13 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--order", choices=("FASTEST_FIRST", "PCI_BUS_ID"), help="CUDA_DEVICE_ORDER (default: as it is set)"
     )
-    parser.add_argument("--count", type=_count, metavar="N", help="explain the value for N GPUs of one kind")
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 0 <= int(text) <= 64:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 64")
-    return int(text)
+    parser.add_argument("--count", type=whole(0, 64), metavar="N", help="explain the value for N GPUs of one kind")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         cards = tuple(Device(index, "GPU", None) for index in range(assumed))
         seen = Seen(cards, (None,) * assumed, ((),) * assumed, problem=seen.problem)
     ordered = enumeration(seen.devices, order, seen.driver_order)
-    visibility = interpret(value, ordered)
+    visibility = interpret(value, ordered, seen.driver)
     certain = is_certain(seen.devices, order, seen.driver_order)
     said = None if assumed or args.count is not None else driver_shows(os.environ, value, order)
     page = _document(seen, visibility, order, certain, said, assumed if args.count is None else 0)
@@ -152,14 +147,12 @@ def _document(
 
 def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None:
     """The page for people."""
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    terminal = {"always": True, "never": False}.get(color)
-    console = Console(file=out, force_terminal=terminal, no_color=color == "never" or None, highlight=False)
-    if not console.is_terminal:
-        console.width = max(console.width, 200)
+    from doctor.render.console import console_for
+
+    console = console_for(out, color, 200)
     if real:
         table = Table(title=f"GPUs of this machine (driver {page['driver']})", title_justify="left")
         for heading, side in (

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from doctor.commands.numbers import SECONDS
 from doctor.errors import InputError, UnableError, UsageError
 
 if TYPE_CHECKING:
@@ -37,13 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpu", metavar="N", help="nvidia-smi's number (0); with --simulate the name of a card")
     parser.add_argument("--python", metavar="ENV", help="the environment whose TensorFlow or cuDNN is to run")
     parser.add_argument("--force", action="store_true", help="even while other processes use the GPU")
-    parser.add_argument("--limit", type=_seconds, default=180, metavar="SECONDS", help="for each attempt (180)")
-
-
-def _seconds(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 86400:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 1 to 86400")
-    return int(text)
+    parser.add_argument("--limit", type=SECONDS, default=180, metavar="SECONDS", help="for each attempt (180)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -135,16 +130,13 @@ def _print(result: Result, out: TextIO, args: argparse.Namespace) -> None:
 
         out.write(json.dumps(result.document(), ensure_ascii=False, indent=1) + "\n")
         return
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     from doctor.charts import text
+    from doctor.render.console import console_for
 
-    terminal = {"always": True, "never": False}.get(args.color)
-    console = Console(file=out, force_terminal=terminal, no_color=args.color == "never" or None, highlight=False)
-    if not console.is_terminal:
-        console.width = max(console.width, 160)
+    console = console_for(out, args.color, 160)
     versions = ", ".join(Path(version).name for version in result.versions)
     title = f"cudnn-init-oom on {result.gpu}{', SIMULATED' if result.simulated else ''}, {versions}"
     table = Table(title=escape(title), title_justify="left")

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from doctor.commands.numbers import whole
 from doctor.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", help="which one; without it, the list")
     parser.add_argument("--gpus", type=_gpus, metavar="0,1", help="which GPUs, by TensorFlow's numbers; none: no GPU")
     parser.add_argument("--memory", metavar="MIB", help="MiB (2048, 2GiB) or a part of the GPU's memory (40%%, 0.4)")
-    parser.add_argument("--count", type=_positive, default=2, metavar="N", help="how many logical GPUs (2)")
+    parser.add_argument("--count", type=whole(1, 64), default=2, metavar="N", help="how many logical GPUs (2)")
     parser.add_argument("--tensorflow", metavar="V", help="for this release (default: that of the environment in use)")
     parser.add_argument("--python", metavar="ENV", help="the environment to read the release from")
     parser.add_argument("--workers", metavar="HOST:PORT,...", default="", help="multi-worker: all workers, in order")
@@ -42,12 +43,6 @@ def _gpus(text: str) -> tuple[int, ...]:
     if not all(part.isdecimal() for part in parts) or len(set(map(int, parts))) != len(parts):
         raise argparse.ArgumentTypeError(f"{text!r} is no list of different GPU numbers such as 0,1")
     return tuple(int(part) for part in parts)
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 64:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 64")
-    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,0 +1,21 @@
+"""Numbers among a command's arguments."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+
+def whole(low: int, high: int, what: str = "number") -> Callable[[str], int]:
+    """A type for argparse: a whole number from `low` to `high`. It raises argparse.ArgumentTypeError for another text."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or len(text) > 18 or not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is no {what} from {low} to {high}")
+        return int(text)
+
+    return read
+
+
+SECONDS = whole(1, 86400, "number of seconds")
+"""A time limit: a second to a day."""

@@ -1,0 +1,20 @@
+"""The rich console on which commands print their tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def console_for(out: TextIO, color: str, width: int) -> Console:
+    """A console over a stream; `color` is --color's value. In a pipe or file it is at least `width` columns wide, so
+    that no table is cut short there."""
+    from rich.console import Console
+
+    forced = {"always": True, "never": False}.get(color)
+    console = Console(file=out, force_terminal=forced, no_color=color == "never" or None, highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, width)
+    return console
