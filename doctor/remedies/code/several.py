@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from doctor.remedies.code.eras import era
 
 
-def multi_gpu(version: str | None = None, gpus: Sequence[int] = ()) -> str:
-    """Train one model on all GPUs of this machine, or on `gpus`."""
-    devices = ", ".join(f"'/gpu:{index}'" for index in gpus)
+def multi_gpu(version: str | None = None, gpus: Sequence[int] = (), nccl: bool = True) -> str:
+    """Train one model on all GPUs of this machine, or on `gpus`; without `nccl` they exchange gradients by copies."""
+    arguments = [repr([f"/gpu:{index}" for index in gpus])] if gpus else []
+    if not nccl:
+        arguments.append("cross_device_ops=tf.distribute.HierarchicalCopyAllReduce()")
     layers = "tf.keras.Input((4,)), tf.keras.layers.Dense(1)"
     if era(version) != "keras-3":
         layers = "tf.keras.layers.Dense(1, input_shape=(4,))"
     return (
         "import tensorflow as tf\n"
-        f"strategy = tf.distribute.MirroredStrategy({f'[{devices}]' if devices else ''})\n"
+        f"strategy = tf.distribute.MirroredStrategy({', '.join(arguments)})\n"
         "print(strategy.num_replicas_in_sync, 'GPUs')\n"
         "with strategy.scope():  # build and compile inside, fit outside\n"
         f"    model = tf.keras.Sequential([{layers}])\n"

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from doctor.findings import Finding, python, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
+from doctor.remedies import code, commands
 from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.release import version_of
 
 
 @rule(
@@ -36,6 +37,7 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
     hang = facts.symptoms("hangs")
     if not errors and not (used and hang):
         return
+    without = code.multi_gpu(version_of(picture), nccl=False)
     steps = [
         shell(
             "export NCCL_DEBUG=INFO" if picture.platform != "windows" else "set NCCL_DEBUG=INFO",
@@ -45,7 +47,7 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
     if picture.platform == "windows":
         steps.append(
             python(
-                "strategy = tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.HierarchicalCopyAllReduce())",
+                without,
                 "Windows builds have no NCCL",
             )
         )
@@ -60,7 +62,7 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
         steps.append(shell("export NCCL_IB_DISABLE=1", "keeps NCCL off InfiniBand", platform="linux"))
         steps.append(
             python(
-                "strategy = tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.HierarchicalCopyAllReduce())",
+                without,
                 "works without NCCL, slower",
             )
         )

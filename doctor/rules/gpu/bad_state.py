@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import CudaCallFailed, Fact, GpuProcess
+from doctor.facts import CudaCallFailed, Fact, GpuProcess, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.rules.gpu.registered import registered
@@ -25,6 +25,20 @@ EXPLAINED_CUINIT = frozenset(
 )
 """Errors of cuInit that tell their cause: other rules are for them."""
 
+FAILURES = (
+    "gpu-lost",
+    "xid",
+    "ecc-error",
+    "system-not-ready",
+    "device-busy",
+    "gpu-rejected-by-driver",
+    "compute-mode-prohibited",
+    "hung-driver",
+    "driver-call-crashed",
+    "mps-failed",
+)
+"""Symptoms each of which says by itself that the GPU or its driver does not work."""
+
 
 @rule(
     "gpu-bad-state",
@@ -39,20 +53,13 @@ EXPLAINED_CUINIT = frozenset(
     ),
     needs=(
         CudaCallFailed,
-        "gpu-lost",
-        "xid",
-        "ecc-error",
-        "system-not-ready",
-        "device-busy",
-        "gpu-rejected-by-driver",
-        "compute-mode-prohibited",
+        *FAILURES,
         "compute-mode-exclusive",
-        "hung-driver",
-        "driver-call-crashed",
-        "mps-failed",
         "nvml-unknown-error",
         "deep-hung",
         "exclusive-mode",
+        "mig-enabled",
+        "ecc-errors",
     ),
 )
 def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
@@ -60,7 +67,8 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
 
     ## What it means
     Driver and libraries are there and match, and the GPU does not answer as it should: after suspend, after a crash (Xid), with
-    memory errors (ECC), fallen off the bus, without its fabric manager, or in an exclusive compute mode that another process uses.
+    memory errors (ECC), fallen off the bus, without its fabric manager, in an exclusive compute mode that another process uses, or
+    in MIG mode without an instance.
 
     ## How it shows
     `failed call to cuInit: CUDA_ERROR_UNKNOWN`, `GPU is lost`, `NVRM: Xid`, CUDA_ERROR_SYSTEM_NOT_READY, `all CUDA-capable devices
@@ -73,16 +81,7 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     evidence: list[Fact] = list[Fact]()
     evidence += facts.symptoms(
-        "gpu-lost",
-        "xid",
-        "ecc-error",
-        "system-not-ready",
-        "device-busy",
-        "gpu-rejected-by-driver",
-        "compute-mode-prohibited",
-        "hung-driver",
-        "driver-call-crashed",
-        "mps-failed",
+        *FAILURES,
         *(() if facts.kind == "report" or picture.container else ("nvml-unknown-error",)),
     )
     hung = facts.symptoms("deep-hung")
@@ -103,6 +102,14 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
             ],
             verify="tfgpu-doctor check --deep",
         )
+        return
+    undivided = [s for s in facts.symptoms("mig-enabled") if s.get("instances") == "0"]
+    no_device = next((c for c in facts.of(CudaCallFailed) if c.error == "CUDA_ERROR_NO_DEVICE"), None)
+    if undivided and no_device and not evidence:
+        yield _no_instance(undivided[0], no_device)
+        return
+    if facts.has("ecc-errors") and not evidence:
+        yield _memory_errors(facts.symptoms("ecc-errors"))
         return
     if facts.of(GpuProcess):  # an exclusive GPU is no fault until somebody else has it
         evidence += (
@@ -172,4 +179,55 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
         else "likely",
         steps=steps,
         verify="nvidia-smi",
+    )
+
+
+def _no_instance(mode: Symptom, refusal: Fact) -> Finding:
+    """NVIDIA MIG User Guide, "Creating GPU Instances": without instances nothing can run on a GPU in MIG mode."""
+    gpu = mode.get("gpu")
+    return found(
+        "gpu-bad-state",
+        f"GPU {gpu} is in MIG mode and no instance is made on it: until one is, or the mode is turned off, CUDA has no device there.",
+        [mode, refusal],
+        title="The GPU is in MIG mode and has no instance",
+        confidence="certain",
+        steps=[
+            shell(
+                f"nvidia-smi mig -i {gpu} -lgip", "shows which instances can be made, with the number of each profile"
+            ),
+            shell(
+                f"sudo nvidia-smi mig -i {gpu} -cgi 0 -C",
+                "makes one instance of the whole GPU",
+                platform="linux",
+                root=True,
+            ),
+            shell(f"sudo nvidia-smi -i {gpu} -mig 0", "or turns MIG mode off", platform="linux", root=True),
+        ],
+        verify="nvidia-smi -L",
+    )
+
+
+def _memory_errors(errors: list[Symptom]) -> Finding:
+    gpu = errors[0].get("gpu")
+    return found(
+        "gpu-bad-state",
+        "The GPU's memory has had uncorrectable errors since the driver was loaded. A program that meets one ends with "
+        "CUDA_ERROR_ECC_UNCORRECTABLE; one that was started later may run, on the memory that is left.",
+        errors[:4],
+        title="The GPU's memory has uncorrectable errors",
+        confidence="likely",
+        steps=[
+            shell(
+                f"nvidia-smi -i {gpu} -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER",
+                "shows which errors, and what is taken out of use",
+            ),
+            shell(
+                f"sudo nvidia-smi -i {gpu} --gpu-reset",
+                "puts spare memory in place; nothing may use the GPU",
+                platform="linux",
+                root=True,
+            ),
+            manual("Errors that come back after that are for the vendor: the card is to be replaced"),
+        ],
+        verify=f"nvidia-smi -i {gpu} -q -d ECC",
     )

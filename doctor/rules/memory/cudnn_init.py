@@ -8,7 +8,7 @@ from doctor.facts import CudnnMismatch, DriverVersion
 from doctor.findings import Finding, Step, manual, python, shell
 from doctor.picture import Picture
 from doctor.remedies import code, commands
-from doctor.rules.memory.signs import handle_signs
+from doctor.rules.memory.signs import HANDLE_FAILURES, handle_signs
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import likely_build, version_of
 
@@ -17,16 +17,7 @@ from doctor.rules.tensorflow.release import likely_build, version_of
     "cudnn-init-oom",
     "cuDNN or cuBLAS cannot start because TensorFlow took nearly all GPU memory first",
     explains=("ptx-jit-or-kernel-crash", "known-release-bug"),
-    needs=(
-        "cudnn-handle-failed",
-        "conv-algorithm-failed",
-        "cublas-handle-failed",
-        "cusolver-handle-failed",
-        "dnn-not-found",
-        "no-algorithm",
-        "blas-launch-failed",
-        "cudnn-launch-failed",
-    ),
+    needs=HANDLE_FAILURES,
 )
 def cudnn_init_oom(picture: Picture) -> Iterator[Finding]:
     """cuDNN or cuBLAS cannot create its handle, because TensorFlow took nearly all GPU memory first.

@@ -8,7 +8,7 @@ from doctor.facts import CudaCallFailed, Fact, GpuMemory, GpuProcess, GpuRegiste
 from doctor.findings import Finding, manual, python, shell
 from doctor.picture import Picture
 from doctor.remedies import code
-from doctor.rules.memory.signs import handle_signs, largest_refused
+from doctor.rules.memory.signs import handle_signs
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 
@@ -90,7 +90,7 @@ def gpu_memory_held(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     held = held_before(picture)
-    refused = largest_refused(picture)
+    refused = facts.symptoms("device-alloc-failed")
     oom = facts.symptoms("cuda-out-of-memory")
     said = facts.symptoms("other-process")
     trouble = bool(

@@ -61,7 +61,7 @@ def tf_api_version(picture: Picture) -> Iterator[Finding]:
         )
         steps.append(
             python(
-                "strategy = tf.distribute.MirroredStrategy()\nwith strategy.scope():\n    model = ...  # build and compile here",
+                code.multi_gpu(version),
                 "the successor of multi_gpu_model",
             )
         )
