@@ -67,10 +67,11 @@ def look(environment: Mapping[str, str], order: str | None) -> Seen:
         name = str(entry.get("name") or "a GPU that does not answer")
         address = bus(entry.get("bus_id"))
         parts = tuple(
-            Device(index, str(part.get("name") or name), part.get("uuid"), address)
+            Device(index, str(part.get("name") or name), part.get("uuid"), address, numbers=_numbers(part))
             for part in entry.get("mig_devices") or ()
         )
-        devices.append(Device(index, name, entry.get("uuid"), address, parts))
+        divided = bool(entry.get("mig"))
+        devices.append(Device(index, name, entry.get("uuid"), address, parts, divided=divided))
         amounts = entry.get("memory")
         memory.append(Memory(*(int(value) // MIB for value in amounts)) if amounts else None)
         processes.append(tuple(_process(*found) for found in (entry.get("processes") or ())[:ANSWER_LIMIT]))
@@ -104,6 +105,11 @@ def _order(answer: Any) -> tuple[str, ...] | None:
         return () if answer.get("error") == "CUDA_ERROR_NO_DEVICE" else None
     found = tuple(bus(device.get("bus_id")) for device in answer.get("devices") or ())
     return None if None in found else tuple(address for address in found if address)
+
+
+def _numbers(part: Mapping[str, Any]) -> tuple[int, int] | None:
+    numbers = part.get("numbers")
+    return (numbers[0], numbers[1]) if isinstance(numbers, list) and len(numbers) == 2 else None
 
 
 def _process(pid: int, used: int | None, name: str | None) -> Process:

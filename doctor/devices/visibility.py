@@ -3,11 +3,14 @@
 CUDA C++ Programming Guide, "CUDA Environment Variables": a comma-separated list of indices or UUIDs (a beginning is
 enough where it is unique); only devices before the first invalid entry are visible, so "0,2,-1,1" shows 0 and 2 and
 "-1,0" none. CUDA_DEVICE_ORDER: FASTEST_FIRST (by default) puts the fastest first and leaves the rest unspecified,
-PCI_BUS_ID goes by the bus, as nvidia-smi does. MIG User Guide, "Device Enumeration": an instance is MIG-UUID or, with
-drivers before R470, MIG-GPU-UUID/INSTANCE/COMPUTE; a process gets a single one.
+PCI_BUS_ID goes by the bus, as nvidia-smi does. MIG User Guide, "CUDA Device Enumeration": an instance is MIG-UUID from
+driver R470 on, before MIG-GPU-UUID/INSTANCE/COMPUTE (which the programming guide still shows, so it is understood always);
+before R570 a process gets a single instance and then no whole GPU, from R570 on all. Without instances a divided GPU is
+no device.
 What these pages leave open is taken from PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors
 measured the driver: an index is the number that an entry begins with ("1gpu2" is 1), a repeated entry hides all, and
-the kind of the first entry (number, GPU-, MIG-) is the kind of all.
+the kind of the first entry (number, GPU-, MIG-) is the kind of all. An assumption: a divided GPU that is named as a whole
+stands for its instances.
 The simulated driver's C (doctor/simulate/sources/visible_devices.c) does the same; a test compares the two.
 """
 
@@ -18,6 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 NUMBER = re.compile(r"[+-]?\d+")
+NUMBERED = re.compile(r"MIG-(GPU-[^/]*)/\+?(\d+)/\+?(\d+)", re.IGNORECASE)
+FIRST_WITH_MIG_UUIDS, FIRST_WITH_SEVERAL_INSTANCES = 470, 570
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,8 @@ class Device:
     """What can be made visible: a GPU, or an instance of a divided one.
 
     index: nvidia-smi's number (the GPU's, for an instance). uuid: "GPU-…" or "MIG-…"; None where it is not known.
+    numbers: of an instance, its GPU instance's and its compute instance's. divided: whether MIG mode is on, with the
+    instances in `mig`.
     """
 
     index: int
@@ -32,6 +39,8 @@ class Device:
     uuid: str | None = None
     bus_id: str | None = None
     mig: tuple[Device, ...] = ()
+    numbers: tuple[int, int] | None = None
+    divided: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +66,14 @@ class Visibility:
     why: str = ""
 
 
-def interpret(value: str | None, devices: Sequence[Device]) -> Visibility:
-    """What a process with this value sees of `devices`, which stand in CUDA's own order (`enumeration`)."""
+def interpret(value: str | None, devices: Sequence[Device], driver: str | None = None) -> Visibility:
+    """What a process with this value sees of `devices`, which stand in CUDA's own order (`enumeration`).
+
+    driver: its version, by which instances of divided GPUs are seen; None is taken for one from R470 to R565."""
+    branch = int(driver.split(".")[0]) if driver and driver.split(".")[0].isdecimal() else FIRST_WITH_MIG_UUIDS
     if value is None:
-        shown = tuple(_first_instance(device) for device in devices)
-        return Visibility(None, _single_instance(shown), (), "the variable is not set: every GPU is visible")
+        shown = _expanded(devices, branch)
+        return Visibility(None, shown, (), "the variable is not set: every GPU is visible")
     if not value.strip():
         return Visibility(value, (), (), "the variable is set and empty: no GPU is visible")
     entries: list[Entry] = []
@@ -71,12 +83,12 @@ def interpret(value: str | None, devices: Sequence[Device]) -> Visibility:
     for part in value.split(","):
         text = (part.split() or [""])[0]
         if end:
-            device, _ = _named(text, devices)
+            device, _ = _named(text, devices, branch)
             entries.append(Entry(text, device, False, end))
             continue
         kind = _kind(text)
         first_kind = first_kind or kind
-        device, why = _named(text, devices)
+        device, why = _named(text, devices, branch)
         if kind != first_kind:
             device, why = None, f"the first entry is {_SPOKEN[first_kind]}, so this must be one too"
         if device is None:
@@ -90,15 +102,14 @@ def interpret(value: str | None, devices: Sequence[Device]) -> Visibility:
         else:
             entries.append(Entry(text, device, True, why))
             shown_so_far.append(device)
-    shown = tuple(_first_instance(device) for device in shown_so_far)
-    single = _single_instance(shown)
-    if len(single) < len(shown):
-        entries = [
-            e if not e.shown or _first_instance(e.device or single[0]) in single
-            else Entry(e.text, e.device, False, "a process gets a single MIG instance, the first one")
-            for e in entries
-        ]  # fmt: skip
-    return Visibility(value, single, tuple(entries), "")
+    shown = _expanded(shown_so_far, branch)
+    entries = [
+        e if not e.shown or e.device is None or any(part in shown for part in _parts(e.device))
+        else Entry(e.text, e.device, False, "is divided, and no instance is made" if not _parts(e.device)
+                   else "a process gets a single MIG instance, the first one")
+        for e in entries
+    ]  # fmt: skip
+    return Visibility(value, shown, tuple(entries), "")
 
 
 def enumeration(devices: Sequence[Device], order: str | None, fastest: Sequence[str] | None = None) -> list[Device]:
@@ -128,7 +139,7 @@ def _kind(text: str) -> str:
     return {"GPU-": "gpu", "MIG-": "mig"}.get(start, "number")
 
 
-def _named(text: str, devices: Sequence[Device]) -> tuple[Device | None, str]:
+def _named(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | None, str]:
     """The device that an entry names, and why that one or none."""
     kind = _kind(text)
     if not text:
@@ -141,7 +152,7 @@ def _named(text: str, devices: Sequence[Device]) -> tuple[Device | None, str]:
             ).lower() else "the only UUID that begins so"
         return None, f"is the beginning of {len(fits)} UUIDs" if fits else "is the UUID of no GPU here"
     if kind == "mig":
-        return _instance(text, devices)
+        return _instance(text, devices, branch)
     match = NUMBER.match(text)
     if match is None:
         return None, "is neither a number nor a UUID"
@@ -155,23 +166,31 @@ def _named(text: str, devices: Sequence[Device]) -> tuple[Device | None, str]:
     return devices[number], f"CUDA's number {number}{rest}"
 
 
-def _instance(text: str, devices: Sequence[Device]) -> tuple[Device | None, str]:
+def _instance(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | None, str]:
     """A MIG instance by its UUID, whole or as a unique beginning, or by GPU, instance and compute instance."""
     instances = [part for device in devices for part in device.mig]
+    none = "names no MIG instance here" if instances else "names a MIG instance, and no GPU here is divided"
+    if text.upper().startswith("MIG-GPU-"):
+        match = NUMBERED.fullmatch(text)
+        gpus = [d for d in devices if match and (d.uuid or "").lower().startswith(match[1].lower())]
+        numbers = (int(match[2]), int(match[3])) if match else None
+        found = [part for part in gpus[0].mig if part.numbers == numbers] if len(gpus) == 1 else []
+        return (found[0], "a MIG instance") if found else (None, none)
+    if branch < FIRST_WITH_MIG_UUIDS:
+        return None, "is no name of a MIG instance to a driver before R470"
     fits = [part for part in instances if (part.uuid or "").lower().startswith(text.lower())]
     if len(fits) == 1:
         return fits[0], "a MIG instance"
-    if fits:
-        return None, f"is the beginning of {len(fits)} MIG instances"
-    return None, "names no MIG instance here" if instances else "names a MIG instance, and no GPU here is divided"
+    return None, f"is the beginning of {len(fits)} MIG instances" if fits else none
 
 
-def _first_instance(device: Device) -> Device:
-    """CUDA takes the first instance of a divided GPU that is named as a whole."""
-    return device.mig[0] if device.mig else device
+def _parts(device: Device) -> tuple[Device, ...]:
+    """What CUDA counts of a device: the instances of a divided GPU, else itself."""
+    return device.mig if device.mig or device.divided else (device,)
 
 
-def _single_instance(shown: tuple[Device, ...]) -> tuple[Device, ...]:
-    """A process gets one MIG instance, and then nothing else."""
-    instances = [device for device in shown if (device.uuid or "").upper().startswith("MIG-")]
-    return (instances[0],) if instances and len(shown) > 1 else shown
+def _expanded(devices: Sequence[Device], branch: int) -> tuple[Device, ...]:
+    """What a process gets of these devices: before R570 one MIG instance, and then nothing else."""
+    shown = tuple(part for device in devices for part in _parts(device))
+    first = next((device for device in shown if (device.uuid or "").upper().startswith("MIG-")), None)
+    return (first,) if first is not None and branch < FIRST_WITH_SEVERAL_INSTANCES else shown

@@ -115,6 +115,7 @@ def mig_devices(call, handle):
                 "name": text(call("nvmlDeviceGetName", part)[0]),
                 "uuid": text(call("nvmlDeviceGetUUID", part)[0]),
                 "memory": [int(memory.total), int(memory.used), int(memory.free)] if memory else None,
+                "numbers": [call(name, part)[0] for name in ("nvmlDeviceGetGpuInstanceId", "nvmlDeviceGetComputeInstanceId")],
             }
         )
     return found

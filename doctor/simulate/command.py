@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import subprocess
 
+    from doctor.simulate.machine import SimulatedGpu
     from doctor.simulate.scenario import Scenario
 
 _EXAMPLES = """\
@@ -23,6 +24,7 @@ examples:
   tfgpu-doctor simulate --gpu "RTX 3070" --gpu T4 -- python train.py
   tfgpu-doctor simulate --fault cudnn-out-of-memory -- python train.py
   tfgpu-doctor simulate --held 7000 -- tfgpu-doctor check
+  tfgpu-doctor simulate --gpu A100 --mig 3g.20gb,1g.5gb -- python train.py
   tfgpu-doctor simulate            (a shell)
 """
 
@@ -51,6 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--driver", metavar="V", help="the driver's version (550.54.14)")
     add("--fault", action="append", default=[], metavar="NAME", help="something wrong; may be repeated (--list-faults)")
     add("--held", action="append", type=int, default=[], metavar="MIB", help="memory that another process holds")
+    add(
+        "--mig",
+        action="append",
+        default=[],
+        metavar="PROFILES",
+        help="divide the GPU: 3g.20gb,1g.5gb; `empty`: MIG mode on, nothing made; `off` (for each GPU its own, or one for all)",
+    )
     add("--python", metavar="ENV", help="the environment whose TensorFlow is to run: its folder or its interpreter")
     add(
         "--trace",
@@ -124,6 +133,7 @@ def _simulate(args: argparse.Namespace, command: list[str]) -> int:
         driver=args.driver,
         faults=args.fault,
         held_mib=args.held,
+        mig=args.mig,
         command=looked_at,
     )
     if args.trace:
@@ -155,7 +165,7 @@ def _base_environment(python: str | None) -> dict[str, str]:
 
 def _opening(scenario: Scenario, tensorflow: str, faults: list[str]) -> str:
     machine = scenario.machine
-    gpus = ", ".join(f"{gpu.name} ({gpu.memory_mib} MiB)" for gpu in machine.gpus) or "no GPU"
+    gpus = ", ".join(map(_in_words, machine.gpus)) or "no GPU"
     libraries = (
         f"the libraries of {tensorflow or 'CUDA'} (CUDA {machine.libraries.cuda}, cuDNN {machine.libraries.cudnn})"
     )
@@ -166,6 +176,13 @@ def _opening(scenario: Scenario, tensorflow: str, faults: list[str]) -> str:
         f"a simulation, there is no such GPU: {gpus}, driver {machine.driver}, {libraries}{none}{held}{wrong};"
         " kernels do not compute (--about)"
     )
+
+
+def _in_words(gpu: SimulatedGpu) -> str:
+    if gpu.instances is None:
+        return f"{gpu.name} ({gpu.memory_mib} MiB)"
+    parts = ", ".join(part.profile for part in gpu.instances) or "no instance"
+    return f"{gpu.name} ({gpu.memory_mib} MiB; MIG: {parts})"
 
 
 def _say(text: str) -> None:

@@ -25,7 +25,7 @@ _DRIVER = tuple(f"driver_{part}" for part in ("device", "context", "memory", "st
 # the sources of each library, by the part of its file name before ".so"
 _SOURCES = {
     "libcuda": (*_COMMON, "visible_devices", *_DRIVER),
-    "libnvidia-ml": (*_COMMON, "nvml", "nvml_device"),
+    "libnvidia-ml": (*_COMMON, "nvml", "nvml_device", "nvml_mig"),
     "libcudart": (*_COMMON, "runtime_device", "runtime_memory", "runtime_kernels"),
     "libcudnn": (*_COMMON, "cudnn"),
     "libcublas": (*_COMMON, "cublas"),

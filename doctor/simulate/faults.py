@@ -146,6 +146,17 @@ def _compute_mode(mode: int, held_mib: int) -> Callable[[Scenario], Scenario]:
     return change
 
 
+def _kernel_error(status: int) -> Callable[[Scenario], Scenario]:
+    """The first matrix product goes wrong, and with it every call after it: the context cannot be used any more."""
+    products = ("cublasSgemm_v2", "cublasGemmEx", "cublasLtMatmul")
+    return lambda s: s.striking(*(f"poison {product} {status}" for product in products))
+
+
+def _ecc_error(scenario: Scenario) -> Scenario:
+    gpu = replace(find_gpu("A100", Tables.bundled()), ecc_errors=1)
+    return _kernel_error(214)(scenario.with_gpus(gpu))
+
+
 def _held(scenario: Scenario) -> Scenario:
     """All but 200 MiB, less than a context takes."""
     return replace(scenario, held_mib=tuple(gpu.memory_mib - 200 for gpu in scenario.machine.gpus))
@@ -286,6 +297,13 @@ def _catalogue() -> tuple[Fault, ...]:
         _visible("hidden-mig", "MIG-8932f937-d72c-4106-c12f-20bd9faed9f6", "there is no such MIG instance"),
         _visible("hidden-duplicate", "0,0", "a repeated entry hides all"),
         _visible("hidden-first-invalid", "-1,0", "an invalid entry hides itself and all after it"),
+        Fault(
+            "mig-empty",
+            "gpu-bad-state",
+            "an A100 in MIG mode on which no instance is made",
+            lambda s: s.with_gpus(replace(find_gpu("A100", Tables.bundled()), instances=())),
+            logged="gpu-hidden",  # the log says only that the driver shows no device
+        ),
         Fault("prohibited-mode", "gpu-bad-state", "the compute mode is Prohibited", _compute_mode(2, 0)),
         Fault(
             "exclusive-mode",
@@ -431,7 +449,7 @@ def _catalogue() -> tuple[Fault, ...]:
             "illegal-address",
             "ptx-jit-or-kernel-crash",
             "a kernel reads outside its memory",
-            _calls("fail cuStreamSynchronize 700", "fail cuEventQuery 700", "fail cuCtxSynchronize 700"),
+            _kernel_error(700),
             "matmul",
             on_machine=None,
         ),
@@ -439,17 +457,16 @@ def _catalogue() -> tuple[Fault, ...]:
             "launch-failed",
             "ptx-jit-or-kernel-crash",
             "a kernel fails",
-            _calls("fail cuStreamSynchronize 719", "fail cuEventQuery 719", "fail cuCtxSynchronize 719"),
+            _kernel_error(719),
             "matmul",
             on_machine=None,
         ),
         Fault(
             "ecc-error",
             "gpu-bad-state",
-            "the GPU's memory has an uncorrectable error",
-            _calls("fail cuStreamSynchronize 214", "fail cuEventQuery 214", "fail cuCtxSynchronize 214"),
+            "an A100 whose memory has an uncorrectable error",
+            _ecc_error,
             "matmul",
-            on_machine=None,
         ),
         Fault(
             "unsupported-ptx",

@@ -7,6 +7,7 @@ from typing import Any
 
 from doctor.simulate.compilation import CallError
 from doctor.simulate.machine import SimulatedGpu
+from doctor.simulate.mig import is_divisible
 from doctor.tables import Tables
 from doctor.tables.gpus import key
 
@@ -42,14 +43,17 @@ def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> Simul
         raise CallError(
             f"the memory of a {card.name} is not in the tables: say it with --memory MIB, or take one of: {names}"
         )
-    return SimulatedGpu(f"NVIDIA {card.name}", card.capability, memory_mib, ASSUMED_MULTIPROCESSORS, card.pci_id)
+    name = f"NVIDIA {card.name}"
+    divisible = is_divisible(name, card.capability)
+    return SimulatedGpu(name, card.capability, memory_mib, ASSUMED_MULTIPROCESSORS, card.pci_id, divisible=divisible)
 
 
 def _gpu(row: dict[str, Any], tables: Tables) -> SimulatedGpu:
     capability = tables.capability(row["pci_id"])
     if capability is None:
         raise CallError(f"gpus.json has no compute capability for {row['name']} ({row['pci_id']})")
-    return SimulatedGpu(row["name"], capability, row["memory_gib"] * 1024, row["multiprocessors"], row["pci_id"])
+    memory, divisible = row["memory_gib"] * 1024, is_divisible(row["name"], capability)
+    return SimulatedGpu(row["name"], capability, memory, row["multiprocessors"], row["pci_id"], divisible=divisible)
 
 
 def _words_in_name(row: dict[str, Any]) -> int:

@@ -12,10 +12,24 @@ CUBLAS_HANDLE_MIB = 32
 
 
 @dataclass(frozen=True)
+class Instance:
+    """An instance of a divided GPU (MIG): its profile ("1g.5gb"), its number, its share of the GPU."""
+
+    profile: str
+    number: int
+    slices: int
+    memory_mib: int
+    multiprocessors: int
+
+
+@dataclass(frozen=True)
 class SimulatedGpu:
     """One GPU, by what its driver tells of it.
 
     name: as NVIDIA's driver reports it. pci_id: "10de:2484". memory_mib: MiB of device memory.
+    ecc_errors: uncorrectable errors of its memory since the driver was loaded.
+    divisible: whether it can be divided (MIG). instances: into what it is; () with MIG mode on and nothing made yet, None
+    with MIG mode off.
     """
 
     name: str
@@ -24,11 +38,21 @@ class SimulatedGpu:
     multiprocessors: int
     pci_id: str
     compute_mode: int = 0
+    ecc_errors: int = 0
+    divisible: bool = False
+    instances: tuple[Instance, ...] | None = None
 
     def uuid(self, index: int) -> str:
         """A fixed identifier in the form of NVIDIA's, which begins with 51 and the index."""
         device = int(self.pci_id[-4:], 16)
         return f"GPU-51{index:02x}{device:04x}-0000-4000-8000-{self.memory_mib:012x}"
+
+    def instance_uuid(self, index: int, instance: Instance, driver: str) -> str:
+        """What the driver calls an instance: an identifier of its own, before R470 the GPU's and two numbers (MIG User
+        Guide, "CUDA Device Enumeration")."""
+        if int(driver.split(".")[0]) < 470:
+            return f"MIG-{self.uuid(index)}/{instance.number}/0"
+        return f"MIG-52{index:02x}{instance.number:04x}-0000-5000-8000-{instance.memory_mib:012x}"
 
 
 def pci_address(index: int) -> str:
@@ -112,6 +136,19 @@ class SimulatedMachine:
                 f"gpu.{index}.pci_device_id": gpu.pci_id.removeprefix("10de:"),
                 f"gpu.{index}.uuid": gpu.uuid(index),
                 f"gpu.{index}.compute_mode": gpu.compute_mode,
+                f"gpu.{index}.ecc_errors": gpu.ecc_errors,
+                f"gpu.{index}.mig": int(gpu.divisible) + (gpu.instances is not None),
+            }
+        parts = [(index, gpu, part) for index, gpu in enumerate(self.gpus) for part in gpu.instances or ()]
+        for number, (index, gpu, part) in enumerate(parts):
+            keys |= {
+                f"instance.{number}.gpu": index,
+                f"instance.{number}.gpu_instance": part.number,
+                f"instance.{number}.name": f"{gpu.name} MIG {part.profile}",
+                f"instance.{number}.slices": part.slices,
+                f"instance.{number}.memory_mib": part.memory_mib,
+                f"instance.{number}.multiprocessors": part.multiprocessors,
+                f"instance.{number}.uuid": gpu.instance_uuid(index, part, self.driver),
             }
         keys |= self.settings
         lines = [f"{key} = {value}" for key, value in keys.items()]

@@ -11,6 +11,7 @@ from doctor.simulate.faults import FAULTS
 from doctor.simulate.gpus import DEFAULT_GPU, find_gpu
 from doctor.simulate.libraries import TensorFlowBuild, find_interpreter, find_tensorflow, libraries_of
 from doctor.simulate.machine import SimulatedMachine
+from doctor.simulate.mig import OFF, divided
 from doctor.simulate.scenario import DEFAULT_DRIVER, Scenario, driver_cuda_number
 from doctor.tables import Tables
 
@@ -24,13 +25,14 @@ def prepare(
     driver: str | None = None,
     faults: Sequence[str] = (),
     held_mib: Sequence[int] = (),
+    mig: Sequence[str] = (),
     command: Sequence[str] = (),
 ) -> Scenario:
     """The scenario for these wishes; what is not given is an RTX 3070 with driver 550.54.14 and nothing wrong.
 
     python: an interpreter or an environment's folder, whose TensorFlow decides which libraries the machine has; by
     default the command's own, else the environment in use. gpus: one name each, or one for all `count`. memory_mib and
-    held_mib: one value for all, or one for each GPU. Raises CallError for what cannot be simulated, SimulationError for a
+    held_mib: one value for all, or one for each GPU; so mig, MIG profiles (mig.divided). Raises CallError for what cannot be simulated, SimulationError for a
     fault that would not show.
     """
     tables = Tables.bundled()
@@ -49,8 +51,10 @@ def prepare(
     if cuda is None:
         raise CallError(f"which CUDA driver {version} offers is not in the tables (`tfgpu-doctor tables driver`)")
     tensorflow = tensorflow_of(python, command)
+    parts = _for_each_text(mig, len(names), "--mig")
+    cards = [find_gpu(name, tables, mib) for name, mib in zip(names, memory, strict=True)]
     machine = SimulatedMachine(
-        tuple(find_gpu(name, tables, mib) for name, mib in zip(names, memory, strict=True)),
+        tuple(divided(card, part) for card, part in zip(cards, parts, strict=True)),
         version,
         cuda,
         libraries_of(tensorflow, tables),
@@ -84,7 +88,15 @@ def _for_each(values: Sequence[int], count: int, option: str) -> list[int | None
     return [*values] * count if len(values) == 1 else [*values]
 
 
+def _for_each_text(values: Sequence[str], count: int, option: str) -> list[str]:
+    if len(values) not in (0, 1, count):
+        raise CallError(f"{option} was given {len(values)} times for {count} GPUs")
+    return [OFF] * count if not values else [*values] * count if len(values) == 1 else [*values]
+
+
 def _checked(scenario: Scenario) -> Scenario:
+    if any(scenario.held_mib) and any(gpu.instances is not None for gpu in scenario.machine.gpus):
+        raise CallError("that another process holds memory is not simulated on a GPU that is divided (--mig)")
     for gpu, held in zip(scenario.machine.gpus, scenario.held_mib, strict=False):
         if held > gpu.memory_mib:
             raise CallError(f"{held} MiB cannot be held on a {gpu.name} with {gpu.memory_mib} MiB")

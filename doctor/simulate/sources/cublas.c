@@ -7,17 +7,6 @@
 
 typedef struct { int gpu; void *stream; int math_mode, pointer_mode; char rest[232]; } Handle;
 
-static int current_gpu(void) {
-    int device = 0, bus = -1;
-    int (*get)(int *) = (int (*)(int *))driver_symbol("cuCtxGetDevice");
-    int (*attribute)(int *, int, int) = (int (*)(int *, int, int))driver_symbol("cuDeviceGetAttribute");
-    if (get) get(&device);
-    if (attribute) attribute(&bus, 33, device);
-    for (int i = 0; i < machine()->gpu_count; i++)
-        if ((int)machine()->gpus[i].pci_bus == bus) return i;
-    return 0;
-}
-
 /* A handle costs device memory (cublas.handle_mib); where less is left the status is the machine's cublas.no_memory. */
 API int cublasCreate_v2(Handle **handle) {
     ENTER;

@@ -18,29 +18,12 @@ API int cudnnGetProperty(int part, int *value) {
     return 0;
 }
 
-static int current_gpu_device(void) {
-    int device = 0;
-    int (*get)(int *) = (int (*)(int *))driver_symbol("cuCtxGetDevice");
-    if (get) get(&device);
-    return device;
-}
-
-/* The machine's index of a device, through its bus address, which both sides know. */
-static int gpu_of_device(int device) {
-    int (*attribute)(int *, int, int) = (int (*)(int *, int, int))driver_symbol("cuDeviceGetAttribute");
-    int bus = -1;
-    if (attribute) attribute(&bus, 33, device);
-    for (int i = 0; i < machine()->gpu_count; i++)
-        if ((int)machine()->gpus[i].pci_bus == bus) return i;
-    return 0;
-}
-
 typedef struct { int gpu; } Handle;
 
 API int cudnnCreate(Handle **handle) {
     ENTER;
     *handle = NULL;
-    const int gpu = gpu_of_device(current_gpu_device());
+    const int gpu = current_gpu();
     if (ledger_take(gpu, machine()->cudnn_handle_bytes)) return machine()->cudnn_no_memory;
     *handle = calloc(1, 256);
     (*handle)->gpu = gpu;

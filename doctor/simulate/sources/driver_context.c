@@ -6,13 +6,17 @@
 
 enum { MAX_STACK = 64 };
 
-static Context contexts[MAX_GPUS];
+static Context contexts[MAX_DEVICES];
 static __thread Context *stack[MAX_STACK];
 static __thread int depth;
 
 Context *current_context(void) { return depth ? stack[depth - 1] : NULL; }
 int current_device(void) { Context *context = current_context(); return context ? context->device : 0; }
 Context *primary_context(int device) { return &contexts[device]; }
+
+/* For the other libraries of the simulation: no functions of NVIDIA's. */
+API int simulated_current_gpu(void) { return gpu_of(current_device()); }
+API int *simulated_context_status(void) { static int status; return &status; }
 
 /* Compute mode (nvidia-smi --compute-mode): 2 lets nobody in, 3 one process at a time. The CUDA Runtime API names both
  * as reasons of cudaErrorDevicesUnavailable (46). */

@@ -9,7 +9,7 @@
 
 static int initialised;
 static int visible_count;
-static int visible[MAX_GPUS];
+static int visible[MAX_DEVICES];
 static pthread_once_t looked_once = PTHREAD_ONCE_INIT;
 
 static void look(void) {
@@ -66,12 +66,18 @@ API int cuDeviceComputeCapability(int *major, int *minor, int device) {
     return CUDA_OK;
 }
 
+/* Promised: the GPU's, also of an instance of it; the second form gives an instance's own. */
 API int cuDeviceGetUuid(unsigned char uuid[16], int device) {
+    ENTER; NEED_DEVICE(device);
+    const Gpu *gpu = gpu_at(device);
+    memcpy(uuid, gpu->parent < 0 ? gpu->uuid : machine()->gpus[gpu->parent].uuid, 16);
+    return CUDA_OK;
+}
+API int cuDeviceGetUuid_v2(unsigned char uuid[16], int device) {
     ENTER; NEED_DEVICE(device);
     memcpy(uuid, gpu_at(device)->uuid, 16);
     return CUDA_OK;
 }
-API int cuDeviceGetUuid_v2(unsigned char uuid[16], int device) { return cuDeviceGetUuid(uuid, device); }
 
 API int cuDeviceGetPCIBusId(char *text, int size, int device) {
     ENTER; NEED_DEVICE(device);

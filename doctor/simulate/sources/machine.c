@@ -16,7 +16,8 @@ static void copy(char *target, size_t size, const char *text) {
 
 /* "GPU-8932f937-d72c-..." into its 16 bytes. */
 static void parse_uuid(Gpu *gpu) {
-    const char *digit = gpu->uuid_text + strlen("GPU-");
+    const char *digit = gpu->uuid_text;
+    while (!strncmp(digit, "MIG-", 4) || !strncmp(digit, "GPU-", 4)) digit += 4;
     for (int i = 0; i < 16 && *digit; i++) {
         while (*digit == '-') digit++;
         unsigned byte = 0;
@@ -34,17 +35,23 @@ static void set_gpu(Gpu *gpu, const char *key, const char *value) {
     else if (!strcmp(key, "pci_address")) sscanf(value, "%x:%x", &gpu->pci_domain, &gpu->pci_bus);
     else if (!strcmp(key, "pci_device_id")) gpu->pci_device_id = (unsigned)strtoul(value, NULL, 16) << 16 | 0x10de;
     else if (!strcmp(key, "compute_mode")) gpu->compute_mode = atoi(value);
+    else if (!strcmp(key, "mig")) gpu->mig = atoi(value);
+    else if (!strcmp(key, "gpu")) gpu->parent = atoi(value);
+    else if (!strcmp(key, "gpu_instance")) gpu->gpu_instance = atoi(value);
+    else if (!strcmp(key, "ecc_errors")) gpu->ecc_errors = strtoull(value, NULL, 10);
+    else if (!strcmp(key, "slices")) gpu->slices = atoi(value);
     else if (!strcmp(key, "uuid")) {
         copy(gpu->uuid_text, sizeof gpu->uuid_text, value);
         parse_uuid(gpu);
     }
 }
 
-/* "fail cuInit 100", "fail cuStreamSynchronize 700 from 3", "hang cuInit", "crash cudnnCreate" */
+/* "fail cuInit 100", "fail cuStreamSynchronize 700 from 3", "poison cublasSgemm_v2 700", "hang cuInit", "crash cudnnCreate" */
 static void add_fault(Machine *m, const char *value) {
     if (m->fault_count == MAX_FAULTS) return;
     Fault fault = {.from_call = 1};
     if (sscanf(value, "fail %63s %d from %u", fault.function, &fault.status, &fault.from_call) >= 2) fault.kind = FAULT_FAIL;
+    else if (sscanf(value, "poison %63s %d from %u", fault.function, &fault.status, &fault.from_call) >= 2) fault.kind = FAULT_POISON;
     else if (sscanf(value, "hang %63s from %u", fault.function, &fault.from_call) >= 1) fault.kind = FAULT_HANG;
     else if (sscanf(value, "crash %63s from %u", fault.function, &fault.from_call) >= 1) fault.kind = FAULT_CRASH;
     else return;
@@ -52,12 +59,20 @@ static void add_fault(Machine *m, const char *value) {
 }
 
 static void set(Machine *m, const char *key, const char *value) {
-    int gpu = 0, rest = 0;
-    if (sscanf(key, "gpu.%d.%n", &gpu, &rest) == 1 && rest && gpu >= 0 && gpu < MAX_GPUS) {
-        if (gpu >= m->gpu_count) m->gpu_count = gpu + 1;
-        set_gpu(&m->gpus[gpu], key + rest, value);
+    int number = 0, rest = 0;
+    if (sscanf(key, "gpu.%d.%n", &number, &rest) == 1 && rest && number >= 0 && number < MAX_GPUS) {
+        if (number >= m->gpu_count) m->gpu_count = number + 1;
+        m->gpus[number].parent = -1;
+        set_gpu(&m->gpus[number], key + rest, value);
     }
-    else if (!strcmp(key, "driver.version")) copy(m->driver_version, sizeof m->driver_version, value);
+    else if (sscanf(key, "instance.%d.%n", &number, &rest) == 1 && rest && number >= 0 && number < MAX_INSTANCES) {
+        if (number >= m->instance_count) m->instance_count = number + 1;
+        set_gpu(&m->gpus[MAX_GPUS + number], key + rest, value);
+    }
+    else if (!strcmp(key, "driver.version")) {
+        copy(m->driver_version, sizeof m->driver_version, value);
+        m->driver_branch = atoi(value);
+    }
     else if (!strcmp(key, "driver.cuda")) m->driver_cuda = atoi(value);
     else if (!strcmp(key, "runtime.cuda")) m->runtime_cuda = atoi(value);
     else if (!strcmp(key, "runtime.minimum_driver")) m->runtime_minimum_driver = atoi(value);
@@ -77,6 +92,19 @@ static void set(Machine *m, const char *key, const char *value) {
     /* Other keys are for the Python side. */
 }
 
+/* What an instance has in common with its GPU. */
+static void complete_instances(Machine *m) {
+    for (Gpu *part = m->gpus + MAX_GPUS; part < m->gpus + MAX_GPUS + m->instance_count; part++) {
+        if (part->parent < 0 || part->parent >= m->gpu_count) part->parent = 0;
+        const Gpu *whole = &m->gpus[part->parent];
+        part->major = whole->major;
+        part->minor = whole->minor;
+        part->pci_domain = whole->pci_domain;
+        part->pci_bus = whole->pci_bus;
+        part->pci_device_id = whole->pci_device_id;
+    }
+}
+
 static void read_machine(void) {
     const char *path = getenv("TFGPU_DOCTOR_SIMULATION");
     FILE *file = path && *path ? fopen(path, "re") : NULL;
@@ -94,6 +122,7 @@ static void read_machine(void) {
         set(&the_machine, line, separator + 3);
     }
     fclose(file);
+    complete_instances(&the_machine);
     the_machine.present = 1;
 }
 

@@ -11,7 +11,9 @@ static int initialised;
 int nvml_ready(void) { return initialised > 0; }
 int nvml_index(Device device) {
     const Machine *m = machine();
-    return device >= m->gpus && device < m->gpus + m->gpu_count ? (int)(device - m->gpus) : -1;
+    if (device < m->gpus || device >= m->gpus + MAX_DEVICES) return -1;
+    const int place = (int)(device - m->gpus);
+    return place < m->gpu_count || (place >= MAX_GPUS && place < MAX_GPUS + m->instance_count) ? place : -1;
 }
 int nvml_text(char *target, unsigned size, const char *text) {
     if (strlen(text) + 1 > size) return INSUFFICIENT_SIZE;
@@ -90,11 +92,12 @@ API int nvmlDeviceGetHandleByPciBusId_v2(const char *text, Device *device) {
 }
 API int nvmlDeviceGetHandleByPciBusId(const char *text, Device *device) { return nvmlDeviceGetHandleByPciBusId_v2(text, device); }
 
+/* Of a GPU or of an instance. */
 API int nvmlDeviceGetHandleByUUID(const char *text, Device *device) {
     NVML_ENTER;
-    for (int i = 0; i < machine()->gpu_count; i++) {
+    for (int i = 0; i < MAX_DEVICES; i++) {
         *device = &machine()->gpus[i];
-        if (!strcasecmp((*device)->uuid_text, text)) return NVML_OK;
+        if (nvml_index(*device) >= 0 && !strcasecmp((*device)->uuid_text, text)) return NVML_OK;
     }
     return NOT_FOUND;
 }

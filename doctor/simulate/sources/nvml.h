@@ -13,7 +13,7 @@ enum {
 typedef const Gpu *Device;
 
 int nvml_ready(void);
-int nvml_index(Device device);   /* -1: no handle of ours */
+int nvml_index(Device device);   /* its place in machine()->gpus; -1: no handle of ours */
 int nvml_text(char *target, unsigned size, const char *text);
 
 #define NVML_ENTER do { ENTER; if (!nvml_ready()) return UNINITIALIZED; } while (0)

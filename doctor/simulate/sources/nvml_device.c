@@ -8,8 +8,17 @@
 
 enum { IDLE_TEMPERATURE = 40, IDLE_MILLIWATTS = 20000, LIMIT_MILLIWATTS = 250000 };
 
-API int nvmlDeviceGetIndex(Device device, unsigned *index) { NVML_DEVICE(device); *index = (unsigned)nvml_index(device); return NVML_OK; }
-API int nvmlDeviceGetMinorNumber(Device device, unsigned *minor) { return nvmlDeviceGetIndex(device, minor); }
+/* Of an instance: its place among those of its GPU. */
+API int nvmlDeviceGetIndex(Device device, unsigned *index) {
+    NVML_DEVICE(device);
+    *index = 0;
+    for (Device other = machine()->gpus + (device->parent < 0 ? 0 : MAX_GPUS); other < device; other++) *index += other->parent == device->parent;
+    return NVML_OK;
+}
+API int nvmlDeviceGetMinorNumber(Device device, unsigned *minor) {
+    NVML_DEVICE(device);
+    return nvmlDeviceGetIndex(device->parent < 0 ? device : &machine()->gpus[device->parent], minor);
+}
 API int nvmlDeviceGetName(Device device, char *text, unsigned size) { NVML_DEVICE(device); return nvml_text(text, size, device->name); }
 API int nvmlDeviceGetUUID(Device device, char *text, unsigned size) { NVML_DEVICE(device); return nvml_text(text, size, device->uuid_text); }
 
@@ -20,17 +29,29 @@ API int nvmlDeviceGetCudaComputeCapability(Device device, int *major, int *minor
     return NVML_OK;
 }
 
+/* The parts of a GPU that hold memory: itself, and its instances where it is divided; of an instance itself. */
+static int is_part(int place, Device device) {
+    const Gpu *part = &machine()->gpus[place];
+    return nvml_index(part) >= 0 && (part == device || part->parent == nvml_index(device));
+}
+static uint64_t used_of(Device device) {
+    uint64_t sum = 0;
+    for (int i = 0; i < MAX_DEVICES; i++)
+        if (is_part(i, device)) sum += ledger_used(i);
+    return sum;
+}
+
 typedef struct { uint64_t total, available, used; } Memory;
 API int nvmlDeviceGetMemoryInfo(Device device, Memory *memory) {
     NVML_DEVICE(device);
-    const uint64_t used = ledger_used(nvml_index(device));
+    const uint64_t used = used_of(device);
     *memory = (Memory){device->memory, device->memory - used, used};
     return NVML_OK;
 }
 typedef struct { unsigned version; uint64_t total, reserved, available, used; } MemoryV2;
 API int nvmlDeviceGetMemoryInfo_v2(Device device, MemoryV2 *memory) {
     NVML_DEVICE(device);
-    const uint64_t used = ledger_used(nvml_index(device));
+    const uint64_t used = used_of(device);
     *memory = (MemoryV2){memory->version, device->memory, 0, device->memory - used, used};
     return NVML_OK;
 }
@@ -58,11 +79,18 @@ API int nvmlDeviceGetPciInfo(Device device, PciInfo *info) { return nvmlDeviceGe
 typedef struct { unsigned pid; uint64_t memory; unsigned gpu_instance, compute_instance; } Process;
 API int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned *count, Process *processes) {
     NVML_DEVICE(device);
-    Holding holdings[MAX_HOLDINGS];
     const unsigned room = processes ? *count : 0;
-    const unsigned number = (unsigned)ledger_holdings(nvml_index(device), holdings, MAX_HOLDINGS);
-    for (unsigned i = 0; i < number && i < room && i < MAX_HOLDINGS; i++)
-        processes[i] = (Process){(unsigned)holdings[i].pid, holdings[i].bytes, ~0u, ~0u};
+    unsigned number = 0;
+    for (int place = 0; place < MAX_DEVICES; place++) {
+        if (!is_part(place, device)) continue;
+        Holding holdings[MAX_HOLDINGS];
+        const Gpu *part = &machine()->gpus[place];
+        const int found = ledger_holdings(place, holdings, MAX_HOLDINGS);
+        for (int i = 0; i < found && i < MAX_HOLDINGS; i++, number++)
+            if (number < room)
+                processes[number] = (Process){(unsigned)holdings[i].pid, holdings[i].bytes,
+                                              part->parent < 0 ? ~0u : (unsigned)part->gpu_instance, part->parent < 0 ? ~0u : 0};
+    }
     *count = number;
     return number > room ? INSUFFICIENT_SIZE : NVML_OK;
 }
@@ -79,7 +107,6 @@ API int nvmlDeviceGetGraphicsRunningProcesses_v2(Device device, unsigned *count,
 }
 
 API int nvmlDeviceGetComputeMode(Device device, int *mode) { NVML_DEVICE(device); *mode = device->compute_mode; return NVML_OK; }
-API int nvmlDeviceGetMigMode(Device device, unsigned *now UNUSED, unsigned *pending UNUSED) { NVML_DEVICE(device); return NOT_SUPPORTED; }
 /* "nvmlDeviceArchitecture_t": 2 Kepler, 3 Maxwell, 4 Pascal, 5 Volta, 6 Turing, 7 Ampere, 8 Ada, 9 Hopper, 10 Blackwell. */
 API int nvmlDeviceGetArchitecture(Device device, unsigned *architecture) {
     NVML_DEVICE(device);
@@ -92,7 +119,12 @@ API int nvmlDeviceGetGpuFabricInfoV(Device device UNUSED, void *info UNUSED) { N
 API int nvmlDeviceGetNvLinkState(Device device, unsigned link UNUSED, int *active UNUSED) { NVML_DEVICE(device); return NOT_SUPPORTED; }
 
 typedef struct { unsigned gpu, memory; } Utilization;
-API int nvmlDeviceGetUtilizationRates(Device device, Utilization *rates) { NVML_DEVICE(device); *rates = (Utilization){0, 0}; return NVML_OK; }
+API int nvmlDeviceGetUtilizationRates(Device device, Utilization *rates) {
+    NVML_DEVICE(device);
+    if (device->mig == 2 || device->parent >= 0) return NOT_SUPPORTED;   /* as nvidia-smi shows it: N/A with MIG on */
+    *rates = (Utilization){0, 0};
+    return NVML_OK;
+}
 
 #define READING(name, type, value) API int name(Device device, type *reading) { NVML_DEVICE(device); *reading = (value); return NVML_OK; }
 READING(nvmlDeviceGetPersistenceMode, int, 0)
@@ -117,3 +149,41 @@ READING_OF(nvmlDeviceGetMaxClockInfo, unsigned, 1500)
 
 typedef struct { unsigned version; int sensor, temperature; } Temperature;
 API int nvmlDeviceGetTemperatureV(Device device, Temperature *reading) { NVML_DEVICE(device); reading->temperature = IDLE_TEMPERATURE; return NVML_OK; }
+
+/* "nvmlMemoryErrorType_t": 1 uncorrected; "nvmlEccCounterType_t": 0 since the driver was loaded, 1 in the card's life. The
+ * data-centre GPUs have such memory, here those that can be divided. */
+API int nvmlDeviceGetTotalEccErrors(Device device, int type, int counter UNUSED, unsigned long long *errors) {
+    NVML_DEVICE(device);
+    if (!device->mig) return NOT_SUPPORTED;
+    *errors = type == 1 ? device->ecc_errors : 0;
+    return NVML_OK;
+}
+
+static int idle(Device device, unsigned *percent, unsigned *period) {
+    NVML_DEVICE(device);
+    *percent = *period = 0;
+    return NVML_OK;
+}
+API int nvmlDeviceGetEncoderUtilization(Device device, unsigned *percent, unsigned *period) { return idle(device, percent, period); }
+API int nvmlDeviceGetDecoderUtilization(Device device, unsigned *percent, unsigned *period) { return idle(device, percent, period); }
+READING_OF(nvmlDeviceGetPcieThroughput, unsigned, 0)
+
+API int nvmlDeviceGetMPSComputeRunningProcesses_v3(Device device, unsigned *count, Process *processes) {
+    return nvmlDeviceGetGraphicsRunningProcesses_v3(device, count, processes);
+}
+/* Promised: NOT_FOUND where there are no samples yet. */
+API int nvmlDeviceGetProcessUtilization(Device device, void *samples UNUSED, unsigned *count, unsigned long long since UNUSED) {
+    NVML_DEVICE(device);
+    *count = 0;
+    return NOT_FOUND;
+}
+
+/* What a card without these answers: the first two are Windows's, the others those of boards that have a serial number and
+ * confidential computing. */
+#define LACKING(name) API int name(Device device) { NVML_DEVICE(device); return NOT_SUPPORTED; }
+LACKING(nvmlDeviceGetDriverModel)
+LACKING(nvmlDeviceGetDriverModel_v2)
+LACKING(nvmlDeviceGetSerial)
+LACKING(nvmlDeviceGetConfComputeMemSizeInfo)
+LACKING(nvmlDeviceGetRunningProcessDetailList)
+LACKING(nvmlDeviceGetFieldValues)

@@ -17,7 +17,9 @@
 #define API __attribute__((visibility("default")))
 #define UNUSED __attribute__((unused))
 
-enum { MAX_GPUS = 16, MAX_FAULTS = 32, MAX_HOLDINGS = 512 };
+/* A GPU, or one of the up to 7 instances of a divided one (MIG), which to CUDA is a device like any other. In gpus[] the
+ * GPUs come first; the instances begin at MAX_GPUS. */
+enum { MAX_GPUS = 16, MAX_INSTANCES = 7 * MAX_GPUS, MAX_DEVICES = MAX_GPUS + MAX_INSTANCES, MAX_FAULTS = 32, MAX_HOLDINGS = 512 };
 
 typedef struct {
     char name[96];
@@ -27,25 +29,32 @@ typedef struct {
     unsigned pci_domain, pci_bus;
     unsigned pci_device_id;    /* PCI device id << 16 | NVIDIA's vendor id 0x10de */
     unsigned char uuid[16];
-    char uuid_text[44];        /* "GPU-" and 36 characters */
+    char uuid_text[64];        /* "GPU-" and 36 characters; of an instance "MIG-...", by the driver's release */
     int compute_mode;          /* 0 default, 2 prohibited, 3 exclusive process */
+    int mig;                   /* 0: cannot be divided, 1: could be, 2: MIG mode is on, whether there are instances or not */
+    int parent;                /* of an instance: the GPU's place in gpus[]; -1: a GPU */
+    int gpu_instance;          /* of an instance: its number; its compute instance is number 0, the only one */
+    uint64_t ecc_errors;       /* uncorrectable errors of its memory since the driver was loaded */
+    int slices;                /* of an instance: how many of the GPU's compute slices it has */
 } Gpu;
 
-typedef enum { FAULT_FAIL, FAULT_HANG, FAULT_CRASH } FaultKind;
+typedef enum { FAULT_FAIL, FAULT_POISON, FAULT_HANG, FAULT_CRASH } FaultKind;
 
 typedef struct {
     FaultKind kind;
     char function[64];
-    int status;                /* what the function returns, of FAULT_FAIL */
+    int status;                /* what the function returns, of FAULT_FAIL; of FAULT_POISON what every call returns from
+                                * then on that the device has to do with */
     unsigned from_call;        /* the first call that it strikes, from 1 */
     unsigned calls;
 } Fault;
 
 typedef struct {
     int present;               /* 0: there is no simulation in force, nothing works */
-    int gpu_count;
-    Gpu gpus[MAX_GPUS];
+    int gpu_count, instance_count;
+    Gpu gpus[MAX_DEVICES];
     char driver_version[32];   /* "550.54.14" */
+    int driver_branch;         /* 550 */
     int driver_cuda;           /* 12040: the highest CUDA that the driver offers */
     int runtime_cuda;          /* 12050: the CUDA release of the runtime library */
     int runtime_minimum_driver;/* 12000: cudart refuses a driver that offers less, as the real one does */
@@ -82,10 +91,14 @@ uint64_t ledger_used(int gpu);
 uint64_t ledger_free(int gpu);
 int ledger_holdings(int gpu, Holding *holdings, int capacity);  /* the number there is, which may exceed capacity */
 
-/* Which GPUs a process sees, in its own numbering: fills order[] with indices into machine()->gpus, gives their number. */
-int visible_gpus(const char *cuda_visible_devices, const char *cuda_device_order, int order[MAX_GPUS]);
+/* Which devices a process sees, in its own numbering: fills order[] with indices into machine()->gpus, gives their
+ * number. */
+int visible_gpus(const char *cuda_visible_devices, const char *cuda_device_order, int order[MAX_DEVICES]);
 
-/* A number of the driver API by name, out of the libcuda of this machine; NULL where it is not there. */
+/* The place in machine()->gpus of the device whose context is current; asked of this machine's libcuda. */
+int current_gpu(void);
+
+/* A function of the driver API by name, out of the libcuda of this machine; NULL where it is not there. */
 void *driver_symbol(const char *name);
 
 #endif

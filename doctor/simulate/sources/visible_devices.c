@@ -4,9 +4,16 @@
  * identifiers (a beginning of the UUID is enough where it is unique); only devices before the first invalid entry are
  * visible, so "0,2,-1,1" shows 0 and 2. CUDA_DEVICE_ORDER: FASTEST_FIRST (by default) puts the fastest first and leaves
  * the order of the rest unspecified; PCI_BUS_ID goes by the bus.
- * What that page does not say is taken from PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors
+ *
+ * MIG User Guide, "CUDA Device Enumeration": an instance of a divided GPU is called MIG-UUID from driver 470.42.01 on, and
+ * MIG-GPU-UUID/GPU instance/compute instance before (the programming guide still shows that form, so here it is always
+ * understood). Before driver 570 a process gets a single instance, the first one, and with it no whole GPU; from 570 on
+ * it gets each GPU instance and the whole GPUs, too. Without instances a divided GPU is no device at all.
+ *
+ * What these pages do not say is taken from PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors
  * measured the driver: an index is the number that an entry begins with ("1gpu2" is 1), a repeated entry hides all, and
- * numbers and identifiers do not go together. doctor/devices/visibility.py says the same in Python; a test compares.
+ * the kind of the first entry (number, GPU-, MIG-) is the kind of all. An assumption: a divided GPU that is named as a
+ * whole stands for its instances. doctor/devices/visibility.py says the same in Python; a test compares.
  */
 #define _GNU_SOURCE
 #include "simulation.h"
@@ -14,6 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+enum { FIRST_WITH_MIG_UUIDS = 470, FIRST_WITH_SEVERAL_INSTANCES = 570 };
+typedef enum { NUMBER, OF_GPU, OF_INSTANCE } Kind;
 
 /* The driver's own heuristic is not published; here the product of multiprocessors and compute capability counts. */
 static long speed(const Gpu *gpu) {
@@ -34,44 +44,92 @@ static int enumerated(const char *device_order, int order[MAX_GPUS]) {
     return m->gpu_count;
 }
 
-/* The GPU that an entry names, as a place in the enumeration; -1: none, or not one alone. */
-static int place_of(const char *entry, size_t length, const int *order, int count) {
-    if (length >= 4 && !strncasecmp(entry, "GPU-", 4)) {
-        int found = -1;
-        for (int i = 0; i < count; i++) {
-            if (strncasecmp(machine()->gpus[order[i]].uuid_text, entry, length)) continue;
-            if (found >= 0) return -1;
-            found = i;
-        }
-        return found;
-    }
-    char *end = NULL;
-    const long index = strtol(entry, &end, 10);   /* "MIG-..." is no number: there are no MIG instances here */
-    return end == entry || index < 0 || index >= count ? -1 : (int)index;
+static Kind kind_of(const char *entry) {
+    return !strncasecmp(entry, "GPU-", 4) ? OF_GPU : !strncasecmp(entry, "MIG-", 4) ? OF_INSTANCE : NUMBER;
 }
 
-int visible_gpus(const char *value, const char *device_order, int order[MAX_GPUS]) {
-    int everything[MAX_GPUS];
-    const int count = enumerated(device_order, everything);
-    if (!value) {
-        memcpy(order, everything, sizeof everything);
+/* The only device from `first` to before `end` whose UUID begins so; -1: none, or not one alone. */
+static int only_one(int first, int end, const char *beginning, size_t length) {
+    int found = -1;
+    for (int i = first; i < end; i++) {
+        if (strncasecmp(machine()->gpus[i].uuid_text, beginning, length)) continue;
+        if (found >= 0) return -1;
+        found = i;
+    }
+    return found;
+}
+
+/* "MIG-GPU-8932f937/3/0": the GPU by its UUID, the GPU instance, the compute instance. */
+static int instance_by_numbers(const char *entry, size_t length) {
+    const Machine *m = machine();
+    const char *uuid = entry + 4, *slash = memchr(uuid, '/', length - 4);
+    if (!slash) return -1;
+    const int gpu = only_one(0, m->gpu_count, uuid, (size_t)(slash - uuid));
+    char *end = NULL;
+    const long instance = strtol(slash + 1, &end, 10);
+    if (end == slash + 1 || *end != '/' || strtol(end + 1, &end, 10) || end[-1] == '/' || end != entry + length) return -1;
+    for (int i = MAX_GPUS; gpu >= 0 && i < MAX_GPUS + m->instance_count; i++)
+        if (m->gpus[i].parent == gpu && m->gpus[i].gpu_instance == instance) return i;
+    return -1;
+}
+
+/* The device that an entry names; -1: none, or not one alone. */
+static int device_of(const char *entry, size_t length, const int *order, int count) {
+    const Machine *m = machine();
+    switch (kind_of(entry)) {
+    case OF_GPU: return only_one(0, m->gpu_count, entry, length);
+    case OF_INSTANCE:
+        if (length >= 8 && !strncasecmp(entry + 4, "GPU-", 4)) return instance_by_numbers(entry, length);
+        return m->driver_branch < FIRST_WITH_MIG_UUIDS ? -1 : only_one(MAX_GPUS, MAX_GPUS + m->instance_count, entry, length);
+    case NUMBER: break;
+    }
+    char *end = NULL;
+    const long index = strtol(entry, &end, 10);
+    return end == entry || index < 0 || index >= count ? -1 : order[index];
+}
+
+/* Puts a device into the list, or in place of a divided GPU its instances. */
+static int show(int device, int *shown, int count) {
+    const Machine *m = machine();
+    if (m->gpus[device].mig < 2) {
+        shown[count++] = device;
         return count;
     }
-    int visible = 0;
-    const int first_is_uuid = !strncasecmp(value + strspn(value, " \t"), "GPU-", 4);
+    for (int i = MAX_GPUS; i < MAX_GPUS + m->instance_count; i++)
+        if (m->gpus[i].parent == device) shown[count++] = i;
+    return count;
+}
+
+static int limited(int *shown, int count) {
+    if (machine()->driver_branch >= FIRST_WITH_SEVERAL_INSTANCES) return count;
+    for (int i = 0; i < count; i++) {
+        if (shown[i] < MAX_GPUS) continue;
+        shown[0] = shown[i];
+        return 1;
+    }
+    return count;
+}
+
+int visible_gpus(const char *value, const char *device_order, int shown[MAX_DEVICES]) {
+    int order[MAX_GPUS], named[MAX_DEVICES];
+    const int gpus = enumerated(device_order, order);
+    int count = 0, visible = 0;
+    if (!value) {
+        for (int i = 0; i < gpus; i++) count = show(order[i], shown, count);
+        return limited(shown, count);
+    }
+    const Kind first = kind_of(value + strspn(value, " \t"));
     for (const char *entry = value;; entry++) {
         entry += strspn(entry, " \t");
-        const int is_uuid = !strncasecmp(entry, "GPU-", 4);
-        if (is_uuid != first_is_uuid) break;
         const size_t length = strcspn(entry, ", \t");
-        const int place = length ? place_of(entry, length, everything, count) : -1;
-        if (place < 0) break;
+        const int device = length && kind_of(entry) == first ? device_of(entry, length, order, gpus) : -1;
+        if (device < 0) break;
         for (int i = 0; i < visible; i++)
-            if (order[i] == everything[place]) return 0;
-        if (visible == MAX_GPUS) break;
-        order[visible++] = everything[place];
+            if (named[i] == device) return 0;
+        named[visible++] = device;
         entry = strchr(entry, ',');
         if (!entry) break;
     }
-    return visible;
+    for (int i = 0; i < visible; i++) count = show(named[i], shown, count);
+    return limited(shown, count);
 }
