@@ -137,6 +137,7 @@ def sign(picture: Picture) -> Reason | None:
         picture.platform != "wsl"
         and not picture.container
         and not facts.has("driver-versions-agree", "smi-works")
+        and not (facts.kind == "machine" and picture.gpus)
         and cuinit(picture, "CUDA_ERROR_NO_DEVICE")
         and not facts.has("smi-no-driver", "kernel-driver-not-running")
     ):
