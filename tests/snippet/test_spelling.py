@@ -32,7 +32,8 @@ def names_in(program: str) -> set[str]:
 
 
 def programs(version: str) -> list[tuple[str, str]]:
-    return [(name, make(Wish(version, **wish)).code) for name, make in SNIPPETS.items() for wish in WISHES]
+    snippets = [(name, make(Wish(version, **wish)).code) for name, make in SNIPPETS.items() for wish in WISHES]
+    return [*snippets, ("multi-gpu without NCCL", code.multi_gpu(version or None, nccl=False))]
 
 
 @pytest.mark.parametrize("version", ["1.15.5", "2.0.0", "2.3.0"])
