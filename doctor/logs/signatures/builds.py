@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, Package, Platform, Source, Symptom, TensorFlowBuild
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.installers import LISTED, LISTING
+from doctor.logs.signatures.signature import BLANK, Signature, glued, sig
 
 
 def pip_list_line(match: re.Match[str], source: Source) -> Fact:
@@ -31,6 +32,9 @@ def with_cuda(match: re.Match[str], source: Source) -> Fact:
     """What the build says of itself."""
     return TensorFlowBuild(source, match["answer"].lower() in ("true", "yes"))
 
+
+_BESIDE = ("keras", "numpy", "protobuf", "h5py", "cudatoolkit", "cudnn", "cu11", "cu12", "cu13")
+"""How the names of other packages that matter end."""
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
@@ -65,7 +69,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "conda-tensorflow",
-        ("tensorflow",),
+        glued(("tensorflow", "tensorflow-base", "tensorflow-gpu", "tensorflow-mkl", "tensorflow-eigen"), BLANK),
         r"^\W{0,4}(?:[\w-]+[/:]{1,2})?(?P<name>tensorflow(?:-base|-gpu|-mkl|-eigen)?)\s+(?P<version>\d+\.\d+(?:\.\d+)?)\s+(?P<build>(?:mkl|eigen|gpu|cpu|cuda)\w*)",
         "tensorflow                2.10.0          mkl_py310hd99672f_0",
         conda_build,
@@ -101,7 +105,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "installed-package",
-        ("tensorflow", "keras", "numpy", "protobuf", "nvidia-c", "nvidia_c", "cudnn", "cudatoolkit", "h5py"),
+        glued((*LISTED, "-base", "-metal", "-plugin", *_BESIDE), LISTING),
         r"^[\s│|>$#*-]{0,8}(?P<name>tensorflow(?:[-_](?:gpu|cpu|intel|base|macos|metal|directml|directml-plugin|cpu-aws))?|tf[-_]nightly(?:[-_](?:gpu|cpu))?|keras|tf[-_]keras|numpy|protobuf|h5py|cudatoolkit|cudnn|nvidia[-_](?:cudnn|cublas|cuda[-_]runtime)[-_]cu1[123])"
         r"(?:==|\s{1,40}|\s*\|\s*)(?P<version>\d+\.\d+(?:\.[\w.]+)?)(?:\s+(?P<build>[\w]+_\w+|\d|h\w{5,12}_\d)(?:\s+(?P<channel>[\w-]+))?)?\s*[|│]?$",
         "tensorflow-gpu         2.3.1",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, glued, sig
+
+_LACKING = ("no", "without", "lack", "lacks", "lacking", "support", "have", "supporting")
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
@@ -86,7 +88,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-avx",
-        ("avx",),
+        (*glued(_LACKING, (" avx", " the avx")), "not supported"),
         r"(?:no|without|lacks?|lacking|(?:does|do)(?:n't| not) (?:support|have)|not support(?:ing)?)\s+(?:the\s+)?AVX\b|AVX[^\n.]{0,20}(?:is |are )?not supported",
         "My CPU does not support AVX",
     ),

@@ -6,9 +6,19 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, Requirement, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import BLANK, Signature, glued, sig
 
 TF = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel|directml|rocm|aarch64|cpu-aws))?|tf[-_]nightly(?:[-_]gpu|[-_]cpu)?"
+
+
+LISTED = (
+    "tensorflow",
+    "nightly",
+    "-aws",
+    *glued("-_", ("gpu", "cpu", "macos", "intel", "directml", "rocm", "aarch64")),
+)
+"""How the names of TF end, and what follows a name in a list of packages: together, literals."""
+LISTING = (*BLANK, "==", "|")
 
 
 def no_wheel(match: re.Match[str], source: Source) -> Iterator[Fact]:

@@ -129,7 +129,16 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "library-on-disk",
-        ("libcudnn", "libcudart", "libcublas", "libcusolver", "libcusparse", "libcufft", "libcurand", "libcuda.so"),
+        (
+            "/libcudnn",
+            "/libcudart",
+            "/libcublas",
+            "/libcusolver",
+            "/libcusparse",
+            "/libcufft",
+            "/libcurand",
+            "/libcuda.so",
+        ),
         r"(?:=> |-> |^\s*|\s)(?P<path>/[\w./+~-]{1,200}/lib(?:cudnn|cudart|cublas|cusolver|cusparse|cufft|curand|cuda)"
         r"[\w]*\.so(?:\.\d+){0,3})(?=[\s'\"`,;)]|$)(?!: (?:cannot|version|undefined|file too|invalid))",
         "\tlibcudnn.so.8 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcudnn.so.8",

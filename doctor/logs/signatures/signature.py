@@ -49,6 +49,16 @@ class Signature:
         return Symptom(source, self.kind, detail)
 
 
+BLANK = (" ", "\t")
+DIGITS = tuple("0123456789")
+
+
+def glued(words: Iterable[str], ends: Iterable[str]) -> tuple[str, ...]:
+    """Each word with each end: literals for a word that stands in most lines, and counts in few of them."""
+    several = tuple(ends)
+    return tuple(word + end for word in words for end in several)
+
+
 def sig(
     kind: str,
     literals: str | tuple[str, ...],

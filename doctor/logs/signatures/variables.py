@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import re
 
-from doctor.facts import EnvVar, Fact, Source
+from doctor.facts import EnvVar, Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig
 
 
-def env(match: re.Match[str], source: Source) -> Fact:
-    """An environment variable that was set."""
-    return EnvVar(source, match["name"].upper(), match["value"].strip().strip("'\"`").strip())
+def env(match: re.Match[str], source: Source) -> Fact | None:
+    """An environment variable that was set; None where Python code gives it the value of another name, which is not known."""
+    value = match["value"].strip()
+    if match.groupdict().get("item") and value[:1].isalpha():
+        return None
+    return EnvVar(source, match["name"].upper(), value.strip("'\"`").strip())
+
+
+def emptied(match: re.Match[str], source: Source) -> Fact:
+    """CUDA_VISIBLE_DEVICES, of which the reporter says that something empties it."""
+    return Symptom(source, "visible-emptied")
 
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "env-var",
         ("cuda_visible_devices", "nvidia_visible_devices", "nvidia_driver_capabilities", "hip_visible_devices"),
-        r"(?P<name>CUDA_VISIBLE_DEVICES|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES)['\"]?\]?\s*(?:=|,|:)\s*(?P<value>\"[^\"\n]{0,60}\"|'[^'\n]{0,60}'|[\w,./:-]{0,60})(?![\w(])",
+        r"(?P<name>CUDA_VISIBLE_DEVICES|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES)['\"]?(?P<item>\])?\s*(?:==?|,|:)\s*(?P<value>\"[^\"\n]{0,60}\"|'[^'\n]{0,60}'|[\w,./:-]{0,60})(?![\w(])",
         'os.environ["CUDA_VISIBLE_DEVICES"] = "-1"',
         env,
+    ),
+    sig(
+        "visible-emptied",
+        ("cuda_visible_devices", "set_cuda_visible_devices"),
+        r"CUDA_VISIBLE_DEVICES[`'\"]{0,2} (?:\w+ ){0,5}?(?:to |as |=+ ?)?(?:an? |the )?(?:empty (?:string|list|value)|\[\]|''|\"\")"
+        r"|(?:empty (?:string|list|value)|\[\]|''|\"\") (?:\w+ ){0,3}\$?CUDA_VISIBLE_DEVICES"
+        r"|(?:empt(?:y|ies|ied)|overwr\w+|overrid\w+|resets?|clears?|unsets?) (?:\w+ ){0,3}?[`'\"]?\$?CUDA_VISIBLE_DEVICES",
+        "in the worker CUDA_VISIBLE_DEVICES is set to an empty string",
+        emptied,
     ),
     sig(
         "env-var",
@@ -35,8 +52,6 @@ SIGNATURES: tuple[Signature, ...] = (
             "tf_gpu_allocator",
             "xla_flags",
             "tf_cpp_min_log_level",
-            "tf_enable_onednn_opts",
-            "tf_xla_flags",
             "tf_use_legacy_keras",
             "cuda_device_order",
             "cuda_home=",

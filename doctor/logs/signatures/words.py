@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, glued, sig
 
 _CUDA_LIBRARY = r"(?P<name>(?:lib)?(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|cudnn|cuda)(?:64)?\w*\.(?:so(?:\.\d+)*|dll|dylib))(?![\w]|\.\w)"
 
@@ -23,10 +23,18 @@ def said_missing(match: re.Match[str], source: Source) -> Fact | None:
     return LibraryNotLoaded(source, name, "", "absent")
 
 
+def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
+    """An empty list, where the line says that it is one of GPUs, or shows it."""
+    told = source.text.lower()
+    return Symptom(source, "gpu-list-empty") if "gpu" in told or "[]" in told else None
+
+
 def processes(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """Processes that a listing of /dev/nvidia* shows."""
     yield Symptom(source, "other-process", (("pid", match["pid"]),))
 
+
+_TO_FIND = (" use", " detect", " find", " see", " recognise", " recognize", " access", " utilise", " utilize")
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
@@ -60,18 +68,41 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-not-used",
-        ("gpu", "cuda"),
-        r"GPUs? (?:is|are|was|were)? ?(?:not|NOT|n't|never) (?:being )?(?:used|found|detected|recogni[sz]ed|visible|available|seen|working|utili[sz]ed)"
-        r"|(?:not|n't|cannot|can't|can ?not|cann't|doesn't|does not|isn't|unable to|couldn't|fails? to|won't) (?:\w+ ){0,2}?(?:use|using|detect|find|see|recogni[sz]e|access|utili[sz]e)(?:ing)? (?:\w+ ){0,4}(?:GPU|CUDA)(?! drivers on your machine)"
-        r"|no GPUs? (?:found|detected|device|available|is found|are found)|\[\] is returned|(?:gpu|cuda)\w* ?(?:is )?(?:识别|找|检测|用)不(?:到|了)|(?:检测|识别|找|用)不(?:到|了) ?gpu|无法(?:使用|识别|检测|调用) ?gpu"
-        r"|GPU(?:が|を)(?:認識|使)|gpu ?(?:인식|사용)(?:이|을|를)? ?(?:안|못)|without (?:the )?GPU being|n'utilise pas (?:le |la )?GPU|no (?:detecta|reconoce|usa) (?:la |mi )?GPU|(?:nicht|keine) (?:\w+ )?GPU (?:erkannt|gefunden)",
+        glued(("gpu", "gpus"), (" is", " are", " was", " were", " not", " n't", " never")),
+        r"GPUs? (?:is|are|was|were)? ?(?:not|n't|never) (?:being )?(?:used|found|detected|recogni[sz]ed|visible|available|seen|working|utili[sz]ed)",
+        "My GPU is not being used",
+    ),
+    sig(
+        "gpu-not-used",
+        (" using ", *glued(_TO_FIND, (" ", "ing "))),
+        r"(?:not|n't|unable to|fails? to) (?:\w+ ){0,2}?(?:use|using|detect|find|see|recogni[sz]e|access|utili[sz]e)(?:ing)? (?:\w+ ){0,4}(?:GPU|CUDA)(?! drivers on your machine)",
         "TensorFlow cannot detect my GPU",
     ),
     sig(
+        "gpu-not-used",
+        (
+            *("no gpu", "without gpu", "without the gpu", "[] is returned", "不到", "不了", "无法", "gpuが", "gpuを"),
+            *glued(("gpu", "gpu "), ("인식", "사용")),
+            *("n'utilise pas", "no detecta", "no reconoce", "no usa", "nicht ", "keine "),
+        ),
+        r"no GPUs? (?:found|detected|device|available|is found|are found)|\[\] is returned|(?:gpu|cuda)\w* ?(?:is )?(?:识别|找|检测|用)不(?:到|了)|(?:检测|识别|找|用)不(?:到|了) ?gpu|无法(?:使用|识别|检测|调用) ?gpu"
+        r"|GPU(?:が|を)(?:認識|使)|gpu ?(?:인식|사용)(?:이|을|를)? ?(?:안|못)|without (?:the )?GPU being|n'utilise pas (?:le |la )?GPU|no (?:detecta|reconoce|usa) (?:la |mi )?GPU|(?:nicht|keine) (?:\w+ )?GPU (?:erkannt|gefunden)",
+        "no GPU found",
+    ),
+    sig(
         "gpu-list-empty",
-        ("gpu", "[]"),
+        (
+            "gpu available",
+            "gpu is available",
+            "gpu is not available",
+            "list_physical_devices(",
+            "num gpus",
+            "0 gpus",
+            "empty list",
+        ),
         r"(?:is )?gpu (?:is )?available\?? ?:? ?(?:\[\]|False|No\b)|\bGPU is NOT AVAILABLE\b|list_physical_devices\([^)\n]{0,40}\)\)? *#? *(?:->|=>|=|:|returns?|is|gives)? *(?:an empty list|\[\])(?: is returned)?|Num GPUs:? ?0\b|gives 0 GPUs|(?:an )?empty list",
         "Is GPU available? []",
+        of_gpus,
     ),
     sig(
         "built-without-cuda",
@@ -196,7 +227,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "other-process",
-        ("process", "notebook", "kernel", "进程", "job", "kill"),
+        (" process", " notebook", " kernel", "进程", " job", "kill"),
         r"(?:another|other|second|old|left-?over|zombie|background|two|several) (?:\w+ ){0,2}(?:python |tensorflow )?(?:process(?:es)?|notebooks?|kernels?|jobs?|trainings?|sessions?)\b[^\n.]{0,80}(?:memory|GPU|running|hold|taken|kill|occup)"
         r"|(?:in|from) another notebook|kill(?:ed|ing)? (?:the |all |that |those )?(?:\w+ )?(?:python )?process(?:es)?|(?:sort|look)[^\n.]{0,40}python process|进程[^\n]{0,10}(?:占|杀)|memory (?:stays|is still|remains) (?:taken|allocated|occupied|in use)",
         "I killed the old python processes and the memory was free again",

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, CudaVersion, CudnnVersion, Fact, Source
-from doctor.logs.signatures.signature import Maker, Signature, sig
+from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
 from doctor.logs.signatures.versions.spelling import EMPHASIS, asked_for
 
@@ -67,7 +67,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        "cuda_",
+        "build cuda_",
         r"Build cuda_(?P<version>\d+\.\d+)\.r\d",
         "Build cuda_11.8.r11.8/compiler.31833905_0",
         cuda(MEASURED),
@@ -126,28 +126,28 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        ("nvidia/cuda:", "cuda-repo-", "cuda-toolkit-", "cuda_"),
+        ("nvidia/cuda:", "cuda-repo-", "cuda-toolkit-", *glued(("cuda_",), DIGITS)),
         r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-|cuda_)(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)",
         "FROM nvidia/cuda:8.0-cudnn5-devel",
         cuda(PROSE),
     ),
     sig(
         "cuda-version",
-        ("cuda",),
+        (*glued(("cuda",), " -v(:`'\""), *glued(("cuda_",), (*" -_v(:`'\"", *DIGITS))),
         r"(?<![\w/\\.-])cuda(?: toolkit| sdk| runtime)?[ \-_v(:`'\"]{1,3}(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
         "with CUDA 11.2 installed",
         cuda(PROSE, sentence=True),
     ),
     sig(
         "cuda-version",
-        ("cuda",),
+        glued(("cuda",), (*" (:`'\"", *DIGITS)),
         r"(?<![\w/\\.-])cuda(?: toolkit| version)?[ (:`'\"]{0,2}(?P<version>\d{1,2}\.\d{1,2})(?![\w/\\.])",
         "cuda10.1 and cudnn7.6",
         cuda(PROSE, sentence=True),
     ),
     sig(
         "cuda-version",
-        ("cuda",),
+        ("cuda ", "cuda:"),
         r"\bcuda\b(?: on [\w ]{1,24})?(?: version)?(?: is(?: now)?| =|:)? (?P<version>1[0-3]|[89])(?![\d.\w-])",
         "the CUDA on the server is 10 now",
         cuda(INFERRED, sentence=True),
@@ -161,7 +161,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        ("/cuda/", "/opt/cuda", "cuda/1"),
+        glued(("/cuda/",), DIGITS),
         r"(?P<path>(?:/[\w.-]+)*/cuda/(?P<version>\d{1,2}\.\d{1,2}(?:\.\d+)?))(?=[/:;\s'\"]|$)",
         "LD_LIBRARY_PATH: :/vol/cuda/7.0.28/lib64",
         cuda(INFERRED),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import FORM, INFERRED, PROSE, CudnnVersion, Fact, Source
-from doctor.logs.signatures.signature import Maker, Signature, sig
+from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
 from doctor.logs.signatures.versions.spelling import EMPHASIS, asked_for
 
 
@@ -83,14 +83,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cudnn-version",
-        "cudnn",
+        glued(("cudnn",), (*" -_v(:`'\"", *DIGITS)),
         r"cudnn[ \-_v(:`'\"]{0,3}(?P<version>\d{1,2}\.\d+(?:\.\d+){0,2})(?![\w]|\.?\d|-(?:linux|windows))(?! ?(?:for|-) ?cuda)",
         "with cuDNN 8.1 installed",
         cudnn(PROSE, sentence=True),
     ),
     sig(
         "cudnn-version",
-        "cudnn",
+        glued(("cudnn",), " -v56789"),
         r"(?<!lib)cudnn[ \-v]{0,2}(?P<version>[5-9])(?![\d.\w*])",
         "FROM nvidia/cuda:9.0-cudnn7",
         cudnn(INFERRED),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import FORM, PROSE, DriverCuda, DriverVersion, Fact, Source
-from doctor.logs.signatures.signature import Maker, Signature, sig
+from doctor.logs.signatures.signature import Maker, Signature, glued, sig
 from doctor.logs.signatures.versions.spelling import EMPHASIS
 
 
@@ -89,7 +89,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-version",
-        ("driver", "nvidia-driver-"),
+        (" driver", *glued(("driver", "drivers"), " \t-(,;=/'\"`)]*@+~#版为是の")),
         rf"(?:nvidia[- ])?drivers?\b[^\n.:|]{{0,24}}?[ (v-](?P<version>{_DRIVER})(?![\w.])|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b",
         "newest gpu drivers (384.90)",
         lambda m, s: (

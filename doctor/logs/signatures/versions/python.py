@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, Fact, PythonVersion, Source
-from doctor.logs.signatures.signature import Maker, Signature, sig
+from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
 from doctor.logs.signatures.versions.spelling import EMPHASIS
 
 
@@ -35,7 +35,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-version",
-        "python",
+        "python ",
         r"^\W{0,6}Python (?P<version>[23]\.\d{1,2}\.\d{1,2})\+?\W{0,3}$",
         "Python 3.7.5",
         py(MEASURED),
@@ -64,7 +64,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-version",
-        ("\\python3", "\\python2", "/python/3", "python3", "pythonsoftwarefoundation.python"),
+        (*glued(("python2", "python3"), DIGITS), "pythonsoftwarefoundation.python"),
         r"[/\\]Python(?P<version>[23]\d{1,2})(?:[-_](?:32|64))?[/\\](?:lib|python|scripts)|PythonSoftwareFoundation\.Python\.(?P<v2>3\.\d+)",
         r"C:\Users\me\AppData\Local\Programs\Python\Python37\lib\site-packages\tensorflow\__init__.py",
         lambda m, s: PythonVersion(s, m["v2"] or f"{m['version'][0]}.{m['version'][1:]}", rank=FORM),
@@ -78,7 +78,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-version",
-        ("python",),
+        glued(("python",), " =v-23"),
         r"(?<![\w/\\.-])python ?[=v-]{0,2} ?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\]|\.\d)",
         "conda create -n tf python=3.7",
         py(PROSE),
@@ -92,7 +92,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-version",
-        ("python",),
+        glued(("python",), " \t:.,，=*_`版"),
         r"(?<![\w/\\.-])python(?: version|版本|版)?[\s:.,，=*_`]{1,6}v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\]|\.\d)",
         "Anaconda Python : 3.6",
         py(PROSE),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from doctor.facts import FORM, MEASURED, PROSE, Fact, Source, TensorFlowVersion
-from doctor.logs.signatures.installers import TF
-from doctor.logs.signatures.signature import Maker, Signature, sig
+from doctor.logs.signatures.installers import LISTED, LISTING, TF
+from doctor.logs.signatures.signature import Maker, Signature, glued, sig
 from doctor.logs.signatures.versions.spelling import EMPHASIS, RELEASE
 
 
@@ -32,6 +32,8 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
 
     return make
 
+
+_NAMED = ("tensorflow", "tensorflow-gpu", "tensorflow_gpu", "tf-gpu", "tf_gpu", "nightly", "nightly-gpu", "nightly_gpu")
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
@@ -99,7 +101,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        ("tensorflow", "tf-nightly", "tf_nightly"),
+        glued(LISTED, LISTING),
         rf"^[\s│|>$#*-]{{0,8}}(?P<package>{TF})(?:==|\s{{1,40}}|\s*\|\s*)(?P<version>{RELEASE})(?:\s+[\w_]+){{0,2}}\s*[|│]?$",
         "tensorflow-gpu         2.3.1",
         tensorflow(MEASURED, package=True),
@@ -154,7 +156,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        ("tensorflow", "tf-gpu", "tf-nightly", "tf_nightly"),
+        glued(_NAMED, (" ", "=", ":", "is", "->", "v", "0", "1", "2")),
         rf"(?<![\w/.>])(?P<package>tensorflow(?:[-_]gpu)?|tf[-_]gpu|tf[-_]nightly(?:[-_]gpu)?) ?(?:==|=|:|is still|is at|is now|->)? ?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "tf-nightly-gpu 2.4.0-dev20200808",
         tensorflow(PROSE),
