@@ -7,9 +7,10 @@ needs an administrator says so and is never run by the tool.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from doctor.findings import Step, manual, shell
+from doctor.findings import Step, shell
 from doctor.remedies import code, driver
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ def quoted(text: str, picture: Picture | None = None) -> str:
     return "'" + text.replace("'", "'\\''") + "'" if "'" not in text else '"' + text.replace('"', '\\"') + '"'
 
 
-def run_python(picture: Picture, line: str) -> str:
-    """A command that runs one line of Python."""
-    return f'{python_command(picture)} -c "{line}"'
+def run_python(picture: Picture, line: str, python: str = "") -> str:
+    """A command that runs one line of Python. python: how it is started, where it is not the one of the case."""
+    return f'{python or python_command(picture)} -c "{line}"'
 
 
 def list_gpus(picture: Picture) -> str:
@@ -55,9 +56,38 @@ def linux_family(picture: Picture) -> str:
     return driver.family(picture.os.name) if picture.os else ""
 
 
-def driver_install(picture: Picture) -> list[Step]:
-    """How to install or upgrade the NVIDIA driver; needs an administrator and a restart."""
-    return driver.install(picture.platform or "linux", picture.os.name if picture.os else "", linux_family(picture))
+def driver_install(picture: Picture, release: TensorFlowRelease | None = None) -> list[Step]:
+    """How to install or upgrade the NVIDIA driver; needs an administrator and a restart.
+
+    release: what has to run on it, by default the build in use; neither known, the newest driver that serves the GPUs.
+    """
+    from doctor import compat
+    from doctor.tables import DriverFloor
+
+    build = release or picture.build
+    side = picture.platform if picture.platform in ("windows", "wsl") else "linux"
+    minimum = ""
+    if build is not None and build.gpu:
+        floor = compat.driver_minimum(build, picture.tables, side, picture.capabilities).rows[-1]
+        minimum = floor.driver if isinstance(floor, DriverFloor) else ""
+    last = [a.last_driver for c in picture.capabilities if (a := picture.tables.architecture(c)) is not None and a.last_driver]
+    return driver.install(
+        picture.platform or "linux",
+        picture.os.name if picture.os else "",
+        linux_family(picture),
+        minimum=minimum,
+        last=min(last, key=int, default=""),
+    )
+
+
+def quoted_all(texts: Iterable[str], picture: Picture) -> str:
+    """Several arguments of the shell at hand."""
+    return " ".join(quoted(text, picture) for text in texts)
+
+
+def present(picture: Picture) -> str:
+    """The TensorFlow in use as pip is asked for it, quoted: with its version where that is known."""
+    return quoted(picture.build.requirement, picture) if picture.build is not None else "tensorflow"
 
 
 def reload_driver() -> list[Step]:
@@ -75,170 +105,11 @@ def venv_prefix(picture: Picture) -> str:
     return f"{python_command(picture)} -m pip"
 
 
-def pip_and_cuda(picture: Picture, release: TensorFlowRelease) -> Step:
-    """pip's TensorFlow with NVIDIA's libraries."""
-    target = quoted(f"tensorflow[and-cuda]=={release.version}", picture)
-    return shell(
-        f"{venv_prefix(picture)} install {target}",
-        f"brings TensorFlow {release.version} with its CUDA {release.cuda or ''} and cuDNN {release.cudnn or ''} libraries".replace(
-            "  ", " "
-        ),
-    )
-
-
-def fresh_environment(picture: Picture, release: TensorFlowRelease | None) -> list[Step]:
-    """TensorFlow in a virtual environment of its own: a system's Python mostly refuses pip (PEP 668)."""
-    windows = picture.platform == "windows"
-    inside = "tf-gpu\\Scripts\\python" if windows else "tf-gpu/bin/python"
-    extra = release is not None and bool(release.extras.get("and-cuda")) and not windows
-    target = f"tensorflow[and-cuda]=={release.version}" if extra and release is not None else "tensorflow"
-    return [
-        shell(
-            f"{python_command(picture)} -m venv tf-gpu",
-            "an environment of its own; the system's Python stays as it is (Debian and Ubuntu: apt install python3-venv)",
-        ),
-        shell(
-            f"{inside} -m pip install {quoted(target, picture)}",
-            "TensorFlow with the CUDA and cuDNN libraries that it opens" if extra else "TensorFlow",
-        ),
-    ]
-
-
-def with_cuda_libraries(picture: Picture, release: TensorFlowRelease | None) -> list[Step]:
-    """How to give a TensorFlow build the CUDA and cuDNN that it opens.
-
-    pip's extra where the release has one and it works; conda's packages of the right version for older builds.
-    """
-    if release is None:
-        return gpu_build(picture)
-    if picture.platform == "windows":
-        return [*conda_libraries(picture, release), *toolkit_by_hand(release)] if release.gpu else []
-    if not release.extras.get("and-cuda"):
-        return [*conda_libraries(picture, release), *toolkit_by_hand(release)]
-    if picture.python is not None and _minor(picture.python.version) not in release.pythons:
-        return gpu_build(picture)  # the release is a guess that this Python contradicts
-    if release.version == "2.15.0" or release.version.startswith("2.14"):
-        return [
-            shell(
-                f"{venv_prefix(picture)} install {quoted('tensorflow[and-cuda]==2.15.1', picture)}",
-                f"the extra of {release.version} asks for TensorRT packages that cannot be installed; 2.15.1 does not",
-            )
-        ]
-    steps = [pip_and_cuda(picture, release)]
-    if release.pip_libraries_missed:
-        steps.append(library_path_step(picture))
-    return steps
-
-
-def gpu_build(picture: Picture) -> list[Step]:
-    """A TensorFlow that uses the GPU: the newest that fits this platform, this Python and these GPUs, with its libraries."""
-    if picture.platform == "windows":
-        return windows_gpu_build(picture)
-    if picture.platform == "macos":
-        return [manual("There is no CUDA for macOS since TensorFlow 1.2; on Apple silicon tensorflow-metal uses Apple's GPU")]
-    release = newest_fitting(picture)
-    if release is None:
-        return [manual("Choose a release for this Python and these GPUs: tfgpu-doctor plan")]
-    if release.extras.get("and-cuda"):
-        return with_cuda_libraries(picture, release)
-    return [
-        shell(
-            f"{venv_prefix(picture)} install {quoted(release.requirement, picture)}",
-            "the newest build with CUDA that has a wheel for this Python",
-        ),
-        *conda_libraries(picture, release),
-        *toolkit_by_hand(release),
-    ]
-
-
-def has_wheel(picture: Picture) -> bool:
-    """Whether any release of TensorFlow has a wheel for the Python and platform of the case; True where no Python is known."""
-    if picture.python is None:
-        return True
-    minor = _minor(picture.python.version)
-    return any(minor in r.pythons for r in picture.tables.releases(picture.table_platform, "tensorflow"))
-
-
-def with_another_python(picture: Picture) -> list[Step]:
-    """TensorFlow in an environment whose Python has a wheel: the last but one that the newest release has."""
-    from doctor.remedies import environments
-
-    releases = [r for r in picture.tables.releases(picture.table_platform, "tensorflow") if r.pythons and not r.yanked]
-    if not releases:
-        return [manual("There is no TensorFlow wheel for this platform: run it on Linux or in a container")]
-    python = releases[-1].pythons[max(0, len(releases[-1].pythons) - 2)]
-    kind = picture.platform or "linux"
-    why = f"no TensorFlow has a wheel for Python {picture.python.version if picture.python else ''}; this environment has {python}"
-    return [
-        *environments.uv_venv("tf-env", python, kind),
-        environments.pip_install("tf-env", ("tensorflow",), kind, why, uv=True),
-    ]
-
-
-def windows_gpu_build(picture: Picture) -> list[Step]:
-    """The last release with GPU support on native Windows, in a conda environment with a Python and the CUDA that it wants."""
-    from doctor.remedies import environments
-
-    release = picture.tables.tensorflow("2.10.1", "tensorflow", "windows-amd64")
-    row = _conda_row(picture, release) if release is not None else None
-    if release is None or row is None:
-        return []
-    packages = (f"cudatoolkit={row['cudatoolkit']}", f"cudnn={row['cudnn']}")
-    return [
-        environments.conda_create("tf-gpu", release.pythons[-1], "windows", packages, row["channel"]),
-        environments.conda_pip(
-            "tf-gpu",
-            (release.requirement, "numpy<2"),
-            "windows",
-            "the last release with GPU support on native Windows; it has wheels for Python "
-            f"{release.pythons[0]} to {release.pythons[-1]}",
-        ),
-        shell("conda activate tf-gpu", "in each new prompt, before the program starts", platform="windows"),
-    ]
-
-
-def _conda_row(picture: Picture, release: TensorFlowRelease) -> dict[str, str] | None:
-    """conda's packages for the CUDA and the cuDNN major of a build."""
-    if not release.cuda or not release.cudnn:
-        return None
-    cuda, cudnn = ".".join(release.cuda.split(".")[:2]), release.cudnn.split(".")[0]
-    return next(
-        (r for r in picture.tables.store.all("conda") if r["cuda"] == cuda and r["cudnn"].split(".")[0] == cudnn), None
-    )
-
-
-def conda_libraries(picture: Picture, release: TensorFlowRelease) -> list[Step]:
-    """CUDA and cuDNN from conda, in the environment that TensorFlow is in; nothing where no channel has them."""
-    row = _conda_row(picture, release)
-    if row is None:
-        return []
-    return [
-        shell(
-            f"conda install -c {row['channel']} cudatoolkit={row['cudatoolkit']} cudnn={row['cudnn']}",
-            f"TensorFlow {release.version} was built for CUDA {row['cuda']} and cuDNN {release.cudnn}; this puts both into the active conda "
-            "environment (older combinations may no longer be served by the channel)",
-        )
-    ]
-
-
-def toolkit_by_hand(release: TensorFlowRelease) -> list[Step]:
-    """The toolkit and cuDNN from NVIDIA."""
-    if not release.cuda:
-        return []
-    return [
-        manual(
-            f"Or install the CUDA Toolkit {release.cuda} and cuDNN {release.cudnn or ''}".rstrip()
-            + f" from NVIDIA's archives and put their folders {'on PATH' if release.platform.startswith('windows') else 'on LD_LIBRARY_PATH'}",
-            f"these are the versions that TensorFlow {release.version} opens",
-        )
-    ]
-
-
-def library_path_step(picture: Picture) -> Step:
-    """Put pip's NVIDIA library folders on the loader's path, for this shell."""
+def library_path_step(picture: Picture, python: str = "") -> Step:
+    """Put pip's NVIDIA library folders on the loader's path, for this shell. python: as in `run_python`."""
     return shell(
         'export LD_LIBRARY_PATH="$('
-        + python_command(picture)
+        + (python or python_command(picture))
         + " -c \"import glob, site, os; print(':'.join(glob.glob(os.path.join(site.getsitepackages()[0], 'nvidia', '*', 'lib'))))\")"
         + '${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"',
         "this release does not look into every folder of pip's NVIDIA packages by itself",
@@ -246,23 +117,8 @@ def library_path_step(picture: Picture) -> Step:
     )
 
 
-def newest_fitting(picture: Picture) -> TensorFlowRelease | None:
-    """The newest GPU release for this platform, this Python and these GPUs; None where none is known to fit."""
-    from doctor import compat
-
-    try:
-        situation = compat.Situation(
-            platform=picture.table_platform,
-            python=_minor(picture.python.version) if picture.python else None,
-            capabilities=picture.capabilities,
-        )
-        judgement = compat.newest(picture.tables, situation)
-    except (ValueError, KeyError):
-        return None
-    return judgement.build if judgement is not None else None
-
-
-def _minor(version: str) -> str | None:
+def minor(version: str) -> str | None:
+    """The first two parts of a version."""
     match = re.match(r"\d+\.\d+", version)
     return match[0] if match else None
 

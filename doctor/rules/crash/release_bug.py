@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
+from doctor.remedies import commands, libraries
+from doctor.remedies.fitness import on_driver, usable
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
 
@@ -50,12 +51,14 @@ def known_release_bug(picture: Picture) -> Iterator[Finding]:
         if r.gpu
         and not r.yanked
         and dotted(r.version) < dotted(release)
+        and usable(picture, r)
+        and on_driver(picture, r)
         and (picture.python is None or ".".join(picture.python.version.split(".")[:2]) in r.pythons)
     ]
     if earlier:
         steps.append(
             shell(
-                f"{commands.venv_prefix(picture)} install {commands.quoted(earlier[-1].requirement, picture)}",
+                f"{commands.venv_prefix(picture)} install {commands.quoted_all(libraries.requirements(picture, earlier[-1], bare=True), picture)}",
                 f"or the release before {release}",
             )
         )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from doctor.facts import Gpu
 from doctor.findings import Finding
 from doctor.picture import Picture
-from doctor.remedies import commands
-from doctor.rules.gpu.capability import code_answer, minor, older_release
+from doctor.remedies import cures
+from doctor.rules.gpu.capability import code_answer, minor
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 
@@ -50,9 +50,9 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
     Install a release that was built with code for the GPU; where there is none yet, one whose PTX the driver can compile.
     """
     facts = picture.facts
-    verify = commands.convolution(picture)
     build = picture.build
-    steps = older_release(picture)
+    cure = cures.another_build(picture)
+    steps, verify = cure.steps, cure.convolves(picture)
     jit = facts.symptoms("jit-from-ptx")
     invalid = facts.symptoms("ptx-invalid", "arch-mismatch")
     image = facts.symptoms("no-kernel-image")

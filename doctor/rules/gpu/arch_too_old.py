@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from doctor.facts import Fact, Gpu
 from doctor.findings import Finding, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
-from doctor.rules.gpu.capability import code_answer, minor, older_release
+from doctor.remedies import commands, cures
+from doctor.rules.gpu.capability import code_answer, minor
 from doctor.rules.registry import found, rule
 
 
@@ -69,7 +69,8 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
     lowest = build.compute_capabilities.lowest if build and build.compute_capabilities else None
     if not ignored and stated:
         ignored = [s for s in stated if any(minor(c) < minor(s.get("minimum")) for c in picture.capabilities)]
-    steps = older_release(picture)
+    cure = cures.another_build(picture)
+    steps, verify = cure.steps, cure.lists_gpus(picture)
     if ignored:
         need = ignored[0].get("minimum") or lowest or "a higher one"
         have = ignored[0].get("cc") or next(iter(picture.capabilities), "its own")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.findings import manual, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
 
 if TYPE_CHECKING:
     from doctor import compat
@@ -32,22 +30,3 @@ def code_answer(picture: Picture, capability: str) -> compat.Answer | None:
         driver_platform=picture.platform if picture.platform in ("windows", "wsl") else "linux",
     )
     return compat.runs_on_gpu(build, situation, picture.tables)
-
-
-def older_release(picture: Picture) -> list:  # type: ignore[type-arg]
-    """The newest release that has code for the GPUs of the case."""
-    release = commands.newest_fitting(picture)
-    if release is None:
-        return [
-            manual(
-                "Install an older TensorFlow release that has code for this GPU: tfgpu-doctor plan --gpu CAPABILITY names it"
-            )
-        ]
-    return [
-        shell(
-            f"{commands.venv_prefix(picture)} install {commands.quoted(release.requirement, picture)}",
-            f"the newest release with code for compute capability {', '.join(picture.capabilities)}"
-            + (f" and a wheel for Python {'.'.join(picture.python.version.split('.')[:2])}" if picture.python else ""),
-        ),
-        *commands.with_cuda_libraries(picture, release),
-    ]

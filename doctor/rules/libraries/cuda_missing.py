@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts import FORM, CudnnVersion, LibraryNotLoaded, Noise
-from doctor.findings import Finding, manual, shell
+from doctor.findings import Finding, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
+from doctor.remedies import commands, cures
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, xla_gpu_note
 from doctor.rules.registry import found, rule
-from doctor.rules.tensorflow.release import likely_build
 
 
 def asked_for(picture: Picture) -> bool:
@@ -70,7 +69,6 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
     if not missing and [lib for lib in picture.not_loaded if lib.cause == "broken"]:
         return
     names = [lib.name for lib in missing]
-    build = likely_build(picture)
     driver_works = cuinit(picture) is None and (
         facts.of(CudnnVersion)
         or picture.driver
@@ -94,22 +92,10 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
             '"Could not find cuda drivers" is printed when libcudart does not open; despite its words it says nothing about the driver. Either CUDA\'s libraries are not installed for '
             "this TensorFlow, or there is no driver and no GPU at all, and then the line is harmless. nvidia-smi tells the two apart."
         )
-    steps = commands.with_cuda_libraries(picture, build)
+    cure = cures.libraries_for_build(picture)
     if not missing:
-        steps = [
-            shell(
-                (
-                    "set TF_CPP_VMODULE=dso_loader=1 && "
-                    if picture.platform == "windows"
-                    else "TF_CPP_VMODULE=dso_loader=1 "
-                )
-                + commands.list_gpus(picture),
-                "names the library that does not open",
-            ),
-            *steps,
-        ]
-    if picture.platform == "windows" and build is not None and not build.gpu:
-        steps = [manual("This release has no GPU support on native Windows: tfgpu-doctor code tf-windows-native")]
+        loud = "set TF_CPP_VMODULE=dso_loader=1 && " if picture.platform == "windows" else "TF_CPP_VMODULE=dso_loader=1 "
+        cure = cure.after(shell(loud + commands.list_gpus(picture), "names the library that does not open"))
     yield found(
         "cuda-missing",
         text,
@@ -121,6 +107,6 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
         if missing or skipped or facts.has("device-unknown", "gpu-list-empty")
         else "possible",
         tables=table_rows(picture, names),
-        steps=steps,
-        verify=commands.list_gpus(picture),
+        steps=cure.steps,
+        verify=cure.lists_gpus(picture),
     )

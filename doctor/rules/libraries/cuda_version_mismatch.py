@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from doctor.facts import CudaVersion, Fact, LibraryLoaded, LibraryNotLoaded
-from doctor.findings import Finding, Step, manual, shell
+from doctor.findings import Finding, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
+from doctor.remedies import commands, cures, libraries
+from doctor.remedies.cures import Cure
+from doctor.remedies.fitness import on_driver, usable
 from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.toolkit import serves, window
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, xla_gpu_note
 from doctor.rules.registry import found, rule
-from doctor.rules.tensorflow.release import likely_build
+
+if TYPE_CHECKING:
+    from doctor.tables import TensorFlowRelease
 
 
 def installed_releases(picture: Picture) -> list[CudaVersion]:
@@ -98,7 +104,7 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
     wanted = picture.wanted_cuda
     first = missing[0]
     need = f"CUDA {' or '.join(wanted)}" if 0 < len(wanted) <= 3 else f"the release that holds {first.name}"
-    steps = matching_steps(picture)
+    cure = matching(picture)
     yield found(
         "cuda-version-mismatch",
         f"This build opens {', '.join(names[:4])}{' …' if len(names) > 4 else ''}, which is {need}; {said}."
@@ -111,34 +117,38 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
         ],
         confidence="certain" if min((getattr(r, "rank", 0) for r in reasons), default=0) < 2 else "likely",
         tables=table_rows(picture, names),
-        steps=steps,
-        verify=commands.list_gpus(picture),
+        steps=cure.steps,
+        verify=cure.lists_gpus(picture),
     )
 
 
-def matching_steps(picture: Picture) -> list[Step]:
-    """Bring the CUDA that the build opens, or the TensorFlow that fits the CUDA that is there."""
-    build = likely_build(picture)
-    steps = commands.with_cuda_libraries(picture, build)
-    if picture.cuda is not None and "." in picture.cuda.version:
-        fitting = [
-            r
-            for r in picture.tables.releases(picture.table_platform)
-            if r.gpu
-            and r.cuda
-            and ".".join(r.cuda.split(".")[:2]) == ".".join(picture.cuda.version.split(".")[:2])
-            and not r.yanked
-        ]
-        if picture.python is not None:
-            minor = ".".join(picture.python.version.split(".")[:2])
-            fitting = [r for r in fitting if minor in r.pythons]
-        if fitting:
-            steps.append(
-                shell(
-                    f"{commands.venv_prefix(picture)} install {commands.quoted(fitting[-1].requirement, picture)}",
-                    f"or the newest TensorFlow that was built for the CUDA {picture.cuda.version} that is there",
-                )
-            )
-    if build is not None and build.cuda:
-        steps += [step for step in commands.toolkit_by_hand(build) if step not in steps]
-    return steps or [manual("tfgpu-doctor plan names the CUDA and cuDNN for each TensorFlow release")]
+def matching(picture: Picture) -> Cure:
+    """The CUDA that the build opens, or the TensorFlow that fits the CUDA that is there; first what is easier here."""
+    cure = cures.libraries_for_build(picture)
+    fitting = _for_cuda_there(picture)
+    if fitting is None or cure.version == fitting.version:
+        return cure
+    wanted = commands.quoted_all(libraries.requirements(picture, fitting, bare=True), picture)
+    step = shell(
+        f"{commands.venv_prefix(picture)} install {wanted}",
+        f"the newest TensorFlow that was built for the CUDA {picture.cuda.version if picture.cuda else ''} that is there",
+    )
+    if picture.environments & {"colab", "kaggle", "slurm"}:  # the CUDA is another's there
+        return Cure((step, *(replace(s, why=f"or: {s.why}") for s in cure.steps)), fitting.version)
+    return cure.then(replace(step, why=f"or {step.why}"))
+
+
+def _for_cuda_there(picture: Picture) -> TensorFlowRelease | None:
+    """The newest release for the CUDA that is installed, which the GPUs, the Python and the driver of the case can use."""
+    if picture.cuda is None or "." not in picture.cuda.version:
+        return None
+    there = ".".join(picture.cuda.version.split(".")[:2])
+    major = picture.tensorflow.version.split(".")[0] if picture.tensorflow else ""
+    for build in reversed(picture.tables.releases(picture.table_platform)):
+        if not build.gpu or not build.cuda or build.yanked or ".".join(build.cuda.split(".")[:2]) != there:
+            continue
+        if build.version.split(".")[0] < major or not usable(picture, build) or not on_driver(picture, build):
+            continue
+        if picture.python is None or commands.minor(picture.python.version) in build.pythons:
+            return build
+    return None

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from doctor.facts import LibraryLoaded, LibraryNotLoaded
 from doctor.findings import Finding
 from doctor.picture import Picture
-from doctor.remedies import commands
 from doctor.rules.gpu.registered import registered
-from doctor.rules.libraries.cudnn import cudnn_steps
+from doctor.rules.libraries.cudnn import bring_cudnn
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, xla_gpu_note
 from doctor.rules.registry import found, rule
 
@@ -39,6 +38,7 @@ def cudnn_missing(picture: Picture) -> Iterator[Finding]:
     if registered(picture) or (not missing and not old) or gone(picture):
         return
     main = [lib for lib in missing if not re.search(r"cudnn_", lib.name)] or missing
+    cure = bring_cudnn(picture)
     yield found(
         "cudnn-missing",
         f"{main[0].name if main else 'cuDNN'} cannot be opened while the CUDA libraries can; the CUDA toolkit does not bring cuDNN."
@@ -46,6 +46,6 @@ def cudnn_missing(picture: Picture) -> Iterator[Finding]:
         [*main[:2], *old[:1], *facts.of(LibraryLoaded)[:1], *facts.symptoms("gpu-skipped")[:1]],
         confidence="certain" if picture.loaded or facts.has("gpu-skipped") else "likely",
         tables=table_rows(picture, [m.name for m in main]),
-        steps=cudnn_steps(picture),
-        verify=commands.list_gpus(picture),
+        steps=cure.steps,
+        verify=cure.lists_gpus(picture),
     )

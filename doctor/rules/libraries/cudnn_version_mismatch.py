@@ -10,7 +10,7 @@ from doctor.facts import CudaCallFailed, CudnnMismatch, CudnnVersion, LibraryLoa
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
-from doctor.rules.libraries.cudnn import cudnn_major, cudnn_steps
+from doctor.rules.libraries.cudnn import bring_cudnn, cudnn_major
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, xla_gpu_note
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import likely_build
@@ -52,8 +52,8 @@ def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     stated = facts.of(CudnnMismatch)
     build = likely_build(picture)
-    steps = cudnn_steps(picture)
-    verify = commands.convolution(picture)
+    cure = bring_cudnn(picture)
+    steps, verify = cure.steps, cure.convolves(picture)
     if stated:
         first = stated[0]
         yield found(

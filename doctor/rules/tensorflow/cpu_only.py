@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts import CudaCallFailed, Fact, TensorFlowBuild, TensorFlowVersion
-from doctor.findings import Finding, Step, manual, shell
+from doctor.findings import Finding, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
+from doctor.remedies import commands, cures
 from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.wanted import gone
 from doctor.rules.registry import found, rule
@@ -98,33 +98,14 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
         build = row
     if not evidence:
         return
-    release = commands.newest_fitting(picture)
-    steps: list[Step] = []
-    if picture.platform == "macos":
-        steps.append(
-            manual(
-                "There is no CUDA on macOS. On Apple silicon tensorflow-metal is the plugin for Apple's GPU",
-                platform="macos",
-            )
-        )
-    elif release is not None and release.extras and release.extras.get("and-cuda") and picture.platform != "windows":
-        steps = [
+    cure = cures.another_build(picture)
+    if picture.platform not in ("macos", "windows") and not cure.python:
+        cure = cure.after(
             shell(
                 f"{commands.venv_prefix(picture)} uninstall -y tensorflow tensorflow-cpu tensorflow-intel",
                 "takes the CPU build away first",
-            ),
-            commands.pip_and_cuda(picture, release),
-        ]
-    elif picture.platform == "windows":
-        steps = commands.windows_gpu_build(picture)
-    else:
-        steps = [
-            shell(
-                f"{commands.venv_prefix(picture)} uninstall -y tensorflow tensorflow-cpu",
-                "takes the CPU build away first",
-            ),
-            *commands.gpu_build(picture),
-        ]
+            )
+        )
     yield found(
         "tf-cpu-only",
         "The build that is installed has no CUDA code, so it cannot use a GPU whatever driver and libraries there are.",
@@ -132,6 +113,6 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
         severity="error" if wanting or facts.kind == "machine" or no_cuda else "warning",
         confidence=confidence,
         tables=[build] if build is not None and not build.gpu else [],
-        steps=steps,
-        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.test.is_built_with_cuda())"),
+        steps=cure.steps,
+        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.test.is_built_with_cuda())", cure.python),
     )

@@ -154,7 +154,7 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
         text = "A package that TensorFlow imports is missing or of a version that it cannot use."
         steps.append(
             shell(
-                f"{pip} install --upgrade --force-reinstall tensorflow",
+                f"{pip} install --force-reinstall {commands.present(picture)}",
                 "brings the packages that this release asks for",
             )
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from doctor.findings import Finding
 from doctor.picture import Picture
-from doctor.remedies import commands
+from doctor.remedies import cures
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.gpu_package import asked_for_the_stub
 
@@ -37,11 +37,12 @@ def tf_gpu_package_removed(picture: Picture) -> Iterator[Finding]:
     row = picture.tables.tensorflow("2.12.0", "tensorflow-gpu", "any") or picture.tables.tensorflow(
         "2.11.0", "tensorflow-gpu"
     )
+    cure = cures.another_build(picture)
     yield found(
         "tf-gpu-package-removed",
         "tensorflow-gpu 2.12 is a stub that refuses to install; the GPU build is in the package tensorflow.",
         [*said[:2], *asked[:2]],
         tables=[row] if row else [],
-        steps=commands.gpu_build(picture),
-        verify=commands.list_gpus(picture),
+        steps=cure.steps,
+        verify=cure.lists_gpus(picture),
     )

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from doctor.facts import LibraryNotLoaded
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
+from doctor.remedies import commands, libraries
+from doctor.remedies.fitness import on_driver, usable
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
 
@@ -77,6 +78,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
             r
             for r in picture.tables.releases(picture.table_platform, "tensorflow")
             if r.glibc and number and dotted(r.glibc) < dotted(number[1])
+            and (not r.gpu or (usable(picture, r) and on_driver(picture, r)))
         ]
         python_now = ".".join(picture.python.version.split(".")[:2]) if picture.python else None
         if python_now:
@@ -87,7 +89,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
             steps.insert(
                 0,
                 shell(
-                    f"{commands.venv_prefix(picture)} install {commands.quoted(fitting[-1].requirement, picture)}",
+                    f"{commands.venv_prefix(picture)} install {commands.quoted_all(libraries.requirements(picture, fitting[-1], bare=True), picture)}",
                     f"the newest release whose wheels need no more than glibc {fitting[-1].glibc}",
                 ),
             )
@@ -121,7 +123,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
         text = "TensorFlow's own files do not fit together: a library of another installation or build is loaded with them."
         steps = [
             shell(
-                f"{commands.venv_prefix(picture)} install --force-reinstall --no-cache-dir tensorflow", "one whole copy"
+                f"{commands.venv_prefix(picture)} install --force-reinstall --no-cache-dir {commands.present(picture)}", "one whole copy"
             )
         ]
     else:
@@ -146,14 +148,14 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
                 root=True,
             ),
             shell(
-                "pip install --force-reinstall --no-cache-dir tensorflow",
+                f"{commands.venv_prefix(picture)} install --force-reinstall --no-cache-dir {commands.present(picture)}",
                 "if that does not help: a fresh copy, in a fresh environment",
             ),
         ]
         if picture.platform not in ("windows", None) and not tf_dll:
             steps = [
                 shell(
-                    f"{commands.venv_prefix(picture)} install --force-reinstall --no-cache-dir tensorflow",
+                    f"{commands.venv_prefix(picture)} install --force-reinstall --no-cache-dir {commands.present(picture)}",
                     "a fresh copy, in a fresh environment",
                 )
             ]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from doctor.facts import PythonVersion, Requirement
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
+from doctor.remedies import commands, cures, environments, libraries
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.gpu_package import asked_for_the_stub
 
@@ -64,21 +64,19 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
     else:
         why = "pip offers only what fits the Python and platform that it runs on; nothing did. Most often the Python is too new or too old for the release, or 32-bit."
     newest = picture.tables.releases(platform, "tensorflow")
-    target = row if row is not None and row.pythons else next((r for r in reversed(newest) if r.pythons), None)
+    target = row if row is not None and row.pythons else cures.fitting(picture, python=False)
+    target = target or cures.fitting(picture, python=False, driver=False)
+    target = target or next((r for r in reversed(newest) if r.pythons), None)
+    inside = ""
     if target is not None and target.pythons and not (bits or narrow):
         best_python = target.pythons[-1] if row is not None else target.pythons[max(0, len(target.pythons) - 2)]
-        wanted = target.requirement if row is not None else "tensorflow"
-        steps.append(
-            shell(
-                f"uv venv --python {best_python} tf-env", f"a Python for which TensorFlow {target.version} has a wheel"
-            )
-        )
-        steps.append(
-            shell(
-                f"uv pip install --python tf-env {commands.quoted(wanted, picture)}",
-                "installs into it; with conda: conda create -n tf python=" + best_python,
-            )
-        )
+        kind = picture.platform or "linux"
+        steps += environments.uv_venv("tf-env", best_python, kind)
+        wanted = libraries.requirements(picture, target)
+        why_this = f"Python {best_python} has a wheel of TensorFlow {target.version} (with conda: conda create -n tf python={best_python})"
+        steps.append(environments.pip_install("tf-env", wanted, kind, why_this, uv=True))
+        steps += cures.driver_for(picture, target)
+        inside = environments.interpreter("tf-env", kind)
         rows.append(target)
     steps.append(
         shell(
@@ -95,5 +93,5 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
         [*said[:3], *bits[:1], *narrow[:1], picture.python],
         tables=rows,
         steps=steps,
-        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),
+        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)", inside),
     )

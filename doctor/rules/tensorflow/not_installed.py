@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts import Absent, Package
-from doctor.findings import Finding, Step, shell
+from doctor.findings import Finding, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
+from doctor.remedies import commands, cures
 from doctor.rules.registry import found, rule
 
 
@@ -38,30 +38,15 @@ def tf_not_installed(picture: Picture) -> Iterator[Finding]:
     text = "The Python that runs the program has no TensorFlow."
     if installed or (picture.tensorflow is not None and picture.tensorflow.rank == 0):
         text += " It is installed somewhere, so another Python or environment runs the program than the one it was installed into."
-    release = commands.newest_fitting(picture)
-    steps: list[Step] = []
-    if facts.kind == "machine" and not picture.environments & {"venv", "conda", "virtualenv"}:
-        steps += commands.fresh_environment(picture, release)
-    elif release is not None and release.extras and release.extras.get("and-cuda") and picture.platform != "windows":
-        steps.append(commands.pip_and_cuda(picture, release))
-    elif not commands.has_wheel(picture):
-        steps += commands.with_another_python(picture)
-    else:
-        steps.append(
-            shell(
-                f"{commands.venv_prefix(picture)} install tensorflow", "installs into the Python that runs the program"
-            )
-        )
-    steps.append(
-        shell(
-            commands.run_python(picture, "import sys; print(sys.executable)"),
-            "says which Python that is; IDEs and notebooks may use another",
-        )
-    )
+    bare = facts.kind == "machine" and not picture.environments & {"venv", "conda", "virtualenv"}
+    cure = cures.another_build(picture, own=bare) if picture.platform != "macos" else cures.build_for_mac(picture)
+    asks = "import sys; print(sys.executable)"
+    if not cure.python:
+        cure = cure.then(shell(commands.run_python(picture, asks), "says which Python that is; IDEs and notebooks may use another"))
     yield found(
         "tf-not-installed",
         text,
         [*said[:2], absent, *installed[:1]],
-        steps=steps,
-        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),
+        steps=cure.steps,
+        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)", cure.python),
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from doctor.facts import Package, TensorFlowVersion
 from doctor.findings import Finding, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
+from doctor.remedies import cures
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import wants_gpu
@@ -60,6 +60,7 @@ def tf_windows_native(picture: Picture) -> Iterator[Finding]:
     ):
         return
     row = picture.tables.tensorflow("2.10.1", None, "windows-amd64")
+    cure = cures.another_build(picture, own=True, words="or stay on Windows: ")
     yield found(
         "tf-windows-native",
         "The Windows wheels of TensorFlow 2.11 and later hold no CUDA code; CUDA and cuDNN that are installed are not used.",
@@ -77,10 +78,8 @@ def tf_windows_native(picture: Picture) -> Iterator[Finding]:
                 platform="windows",
                 root=True,
             ),
-            shell(
-                "python3 -m pip install 'tensorflow[and-cuda]'", "inside WSL2, in a virtual environment", platform="wsl"
-            ),
-            *commands.windows_gpu_build(picture),
+            *cures.inside_wsl(picture),
+            *cure.steps,
         ],
-        verify=commands.list_gpus(picture),
+        verify=cure.lists_gpus(picture),
     )

@@ -1,0 +1,165 @@
+"""A TensorFlow that works in this case: the build in use with the libraries that it opens, or another build.
+
+In: a `Picture`. Out: a `Cure`, whose steps never lead to a build that has no code for the GPUs of the case, no wheel
+for its Python, or no driver to run on, as far as each is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+from doctor.findings import Step, manual, shell
+from doctor.remedies import code, commands, environments, libraries
+from doctor.remedies.fitness import on_driver, situation, usable
+
+if TYPE_CHECKING:
+    from doctor.picture import Picture
+    from doctor.tables import TensorFlowRelease
+
+ENV = "tf-gpu"
+
+
+WSL_PYTHON = "3.12"
+"""python3 of Ubuntu 24.04, which `wsl --install` brings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cure:
+    """What to do, and what the program then runs on.
+
+    version: the TensorFlow release; None where it is not known. python: how that Python is started; "" for the one of
+    the case.
+    """
+
+    steps: tuple[Step, ...]
+    version: str | None = None
+    python: str = ""
+
+    def lists_gpus(self, picture: Picture) -> str:
+        """The command that then shows which GPUs TensorFlow registers."""
+        return commands.run_python(picture, code.list_gpus(self.version), self.python)
+
+    def convolves(self, picture: Picture) -> str:
+        """The command that then makes TensorFlow create its cuDNN handle."""
+        return commands.run_python(picture, code.convolution(self.version), self.python)
+
+    def after(self, *steps: Step) -> Cure:
+        """The same with steps before it."""
+        return replace(self, steps=(*steps, *self.steps))
+
+    def then(self, *steps: Step) -> Cure:
+        """The same with further steps."""
+        return replace(self, steps=(*self.steps, *(s for s in steps if s not in self.steps)))
+
+
+def libraries_for_build(picture: Picture) -> Cure:
+    """CUDA and cuDNN for the TensorFlow in use; another TensorFlow where that one cannot use these GPUs at all."""
+    serving = _serving(picture)
+    if not serving:
+        return another_build(picture)
+    build = picture.build or serving[-1]
+    version = _version(picture, serving)
+    if build.extras.get("and-cuda") and picture.python and commands.minor(picture.python.version) not in build.pythons:
+        return another_build(picture)  # the release is a guess that this Python contradicts
+    steps = libraries.steps(picture, build)
+    if not build.extras.get("and-cuda") and picture.build is not None:
+        steps += _move(picture, build)
+    return Cure((*steps, *driver_for(picture, build)), version)
+
+
+def _serving(picture: Picture) -> list[TensorFlowRelease]:
+    """The builds that can be meant, of the platform of the case, and that its GPUs can use."""
+    return [b for b in picture.builds if b.platform == picture.table_platform and usable(picture, b)]
+
+
+def _version(picture: Picture, serving: list[TensorFlowRelease]) -> str | None:
+    """The release in use; where it is not known and all that can be meant speak TensorFlow 1, one of these."""
+    if picture.build is not None:
+        return picture.build.version
+    return serving[-1].version if all(build.version.startswith("1.") for build in serving) else None
+
+
+def cudnn_for_build(picture: Picture) -> Cure:
+    """The cuDNN that the TensorFlow in use was made for; another TensorFlow where that one cannot use these GPUs at all."""
+    serving = _serving(picture)
+    if not serving:
+        return another_build(picture)
+    build = picture.build or serving[-1]
+    return Cure(tuple(libraries.cudnn(picture, build)), _version(picture, serving))
+
+
+def _move(picture: Picture, build: TensorFlowRelease) -> list[Step]:
+    """A release with pip's libraries, as a way round installing an old CUDA; only from TensorFlow 2 to 2."""
+    release = fitting(picture)
+    if release is None or not release.extras.get("and-cuda") or build.version.startswith("1."):
+        return []
+    first, *others = libraries.with_pip(picture, release)
+    return [replace(first, why=f"or, where the program may move to TensorFlow {release.version}: {first.why}"), *others]
+
+
+def inside_wsl(picture: Picture) -> list[Step]:
+    """The newest TensorFlow under WSL2, from its Ubuntu's own Python."""
+    from doctor import compat
+
+    there = compat.Situation(python=WSL_PYTHON, capabilities=picture.capabilities, driver_platform="wsl")
+    judgement = compat.newest(picture.tables, there)
+    if judgement is None:
+        return []
+    wanted = libraries.requirements(picture, judgement.build)
+    install = environments.pip_install(libraries.ENV, wanted, "wsl", "in Ubuntu's shell; the driver of Windows usable")
+    return [shell(f"python3 -m venv {libraries.ENV}", "in Ubuntu's shell (sudo apt install python3-venv)", platform="wsl"), install]
+
+
+def build_for_mac(picture: Picture) -> Cure:
+    """TensorFlow for a Mac: a CPU build, since there is no CUDA."""
+    return Cure((shell(f"{commands.venv_prefix(picture)} install tensorflow", "installs into the Python that runs the program"),))
+
+
+def another_build(picture: Picture, *, own: bool = False, words: str = "") -> Cure:
+    """The newest TensorFlow that fits the platform, the Python, the GPUs and the driver of the case, with its libraries.
+
+    Another Python is taken before another driver; TensorFlow 1 is offered to a program on 2 only where nothing else
+    is left. own: in an environment of its own even where the Python of the case would do. words: said first.
+    """
+    if picture.platform == "macos":
+        return Cure((manual("There is no CUDA for macOS since TensorFlow 1.2; on Apple silicon tensorflow-metal uses Apple's GPU"),))
+    choices = [fitting(picture, python=python, driver=driver) for driver, python in product((True, False), repeat=2)]
+    found = [release for release in choices if release is not None]
+    major = picture.tensorflow.version.split(".")[0] if picture.tensorflow else ""
+    release = next((r for r in found if r.version.split(".")[0] >= major), found[0] if found else None)
+    if release is None:
+        return Cure((manual("No TensorFlow release in the tables fits this GPU: tfgpu-doctor plan says what each lacks"),))
+    here = picture.python is None or commands.minor(picture.python.version) in release.pythons
+    why = f"{words}TensorFlow {release.version}, the newest release "
+    why += f"with code for compute capability {' and '.join(picture.capabilities)}" if picture.capabilities else "with CUDA that fits here"
+    if own or not here or picture.platform == "windows":  # there conda brings what pip cannot
+        steps, python = libraries.in_environment(picture, release, why, same_python=here)
+    else:
+        steps, python = libraries.with_build(picture, release, why), ""
+    return Cure((*steps, *driver_for(picture, release)), release.version, python)
+
+
+def fitting(picture: Picture, *, python: bool = True, driver: bool = True) -> TensorFlowRelease | None:
+    """The newest GPU release for the platform and GPUs of the case, and for its Python and its driver where told."""
+    from doctor import compat
+
+    change: dict[str, object] = {}
+    if not python:
+        change["python"] = None
+    if not driver:
+        change["driver"] = None
+    try:
+        judgement = compat.newest(picture.tables, situation(picture, **change))
+    except (ValueError, KeyError):
+        return None
+    return judgement.build if judgement is not None else None
+
+
+def driver_for(picture: Picture, release: TensorFlowRelease) -> list[Step]:
+    """A newer driver, where the one of the case is known to be too old for the release."""
+    if picture.driver is None or on_driver(picture, release):
+        return []
+    first, *others = commands.driver_install(picture, release)
+    return [replace(first, why=f"driver {picture.driver.version} is too old for TensorFlow {release.version}: {first.why}"), *others]

@@ -1,0 +1,48 @@
+"""What is known of a case, as the tables are asked, and whether a build can serve its GPUs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from doctor.remedies import commands
+
+if TYPE_CHECKING:
+    from doctor import compat
+    from doctor.picture import Picture
+    from doctor.tables import TensorFlowRelease
+
+
+def situation(picture: Picture, **change: object) -> compat.Situation:
+    """What is known of the case, as the tables are asked; `change` sets fields anew."""
+    from doctor import compat
+
+    base = compat.Situation(
+        platform=picture.table_platform,
+        python=commands.minor(picture.python.version) if picture.python else None,
+        capabilities=picture.capabilities,
+        driver=picture.driver.version if picture.driver else None,
+        driver_platform=picture.platform if picture.platform in ("windows", "wsl") else "linux",
+    )
+    return replace(base, **change)  # type: ignore[arg-type]
+
+
+def usable(picture: Picture, build: TensorFlowRelease) -> bool:
+    """Whether nothing that is known forbids this build on the GPUs of the case and their newest driver."""
+    from doctor import compat
+
+    here = situation(picture, python=None, driver=None)
+    if not build.gpu:
+        return False
+    if picture.capabilities and compat.runs_on_gpu(build, here, picture.tables).verdict == "no":
+        return False
+    return not any(trap.verdict == "no" and not trap.cure and trap.data["aspect"] in ("gpu", "cuda", "cudnn")
+                   for trap in compat.traps_of(build, here, picture.tables))  # fmt: skip
+
+
+def on_driver(picture: Picture, build: TensorFlowRelease) -> bool:
+    """Whether the driver of the case runs this build, as far as it is known."""
+    from doctor import compat
+
+    here = situation(picture)
+    return here.driver is None or compat.runs_on_driver(build, here.driver, picture.tables, here.side).verdict != "no"
