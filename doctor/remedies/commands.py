@@ -90,6 +90,14 @@ def present(picture: Picture) -> str:
     return quoted(picture.build.requirement, picture) if picture.build is not None else "tensorflow"
 
 
+def growth_variable(picture: Picture, version: str | None, why: str) -> list[Step]:
+    """Memory growth from outside; nothing for a release that does not read the variable."""
+    if not code.has_growth_variable(version):
+        return []
+    word = "set" if picture.platform == "windows" else "export"
+    return [shell(f"{word} TF_FORCE_GPU_ALLOW_GROWTH=true", why)]
+
+
 def reload_driver() -> list[Step]:
     """Make kernel module and libraries the same version again."""
     return [

@@ -52,6 +52,8 @@ class Snippet:
 
 
 def _variables(wish: Wish, **more: bool) -> tuple[tuple[str, str], ...]:
+    if not code.has_growth_variable(wish.tensorflow):
+        more.pop("growth", None)
     return tuple(code.environment(wish.gpus, **more).items())
 
 
@@ -253,7 +255,9 @@ def _cpu(wish: Wish) -> Snippet:
 
 
 def _environment(wish: Wish) -> Snippet:
-    chosen = code.environment(wish.gpus if wish.gpus is not None else (0,), growth=True)
+    chosen = code.environment(
+        wish.gpus if wish.gpus is not None else (0,), growth=code.has_growth_variable(wish.tensorflow)
+    )
     lines = "\n".join(f"os.environ['{name}'] = '{value}'" for name, value in chosen.items())
     return Snippet(
         "environment",

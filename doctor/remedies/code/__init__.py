@@ -6,7 +6,7 @@ TensorFlow 2 and holds the spellings of 1.x, 2.0 and 2.3 to the names in those r
 """
 
 from doctor.remedies.code.checks import clear_session, compat_v1, convolution, list_gpus
-from doctor.remedies.code.eras import ERAS, era, spoken
+from doctor.remedies.code.eras import ERAS, era, has_growth_variable, spoken
 from doctor.remedies.code.memory import memory_fraction, memory_growth, memory_limit, virtual_gpus
 from doctor.remedies.code.placement import (
     cpu_only,
@@ -28,6 +28,7 @@ __all__ = [
     "device_placement",
     "environment",
     "era",
+    "has_growth_variable",
     "list_gpus",
     "log_placement",
     "memory_fraction",

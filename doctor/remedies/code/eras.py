@@ -31,6 +31,15 @@ def era(version: str | None) -> str:
     return "2.4" if numbers[1] < 16 else "keras-3"
 
 
+def has_growth_variable(version: str | None) -> bool:
+    """Whether a release reads TF_FORCE_GPU_ALLOW_GROWTH; True where it is not known.
+
+    Read from libtensorflow_framework.so in the wheels of tensorflow-gpu: 1.12.0 holds the name, 1.11.0 does not.
+    """
+    numbers = [int(n) for n in re.findall(r"\d+", version or "")[:2]]
+    return len(numbers) < 2 or tuple(numbers) >= (1, 12)
+
+
 def spoken(version: str | None) -> str:
     """The era of a release in words."""
     return ERAS[era(version)]

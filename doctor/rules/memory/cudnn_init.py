@@ -48,34 +48,27 @@ def cudnn_init_oom(picture: Picture) -> Iterator[Finding]:
     if all(s.kind == "cudnn-launch-failed" for s in signs) or (weak and crash):
         return
     version = version_of(picture)
-    steps: list[Step] = [
+    grow = [
         python(
             code.memory_growth(version),
             "memory growth: TensorFlow takes memory as it needs it and leaves room for cuDNN",
         ),
-        shell(
-            "set TF_FORCE_GPU_ALLOW_GROWTH=true"
-            if picture.platform == "windows"
-            else "export TF_FORCE_GPU_ALLOW_GROWTH=true",
-            "the same without touching the code (TensorFlow 1.14 and later)",
-        ),
-        shell("nvidia-smi", "shows whether another process holds the memory"),
+        *commands.growth_variable(picture, version, "the same without touching the code (TensorFlow 1.12 and later)"),
     ]
+    others = shell("nvidia-smi", "shows whether another process holds the memory")
     build = likely_build(picture)
-    needs = (
-        f"cuDNN {build.cudnn} and CUDA {build.cuda}"
-        if build is not None and build.cudnn and build.cuda
-        else "the cuDNN that its build was made for"
+    if picture.build is not None and picture.build.cudnn and picture.build.cuda:
+        needs = f"TensorFlow {picture.build.version} wants cuDNN {picture.build.cudnn} and CUDA {picture.build.cuda}"
+    else:
+        needs = "TensorFlow wants the cuDNN that its build was made for (tfgpu-doctor tables tensorflow VERSION)"
+    versions = manual(
+        f"{'If that does not help: c' if not growth else 'C'}ompare versions; {needs}. The log line `Loaded runtime CuDNN "
+        "library` or `Loaded cuDNN version` names the one that is loaded",
+        "a cuDNN of another version fails in the same words",
     )
-    steps.append(
-        manual(
-            f"If that does not help: compare versions; TensorFlow {build.version if build else ''} wants {needs}".replace(
-                "  ", " "
-            )
-            + ". The log line `Loaded runtime CuDNN library` or `Loaded cuDNN version` names the one that is loaded",
-            "a cuDNN of another version fails in the same words",
-        )
-    )
+    steps: list[Step] = [*grow, others, versions]
+    if growth:  # what was done already is not prescribed first again
+        steps = [others, versions, grow[0]]
     text = "cuDNN or cuBLAS could not start, and nothing here shows a wrong version, another process or a model that is too large: TensorFlow's own pool leaves them no memory."
     if growth:
         text += " Memory growth is mentioned already: make sure that it is set before the first op, and for every GPU."

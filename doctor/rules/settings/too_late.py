@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.findings import Finding, python, shell
+from doctor.findings import Finding, python
 from doctor.picture import Picture
 from doctor.remedies import code, commands
 from doctor.rules.registry import found, rule
@@ -41,12 +41,7 @@ def gpu_config_too_late(picture: Picture) -> Iterator[Finding]:
                 code.memory_growth(version_of(picture)),
                 "at the very top of the program, before other imports that use TensorFlow",
             ),
-            shell(
-                "set TF_FORCE_GPU_ALLOW_GROWTH=true"
-                if picture.platform == "windows"
-                else "export TF_FORCE_GPU_ALLOW_GROWTH=true",
-                "memory growth from outside; it cannot come too late",
-            ),
+            *commands.growth_variable(picture, version_of(picture), "memory growth from outside; it cannot come too late"),
         ],
         verify=commands.list_gpus(picture),
     )
