@@ -16,17 +16,19 @@ Kernels do not compute. Copies and fills are real, and cublasSgemm is computed o
 product is right; every other result is zeros, or whatever lay in that memory. Nothing can be learnt about numbers,
 accuracy, convergence or speed.
 
-Assumptions (NVIDIA publishes none of these):
+Assumptions (NVIDIA publishes few of these):
 - A CUDA context takes 256 MiB of the GPU's memory, a cuDNN handle 64, a cuBLAS handle 32.
 - cudnnCreate gives CUDNN_STATUS_NOT_INITIALIZED when memory is short; a real one may give another status.
 - A GPU has all the memory of its data sheet; a driver keeps a little for itself.
 - In Prohibited and Exclusive Process mode it is the context that is refused, with error 46.
 - The fastest GPU, which CUDA counts first, is the one with the largest product of multiprocessors and compute
   capability. Memory freed into an asynchronous pool is given back at once.
-
 - Between GPUs each keeps its own values: libnccl reduces nothing.
+- An instance of a divided GPU (MIG) has the memory that its profile names and an even share of the multiprocessors; it
+  has one compute instance. A divided GPU that is named as a whole stands for its instances.
+- After a kernel that went wrong, every call that the device has to do with gives the same error.
 
-Not simulated: peer access, MIG instances, profiling, cuDNN's recurrent layers (they abort), TensorRT, and NVIDIA's own
+Not simulated: peer access, several compute instances in one MIG instance, profiling, cuDNN's recurrent layers (they abort), TensorRT, and NVIDIA's own
 libraries: they ask the driver for private functions that this one does not have. For the same reason the NCCL that
 TensorFlow 2.12 to 2.18 has inside does not run: there a strategy over several GPUs needs
 cross_device_ops=tf.distribute.HierarchicalCopyAllReduce().

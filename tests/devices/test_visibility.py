@@ -13,8 +13,9 @@ from doctor.devices.visibility import Device, enumeration, interpret, is_certain
 from doctor.simulate import environment, prepare
 
 FOUR = tuple(Device(i, "A100", f"GPU-{c}0000000-aaaa", f"0000:0{i + 1}:00.0") for i, c in enumerate("1234"))
-FIRST, SECOND = (Device(0, f"MIG {n}g.5gb", f"MIG-{n}1111111-bbbb", "0000:01:00.0") for n in "12")
-DIVIDED = (Device(0, "A100", "GPU-10000000-aaaa", "0000:01:00.0", (FIRST, SECOND)), *FOUR[1:])
+FIRST, SECOND = (Device(0, f"MIG {n}g.5gb", f"MIG-{n}1111111-bbbb", "0000:01:00.0", numbers=(int(n), 0)) for n in "12")
+DIVIDED = (Device(0, "A100", "GPU-10000000-aaaa", "0000:01:00.0", (FIRST, SECOND), divided=True), *FOUR[1:])
+EMPTY = (Device(0, "A100", "GPU-10000000-aaaa", "0000:01:00.0", (), divided=True), *FOUR[1:])
 
 
 def shown(value, devices=FOUR):
@@ -83,10 +84,43 @@ def test_a_repeated_entry_says_that_it_hides_those_before_it():
         ("1", ["GPU-20000000-aaaa"]),
         ("0,1", ["MIG-11111111-bbbb"]),
         ("MIG-99", []),
+        # CUDA C++ Programming Guide: MIG-<GPU-UUID>/<GPU instance ID>/<compute instance ID>
+        ("MIG-GPU-10000000-aaaa/2/0", ["MIG-21111111-bbbb"]),
+        ("MIG-GPU-10000000-aaaa/2/1", []),
+        ("MIG-GPU-10000000-aaaa/3/0", []),
+        ("MIG-GPU-20000000-aaaa/2/0", []),
+        (None, ["MIG-11111111-bbbb"]),
     ],
 )
 def test_a_process_gets_one_mig_instance(value, uuids):
-    assert [device.uuid for device in interpret(value, DIVIDED).shown] == uuids
+    assert [device.uuid for device in interpret(value, DIVIDED, "550.54.14").shown] == uuids
+
+
+@pytest.mark.parametrize(
+    ("value", "uuids"),
+    [
+        (
+            None,
+            ["MIG-11111111-bbbb", "MIG-21111111-bbbb", "GPU-20000000-aaaa", "GPU-30000000-aaaa", "GPU-40000000-aaaa"],
+        ),
+        ("MIG-21111111-bbbb,MIG-11111111-bbbb", ["MIG-21111111-bbbb", "MIG-11111111-bbbb"]),
+        ("1,0", ["GPU-20000000-aaaa", "MIG-11111111-bbbb", "MIG-21111111-bbbb"]),
+    ],
+)
+def test_from_driver_570_on_a_process_gets_every_mig_instance(value, uuids):
+    assert [device.uuid for device in interpret(value, DIVIDED, "570.86.10").shown] == uuids
+
+
+def test_before_driver_470_an_instance_has_no_uuid_of_its_own():
+    (entry,) = interpret("MIG-21111111-bbbb", DIVIDED, "460.32.03").entries
+    assert not entry.shown
+    assert interpret("MIG-GPU-10000000-aaaa/2/0", DIVIDED, "460.32.03").shown == (SECOND,)
+
+
+def test_a_divided_gpu_without_instances_is_no_device():
+    assert [device.index for device in interpret(None, EMPTY).shown] == [1, 2, 3]
+    (entry,) = interpret("0", EMPTY).entries
+    assert (entry.shown, entry.why) == (False, "is divided, and no instance is made")
 
 
 def test_a_mig_name_on_a_machine_without_mig_says_so():
@@ -114,9 +148,10 @@ for value in json.load(sys.stdin):
         if driver.cuInit(0) == 0:
             driver.cuDeviceGetCount(ctypes.byref(count))
             for device in range(count.value):
-                text = ctypes.create_string_buffer(32)
-                driver.cuDeviceGetPCIBusId(text, 32, device)
-                seen.append(int(text.value.split(b":")[1], 16) - 1)
+                bus, name = ctypes.create_string_buffer(32), ctypes.create_string_buffer(96)
+                driver.cuDeviceGetPCIBusId(bus, 32, device)
+                driver.cuDeviceGetName(name, 96, device)
+                seen.append([int(bus.value.split(b":")[1], 16) - 1, name.value.decode()])
         os.write(writing, json.dumps(seen).encode())
         os._exit(0)
     os.close(writing)
@@ -126,12 +161,37 @@ print(json.dumps(answers))
 """
 
 
-def test_the_simulated_driver_and_the_interpretation_agree_on_every_value():
-    scenario = prepare(gpus=("T4",) * 3)
-    cards = scenario.machine.gpus
-    devices = [Device(i, gpu.name, gpu.uuid(i)) for i, gpu in enumerate(cards)]
+@pytest.mark.parametrize(
+    ("driver", "mig"),
+    [
+        ("550.54.14", ()),
+        ("460.32.03", ("1g.5gb,1g.5gb", "off", "3g.20gb,2g.10gb")),
+        ("550.54.14", ("1g.5gb,1g.5gb", "off", "3g.20gb,2g.10gb")),
+        ("550.54.14", ("off", "empty", "off")),
+        ("570.86.10", ("1g.5gb,1g.5gb", "off", "3g.20gb,2g.10gb")),
+    ],
+    ids=["whole", "divided R460", "divided R550", "empty", "divided R570"],
+)
+def test_the_simulated_driver_and_the_interpretation_agree_on_every_value(driver, mig):
+    scenario = prepare(gpus=("A100",) * 3, driver=driver, mig=mig)
+    devices = []
+    for index, gpu in enumerate(scenario.machine.gpus):
+        instances = tuple(
+            Device(
+                index,
+                f"{gpu.name} MIG {part.profile}",
+                gpu.instance_uuid(index, part, driver),
+                numbers=(part.number, 0),
+            )
+            for part in gpu.instances or ()
+        )
+        devices.append(Device(index, gpu.name, gpu.uuid(index), None, instances, divided=gpu.instances is not None))
     parts = ["0", "1", "2", "3", "-1", "", " 1", "+2", "1x", "x1", "0x1", "GPU-5100", "GPU-5101", "gpu-5102", "GPU-51", "GPU-", "MIG-1",
              devices[2].uuid or "", "2 1", "\t0"]  # fmt: skip
+    if mig:
+        parts += [*(part.uuid or "" for device in devices for part in device.mig), "MIG-", "MIG-5200", "mig-5202", "MIG-GPU-",
+                  "MIG-GPU-5102/1/0", "MIG-GPU-5102/1/1", "mig-gpu-5102/+1/0", "MIG-GPU-51/1/0", "MIG-GPU-5102/1", "MIG-GPU-5102/1/0/0",
+                  "MIG-GPU-5102//0", "MIG-GPU-5102/1/", "MIG-GPU-5102/-1/0"]  # fmt: skip
     values = ["", *parts, *(f"{a},{b}" for a, b in itertools.product(parts, parts))]
     values += [",".join(three) for three in itertools.product(["0", "1", "-1", "GPU-5101", "GPU-5100", "0"], repeat=3)]
     assert len(values) > 600
@@ -146,5 +206,5 @@ def test_the_simulated_driver_and_the_interpretation_agree_on_every_value():
             check=True,
         )
     said = json.loads(done.stdout)
-    disagreeing = [(v, c, shown(v, devices)) for v, c in zip(values, said, strict=True) if c != shown(v, devices)]
-    assert disagreeing == []
+    foretold = [[[d.index, d.name] for d in interpret(value, devices, driver).shown] for value in values]
+    assert [(v, c, p) for v, c, p in zip(values, said, foretold, strict=True) if c != p] == []

@@ -51,6 +51,29 @@ def test_nvitop_shows_the_same(clients, card):
     assert shown == [["NVIDIA GeForce RTX 3070", 3256, 8192, 1], ["Tesla T4", 1000, 16384, 1]]
 
 
+@pytest.mark.parametrize(
+    "wishes", [{"gpus": ["RTX 3070"], "held_mib": [1000]}, {"gpus": ["A100"], "mig": ["3g.20gb,1g.5gb"]}]
+)
+@pytest.mark.parametrize("command", [["nvitop", "-1"], ["gpustat"]], ids=lambda command: command[0])
+def test_their_own_pages_come_out_whole_and_without_a_complaint(clients, command, wishes):
+    with environment(prepare(**wishes)) as simulation:
+        variables = simulation.environment | {"TERM": "xterm", "COLUMNS": "120"}
+        done = subprocess.run(
+            [str(clients / command[0]), *command[1:]],
+            env=variables,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+    expected = ["RTX 3070", "1000"] if "held_mib" in wishes else ["A100"]
+    assert all(word in done.stdout for word in expected)
+    if command[0] == "nvitop" and "mig" in wishes:
+        assert "3g.20gb @ GI/CI: 1/0" in done.stdout
+        assert "1g.5gb @ GI/CI: 7/0" in done.stdout
+
+
 def test_gpustat_tells_a_driver_that_does_not_run(clients):
     with environment(prepare(faults=["nvml-driver-not-loaded"])) as simulation:
         done = subprocess.run(

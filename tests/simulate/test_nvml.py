@@ -40,6 +40,63 @@ def test_a_count_and_another_memory(inside):
     assert [row[2] for row in json.loads(done.stdout)[2]] == [4096] * 3
 
 
+MIG = """
+import json, pynvml
+pynvml.nvmlInit()
+rows = []
+for index in range(pynvml.nvmlDeviceGetCount()):
+    gpu = pynvml.nvmlDeviceGetHandleByIndex(index)
+    try:
+        mode = pynvml.nvmlDeviceGetMigMode(gpu)
+    except pynvml.NVMLError as error:
+        rows.append(type(error).__name__)
+        continue
+    parts = []
+    for place in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(gpu)):
+        try:
+            part = pynvml.nvmlDeviceGetMigDeviceHandleByIndex(gpu, place)
+        except pynvml.NVMLError_NotFound:
+            continue
+        assert pynvml.nvmlDeviceIsMigDeviceHandle(part)
+        assert pynvml.nvmlDeviceGetUUID(pynvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(part)) == pynvml.nvmlDeviceGetUUID(gpu)
+        attributes = pynvml.nvmlDeviceGetAttributes_v2(part)
+        parts.append([pynvml.nvmlDeviceGetName(part), pynvml.nvmlDeviceGetUUID(part)[:12], pynvml.nvmlDeviceGetGpuInstanceId(part),
+                      pynvml.nvmlDeviceGetMemoryInfo(part).total >> 30, attributes.multiprocessorCount])
+    rows.append([mode, parts])
+print(json.dumps(rows))
+"""
+
+
+def test_a_divided_gpu_is_seen_with_its_instances(inside):
+    rows = json.loads(inside(MIG, gpus=["A100", "A100", "T4"], mig=["1g.5gb,3g.20gb", "off", "off"]).stdout)
+    a100 = "NVIDIA A100-SXM4-40GB"
+    assert rows == [
+        [
+            [1, 1],
+            [[f"{a100} MIG 3g.20gb", "MIG-52000001", 1, 20, 42], [f"{a100} MIG 1g.5gb", "MIG-52000007", 7, 5, 14]],
+        ],
+        [[0, 0], []],
+        "NVMLError_NotSupported",
+    ]
+
+
+def test_what_a_process_takes_of_an_instance_is_seen_of_the_instance_and_of_its_gpu(inside):
+    code = """
+import ctypes, json, pynvml
+driver, context, address = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_uint64()
+assert driver.cuInit(0) == driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == driver.cuCtxSetCurrent(context) == 0
+assert driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(1000 << 20)) == 0
+too_much = driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(4000 << 20))
+pynvml.nvmlInit()
+gpu = pynvml.nvmlDeviceGetHandleByIndex(0)
+parts = [pynvml.nvmlDeviceGetMigDeviceHandleByIndex(gpu, place) for place in (0, 1)]
+(process,) = pynvml.nvmlDeviceGetComputeRunningProcesses(gpu)
+print(json.dumps([too_much, *(pynvml.nvmlDeviceGetMemoryInfo(one).used >> 20 for one in (gpu, *parts)), process.gpuInstanceId]))
+"""
+    done = inside(code, gpus=["A100"], mig=["3g.20gb,1g.5gb"], variables={"CUDA_VISIBLE_DEVICES": "MIG-52000007"})
+    assert json.loads(done.stdout) == [2, 1256, 0, 1256, 7]
+
+
 @pytest.mark.parametrize(
     ("fault", "error"),
     [

@@ -80,6 +80,52 @@ def test_a_value_shows_what_the_driver_would_show(seen, value, buses):
     assert seen(value) == buses
 
 
+IN_MIG = """
+import ctypes
+driver = ctypes.CDLL("libcuda.so.1")
+if driver.cuInit(0) == 0:
+    count, memory = ctypes.c_int(), ctypes.c_size_t()
+    driver.cuDeviceGetCount(ctypes.byref(count))
+    for device in range(count.value):
+        name = ctypes.create_string_buffer(96)
+        driver.cuDeviceGetName(name, 96, device)
+        driver.cuDeviceTotalMem_v2(ctypes.byref(memory), device)
+        print(name.value.decode().removeprefix("NVIDIA A100-SXM4-40GB").strip() or "whole", memory.value >> 30)
+"""
+
+
+@pytest.mark.parametrize(
+    ("driver", "value", "shown"),
+    [
+        # MIG User Guide, "CUDA Device Enumeration", before R570: one instance, and then no whole GPU
+        ("550.54.14", None, ["MIG 3g.20gb 20"]),
+        ("550.54.14", "0", ["whole 40"]),
+        ("550.54.14", "1", ["MIG 3g.20gb 20"]),
+        ("550.54.14", "0,1", ["MIG 3g.20gb 20"]),
+        ("550.54.14", "MIG-52010007", ["MIG 1g.5gb 5"]),
+        ("550.54.14", "MIG-52010007,MIG-52010001", ["MIG 1g.5gb 5"]),
+        ("550.54.14", "MIG-GPU-5101/7/0", ["MIG 1g.5gb 5"]),
+        ("550.54.14", "MIG-GPU-5101/7/1", []),
+        ("550.54.14", "MIG-GPU-5100/7/0", []),  # a whole GPU has no instances
+        ("550.54.14", "MIG-8932f937-d72c-4106-c12f-20bd9faed9f6", []),
+        # before R470 an instance has no UUID of its own
+        ("460.32.03", "MIG-GPU-5101/1/0", ["MIG 3g.20gb 20"]),
+        ("460.32.03", "MIG-52010007", []),
+        # from R570 on every instance, and the whole GPUs, too
+        ("570.86.10", None, ["whole 40", "MIG 3g.20gb 20", "MIG 1g.5gb 5"]),
+        ("570.86.10", "MIG-52010007,MIG-52010001", ["MIG 1g.5gb 5", "MIG 3g.20gb 20"]),
+    ],
+)
+def test_instances_of_a_divided_gpu_are_shown_as_each_driver_shows_them(inside, driver, value, shown):
+    variables = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"} | ({} if value is None else {"CUDA_VISIBLE_DEVICES": value})
+    wishes = {"gpus": ["A100"], "count": 2, "mig": ["off", "1g.5gb,3g.20gb"], "driver": driver}
+    assert inside(IN_MIG, variables=variables, **wishes).stdout.splitlines() == shown
+
+
+def test_a_divided_gpu_on_which_no_instance_is_made_is_no_device(inside):
+    assert inside(IN_MIG, gpus=["A100"], mig=["empty"]).stdout == ""
+
+
 def test_a_whole_uuid_names_its_gpu(seen):
     assert seen(f"{uuid(1)},{uuid(0)}") == [2, 1]
 
