@@ -12,6 +12,7 @@ from doctor.compat.situation import Situation, traps_of
 from doctor.compat.software import driver_minimum, runs_on_driver, runs_with_cuda, runs_with_cudnn, traps_on_driver
 from doctor.tables import DriverFloor, Tables, TensorFlowRelease
 from doctor.tables.ordering import is_final
+from doctor.tables.store import remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,7 @@ def candidates(
             yield judge(build, situation, tables)
 
 
+@remembered
 def newest(tables: Tables, situation: Situation, *, prereleases: bool = False) -> Judgement | None:
     """The newest build that does, or None.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from doctor.tables.rows import Architecture, DriverBranch, DriverFloor, ForwardCompatibility, PtxIsa, Toolkit, made
-from doctor.tables.store import Store
+from doctor.tables.store import Store, remembered
 from doctor.tables.versions import dotted
 
 
@@ -25,6 +25,7 @@ def _toolkit(raw: Mapping[str, Any]) -> Toolkit:
     return made(Toolkit, raw, f"CUDA {raw['version']}: made with driver {drivers}")
 
 
+@remembered
 def toolkit(store: Store, cuda: str) -> Toolkit | None:
     """The row of a toolkit ("12.5", "12.5.1", "12.5 Update 1"); the first release of the minor where no
     update is named or known."""
@@ -45,6 +46,7 @@ def toolkit(store: Store, cuda: str) -> Toolkit | None:
     return named or next((row for row in rows if row.update == update), rows[0] if rows else None)
 
 
+@remembered
 def driver_floor(store: Store, cuda: str, platform: str) -> DriverFloor | None:
     """See Tables.driver_floor."""
     side = family(platform)
@@ -83,6 +85,7 @@ def _branch(raw: Mapping[str, Any]) -> DriverBranch:
     return made(DriverBranch, raw, about, first_linux=raw.get("linux"), first_windows=raw.get("windows"))
 
 
+@remembered
 def branch(store: Store, driver: str, platform: str) -> DriverBranch | None:
     """The branch that a driver belongs to by its first number; None where it is older or newer than all rows."""
     try:

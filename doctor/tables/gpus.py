@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from doctor.tables.rows import GpuRow, made
-from doctor.tables.store import Store
+from doctor.tables.store import Store, remembered
 
 _BRANDS = frozenset(
     ("nvidia", "geforce", "tesla", "quadro", "grid", "corporation", "graphics", "card", "gpu", "device", "vga")
@@ -31,6 +31,7 @@ def row(raw: Mapping[str, Any]) -> GpuRow:
     return made(GpuRow, raw, about, capability=capability)
 
 
+@remembered
 def find(store: Store, asked: str) -> tuple[GpuRow, ...]:
     """See Tables.gpu."""
     text = asked.strip()
@@ -43,6 +44,7 @@ def find(store: Store, asked: str) -> tuple[GpuRow, ...]:
     return tuple(row(raw) for raw in _by_name(store, text))
 
 
+@remembered
 def capability(store: Store, asked: str) -> str | None:
     """The one capability that all rows of this name share, or None."""
     direct = _as_capability(asked.strip())

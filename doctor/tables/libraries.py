@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from doctor.tables.rows import Cudnn, Library, NvidiaWheel, PipLibrary, Row, Trap, made
-from doctor.tables.store import Store
+from doctor.tables.store import Store, remembered
 from doctor.tables.versions import dotted
 
 
@@ -15,6 +15,7 @@ def cudnns(store: Store) -> tuple[Cudnn, ...]:
     return store.made("cudnn", _cudnn)
 
 
+@remembered
 def cudnn(store: Store, version: str, cuda_major: str | None = None) -> Cudnn | None:
     """The row of a cuDNN release; of a shorter version ("9", "8.9") the newest row that starts with it."""
     try:
@@ -54,6 +55,7 @@ def _wheel(raw: Mapping[str, Any]) -> NvidiaWheel:
     return made(NvidiaWheel, raw, f"{raw['package']} {raw['version']}: {', '.join(raw['libraries'])}")
 
 
+@remembered
 def pip_library(store: Store, soname: str, cuda_major: str | None = None) -> PipLibrary | None:
     """See Tables.pip_library."""
     rows = [row for row in wheels(store) if soname in row.libraries and row.folder]

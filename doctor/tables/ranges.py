@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
+@functools.lru_cache(maxsize=8192)
 def within(version: str, range_: str, key: Callable[[str], Any] = dotted) -> bool:
     """Whether a version lies in a range: all parts between commas hold, for one of the alternatives between bars.
 

@@ -12,24 +12,58 @@ whole file:
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 R = TypeVar("R")
+P = ParamSpec("P")
 
 BUNDLED = Path(__file__).resolve().parent.parent.parent / "compat_tables"
 """The tables that ship with the tool: the same place in a checkout, an editable install and a wheel."""
 
 _HEAD = 4096
+_MOST_REMEMBERED = 20_000
+"""Answers that are kept at most: reports may ask for anything."""
 
 
 class TableError(ValueError):
     """A table file that cannot be read, or is none of ours."""
+
+
+class Remembering(Protocol):
+    """What keeps the answers that were found in it."""
+
+    @property
+    def answers(self) -> dict[Any, Any]: ...
+
+
+M = TypeVar("M", bound=Remembering)
+
+
+def remembered(look_up: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[M, P], R]:
+    """A look-up whose answers are kept with the tables that they come from: many reports ask the same.
+
+    Its other arguments must be hashable, and what it returns is never changed.
+    """
+
+    @functools.wraps(look_up)
+    def known(tables: M, /, *asked: P.args, **named: P.kwargs) -> R:
+        key = (look_up, asked, *named.items())
+        answers = tables.answers
+        if key not in answers:
+            if len(answers) >= _MOST_REMEMBERED:
+                answers.clear()
+            answers[key] = look_up(tables, *asked, **named)
+        answer: R = answers[key]
+        return answer
+
+    return known
 
 
 def user_folder() -> Path:
@@ -67,6 +101,7 @@ class Store:
         self._texts: dict[str, str] = {}
         self._parsed: dict[str, tuple[dict[str, Any], ...]] = {}
         self._made: dict[str, tuple[Any, ...]] = {}
+        self.answers: dict[Any, Any] = {}
 
     def text(self, table: str) -> str:
         """The text of a table's file; no rows and a note where it is missing. Raises TableError where it is not

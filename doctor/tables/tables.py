@@ -24,7 +24,7 @@ from doctor.tables.rows import (
     Toolkit,
     Trap,
 )
-from doctor.tables.store import BUNDLED, Store, user_folder
+from doctor.tables.store import BUNDLED, Store, remembered, user_folder
 from doctor.tables.versions import dotted
 
 
@@ -36,6 +36,7 @@ class Tables:
 
     def __init__(self, folder: Path = BUNDLED, refreshed: Path | None = None) -> None:
         self.store = Store(folder, refreshed)
+        self.answers = self.store.answers
 
     @staticmethod
     @functools.cache
@@ -114,6 +115,7 @@ class Tables:
         """Every CUDA toolkit release, oldest first."""
         return drivers.toolkits(self.store)
 
+    @remembered
     def ptx(self, isa: str) -> PtxIsa | None:
         """The row of a PTX ISA version ("8.5")."""
         return next((row for row in drivers.ptx_isas(self.store) if dotted(row.isa) == dotted(isa)), None)
@@ -147,6 +149,7 @@ class Tables:
         """The nvidia-* wheels that were read."""
         return libraries.wheels(self.store, package)
 
+    @remembered
     def library(self, soname: str) -> Library | None:
         """The catalogue's row for a SONAME or DLL name (DLL names without regard to case)."""
         folded = soname.lower()
@@ -167,6 +170,7 @@ class Tables:
         """The compute capability of a GPU; None where it is not known or the name does not decide."""
         return gpus.capability(self.store, gpu_name)
 
+    @remembered
     def architecture(self, capability: str) -> Architecture | None:
         """The architecture of a compute capability."""
         return next((row for row in drivers.architectures(self.store) if capability in row.capabilities), None)

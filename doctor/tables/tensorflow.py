@@ -8,7 +8,7 @@ from typing import Any
 
 from doctor.tables.ordering import is_final, order
 from doctor.tables.rows import ComputeCapabilities, TensorFlowRelease
-from doctor.tables.store import Store
+from doctor.tables.store import Store, remembered
 
 TABLE = "tensorflow"
 
@@ -49,6 +49,7 @@ def release(raw: Mapping[str, Any]) -> TensorFlowRelease:
     )
 
 
+@remembered
 def pick(store: Store, version: str, package: str | None, platform: str) -> TensorFlowRelease | None:
     """One release: see Tables.tensorflow."""
     # as people and builds write it: v2.3.0, 2.16.0-rc0, 2.15.0+nv23.11, 2.3.x
@@ -61,7 +62,7 @@ def pick(store: Store, version: str, package: str | None, platform: str) -> Tens
     if package is not None:
         rows = [r for r in rows if r["package"] == package]
     best = min(rows, key=_preference, default=None)
-    return None if best is None else release(best)
+    return None if best is None else _value(store, best)
 
 
 def everything(store: Store, platform: str | None, package: str | None) -> tuple[TensorFlowRelease, ...]:
@@ -71,20 +72,27 @@ def everything(store: Store, platform: str | None, package: str | None) -> tuple
         for r in store.all(TABLE)
         if (platform is None or r.get("platform") == platform) and (package is None or r["package"] == package)
     ]
-    return tuple(release(r) for r in sorted(rows, key=_by_age))
+    return tuple(_value(store, r) for r in sorted(rows, key=_by_age))
 
 
 def newest_first(store: Store, platform: str, packages: Sequence[str]) -> Iterator[TensorFlowRelease]:
     """The GPU builds of a platform that are not yanked, newest first, one a version: of several packages the one
     named first. Rows become values only as they are asked for."""
+    for raw in _newest_rows(store, platform, tuple(packages)):
+        yield _value(store, raw)
+
+
+@remembered
+def _newest_rows(store: Store, platform: str, packages: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
     rows = [r for r in store.all(TABLE) if r.get("platform") == platform and r.get("gpu") and r["package"] in packages]
-    seen: set[str] = set()
+    found: dict[str, dict[str, Any]] = {}
     for raw in sorted(rows, key=lambda r: (order(r["version"]), -packages.index(r["package"])), reverse=True):
-        if raw["version"] not in seen and raw.get("yanked") in (None, False):
-            seen.add(raw["version"])
-            yield release(raw)
+        if raw.get("yanked") in (None, False):
+            found.setdefault(raw["version"], raw)
+    return tuple(found.values())
 
 
+@remembered
 def opening(store: Store, soname: str, platform: str | None) -> tuple[TensorFlowRelease, ...]:
     """The GPU releases that open a library, oldest first; DLL names are compared without regard to case."""
     wanted = _folded(soname)
@@ -94,7 +102,16 @@ def opening(store: Store, soname: str, platform: str | None) -> tuple[TensorFlow
         if (platform is None or r.get("platform") == platform)
         and any(_folded(name) == wanted for name in r.get("libraries") or ())
     ]
-    return tuple(release(r) for r in sorted(rows, key=_by_age))
+    return tuple(_value(store, r) for r in sorted(rows, key=_by_age))
+
+
+def _value(store: Store, raw: Mapping[str, Any]) -> TensorFlowRelease:
+    """The value of a row, made once."""
+    key = (release, raw["package"], raw["version"], raw.get("platform"))
+    if key not in store.answers:
+        store.answers[key] = release(raw)
+    value: TensorFlowRelease = store.answers[key]
+    return value
 
 
 def _folded(name: str) -> str:

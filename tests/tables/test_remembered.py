@@ -1,0 +1,34 @@
+"""Answers of the tables are kept, and each table's stay its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from doctor.tables import Tables
+from doctor.tables import store as stores
+
+
+def tables_with(folder: Path, cuda: str) -> Tables:
+    folder.mkdir()
+    row = {"package": "tensorflow", "version": "2.10.0", "platform": "linux-x86_64", "gpu": True, "cuda": cuda}
+    (folder / "tensorflow.json").write_text(json.dumps({"table": "tensorflow", "rows": [row]}))
+    return Tables(folder)
+
+
+def test_second_question_is_answered_with_the_same_row() -> None:
+    tables = Tables()
+    assert tables.tensorflow("2.10.0") is tables.tensorflow("2.10.0")
+    assert tables.tensorflow("2.10.0") is next(b for b in tables.gpu_builds() if b.version == "2.10.0")
+
+
+def test_two_folders_of_tables_do_not_answer_for_each_other(tmp_path: Path) -> None:
+    first, second = tables_with(tmp_path / "a", "11.2"), tables_with(tmp_path / "b", "12.5")
+    assert [t.tensorflow("2.10.0").cuda for t in (first, second, first)] == ["11.2", "12.5", "11.2"]  # type: ignore[union-attr]
+
+
+def test_questions_without_end_do_not_fill_the_memory() -> None:
+    tables = Tables()
+    for number in range(stores._MOST_REMEMBERED + 50):
+        tables.architecture(f"{number}.0")
+    assert len(tables.answers) <= stores._MOST_REMEMBERED
