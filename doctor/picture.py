@@ -307,13 +307,13 @@ class Picture:
         if row is None:  # a pre-release, or more parts than the table knows: the minor release stands for it
             minor = re.match(r"\d+\.\d+", version)
             row = self.tables.tensorflow(minor[0], None, self.table_platform) if minor else None
+            if row is not None and any(row not in opening for opening in self._opening):
+                row = None  # a nightly from before the libraries of its minor release were changed
         return row
 
     @cached_property
-    def builds(self) -> tuple[TensorFlowRelease, ...]:
-        """The builds that can be meant: the known one, else all that open every library named in the case."""
-        if self.build is not None:
-            return (self.build,)
+    def _opening(self) -> tuple[Sequence[TensorFlowRelease], ...]:
+        """For each library named in the case whose version tells one build from another: the builds that open it."""
         names = [
             *(lib.name for lib in self.facts.of(LibraryLoaded)),
             *(lib.name for lib in self.facts.of(LibraryNotLoaded)),
@@ -325,11 +325,16 @@ class Picture:
                 ("libcudart.so.", "cudart64_", "libcudnn.so.", "cudnn64_", "libcublas.so.", "cublas64_")
             )
         ]
+        known = (self.tables.build_opening(name) for name in dict.fromkeys(telling))
+        return tuple(opening for opening in known if opening)
+
+    @cached_property
+    def builds(self) -> tuple[TensorFlowRelease, ...]:
+        """The builds that can be meant: the known one, else all that open every library named in the case."""
+        if self.build is not None:
+            return (self.build,)
         result: list[TensorFlowRelease] | None = None
-        for name in dict.fromkeys(telling):
-            opening = self.tables.build_opening(name)
-            if not opening:
-                continue
+        for opening in self._opening:
             result = list(opening) if result is None else [r for r in result if r in opening] or result
         return tuple(result or ())
 
@@ -337,11 +342,6 @@ class Picture:
     def wanted_cuda(self) -> tuple[str, ...]:
         """The CUDA versions that the possible builds were made for."""
         return tuple(dict.fromkeys(b.cuda for b in self.builds if b.gpu and b.cuda))
-
-    @property
-    def wanted_cudnn(self) -> tuple[str, ...]:
-        """The cuDNN majors that the possible builds were made for."""
-        return tuple(dict.fromkeys(b.cudnn for b in self.builds if b.gpu and b.cudnn))
 
 
 def _same(a: Gpu, b: Gpu) -> bool:

@@ -35,7 +35,6 @@ from scripts.machines.skeleton import skeleton
 TEXT_LIMIT = 256 << 10
 LINKS_LIMIT = 40
 MACHINES = {name: number for number, name in elf.MACHINES.items()}
-QUESTIONS = {"_ask_driver": "driver", "_ask_python": "python"}
 
 
 class Watched(Machine):

@@ -41,11 +41,6 @@ class Plan:
         """The reasons, each with the rows that say so."""
         return tuple(f"{reason} ({rows})" if rows else reason for reason, rows in self.reasons)
 
-    @property
-    def works_as_things_are(self) -> bool:
-        """Whether nothing that was asked for or that is there has to change."""
-        return not self.candidate.given_up
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -167,9 +162,7 @@ def _changes(candidate: Candidate, ground: Ground, env: str) -> list[str]:
         packages = candidate.measures.packages
         own = packages.cuda if packages else build.cuda or ""
         changes.append(
-            f"CUDA {own} of its own, inside the environment; the installed {fixed} stays untouched".replace(
-                "  ", " "
-            )
+            f"CUDA {own} of its own, inside the environment; the installed {fixed} stays untouched".replace("  ", " ")
         )
     if "system" in lost:
         changes.append("WSL2 with Ubuntu 24.04, beside Windows")

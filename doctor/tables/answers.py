@@ -35,15 +35,17 @@ class Found:
 
 
 def listing(rows: Iterable[Row], columns: Sequence[str]) -> Found:
+    """An answer of many rows, with these columns of the file."""
     return Found([row.data for row in rows], columns=columns, single=False)
 
 
 def cited(*rows: Row | None) -> str:
-    """The sources of rows, each once."""
-    return "; ".join(dict.fromkeys(row.source for row in rows if row is not None))
+    """The sources of rows, each document and section once (a row that has several parts them by semicolons)."""
+    return "; ".join(dict.fromkeys(part for row in rows if row is not None for part in row.source.split("; ")))
 
 
 def said(value: Any) -> str:
+    """A value in words: None as not known, a list with commas."""
     if value is None:
         return "not known"
     if isinstance(value, bool):
@@ -54,6 +56,7 @@ def said(value: Any) -> str:
 
 
 def pairs_as(title: str, pairs: Sequence[tuple[str, str]], form: str) -> str:
+    """One row as names and values: text that is broken at the terminal's width, or a Markdown table."""
     if form == "markdown":
         head = [f"### {title}", "", "| | |", "|---|---|"]
         return "\n".join([*head, *(f"| {name} | {_escaped(value)} |" for name, value in pairs)])
@@ -71,6 +74,7 @@ def pairs_as(title: str, pairs: Sequence[tuple[str, str]], form: str) -> str:
 
 
 def rows_as(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], form: str) -> str:
+    """Many rows: columns of text, or a Markdown table."""
     cells = [[_cell(row.get(column)) for column in columns] for row in rows]
     if form == "markdown":
         head = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]

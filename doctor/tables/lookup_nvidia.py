@@ -12,6 +12,10 @@ from doctor.tables.versions import dotted, minor
 
 
 def driver(tables: Tables, version: str, platform: str) -> Found:
+    """The page of a driver: its branch, the CUDA and the GPUs that it serves; without a version the list of branches.
+
+    Raises NoSuchRowError.
+    """
     side = "windows" if platform.startswith(("win", "wsl")) else "linux"
     if not version:
         return listing(tables.driver_branches(), ("branch", "cuda", "linux", "windows"))
@@ -27,7 +31,8 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
         if (architecture.last_driver is None or dotted(architecture.last_driver)[0] >= dotted(row.branch)[0])
         and (architecture.first_cuda is None or dotted(architecture.first_cuda) <= dotted(row.cuda))
     ]
-    floors = [f for major in ("11", "12", "13") if (f := tables.driver_floor(f"{major}.0", side)) is not None]
+    majors_served = sorted({toolkit.cuda.split(".")[0] for toolkit in tables.toolkits()}, key=int)
+    floors = [f for major in majors_served if (f := tables.driver_floor(major, side)) and f.rule == "minor-version"]
     majors = [f.cuda for f in floors if dotted(version) >= dotted(f.driver)]
     entry = {
         "driver": version,
@@ -49,6 +54,10 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
 
 
 def cuda(tables: Tables, version: str) -> Found:
+    """The page of a CUDA toolkit: drivers, GPUs, libraries and the TensorFlow builds for it; without a version the list.
+
+    Raises NoSuchRowError.
+    """
     if not version:
         return listing(tables.toolkits(), ("version", "linux", "windows"))
     row = tables.toolkit(version)
@@ -66,8 +75,10 @@ def cuda(tables: Tables, version: str) -> Found:
         and (library.last is None or here <= dotted(library.last))
     ]
     releases = _builds(tables, "cuda", row.cuda)
+    forward = next((p for p in tables.forward_compatibility() if dotted(p.cuda) == here), None)
     entry = {
         **row.data,
+        "forward_compatibility": None if forward is None else {k: forward.data[k] for k in ("package", "hardware")},
         "driver_minimum": {side: floor and floor.driver for side, floor in floors.items()},
         "libraries": libraries,
         "tensorflow": _named(releases),
@@ -81,10 +92,11 @@ def cuda(tables: Tables, version: str) -> Found:
     pairs = [
         ("made with driver", [f"{row.linux} (Linux)", f"{row.windows or 'none'} (Windows)"]),
         *((f"runs from driver ({side})", floor and floor.driver) for side, floor in floors.items()),
+        *([("over older drivers", f"{forward.data['package']}: {forward.data['hardware']}")] if forward else []),
         ("compute capabilities", entry["compute_capabilities"]),
         ("libraries", libraries),
         ("TensorFlow builds made for it", _grouped(releases)),
-        ("source", cited(row, *floors.values())),
+        ("source", cited(row, *floors.values(), forward)),
     ]
     return Found([entry], f"CUDA {row.data['version']}", lambda: [(n, said(v)) for n, v in pairs])
 
@@ -112,6 +124,10 @@ def _grouped(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def cudnn(tables: Tables, version: str) -> Found:
+    """The page of a cuDNN release; without a version the list.
+
+    Raises NoSuchRowError.
+    """
     rows = tables.cudnns()
     if not version:
         return listing(rows, ("version", "cuda", "lowest", "capabilities", "source"))
@@ -144,6 +160,10 @@ def cudnn(tables: Tables, version: str) -> Found:
 
 
 def gpu(tables: Tables, name: str) -> Found:
+    """The page of a GPU by name, PCI id or capability; without a name the list.
+
+    Raises NoSuchRowError.
+    """
     if not name:
         rows = (*tables.store.all("gpus"), *tables.store.all("gpu_names"))
         return Found(rows, columns=("pci_id", "name", "chip", "capability"), single=False)
@@ -182,6 +202,10 @@ def gpu(tables: Tables, name: str) -> Found:
 
 
 def library(tables: Tables, name: str, platform: str | None) -> Found:
+    """The page of a library by SONAME or DLL name; without a name the list.
+
+    Raises NoSuchRowError.
+    """
     if not name:
         return listing(tables.libraries(), ("soname", "component", "product", "first", "last", "platform"))
     row = tables.library(name)
@@ -211,6 +235,10 @@ def _span(first: str, last: str | None) -> str:
 
 
 def trap(tables: Tables, name: str) -> Found:
+    """The page of a known trap; without a name the list.
+
+    Raises NoSuchRowError.
+    """
     traps = tables.traps()
     if not name:
         return listing(traps, ("name", "title", "verdict"))

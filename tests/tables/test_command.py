@@ -168,3 +168,15 @@ def test_text_fits_a_narrow_terminal(capsys: pytest.CaptureFixture[str], monkeyp
 def test_format_that_makes_no_sense_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("tensorflow", "2.15.1", "--format", "html") == 2
     assert "text, json, markdown" in capsys.readouterr().err
+
+
+def test_a_toolkit_names_the_package_that_brings_it_over_older_drivers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tables", "cuda", "12.5"]) == 0
+    assert "cuda-compat-12-5: NVIDIA data-center GPUs" in " ".join(capsys.readouterr().out.split())
+    assert run(["tables", "cuda", "9.0"]) == 0
+    assert "over older drivers" not in capsys.readouterr().out
+
+
+def test_a_source_is_cited_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tables", "driver", "535"]) == 0
+    assert " ".join(capsys.readouterr().out.split()).count("Minor Version Compatibility, Table 1") == 1

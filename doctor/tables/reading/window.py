@@ -14,7 +14,6 @@ class Window:
         self._kept: list[tuple[int, int, bytearray]] = []
         self._buffer = bytearray()
         self._base = 0
-        self.ended = False
 
     @property
     def position(self) -> int:
@@ -68,7 +67,6 @@ class Window:
     def _more(self) -> bool:
         piece = next(self._pieces, None)
         if piece is None:
-            self.ended = True
             return False
         at = self.position
         self._buffer += piece
