@@ -23,6 +23,9 @@ RELEASE = "bullseye"
 PACKAGES = "python3,python3-venv,ca-certificates,gcc,libc6-dev"
 NEWER = "opt/newer-python"
 WORK = "root"
+BESIDE = ("libnss_dns.so.2", "libnss_files.so.2", "libresolv.so.2", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libutil.so.1",
+          "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6")  # fmt: skip
+"""What the C library opens to look up names, and what compiled Python packages are linked with."""
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ("packaging>=23", "rich>=13", "requests>=2.28", "nvidia-ml-py>=12.535", "pyelftools>=0.29",
                 "pyahocorasick>=2.1")  # fmt: skip
@@ -105,7 +108,7 @@ def _newer_python(place: Path) -> None:
     system.mkdir()
     for name, path in libraries.items():
         shutil.copy2(Path(path).resolve(), system / name)
-    for extra in ("libnss_dns.so.2", "libnss_files.so.2", "libresolv.so.2"):  # names are looked up through these
+    for extra in BESIDE:
         for path in Path("/lib/x86_64-linux-gnu").glob(extra):
             shutil.copy2(path.resolve(), system / extra)
     loader = next(name for name in libraries if name.startswith("ld-linux"))
@@ -119,8 +122,13 @@ def _newer_python(place: Path) -> None:
 def _tool(place: Path) -> None:
     """The tool as it stands in the tree, and what it needs."""
     site = next(place.glob("lib/python3.*/site-packages"))
-    if not (site / "packaging").exists():
-        _run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(site), *REQUIREMENTS])
+    table = re.search(r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL)
+    assert table is not None
+    needs = re.findall(r'"([^"]+)"', table[1])
+    stated = site / "needs.txt"
+    if not stated.exists() or stated.read_text() != "\n".join(needs):
+        _run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target", str(site), *needs])
+        stated.write_text("\n".join(needs))
     for name in ("doctor", "compat_tables"):
         shutil.rmtree(site / name, ignore_errors=True)
         shutil.copytree(ROOT / name, site / name, ignore=shutil.ignore_patterns("__pycache__"))

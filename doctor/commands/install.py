@@ -226,7 +226,7 @@ def _summary(job: Job, proof: Proof | None, written: list[str], log: Log, args: 
         lines += [f"Besides packages: {line} (undo: remove it)" for line in written]
         lines += [f"Use it: {activate}", f"Undo it: remove the folder {job.env}", f"Log: {log.path}"]
         _put("\n".join(lines) + "\n", args.output)
-    return 1 if proof and proof.kind == "broken" else 0
+    return {"broken": 1, "unknown": 3}.get(proof.kind, 0) if proof else 0
 
 
 def _put(text: str, output: str | None) -> None:

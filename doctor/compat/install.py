@@ -6,6 +6,7 @@ from doctor.compat.answer import Answer, worst
 from doctor.compat.situation import Situation, traps_of
 from doctor.compat.software import required, row_serves_gpu
 from doctor.tables import Cudnn, Tables, TensorFlowRelease, dotted
+from doctor.tables.ranges import within
 from doctor.tables.versions import minor
 
 
@@ -77,11 +78,9 @@ def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str,
     for package, specifier in build.extras.get("and-cuda", {}).items():
         if not package.startswith("nvidia-cudnn-"):
             continue
-        from packaging.specifiers import SpecifierSet
-
-        allowed = SpecifierSet(specifier.partition(";")[0])
+        allowed = specifier.partition(";")[0]
         for row in sorted((r for r in tables.cudnns() if r.package == package), key=_age, reverse=True):
-            if row_serves_gpu(row, capabilities).verdict != "no" and row.version in allowed:
+            if row_serves_gpu(row, capabilities).verdict != "no" and within(row.version, allowed):
                 return row
     return None
 

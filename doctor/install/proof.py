@@ -31,7 +31,7 @@ OF_CUDA = frozenset(
 @dataclass(frozen=True)
 class Proof:
     """kind: proved (a GPU registered and computed), consistent (nothing wrong inside; no GPU here to prove it on),
-    or broken. `sentences` say it; `findings` are check's."""
+    broken, or unknown (the check itself did not end well). `sentences` say it; `findings` are check's."""
 
     kind: str
     sentences: tuple[str, ...]
@@ -47,12 +47,13 @@ def prove(env: Path, *, gpu: bool = True) -> Proof:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=LIMIT, check=False,
                               env={**os.environ, "PYTHONPATH": path}, stdin=subprocess.DEVNULL)  # fmt: skip
     except subprocess.TimeoutExpired:
-        return Proof("broken", (f"the check did not end within {LIMIT} s",))
+        return Proof("unknown", (f"not proved: the check did not end within {LIMIT} s",))
     try:
         document = json.loads(done.stdout)
     except ValueError:
-        last = (done.stderr.strip().splitlines() or ["nothing was printed"])[-1]
-        return Proof("broken", (f"the check failed: {last}",))
+        lines = done.stderr.strip().splitlines() or ["nothing was printed"]
+        said = next((line for line in lines if line.startswith("tfgpu-doctor: ")), lines[-1])
+        return Proof("unknown", (f"not proved: the check itself failed: {said.removeprefix('tfgpu-doctor: ')}",))
     return read(document, gpu=gpu)
 
 

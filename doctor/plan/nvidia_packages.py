@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from doctor.compat import Situation, traps_of
 from doctor.compat.software import cuda_major, required
-from doctor.tables import Tables, TensorFlowRelease
+from doctor.tables import PipLibrary, Tables, TensorFlowRelease
 from doctor.tables.ordering import is_final
 
 BESIDE = "$ORIGIN/"
@@ -36,6 +36,8 @@ class Packages:
 
 
 _FOUND: dict[tuple[int, str, str], Packages | None] = {}
+_HELD: dict[tuple[int, str, str | None], PipLibrary | None] = {}
+_DONORS: dict[tuple[int, str | None], TensorFlowRelease | None] = {}
 
 
 def packages_for(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Packages | None:
@@ -57,16 +59,20 @@ def packages_for(build: TensorFlowRelease, situation: Situation, tables: Tables)
 
 def _found(build: TensorFlowRelease, tables: Tables) -> Packages | None:
     major = cuda_major(build, tables)
-    donor = build if build.extras.get("and-cuda") else _last_with_pins(major, tables)
+    if (id(tables), major) not in _DONORS:
+        _DONORS[id(tables), major] = _last_with_pins(major, tables)
+    donor = build if build.extras.get("and-cuda") else _DONORS[id(tables), major]
     if donor is None:
         return None
     pins = donor.extras["and-cuda"]
-    rows = [tables.pip_library(name, major) for name in required(build, tables)]
+    rows = [_library(name, major, tables) for name in required(build, tables)]
     if not rows or any(row is None or not pins.get(row.package, "").startswith("==") for row in rows):
         return None
     held = [row for row in rows if row is not None]
     versions = {row.package: pins[row.package].partition(";")[0] for row in held}
-    wheels = {(w.package, f"=={w.version}"): w for w in tables.nvidia_wheels()}
+    wheels = {
+        (row.package, f"=={wheel.version}"): wheel for row in held for wheel in tables.nvidia_wheels(row.package)
+    }
     for row in held:  # the very release that is pinned has to hold the library
         wheel = wheels.get((row.package, versions[row.package]))
         if wheel is None or row.soname not in wheel.libraries:
@@ -84,6 +90,14 @@ def _found(build: TensorFlowRelease, tables: Tables) -> Packages | None:
         _short(next(pin for package, pin in versions.items() if "cudnn" in package)),
         donor,
     )
+
+
+def _library(name: str, major: str | None, tables: Tables) -> PipLibrary | None:
+    """The tables' answer, kept: many releases open the same libraries."""
+    key = (id(tables), name, major)
+    if key not in _HELD:
+        _HELD[key] = tables.pip_library(name, major)
+    return _HELD[key]
 
 
 def _last_with_pins(major: str | None, tables: Tables) -> TensorFlowRelease | None:
