@@ -222,9 +222,21 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-lost",
-        ("gpu is lost", "fallen off the bus", "unable to determine the device handle", "nvml_error_gpu_is_lost"),
-        r"GPU is lost|fallen off the bus|Unable to determine the device handle for|NVML_ERROR_GPU_IS_LOST",
+        (
+            "gpu is lost",
+            "fallen off the bus",
+            "unable to determine the device handle",
+            "nvml_error_gpu_is_lost",
+            "gpu requires re",
+        ),
+        r"GPU is lost|fallen off the bus|Unable to determine the device handle for|NVML_ERROR_GPU_IS_LOST|GPU requires re(?:set|start)",
         "Unable to determine the device handle for GPU 0000:0A:00.0: GPU is lost.  Reboot the system to recover this GPU",
+    ),
+    sig(
+        "nvml-blocked",
+        ("operating system has blocked the request", "nvmlerror_operatingsystem"),
+        r"NVMLError_OperatingSystem|The operating system has blocked the request",
+        "pynvml.NVMLError_OperatingSystem: The operating system has blocked the request.",
     ),
     sig(
         "xid",

@@ -27,6 +27,7 @@ EXPLAINED_CUINIT = frozenset(
 
 FAILURES = (
     "gpu-lost",
+    "nvml-blocked",
     "xid",
     "ecc-error",
     "system-not-ready",
