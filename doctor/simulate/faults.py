@@ -207,6 +207,7 @@ def _catalogue() -> tuple[Fault, ...]:
             lambda s: replace(s, device_nodes=False).striking("fail cuInit 304", "fail nvmlInit_v2 4"),
         ),
         _cuinit("operating-system", 304, "device-permission", "the driver may not open its device files", nvml=4),
+        _cuinit("not-permitted", 800, "device-permission", "a policy forbids this process to use the GPU", nvml=4),
         _cuinit("init-out-of-memory", 2, "gpu-memory-held", "no memory is left for the driver itself"),
         _cuinit(
             "driver-stub",
@@ -220,6 +221,8 @@ def _catalogue() -> tuple[Fault, ...]:
             "driver-too-old",
             "the driver says that it is older than what asks",
         ),
+        _cuinit("not-initialized", 3, "gpu-bad-state", "the driver does not come up"),
+        _cuinit("invalid-device", 101, "gpu-bad-state", "the driver stumbles over a GPU that it cannot start"),
         _cuinit("no-device", 100, "gpu-hidden", "the driver says that there is no device"),
         _cuinit(
             "fabric-manager",
@@ -267,6 +270,19 @@ def _catalogue() -> tuple[Fault, ...]:
             _calls("fail nvmlInit_v2 999"),
             "nvml",
             logged="device-permission",
+        ),
+        Fault(
+            "nvml-blocked",
+            "gpu-bad-state",
+            "nvmlInit gives 17: the operating system has blocked the request",
+            _calls("fail nvmlInit_v2 17"),
+            "nvml",
+        ),
+        Fault(
+            "gpu-needs-reset",
+            "gpu-bad-state",
+            "the GPU waits for a reset",
+            _calls("fail cuInit 999", "fail nvmlDeviceGetHandleByIndex_v2 16"),
         ),
         Fault(
             "gpu-lost",

@@ -25,6 +25,19 @@ EXPLAINED_CUINIT = frozenset(
 )
 """Errors of cuInit that tell their cause: other rules are for them."""
 
+EXPLAINED_NVML = frozenset(
+    (
+        "NVML_ERROR_NOT_SUPPORTED",
+        "NVML_ERROR_NO_PERMISSION",
+        "NVML_ERROR_DRIVER_NOT_LOADED",
+        "NVML_ERROR_LIBRARY_NOT_FOUND",
+        "NVML_ERROR_FUNCTION_NOT_FOUND",
+        "NVML_ERROR_LIB_RM_VERSION_MISMATCH",
+        "NVML_ERROR_UNKNOWN",
+    )
+)
+"""The same of nvmlInit and of a GPU's handle; an unknown error in a container is device-permission's."""
+
 FAILURES = (
     "gpu-lost",
     "nvml-blocked",
@@ -129,6 +142,16 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
     mps = next((c for c in facts.of(CudaCallFailed) if "_MPS_" in c.error), None)
     if unknown is not None and not registered(picture):
         evidence.append(unknown)
+    refused = next(
+        (
+            c
+            for c in facts.of(CudaCallFailed)
+            if c.call in ("nvmlInit", "nvmlDeviceGetHandleByIndex") and c.error not in EXPLAINED_NVML
+        ),
+        None,
+    )
+    if refused is not None and facts.kind == "machine" and not registered(picture):
+        evidence.append(refused)
     if mps is not None:
         evidence.append(mps)
     if not evidence:
