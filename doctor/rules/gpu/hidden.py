@@ -99,7 +99,8 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
     ):
         return
     shown = hiding or variable
-    if facts.kind == "machine" and shown is None and facts.has("gpu-lost", "driver-call-crashed", "hung-driver"):
+    undivided = any(s.get("instances") == "0" for s in facts.symptoms("mig-enabled"))
+    if shown is None and (undivided or facts.has("gpu-lost", "driver-call-crashed", "hung-driver")):
         return
     value = shown.value if shown is not None else said[0].get("value") if said else None
     yield found(
