@@ -25,14 +25,26 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "msvc-runtime",
         ("msvcp140", "vcruntime140_1", "visual c++ redistributable", "visual c++ 2015"),
-        r"(?:could not find|missing|install|requires?)[^\n]{0,60}(?P<dll>msvcp140(?:_1)?\.dll|vcruntime140_1\.dll)|install[^\n]{0,40}Visual C\+\+ (?:Redistributable|2015)",
+        r"(?:could not find|missing|install|requires?|缺少|找不到)[^\n]{0,60}(?P<dll>msvcp140(?:_1)?\.dll|vcruntime140_1\.dll)|install[^\n]{0,40}Visual C\+\+ (?:Redistributable|2015)"
+        r"|(?:msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll[^\n.]{0,20}\b(?:(?:is|was) (?:missing|absent)|(?:could not be|not|wasn't) found|fehlt|manquant|no (?:se )?encontr\w+|não encontrad\w+|не найден)",
         "ImportError: Could not find the DLL(s) 'msvcp140.dll or msvcp140_1.dll'.",
     ),
     sig(
         "native-runtime-failed",
         ("failed to load the native tensorflow runtime", "_pywrap_tensorflow_internal", "_pywrap_tensorflow"),
-        r"Failed to load the native TensorFlow runtime|import(?:ing)? _pywrap_tensorflow(?:_internal)?\b",
+        r"Failed to load the native TensorFlow runtime|import(?:ing)? _pywrap_tensorflow(?:_internal)?\b"
+        r"|No module named [`'\"]?_pywrap_tensorflow(?:_internal)?\b",
         "Failed to load the native TensorFlow runtime.",
+    ),
+    sig(
+        "native-runtime-failed",
+        ("in swig_import_helper", "pywrap_tensorflow_internal import *"),
+        r"pywrap_tensorflow(?:_internal)?\.py\"?,?[^\n]{0,30}\bin swig_import_helper"
+        r"|pywrap_tensorflow\.py\", line \d+, in [^\n]{1,20}\n\s*from tensorflow\.python\._?pywrap_tensorflow_internal import \*",
+        '  File "C:\\Python36\\lib\\site-packages\\tensorflow\\python\\pywrap_tensorflow_internal.py", line 24, in swig_import_helper',
+        lines=2,
+        seen_in="1.0-2.21",
+        origin="tensorflow/python/pywrap_tensorflow.py",
     ),
     sig(
         "glibc-too-old",
@@ -91,5 +103,17 @@ SIGNATURES: tuple[Signature, ...] = (
         (*glued(_LACKING, (" avx", " the avx")), "not supported"),
         r"(?:no|without|lacks?|lacking|(?:does|do)(?:n't| not) (?:support|have)|not support(?:ing)?)\s+(?:the\s+)?AVX\b|AVX[^\n.]{0,20}(?:is |are )?not supported",
         "My CPU does not support AVX",
+    ),
+    sig(
+        "no-avx",
+        ("avx support", "avx hardware", "avx** hardware", "avx is ", "avx instruction set is"),
+        r"\bAVX\b\W{0,4}(?:hardware |CPU )?(?:support|instruction set)?[^\n.]{0,12}\b(?:is|are) (?:needed|necessary|required|missing|not available|unavailable)",
+        "someone says that AVX support is needed",
+    ),
+    sig(
+        "no-avx",
+        ("支持avx", "支持 avx", "没有avx", "没有 avx", "avx 미지원", "avx를 지원", "avx を", "avxを", "sin avx", "soporta avx", "suporta avx", "kein avx", "поддерживает avx"),
+        r"(?:不支持|没有) ?AVX|AVX ?(?:を ?サポートして(?:い)?ない|를 지원하지|미지원)|\bkein AVX|\b(?:sin|no soporta|não suporta|не поддерживает) AVX",
+        "这个CPU不支持AVX",
     ),
 )

@@ -106,6 +106,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"tensorflow-gpu\\?\"? (?:package )?has been removed|package has been removed!",
         'The "tensorflow-gpu" package has been removed!',
     ),
+    sig(  # no other release of it was ever there as a source package
+        "gpu-package-removed",
+        ("for tensorflow-gpu", "for tensorflow_gpu", "build tensorflow-gpu", "tensorflow-gpu (setup.py)"),
+        r"(?:Running setup\.py (?:install|bdist_wheel|clean|egg_info) for|(?:Failed building|Building|ERROR: Failed building) wheel for) tensorflow[-_]gpu\b(?!==)"
+        r"|Failed to build (?:[\w.-]+ ){0,4}tensorflow[-_]gpu\b",
+        "  Building wheel for tensorflow-gpu (setup.py) ... error",
+    ),
     sig(
         "pip-resolver-conflict",
         ("which is incompatible", "pip's dependency resolver does not currently"),

@@ -58,7 +58,7 @@ def memory_limit_misfit(picture: Picture) -> Iterator[Finding]:
         size = device.memory_mib or 0
         if 0 < size <= 4096 and (size % 128 == 0 or size % 500 == 0) and facts.has("tensor-oom", "bfc-out-of-memory"):
             small.append(device)
-    if not small or not trouble or (handle_signs(picture) and not facts.has("tensor-oom", "oom-said")):
+    if not small or not trouble or (handle_signs(picture) and not facts.has("tensor-oom")):
         return
     yield found(
         "memory-limit-misfit",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from doctor.facts import LibraryNotLoaded
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
-from doctor.remedies import commands, libraries
+from doctor.remedies import commands, cures, libraries
 from doctor.remedies.fitness import on_driver, usable
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
@@ -70,6 +71,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
         return
     steps: list[Step]
     rows: list[object] = []
+    fresh = _fresh_copy(picture)
     if glibc:
         needs = glibc[0].get("needs")
         text = f"TensorFlow's library needs {needs}, and this system's {glibc[0].get('library').rsplit('/', 1)[-1]} is older."
@@ -121,11 +123,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
         ]
     elif symbol and not tf_dll:
         text = "TensorFlow's own files do not fit together: a library of another installation or build is loaded with them."
-        steps = [
-            shell(
-                f"{commands.venv_prefix(picture)} install --force-reinstall --no-cache-dir {commands.present(picture)}", "one whole copy"
-            )
-        ]
+        steps = fresh
     else:
         text = (
             (
@@ -147,18 +145,10 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
                 platform="windows",
                 root=True,
             ),
-            shell(
-                f"{commands.venv_prefix(picture)} install --force-reinstall --no-cache-dir {commands.present(picture)}",
-                "if that does not help: a fresh copy, in a fresh environment",
-            ),
+            *(replace(step, why=f"if that does not help: {step.why}") for step in fresh),
         ]
         if picture.platform not in ("windows", None) and not tf_dll:
-            steps = [
-                shell(
-                    f"{commands.venv_prefix(picture)} install --force-reinstall --no-cache-dir {commands.present(picture)}",
-                    "a fresh copy, in a fresh environment",
-                )
-            ]
+            steps = fresh
     yield found(
         "tf-import-failed",
         text,
@@ -168,3 +158,17 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
         steps=steps,
         verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),
     )
+
+
+def _fresh_copy(picture: Picture) -> list[Step]:
+    """The build in use once more and whole; another one where it could not use the GPU of the case anyway."""
+    build = picture.build
+    if build is not None and build.gpu and not (usable(picture, build) and on_driver(picture, build)):
+        return list(cures.another_build(picture).steps)
+    wanted = commands.quoted_all(libraries.requirements(picture, build, bare=True), picture) if build else "tensorflow"
+    return [
+        shell(
+            f"{commands.venv_prefix(picture)} install --force-reinstall --no-cache-dir {wanted}",
+            "a fresh copy, one and whole, in a fresh environment",
+        )
+    ]

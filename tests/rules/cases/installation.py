@@ -96,6 +96,12 @@ FIRES = (
         says=("tensorflow==2.10.1", "conda create"),
         never=("and-cuda",),
     ),
+    Fires(
+        "tf-gpu-package-removed",
+        "pip builds it from source, which only the stub has",
+        "Collecting tensorflow-gpu\n  Preparing metadata (setup.py): started\n  Building wheel for tensorflow-gpu (setup.py): finished with status 'error'\n",
+        "finished with status 'error'",
+    ),
     # --- tf-cpu-only
     Fires(
         "tf-cpu-only",
@@ -177,6 +183,26 @@ FIRES = (
         "most likely due to a circular import",
         says=("Rename",),
     ),
+    Fires(
+        "tf-import-failed",
+        "the last line alone, as releases for Python 3.5 end",
+        "Windows 7, pip install tensorflow==1.4\nModuleNotFoundError: No module named '_pywrap_tensorflow_internal'\n",
+        "No module named",
+        says=("VCRedist",),
+    ),
+    Fires(
+        "tf-import-failed",
+        "a traceback that is cut before its last line",
+        '>>> import tensorflow\nTraceback (most recent call last):\n  File "D:\\py35\\lib\\site-packages\\tensorflow\\python\\pywrap_tensorflow_internal.py", '
+        "line 18, in swig_import_helper\n    return importlib.import_mod",
+        "swig_import_helper",
+    ),
+    Fires(
+        "tf-import-failed",
+        "the runtime's file named in the reporter's order of words",
+        "- OS: Windows 10\nimport tensorflow fails on the new PC, MSVCP140.dll was missing there\n",
+        "MSVCP140.dll was missing",
+    ),
     # --- cpu-no-avx
     Fires(
         "cpu-no-avx",
@@ -187,6 +213,13 @@ FIRES = (
     ),
     Fires("cpu-no-avx", "an illegal instruction, in Chinese", "$ python3 -c 'import tensorflow'\n非法指令 (核心已转储)\n", "非法指令"),
     Fires("cpu-no-avx", "an illegal instruction, in German", "$ python3 -c 'import tensorflow'\nUngültiger Maschinenbefehl (Speicherabzug geschrieben)\n", "Ungültiger Maschinenbefehl"),
+    Fires(
+        "cpu-no-avx",
+        "the reporter's own suspicion",
+        "Pentium G4400, Windows 10\nsomeone says that AVX support is needed\n" + dll("DLL load failed"),
+        "AVX support is needed",
+        words=("instruction set",),
+    ),
     # --- python-dependency-conflict
     Fires(
         "python-dependency-conflict",
@@ -234,6 +267,14 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "tf-import-failed",
+        "the same traceback, whose last line names a CUDA library",
+        "cuda-missing",
+        'Traceback (most recent call last):\n  File "/opt/py36/lib/python3.6/site-packages/tensorflow/python/pywrap_tensorflow_internal.py", line 24, in swig_import_helper\n'
+        "    _mod = imp.load_module('_pywrap_tensorflow_internal', fp, pathname, description)\n"
+        "ImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n",
+    ),
     NearMiss(
         "tf-not-installed",
         "a module inside TensorFlow that this release no longer has",

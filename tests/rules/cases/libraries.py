@@ -67,6 +67,13 @@ FIRES = (
         "'cudart64_110.dll'",
         never=("[and-cuda]", "export ", "ldconfig"),
     ),
+    Fires(
+        "cuda-version-mismatch",
+        "the distribution's package, as the reporter tells it",
+        "on Arch the CUDA package is the newest, 9.1.85\nImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n",
+        "libcublas.so.9.0",
+        words=("CUDA 9.1",),
+    ),
     # --- cudnn-version-mismatch
     Fires(
         "cudnn-version-mismatch",

@@ -265,6 +265,13 @@ NEAR_MISSES = (
     ),
     NearMiss(
         "memory-limit-misfit",
+        "a handle that fails, cured by a limit, after which the allocator only hints",
+        "cudnn-init-oom",
+        "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED\ncure: tf.GPUOptions(per_process_gpu_memory_fraction=0.3)\nnow it only warns: Allocator "
+        "(GPU_0_bfc) ran out of memory trying to allocate 512.25MiB. The caller indicates that this is not a failure\n",
+    ),
+    NearMiss(
+        "memory-limit-misfit",
         "a generous limit, and a model that is too large",
         "model-oom",
         log("1.14.0", "config.gpu_options.per_process_gpu_memory_fraction = 0.9", created("GeForce GTX 1080", "6.1", 7299), oom("512,64,224,224")),

@@ -108,6 +108,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "cuda toolkit",
             "cuda:",
             "cuda =",
+            "cuda=",
             "cuda toolkit version",
             "cuda版本",
             "cuda 版本",
@@ -151,6 +152,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\bcuda\b(?: on [\w ]{1,24})?(?: version)?(?: is(?: now)?| =|:)? (?P<version>1[0-3]|[89])(?![\d.\w-])",
         "the CUDA on the server is 10 now",
         cuda(INFERRED, sentence=True),
+    ),
+    sig(
+        "cuda-version",
+        "cuda",
+        r"(?<![\w/\\.-])cuda\b(?: package| toolkit| library)?,? (?:is|was|are|being|pull(?:s|ing)|installs?|brings|comes (?:as|with)|has)\b[^\n\d.,;:]{0,30}\b(?:version|newest|latest|release|v),? ?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/])",
+        "the distribution's CUDA package is the newest, 9.1.1",
+        cuda(PROSE, sentence=True),
     ),
     sig(
         "cuda-version",
