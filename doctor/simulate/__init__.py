@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from doctor.simulate.command import add_arguments, run
     from doctor.simulate.compilation import CallError, SimulationError, build
     from doctor.simulate.faults import FAULTS, Fault
     from doctor.simulate.lifecycle import IN_FORCE, Simulation, environment
@@ -25,8 +24,6 @@ _WHERE = {
     "CallError": "compilation",
     "SimulationError": "compilation",
     "build": "compilation",
-    "add_arguments": "command",
-    "run": "command",
     "IN_FORCE": "lifecycle",
     "Simulation": "lifecycle",
     "environment": "lifecycle",
@@ -48,11 +45,9 @@ __all__ = [
     "SimulatedMachine",
     "Simulation",
     "SimulationError",
-    "add_arguments",
     "build",
     "environment",
     "prepare",
-    "run",
 ]
 
 

@@ -125,6 +125,8 @@ def _locked(folder: Path) -> Iterator[None]:
 def _make(folder: Path, names: list[str], sources: dict[str, bytes], compiler: str) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
+    for abandoned in folder.glob(".build-*"):  # of a build that was killed: this one holds the lock
+        shutil.rmtree(abandoned, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as text:
         work = Path(text)
         for name, content in sources.items():
@@ -152,7 +154,7 @@ def link_variant(
     Raises SimulationError where the compiler fails.
     """
     compiler = _compiler()
-    with tempfile.TemporaryDirectory() as text:
+    with tempfile.TemporaryDirectory(dir=target.parent) as text:
         work = Path(text)
         (work / "variant.c").write_text(code + "\n")
         parts = ["variant.c"]

@@ -19,7 +19,7 @@ import time
 
 MARK = "tfgpu-doctor-simulation-"  # every simulation's folder begins so
 _PATIENCE = 3.0  # seconds between asking a process to end and killing it
-_LOOK_AGAIN = 0.03  # seconds: a process that is just being executed has no environment for a moment
+_LOOK_AGAIN = 0.02  # seconds: a process that is just being executed has no environment for a moment
 
 
 def processes_inside(folder: str) -> list[int]:
@@ -40,9 +40,11 @@ def end_processes(folder: str) -> None:
     deadline = time.monotonic() + _PATIENCE
     asked: set[int] = set()
     looks_without = 0
-    while looks_without < 2:
+    while True:
         processes = processes_inside(folder)
         looks_without = 0 if processes else looks_without + 1
+        if looks_without == 2:
+            return
         late = time.monotonic() > deadline
         for process in processes:
             if late or process not in asked:

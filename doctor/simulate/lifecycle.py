@@ -1,7 +1,9 @@
 """A simulated machine in force: its folder, its environment variables, and its end.
 
 Everything of one simulation lies in one folder: the libraries, the ledger, the machine's description, the kernel's
-files. A guardian process removes the folder and ends what was started inside, however the simulation ends.
+files. A guardian process removes the folder and ends what was started inside, however the simulation ends; where the
+guardian is killed the simulation does it, and where both are, the next simulation. A lock on a file of the folder, which
+both hold, tells whether one of them lives.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import IO, TYPE_CHECKING
 from doctor.simulate.compilation import SimulationError, build
 from doctor.simulate.damage import damage
 from doctor.simulate.files import write_kernel_files
-from doctor.simulate.guardian import MARK
+from doctor.simulate.guardian import MARK, end_processes
 from doctor.simulate.machine import CONTEXT_MIB, SimulatedMachine, cudnn_release
 from doctor.simulate.scenario import Damage, Scenario
 from doctor.simulate.toolkit import write_toolkit
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     import subprocess
 
 IN_FORCE = "TFGPU_DOCTOR_SIMULATION"
+_IN_USE = "in-use"
 _LEDGER_BYTES = 512 * 24  # MAX_HOLDINGS entries of the ledger, sources/ledger.c
 
 
@@ -60,6 +63,7 @@ def environment(scenario: Scenario, base: Mapping[str, str] | None = None) -> It
     if base.get(IN_FORCE):
         raise SimulationError(f"a simulation is in force already ({base[IN_FORCE]}): leave it first")
     machine = scenario.machine
+    _remove_abandoned()
     built = build(["libcuda.so.1", "libnvidia-ml.so.1", "files.so", "memory_holder", *machine.libraries.sonames])
     folder = Path(tempfile.mkdtemp(prefix=MARK))
     with _guardian(folder):
@@ -138,6 +142,7 @@ def _guardian(folder: Path) -> Iterator[None]:
     import subprocess
 
     source = resources.files("doctor.simulate").joinpath("guardian.py").read_text(encoding="utf-8")
+    lock = _lock(folder)
     reading, writing = os.pipe()
     try:
         guardian = subprocess.Popen(
@@ -147,9 +152,11 @@ def _guardian(folder: Path) -> Iterator[None]:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
             env={},
+            pass_fds=(lock,),
         )
     except OSError:
         os.close(writing)
+        os.close(lock)
         shutil.rmtree(folder, ignore_errors=True)
         raise
     finally:
@@ -159,6 +166,37 @@ def _guardian(folder: Path) -> Iterator[None]:
     finally:
         os.close(writing)
         _wait(guardian)
+        if folder.exists():  # the guardian was killed
+            _clean(folder)
+        os.close(lock)
+
+
+def _lock(folder: Path) -> int:
+    """Lock the folder's file by which others see that it is in use; gives its descriptor. It gets its name locked."""
+    import fcntl
+
+    descriptor = os.open(folder / "in-use.new", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    (folder / "in-use.new").rename(folder / _IN_USE)
+    return descriptor
+
+
+def _remove_abandoned() -> None:
+    """Clean up after simulations of this user that were killed together with their guardians."""
+    import fcntl
+
+    for mark in Path(tempfile.gettempdir()).glob(f"{MARK}*/{_IN_USE}"):
+        with contextlib.suppress(OSError):
+            if mark.stat().st_uid != os.getuid():
+                continue
+            with open(mark) as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _clean(mark.parent)
+
+
+def _clean(folder: Path) -> None:
+    end_processes(str(folder))
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wait(process: subprocess.Popen[bytes]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -85,6 +86,59 @@ def test_after_a_kill():
     child.kill()
     child.wait()
     wait_until(lambda: nothing_is_left(folder))
+
+
+def guardian_of(folder: str) -> int:
+    """The process that watches over a simulation, by its arguments."""
+    for line in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = line.read_bytes().split(b"\0")
+            if folder.encode() in words and b"-I" in words:
+                return int(line.parent.name)
+    raise AssertionError("there is no guardian")
+
+
+def test_after_the_guardian_was_killed():
+    child, folder = start("--held", "1000")
+    os.kill(guardian_of(folder), signal.SIGKILL)
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(30) == 128 + signal.SIGTERM
+    assert nothing_is_left(folder)
+
+
+def test_after_the_command_was_killed():
+    child, folder = start("--held", "1000")
+    wait_until(lambda: len(processes_inside(folder)) == 3)
+    for process in processes_inside(folder):
+        os.kill(process, signal.SIGKILL)
+    assert child.wait(30) == 128 + signal.SIGKILL
+    assert nothing_is_left(folder)
+
+
+def test_after_simulation_and_guardian_were_killed_together_the_next_simulation_cleans_up():
+    child, folder = start()
+    os.kill(guardian_of(folder), signal.SIGKILL)
+    child.kill()
+    child.wait()
+    assert Path(folder).exists()
+    other, others = start()
+    assert nothing_is_left(folder)
+    assert Path(others).is_dir()
+    other.send_signal(signal.SIGTERM)
+    other.wait(30)
+    assert nothing_is_left(others)
+
+
+def test_a_simulation_leaves_others_alone_that_run():
+    first, one = start()
+    second, two = start(seconds=0)
+    assert second.wait(30) == 0
+    assert Path(one).is_dir()
+    assert len(processes_inside(one)) == 2
+    first.send_signal(signal.SIGTERM)
+    first.wait(30)
+    assert nothing_is_left(one)
+    assert nothing_is_left(two)
 
 
 def test_a_command_that_ignores_requests_to_end_is_killed():
