@@ -8,6 +8,7 @@ from dataclasses import replace
 from doctor.facts import Facts
 from doctor.findings import CONFIDENCES, SEVERITIES, Diagnosis, Finding, Skipped
 from doctor.picture import Picture
+from doctor.remedies.without_pip import reworded
 from doctor.rules import ORDER, Rule, all_rules
 from doctor.tables import Tables
 
@@ -35,7 +36,7 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
             findings.extend(rule.judge(picture))
         except Exception as error:  # noqa: BLE001  one broken rule must not hide what the others found
             skipped.append(Skipped(rule.code, f"the rule failed: {type(error).__name__}: {error}"))
-    told = [fitting(finding, picture.platform) for finding in merged(findings, by_code)]
+    told = [reworded(fitting(finding, picture.platform), picture) for finding in merged(findings, by_code)]
     return Diagnosis(facts, tuple(told), tuple(skipped))
 
 

@@ -26,7 +26,8 @@ UV_PYTHONS = "3.8"
 @dataclass(frozen=True)
 class Candidate:
     """One release by one route. `given_up`: which demands or parts of the machine change for it (python, driver,
-    cuda, cudnn, tensorflow, system); empty where it works as things are."""
+    cuda, cudnn, tensorflow, system); empty where it works as things are. verified: whether the place that an image or
+    conda's packages come from was asked for them when the table was made."""
 
     build: TensorFlowRelease
     route: str
@@ -41,6 +42,7 @@ class Candidate:
     another_python: bool = False
     image: str | None = None
     recipe: tuple[tuple[str, str], ...] = ()
+    verified: bool = True
 
     @property
     def links(self) -> tuple[Link, ...]:

@@ -56,7 +56,7 @@ class Ground:
             return minor(self.wish.python)
         if self.picture.python is not None:
             return minor(self.picture.python.version)
-        return self.system["python"] if self.system else None
+        return self.system.get("python") if self.system else None
 
     @cached_property
     def newest(self) -> str:
@@ -159,7 +159,7 @@ class Ground:
         }.get(aspect)
         if fact is not None:
             return fact.source
-        if aspect == "python" and self.system:
+        if aspect == "python" and self.system and "python" in self.system:
             return Source("the distribution's own python3", None, self.system["source"])
         absent = self.facts.first(Absent)
         return absent.source if absent is not None else Source("the call", None, "not given")

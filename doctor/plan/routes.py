@@ -24,7 +24,8 @@ def steps(candidate: Candidate, ground: Ground, env: str = ENV) -> list[Step]:
     if candidate.route == "docker":
         assert candidate.image is not None
         found += driver_steps(candidate, ground)
-        return found + make.docker_run(candidate.image, code.list_gpus(candidate.build.version))
+        note = "" if candidate.verified else "; not verified here: that the registry has this tag is known from public files only"
+        return found + make.docker_run(candidate.image, code.list_gpus(candidate.build.version), note)
     if candidate.route == "conda":
         found += _conda(candidate, kind, env)
         check = f"conda run -n {env} python"
@@ -124,8 +125,10 @@ def _conda(candidate: Candidate, kind: str, env: str) -> list[Step]:
     python = candidate.python or "3.10"
     recipe = dict(candidate.recipe)
     packages = [f"cudatoolkit={recipe['cudatoolkit']}", f"cudnn={recipe['cudnn']}"] if recipe else []
+    unseen = f"; not verified here: `conda search -c {recipe.get('channel')} {packages[0]}` asks the channel" if recipe else ""
+    note = "" if candidate.verified else unseen
     found = [
-        make.conda_create(env, python, kind, packages, recipe.get("channel", "")),
+        make.conda_create(env, python, kind, packages, recipe.get("channel", ""), note),
         make.conda_pip(env, requirements(candidate), kind, _what(candidate)),
     ]
     if recipe:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from doctor.compat import Answer, Judgement, Situation, installs_on, judge, traps_of
 from doctor.compat.software import driver_minimum
@@ -14,17 +15,17 @@ from doctor.tables import DriverFloor, Tables, TensorFlowRelease, dotted
 from doctor.tables.versions import minor
 
 
-def recipe_of(build: TensorFlowRelease, tables: Tables) -> dict[str, str] | None:
+def recipe_of(build: TensorFlowRelease, tables: Tables) -> dict[str, Any] | None:
     """The conda packages with the CUDA that a build was made for."""
     if build.cuda is None or not tables.store.has("conda"):
         return None
     return next((row for row in tables.store.all("conda") if row["cuda"] == minor(build.cuda)), None)
 
 
-def image_of(build: TensorFlowRelease, tables: Tables) -> str | None:
-    """The official image of a release."""
+def image_of(build: TensorFlowRelease, tables: Tables) -> dict[str, Any] | None:
+    """The row of the official image of a release."""
     rows = tables.store.all("images") if tables.store.has("images") else ()
-    return next((row["image"] for row in rows if row["version"] == build.version), None)
+    return next((row for row in rows if row["version"] == build.version), None)
 
 
 def try_route(
@@ -63,6 +64,7 @@ def try_route(
     floor = _driver_for(build, situation, ground.tables) if "driver" in lost else None
     if "driver" in lost and floor is None:
         return None, refusal
+    image = image_of(build, ground.tables) if route == "docker" else None
     found = Candidate(
         build,
         route,
@@ -74,15 +76,16 @@ def try_route(
         frozenset(lost),
         floor,
         another_python=here is not None and python != here and route != "docker",
-        image=image_of(build, ground.tables) if route == "docker" else None,
-        recipe=tuple(sorted(recipe.items())) if recipe else (),
+        image=image["image"] if image else None,
+        recipe=tuple(sorted((key, recipe[key]) for key in ("cuda", "channel", "cudatoolkit", "cudnn"))) if recipe else (),
+        verified=bool((image or recipe or {"verified": True})["verified"]),
     )
     return found, refusal
 
 
 def _situation(
     build: TensorFlowRelease, route: str, ground: Ground, platform: str, side: str
-) -> tuple[Situation, dict[str, str] | None]:
+) -> tuple[Situation, dict[str, Any] | None]:
     """What the tables are asked about by a route, Python left open; and conda's packages where it goes through them."""
     recipe = recipe_of(build, ground.tables) if route == "conda" and not build.extras.get("and-cuda") else None
     situation = Situation(

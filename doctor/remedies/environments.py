@@ -68,12 +68,14 @@ def link_command(site: str, libraries: Sequence[tuple[str, str]], into: str) -> 
     return f"ln -s {named} {place if '$' in place else argument(place, 'linux')}"
 
 
-def conda_create(name: str, python: str, kind: str, packages: Sequence[str] = (), channel: str = "") -> Step:
-    """A conda environment."""
+def conda_create(
+    name: str, python: str, kind: str, packages: Sequence[str] = (), channel: str = "", note: str = ""
+) -> Step:
+    """A conda environment. note: what else has to be known."""
     via = f"-c {channel} " if channel else ""
     listed = " ".join([f"python={python}", *packages])
     return shell(f"conda create -y -n {name} {via}{listed}", f"an environment of its own with Python {python}"
-                 + (f" and {', '.join(packages)}" if packages else ""), platform=kind)  # fmt: skip
+                 + (f" and {', '.join(packages)}" if packages else "") + note, platform=kind)  # fmt: skip
 
 
 def conda_pip(name: str, requirements: Sequence[str], kind: str, why: str) -> Step:
@@ -99,8 +101,8 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
     ]
 
 
-def docker_run(image: str, python_line: str) -> list[Step]:
-    """The official image, with the host's GPUs."""
+def docker_run(image: str, python_line: str, note: str = "") -> list[Step]:
+    """The official image, with the host's GPUs. note: what else has to be known of the image."""
     return [
         shell(
             "sudo nvidia-ctk runtime configure --runtime=docker",
@@ -110,7 +112,7 @@ def docker_run(image: str, python_line: str) -> list[Step]:
         ),
         shell(
             f"docker run --rm --gpus all {image} python3 -c {argument(python_line, 'linux')}",
-            "the image brings TensorFlow, CUDA and cuDNN; only the driver is the host's",
+            f"the image brings TensorFlow, CUDA and cuDNN; only the driver is the host's{note}",
             platform="linux",
         ),
         shell(

@@ -1,70 +1,75 @@
-"""Every pin that a plan for a grid of machines prints exists on the package index, for its Python and platform."""
+"""Every set of requirements that any plan of the whole grid prints resolves against the package index, for its Python and
+platform: by a real resolver, with everything that the packages themselves require."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
-import sys
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
-from packaging.specifiers import SpecifierSet
-from packaging.version import Version
 
+from doctor.plan.routes import requirements
 from doctor.tables import Tables
 from tests.plan.grounds import outcome
 from tests.plan.test_grid import SIZE, cases
+from tests.tensorflow_envs import package_env
 
-pytestmark = pytest.mark.online
-PLATFORM_TAGS = {"linux-x86_64": r"manylinux.*x86_64|any", "windows-amd64": "win_amd64|any", "linux-aarch64": r"manylinux.*aarch64|any",
-                 "macos-arm64": r"macosx.*(arm64|universal2)|any", "macos-x86_64": r"macosx.*(x86_64|universal2)|any"}  # fmt: skip
+pytestmark = [pytest.mark.online, pytest.mark.slow]
+PLATFORMS = {"linux-x86_64": "x86_64-manylinux_2_28", "linux-aarch64": "aarch64-manylinux_2_28", "windows-amd64": "x86_64-pc-windows-msvc",
+             "macos-arm64": "aarch64-apple-darwin", "macos-x86_64": "x86_64-apple-darwin"}  # fmt: skip
+Wanted = tuple[str, str, tuple[str, ...]]
 
 
-@cache
-def offered(name: str, python: str) -> tuple[str, ...]:
-    """The versions with a wheel for a Python on Linux that pip's own configured index offers."""
+def printed(tables: Tables) -> set[Wanted]:
+    """Platform, Python and requirements of every plan that goes through pip or uv, in conda's environments too."""
+    found: set[Wanted] = set()
+    for wish, machine in cases(SIZE):
+        for plan in outcome(tables, wish, **machine).plans:
+            if plan.candidate.python is not None:
+                found.add((plan.candidate.build.platform, plan.candidate.python, tuple(requirements(plan.candidate))))
+    return found
+
+
+def resolved(uv: Path, wanted: Wanted, folder: Path) -> str:
+    """What is wrong, or ""."""
+    platform, python, asked = wanted
+    names = [re.match(r"[\w-]+", text)[0] for text in asked]  # type: ignore[index]
+    file = folder / f"{abs(hash(wanted))}.in"
+    file.write_text("\n".join(asked) + "\n")
+    wheels = [word for name in names for word in ("--only-binary", name)]
+    environment = {**os.environ}
+    if "PIP_INDEX_URL" in os.environ:
+        environment.setdefault("UV_INDEX_URL", os.environ["PIP_INDEX_URL"])
     done = subprocess.run(
-        [sys.executable, "-m", "pip", "index", "versions", "--pre", "--python-version", python, "--only-binary=:all:", name],
-        capture_output=True, text=True, timeout=120, check=False,
+        [uv, "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version", python, "--python-platform", PLATFORMS[platform],
+         *wheels, str(file)],
+        capture_output=True, text=True, timeout=600, check=False, env=environment,
     )  # fmt: skip
-    line = re.search(r"Available versions: (.*)", done.stdout)
-    return tuple(line[1].split(", ")) if line else ()
+    if done.returncode:
+        return f"{wanted}: {done.stderr.strip()[-400:]}"
+    missing = [name for name in names if not re.search(rf"^{re.escape(name)}(\[.*\])?==", done.stdout, re.MULTILINE)]
+    return f"{wanted}: {missing} not in the answer" if missing else ""
 
 
-def test_every_pin_of_every_plan_is_on_the_index(tables: Tables) -> None:
-    wanted: set[tuple[str, str, str]] = set()
+def test_every_set_of_requirements_of_every_plan_resolves_for_its_python_and_platform(tables: Tables, tmp_path: Path) -> None:
+    sets = printed(tables)
+    print(f"{SIZE} machines and wishes: {len(sets)} sets of requirements")
+    assert len(sets) > 60
+    uv = package_env("uv", ["uv"]).parent / "uv"
+    with ThreadPoolExecutor(2) as pool:
+        wrong = [problem for problem in pool.map(lambda wanted: resolved(uv, wanted, tmp_path), sorted(sets)) if problem]
+    assert wrong == []
+
+
+def test_the_wheel_of_each_row_is_of_the_platform_that_the_plan_is_for(tables: Tables) -> None:
+    """The row names the file that was read from the index for this very Python and platform."""
+    tags = {"linux-x86_64": r"manylinux.*x86_64|any", "windows-amd64": "win_amd64|any", "linux-aarch64": r"manylinux.*aarch64|any",
+            "macos-arm64": r"macosx.*(arm64|universal2)|any", "macos-x86_64": r"macosx.*(x86_64|universal2)|any"}  # fmt: skip
     for wish, machine in cases(SIZE)[:250]:
         for plan in outcome(tables, wish, **machine).plans:
             build, python = plan.candidate.build, plan.candidate.python
-            if python is None:
-                continue
-            # the row names the file that was read from the index for this very Python and platform
-            file = build.data["wheels"][python]["file"]
-            assert re.search(PLATFORM_TAGS[build.platform], file), (plan.tensorflow, python, file)
-            if build.platform != "linux-x86_64":
-                continue
-            wanted |= {(*re.fullmatch(r"([\w-]+)(.+)", pin.requirement).groups(), python) for pin in plan.candidate.pins}  # type: ignore[union-attr]
-            if plan.candidate.situation.route == "pip-and-cuda":
-                wanted |= {(name, spec.partition(";")[0], python) for name, spec in build.extras["and-cuda"].items()}
-    assert wanted
-    pure = {(name, spec, "3.10" if name.startswith("nvidia-") else python) for name, spec, python in wanted}
-    missing = [
-        f"{name}{spec} for Python {python}"
-        for name, spec, python in sorted(pure)
-        if not any(Version(v) in SpecifierSet(spec, prereleases=True) for v in offered(name, python))
-    ]
-    assert missing == []
-
-
-def test_wheels_of_the_first_plans_can_be_downloaded_for_their_python(tables: Tables) -> None:
-    """pip itself resolves the wheel of each TensorFlow for the plan's Python and platform, without fetching it."""
-    asked = {(p.package, p.tensorflow, str(p.python)) for wish, machine in cases(SIZE)[:60] for p in outcome(tables, wish, **machine).plans[:1]
-             if p.route == "pip-and-cuda"}  # fmt: skip
-    for package, version, python in sorted(asked):
-        tags = ["--platform", "manylinux2014_x86_64", "--platform", "manylinux_2_17_x86_64", "--platform", "manylinux_2_27_x86_64"]
-        done = subprocess.run(
-            [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--no-deps", "--ignore-installed", "--only-binary=:all:",
-             "--python-version", python, *tags, "--target", "/nonexistent", f"{package}=={version}"],
-            capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, f"{package} {version} for Python {python}: {done.stderr[-400:]}"
+            if python is not None:
+                assert re.search(tags[build.platform], build.data["wheels"][python]["file"]), (plan.tensorflow, python)

@@ -135,11 +135,36 @@ def test_mac_has_no_cuda(tables: Tables) -> None:
 
 def test_official_image_is_offered_outside_of_a_container_only(tables: Tables) -> None:
     plan = by_route(outcome(tables, os="Ubuntu 22.04", gpu="RTX 3080").plans, "docker")
-    assert "docker run --rm --gpus all tensorflow/tensorflow:2.20.0-gpu" in commands(plan)
+    assert "docker run --rm --gpus all tensorflow/tensorflow:2.17.0-gpu" in commands(plan), "later images hold cuDNN 8 for a build that opens 9"
+    assert any("not verified here" in step.why for step in plan.commands), "no registry was asked for the tag"
     inside = outcome(tables, os="docker", gpu="RTX 3080", driver="470.82.01")
     assert "docker" not in {p.route for p in inside.plans}
     changed = [p for p in inside.plans if "driver" in p.candidate.given_up]
     assert any("on the host" in step.why for step in changed[0].commands)
+
+
+def test_2_10_on_debian_11_gets_cuda_11_from_nvidias_packages_and_links(tables: Tables) -> None:
+    plan = first(outcome(tables, "2.10", os="Debian 11", gpu="RTX 3060"))
+    assert (plan.tensorflow, plan.python, plan.route, plan.cuda, plan.cudnn) == ("2.10.1", "3.9", "pip-and-cuda", "11.8", "8.7")
+    text = commands(plan)
+    assert "tensorflow==2.10.1 nvidia-cublas-cu11==11.11.3.6" in text, "the versions that 2.14, the last for CUDA 11, pins"
+    assert "[and-cuda]" not in text
+    assert "site-packages/tensorflow/" in text, "2.10 looks beside itself only"
+    assert "'numpy<2'" in text
+
+
+def test_2_14_under_python_3_11_takes_its_libraries_by_name(tables: Tables) -> None:
+    """The extra's TensorRT has no wheel for Python 3.11; no GPU device needs it."""
+    plan = first(outcome(tables, "2.14", python="3.11", gpu="RTX 3060", driver="470.256.02"))
+    assert (plan.tensorflow, plan.python, plan.route) == ("2.14.1", "3.11", "pip-and-cuda")
+    assert "nvidia-cudnn-cu11==8.7.0.84" in commands(plan)
+    assert "tensorrt" not in commands(plan)
+    assert not plan.candidate.links, "2.14 looks into pip's folders"
+
+
+def test_2_4_has_no_libraries_on_the_index(tables: Tables) -> None:
+    """libcusolver.so.10 was never in a package of pip's."""
+    assert "pip-and-cuda" not in {p.route for p in outcome(tables, "2.4", python="3.8", gpu="RTX 3060").plans if p.tensorflow.startswith("2.4")}
 
 
 def test_2_15_0_becomes_2_15_1_where_its_extra_cannot_be_installed(tables: Tables) -> None:

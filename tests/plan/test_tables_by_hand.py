@@ -1,0 +1,34 @@
+"""The tables that no wheel tells: each row names where it is from and when that was looked at."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from doctor.tables import Tables
+
+
+@pytest.mark.parametrize("name", ["images", "conda", "systems"])
+def test_each_row_names_its_source_and_the_day_it_was_looked_at(tables: Tables, name: str) -> None:
+    for row in tables.store.all(name):
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d", row["seen"]), row
+        assert len(row["source"]) > 20, row
+
+
+@pytest.mark.parametrize("name", ["images", "conda"])
+def test_what_no_registry_was_asked_for_says_so(tables: Tables, name: str) -> None:
+    assert all(isinstance(row["verified"], bool) for row in tables.store.all(name))
+
+
+def test_images_that_hold_another_cudnn_than_their_tensorflow_opens_are_left_out(tables: Tables) -> None:
+    """2.18.0 and later: tensorflow/build#217 and #221."""
+    assert not [row["image"] for row in tables.store.all("images") if row["version"] >= "2.18"]
+
+
+def test_each_image_is_of_a_release_with_cuda(tables: Tables) -> None:
+    for row in tables.store.all("images"):
+        build = tables.tensorflow(row["version"], None, "linux-x86_64")
+        assert build is not None
+        assert build.gpu, row
+        assert build.version == row["version"]
