@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from doctor import __version__
 
@@ -36,28 +36,11 @@ INTERRUPTED = 130
 ISSUES = "the issue tracker of tfgpu-doctor"
 
 
-def _module(name: str):  # type: ignore[no-untyped-def]
-    """The module of a command, or None where this build does not have it."""
+def _module(name: str) -> Any:
+    """The module of a command."""
     import importlib
-    import importlib.util
 
-    if name == "simulate" and importlib.util.find_spec("doctor.commands.simulate") is None:
-        return importlib.import_module("doctor.simulate")
-    if importlib.util.find_spec(f"doctor.commands.{name}") is None:
-        return None
     return importlib.import_module(f"doctor.commands.{name}")
-
-
-def available() -> dict[str, str]:
-    """The commands that this build has, with their help lines."""
-    import importlib.util
-
-    return {
-        name: line
-        for name, line in COMMANDS.items()
-        if importlib.util.find_spec(f"doctor.commands.{name}")
-        or (name == "simulate" and importlib.util.find_spec("doctor.simulate"))
-    }
 
 
 def shared_options(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +80,7 @@ def _overview() -> str:
         "",
         "commands:",
     ]
-    lines += [f"  {name:<10} {line}" for name, line in available().items()]
+    lines += [f"  {name:<10} {line}" for name, line in COMMANDS.items()]
     lines += [
         "",
         "options:",
@@ -157,19 +140,15 @@ def run(argv: Sequence[str]) -> int:
     except LookupError as error:
         import difflib
 
-        near = difflib.get_close_matches(str(error.args[0]), available(), 1)
+        near = difflib.get_close_matches(str(error.args[0]), COMMANDS, 1)
         _complain(
             f"there is no command `{error.args[0]}`",
             f"did you mean `{near[0]}`?" if near else "`tfgpu-doctor --help` lists them",
         )
         return 2
-    module = _module(name)
-    if module is None:
-        _complain(f"this build has no command `{name}`")
-        return 2
     args = _parser(name).parse_args(arguments)
     try:
-        code: int = module.run(args)
+        code: int = _module(name).run(args)
     except CommandError as error:
         _complain(str(error), error.hint)
         return error.exit_code

@@ -396,8 +396,8 @@ F = TypeVar("F", bound=Fact)
 class Facts:
     """An immutable collection of facts about one machine or one report.
 
-    `kind` is "machine" or "report"; `name` the report's name or the machine's; `text` the whole cleaned
-    text of a report (rules use it only through signatures).
+    `kind` is "machine" or "report"; `name` the report's name or the machine's; `lines` the number of lines of a
+    report, 0 for a machine.
     """
 
     items: tuple[Fact, ...]

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from doctor.commands.numbers import SECONDS
-from doctor.errors import InputError, UnableError, UsageError
+from doctor.errors import UnableError, UsageError
 
 if TYPE_CHECKING:
     from doctor.bench.results import Bench, Measurement
@@ -42,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from doctor import charts
     from doctor.bench.run import bench
     from doctor.children.signals import ending_in_order
+    from doctor.render.output import destination
     from doctor.simulate import IN_FORCE
     from doctor.simulate.libraries import find_interpreter, find_tensorflow
 
@@ -80,14 +81,8 @@ def run(args: argparse.Namespace) -> int:
         print("\r\033[K", end="", file=sys.stderr)
     if picture:
         charts.write(_whole_chart(result), args.output)
-    if args.output and not picture:
-        try:
-            with open(args.output, "w", encoding="utf-8") as out:
-                _print(result, out, args)
-        except OSError as error:
-            raise InputError(f"cannot write {args.output}: {error.strerror}") from error
-    else:
-        _print(result, sys.stdout, args)
+    with destination(None if picture else args.output) as out:
+        _print(result, out, args)
     return 0
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
 from doctor.commands.numbers import whole
-from doctor.errors import InputError, UnableError, UsageError
+from doctor.errors import UnableError, UsageError
 
 if TYPE_CHECKING:
     from doctor.devices.look import Seen
@@ -38,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the page. Raises UnableError where there is no GPU and no value to explain."""
     from doctor.devices.look import Seen, driver_shows, look
     from doctor.devices.visibility import Device, enumeration, interpret, is_certain
+    from doctor.render.output import destination
 
     if args.format in ("markdown", "html"):
         raise UsageError("devices answers as text or json")
@@ -59,22 +59,13 @@ def run(args: argparse.Namespace) -> int:
     certain = is_certain(seen.devices, order, seen.driver_order)
     said = None if assumed or args.count is not None else driver_shows(os.environ, value, order)
     page = _document(seen, visibility, order, certain, said, assumed if args.count is None else 0)
-    out, close = sys.stdout, False
-    if args.output:
-        try:
-            out, close = open(args.output, "w", encoding="utf-8"), True  # noqa: SIM115 closed below
-        except OSError as error:
-            raise InputError(f"cannot write {args.output}: {error.strerror}") from error
-    try:
+    with destination(args.output) as out:
         if args.format == "json":
             import json
 
             out.write(json.dumps(page, ensure_ascii=False, indent=1) + "\n")
         else:
             _print(page, out, args.color, real=args.count is None and not assumed)
-    finally:
-        if close:
-            out.close()
     return 0
 
 

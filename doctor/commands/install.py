@@ -230,10 +230,7 @@ def _summary(job: Job, proof: Proof | None, written: list[str], log: Log, args: 
 
 
 def _put(text: str, output: str | None) -> None:
-    if not output:
-        sys.stdout.write(text)
-        return
-    try:
-        Path(output).write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise UnableError(f"cannot write `{output}`: {problem.strerror}") from problem
+    from doctor.render.output import destination
+
+    with destination(output) as out:
+        out.write(text)

@@ -128,10 +128,11 @@ def machine_facts(args: argparse.Namespace, tables: Tables) -> Facts:
 
 
 def show(outcome: Outcome, args: argparse.Namespace) -> None:
-    """Print the outcome in the format that was asked for. Raises InputError where the file cannot be written."""
+    """Print the outcome in the format that was asked for. Raises UnableError where the file cannot be written."""
     import shutil
 
     from doctor.render import plans as render
+    from doctor.render.output import destination
 
     if getattr(args, "check", False):
         words = render.gate_line(outcome) + "\n"
@@ -151,11 +152,5 @@ def show(outcome: Outcome, args: argparse.Namespace) -> None:
         )
         width = min(shutil.get_terminal_size((100, 24)).columns, 110)
         words = render.text(outcome, width=width, colour=colour, verbose=bool(args.verbose))
-    if not args.output:
-        sys.stdout.write(words)
-        return
-    try:
-        with open(args.output, "w", encoding="utf-8") as stream:
-            stream.write(words)
-    except OSError as error:
-        raise InputError(f"cannot write `{args.output}`: {error.strerror}") from error
+    with destination(args.output) as out:
+        out.write(words)

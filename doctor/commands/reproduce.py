@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from doctor.commands.numbers import SECONDS
-from doctor.errors import InputError, UnableError, UsageError
+from doctor.errors import UnableError, UsageError
 
 if TYPE_CHECKING:
     from doctor.charts import Chart
@@ -45,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
     """Reproduce and print. Raises UnableError where it cannot be done here, UsageError for a wrong call."""
     from doctor import charts
     from doctor.children.signals import ending_in_order
+    from doctor.render.output import destination
     from doctor.reproduce.run import reproduce, surroundings
     from doctor.simulate import IN_FORCE
     from doctor.simulate.libraries import find_interpreter, find_tensorflow
@@ -89,14 +90,8 @@ def run(args: argparse.Namespace) -> int:
         )
     if picture:
         charts.write(_chart(result), picture)
-    if args.output and not picture:
-        try:
-            with open(args.output, "w", encoding="utf-8") as out:
-                _print(result, out, args)
-        except OSError as error:
-            raise InputError(f"cannot write {args.output}: {error.strerror}") from error
-    else:
-        _print(result, sys.stdout, args)
+    with destination(None if picture else args.output) as out:
+        _print(result, out, args)
     return 0 if result.reproduced and result.cures else 3
 
 

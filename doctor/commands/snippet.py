@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
 from doctor.commands.numbers import whole
@@ -104,13 +103,13 @@ def _memory(text: str | None) -> tuple[int | None, float | None]:
 def installed(python: str | None) -> tuple[str | None, str]:
     """The TensorFlow of the environment in use, read from its files, and where that was read.
 
-    Raises InputError where `python` is no environment."""
-    from doctor.errors import UsageError as CallError
+    Raises InputError where `python` is no environment.
+    """
     from doctor.simulate.libraries import find_interpreter, find_tensorflow
 
     try:
         interpreter = find_interpreter(python, ())
-    except CallError as error:
+    except UsageError as error:
         raise InputError(str(error)) from error
     build = find_tensorflow(interpreter) if interpreter else None
     if build is None:
@@ -187,13 +186,8 @@ def _markdown(snippet: Snippet, wish: Wish) -> str:
 
 
 def _write(args: argparse.Namespace, text: str) -> int:
-    if args.output:
-        from pathlib import Path
+    from doctor.render.output import destination
 
-        try:
-            Path(args.output).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"cannot write {args.output}: {error.strerror}") from error
-    else:
-        sys.stdout.write(text)
+    with destination(args.output) as out:
+        out.write(text)
     return 0

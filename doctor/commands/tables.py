@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 
 from doctor.errors import UnableError, UsageError
 from doctor.tables import PLATFORMS
@@ -52,14 +50,19 @@ def run(args: argparse.Namespace) -> int:
     """Exit code 0; 1 where verify finds a difference or refresh finds rows that break a rule.
 
     Raises UsageError for a row that does not exist (with the nearest ones) and for a format that makes no sense,
-    UnableError where the package index cannot be read.
+    UnableError where the package index cannot be read or --output cannot be written.
     """
     if args.format not in FORMATS:
         raise UsageError(f"tables has no --format {args.format}", f"there are {', '.join(FORMATS)}")
+    from doctor.render.output import destination
+
     if args.table in ACTIONS:
+        from contextlib import redirect_stdout
+
         from doctor.tables.upkeep import run as keep_up
 
-        return keep_up(args)
+        with destination(args.output) as out, redirect_stdout(out):
+            return keep_up(args)
     from doctor.tables import Tables
     from doctor.tables.answers import NoSuchRowError
     from doctor.tables.lookup import look_up
@@ -71,9 +74,6 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(str(miss)) from miss
     except TableError as error:
         raise UnableError(str(error), "tfgpu-doctor tables refresh --undo") from error
-    text = found.render(args.format) + "\n"
-    if args.output:
-        Path(args.output).write_text(text, encoding="utf-8")
-    else:
-        sys.stdout.write(text)
+    with destination(args.output) as out:
+        out.write(found.render(args.format) + "\n")
     return 0

@@ -1,0 +1,220 @@
+"""`tfgpu-doctor simulate`: run a command, or a shell, on a simulated GPU."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from doctor.simulate.machine import SimulatedGpu
+    from doctor.simulate.scenario import Scenario
+
+_EXAMPLES = """\
+examples:
+  tfgpu-doctor simulate -- python train.py
+  tfgpu-doctor simulate --gpu "RTX 3070" --gpu T4 -- python train.py
+  tfgpu-doctor simulate --fault cudnn-out-of-memory -- python train.py
+  tfgpu-doctor simulate --held 7000 -- tfgpu-doctor check
+  tfgpu-doctor simulate --gpu A100 --mig 3g.20gb,1g.5gb -- python train.py
+  tfgpu-doctor simulate            (a shell)
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLES
+    add = parser.add_argument
+    add(
+        "--gpu",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a GPU by name, PCI id or compute capability; may be repeated",
+    )
+    add("--count", type=int, metavar="N", help="how many of it")
+    add(
+        "--memory",
+        action="append",
+        type=int,
+        default=[],
+        metavar="MIB",
+        help="its memory in MiB, in place of the card's own",
+    )
+    add("--driver", metavar="V", help="the driver's version (550.54.14)")
+    add("--fault", action="append", default=[], metavar="NAME", help="something wrong; may be repeated (--list-faults)")
+    add("--held", action="append", type=int, default=[], metavar="MIB", help="memory that another process holds")
+    add(
+        "--mig",
+        action="append",
+        default=[],
+        metavar="PROFILES",
+        help="divide the GPU: 3g.20gb,1g.5gb; `empty`: MIG mode on, nothing made; `off` (for each GPU its own, or one for all)",
+    )
+    add("--python", metavar="ENV", help="the environment whose TensorFlow is to run: its folder or its interpreter")
+    add(
+        "--trace",
+        metavar="FILE",
+        help="write every call of the simulated libraries into a file: process, function, status",
+    )
+    add("--list-faults", action="store_true", help="show the faults")
+    add("--about", action="store_true", help="what is TensorFlow's own here, what is simulated, what cannot be learnt")
+    add(
+        "command",
+        nargs=argparse.REMAINDER,
+        metavar="-- COMMAND",
+        help="the command and its arguments; without one, a shell",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what the arguments say. Gives the command's exit code (128 + N where a signal N ended it).
+
+    Raises CallError where the call is wrong, SimulationError where it cannot be simulated here, UnableError where
+    --output cannot be written.
+    """
+    if args.about or args.list_faults:
+        from doctor.render.output import destination
+        from doctor.simulate.about import TEXT
+
+        with destination(args.output) as out:
+            out.write(TEXT if args.about else _faults(args.format))
+        return 0
+    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    return _simulate(args, command)
+
+
+def _faults(form: str) -> str:
+    """The faults that can be asked for, as JSON or as a table."""
+    from doctor.simulate.faults import FAULTS
+
+    if form == "json":
+        import json
+
+        rows = [
+            {"name": f.name, "code": f.code, "shown_by": f.shown_by, "description": f.description}
+            for f in FAULTS.values()
+        ]
+        return json.dumps({"schema": 1, "faults": rows}, indent=1) + "\n"
+    name_width = max(map(len, FAULTS))
+    code_width = max(len(f.code) for f in FAULTS.values())
+    lines = [("fault", "finding", "what is wrong"), *((f.name, f.code, f.description) for f in FAULTS.values())]
+    return "".join(f"{name:{name_width}}  {code:{code_width}}  {what}\n" for name, code, what in lines)
+
+
+def _simulate(args: argparse.Namespace, command: list[str]) -> int:
+    from doctor.simulate.compilation import CallError
+    from doctor.simulate.lifecycle import environment
+    from doctor.simulate.wishes import prepare, tensorflow_of
+
+    base = _base_environment(args.python)
+    shell = not command
+    command = command or [os.environ.get("SHELL") or "/bin/sh"]
+    program = shutil.which(command[0], path=base.get("PATH"))
+    if program is None:
+        raise CallError(f"there is no command {command[0]!r}")
+    command = [program, *command[1:]]
+    looked_at = [] if shell else command
+    scenario = prepare(
+        python=args.python,
+        gpus=args.gpu,
+        count=args.count,
+        memory_mib=args.memory,
+        driver=args.driver,
+        faults=args.fault,
+        held_mib=args.held,
+        mig=args.mig,
+        command=looked_at,
+    )
+    if args.trace:
+        scenario = scenario.setting(trace=str(Path(args.trace).absolute()))
+    tensorflow = tensorflow_of(args.python, looked_at)
+    with _deferred_signals() as forward, environment(scenario, base) as simulation:
+        _say(_opening(scenario, str(tensorflow) if tensorflow else "", args.fault))
+        if shell:
+            _say("leave the shell to end it")
+        code = _run(command, simulation.environment, forward)
+    how = f"signal {code - 128} ended the command" if code > 128 else f"the command's exit code is {code}"
+    _say(f"the simulation is over ({how}); what ran in it had no GPU")
+    return code
+
+
+def _base_environment(python: str | None) -> dict[str, str]:
+    """This process's environment, with the chosen Python environment's commands first."""
+    base = dict(os.environ)
+    if python is not None:
+        from doctor.simulate.libraries import find_interpreter
+
+        interpreter = find_interpreter(python, ())
+        if interpreter is not None:
+            base["PATH"] = os.pathsep.join([str(interpreter.parent), base.get("PATH", os.defpath)])
+            if (interpreter.parent.parent / "pyvenv.cfg").exists():
+                base["VIRTUAL_ENV"] = str(interpreter.parent.parent)
+    return base
+
+
+def _opening(scenario: Scenario, tensorflow: str, faults: list[str]) -> str:
+    machine = scenario.machine
+    gpus = ", ".join(map(_in_words, machine.gpus)) or "no GPU"
+    libraries = (
+        f"the libraries of {tensorflow or 'CUDA'} (CUDA {machine.libraries.cuda}, cuDNN {machine.libraries.cudnn})"
+    )
+    wrong = f"; faults: {', '.join(faults)}" if faults else ""
+    held = f"; another process holds {', '.join(map(str, scenario.held_mib))} MiB" if scenario.held_mib else ""
+    none = "" if tensorflow else " (no TensorFlow was found in this environment)"
+    return (
+        f"a simulation, there is no such GPU: {gpus}, driver {machine.driver}, {libraries}{none}{held}{wrong};"
+        " kernels do not compute (--about)"
+    )
+
+
+def _in_words(gpu: SimulatedGpu) -> str:
+    if gpu.instances is None:
+        return f"{gpu.name} ({gpu.memory_mib} MiB)"
+    parts = ", ".join(part.profile for part in gpu.instances) or "no instance"
+    return f"{gpu.name} ({gpu.memory_mib} MiB; MIG: {parts})"
+
+
+def _say(text: str) -> None:
+    print(f"tfgpu-doctor simulate: {text}", file=sys.stderr, flush=True)
+
+
+def _run(command: list[str], environment: dict[str, str], forward: list[subprocess.Popen[bytes]]) -> int:
+    import subprocess
+
+    child = subprocess.Popen(command, env=environment)
+    forward.append(child)
+    code = child.wait()
+    return code if code >= 0 else 128 - code
+
+
+@contextmanager
+def _deferred_signals() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """While the block runs, a signal that would end this process goes to the command; this process ends with it.
+
+    Ctrl-C reaches the command anyway, as it is sent to the whole foreground group; so here it only must not end us.
+    """
+    children: list[subprocess.Popen[bytes]] = []
+
+    def pass_on(number: int, _frame: Any) -> None:
+        if not children:
+            raise KeyboardInterrupt
+        if number != signal.SIGINT:
+            children[0].send_signal(number)
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, pass_on) for number in numbers}
+    try:
+        yield children
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

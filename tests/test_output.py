@@ -1,0 +1,55 @@
+"""--output: every command writes its answer to the file, and says so where it cannot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from doctor.cli import run
+
+COMMANDS = [
+    ["code"],
+    ["code", "gpu-hidden"],
+    ["devices", "--visible", "1,0", "--count", "2"],
+    ["plan", "--os", "Ubuntu 24.04", "--gpu", "RTX 3080", "--driver", "550.54.14"],
+    ["plan", "--os", "Ubuntu 24.04", "--gpu", "RTX 3080", "--driver", "550.54.14", "--check"],
+    ["snippet"],
+    ["snippet", "memory-growth", "--tensorflow", "2.15"],
+    ["simulate", "--list-faults"],
+    ["simulate", "--about"],
+    ["tables", "gpu", "RTX 3080"],
+    ["tables", "tensorflow", "2.15.1", "--format", "json"],
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_the_answer_goes_to_the_file_and_nowhere_else(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 0
+    shown = capsys.readouterr().out
+    target = tmp_path / "answer"
+    assert run([*words, "--output", str(target)]) == 0
+    assert capsys.readouterr().out == ""
+    assert target.read_text(encoding="utf-8").split() == shown.split() != []
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_file_that_cannot_be_written_is_named(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "no such folder" / "answer"
+    assert run([*words, "--output", str(target)]) == 3
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert f"cannot write `{target}`" in told.err
+
+
+def test_what_verify_finds_goes_to_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("doctor.tables.upkeep.run", lambda args: print("2.15.1: as in the table") or 0)
+    assert run(["tables", "verify", "2.15.1", "--output", str(tmp_path / "answer")]) == 0
+    assert capsys.readouterr().out == ""
+    assert (tmp_path / "answer").read_text(encoding="utf-8") == "2.15.1: as in the table\n"
