@@ -9,17 +9,20 @@ from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.gpu.registered import registered
+from doctor.rules.memory.signs import retried_allocations
 from doctor.rules.registry import found, rule
 
 QUIET = frozenset(("cpu-features", "onednn", "mlir-disabled", "xla-not-created", "dlopen-static", "absl-init"))
 """Harmless lines that do not sound alarming either."""
+DIED = ("segfault", "fatal-check")
+"""Symptoms of a process that ended in a crash."""
 
 
 @rule(
     "benign-messages",
     "Every alarming line is harmless",
     severity="info",
-    needs=(Noise, "plugin-device", "tensorboard-serving"),
+    needs=(Noise, "plugin-device", "tensorboard-serving", "device-alloc-failed"),
 )
 def benign_messages(picture: Picture) -> Iterator[Finding]:
     """Every alarming line is harmless.
@@ -38,17 +41,18 @@ def benign_messages(picture: Picture) -> Iterator[Finding]:
     noise = facts.of(Noise)
     plugin = facts.symptoms("plugin-device")
     board = facts.symptoms("tensorboard-serving")
-    if (not noise and not plugin) or facts.has("directml-no-adapter", "segfault"):
+    retried = retried_allocations(picture)
+    if (not noise and not plugin and not retried) or facts.has("directml-no-adapter", *DIED):
         return
     if (
-        (facts.has("traceback", "gpu-list-empty", "gpu-not-found") or facts.of(CudaCallFailed))
+        (facts.has("traceback", "gpu-list-empty", "gpu-not-found") or (facts.of(CudaCallFailed) and not retried))
         and not registered(picture)
         and not plugin
     ):
         return  # something failed, and it is not known what
     if facts.kind == "machine" and registered(picture):  # lines of our own deep check, which saw the GPU work
         return
-    if registered(picture) and not plugin and all(n.kind in QUIET for n in noise):
+    if registered(picture) and not plugin and not retried and all(n.kind in QUIET for n in noise):
         return
     kinds = list(dict.fromkeys(n.kind for n in noise))
     meanings = {n.kind: n.meaning for n in noise}
@@ -58,6 +62,10 @@ def benign_messages(picture: Picture) -> Iterator[Finding]:
         else ""
     )
     text += "; ".join(f"{kind.replace('-', ' ')}: {meanings[kind]}" for kind in kinds[:5])
+    if retried:
+        text = (
+            "The driver refused an allocation, TensorFlow's allocator asked for less, and the program went on. " + text
+        )
     if plugin:
         text = (
             "Another maker's accelerator is registered through its plugin, so the messages about CUDA mean nothing here. "
@@ -67,7 +75,7 @@ def benign_messages(picture: Picture) -> Iterator[Finding]:
         text += " TensorBoard, which runs here, needs no GPU."
     if registered(picture):
         text += " A GPU is registered and used."
-    evidence: list[Source] = [n.source for n in noise[:4]]
+    evidence: list[Source] = [*(r.source for r in retried[:2]), *(n.source for n in noise[:4])]
     evidence += (
         [p.source for p in plugin[:2]] + [r.source for r in picture.registered[:2]] + [b.source for b in board[:1]]
     )
@@ -98,6 +106,8 @@ def healthy(picture: Picture) -> Iterator[Finding]:
     works = [r for r in picture.registered if r.count]
     cudnn = [c for c in facts.of(CudnnVersion) if c.rank == 0]
     opened = [lib for lib in facts.of(LibraryLoaded) if picture.component(lib.name) in ("cuda", "cudnn")]
+    if facts.kind == "report" and facts.has(*DIED):
+        return  # the GPU was registered, and then the process died of something that no rule knows
     if not works and not (cudnn or any("cudnn" in lib.name for lib in opened)):
         return
     if facts.kind == "machine" and not works:
@@ -168,6 +178,7 @@ def undetermined(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     hints = facts.symptoms("gpu-list-empty", "gpu-not-found", "cpu-only-listed", "uses-cpu", "native-runtime-failed")
+    died = facts.symptoms(*DIED) if facts.kind == "report" else []
     where = Source(
         facts.name,
         None,
@@ -177,10 +188,12 @@ def undetermined(picture: Picture) -> Iterator[Finding]:
     )
     yield found(
         "undetermined",
-        "No line names why the GPU is not used; what was printed fits several causes."
+        "The process ended in a crash, and no line says what that has to do with the GPU."
+        if died
+        else "No line names why the GPU is not used; what was printed fits several causes."
         if hints
         else "Nothing in the text names a fault of TensorFlow's GPU support.",
-        [*hints[:3], where],
+        [*died[:2], *hints[:3], where],
         confidence="certain",
         steps=commands.tell_more(picture) or [shell("tfgpu-doctor check", "")],
         verify=commands.list_gpus(picture),

@@ -26,6 +26,7 @@ def catalogue() -> tuple[Signature, ...]:
         memory,
         names,
         noise,
+        outcome,
         placement,
         systems,
         toolchain,
@@ -37,7 +38,7 @@ def catalogue() -> tuple[Signature, ...]:
 
     families = (
         *(loading, driver, devices, handles, memory, placement),
-        *(names, installers, dependencies, imports, builds, toolchain, noise),
+        *(names, installers, dependencies, imports, builds, toolchain, noise, outcome),
         *(versions.tensorflow, versions.python, versions.cuda, versions.cudnn, versions.driver),
         *(systems, environments, variables, cards, usage, words),
     )

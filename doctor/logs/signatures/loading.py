@@ -185,7 +185,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "undefined-symbol",
         ("undefined symbol", "symbol not found in flat namespace"),
-        r"(?P<library>[\w./+~-]+\.so[\w.]*)?:? ?undefined symbol: (?P<symbol>\w+)|Symbol not found in flat namespace",
+        r"(?P<library>[\w./+~-]+\.so[\w.]*)?:? ?undefined symbol: (?!cublasGetSmCountTarget)(?P<symbol>\w+)|Symbol not found in flat namespace",
         "ImportError: /usr/lib/libcudnn.so.8: undefined symbol: cublasLtGetStatusString, version libcublasLt.so.11",
     ),
     sig(

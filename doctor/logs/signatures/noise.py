@@ -151,6 +151,20 @@ SIGNATURES: tuple[Signature, ...] = (
         "cudart_stub.cc:29] Ignore above cudart dlerror if you do not have a GPU set up on your machine.",
     ),
     _harmless(
+        "delay-kernel",
+        ("delay kernel timed out",),
+        r"Delay kernel timed out: measured time has sub-optimal accuracy",
+        "a measurement of two algorithms was less exact than wanted; it is printed while the GPU works",
+        "cuda_timer.cc:87] Delay kernel timed out: measured time has sub-optimal accuracy. There may be a missing warmup execution",
+    ),
+    _harmless(
+        "optional-symbol",
+        ("could not load symbol cublasgetsmcounttarget",),
+        r"Could not load symbol cublasGetSmCountTarget",
+        "cuDNN asks cuBLAS for a function that older releases of CUDA 11 lack, and works without it",
+        "Could not load symbol cublasGetSmCountTarget from cublas64_11.dll. Error code 127",
+    ),
+    _harmless(
         "mlir-disabled",
         ("the mlir optimization passes", "disabling mlir crash reproducer"),
         r"None of the MLIR [Oo]ptimization [Pp]asses are enabled|MLIR V1 optimization pass is not enabled|disabling MLIR crash reproducer",

@@ -38,6 +38,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "INTERNAL: ptxas exited with non-zero error code 65280, output: ptxas fatal   : Value 'sm_86' is not defined for option 'gpu-name'",
     ),
     sig(
+        "relies-on-driver",
+        "relying on driver to perform ptx compilation",
+        r"Relying on driver to perform ptx compilation",
+        "Relying on driver to perform ptx compilation. ",
+        origin="tensorflow/stream_executor/gpu/redzone_allocator.cc",
+    ),
+    sig(
         "ptxas-old",
         "you are using ptxas",
         r"You are using ptxas (?P<version>[\d.]+\d), which is (?:older than|in range)",

@@ -4,10 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.facts import Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
+from doctor.rules.memory.signs import handle_signs
 from doctor.rules.registry import found, rule
+
+TOOLS = ("ptxas-missing", "ptxas-failed", "libdevice-missing", "jit-failed")
+"""Symptoms of a compiler that lacks its tools, which is another finding."""
+
+
+def _compiler_crash(picture: Picture, signs: list[Symptom]) -> Finding:
+    return found(
+        "ptx-jit-or-kernel-crash",
+        "XLA's compiler ended the process while it wrote a program for the GPU: a check of its own failed, which is a defect of this release's"
+        " XLA. Nothing here shows a wrong version on the machine or a lack of memory.",
+        signs[:3],
+        title="XLA's compiler crashes on this program",
+        confidence="likely",
+        steps=[
+            manual(
+                "Turn XLA off for this model: jit_compile=False in model.compile() or tf.function(), and no TF_XLA_FLAGS=--tf_xla_auto_jit"
+            ),
+            manual("Try the newest patch release of this TensorFlow minor version, or the next minor version"),
+            manual(
+                "With mixed precision, try the model in float32: many of these checks concern operands of two types"
+            ),
+        ],
+        verify=commands.convolution(picture),
+    )
 
 
 @rule(
@@ -17,6 +43,7 @@ from doctor.rules.registry import found, rule
         "illegal-address",
         "launch-failed",
         "cudnn-launch-failed",
+        "xla-compile-crash",
         "deep-crashed",
         "deep-operation-failed",
         "deep-operation-wrong",
@@ -26,11 +53,12 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
     """The GPU program itself crashes at run time.
 
     ## What it means
-    A kernel read or wrote where it may not, or was ended by a watchdog. With matching versions and enough memory that is a defect of an op, of
-    this release, of the driver, or of the card (heat, overclocking, memory).
+    A kernel read or wrote where it may not, or was ended by a watchdog; or XLA's compiler aborted while it wrote one. With matching versions and enough
+    memory that is a defect of an op, of this release, of the driver, or of the card (heat, overclocking, memory).
 
     ## How it shows
-    CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, `unspecified launch failure`, CUDNN_STATUS_EXECUTION_FAILED.
+    CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, `unspecified launch failure`, CUDNN_STATUS_EXECUTION_FAILED; a line of severity F from a
+    file of XLA's GPU compiler.
 
     ## What to do
     Find the op with CUDA_LAUNCH_BLOCKING=1; try another patch release and the current driver; check indices that reach the GPU (embedding
@@ -38,6 +66,7 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     signs = facts.symptoms("illegal-address", "launch-failed", "cudnn-launch-failed")
+    compiler = facts.symptoms("xla-compile-crash")
     own = [  # of the deep check: TensorFlow was imported, and what it ran on the GPU failed
         *(s for s in facts.symptoms("deep-crashed") if s.get("stage") not in ("started", "nothing")),
         *facts.symptoms("deep-operation-failed", "deep-operation-wrong"),
@@ -56,6 +85,12 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
             ],
             verify="tfgpu-doctor check --deep",
         )
+        return
+    if compiler and not signs:
+        if not handle_signs(picture) and not facts.has(
+            *TOOLS, "cuda-out-of-memory", "tensor-oom", "device-alloc-failed"
+        ):
+            yield _compiler_crash(picture, compiler)
         return
     if not signs or (
         all(s.kind == "cudnn-launch-failed" for s in signs)

@@ -37,8 +37,21 @@ def xla_toolchain_missing(picture: Picture) -> Iterator[Finding]:
     jit = facts.symptoms("jit-failed")
     if not (hard or old or jit):
         return
-    failed = facts.has("libdevice-missing", "ptxas-failed", "jit-failed") or any(
-        "No PTX compilation" in s.source.text for s in hard
+    # "Can't find libdevice directory" and a ptxas that fails are warnings: XLA goes on with the driver's compiler, and
+    # an error follows only where a program really needs what is missing
+    failed = bool(jit) or any(
+        said in s.source.text
+        for s in hard
+        for said in (
+            "No PTX compilation",
+            "libdevice not found",
+            "libdevice is required",
+            "InternalError",
+            "UnknownError",
+        )
+    )
+    failed = failed or (
+        facts.has("libdevice-missing", "ptxas-failed") and not facts.has("work-done", "relies-on-driver")
     )
     cuda = (
         picture.build.cuda if picture.build and picture.build.cuda else picture.cuda.version if picture.cuda else ""

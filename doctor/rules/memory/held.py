@@ -8,7 +8,7 @@ from doctor.facts import CudaCallFailed, Fact, GpuMemory, GpuProcess, GpuRegiste
 from doctor.findings import Finding, manual, python, shell
 from doctor.picture import Picture
 from doctor.remedies import code
-from doctor.rules.memory.signs import handle_signs
+from doctor.rules.memory.signs import handle_signs, retried_allocations
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 
@@ -130,6 +130,7 @@ def gpu_memory_held(picture: Picture) -> Iterator[Finding]:
         evidence = [*facts.symptoms("listing-of-users")[:2]]
     elif (
         (refused or oom)
+        and not retried_allocations(picture)
         and not facts.has("tensor-oom", "resource-exhausted", "memory-grows")
         and not handle_signs(picture)
     ):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from doctor.facts import Symptom
 from doctor.picture import Picture
 
@@ -16,6 +18,26 @@ HANDLE_FAILURES = (
     "cudnn-launch-failed",
 )
 """The kinds of symptoms that say so; the last two are said of other failures as well."""
+
+
+def went_on(picture: Picture, signs: Iterable[Symptom]) -> bool:
+    """Whether the text shows work that was done after the last of the signs."""
+    last = max((s.source.line or 0 for s in signs), default=0)
+    return any((done.source.line or 0) > last for done in picture.facts.symptoms("work-done"))
+
+
+def retried_allocations(picture: Picture) -> list[Symptom]:
+    """Allocations that the driver refused and TensorFlow's allocator tried again with less, so that the program went on.
+
+    The allocator asks for a large region first and, refused, for nine tenths of it, and so on; each refusal is a line of
+    severity E (tensorflow/core/common_runtime/bfc_allocator.cc, Extend). Empty where anything says that memory was short
+    in the end.
+    """
+    refused = picture.facts.symptoms("device-alloc-failed")
+    short = picture.facts.has(
+        "tensor-oom", "resource-exhausted", "bfc-out-of-memory", "dst-not-initialized", "memory-grows"
+    )
+    return refused if refused and not short and not handle_signs(picture) and went_on(picture, refused) else []
 
 
 def handle_signs(picture: Picture) -> list[Symptom]:

@@ -57,7 +57,8 @@ def tf_conflicting_packages(picture: Picture) -> Iterator[Finding]:
     crossed = [
         s
         for s in facts.symptoms("undefined-symbol")
-        if re.search(r"tensorflow/(?:core/kernels|python|compiler)/\S+\.so", s.source.text)
+        # a path that leads out of the package again is that of a library which TensorFlow opens, not of its own file
+        if re.search(r"tensorflow/(?:core/kernels|python|compiler)/(?:(?!/?\.\./)\S)+\.so", s.source.text)
     ]
     folders: set[str] = set()
     for s in facts.symptoms("undefined-symbol", "native-runtime-failed"):

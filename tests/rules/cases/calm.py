@@ -13,6 +13,7 @@ from tests.rules.spelling import (
     ignore_cudart,
     loaded_cudnn,
     log,
+    logged,
     no_cuda_drivers,
     no_module,
     numa,
@@ -55,6 +56,53 @@ FIRES = (
             "Epoch 4/20",
         ),
         "ran out of memory trying to allocate",
+    ),
+    Fires(
+        "benign-messages",
+        "the timer of XLA's tuning complains, and the epochs go on",
+        log(
+            "2.17.0",
+            "Epoch 1/12",
+            logged("E", "stream_executor/cuda/cuda_timer.cc", "Delay kernel timed out: measured time has sub-optimal accuracy. There may be a missing warmup execution, please investigate in Nsight Systems."),
+            "64/64 - 21s - 329ms/step - loss: 0.7012",
+        ),
+        "Delay kernel timed out",
+    ),
+    Fires(
+        "benign-messages",
+        "a cuBLAS that lacks a function which cuDNN can do without",
+        log(
+            "2.9.1",
+            created("Tesla T4", "7.5", 13803),
+            loaded_cudnn(8401),
+            "Could not load symbol cublasGetSmCountTarget from libcublas.so.11. Error: /opt/envs/tensorflow-gpu/lib/python3.9/site-packages/tensorflow/python/"
+            "../../../../libcublas.so.11: undefined symbol: cublasGetSmCountTarget",
+            "12/12 [==============================] - 1s 13ms/step",
+        ),
+        "cublasGetSmCountTarget",
+    ),
+    Fires(
+        "benign-messages",
+        "an allocation is refused, a smaller one is not, and the training ends well",
+        log(
+            "1.9.0",
+            created("GeForce GTX 1070", "6.1", 8110),
+            logged("E", "stream_executor/cuda/cuda_driver.cc", "failed to allocate 7.92G (8504279040 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY", 936),
+            "100/100 [==============================] - 3s 31ms/step - loss: 0.4410",
+            "Process finished with exit code 0",
+        ),
+        "failed to allocate 7.92G",
+        words=("asked for less",),
+    ),
+    Fires(
+        "undetermined",
+        "a GPU is registered, and the process dies of something else",
+        log(
+            "2.5.0",
+            created("Tesla T4", "7.5", 13803),
+            "2021-08-10 09:00:00.100000: F tensorflow/core/platform/default/env.cc:73] Check failed: ret == 0 (11 vs. 0)Thread creation via pthread_create() failed.",
+        ),
+        "pthread_create() failed",
     ),
     Fires(
         "healthy",
@@ -103,6 +151,17 @@ NEAR_MISSES = (
         "only notices that alarm nobody",
         "healthy",
         log("2.11.0", cpu_features, onednn, created("Tesla T4", "7.5", 13803)),
+    ),
+    NearMiss(
+        "benign-messages",
+        "allocations are refused down to nothing, and no work follows",
+        "gpu-memory-held",
+        log(
+            "1.9.0",
+            created("GeForce GTX 1070", "6.1", 8110),
+            logged("E", "stream_executor/cuda/cuda_driver.cc", "failed to allocate 7.92G (8504279040 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY", 936),
+            logged("E", "stream_executor/cuda/cuda_driver.cc", "failed to allocate 7.13G (7653851136 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY", 936),
+        ),
     ),
     NearMiss(
         "healthy",

@@ -149,6 +149,29 @@ FIRES = (
         says=("set CUDA_LAUNCH_BLOCKING=1",),
         never=("dmesg",),
     ),
+    Fires(
+        "ptx-jit-or-kernel-crash",
+        "XLA's compiler aborts on the second of several cards",
+        log(
+            "2.16.1",
+            "CUDA_VISIBLE_DEVICES=1",
+            created("NVIDIA A10", "8.6", 20800),
+            loaded_cudnn(8907),
+            "F0000 00:00:1715000000.123456    4711 ir_emitter_unnested.cc:2281] Check failed: emitted.ok() operand types differ",
+            "*** Check failure stack trace: ***",
+        ),
+        "ir_emitter_unnested.cc",
+        says=("jit_compile=False",),
+        never=("dmesg",),
+    ),
+    # --- device-not-found, in an editor's wrapped comment
+    Fires(
+        "device-not-found",
+        "a graph of a cluster's worker, opened on a workstation; the editor broke the lines",
+        "    Restoring stops with:\n    Cannot assign a device for operation Const: Operation was explicitly assigned to\n"
+        "    /job:worker/task:3/device:GPU:0 but available devices are [ /job:localhost/replica:0/task:0/device:CPU:0 ].\n",
+        "was explicitly assigned to",
+    ),
 )
 
 NEAR_MISSES = (
@@ -204,6 +227,17 @@ NEAR_MISSES = (
             versions("2.3.0"),
             created("GeForce RTX 3070", "8.6", 6500),
             "tensorflow.python.framework.errors_impl.InternalError: CUDA runtime implicit initialization on GPU:0 failed. Status: device kernel image is invalid",
+        ),
+    ),
+    NearMiss(
+        "ptx-jit-or-kernel-crash",
+        "XLA's compiler aborts for want of its tools",
+        "xla-toolchain-missing",
+        log(
+            "2.13.0",
+            created("NVIDIA A10", "8.6", 20800),
+            "2023-08-10 09:00:00.100000: F tensorflow/compiler/xla/service/gpu/nvptx_compiler.cc:619] ptxas returned an error during compilation of ptx to "
+            "sass: 'INTERNAL: Couldn't invoke ptxas --version'",
         ),
     ),
     NearMiss(

@@ -53,6 +53,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
+        ("-dev20",),
+        r"^\W{0,4}(?P<version>\d\.\d{1,2}\.\d{1,2}-dev20\d{6})\W{0,3}$",
+        "2.5.0-dev20210114",
+        tensorflow(MEASURED),
+    ),
+    sig(
+        "tensorflow-version",
         "unknown ",
         rf"^\W{{0,4}}(?:b'|unknown )(?:unknown'? )?(?P<version>{RELEASE})\W{{0,3}}$",
         "unknown 1.14.0",
@@ -76,6 +83,13 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"(?P<package>tensorflow(?:[-_](?:gpu|cpu))?|tf)['\"]?\s*(?:version|版本|버전|バージョン)?(?: \([^)\n]{{0,40}}\))?(?: and [\w ]{{0,20}})?(?: installed[\w ]{{0,20}})?{EMPHASIS}(?:[:=：]|\bis\b){EMPHASIS}(?:tf |tensorflow |release |tensorflow-gpu )?(?:==)?v?(?P<version>{RELEASE})(?![\w/])",
         "- TensorFlow version (use command below): **2.4.1**",
         tensorflow(FORM, package=True),
+    ),
+    sig(
+        "tensorflow-version",
+        ("tf: ", "tf:\t", "tensorflow: "),
+        rf"^\W{{0,6}}(?:TF|TensorFlow)\s?:\s{{1,12}}v?(?P<version>{RELEASE})(?=[\s,;|]|$)",
+        "TF: 2.17.0 Keras: 3.5.0",
+        tensorflow(FORM),
     ),
     sig(
         "tensorflow-version",

@@ -1,0 +1,30 @@
+"""How a run went on and how it ended: work that was done after a message, and the process that aborted."""
+
+from __future__ import annotations
+
+from doctor.logs.signatures.signature import Signature, sig
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "work-done",
+        ("s/step", "s/sample", "s/epoch", "global_step/sec", "it/s]", "finished with exit code 0"),
+        r"\d+/\d+ (?:\[={3,}\]|━{3,})[^\n]{0,30}\d(?:us|ms|s)/(?:step|sample|epoch)|\d+/\d+ - \d+m?s (?:- )?\d+(?:us|ms|s)/(?:step|sample|epoch)"
+        r"|global_step/sec: \d|100%\|[^\n]{0,240}it/s\]|Process finished with exit code 0(?!\d)",
+        "782/782 [==============================] - 14s 11ms/step - loss: 1.2039",
+        origin="keras/utils/generic_utils.py (Progbar), tensorflow/python/training/basic_session_run_hooks.py",
+    ),
+    sig(
+        "fatal-check",
+        ("check failed", "non-ok-status", "f tensorflow/", "f external/", "f ./tensorflow/"),
+        r"(?:^|[\s:])F (?:\./)?(?:tensorflow|external|xla)/\S{1,160}\.cc:\d+\] (?P<what>[^\n]{1,160})|\bF\d{4} \d\d:\d\d:[\d.]+\s+\d+ \w+\.cc:\d+\] (?P<what2>[^\n]{1,160})",
+        "F tensorflow/core/platform/default/env.cc:72] Check failed: ret == 0 (11 vs. 0)Thread creation via pthread_create() failed.",
+    ),
+    sig(
+        "xla-compile-crash",
+        ("check failed", "f external/local_xla", "f tensorflow/compiler", "f external/org_tensorflow"),
+        r"(?:^|[\s:])F (?:external/(?:local_xla|org_tensorflow)/)?(?:tensorflow/compiler/)?xla/service/\S{1,120}\.cc:\d+\] (?P<what>[^\n]{1,160})"
+        r"|\bF\d{4} \d\d:\d\d:[\d.]+\s+\d+ (?:ir_emitter|triton|gpu_compiler|nvptx_compiler|llvm_|hlo_|\w{0,40}(?:_triton|fusion|autotun|_rewriter))\w{0,40}\.cc:\d+\] (?P<what2>[^\n]{1,160})",
+        "F external/local_xla/xla/service/gpu/ir_emitter_triton.cc:1021] Check failed: mlir::succeeded(mlir::verify(*module))",
+        origin="xla/service/gpu/*.cc",
+    ),
+)
