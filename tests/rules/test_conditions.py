@@ -1,0 +1,131 @@
+"""Conditions inside single rules that a whole report seldom decides by: each from the few facts that it turns on."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.facts import (
+    FORM,
+    INFERRED,
+    MEASURED,
+    PROSE,
+    CudaVersion,
+    Fact,
+    Facts,
+    Gpu,
+    GpuMemory,
+    GpuProcess,
+    LibraryFile,
+    LibraryNotLoaded,
+    Package,
+    Platform,
+    Source,
+    Symptom,
+    TensorFlowVersion,
+)
+from doctor.findings import Finding
+from doctor.picture import Picture
+from doctor.rules import rule_of
+from tests.rules.situation import bundled
+
+HERE = Source("case", 1, "as it was told")
+
+
+def judged(code: str, *facts: Fact, kind: str = "report") -> list[Finding]:
+    """What one rule says of these facts."""
+    picture = Picture(Facts(facts, kind), bundled())
+    rule = rule_of(code)
+    assert rule.ready(picture), f"{code} does not even look at these facts"
+    return list(rule.judge(picture))
+
+
+def evidence(finding: Finding) -> set[str]:
+    return {source.text for source in finding.evidence}
+
+
+# --- gpu-memory-held
+
+
+def held(process_mib: int | None) -> list[Finding]:
+    process = GpuProcess(Source("nvidia-smi", 9, "python train.py"), 4711, "python", process_mib)
+    return judged(
+        "gpu-memory-held",
+        Symptom(HERE, "tensor-oom"),
+        GpuMemory(Source("nvidia-smi", 3, "7800MiB / 8192MiB"), 0, 8192, used_mib=7800),
+        process,
+    )
+
+
+def test_a_process_with_much_of_a_full_gpu_is_named_as_its_holder() -> None:
+    (finding,) = held(7600)
+    assert "python train.py" in evidence(finding)
+
+
+@pytest.mark.parametrize("mib", [None, 120])
+def test_a_process_with_little_or_unknown_memory_does_not_hold_the_gpu(mib: int | None) -> None:
+    assert held(mib) == []
+
+
+# --- gpu-arch-too-new
+
+
+@pytest.mark.parametrize(
+    ("release", "gpu", "severity"),
+    [("2.18.1", "NVIDIA GeForce RTX 5090", "warning"), ("1.12.0", "NVIDIA GeForce RTX 3080", "error")],
+)
+def test_a_gpu_that_is_served_from_ptx_is_a_warning_and_one_that_is_not_served_an_error(
+    release: str, gpu: str, severity: str
+) -> None:
+    facts = (Gpu(HERE, gpu), TensorFlowVersion(HERE, release, "tensorflow-gpu" if release < "2" else "tensorflow"))
+    findings = judged("gpu-arch-too-new", *facts, Platform(HERE, "linux", "x86_64"), kind="machine")
+    assert [finding.severity for finding in findings] == [severity]
+
+
+# --- cuda-version-mismatch
+
+WANTED = LibraryNotLoaded(HERE, "libcudart.so.10.0", "cannot open shared object file")
+
+
+def installed(version: str, rank: int) -> CudaVersion:
+    return CudaVersion(Source("case", 2, f"CUDA {version}"), version, None, rank)
+
+
+def test_a_file_of_the_wanted_name_in_a_report_is_no_other_version() -> None:
+    other = installed("10.1", FORM)
+    there = LibraryFile(HERE, "libcudart.so.10.0", "/usr/local/cuda-10.0/lib64/libcudart.so.10.0")
+    assert judged("cuda-version-mismatch", WANTED, other)
+    assert judged("cuda-version-mismatch", WANTED, other, there) == []
+
+
+def test_the_wanted_cuda_measured_outweighs_another_in_passing() -> None:
+    assert judged("cuda-version-mismatch", WANTED, installed("10.0", MEASURED), installed("10.1", INFERRED)) == []
+
+
+def test_the_wanted_cuda_in_a_sentence_does_not_outweigh_another_one() -> None:
+    (finding,) = judged("cuda-version-mismatch", WANTED, installed("10.0", PROSE), installed("10.1", INFERRED))
+    assert "CUDA 10.1 is there" in finding.explanation
+
+
+# --- tf-not-installed
+
+ABSENT = Symptom(Source("case", 5, "No module named 'tensorflow'"), "tensorflow-not-installed")
+
+
+def test_tensorflow_in_a_package_list_means_that_another_python_ran() -> None:
+    (finding,) = judged("tf-not-installed", ABSENT, Package(HERE, "tensorflow", "2.15.0"))
+    assert "another Python or environment" in finding.explanation
+
+
+def test_other_packages_in_a_list_do_not_mean_that_another_python_ran() -> None:
+    (finding,) = judged("tf-not-installed", ABSENT, Package(HERE, "numpy", "1.26.4"))
+    assert "another Python or environment" not in finding.explanation
+
+
+# --- wsl-driver
+
+
+@pytest.mark.parametrize(("rank", "confidence"), [(MEASURED, "certain"), (PROSE, "likely")])
+def test_wsl_is_certain_where_it_was_seen_and_likely_where_it_was_said(rank: int, confidence: str) -> None:
+    libcuda = LibraryNotLoaded(HERE, "libcuda.so.1", "cannot open shared object file")
+    (finding,) = judged("wsl-driver", libcuda, Platform(HERE, "wsl", rank=rank))
+    assert finding.confidence == confidence
