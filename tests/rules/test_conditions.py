@@ -71,7 +71,7 @@ def test_a_process_with_little_or_unknown_memory_does_not_hold_the_gpu(mib: int 
 
 @pytest.mark.parametrize(
     ("release", "gpu", "severity"),
-    [("2.18.1", "NVIDIA GeForce RTX 5090", "warning"), ("1.12.0", "NVIDIA GeForce RTX 3080", "error")],
+    [("2.15.1", "NVIDIA H100 80GB HBM3", "warning"), ("1.12.0", "NVIDIA GeForce RTX 3080", "error")],
 )
 def test_a_gpu_that_is_served_from_ptx_is_a_warning_and_one_that_is_not_served_an_error(
     release: str, gpu: str, severity: str
