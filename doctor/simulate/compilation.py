@@ -39,12 +39,17 @@ _SOURCES = {
     "memory_holder": ("memory_holder",),
 }
 SIMULATED = frozenset(stem for stem in _SOURCES if stem.startswith("lib"))
-_HOW_TO_GET_ONE = (
-    "no C compiler was found (cc, gcc or clang, or the one that CC names), and the simulated libraries are compiled on"
-    " first use. Install one: `apt-get install gcc libc6-dev` (Debian, Ubuntu), `dnf install gcc glibc-devel` (Fedora,"
-    " RHEL), `apk add build-base` does not help (musl; TensorFlow needs glibc), `conda install gcc_linux-64`"
-    " (conda: then set CC)"
-)
+# what brings a C compiler and the C library's headers, by the command of the system's package manager
+_PACKAGES = {
+    "apt-get": "sudo apt-get install gcc libc6-dev",
+    "dnf": "sudo dnf install gcc glibc-devel",
+    "yum": "sudo yum install gcc glibc-devel",
+    "zypper": "sudo zypper install gcc glibc-devel",
+    "pacman": "sudo pacman -S gcc",
+    "apk": "apk add build-base",
+    "brew": "brew install gcc",
+    "conda": "conda install -c conda-forge gcc_linux-64 sysroot_linux-64",
+}
 
 
 class SimulationError(UnableError):
@@ -71,6 +76,10 @@ def build(file_names: Collection[str]) -> Path:
             raise ValueError(f"there is no simulated {name}")
     if platform.system() != "Linux":
         raise SimulationError(f"a GPU can be simulated on Linux only (in a container, too), not on {platform.system()}")
+    if not _has_glibc():
+        raise SimulationError(
+            "a GPU can be simulated with glibc only: TensorFlow's wheels do not run with another C library"
+        )
     compiler = _compiler()
     sources = {f.name: f.read_bytes() for f in resources.files("doctor.simulate").joinpath("sources").iterdir()}
     folder = cache_folder() / _key(sources, compiler)
@@ -87,13 +96,35 @@ def cache_folder() -> Path:
     return Path(base).expanduser() / "tfgpu-doctor" / "simulate"
 
 
+def _has_glibc() -> bool:
+    try:
+        return bool(os.confstr("CS_GNU_LIBC_VERSION"))
+    except (ValueError, OSError):
+        return False
+
+
 def _compiler() -> str:
     wished = os.environ.get("CC")
     for name in (wished,) if wished else ("cc", "gcc", "clang"):
         found = shutil.which(name)
         if found:
             return found
-    raise SimulationError(f"CC is {wished!r}, which is not on PATH" if wished else _HOW_TO_GET_ONE)
+    if wished:
+        raise SimulationError(f"CC is {wished!r}, which is not on PATH", "set CC to a C compiler, or unset it")
+    raise SimulationError(
+        "no C compiler was found (cc, gcc or clang, or the one that CC names), and the simulated libraries are compiled"
+        " on first use",
+        how_to_get_a_compiler(),
+    )
+
+
+def how_to_get_a_compiler() -> str:
+    """The command for this system's package manager, for each where none of them is known here."""
+    here = [name for name in _PACKAGES if shutil.which(name)]
+    for name in here[:1]:
+        then = {"brew": "; then set CC to it, such as CC=gcc-15", "conda": "; then set CC=x86_64-conda-linux-gnu-gcc"}
+        return f"install one: {_PACKAGES[name]}{then.get(name, '')}"
+    return "install one: " + ", ".join(f"`{command}`" for command in _PACKAGES.values())
 
 
 def _key(sources: dict[str, bytes], compiler: str) -> str:
@@ -174,7 +205,7 @@ def _run(*command: str, cwd: Path) -> None:
         said = done.stderr.strip().splitlines()
         hint = ""
         if re.search(r"fatal error: \w+\.h", done.stderr):
-            hint = " (the C library's headers are missing: `apt-get install libc6-dev`, `dnf install glibc-devel`)"
+            hint = f"the C library's headers are missing; {how_to_get_a_compiler()}"
         raise SimulationError(
-            f"{command[0]} could not build the simulated libraries: {said[0] if said else 'no word'}{hint}"
+            f"{command[0]} could not build the simulated libraries: {said[0] if said else 'no word'}", hint
         )

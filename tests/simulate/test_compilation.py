@@ -60,7 +60,42 @@ def test_no_warnings_in_the_sources(empty_cache, monkeypatch):
 def test_without_a_compiler_the_package_to_install_is_named(empty_cache, monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
     monkeypatch.delenv("CC", raising=False)
-    with pytest.raises(SimulationError, match=r"apt-get install gcc libc6-dev"):
+    with pytest.raises(SimulationError, match="no C compiler was found") as refused:
+        build(EVERYTHING)
+    for command in ("apt-get", "dnf", "zypper", "pacman", "apk", "brew", "conda"):
+        assert f"{command} " in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("manager", "command"),
+    [
+        ("zypper", "sudo zypper install gcc glibc-devel"),
+        ("pacman", "sudo pacman -S gcc"),
+        ("brew", "brew install gcc; then set CC"),
+    ],
+)
+def test_where_the_package_manager_is_known_its_command_alone_is_shown(monkeypatch, tmp_path, manager, command):
+    (tmp_path / manager).write_text("#!/bin/sh\n")
+    (tmp_path / manager).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert compilation.how_to_get_a_compiler().startswith(f"install one: {command}")
+
+
+def test_missing_headers_of_the_c_library_are_told(empty_cache, monkeypatch, tmp_path):
+    compiler = tmp_path / "cc"
+    compiler.write_text(
+        "#!/bin/sh\necho 'machine.c:5:10: fatal error: stdio.h: No such file or directory' >&2\nexit 1\n"
+    )
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    with pytest.raises(SimulationError, match="could not build") as refused:
+        build(EVERYTHING)
+    assert "the C library's headers are missing" in refused.value.hint
+
+
+def test_another_c_library_is_refused(monkeypatch):
+    monkeypatch.setattr("os.confstr", lambda name: None)
+    with pytest.raises(SimulationError, match="glibc only"):
         build(EVERYTHING)
 
 
