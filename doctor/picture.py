@@ -25,6 +25,7 @@ from doctor.facts import (
     DriverVersion,
     EnvironmentKind,
     EnvVar,
+    Fact,
     Facts,
     Gpu,
     GpuRegistered,
@@ -35,6 +36,7 @@ from doctor.facts import (
     Package,
     Platform,
     PythonVersion,
+    Symptom,
     TensorFlowVersion,
 )
 
@@ -86,6 +88,11 @@ class Picture:
     facts: Facts
     tables: Tables
 
+    @cached_property
+    def seen(self) -> frozenset[type[Fact] | str]:
+        """The types of the facts, and the kinds of the symptoms."""
+        return frozenset((*map(type, self.facts), *(symptom.kind for symptom in self.facts.of(Symptom))))
+
     # --- where
 
     @cached_property
@@ -109,7 +116,7 @@ class Picture:
         """linux, windows, wsl, macos, or None where nothing tells."""
         return self.platform_fact.kind if self.platform_fact else None
 
-    @property
+    @cached_property
     def table_platform(self) -> str:
         """The platform as the TensorFlow table names it; Linux on x86_64 where nothing tells."""
         machine = next((p.machine for p in self.facts.of(Platform) if p.machine), None)
@@ -335,7 +342,8 @@ class Picture:
             return (self.build,)
         result: list[TensorFlowRelease] | None = None
         for opening in self._opening:
-            result = list(opening) if result is None else [r for r in result if r in opening] or result
+            known = set(map(id, opening))  # the tables make each row once
+            result = list(opening) if result is None else [r for r in result if id(r) in known] or result
         return tuple(result or ())
 
     @property

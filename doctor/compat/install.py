@@ -7,6 +7,7 @@ from doctor.compat.situation import Situation, traps_of
 from doctor.compat.software import required, row_serves_gpu
 from doctor.tables import Cudnn, Tables, TensorFlowRelease, dotted
 from doctor.tables.ranges import within
+from doctor.tables.store import remembered
 from doctor.tables.versions import minor
 
 
@@ -76,12 +77,18 @@ def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tabl
 def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> Cudnn | None:
     """The newest cuDNN wheel that the build's and-cuda extra allows; of those with kernels for `capabilities`."""
     for package, specifier in build.extras.get("and-cuda", {}).items():
-        if not package.startswith("nvidia-cudnn-"):
-            continue
-        allowed = specifier.partition(";")[0]
-        for row in sorted((r for r in tables.cudnns() if r.package == package), key=_age, reverse=True):
-            if row_serves_gpu(row, capabilities).verdict != "no" and within(row.version, allowed):
+        if package.startswith("nvidia-cudnn-"):
+            row = _newest_allowed(tables, package, specifier.partition(";")[0], capabilities)
+            if row is not None:
                 return row
+    return None
+
+
+@remembered
+def _newest_allowed(tables: Tables, package: str, specifier: str, capabilities: tuple[str, ...]) -> Cudnn | None:
+    for row in sorted((r for r in tables.cudnns() if r.package == package), key=_age, reverse=True):
+        if row_serves_gpu(row, capabilities).verdict != "no" and within(row.version, specifier):
+            return row
     return None
 
 

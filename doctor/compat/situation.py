@@ -8,6 +8,7 @@ from typing import Any
 
 from doctor.tables import Tables, TensorFlowRelease, Trap
 from doctor.tables.ranges import of_build, within
+from doctor.tables.store import remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,15 @@ def traps_of(
     """The traps that this build meets in this situation, in the order of the table; of one aspect, or all."""
     return tuple(
         trap
-        for trap in tables.traps()
-        if (aspect is None or trap.data["aspect"] == aspect) and applies(trap, build, situation, tables)
+        for trap in _concerning(tables, build.package, build.version, build.platform)
+        if (aspect is None or trap.data["aspect"] == aspect)
+        and all(_holds(name, wanted, situation, tables) for name, wanted in trap.data["when"].items())
     )
+
+
+@remembered
+def _concerning(tables: Tables, package: str, version: str, platform: str) -> tuple[Trap, ...]:
+    return tuple(trap for trap in tables.traps() if of_build(trap.data["when"], package, version, platform))
 
 
 def _holds(name: str, wanted: Any, situation: Situation, tables: Tables) -> bool:

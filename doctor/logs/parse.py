@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 
 from doctor.facts import EVIDENCE_LIMIT, Fact, Source
 from doctor.logs.literals import Literals
@@ -23,8 +24,35 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE | re.ASCII)
 
 
-def _window(text: str, at: int, lines: int) -> tuple[int, int]:
+Window = tuple[int, int]
+"""Offsets between which a pattern is searched for."""
+
+
+def _windows(text: str, places: list[int], lines: int) -> list[Window]:
+    """The windows around the places of a literal, HITS at most; a place that the one before shows needs none."""
+    found: list[Window] = []
+    after = which = 0
+    for _ in range(HITS):
+        if places[which] < after:
+            which = bisect_left(places, after, which)
+            if which == len(places):
+                break
+        at = places[which]
+        start, end = _window(text, at, lines)
+        found.append((start, end))
+        after = max(at + 1, min(end, at + WINDOW))
+        which += 1
+        if which == len(places):
+            break
+    return found
+
+
+def _window(text: str, at: int, lines: int) -> Window:
     """The part of `text` with `lines` lines before and after offset `at`, cut to WINDOW characters a line."""
+    if lines == 1:
+        start = text.rfind("\n", max(0, at - WINDOW), at)
+        end = text.find("\n", at + 1, at + WINDOW)
+        return start + 1 if start >= 0 else max(0, at - WINDOW), end if end >= 0 else min(len(text), at + WINDOW)
     start = at
     for _ in range(lines):
         start = text.rfind("\n", max(0, at - WINDOW * lines), start)
@@ -53,11 +81,23 @@ class _Index:
             for number in needed:
                 self.users[number].append(which)
 
-    def hits(self, lower: str) -> Iterator[tuple[Signature, list[list[int]]]]:
-        """The signatures, in their order, of which a literal stands in a text of lower-case letters, with its places."""
+    def hits(self, text: str, lower: str) -> Iterator[tuple[Signature, Iterable[Window]]]:
+        """The signatures, in their order, of which a literal stands in a text, with the windows around its places.
+
+        lower: the same text in lower-case letters.
+        """
         places = self.literals.places(lower)
+        known: dict[tuple[int, int], list[Window]] = {}
         for which in sorted({which for number in places for which in self.users[number]}):
-            yield self.signatures[which], [places[number] for number in self.numbers[which] if number in places]
+            signature = self.signatures[which]
+            windows: list[list[Window]] = []
+            for number in self.numbers[which]:
+                if number in places:
+                    key = (number, signature.lines)
+                    if key not in known:
+                        known[key] = _windows(text, places[number], signature.lines)
+                    windows.append(known[key])
+            yield signature, windows[0] if len(windows) == 1 else dict.fromkeys(chain.from_iterable(windows))
 
 
 _index: _Index | None = None
@@ -76,30 +116,6 @@ def prepare(signatures: Sequence[Signature]) -> None:
     _index_of(signatures)
     for signature in signatures:
         _compiled(signature.pattern)
-
-
-def _occurrences(text: str, signature: Signature, places: list[list[int]]) -> Iterator[re.Match[str]]:
-    """Every match of a signature, once; `places` are those of its literals, each list ascending."""
-    pattern = _compiled(signature.pattern)
-    seen: set[int] = set()
-    for several in places:
-        after = -1
-        which = 0
-        for _ in range(HITS):
-            if several[which] < after:
-                which = bisect_left(several, after, which)
-                if which == len(several):
-                    break
-            at = several[which]
-            start, end = _window(text, at, signature.lines)
-            for match in pattern.finditer(text, start, end):
-                if match.start() not in seen:
-                    seen.add(match.start())
-                    yield match
-            after = max(at + 1, min(end, at + WINDOW))
-            which += 1
-            if which == len(several):
-                break
 
 
 def quote(text: str, start: int, end: int) -> str:
@@ -122,17 +138,23 @@ def _search(text: Text, signatures: Sequence[Signature]) -> Iterator[tuple[int, 
     lower = body.lower()
     if len(lower) != len(body):  # a few letters change their length in lower case; offsets must agree
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in body)
-    for signature, places in _index_of(signatures).hits(lower):
-        for match in _occurrences(body, signature, places):
-            place = signature.place(match)
-            source = Source(text.name, text.number(place), quote(text.text, place, match.end()))
-            made = signature.fact(match, source)
-            if made is None:
-                continue
-            if isinstance(made, Fact):
-                yield place, made
-            else:
-                yield from ((place, fact) for fact in made)
+    for signature, windows in _index_of(signatures).hits(body, lower):
+        pattern = _compiled(signature.pattern)
+        seen: set[int] = set()
+        for start, end in windows:
+            for match in pattern.finditer(body, start, end):
+                if match.start() in seen:
+                    continue
+                seen.add(match.start())
+                place = signature.place(match)
+                source = Source(text.name, text.number(place), quote(text.text, place, match.end()))
+                made = signature.fact(match, source)
+                if made is None:
+                    continue
+                if isinstance(made, Fact):
+                    yield place, made
+                else:
+                    yield from ((place, fact) for fact in made)
 
 
 def _key(fact: Fact) -> tuple[object, ...]:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 LINE_LIMIT = 20_000
 """Characters of one cleaned line; longer input lines are cut into pieces that overlap by OVERLAP."""
 OVERLAP = 500
+PIECES = 12
+"""Lines over which one wrapped record may go."""
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _SPACES = re.compile(r"[\n\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
@@ -101,44 +103,54 @@ _RECORD = re.compile(
 _BREAK = re.compile(r"^\s*(?:$|```|Traceback|File \"|>>>|[-*#|+=]{3}|\[\[|INFO:|WARNING:|ERROR:|Epoch )")
 
 
+FULL = 85
+"""Percent of the terminal's width from which on a line is full: some programs indent what they wrap."""
+NEIGHBOURS = 8
+"""Records before and after one that tell how wide the terminal was."""
+
+
 def unwrap(text: Text, limit: int = 400) -> Text | None:
     """The log records of a text whose lines were wrapped, joined; None where nothing looks wrapped.
 
-    A record of TensorFlow is one line; what follows it without a prefix of its own is either the
-    rest of a message of several lines or the record's wrapped rest. Both are joined here, so this
-    text serves only to find what the lines alone do not show. At most `limit` records are joined.
+    A record of TensorFlow is one line. What follows it without a prefix of its own may be its wrapped rest: then the
+    line was as full as the records around it, and the next word had no room in it. This text serves only to find what
+    the lines alone do not show. At most `limit` records are joined.
     """
+    lines = list(text.lines())
+    records = [i for i, (_, line) in enumerate(lines) if _RECORD.search(line[:200])]
     joined: list[str] = []
     starts: list[int] = []
     numbers: list[int] = []
-    pieces: list[tuple[int, str]] = []
-    records = at = 0
-
-    def flush() -> None:
-        nonlocal records, at
+    at = 0
+    for which, first in enumerate(records):
+        around = records[max(0, which - NEIGHBOURS) : which + NEIGHBOURS + 1]
+        width = max(len(lines[i][1]) for i in around) * FULL // 100
+        end = records[which + 1] if which + 1 < len(records) else len(lines)
+        pieces = _pieces([lines[first], *lines[first + 1 : min(end, first + PIECES)]], width)
         if len(pieces) < 2:
-            return
-        width = max(len(piece) for _, piece in pieces[:-1])
+            continue
+        widest = max(len(piece) for _, piece in pieces[:-1])
         for number, piece in pieces:  # each piece keeps the number of its own line
-            told = piece if len(piece) >= width else piece + " "
+            told = piece if len(piece) >= widest else piece + " "
             starts.append(at)
             numbers.append(number)
             joined.append(told)
             at += len(told)
         joined.append("\n")
         at += 1
-        records += 1
-
-    for number, line in text.lines():
-        if _RECORD.search(line[:200]):
-            flush()
-            pieces = [(number, line)]
-            if records >= limit:
-                break
-        elif pieces and len(pieces) < 12 and len(pieces[-1][1]) >= 50 and not _BREAK.match(line[:40]):
-            pieces.append((number, line))
-        elif pieces:
-            flush()
-            pieces = []
-    flush()
+        limit -= 1
+        if not limit:
+            break
     return Text(text.name, "".join(joined), text.total, starts, numbers) if joined else None
+
+
+def _pieces(lines: list[tuple[int, str]], width: int) -> list[tuple[int, str]]:
+    """The lines of one record: the first, and each that follows a full one."""
+    pieces = lines[:1]
+    for number, line in lines[1:]:
+        before = pieces[-1][1]
+        word = line.split(maxsplit=1)[:1]
+        if len(before) < 50 or _BREAK.match(line[:40]) or len(before) + 1 + len("".join(word)) <= width:
+            break
+        pieces.append((number, line))
+    return pieces

@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.remedies import commands
+from doctor.tables.store import remembered
 
 if TYPE_CHECKING:
     from doctor import compat
     from doctor.picture import Picture
-    from doctor.tables import TensorFlowRelease
+    from doctor.tables import Tables, TensorFlowRelease
 
 
 def situation(picture: Picture, **change: object) -> compat.Situation:
@@ -29,15 +30,21 @@ def situation(picture: Picture, **change: object) -> compat.Situation:
 
 def usable(picture: Picture, build: TensorFlowRelease) -> bool:
     """Whether nothing that is known forbids this build on the GPUs of the case and their newest driver."""
-    from doctor import compat
-
-    here = situation(picture, python=None, driver=None)
     if not build.gpu:
         return False
-    if picture.capabilities and compat.runs_on_gpu(build, here, picture.tables).verdict == "no":
+    here = situation(picture, python=None, driver=None)
+    return _usable(picture.tables, build.version, build.package, build.platform, here)
+
+
+@remembered
+def _usable(tables: Tables, version: str, package: str, platform: str, here: compat.Situation) -> bool:
+    from doctor import compat
+
+    build = tables.tensorflow(version, package, platform)
+    if build is None or (here.capabilities and compat.runs_on_gpu(build, here, tables).verdict == "no"):
         return False
     return not any(trap.verdict == "no" and not trap.cure and trap.data["aspect"] in ("gpu", "cuda", "cudnn")
-                   for trap in compat.traps_of(build, here, picture.tables))  # fmt: skip
+                   for trap in compat.traps_of(build, here, tables))  # fmt: skip
 
 
 def on_driver(picture: Picture, build: TensorFlowRelease) -> bool:

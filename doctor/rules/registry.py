@@ -40,9 +40,7 @@ class Rule:
 
     def ready(self, picture: Picture) -> bool:
         """Whether anything that this rule reads was seen."""
-        return not self.needs or any(
-            picture.facts.has(need) if isinstance(need, str) else bool(picture.facts.of(need)) for need in self.needs
-        )
+        return not self.needs or not picture.seen.isdisjoint(self.needs)
 
 
 RULES: dict[str, Rule] = {}

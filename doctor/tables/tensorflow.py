@@ -65,6 +65,7 @@ def pick(store: Store, version: str, package: str | None, platform: str) -> Tens
     return None if best is None else _value(store, best)
 
 
+@remembered
 def everything(store: Store, platform: str | None, package: str | None) -> tuple[TensorFlowRelease, ...]:
     """All releases of a platform (None: all) and package (None: all), oldest first."""
     rows = [

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from doctor.diagnose import diagnose
-from doctor.facts import Facts, LibraryNotLoaded
+from doctor.facts import CudnnVersion, Facts, LibraryNotLoaded
 from doctor.logs import NotText, read
 from doctor.logs.reader import encoding_of
 from doctor.tables import Tables
@@ -168,3 +168,23 @@ def test_shuffled_messages_are_diagnosed(words: list[str]) -> None:
         return
     diagnosis = diagnose(read(text.encode(), "x"), Tables.bundled())
     assert not [s for s in diagnosis.skipped if s.reason.startswith("the rule failed")]
+
+
+def test_what_a_program_prints_after_a_short_record_is_not_its_rest() -> None:
+    records = [
+        "2026-01-02 03:04:05.678901: I external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:454] Loaded cuDNN version 8907",
+        "4/4 - 0s - 0ms/step - loss: 0.0000e+00",
+        "2026-01-02 03:04:05.678901: I external/local_xla/xla/service/service.cc:168] XLA service 0x5 initialized for platform CUDA "
+        "(this does not guarantee that XLA will be used). Devices:",
+    ]
+    assert {f.version for f in read("\n".join(records).encode()).of(CudnnVersion)} == {"8.9.7"}
+
+
+def test_record_that_a_program_wrapped_and_indented_is_joined() -> None:
+    text = (
+        "2017-07-02 15:57:33.230281: W tensorflow/core/common_runtime/bfc_allocator.cc:217]\n"
+        "  Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.59GiB. The\n"
+        "  caller indicates that this is not a failure, but may mean that there\n"
+        "  could be performance gains if more memory is available.\n"
+    )
+    assert diagnose(read(text.encode()), Tables.bundled()).verdict.code == "benign-messages"
