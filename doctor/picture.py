@@ -316,7 +316,17 @@ class Picture:
             row = self.tables.tensorflow(minor[0], None, self.table_platform) if minor else None
             if row is not None and any(row not in opening for opening in self._opening):
                 row = None  # a nightly from before the libraries of its minor release were changed
-        return row
+        return row if row is None or self._opens_runtime_of(row) else None
+
+    def _opens_runtime_of(self, row: TensorFlowRelease) -> bool:
+        """Whether the CUDA runtime that the log shows TensorFlow asking for is the row's.
+
+        It is not where somebody else built the release: NVIDIA's nvidia-tensorflow 1.15, a distribution, the user.
+        """
+        asked = {lib.name for lib in self.facts.of(LibraryLoaded)} | {lib.name for lib in self.facts.of(LibraryNotLoaded)}
+        runtimes = {name for name in asked if re.match(r"libcudart\.so\.\d|cudart64_\d", name)}
+        own = {name for name in row.libraries if "cudart" in name}
+        return not runtimes or not own or self.facts.kind == "machine" or bool(runtimes & own)
 
     @cached_property
     def _opening(self) -> tuple[Sequence[TensorFlowRelease], ...]:
@@ -332,6 +342,7 @@ class Picture:
                 ("libcudart.so.", "cudart64_", "libcudnn.so.", "cudnn64_", "libcublas.so.", "cublas64_")
             )
         ]
+        telling += [n for n in names if re.match(r"(?:lib)?cu(?:solver|sparse|fft)(?:\.so\.|64_)", n.lower())]
         known = (self.tables.build_opening(name) for name in dict.fromkeys(telling))
         return tuple(opening for opening in known if opening)
 

@@ -46,7 +46,8 @@ def steps(picture: Picture, build: TensorFlowRelease) -> list[Step]:
 def cudnn(picture: Picture, build: TensorFlowRelease) -> list[Step]:
     """cuDNN alone for a build whose CUDA is there."""
     pin = next(((name, spec) for name, spec in build.extras.get("and-cuda", {}).items() if "cudnn" in name), None)
-    if pin is not None and picture.platform != "windows":
+    found_there = build.pip_libraries_found or ()  # a build without a RUNPATH into pip's folders does not look there
+    if pin is not None and picture.build is not None and any("cudnn" in name for name in found_there):
         wanted = commands.quoted("".join(pin), picture)
         return [shell(f"{commands.venv_prefix(picture)} install {wanted}", f"the cuDNN that TensorFlow {build.version} asks for")]
     if picture.environments & {"colab", "kaggle"}:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from doctor.findings import shell
+from doctor.facts import CudnnMismatch
+from doctor.findings import manual, shell
 from doctor.picture import Picture
 from doctor.remedies import cures
 from doctor.remedies.cures import Cure
@@ -18,7 +19,12 @@ def cudnn_major(name: str) -> str | None:
 
 def bring_cudnn(picture: Picture) -> Cure:
     """The cuDNN that the build wants, and a look for another that is found first."""
-    cure = cures.cudnn_for_build(picture)
+    stated = picture.facts.first(CudnnMismatch)
+    if stated is not None and not picture.builds:  # which TensorFlow this is, is not known; what it was compiled with is
+        cure = Cure((manual(f"Install cuDNN {stated.compiled}, or a later one of the same major version, for the CUDA that is there: pip and "
+                            "conda have it as packages, NVIDIA in its archive", "TensorFlow names the version that it was compiled with"),))  # fmt: skip
+    else:
+        cure = cures.cudnn_for_build(picture)
     if picture.platform == "windows":
         return cure.then(
             shell("where cudnn64_*.dll", "a second, older cuDNN earlier on PATH is found first", platform="windows")

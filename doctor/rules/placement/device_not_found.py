@@ -43,6 +43,10 @@ def device_not_found(picture: Picture) -> Iterator[Finding]:
     steps = [shell(commands.list_gpus(picture), "shows the devices that there are")]
     if none or facts.has("gpu-not-found", "gpu-index-error"):
         steps.append(shell("tfgpu-doctor check", "finds out why no GPU was registered"))
+    if len(picture.gpus) > 1 and not none and available:
+        word = "set" if picture.platform == "windows" else "export"
+        why = "TensorFlow leaves out a GPU with fewer than 8 multiprocessors beside a larger one; its log names such a card (Ignoring visible gpu device)"
+        steps.append(shell(f"{word} TF_MIN_GPU_MULTIPROCESSOR_COUNT=2", why))
     steps.append(
         python(
             code.soft_placement(version_of(picture)),

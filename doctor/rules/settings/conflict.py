@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.findings import Finding, python
+from doctor.findings import Finding, manual, python
 from doctor.picture import Picture
 from doctor.remedies import code, commands
 from doctor.rules.registry import found, rule
@@ -48,12 +48,16 @@ def gpu_config_conflict(picture: Picture) -> Iterator[Finding]:
         text = (
             "The call takes one PhysicalDevice of tf.config.list_physical_devices('GPU') and was given something else."
         )
+    steps = [python(code.memory_growth(version_of(picture)), "the same for every GPU; and no memory limit beside it")]
+    if "mapped to multiple" in first or "different GPU config" in first:
+        steps = [
+            python(code.visible_devices(version_of(picture), (0,)), "choose the GPU here only (a process of a group: its own rank's), before the first op"),
+            manual("Take out visible_device_list and device_count from every ConfigProto: one process maps a GPU once"),
+        ]
     yield found(
         "gpu-config-conflict",
         text,
         conflict[:2],
-        steps=[
-            python(code.memory_growth(version_of(picture)), "the same for every GPU; and no memory limit beside it")
-        ],
+        steps=steps,
         verify=commands.list_gpus(picture),
     )
