@@ -29,6 +29,7 @@ def catalogue() -> tuple[Signature, ...]:
         outcome,
         placement,
         systems,
+        told,
         toolchain,
         usage,
         variables,
@@ -40,6 +41,6 @@ def catalogue() -> tuple[Signature, ...]:
         *(loading, driver, devices, handles, memory, placement),
         *(names, installers, dependencies, imports, builds, toolchain, noise, outcome),
         *(versions.tensorflow, versions.python, versions.cuda, versions.cudnn, versions.driver),
-        *(systems, environments, variables, cards, usage, words),
+        *(systems, environments, variables, cards, usage, told, words),
     )
     return tuple(signature for family in families for signature in family.SIGNATURES)

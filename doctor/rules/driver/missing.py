@@ -37,7 +37,7 @@ def driver_missing(picture: Picture) -> Iterator[Finding]:
     error = cuinit(picture, "UNKNOWN_ERROR_303", "CUDA_ERROR_STUB_LIBRARY")
     smi = facts.symptoms("smi-not-found")
     absent = facts.absent("nvidia driver") or facts.absent("libcuda")
-    if registered(picture) or facts.absent("nvidia gpu") or facts.has("plugin-device"):
+    if (registered(picture) and not (lib and _only_listed_before(picture, lib))) or facts.absent("nvidia gpu") or facts.has("plugin-device"):
         return
     evidence: list[Fact | None] = [
         lib,
@@ -61,4 +61,12 @@ def driver_missing(picture: Picture) -> Iterator[Finding]:
         confidence="certain" if (lib or absent) else "possible" if alone else "likely",
         steps=commands.driver_install(picture),
         verify="nvidia-smi",
+    )
+
+
+def _only_listed_before(picture: Picture, lib: Fact) -> bool:
+    """Whether a list of devices above the driver's missing library is all that speaks of a GPU: another machine's, a page's."""
+    at = lib.source.line
+    return at is not None and all(
+        not gpu.name and gpu.source.line is not None and gpu.source.line < at for gpu in picture.registered
     )

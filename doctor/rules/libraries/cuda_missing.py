@@ -9,8 +9,7 @@ from doctor.findings import Finding, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures
 from doctor.rules.driver.signs import cuinit
-from doctor.rules.gpu.registered import registered
-from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, xla_gpu_note
+from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, works, xla_gpu_note
 from doctor.rules.registry import found, rule
 
 
@@ -56,7 +55,7 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
     without an NVIDIA GPU the messages are harmless.
     """
     facts = picture.facts
-    if registered(picture) or facts.absent("nvidia gpu") or facts.has("plugin-device"):
+    if works(picture) or facts.absent("nvidia gpu") or facts.has("plugin-device"):
         return
     if facts.has("tensorboard-serving") and not facts.has("gpu-skipped", "gpu-not-used", "gpu-list-empty"):
         return

@@ -12,9 +12,8 @@ from doctor.picture import Picture
 from doctor.remedies import commands, cures, libraries
 from doctor.remedies.cures import Cure
 from doctor.remedies.fitness import on_driver, usable
-from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.toolkit import serves, window
-from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, xla_gpu_note
+from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works, xla_gpu_note
 from doctor.rules.registry import found, rule
 
 if TYPE_CHECKING:
@@ -47,8 +46,8 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
     Install the CUDA that the build opens beside the other one (they do not disturb each other), or the TensorFlow release that was
     built for the CUDA that is there.
     """
-    missing = gone(picture)
-    if not missing or registered(picture):
+    missing = [lib for lib in gone(picture) if not _asked_by_another(picture, lib)]
+    if not missing or works(picture):
         return
     names = [lib.name for lib in missing]
     same, others = other_files(picture, names)
@@ -99,6 +98,10 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
     if not reasons and others:
         reasons += others[:3]
         said = f"{others[0].name} is there"
+    blamed = picture.facts.symptoms("cuda-version-blamed")
+    if not reasons and blamed:
+        reasons += blamed[:1]
+        said = "the CUDA that is there is said to be of another version"
     if not reasons:
         return
     wanted = picture.wanted_cuda
@@ -115,11 +118,22 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
             *picture.facts.symptoms("gpu-skipped")[:1],
             *picture.facts.symptoms("xla-gpu-listed")[:1],
         ],
-        confidence="certain" if min((getattr(r, "rank", 0) for r in reasons), default=0) < 2 else "likely",
+        confidence="certain"
+        if reasons != blamed[:1] and min((getattr(r, "rank", 0) for r in reasons), default=0) < 2
+        else "likely",
         tables=table_rows(picture, names),
         steps=cure.steps,
         verify=cure.lists_gpus(picture),
     )
+
+
+def _asked_by_another(picture: Picture, lib: LibraryNotLoaded) -> bool:
+    """Whether a library is of another CUDA major than the build, so that not the build but cuDNN, say, asks for it."""
+    row, build = picture.tables.library(lib.name), picture.build
+    if build is None or not build.cuda or row is None or lib.name in build.libraries or not row.first:
+        return False
+    first, last = (int(version.split(".")[0]) for version in (row.first, row.last or row.first))
+    return not first <= int(build.cuda.split(".")[0]) <= last
 
 
 def matching(picture: Picture) -> Cure:

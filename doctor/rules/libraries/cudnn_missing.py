@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from doctor.facts import LibraryLoaded, LibraryNotLoaded
 from doctor.findings import Finding
 from doctor.picture import Picture
-from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.cudnn import bring_cudnn
-from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, xla_gpu_note
+from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, works, xla_gpu_note
 from doctor.rules.registry import found, rule
 
 
@@ -35,7 +34,7 @@ def cudnn_missing(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     missing = picture.missing("cudnn")
     old = facts.symptoms("cudnn-not-opened")
-    if registered(picture) or (not missing and not old) or gone(picture):
+    if works(picture) or (not missing and not old) or gone(picture):
         return
     main = [lib for lib in missing if not re.search(r"cudnn_", lib.name)] or missing
     cure = bring_cudnn(picture)

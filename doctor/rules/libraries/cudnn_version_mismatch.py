@@ -12,6 +12,7 @@ from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.libraries.cudnn import bring_cudnn, cudnn_major
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, xla_gpu_note
+from doctor.rules.memory.signs import handle_signs
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import likely_build
 from doctor.tables import dotted
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
         "ptx-jit-or-kernel-crash",
         *NO_GPU_SINCE,
     ),
-    needs=(CudaCallFailed, CudnnMismatch, LibraryNotLoaded, CudnnVersion),
+    needs=(CudaCallFailed, CudnnMismatch, LibraryNotLoaded, CudnnVersion, "cudnn-version-blamed"),
 )
 def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
     """cuDNN is there in a version that this TensorFlow build, or this CUDA, cannot use.
@@ -104,6 +105,19 @@ def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
             )
             return
     missing = picture.missing("cudnn")
+    blamed = facts.symptoms("cudnn-version-blamed")
+    failing = [*handle_signs(picture), *missing[:1]]
+    if blamed and not gone(picture) and not stated and (failing or blamed[0].get("one")):
+        yield found(
+            "cudnn-version-mismatch",
+            "The cuDNN that was first on the machine is said not to suit, or another one is said to have helped.",
+            [*blamed[:2], *failing[:1]],
+            confidence="likely" if failing else "possible",
+            tables=[build] if build else [],
+            steps=steps,
+            verify=verify,
+        )
+        return
     if not missing or gone(picture):
         return
     wanted = cudnn_major(missing[0].name)

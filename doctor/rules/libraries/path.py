@@ -10,10 +10,9 @@ from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit
-from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.cudnn import cudnn_major
 from doctor.rules.libraries.toolkit import serves
-from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows
+from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
 
@@ -47,7 +46,7 @@ def library_path(picture: Picture) -> Iterator[Finding]:
     libraries by itself.
     """
     facts = picture.facts
-    if registered(picture):
+    if works(picture):
         return
     missing = gone(picture) or picture.missing("cudnn")
     names = [lib.name for lib in missing]
@@ -150,6 +149,18 @@ def library_path(picture: Picture) -> Iterator[Finding]:
     conda = "conda" in picture.environments and any(
         (v.rank == 2 and "conda" in v.source.text.lower()) or "cudatoolkit" in v.source.text.lower() for v in fits
     )
+    told = [s for s in facts.symptoms("path-cure-told") if any(_soon_after(s, lib) for lib in missing)]
+    if told and not against and not facts.has("cuda-version-blamed", "cudnn-version-blamed"):
+        yield found(
+            "library-path",
+            "What helped, or is advised right after the error, is to name the folder of the libraries to the loader.",
+            [*missing[:3], *told[:1], *fits[:1]],
+            confidence="likely",
+            tables=table_rows(picture, names),
+            steps=_search_steps(picture),
+            verify=verify,
+        )
+        return
     only_cudnn = not gone(picture)
     if only_cudnn:
         right = [c for c in facts.of(CudnnVersion) if c.rank <= 2 and cudnn_major(names[0]) == c.version.split(".")[0]]
@@ -167,6 +178,12 @@ def library_path(picture: Picture) -> Iterator[Finding]:
             steps=_search_steps(picture),
             verify=verify,
         )
+
+
+def _soon_after(told: Fact, error: Fact) -> bool:
+    """Whether a line stands in the few lines after an error, as its cure does."""
+    first, then = error.source.line, told.source.line
+    return first is not None and then is not None and 0 < then - first <= 6
 
 
 def _search_steps(picture: Picture) -> list[Step]:

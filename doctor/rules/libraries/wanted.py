@@ -49,6 +49,13 @@ def _soname(file: LibraryFile, wanted: set[str]) -> bool:
     return name in wanted or any(name.startswith(w + ".") for w in wanted)
 
 
+def works(picture: Picture) -> bool:
+    """Whether a GPU is registered, and no import ended for want of a library: such a text shows two runs, and one fault."""
+    return registered(picture) and not any(
+        re.search(r"ImportError|TensorFlow requires that this DLL", lib.source.text) for lib in picture.not_loaded
+    )
+
+
 def table_rows(picture: Picture, names: list[str]) -> list[object]:
     """The table rows that a finding about these libraries rests on: of the first two names, and of the build."""
     rows: list[object] = [picture.tables.library(n) for n in names[:2]]

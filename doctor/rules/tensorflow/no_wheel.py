@@ -9,6 +9,7 @@ from doctor.facts import PythonVersion, Requirement
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures, environments, libraries
+from doctor.remedies.fitness import usable
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.gpu_package import asked_for_the_stub
 
@@ -64,12 +65,13 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
     else:
         why = "pip offers only what fits the Python and platform that it runs on; nothing did. Most often the Python is too new or too old for the release, or 32-bit."
     newest = picture.tables.releases(platform, "tensorflow")
-    target = row if row is not None and row.pythons else cures.fitting(picture, python=False)
+    runs_here = row is not None and bool(row.pythons) and (not row.gpu or usable(picture, row))
+    target = row if runs_here else cures.fitting(picture, python=False)
     target = target or cures.fitting(picture, python=False, driver=False)
     target = target or next((r for r in reversed(newest) if r.pythons), None)
     inside = ""
     if target is not None and target.pythons and not (bits or narrow):
-        best_python = target.pythons[-1] if row is not None else target.pythons[max(0, len(target.pythons) - 2)]
+        best_python = target.pythons[-1] if target is row else target.pythons[max(0, len(target.pythons) - 2)]
         kind = picture.platform or "linux"
         steps += environments.uv_venv("tf-env", best_python, kind)
         wanted = libraries.requirements(picture, target)

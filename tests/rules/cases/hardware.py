@@ -208,6 +208,14 @@ FIRES = (
         says=("on Windows",),
         never=("apt",),
     ),
+    Fires(
+        "driver-missing",
+        "a page's list of devices above the reader's own log",
+        "it should say [PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\nmine:\n"
+        "2022-03-01 10:00:00.000001: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library 'nvcuda.dll'; dlerror: nvcuda.dll not found\n"
+        "2022-03-01 10:00:00.000002: W tensorflow/stream_executor/cuda/cuda_driver.cc:269] failed call to cuInit: UNKNOWN ERROR (303)\n",
+        "dlerror: nvcuda.dll not found",
+    ),
     # --- driver-libcuda-missing
     Fires(
         "driver-libcuda-missing",

@@ -74,7 +74,34 @@ FIRES = (
         "libcublas.so.9.0",
         words=("CUDA 9.1",),
     ),
+    Fires(
+        "cuda-version-mismatch",
+        "only the reporter's word for it, in Chinese",
+        "装完一跑就是 ImportError: libcublas.so.10.0: cannot open shared object file: No such file or directory\n后来才知道服务器上CUDA的版本和它对不上\n",
+        "libcublas.so.10.0",
+        words=("said to be of another version",),
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "the good run after the cure stands above the error",
+        log("1.5.0", created("GeForce GTX 1060", "6.1", 4712))
+        + "\nBefore that it was: ImportError: Could not find 'cudart64_90.dll'. TensorFlow requires that this DLL be installed in a directory that is named in your %PATH% "
+        "environment variable.\nand in the bin folder was cudart64_92.dll, of CUDA 9.2\n",
+        "Could not find 'cudart64_90.dll'",
+    ),
     # --- cudnn-version-mismatch
+    Fires(
+        "cudnn-version-mismatch",
+        "another cuDNN helped, and nothing else is told",
+        "solved: cudnn 6.0 was on my PC, tensorflow 1.2 with cudnn 5.1 works\n",
+        "cudnn 6.0",
+    ),
+    Fires(
+        "cudnn-version-mismatch",
+        "the handle fails and the reporter blames the version, in Korean",
+        "Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\n찾아보니 cuDNN 버전이 안 맞아서 그런 거였다\n",
+        "안 맞아서",
+    ),
     Fires(
         "cudnn-version-mismatch",
         "TensorFlow 2.11 loads an older cuDNN",
@@ -217,6 +244,13 @@ FIRES = (
         never=("export ", "ldconfig", "[and-cuda]"),
         words=("terminal",),
     ),
+    Fires(
+        "library-path",
+        "the advice right below the error",
+        "q: ImportError: libcufft.so.9.0: cannot open shared object file: No such file or directory\na: put this into .bashrc\nexport LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/opt/cuda/lib64\n",
+        "libcufft.so.9.0",
+        says=("LD_LIBRARY_PATH",),
+    ),
     # --- cuda-missing
     Fires(
         "cuda-missing",
@@ -305,6 +339,18 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "cudnn-version-mismatch",
+        "one version named twice",
+        "undetermined",
+        "cudnn 8.1.0 from the site and cudnn 8.1.1 from conda work the same, my question is another\n",
+    ),
+    NearMiss(
+        "library-path",
+        "the variable was set before, and the error comes all the same",
+        "cuda-missing",
+        "export LD_LIBRARY_PATH=/opt/cuda/lib64\npython train.py\nImportError: libcufft.so.9.0: cannot open shared object file: No such file or directory\n",
+    ),
     NearMiss(
         "cuda-version-mismatch",
         "the CUDA of nvidia-smi's header is what the driver offers",

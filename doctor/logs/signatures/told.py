@@ -1,0 +1,112 @@
+"""What people say was at fault, or what helped: the version that does not suit, the folder that had to be named.
+
+Weak signs, read in several languages: they choose between causes that a failing line leaves open, and decide nothing alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts import Fact, Source, Symptom
+from doctor.logs.signatures.signature import Signature, sig
+
+_UNFIT_EN = (
+    r"(?:do(?:es)?(?:n't| not) (?:match|fit|suit|go with|work with)|mismatch\w*|(?:is|was|are|were) (?:not (?:compatible|supported|the right)"
+    r"|incompatible|too (?:new|old|high|low|recent)|(?:the )?wrong|different))"
+)
+_UNFIT_ZH = r"(?:不(?:符合?|对(?!应)|匹配|一致|兼容|支持|合适|适合|配)|对不上|对应不上|太(?:高|低|新|旧)|过(?:高|低)|错了|有问题)"
+_UNFIT_KO = r"(?:(?:안|잘못) ?맞|맞지 ?않|불일치|호환(?:이|되지)? ?(?:안|않)|다르|달라|틀리|문제)"
+_UNFIT_JA = r"(?:合わな|合って(?:い)?な|合っておらず|違って|違う|違い|不一致|対応して(?:い)?な|が(?:古|新し)(?:い|く|かった|すぎ))"
+_UNFIT_ROMANCE = (
+    r"(?:no (?:es |son )?(?:compatible|correct|coincid|correspond)\w*|incompat\w+|incorrect\w+|não (?:é |são )?(?:compat|correspond|correta)\w*"
+    r"|errad[ao]|ne correspond|pas (?:compatible|la bonne)|non (?:è )?compatibil\w+|sbagliata)"
+)
+_UNFIT_DE = r"(?:passt nicht|passen nicht|falsch\w*|inkompatibel|nicht kompatibel|zu (?:neu|alt))"
+_UNFIT_RU = r"(?:не (?:совпада|подход|совмест|соответств)\w+|несовмест\w+)"
+
+
+def _unfit(name: str) -> str:
+    """A version of `name` that is said not to suit."""
+    return (
+        rf"\b{name}\b(?:[- ]?version)?[^\n.]{{0,24}} {_UNFIT_EN}|\b(?:wrong|incompatible|incorrect|mismatch(?:ed|ing)?)(?: version)?(?: of)? {name}\b"
+        rf"|{name}\W{{0,3}}的?\W{{0,2}}版本[^\n，。；.]{{0,20}}{_UNFIT_ZH}|{name}[^\n.]{{0,12}}버전[^\n.]{{0,20}}{_UNFIT_KO}"
+        rf"|{name}[^\n。]{{0,12}}バージョン[^\n。]{{0,24}}{_UNFIT_JA}|vers(?:ión|ão|ion|ione) d[ei](?:l| la)? {name}[^\n.]{{0,30}}{_UNFIT_ROMANCE}"
+        rf"|{name}[- ]Version[^\n.]{{0,24}}{_UNFIT_DE}|верси\w{{1,3}} {name}[^\n.]{{0,24}}{_UNFIT_RU}"
+    )
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+def another_helped(match: re.Match[str], source: Source) -> Fact | None:
+    """Two versions of cuDNN in one breath, of which one works; the same version twice says nothing."""
+    first, second = match["first"] or match["first2"], match["second"] or match["second2"]
+    if _minor(first) == _minor(second):
+        return None
+    return Symptom(source, "cudnn-version-blamed", (("one", first), ("other", second)))
+
+
+_CUDNN = r"cudnn\W{0,3}(?:version |v|==?)?"
+_WORKS = r"(?:works?|worked|working|fine|solved|no error|helped|fixed|ok\b|运行正常|解决|好了|可以|해결|정상|動(?:い|き)|直)"
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "cuda-version-blamed",
+        (
+            *("cuda version", "cuda-version", "cuda does", "cuda is", "version of cuda", "cuda mismatch", "wrong cuda"),
+            *("incompatible cuda", "cuda版本", "cuda 版本", "cuda的版本", "cuda`版本", "cuda 버전", "cuda버전", "cuda의 버전"),
+            *("cudaのバージョン", "cuda のバージョン", "cudaバージョン", "versión de cuda", "versão do cuda", "versão de cuda"),
+            *("version de cuda", "версия cuda", "версии cuda", "версию cuda"),
+        ),
+        _unfit("CUDA"),
+        "系统里的CUDA版本跟TensorFlow对不上",
+    ),
+    sig(
+        "cudnn-version-blamed",
+        (
+            *("cudnn version", "cudnn-version", "cudnn does", "cudnn is", "version of cudnn", "cudnn mismatch", "wrong cudnn"),
+            *("incompatible cudnn", "cudnn版本", "cudnn 版本", "cudnn的版本", "cudnn`版本", "cudnn 버전", "cudnn버전", "cudnn의 버전"),
+            *("cudnnのバージョン", "cudnn のバージョン", "cudnnバージョン", "versión de cudnn", "versão do cudnn", "versão de cudnn"),
+            *("version de cudnn", "версия cudnn", "версии cudnn", "версию cudnn"),
+        ),
+        _unfit("cuDNN"),
+        "cuDNN的版本不对，换成7.6就好了",
+    ),
+    sig(
+        "cudnn-version-blamed",
+        "cudnn",
+        rf"{_CUDNN}(?P<first>[4-9](?:\.\d+){{1,3}})[^\n]{{1,60}}?{_CUDNN}(?P<second>[4-9](?:\.\d+){{1,3}})[^\n]{{0,40}}?\b{_WORKS}"
+        rf"|(?:downgrad|upgrad|switch|chang|replac|roll|降级|换)\w*[^\n.]{{0,30}}{_CUDNN}(?P<first2>[4-9](?:\.\d+){{1,3}})[^\n]{{1,24}}?(?:to|with|成|为|到) (?:{_CUDNN})?(?P<second2>[4-9](?:\.\d+){{1,3}})",
+        "cuDNN 6.0 was on the machine, with cuDNN 5.1 it works",
+        another_helped,
+    ),
+    sig(  # as words.py has it for English
+        "gpu-not-used",
+        (
+            *("调用不", "用不上", "用不起", "不走gpu", "不走 gpu", "没有用gpu", "没用到gpu", "还是用cpu", "还是cpu", "cpu在跑", "看不到gpu", "认不到"),
+            *("gpu를", "gpu가", "gpu 를", "gpu 가", "gpuを", "gpuが", "gpu を", "gpu が", "не видит", "не использует", "не находит", "не определя"),
+            *("não reconhece", "não detecta", "não usa", "não está usando", "não encontra", "no encuentra", "no está usando", "no utiliza", "no ve la"),
+            *("erkennt", "nicht erkannt", "nutzt", "benutzt", "verwendet", "ne détecte", "ne reconnaît", "ne voit", "görmüyor", "kullanmıyor", "tanımıyor"),
+            *("algılamıyor", "không nhận", "không sử dụng", "không thấy", "non rileva", "non vede", "non usa", "non riconosce", "nie widzi"),
+        ),
+        r"(?:调用不(?:了|到|起来)|用不(?:上|起来)|不走|没(?:有)?用到?|看不到|认不到) ?(?:GPU|显卡)|(?:GPU|显卡)\w{0,4}(?:调用不|用不(?:上|起来))|还是(?:用)? ?CPU|CPU ?在跑"
+        r"|GPU ?(?:를|가|을|이)[^\n.]{0,12}(?:안 |못|않|없)|GPU ?(?:を|が)[^\n。]{0,12}(?:使わ(?:れ)?な|使用(?:さ)?れな|使えな|見つから|認識(?:さ)?(?:れ|し)な|検出されな)"
+        r"|не (?:видит|использует|находит|определяет)\w* (?:\w+ ){0,2}(?:GPU|видеокарт)|(?:GPU|видеокарт\w+)[^\n.]{0,16}не (?:определяется|используется|видна)"
+        r"|(?:não (?:reconhece|detecta|usa|está usando|encontra)|no (?:encuentra|está usando|utiliza|ve))[^\n.]{0,12} GPU"
+        r"|(?:erkennt|nutzt|benutzt|verwendet) (?:\w+ ){0,2}GPU nicht|GPU (?:wird )?nicht (?:erkannt|genutzt|benutzt|verwendet)|ne (?:détecte|reconnaît|voit) pas[^\n.]{0,8} GPU"
+        r"|GPU\W?\w{0,4} (?:görmüyor|kullanmıyor|tanımıyor|algılamıyor)|không (?:nhận|sử dụng|thấy)[^\n.]{0,12} GPU|non (?:rileva|vede|usa|riconosce)[^\n.]{0,6} GPU|nie widzi GPU",
+        "TensorFlow не видит GPU",
+    ),
+    sig(
+        "path-cure-told",
+        (
+            *("export ld_library_path", "ld.so.conf", "add ld_library_path", "`ld_library_path", "set path=", "ldconfig"),
+            *("to the path", "to path", "환경변수", "환경 변수", "环境变量", "環境変数"),
+        ),
+        r"export LD_LIBRARY_PATH=[^\n]{0,80}(?:cuda|/lib)|\badd(?:ing)? [`'\"]?LD_LIBRARY_PATH=[^\n]{0,80}|/etc/ld\.so\.conf\.d/\S+[^\n]{0,40}\n?[^\n]{0,20}ldconfig"
+        r"|>> ?/etc/ld\.so\.conf\.d/\w+|\bset PATH=[^\n]{0,60}(?:cud(?:a|nn)|%PATH%)|LD_LIBRARY_PATH[^\n]{0,60}(?:环境变量|環境変数|환경 ?변수)",
+        'export LD_LIBRARY_PATH="$LD_LIBRARY_PATH:/opt/cuda/lib64"',
+        lines=2,
+    ),
+)
