@@ -15,6 +15,7 @@ def catalogue() -> tuple[Signature, ...]:
     from doctor.logs.signatures import (
         builds,
         cards,
+        containers,
         dependencies,
         devices,
         driver,
@@ -38,7 +39,7 @@ def catalogue() -> tuple[Signature, ...]:
     )
 
     families = (
-        *(loading, driver, devices, handles, memory, placement),
+        *(loading, driver, containers, devices, handles, memory, placement),
         *(names, installers, dependencies, imports, builds, toolchain, noise, outcome),
         *(versions.tensorflow, versions.python, versions.cuda, versions.cudnn, versions.driver),
         *(systems, environments, variables, cards, usage, told, words),

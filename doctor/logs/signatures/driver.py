@@ -36,6 +36,17 @@ def cuinit(match: re.Match[str], source: Source) -> Fact:
     return CudaCallFailed(source, "cuInit", CUDA_ERRORS.get(number[0], "CUDA_ERROR_UNKNOWN") if number else error)
 
 
+def named(match: re.Match[str], source: Source) -> Fact:
+    """CUDA_ERROR_NO_DEVICE told without the call, which is cuInit's answer."""
+    return CudaCallFailed(source, "cuInit", "CUDA_ERROR_NO_DEVICE")
+
+
+def checked(match: re.Match[str], source: Source) -> Fact:
+    """A CUDA call that TensorFlow only checked; 303 is the stub's answer to any call where libcuda did not open."""
+    error = CUDA_ERRORS.get(match["error"], f"CUresult({match['error']})")
+    return CudaCallFailed(source, "cuInit" if match["error"] == "303" else match["call"], error)
+
+
 def context(match: re.Match[str], source: Source) -> Fact:
     """A CUDA call that failed while a device was being made."""
     return CudaCallFailed(source, match["call"], match["error"].upper())
@@ -76,6 +87,21 @@ SIGNATURES: tuple[Signature, ...] = (
         "E tensorflow/stream_executor/cuda/cuda_driver.cc:328] failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable "
         "device is detected",
         cuinit,
+        origin="tensorflow/stream_executor/cuda/cuda_driver.cc",
+    ),
+    sig(
+        "cuinit-failed",
+        "cuda_error_no_device",
+        r"^(?![^\n]*cuInit)[^\n]{0,300}?\bCUDA_ERROR_NO_DEVICE\b",
+        "the experiment throws CUDA_ERROR_NO_DEVICE",
+        named,
+    ),
+    sig(
+        "call-check-failed",
+        "check failed: cuda_success ==",
+        r"Check failed: CUDA_SUCCESS == (?P<call>cu\w+)\([^\n]{0,200}\) \(0 vs\. (?P<error>\d{2,3})\)",
+        "cuda_driver.cc:391] Check failed: CUDA_SUCCESS == cuDevicePrimaryCtxGetState(device, &flags, &active) (0 vs. 303)",
+        checked,
         origin="tensorflow/stream_executor/cuda/cuda_driver.cc",
     ),
     sig(

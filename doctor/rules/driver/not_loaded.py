@@ -27,22 +27,25 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
     (DKMS), refused by Secure Boot, or kept out by nouveau.
 
     ## How it shows
-    `NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver`; libcuda opens, `cuInit` fails and
-    `kernel driver does not appear to be running on this host`.
+    `NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver`; nvidia-container-cli's `driver not loaded`
+    and `driver error: failed to process request`; libcuda opens, `cuInit` fails and `kernel driver does not appear to be
+    running on this host`.
 
     ## What to do
     Rebuild and load the module (`sudo dkms autoinstall`, `sudo modprobe nvidia`, restart); sign it or turn Secure Boot off;
     keep nouveau from loading.
     """
     facts = picture.facts
-    if registered(picture) or picture.platform == "wsl" or picture.container or facts.absent("nvidia gpu"):
-        if not facts.has("smi-no-driver") or registered(picture):
-            return
-        if picture.container or picture.platform == "wsl":
-            return
+    if registered(picture) or picture.platform == "wsl":
+        return
+    # what only the host says, wherever the text was written
+    host = facts.symptoms("host-driver-down", "kernel-module-missing")
+    told = facts.kind == "report" and facts.has("smi-no-driver") and no_libcuda(picture) is None
+    if picture.container and not host and not told:
+        return
     if facts.absent("nvidia gpu") is not None:  # no driver has anything to load for
         return
-    smi = facts.symptoms("smi-no-driver")
+    smi = [*facts.symptoms("smi-no-driver"), *facts.symptoms("host-driver-down")]
     nouveau = [m for m in facts.of(KernelModule) if m.name == "nouveau"] or facts.symptoms("nouveau")
     refused = facts.symptoms("kernel-module-missing", "secure-boot-enabled")
     error = cuinit(
@@ -61,7 +64,7 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
     quiet = cuinit(picture, "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_UNKNOWN")
     missing = no_libcuda(picture)
     evidence: list[Fact | None] = [*smi[:2], error, *down[:1], user, *refused[:2], *nouveau[:1]]
-    if not (smi or facts.symptoms("kernel-module-missing") or (down and (have_libcuda or quiet) and missing is None)):
+    if not (smi or host or (down and (have_libcuda or quiet) and missing is None)):
         return
     why = (
         "The nouveau driver holds the GPU."
@@ -99,7 +102,11 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
         f"The driver's programs or libraries are there, and no NVIDIA kernel module answers them. {why}",
         evidence,
         confidence="certain"
-        if smi or refused or nouveau or facts.absent("nvidia kernel module") or picture.gpus
+        if facts.has("smi-no-driver")
+        or refused
+        or nouveau
+        or facts.absent("nvidia kernel module")
+        or (picture.gpus and not facts.has("host-driver-down"))
         else "likely",
         steps=steps,
         verify="nvidia-smi",

@@ -35,7 +35,7 @@ def hides(value: str) -> bool:
         "gpu-bad-state",
         "benign-messages",
     ),
-    needs=(EnvVar, CudaCallFailed, "visible-list"),
+    needs=(EnvVar, CudaCallFailed, "visible-list", "visible-emptied", "container-device-unknown"),
 )
 def gpu_hidden(picture: Picture) -> Iterator[Finding]:
     """CUDA_VISIBLE_DEVICES (or NVIDIA_VISIBLE_DEVICES) hides the GPU, or names one that is not there.
@@ -54,9 +54,30 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     if registered(picture):
         return
+    asked = facts.symptoms("container-device-unknown")
+    if asked:
+        name = asked[0].get("value") or asked[0].get("id")
+        yield found(
+            "gpu-hidden",
+            f'The container was to get the GPU "{name}", and the host has none of that number or name: GPUs are counted '
+            "from 0, and `--gpus 2` asks for two of them.",
+            asked[:2],
+            title="The container asks for a GPU that the host does not have",
+            steps=[
+                shell("nvidia-smi -L", "on the host: the numbers and UUIDs that can be asked for"),
+                shell(
+                    "docker run --rm --gpus all tensorflow/tensorflow:latest-gpu nvidia-smi",
+                    "gives the container every GPU there is",
+                    platform="linux",
+                ),
+            ],
+            verify="nvidia-smi -L",
+        )
+        return
     error = cuinit(picture, "CUDA_ERROR_NO_DEVICE")
     agree = facts.symptoms("driver-versions-agree")
     said = facts.symptoms("visible-list")
+    emptied = facts.symptoms("visible-emptied")
     variable = picture.env.get("CUDA_VISIBLE_DEVICES")
     other = picture.env.get("NVIDIA_VISIBLE_DEVICES")
     hiding = variable if variable is not None and hides(variable.value) else None
@@ -85,6 +106,7 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
     idle = hiding is not None and not broken and bool(picture.loaded) and facts.has("op-on-cpu", "gpu-index-error")
     if not (
         said
+        or (emptied and not broken and (error or empty or facts.has("gpu-not-used", "uses-cpu")))
         or (error and (agree or hiding or mapped or bare))
         or (agree and mapped)
         or idle
@@ -94,7 +116,7 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         return
     if (
         error
-        and not (agree or said or hiding)
+        and not (agree or said or hiding or emptied)
         and (picture.container or picture.platform == "wsl" or facts.has("kernel-driver-not-running"))
     ):
         return
@@ -108,14 +130,17 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         (
             f'{shown.name if shown else "CUDA_VISIBLE_DEVICES"} is "{value}", which leaves this process no GPU.'
             if value is not None
+            else "Something empties CUDA_VISIBLE_DEVICES for this process: a scheduler such as Ray, Spark or Slurm does that for a "
+            "task that asked for no GPU."
+            if emptied
             else "Kernel module and libraries of the driver agree, and still the process is shown no device: nearly always CUDA_VISIBLE_DEVICES is set "
             "to an empty or wrong value, in the shell, the scheduler's job or the code."
         ),
-        [shown, *said[:1], error, *agree[:1], *empty[:1]],
+        [shown, *said[:1], *emptied[:2], error, *agree[:1], *empty[:1]],
         confidence="certain"
         if (shown is not None and hides(shown.value)) or said
         else "likely"
-        if agree or mapped
+        if agree or mapped or emptied
         else "possible",
         steps=[
             shell(

@@ -21,6 +21,7 @@ from doctor.rules.registry import found, rule
         "works-as-root",
         "permission-by-escalation",
         "device-node-permission",
+        "uvm-not-loaded",
         "nvml-unknown-error",
         DeviceNode,
         Absent,
@@ -48,10 +49,11 @@ def device_permission(picture: Picture) -> Iterator[Finding]:
     if error or facts.has("smi-no-devices"):
         root += facts.symptoms("works-as-root")
     denied = facts.symptoms("device-node-permission")
+    uvm = facts.symptoms("uvm-not-loaded") if not facts.has("smi-no-driver", "kernel-module-missing") else []
     nodes = [n for n in facts.of(DeviceNode) if not n.accessible]
     lost = facts.symptoms("nvml-unknown-error") if facts.kind == "report" or picture.container else []
     missing = facts.absent("device nodes") if any(m.name == "nvidia" for m in facts.of(KernelModule)) else None
-    if registered(picture) or not (root or denied or nodes or lost or missing or refused):
+    if registered(picture) or not (root or denied or nodes or lost or missing or refused or uvm):
         return
     if facts.absent("nvidia gpu") is not None:  # without a GPU there is no node to open
         return
@@ -79,7 +81,7 @@ def device_permission(picture: Picture) -> Iterator[Finding]:
         "The driver works for root and this user cannot open its device files."
         if root
         else "The GPU's device files are missing or closed to this user.",
-        [*root[:1], *denied[:2], *nodes[:3], *lost[:1], missing, error],
+        [*root[:1], *denied[:2], *nodes[:3], *lost[:1], *uvm[:1], missing, error],
         confidence="certain" if nodes or denied or missing else "likely",
         steps=steps,
         verify="ls -l /dev/nvidia*",

@@ -30,6 +30,7 @@ from doctor.rules.registry import found, rule
         LibraryNotLoaded,
         Absent,
         "wsl-no-adapter",
+        "wsl-blocked",
         "smi-no-driver",
         "kernel-driver-not-running",
         "smi-not-found",
@@ -48,7 +49,7 @@ def wsl_driver(picture: Picture) -> Iterator[Finding]:
 
     ## How it shows
     WSL, and `cuInit` fails with NO_DEVICE or 303, `kernel driver does not appear to be running on this host (DESKTOP-…)`, nvidia-smi
-    cannot talk to the driver.
+    cannot talk to the driver or says `GPU access blocked by the operating system`.
 
     ## What to do
     Remove Linux NVIDIA driver packages from WSL, install the current driver on Windows, `wsl --update`, `wsl --shutdown`.
@@ -56,7 +57,7 @@ def wsl_driver(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     if picture.platform != "wsl" or registered(picture):
         return
-    seen = facts.symptoms("wsl1", "wsl-no-windows-driver", "wsl-linux-driver", "wsl-library-not-searched")
+    seen = facts.symptoms("wsl1", "wsl-no-windows-driver", "wsl-linux-driver", "wsl-library-not-searched", "wsl-blocked")
     signs = [*seen, *no_driver_signs(picture)]
     down = (
         seen

@@ -1,0 +1,139 @@
+"""What container runtimes and the start scripts of NVIDIA's images say about the host's driver and its GPUs.
+
+Sources: libnvidia-container (nvidia-container-cli), nvidia-docker 1, docker's device requests, and the entry point of
+the images on nvcr.io (checkSMVER.sh and the driver check beside it).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import INFERRED, CudaCallFailed, DriverVersion, Fact, Gpu, Platform, Source, Symptom
+from doctor.logs.signatures.driver import CUDA_ERRORS
+from doctor.logs.signatures.signature import Signature, sig
+
+
+def image_driver(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """A host driver below what the image was built for; none at all where the version is left blank."""
+    version = match["version"]
+    if not version:
+        yield Symptom(source, "docker-no-gpu")
+        return
+    yield Symptom(source, "container-requirement", (("condition", f"driver>={match['needed']}"),))
+    yield DriverVersion(source, version, "kernel")
+
+
+def image_gpu(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """A GPU outside the range of compute capabilities that an image was built for."""
+    yield Symptom(source, "container-gpu-newer" if match["yet"] else "container-gpu-older", (("gpu", match["name"]),))
+    yield Gpu(source, match["name"])
+
+
+def initialised(match: re.Match[str], source: Source) -> Fact:
+    """cuInit as the image's entry point tried it."""
+    return CudaCallFailed(source, "cuInit", CUDA_ERRORS.get(match["number"], "CUDA_ERROR_UNKNOWN"))
+
+
+def cli_cuda(match: re.Match[str], source: Source) -> Fact:
+    """cuInit as nvidia-container-cli tried it on the host."""
+    no_device = match["error"].lower().startswith("no cuda-capable")
+    return CudaCallFailed(source, "cuInit", "CUDA_ERROR_NO_DEVICE" if no_device else "CUDA_ERROR_UNKNOWN")
+
+
+def blocked(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """NVML_ERROR_OPERATING_SYSTEM, which nvidia-smi words so; nearly always it is WSL that has no way to the GPU."""
+    yield Symptom(source, "wsl-blocked")
+    yield Platform(source, "wsl", rank=INFERRED)
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "host-driver-down",
+        ("driver error: failed to process request", 'while adding custom device "/dev/nvidia'),
+        r"driver error: failed to process request"
+        r"|while adding custom device \"/dev/nvidia[\w-]*\"[^\n]{0,60}no such file",
+        "nvidia-container-cli: initialization error: driver error: failed to process request",
+        origin="libnvidia-container, src/driver.c",
+    ),
+    sig(
+        "device-node-permission",
+        "insufficient permissions",
+        r"nvml(?: error)?: insufficient permissions",
+        "nvidia-container-cli: initialization error: nvml error: insufficient permissions",
+    ),
+    sig(
+        "uvm-not-loaded",
+        "uvm kernel module",
+        r"Could not load UVM kernel module",
+        "nvidia-docker | 2017/03/02 10:11:12 Error: Could not load UVM kernel module. Is nvidia-modprobe installed?",
+    ),
+    sig(
+        "container-requirement",
+        "unsupported cuda version: driver",
+        r"(?P<condition>unsupported CUDA version: driver [\d.]+ < image [\d.]+)",
+        "nvidia-docker | 2016/09/02 10:11:12 Error: unsupported CUDA version: driver 7.5 < image 8.0",
+    ),
+    sig(
+        "container-requirement",
+        "this container was built for nvidia driver release",
+        r"This container was built for NVIDIA Driver Release (?P<needed>[\d.]+) or later,?(?: but)?\s+(?:but )?version (?P<version>[\d.]*) ?was detected and compatibility mode is UNAVAILABLE",
+        "ERROR: This container was built for NVIDIA Driver Release 460.32 or later, but\n"
+        "       version 430.26 was detected and compatibility mode is UNAVAILABLE.",
+        image_driver,
+        lines=2,
+    ),
+    sig(
+        "container-gpu",
+        ("which is not yet supported in this version of the container", "which is not supported by this container"),
+        r"Detected (?:NVIDIA )?(?P<name>[^\n,]{2,60}?) GPU, which is not (?:(?P<yet>yet) supported in this version of the|supported by this) container",
+        "WARNING: Detected NVIDIA GeForce RTX 4060 GPU, which is not yet supported in this version of the container",
+        image_gpu,
+    ),
+    sig(
+        "cuinit-failed",
+        "but cuda failed to initialize",
+        r"The NVIDIA Driver is present, but CUDA failed to initialize\.[^\n]*\n\s*(?P<line>\[\[[^\n]{0,120}\(error (?P<number>\d+)\) ?\]\])",
+        "WARNING: The NVIDIA Driver is present, but CUDA failed to initialize.  GPU functionality will not be available.\n"
+        "   [[ Initialization error (error 3) ]]",
+        initialised,
+        lines=2,
+        at="line",
+    ),
+    sig(
+        "cuinit-failed",
+        "initialization error: cuda error:",
+        r"initialization error: cuda error: (?P<error>unknown error|initialization error|no cuda-capable device is detected)",
+        "nvidia-container-cli: initialization error: cuda error: unknown error",
+        cli_cuda,
+    ),
+    sig(
+        "hung-driver",
+        "driver rpc error: timed out",
+        r"driver rpc error: timed out",
+        "nvidia-container-cli: initialization error: driver rpc error: timed out",
+    ),
+    sig(
+        "container-device-unknown",
+        ("device error: ", "unknown device id"),
+        r"device error: (?:unknown device id: (?P<value>[\w./-]{1,60})|(?P<id>[\w./-]{1,60}): unknown device)",
+        "nvidia-container-cli: device error: 1: unknown device",
+    ),
+    sig(
+        "docker-no-gpu",
+        (
+            "nvidia-container-cli: container error",
+            "nvidia-container-cli: ldcache error",
+            "nvidia-container-cli: mount error",
+        ),
+        r"nvidia-container-cli: (?:container|ldcache|mount) error: [^\n]{0,120}",
+        "nvidia-container-cli: container error: cgroup subsystem devices not found: unknown.",
+    ),
+    sig(
+        "wsl-blocked",
+        "gpu access blocked by the operating system",
+        r"GPU access blocked by the operating system",
+        "Failed to initialize NVML: GPU access blocked by the operating system",
+        blocked,
+    ),
+)

@@ -1,0 +1,161 @@
+"""What container runtimes, NVIDIA's images and schedulers say of the host's driver and its GPUs."""
+
+from __future__ import annotations
+
+from tests.rules.situation import Fires, NearMiss
+from tests.rules.spelling import log, no_module, opened
+
+REFUSED = "docker: Error response from daemon: OCI runtime create failed: error running hook: exit status 1, stdout: , stderr: "
+
+FIRES = (
+    Fires(
+        "driver-not-loaded",
+        "the container toolkit gets no answer from the host's driver",
+        f"$ docker run --gpus all tensorflow/tensorflow:2.9.1-gpu\n{REFUSED}nvidia-container-cli: initialization error: driver error: failed to process request: unknown.\n",
+        "failed to process request",
+        says=("dkms autoinstall",),
+        verify="nvidia-smi",
+    ),
+    Fires(
+        "driver-not-loaded",
+        "NVML says it to the container toolkit",
+        f"$ docker run --gpus all tensorflow/tensorflow:2.9.1-gpu\n{REFUSED}nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown.\n",
+        "driver not loaded",
+    ),
+    Fires(
+        "driver-not-loaded",
+        "the host of the containers lost its module",
+        "[root@gpu3 ~]# docker run --rm --gpus all nvidia/cuda:11.2.2-base nvidia-smi\n[root@gpu3 ~]# modprobe nvidia\nmodprobe: FATAL: Module nvidia not found in directory /lib/modules/4.18.0-348.el8.x86_64\n",
+        "Module nvidia not found",
+    ),
+    Fires(
+        "device-permission",
+        "the container toolkit may not open the nodes",
+        f"$ docker run --gpus all tensorflow/tensorflow:2.9.1-gpu\n{REFUSED}nvidia-container-cli: initialization error: nvml error: insufficient permissions: unknown.\n",
+        "insufficient permissions",
+        says=("nvidia-modprobe -u -c=0",),
+    ),
+    Fires(
+        "device-permission",
+        "nvidia-docker finds no nvidia-uvm",
+        "$ nvidia-docker run --rm tensorflow/tensorflow:1.0.0-gpu python -c 'import tensorflow'\nnvidia-docker | 2017/03/02 10:11:12 Error: Could not load UVM kernel module. Is nvidia-modprobe installed?\n",
+        "UVM kernel module",
+        says=("nvidia-modprobe -u -c=0",),
+    ),
+    Fires(
+        "driver-too-old",
+        "an image that was built for a later driver",
+        "================\n== TensorFlow ==\n================\nERROR: This container was built for NVIDIA Driver Release 455.32 or later, but\n"
+        "       version 440.33.01 was detected and compatibility mode is UNAVAILABLE.\n",
+        "built for NVIDIA Driver Release",
+    ),
+    Fires(
+        "driver-too-old",
+        "nvidia-docker compares driver and image",
+        "nvidia-docker | 2016/09/02 10:11:12 Error: unsupported CUDA version: driver 7.5 < image 8.0\n",
+        "unsupported CUDA version",
+    ),
+    Fires(
+        "container-no-gpu",
+        "an image that sees no driver at all",
+        "ERROR: This container was built for NVIDIA Driver Release 515.48 or later, but\n       version  was detected and compatibility mode is UNAVAILABLE.\n",
+        "built for NVIDIA Driver Release",
+    ),
+    Fires(
+        "container-no-gpu",
+        "the toolkit is too old for cgroup v2",
+        f"{REFUSED}nvidia-container-cli: container error: cgroup subsystem devices not found: unknown.\n",
+        "cgroup subsystem devices not found",
+        says=("nvidia-container-toolkit",),
+    ),
+    Fires(
+        "gpu-hidden",
+        "the container asks for a second GPU where there is one",
+        f"$ docker run --gpus 2 tensorflow/tensorflow:2.9.1-gpu\n{REFUSED}nvidia-container-cli: device error: 1: unknown device: unknown.\n",
+        "device error: 1",
+        says=("nvidia-smi -L",),
+    ),
+    Fires(
+        "gpu-hidden",
+        "a scheduler that empties the list of GPUs",
+        "TensorFlow in the worker does not see the GPU: there CUDA_VISIBLE_DEVICES is set to an empty string.\n",
+        "empty string",
+        words=("Ray",),
+    ),
+    Fires(
+        "gpu-hidden",
+        "the error without its call, and who caused it",
+        "The trial throws CUDA_ERROR_NO_DEVICE\nIt seems that the runner overwrites $CUDA_VISIBLE_DEVICES when it starts a worker.\n",
+        "CUDA_ERROR_NO_DEVICE",
+    ),
+    Fires(
+        "gpu-bad-state",
+        "the toolkit's helper process gets no answer in time",
+        f"{REFUSED}nvidia-container-cli: initialization error: driver rpc error: timed out: unknown.\n",
+        "driver rpc error",
+    ),
+    Fires(
+        "gpu-bad-state",
+        "an image whose start script tries CUDA",
+        "WARNING: The NVIDIA Driver is present, but CUDA failed to initialize.  GPU functionality will not be available.\n   [[ Initialization error (error 3) ]]\n",
+        "(error 3)",
+    ),
+    Fires(
+        "wsl-driver",
+        "nvidia-smi in WSL is kept out by Windows",
+        "Windows 11, Ubuntu 22.04 in WSL2\n$ nvidia-smi\nFailed to initialize NVML: GPU access blocked by the operating system\n",
+        "blocked by the operating system",
+        says=("wsl --update", "wsl --shutdown"),
+    ),
+    Fires(
+        "driver-missing",
+        "a check that fails with the stub's own number",
+        "E tensorflow/stream_executor/cuda/cuda_driver.cc:404] Check failed: CUDA_SUCCESS == cuDevicePrimaryCtxGetState(device, &flags, &active) (0 vs. 303)\n",
+        "(0 vs. 303)",
+    ),
+)
+
+NEAR_MISSES = (
+    NearMiss(
+        "driver-not-loaded",
+        "the same words from inside a container without the driver",
+        "container-no-gpu",
+        log(
+            "2.7.0",
+            "root@4be1907cd2a5:/app# python train.py",
+            "2022-02-03 10:11:12.131415: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library 'libcuda.so.1'; dlerror: libcuda.so.1: "
+            "cannot open shared object file: No such file or directory",
+            no_module("4be1907cd2a5"),
+            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
+        ),
+    ),
+    NearMiss(
+        "device-permission",
+        "nvidia-uvm cannot load where no module of the driver does",
+        "driver-not-loaded",
+        "nvidia-docker | 2017/03/02 10:11:12 Error: Could not load UVM kernel module\n$ nvidia-smi\nmodprobe: FATAL: Module nvidia not found.\n",
+    ),
+    NearMiss(
+        "driver-too-old",
+        "an older driver that the image's compatibility package serves",
+        "undetermined",
+        "NOTE: Legacy NVIDIA Driver detected.  Compatibility mode ENABLED.\nTensorFlow finds no GPU\n",
+    ),
+    NearMiss(
+        "gpu-hidden",
+        "code that takes the list from a variable, of which nothing is known",
+        "undetermined",
+        'os.environ["CUDA_VISIBLE_DEVICES"] = args.gpu\ntf.config.list_physical_devices("GPU") returns []\n',
+    ),
+    NearMiss(
+        "wsl-driver",
+        "a GPU that works in WSL",
+        "healthy",
+        log(
+            "2.10.0",
+            "5.15.90.1-microsoft-standard-WSL2",
+            opened("libcuda.so.1", "libcudart.so.11.0"),
+            "[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]",
+        ),
+    ),
+)
