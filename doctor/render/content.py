@@ -157,7 +157,7 @@ def conditions(step: Step) -> str:
 def sentence(text: str) -> str:
     """A text that begins with a capital letter, unless it begins with a name."""
     first = text.split(" ", 1)[0]
-    return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+    return text[:1].upper() + text[1:] if first.rstrip(",:;").isalpha() and first.islower() else text
 
 
 def subject(facts: Facts) -> str:
