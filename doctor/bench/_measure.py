@@ -56,7 +56,11 @@ def grow(op, device, transfers, prepare):
 
 
 def with_numpy():
-    import numpy
+    try:
+        import numpy
+    except ImportError:
+        say("absent")
+        return
 
     def prepare(op, size, device, transfer):
         a = numpy.random.default_rng(1).standard_normal((size, size), dtype="float32")

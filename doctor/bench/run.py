@@ -64,6 +64,10 @@ def bench(
                     stopped.append(
                         f"{answer['op']} on the {answer['device']} ended at {answer['size']}: {answer['why']}."
                     )
+                elif stage == "absent":
+                    raise UnableError(
+                        f"{python} has neither TensorFlow nor NumPy to measure with", "--python names another environment"
+                    )
                 elif stage == "failed":
                     raise UnableError(f"it could not be measured: {answer['error']}", "`tfgpu-doctor check --deep`")
                 done = done or stage == "done"

@@ -41,6 +41,7 @@ def test_an_environment_without_tensorflow_and_numpy_ends_with_3(cli, tmp_path):
     assert done.returncode == 3
     assert b"numpy" in done.stderr.lower()
     assert b"Traceback" not in done.stderr
+    assert b"neither TensorFlow nor NumPy" in done.stderr
 
 
 @pytest.mark.tensorflow

@@ -10,6 +10,7 @@ from doctor.facts import (
     MEASURED,
     PROSE,
     CudaVersion,
+    DriverVersion,
     Fact,
     Facts,
     Gpu,
@@ -129,3 +130,50 @@ def test_wsl_is_certain_where_it_was_seen_and_likely_where_it_was_said(rank: int
     libcuda = LibraryNotLoaded(HERE, "libcuda.so.1", "cannot open shared object file")
     (finding,) = judged("wsl-driver", libcuda, Platform(HERE, "wsl", rank=rank))
     assert finding.confidence == confidence
+
+
+# --- driver-missing
+
+NO_LIBCUDA = LibraryNotLoaded(Source("case", 1, "libcuda.so.1: cannot open"), "libcuda.so.1", "cannot open shared object file")
+
+
+def driver(part: str, rank: int) -> DriverVersion:
+    return DriverVersion(Source("case", 2, f"driver 535.104.05 ({part})"), "535.104.05", part, rank)
+
+
+@pytest.mark.parametrize("part", ["kernel", "any"])
+def test_a_driver_whose_kernel_module_was_seen_running_is_not_missing(part: str) -> None:
+    assert judged("driver-missing", NO_LIBCUDA, driver(part, MEASURED)) == []
+
+
+@pytest.mark.parametrize(("part", "rank"), [("kernel", PROSE), ("user", MEASURED)])
+def test_a_driver_that_is_only_spoken_of_or_has_libraries_alone_may_still_be_missing(part: str, rank: int) -> None:
+    (finding,) = judged("driver-missing", NO_LIBCUDA, driver(part, rank))
+    assert finding.confidence == "certain"
+
+
+# --- ptx-jit-or-kernel-crash
+
+
+@pytest.mark.parametrize(("kind", "confidence"), [("illegal-address", "certain"), ("cudnn-launch-failed", "likely")])
+def test_a_crashed_kernel_is_certain_and_a_failed_cudnn_call_likely(kind: str, confidence: str) -> None:
+    (finding,) = judged("ptx-jit-or-kernel-crash", Symptom(HERE, kind))
+    assert finding.confidence == confidence
+
+
+# --- gpu-arch-too-old
+
+
+def multiprocessors(*counts: int) -> list[Finding]:
+    cards = [Gpu(Source("NVML", i, f"card {i}"), f"card {i}", "6.1", index=i, multiprocessors=n) for i, n in enumerate(counts)]
+    return [f for f in judged("gpu-arch-too-old", *cards, kind="machine") if "multiprocessors" in f.title]
+
+
+def test_a_small_gpu_beside_a_large_one_is_left_out_by_tensorflow() -> None:
+    (finding,) = multiprocessors(46, 6)
+    assert evidence(finding) == {"card 1"}
+
+
+@pytest.mark.parametrize("counts", [(6,), (6, 5), (46, 8)])
+def test_a_small_gpu_without_a_larger_one_and_one_of_eight_multiprocessors_are_used(counts: tuple[int, ...]) -> None:
+    assert multiprocessors(*counts) == []
