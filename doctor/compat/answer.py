@@ -36,10 +36,10 @@ class Answer:
 
 
 def rank(answer: Answer) -> int:
-    """0 for the best: yes, slow, a no with a cure, unknown, no."""
+    """0 for the best: yes, slow, unknown, a no with a cure, a no. A no that is known decides before what is not known."""
     if answer.verdict == "no":
-        return 2 if answer.cure else 4
-    return {"yes": 0, "slow": 1, "unknown": 3}[answer.verdict]
+        return 3 if answer.cure else 4
+    return VERDICTS.index(answer.verdict)
 
 
 def worst(answers: Iterable[Answer]) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from doctor.compat.answer import Answer, rank, worst
+from doctor.compat.answer import Answer, worst
 from doctor.compat.gpu import driver_serves_gpu, runs_on_gpu
 from doctor.compat.install import installs_on, runs_with_pip_libraries
 from doctor.compat.situation import Situation, traps_of
@@ -108,17 +108,31 @@ def candidates(
 def newest(tables: Tables, situation: Situation, *, prereleases: bool = False) -> Judgement | None:
     """The newest build that does, or None.
 
-    A build that runs as it is comes before a newer one that needs a cure or a compilation at the start. With no
-    route given, pip's libraries are taken where the build has the extra and no CUDA is given.
+    A build that runs as it is, or with a pin beside it, comes before a newer one that needs more: a path or link for its
+    libraries, a compilation at the start, or trust in what is not known. With no route given, pip's libraries are taken
+    where the build has the extra and no CUDA is given.
     """
-    best: Judgement | None = None
+    best: tuple[float, Judgement] | None = None
     for found in candidates(tables, situation, prereleases=prereleases):
         judged = found
         if situation.route is None and situation.cuda is None and found.build.extras.get("and-cuda"):
             judged = judge(found.build, replace(situation, route="pip-and-cuda"), tables)
-        quality = rank(judged.overall)
-        if quality == 0:
+        price = _price(judged)
+        if price == 0:
             return judged
-        if quality < 4 and (best is None or quality < rank(best.overall)):
-            best = judged
-    return best
+        if price is not None and (best is None or price < best[0]):
+            best = (price, judged)
+    return best[1] if best else None
+
+
+def _price(judged: Judgement) -> float | None:
+    """What has to be put up with, as doctor.plan counts it (its COSTS); None where the build does not do."""
+    price = 0.0
+    for name, answer in judged.answers:
+        if answer.verdict == "no" and (name != "libraries" or not answer.cure):
+            return None
+        if name == "libraries":
+            price += 0.5 if answer.verdict == "no" and not answer.cure.startswith("pip install ") else 0.0
+        elif name != "driver":
+            price = max(price, {"slow": 1.0, "unknown": 3.0}.get(answer.verdict, 0.0))
+    return price

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,11 +28,13 @@ class Action:
 
     @property
     def line(self) -> str:
-        """The command as it can be pasted."""
-        if os.name == "nt":
-            import subprocess
+        """The command as it can be pasted here."""
+        return self.words(os.name == "nt")
 
-            return subprocess.list2cmdline(self.command)
+    def words(self, windows: bool) -> str:
+        """The command for cmd, or for sh."""
+        if windows:  # < > & | ^ ( ) and spaces mean nothing to cmd inside double quotes
+            return " ".join(part if re.fullmatch(r"[\w.:\\/+=@-]+", part) else f'"{part}"' for part in self.command)
         return shlex.join(self.command)
 
 
@@ -44,16 +47,17 @@ class Job:
     actions: tuple[Action, ...]
     links: tuple[Link, ...] = ()
     memory_growth: bool = False
+    windows: bool = os.name == "nt"
 
     @property
     def python(self) -> Path:
         """The environment's interpreter."""
-        return self.env / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+        return self.env / ("Scripts/python.exe" if self.windows else "bin/python")
 
     @property
     def site_packages(self) -> Path:
         """Where its packages lie."""
-        if os.name == "nt":
+        if self.windows:
             return self.env / "Lib" / "site-packages"
         return self.env / "lib" / f"python{self.plan.python}" / "site-packages"
 

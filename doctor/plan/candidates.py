@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from doctor.compat import Situation
@@ -23,8 +23,8 @@ class Field:
     refusals: list[Refusal] = field(default_factory=list)
 
 
-def weigh(ground: Ground) -> Field:
-    """Judge the GPU releases by every route of the platform. Pure, and by the tables alone.
+def weigh(ground: Ground, routes: Collection[str] = ROUTES) -> Field:
+    """Judge the GPU releases by every route of the platform, or by some. Pure, and by the tables alone.
 
     Releases that the wish allows are tried first; the others only where none of those works as things are.
     """
@@ -44,7 +44,7 @@ def weigh(ground: Ground) -> Field:
             away = _distances(builds, allowed)
             if not conforming:
                 chosen.sort(key=lambda b: away[b.version])
-            for route in _routes_of(ground, platform, system):
+            for route in (r for r in _routes_of(ground, platform, system) if r in routes):
                 _walk(chosen, route, ground, (platform, side, system, conforming), away, result)
     result.candidates.sort(key=lambda c: (round(c.cost, 3), *(-part for part in _age(c)), ROUTES.index(c.route)))
     return result

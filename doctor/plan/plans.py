@@ -69,9 +69,8 @@ def make_plans(ground: Ground, env: str = ENV) -> Outcome:
 
 def _chosen(field: Field, wish: str) -> list[Candidate]:
     """For each route and each set of changes the best; a costlier one only where it is a newer release."""
-    sure = [c for c in field.candidates if not _doubtful(c)] or field.candidates
     kept: list[Candidate] = []
-    for candidate in sure:
+    for candidate in _sure(field):
         lost = _lost(candidate)
         if wish and "tensorflow" in lost and any(_lost(k) < lost for k in kept):
             continue  # another release is a loss where one was asked for
@@ -87,6 +86,16 @@ def _chosen(field: Field, wish: str) -> list[Candidate]:
         if len(kept) == LIMIT:
             break
     return kept
+
+
+def foremost(field: Field) -> Candidate | None:
+    """The candidate of the first plan; None where there is none with CUDA."""
+    return next(iter(_sure(field)), None)
+
+
+def _sure(field: Field) -> list[Candidate]:
+    """Those of which the tables know that the build has code for the GPU, where there are any; the cheapest first."""
+    return [c for c in field.candidates if not _doubtful(c)] or field.candidates
 
 
 def _lost(candidate: Candidate) -> frozenset[str]:

@@ -14,6 +14,9 @@ from doctor.plan.nvidia_packages import packages_for
 from doctor.tables import DriverFloor, Tables, TensorFlowRelease, dotted
 from doctor.tables.versions import minor
 
+WSL_GPUS = (6, 0)
+"""The lowest compute capability that WSL2 serves (CUDA on WSL User Guide: Pascal or later)."""
+
 
 def recipe_of(build: TensorFlowRelease, tables: Tables) -> dict[str, Any] | None:
     """The conda packages with the CUDA that a build was made for."""
@@ -50,10 +53,16 @@ def try_route(
     for name, given in judged.answers:
         answer = _of_names(build, situation, given, ground.tables) if name == "cuda" else given
         if answer.verdict == "no" and name != "libraries":
-            refused.append((name, answer))
-            lost |= {"driver"} if name == "driver" else set()
-            dead = dead or name != "driver" or situation.driver is None
+            aspect = "driver" if name == "gpu" and _by_driver(build, situation, ground) else name
+            refused.append((aspect, answer))
+            lost |= {"driver"} if aspect == "driver" else set()
+            dead = dead or aspect != "driver" or situation.driver is None
     refused += [("libraries", answer) for answer in measures.blocks]
+    old = [c for c in ground.capabilities if dotted(c) < WSL_GPUS] if route == "wsl2" else []
+    if old:
+        refused.append(("gpu", Answer("no", f"WSL2 serves GPUs from Pascal on, and compute capability {old[0]} is older "
+                                      "(CUDA on WSL User Guide, section Getting Started)", (build,))))  # fmt: skip
+        dead = True
     if ground.driver_absent:
         lost.add("driver")
     if route != "pip-system-cuda":
@@ -81,6 +90,13 @@ def try_route(
         verified=bool((image or recipe or {"verified": True})["verified"]),
     )
     return found, refusal
+
+
+def _by_driver(build: TensorFlowRelease, situation: Situation, ground: Ground) -> bool:
+    """Whether the GPU is refused only because the driver at hand cannot compile the PTX for it."""
+    if situation.driver is None:
+        return False
+    return ground.judge(build, replace(situation, driver=None, route=None))["gpu"].verdict != "no"
 
 
 def _situation(

@@ -7,7 +7,6 @@ for its Python, or no driver to run on, as far as each is known.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import TYPE_CHECKING
 
 from doctor.findings import Step, manual, shell
@@ -16,6 +15,7 @@ from doctor.remedies.fitness import on_driver, situation, usable
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
+    from doctor.plan.candidate import Candidate
     from doctor.tables import TensorFlowRelease
 
 ENV = "tf-gpu"
@@ -92,8 +92,11 @@ def cudnn_for_build(picture: Picture) -> Cure:
 
 def _move(picture: Picture, build: TensorFlowRelease) -> list[Step]:
     """A release with pip's libraries, as a way round installing an old CUDA; only from TensorFlow 2 to 2."""
-    release = fitting(picture)
-    if release is None or not release.extras.get("and-cuda") or build.version.startswith("1."):
+    best = recommendation(picture)
+    release = best.build if best is not None else None
+    if best is None or release is None or not best.extra or build.version.startswith("1.") or driver_for(picture, release):
+        return []
+    if picture.python is not None and best.python != commands.minor(picture.python.version):
         return []
     first, *others = libraries.with_pip(picture, release)
     return [replace(first, why=f"or, where the program may move to TensorFlow {release.version}: {first.why}"), *others]
@@ -101,14 +104,11 @@ def _move(picture: Picture, build: TensorFlowRelease) -> list[Step]:
 
 def inside_wsl(picture: Picture) -> list[Step]:
     """The newest TensorFlow under WSL2, from its Ubuntu's own Python."""
-    from doctor import compat
-
-    there = compat.Situation(python=WSL_PYTHON, capabilities=picture.capabilities, driver_platform="wsl")
-    judgement = compat.newest(picture.tables, there)
-    if judgement is None:
+    best = recommendation(picture)
+    if best is None or best.route != "wsl2":
         return []
-    wanted = libraries.requirements(picture, judgement.build)
-    install = environments.pip_install(libraries.ENV, wanted, "wsl", "in Ubuntu's shell; the driver of Windows usable")
+    wanted = libraries.requirements(picture, best.build)
+    install = environments.pip_install(libraries.ENV, wanted, "wsl", "in Ubuntu's shell; the driver of Windows serves")
     return [shell(f"python3 -m venv {libraries.ENV}", "in Ubuntu's shell (sudo apt install python3-venv)", platform="wsl"), install]
 
 
@@ -118,20 +118,28 @@ def build_for_mac(picture: Picture) -> Cure:
 
 
 def another_build(picture: Picture, *, own: bool = False, words: str = "") -> Cure:
-    """The newest TensorFlow that fits the platform, the Python, the GPUs and the driver of the case, with its libraries.
+    """The TensorFlow that the plan for the case recommends, with its libraries; on Windows the last one with CUDA there.
 
-    Another Python is taken before another driver; TensorFlow 1 is offered to a program on 2 only where nothing else
-    is left. own: in an environment of its own even where the Python of the case would do. words: said first.
+    own: in an environment of its own even where the Python of the case would do. words: said first.
     """
     if picture.platform == "macos":
         return Cure((manual("There is no CUDA for macOS since TensorFlow 1.2; on Apple silicon tensorflow-metal uses Apple's GPU"),))
-    choices = [fitting(picture, python=python, driver=driver) for driver, python in product((True, False), repeat=2)]
-    found = [release for release in choices if release is not None]
-    major = picture.tensorflow.version.split(".")[0] if picture.tensorflow else ""
-    release = next((r for r in found if r.version.split(".")[0] >= major), found[0] if found else None)
-    if release is None:
+    best = recommendation(picture)
+    if best is None and picture.platform != "windows":
         return Cure((manual("No TensorFlow release in the tables fits this GPU: tfgpu-doctor plan says what each lacks"),))
-    here = picture.python is None or commands.minor(picture.python.version) in release.pythons
+    if picture.platform == "windows":  # the plan goes through WSL2; on Windows itself there is the last release with CUDA
+        if not words and best is not None and best.route == "wsl2":
+            stay = another_build(picture, own=own, words="or stay on Windows: ")
+            inside = environments.interpreter(libraries.ENV, "wsl")
+            return Cure((*environments.wsl_install(), *inside_wsl(picture), *stay.steps), best.build.version, inside)
+        release = fitting(picture) or fitting(picture, python=False) or fitting(picture, python=False, driver=False)
+        if release is None:
+            return Cure(tuple(inside_wsl(picture)) or (manual("No TensorFlow release for Windows fits this GPU: see tfgpu-doctor plan"),))
+        here = True
+    else:
+        assert best is not None
+        release = best.build
+        here = picture.python is None or commands.minor(picture.python.version) == best.python
     why = f"{words}TensorFlow {release.version}, the newest release "
     why += f"with code for compute capability {' and '.join(picture.capabilities)}" if picture.capabilities else "with CUDA that fits here"
     if own or not here or picture.platform == "windows":  # there conda brings what pip cannot
@@ -139,6 +147,13 @@ def another_build(picture: Picture, *, own: bool = False, words: str = "") -> Cu
     else:
         steps, python = libraries.with_build(picture, release, why), ""
     return Cure((*steps, *driver_for(picture, release)), release.version, python)
+
+
+def recommendation(picture: Picture) -> Candidate | None:
+    """What `tfgpu-doctor plan` recommends for the case: a prescription names the same release."""
+    from doctor.plan.recommended import recommended
+
+    return recommended(picture)
 
 
 def fitting(picture: Picture, *, python: bool = True, driver: bool = True) -> TensorFlowRelease | None:

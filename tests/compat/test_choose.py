@@ -12,7 +12,7 @@ from .releases import release
 
 CASES = [
     ("RTX 3080, driver 535, Python 3.11", Situation(python="3.11", capabilities=("8.6",), driver="535.183.01"), "2.20.0"),
-    ("GTX 1080, Python 3.12", Situation(python="3.12", capabilities=("6.1",), driver="535.183.01"), "2.19.1"),
+    ("GTX 1080, Python 3.12", Situation(python="3.12", capabilities=("6.1",), driver="535.183.01"), "2.20.0"),
     ("GTX 970, Python 3.10", Situation(python="3.10", capabilities=("5.2",)), "2.16.2"),
     ("K80, Python 3.9", Situation(python="3.9", capabilities=("3.7",), driver="470.256.02"), "2.14.1"),
     ("H100, driver 535", Situation(python="3.11", capabilities=("9.0",), driver="535.104.05"), "2.16.2"),
@@ -24,7 +24,7 @@ CASES = [
     ("CUDA 10.0", Situation(python="3.7", capabilities=("7.0",), cuda="10.0", cudnn="7.6.5"), "2.0.4"),
     ("CUDA 9.0", Situation(python="3.6", capabilities=("6.1",), cuda="9.0"), "1.12.0"),
     ("Windows", Situation(platform="windows-amd64", python="3.10", capabilities=("8.9",), driver="551.23"), "2.10.1"),
-    ("Pascal and Ampere in one machine", Situation(python="3.11", capabilities=("8.6", "6.1")), "2.19.1"),
+    ("Pascal and Ampere in one machine", Situation(python="3.11", capabilities=("8.6", "6.1")), "2.20.0"),
 ]  # fmt: skip
 
 
@@ -33,7 +33,8 @@ def test_newest_build_that_does(tables: Tables, situation: Situation, version: s
     found = newest(tables, situation)
     assert found is not None
     assert found.build.version == version, found.overall.reason
-    assert found.overall.verdict in ("yes", "unknown")
+    pinned = found.overall.cure.startswith("pip install ")  # a cuDNN beside it that serves the GPU
+    assert found.overall.verdict in ("yes", "unknown") or pinned
 
 
 @pytest.mark.parametrize(("situation", "version"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
+from doctor.install.job import Action, Job
 from doctor.install.proof import read
 from doctor.install.script import script
 from doctor.install.space import needed_mib, shortage
@@ -52,8 +54,28 @@ def test_dry_run_prints_a_script_that_a_shell_reads(cli: Cli, tmp_path: Path) ->
     text = done.stdout.decode()
     assert text.startswith("#!/bin/sh\n")
     assert "sudo" not in text
-    assert subprocess.run(["sh", "-n"], input=done.stdout, check=False).returncode == 0
+    for shell in filter(shutil.which, ("sh", "bash", "dash", "zsh")):
+        assert subprocess.run([shell, "-n"], input=done.stdout, check=False).returncode == 0, shell
     assert not env.parent.exists()
+
+
+def test_script_for_windows_does_the_same_in_a_batch_file(tables: Tables, tmp_path: Path) -> None:
+    """No cmd is here to run it: each line is held to what cmd reads apart."""
+    made = job(tables, tmp_path / "tf", memory_growth=True)
+    env = PureWindowsPath(r"C:\Users\a b\50% done\tf")
+    python = str(env / "Scripts" / "python.exe")
+    actions = (Action(("py", "-3.10", "-m", "venv", str(env)), "an environment"), Action((python, "-m", "pip", "install", "numpy<2"), "TensorFlow"))
+    text = script(Job(made.plan, env, actions, (), memory_growth=True, windows=True))  # type: ignore[arg-type]
+    lines = text.split("\r\n")
+    assert lines[0] == "@echo off"
+    assert r'py -3.10 -m venv "C:\Users\a b\50%% done\tf" || exit /b 1' in lines
+    growth = next(line for line in lines if "TF_FORCE_GPU_ALLOW_GROWTH" in line)
+    assert growth == (r'>"C:\Users\a b\50%% done\tf\Lib\site-packages\tfgpu_doctor_memory_growth.pth" '
+                      "echo import os; os.environ.setdefault('TF_FORCE_GPU_ALLOW_GROWTH', 'true')")  # fmt: skip
+    assert lines[-2] == r'tfgpu-doctor check --python "C:\Users\a b\50%% done\tf" --deep'
+    for line in lines:
+        bare = re.sub(r'"[^"]*"', "", line.replace("||", "").removeprefix(">"))
+        assert line.startswith("rem ") or not re.search(r"[&|<>^]", bare), line
 
 
 @pytest.mark.slow

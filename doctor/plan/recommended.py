@@ -1,0 +1,26 @@
+"""The candidate of the first plan for a case, for prescriptions: one answer everywhere, without the cost of all plans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doctor.plan.candidate import COSTS, Candidate
+from doctor.plan.candidates import weigh
+from doctor.plan.ground import Ground
+from doctor.plan.plans import foremost
+from doctor.plan.wish import Wish
+
+if TYPE_CHECKING:
+    from doctor.picture import Picture
+
+BY_PIP = ("pip-and-cuda", "pip-system-cuda", "wsl2")
+"""The routes that are weighed first: what costs less than conda or a container cannot be behind one of these."""
+
+
+def recommended(picture: Picture) -> Candidate | None:
+    """What `plan` recommends where nothing is wished; None where no release with CUDA can be had at all."""
+    ground = Ground(picture.facts, picture.tables, Wish())
+    found = foremost(weigh(ground, BY_PIP))
+    if found is not None and found.cost < min(COSTS["conda"], COSTS["container"]):
+        return found
+    return foremost(weigh(ground))
