@@ -55,7 +55,9 @@ class Fault:
     def logged_on(self, tensorflow: str) -> str:
         """The code that the default log of a TensorFlow release leads to."""
         if self.name == "nvml-missing" and _minor(tensorflow) < (2, 21):
-            return "benign-messages"  # NVML is opened from 2.21 on; without it no GPU is registered, and no word said
+            # NVML is opened from 2.21 on; without it no GPU is registered, and no word said. Before, all is well, and up to
+            # 2.19 every import prints something alarming
+            return "benign-messages" if _minor(tensorflow) < (2, 20) else "healthy"
         if self.hides_library and self.logged != "undetermined":
             # 2.16.1 does not look into the folders of pip's CUDA packages, which is the likeliest cause there
             return "library-path" if _minor(tensorflow) == (2, 16) else "cuda-missing"

@@ -46,6 +46,11 @@ API int cuStreamGetCaptureInfo_v2(Stream *stream UNUSED, int *capturing, uint64_
     return CUDA_OK;
 }
 
+/* Its first form. */
+API int cuStreamGetCaptureInfo(Stream *stream, int *capturing, uint64_t *id) {
+    return cuStreamGetCaptureInfo_v2(stream, capturing, id, NULL, NULL, NULL);
+}
+
 API int cuStreamAddCallback(Stream *stream, void (*callback)(Stream *, int, void *), void *data, unsigned flags UNUSED) {
     ENTER;
     callback(stream, CUDA_OK, data);
