@@ -74,6 +74,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "UNIMPLEMENTED: DNN library is not found.",
     ),
     sig(
+        "handle-memory",
+        "memory usage: ",
+        r"Memory usage: (?P<free>\d{1,15}) bytes free, (?P<total>\d{1,15}) bytes total",
+        "cuda_dnn.cc:539] Memory usage: 173408256 bytes free, 25438126080 bytes total.",
+        seen_in=">=2.14",
+        origin="xla/stream_executor/cuda/cuda_dnn.cc, CudnnSupport::Init",
+    ),
+    sig(
         "no-algorithm",
         (
             "no algorithm worked",
@@ -148,11 +156,13 @@ SIGNATURES: tuple[Signature, ...] = (
             "device-side assert triggered",
             "unexpected event status: 1",
             "gpu sync failed",
-            "cuda_error_invalid_value",
+            "launchkernel(",
+            "launchkernel (",
         ),
         r"CUDA_ERROR_(?P<error>LAUNCH_FAILED|LAUNCH_TIMEOUT|MISALIGNED_ADDRESS|ILLEGAL_INSTRUCTION|HARDWARE_STACK_ERROR|ASSERT)"
         r"|unspecified launch failure|launch timed out and was terminated|device-side assert triggered"
-        r"|Unexpected Event status: 1|GPU sync failed",
+        r"|Unexpected Event status: 1|GPU sync failed"
+        r"|(?:Gpu|Cuda)LaunchKernel ?\([^\n]{0,600}\bstatus: \w+: (?:invalid configuration argument|invalid argument|unknown error|too many resources requested for launch)",
         "could not synchronize on CUDA context: CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure",
     ),
     sig(

@@ -12,7 +12,7 @@ from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.libraries.cudnn import bring_cudnn, cudnn_major
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, xla_gpu_note
-from doctor.rules.memory.signs import handle_signs
+from doctor.rules.memory.signs import handle_signs, roomy_handle
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import likely_build
 from doctor.tables import dotted
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         "ptx-jit-or-kernel-crash",
         *NO_GPU_SINCE,
     ),
-    needs=(CudaCallFailed, CudnnMismatch, LibraryNotLoaded, CudnnVersion, "cudnn-version-blamed"),
+    needs=(CudaCallFailed, CudnnMismatch, LibraryNotLoaded, CudnnVersion, "cudnn-version-blamed", "handle-memory"),
 )
 def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
     """cuDNN is there in a version that this TensorFlow build, or this CUDA, cannot use.
@@ -45,7 +45,8 @@ def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
 
     ## How it shows
     `Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0`; `libcudnn.so.7` wanted and cuDNN 8 installed; cuDNN's own
-    `Could not load library libcublasLt.so.12`. Failing convolution algorithms and `DNN library is not found` follow from it.
+    `Could not load library libcublasLt.so.12`; `Could not create cudnn handle` with most of the memory free (`Memory usage: … bytes free`). Failing
+    convolution algorithms and `DNN library is not found` follow from it.
 
     ## What to do
     Install the cuDNN that the build asks for, and look for a second, older one that is found first.
@@ -104,6 +105,21 @@ def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
                 verify=verify,
             )
             return
+    roomy = roomy_handle(picture)
+    if roomy is not None:
+        free, total = (int(roomy.get(key) or 0) / 2**30 for key in ("free", "total"))
+        yield found(
+            "cudnn-version-mismatch",
+            f"cuDNN could not start although {free:.1f} of the GPU's {total:.1f} GiB were free, so memory is not the reason. What is left is a cuDNN"
+            " that does not fit: the build, the CUDA beside it, the driver, or other files of cuDNN that are found first.",
+            [*facts.symptoms("cudnn-handle-failed")[:2], roomy],
+            title="cuDNN cannot start, and not for want of memory",
+            confidence="likely",
+            tables=[build] if build else [],
+            steps=steps,
+            verify=verify,
+        )
+        return
     missing = picture.missing("cudnn")
     blamed = facts.symptoms("cudnn-version-blamed")
     failing = [*handle_signs(picture), *missing[:1]]

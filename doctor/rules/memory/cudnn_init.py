@@ -8,7 +8,7 @@ from doctor.facts import CudnnMismatch, DriverVersion
 from doctor.findings import Finding, Step, manual, python, shell
 from doctor.picture import Picture
 from doctor.remedies import code, commands
-from doctor.rules.memory.signs import HANDLE_FAILURES, handle_signs
+from doctor.rules.memory.signs import HANDLE_FAILURES, handle_signs, roomy_handle
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import likely_build, version_of
 
@@ -37,7 +37,7 @@ def cudnn_init_oom(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     signs = handle_signs(picture)
-    if not signs or facts.of(CudnnMismatch):
+    if not signs or facts.of(CudnnMismatch) or roomy_handle(picture) is not None:
         return
     statuses = {s.get("status").rsplit("CUDNN_STATUS_", 1)[-1] for s in signs if s.get("status")}
     if statuses & {"ARCH_MISMATCH", "NOT_SUPPORTED"}:

@@ -20,6 +20,17 @@ HANDLE_FAILURES = (
 """The kinds of symptoms that say so; the last two are said of other failures as well."""
 
 
+ROOMY_MIB = 1024
+"""With so much of the GPU's memory free a handle of cuDNN or cuBLAS, a few hundred MiB at most, does not fail for want of it."""
+
+
+def roomy_handle(picture: Picture) -> Symptom | None:
+    """Where TensorFlow says beside a handle that failed that memory was free; None where it was not, or is not said."""
+    told = picture.facts.symptoms("handle-memory")
+    free = [int(s.get("free") or 0) >> 20 for s in told]
+    return told[0] if told and min(free) >= ROOMY_MIB else None
+
+
 def went_on(picture: Picture, signs: Iterable[Symptom]) -> bool:
     """Whether the text shows work that was done after the last of the signs."""
     last = max((s.source.line or 0 for s in signs), default=0)

@@ -317,6 +317,19 @@ FIRES = (
         log(
             "2.11.0",
             "(tf) mira@bench:~$ conda activate tf",
+    Fires(
+        "cudnn-version-mismatch",
+        "cuDNN does not start, and the log says that the memory is free",
+        log(
+            "2.17.0",
+            created("NVIDIA A10", "8.6", 20800),
+            cudnn_failed("CUDNN_STATUS_INTERNAL_ERROR"),
+            logged("E", "stream_executor/cuda/cuda_dnn.cc", "Memory usage: 23353098240 bytes free, 23696637952 bytes total."),
+            "tensorflow.python.framework.errors_impl.FailedPreconditionError: DNN library initialization failed. Look at the errors above for more details.",
+        ),
+        "bytes free",
+        words=("21.7 of the GPU's 22.1 GiB were free",),
+    ),
             created("NVIDIA A10", "8.6", 20000),
             logged("W", "compiler/xla/service/gpu/llvm_gpu_backend/gpu_backend_lib.cc", "libdevice is required by this HLO module but was not found at ./libdevice.10.bc"),
             "error: libdevice not found at ./libdevice.10.bc",
@@ -435,3 +448,15 @@ NEAR_MISSES = (
         ),
     ),
 )
+    NearMiss(
+        "cudnn-version-mismatch",
+        "cuDNN does not start, and the log says that no memory is left",
+        "cudnn-init-oom",
+        log(
+            "2.17.0",
+            created("NVIDIA A10", "8.6", 20800),
+            cudnn_failed("CUDNN_STATUS_INTERNAL_ERROR"),
+            logged("E", "stream_executor/cuda/cuda_dnn.cc", "Memory usage: 98041856 bytes free, 23696637952 bytes total."),
+            "tensorflow.python.framework.errors_impl.FailedPreconditionError: DNN library initialization failed. Look at the errors above for more details.",
+        ),
+    ),

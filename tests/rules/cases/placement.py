@@ -151,6 +151,16 @@ FIRES = (
     ),
     Fires(
         "ptx-jit-or-kernel-crash",
+        "a kernel is started with a grid that the card cannot have",
+        log(
+            "2.0.0",
+            created("GeForce GTX 1660", "7.5", 4600),
+            logged("F", "core/kernels/cwise_op_gpu.cu.h", "Non-OK-status: GpuLaunchKernel( Elementwise<T>, blocks, threads, 0, stream, args) status: Internal: invalid configuration argument"),
+        ),
+        "invalid configuration argument",
+    ),
+    Fires(
+        "ptx-jit-or-kernel-crash",
         "XLA's compiler aborts on the second of several cards",
         log(
             "2.16.1",
