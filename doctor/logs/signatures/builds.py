@@ -111,4 +111,10 @@ SIGNATURES: tuple[Signature, ...] = (
         "tensorflow-gpu         2.3.1",
         pip_list_line,
     ),
+    sig(  # TensorFlow's issue form; such a build opens the CUDA that it was compiled with
+        "own-build",
+        ("(source or binary)", "from source", "bazel build"),
+        r"(?:installed from|Source) \(source or binary\)[*_: ]{1,6}(?:from )?source\b|(?:built|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build [^\n]{0,200}tensorflow",
+        "- TensorFlow installed from (source or binary): source",
+    ),
 )

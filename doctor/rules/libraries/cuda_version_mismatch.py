@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from doctor.facts import CudaVersion, Fact, LibraryLoaded, LibraryNotLoaded
+from doctor.facts import PROSE, CudaCallFailed, CudaVersion, Fact, LibraryLoaded, LibraryNotLoaded
 from doctor.findings import Finding, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures, libraries
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from doctor.tables import TensorFlowRelease
 
 
+UNUSED = ("gpu-not-used", "gpu-list-empty", "uses-cpu", "gpu-not-found")
+"""What says that the GPU is not used, and not why."""
+
+
 def installed_releases(picture: Picture) -> list[CudaVersion]:
     """Every fact that states which CUDA is installed, the best told first."""
     return sorted(picture.facts.of(CudaVersion), key=lambda c: c.rank)
@@ -29,7 +33,7 @@ def installed_releases(picture: Picture) -> list[CudaVersion]:
     "cuda-version-mismatch",
     "CUDA is installed, but not the version that this TensorFlow opens",
     explains=("cuda-missing", "cudnn-missing", "library-path", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded,),
+    needs=(LibraryNotLoaded, *UNUSED),
 )
 def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
     """CUDA is installed in another version than the one that this TensorFlow build opens.
@@ -47,7 +51,10 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
     built for the CUDA that is there.
     """
     missing = [lib for lib in gone(picture) if not _asked_by_another(picture, lib)]
-    if not missing or works(picture):
+    if works(picture):
+        return
+    if not missing:
+        yield from _stated_pair(picture)
         return
     names = [lib.name for lib in missing]
     same, others = other_files(picture, names)
@@ -134,6 +141,34 @@ def _asked_by_another(picture: Picture, lib: LibraryNotLoaded) -> bool:
         return False
     first, last = (int(version.split(".")[0]) for version in (row.first, row.last or row.first))
     return not first <= int(build.cuda.split(".")[0]) <= last
+
+
+def _stated_pair(picture: Picture) -> Iterator[Finding]:
+    """No log, but a TensorFlow and a CUDA that are named side by side and do not go together."""
+    facts = picture.facts
+    tensorflow, cuda = picture.tensorflow, picture.cuda
+    unused = facts.symptoms(*UNUSED)
+    if facts.kind != "report" or tensorflow is None or cuda is None or not unused or picture.not_loaded:
+        return
+    if cuda.rank > PROSE or "." not in cuda.version or facts.of(CudaCallFailed) or facts.has("gpu-ignored-capability", "own-build"):
+        return
+    builds = [b for b in picture.builds if b.gpu and b.cuda]
+    if not builds or any(b.extras.get("and-cuda") for b in builds):  # pip brings CUDA to those
+        return
+    needed = [[serves(picture, cuda.version, n) for n in b.libraries_required] for b in builds]
+    if not all(any(answer is False for answer in answers) for answers in needed):
+        return
+    cure = matching(picture)
+    yield found(
+        "cuda-version-mismatch",
+        f"TensorFlow {builds[-1].version} opens the libraries of CUDA {' or '.join(picture.wanted_cuda[:3])}, and CUDA {cuda.version} is what is "
+        "named here; no log shows what happened.",
+        [tensorflow, cuda, unused[0]],
+        confidence="likely",
+        tables=builds[-1:],
+        steps=cure.steps,
+        verify=cure.lists_gpus(picture),
+    )
 
 
 def matching(picture: Picture) -> Cure:

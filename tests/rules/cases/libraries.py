@@ -83,6 +83,13 @@ FIRES = (
     ),
     Fires(
         "cuda-version-mismatch",
+        "no log, only the two versions and an idle GPU",
+        "tensorflow-gpu==2.3.1 with CUDA 9.2 does not use my GPU at all, any idea?\n",
+        "CUDA 9.2",
+        words=("no log shows",),
+    ),
+    Fires(
+        "cuda-version-mismatch",
         "the good run after the cure stands above the error",
         log("1.5.0", created("GeForce GTX 1060", "6.1", 4712))
         + "\nBefore that it was: ImportError: Could not find 'cudart64_90.dll'. TensorFlow requires that this DLL be installed in a directory that is named in your %PATH% "
@@ -310,13 +317,6 @@ FIRES = (
         "cudnn64_5.dll",
         never=("ldconfig",),
     ),
-    # --- xla-toolchain-missing
-    Fires(
-        "xla-toolchain-missing",
-        "libdevice under conda",
-        log(
-            "2.11.0",
-            "(tf) mira@bench:~$ conda activate tf",
     Fires(
         "cudnn-version-mismatch",
         "cuDNN does not start, and the log says that the memory is free",
@@ -330,6 +330,13 @@ FIRES = (
         "bytes free",
         words=("21.7 of the GPU's 22.1 GiB were free",),
     ),
+    # --- xla-toolchain-missing
+    Fires(
+        "xla-toolchain-missing",
+        "libdevice under conda",
+        log(
+            "2.11.0",
+            "(tf) mira@bench:~$ conda activate tf",
             created("NVIDIA A10", "8.6", 20000),
             logged("W", "compiler/xla/service/gpu/llvm_gpu_backend/gpu_backend_lib.cc", "libdevice is required by this HLO module but was not found at ./libdevice.10.bc"),
             "error: libdevice not found at ./libdevice.10.bc",
@@ -352,6 +359,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "cuda-version-mismatch",
+        "the same two versions, in a build of one's own",
+        "undetermined",
+        "TensorFlow 2.3.1 compiled from source with CUDA 9.2 does not use my GPU at all, any idea?\n",
+    ),
     NearMiss(
         "cudnn-version-mismatch",
         "one version named twice",
@@ -437,18 +450,6 @@ NEAR_MISSES = (
         log("2.5.0", opened("libcuda.so.1"), found("Tesla T4", "7.5"), refused("libcudart.so.11.0", "libcudnn.so.8"), skipped),
     ),
     NearMiss(
-        "xla-toolchain-missing",
-        "the driver compiles in ptxas's place, and training goes on",
-        "healthy",
-        log(
-            "2.9.0",
-            created("NVIDIA GeForce RTX 3090", "8.6", 22100),
-            logged("W", "stream_executor/gpu/asm_compiler.cc", "Relying on driver to perform ptx compilation."),
-            "782/782 [==============================] - 14s 11ms/step - loss: 1.2039",
-        ),
-    ),
-)
-    NearMiss(
         "cudnn-version-mismatch",
         "cuDNN does not start, and the log says that no memory is left",
         "cudnn-init-oom",
@@ -460,3 +461,15 @@ NEAR_MISSES = (
             "tensorflow.python.framework.errors_impl.FailedPreconditionError: DNN library initialization failed. Look at the errors above for more details.",
         ),
     ),
+    NearMiss(
+        "xla-toolchain-missing",
+        "the driver compiles in ptxas's place, and training goes on",
+        "healthy",
+        log(
+            "2.9.0",
+            created("NVIDIA GeForce RTX 3090", "8.6", 22100),
+            logged("W", "stream_executor/gpu/asm_compiler.cc", "Relying on driver to perform ptx compilation."),
+            "782/782 [==============================] - 14s 11ms/step - loss: 1.2039",
+        ),
+    ),
+)
