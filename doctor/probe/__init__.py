@@ -46,14 +46,17 @@ log says the same):
     stray-tensorflow-module        a tensorflow.py or folder would be imported first [path]
     pip-over-conda                 pip's TensorFlow lies over conda's [name, pip, conda]
     cudnn-part-broken              a part of cuDNN is missing or cannot be loaded [path, library, problem]
+    msvc-runtime                   the Visual C++ runtime is missing or too old [dll]
 
 The deep check (doctor.probe.deep) adds what TensorFlow's log says, as doctor.logs names it, and
 
     deep-import-failed             `import tensorflow` raised [error]
     deep-crashed                   TensorFlow's process was killed [stage, signal]
+    illegal-instruction            it was killed by SIGILL
     deep-hung                      it did not end in time [stage, seconds]
     deep-failed                    it ended before it was done, or flooded its output [stage, error]
     gpu-list-empty                 TensorFlow lists no GPU
+    growth-set                     it lists some; the check has switched memory growth on in its process
     deep-operation                 a matmul or convolution on a GPU gave the right result [gpu, op, seconds]
     deep-operation-wrong           it gave a wrong one [gpu, op, seconds]
     deep-operation-simulated       it ran on a simulated GPU, where results mean nothing [gpu, op, seconds]

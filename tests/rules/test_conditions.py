@@ -9,6 +9,7 @@ from doctor.facts import (
     INFERRED,
     MEASURED,
     PROSE,
+    Absent,
     CudaVersion,
     DriverVersion,
     Fact,
@@ -177,3 +178,56 @@ def test_a_small_gpu_beside_a_large_one_is_left_out_by_tensorflow() -> None:
 @pytest.mark.parametrize("counts", [(6,), (6, 5), (46, 8)])
 def test_a_small_gpu_without_a_larger_one_and_one_of_eight_multiprocessors_are_used(counts: tuple[int, ...]) -> None:
     assert multiprocessors(*counts) == []
+
+
+# --- driver-not-loaded
+
+
+def module_absent() -> tuple[Fact, ...]:
+    return (
+        Absent(Source("/proc/modules", None, "no nvidia"), "nvidia kernel module"),
+        DriverVersion(HERE, "535.104.05", "user", MEASURED),
+        Gpu(HERE, "NVIDIA GeForce RTX 3080", "8.6"),
+    )
+
+
+def test_a_module_that_is_built_for_another_kernel_is_named_with_both_kernels() -> None:
+    detail = (("running", "6.1.0-21-amd64"), ("built", "6.1.0-18-amd64"))
+    other = Symptom(Source("/lib/modules", None, "built for 6.1.0-18-amd64"), "driver-module-for-other-kernel", detail)
+    (finding,) = judged("driver-not-loaded", *module_absent(), other, kind="machine")
+    assert "built for kernel 6.1.0-18-amd64 only, and 6.1.0-21-amd64 is running" in finding.explanation
+    assert "built for 6.1.0-18-amd64" in evidence(finding)
+
+
+def test_a_module_for_the_running_kernel_that_is_not_loaded_sends_to_the_kernels_log() -> None:
+    unloaded = Symptom(Source("/lib/modules", None, "built for the running kernel"), "driver-module-not-loaded")
+    (finding,) = judged("driver-not-loaded", *module_absent(), unloaded, kind="machine")
+    assert "dmesg" in finding.explanation
+    assert "built for the running kernel" in evidence(finding)
+
+
+def bound(*buses: str) -> list[Symptom]:
+    return [Symptom(Source(f"/sys/bus/pci/devices/{bus}/driver", None, "vfio-pci"), "gpu-bound-to-other-driver", (("driver", "vfio-pci"), ("bus", bus))) for bus in buses]
+
+
+def test_a_gpu_that_is_kept_for_a_virtual_machine_is_named_as_such() -> None:
+    card = Gpu(HERE, "NVIDIA GeForce RTX 3080", "8.6", bus_id="0000:01:00.0")
+    (finding,) = judged("driver-not-loaded", card, *bound("0000:01:00.0"), kind="machine")
+    assert "virtual machine" in finding.title
+    assert "vfio-pci" in finding.explanation
+
+
+def test_a_second_gpu_that_is_kept_for_a_virtual_machine_is_no_fault_of_the_first() -> None:
+    cards = [Gpu(HERE, "NVIDIA GeForce RTX 3080", "8.6", bus_id=bus, index=i) for i, bus in enumerate(("0000:01:00.0", "0000:02:00.0"))]
+    assert judged("driver-not-loaded", *cards, *bound("0000:02:00.0"), kind="machine") == []
+
+
+# --- driver-library-mismatch
+
+
+def test_a_mismatch_in_the_kernels_log_alone_may_be_of_an_earlier_start() -> None:
+    logged = Symptom(Source("/var/log/kern.log", None, "NVRM: API mismatch"), "nvrm-api-mismatch")
+    kernel, user = (DriverVersion(HERE, "535.104.05", part, MEASURED) for part in ("kernel", "user"))
+    assert judged("driver-library-mismatch", logged, kernel, user, kind="machine") == []
+    (finding,) = judged("driver-library-mismatch", logged, kernel, DriverVersion(HERE, "550.54.14", "user", MEASURED), kind="machine")
+    assert "NVRM: API mismatch" in evidence(finding)

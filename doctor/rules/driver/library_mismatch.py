@@ -54,7 +54,14 @@ def driver_library_mismatch(picture: Picture) -> Iterator[Finding]:
     yield found(
         "driver-library-mismatch",
         "The driver was upgraded on disk while the old kernel module still runs." + versions,
-        [stated, kernel if differ else None, user if differ else None, *codes[:2]],
+        # the kernel's log may be of an earlier start: it bears out what was seen and shows nothing by itself
+        [
+            stated,
+            kernel if differ else None,
+            user if differ else None,
+            *codes[:2],
+            *facts.symptoms("nvrm-api-mismatch")[:1],
+        ],
         confidence="certain" if stated or differ else "likely",
         steps=commands.reload_driver(),
         verify="nvidia-smi",

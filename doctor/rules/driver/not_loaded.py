@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, Symptom
-from doctor.findings import Finding, shell
+from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit, no_libcuda
@@ -24,7 +24,7 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
 
     ## What it means
     The user-space half of the driver is there; the kernel half is not: not built for the running kernel after an upgrade
-    (DKMS), refused by Secure Boot, or kept out by nouveau.
+    (DKMS), refused by Secure Boot, or kept out by nouveau or by a driver that gives the GPU to virtual machines (vfio-pci).
 
     ## How it shows
     `NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver`; nvidia-container-cli's `driver not loaded`
@@ -38,6 +38,10 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     if registered(picture) or picture.platform == "wsl":
         return
+    taken = facts.symptoms("gpu-bound-to-other-driver")
+    if taken and len(taken) >= len(picture.gpus):
+        yield _kept_for_a_virtual_machine(taken)
+        return
     # what only the host says, wherever the text was written
     host = facts.symptoms("host-driver-down", "kernel-module-missing")
     told = facts.kind == "report" and facts.has("smi-no-driver") and no_libcuda(picture) is None
@@ -48,6 +52,7 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
     smi = [*facts.symptoms("smi-no-driver"), *facts.symptoms("host-driver-down")]
     nouveau = [m for m in facts.of(KernelModule) if m.name == "nouveau"] or facts.symptoms("nouveau")
     refused = facts.symptoms("kernel-module-missing", "secure-boot-enabled")
+    built = facts.symptoms("driver-module-for-other-kernel", "driver-module-not-loaded")
     error = cuinit(
         picture,
         "CUDA_ERROR_NO_DEVICE",
@@ -63,12 +68,16 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
     have_libcuda = user is not None or any(n.startswith(("libcuda.", "nvcuda")) for n in picture.loaded)
     quiet = cuinit(picture, "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_UNKNOWN")
     missing = no_libcuda(picture)
-    evidence: list[Fact | None] = [*smi[:2], error, *down[:1], user, *refused[:2], *nouveau[:1]]
+    evidence: list[Fact | None] = [*smi[:2], error, *down[:1], user, *refused[:2], *built[:1], *nouveau[:1]]
     if not (smi or host or (down and (have_libcuda or quiet) and missing is None)):
         return
     why = (
         "The nouveau driver holds the GPU."
         if nouveau
+        else f"The module is built for kernel {built[0].get('built')} only, and {built[0].get('running')} is running."
+        if built and built[0].get("built")
+        else "The module is built for the running kernel and was not loaded; the kernel's log (dmesg) says why."
+        if built and not refused
         else "The module was refused or not built for this kernel."
         if refused
         else "After a kernel or driver upgrade it was probably not rebuilt, or Secure Boot refuses it."
@@ -109,5 +118,26 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
         or (picture.gpus and not facts.has("host-driver-down"))
         else "likely",
         steps=steps,
+        verify="nvidia-smi",
+    )
+
+
+def _kept_for_a_virtual_machine(taken: list[Symptom]) -> Finding:
+    """Every GPU of the machine is bound to a driver that hands devices to virtual machines (vfio-pci, pci-stub)."""
+    other = taken[0].get("driver")
+    return found(
+        "driver-not-loaded",
+        f"The kernel's driver {other} holds the GPU, so that it can be given to a virtual machine; the NVIDIA driver does "
+        "not get it.",
+        taken[:3],
+        title="The GPU is kept for a virtual machine, away from the NVIDIA driver",
+        steps=[
+            shell("lspci -k -d 10de:", "shows the kernel driver in use of each NVIDIA device", platform="linux"),
+            manual(
+                f"Use the GPU inside the virtual machine, or give it back: take its id out of {other}'s options (kernel "
+                "parameters, /etc/modprobe.d), make the initramfs anew, and restart",
+                platform="linux",
+            ),
+        ],
         verify="nvidia-smi",
     )

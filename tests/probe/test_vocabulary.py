@@ -1,0 +1,38 @@
+"""The words of the probes: each symptom that they make is in the list of doctor.probe, and each word of the list is made."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import doctor.probe
+
+FOLDER = Path(doctor.probe.__file__).parent
+
+
+def told() -> set[str]:
+    """The kinds that the package's docstring lists."""
+    lines = re.findall(r"^    ([a-z][a-z0-9-]*(?:, [a-z][a-z0-9-]*)*) +\S", doctor.probe.__doc__ or "", re.M)
+    return {kind for line in lines for kind in line.split(", ")}
+
+
+def made() -> set[str]:
+    """The kinds, or beginnings of kinds, that stand in the probes' code as such."""
+    calls = (
+        node
+        for path in FOLDER.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Symptom" and len(node.args) > 1
+    )
+    return {n.value for call in calls for n in ast.walk(call.args[1]) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+
+
+def test_every_symptom_that_a_probe_makes_is_told() -> None:
+    assert {kind for kind in made() if not any(word == kind or (kind.endswith("-") and word.startswith(kind)) for word in told())} == set()
+
+
+def test_every_symptom_that_is_told_can_be_made() -> None:
+    texts = " ".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py") if path.name != "__init__.py")
+    assert len(told()) > 30
+    assert {word for word in told() if f'"{word}"' not in texts and not any(word.startswith(kind) for kind in made() if kind.endswith("-"))} == set()
