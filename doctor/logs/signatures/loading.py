@@ -96,7 +96,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "library-not-loaded",
         ("cannot open shared object file", "wrong elf class", "invalid elf header", "file too short"),
-        rf"(?:ImportError|OSError|error while loading shared libraries|Error|Library .{{0,40}}): ?"
+        rf"(?:ImportError|OSError|error while loading shared libraries|Error|Library .{{0,40}}"
+        rf"|UnsatisfiedLinkError[^\n]{{0,200}}?\.so(?:\.\d+)*|Error: [^\n]{{0,200}}?\.(?:node|so(?:\.\d+)*)): ?"
         rf"(?P<name>(?:/[\w./+~-]+/)?{LIBRARY}):"
         r" (?P<error>(?:cannot open shared object file|wrong ELF class|invalid ELF header|file too short)[^\n]{0,160})",
         "ImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory",

@@ -47,8 +47,13 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-not-installed",
-        ("no module named 'tensorflow'", "no module named tensorflow", 'no module named "tensorflow"'),
-        r"No module named ['\"]?tensorflow['\"]?(?![.\w])",
+        (
+            "no module named 'tensorflow'",
+            "no module named tensorflow",
+            'no module named "tensorflow"',
+            "tensorflow installation not found",
+        ),
+        r"No module named ['\"]?tensorflow['\"]?(?![.\w])|TensorFlow installation not found - running with reduced feature set",
         "ModuleNotFoundError: No module named 'tensorflow'",
     ),
     sig(

@@ -197,6 +197,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "renumbered",
+        ("gpu number", "gpu index", "gpu indices", "gpu id", "gpus", "device number"),
+        r"\b(?:GPU|device)s?(?:'s)? ?(?:numbers?|ind(?:ex|ices)|ids?|numbering)?\b[^\n.]{0,40}\b(?:always|again)\b[^\n.]{0,20}\b(?:starts?|counts?|counted|begins?|numbered)\b (?:from|at|with) (?:0|zero)\b"
+        r"|\b(?:starts?|counts?|counted|begins?|numbered)\b (?:from|at|with) (?:0|zero)\b[^\n.]{0,60}\b(?:which|whichever|what) GPUs?\b",
+        "Are the GPU numbers always counted from 0 in a container?",
+    ),
+    sig(
+        "renumbered",
         ("cuda_visible_devices",),
         r"CUDA_VISIBLE_DEVICES[^\n]{0,60}(?:but|still|yet|always|only)[^\n]{0,80}(?:GPU:0|gpu:0|device 0|gpu 0)",
         "I set CUDA_VISIBLE_DEVICES=1 but TensorFlow still uses GPU:0",

@@ -141,10 +141,24 @@ SIGNATURES: tuple[Signature, ...] = (
         "I have both tensorflow and tensorflow-gpu installed",
     ),
     sig(
+        "both-packages",
+        ("pip install", "pip3 install", "conda install"),
+        r"\b(?:pip3?|conda) install\b(?=[^\n`;&|]*\btensorflow[-_]gpu\b)(?=[^\n`;&|]*\btensorflow(?![-_\w]|/))[^\n`;&|]{1,200}",
+        "pip install tensorflow tensorflow-gpu keras",
+    ),
+    sig(
+        "both-packages",
+        ("tensorflow-gpu", "tensorflow gpu", "gpu version"),
+        r"\b(?:pulls?|brings?|installs?|installed|drags?|puts?|downloads?|replac\w+|overwr\w+|overrid\w+)\b[^\n.]{0,60}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:cpu|although|even though|instead of|over|despite|ignor\w+)\b[^\n.]{0,40}\b(?:tensorflow[-_ ]gpu|gpu version)"
+        r"|\btensorflow[-_ ]gpu\b[^\n.]{0,60}\b(?:is |gets |was )?(?:replaced|overwritten|overridden|ignored|shadowed)\b[^\n.]{0,60}\b(?:cpu|tensorflow)\b"
+        r"|\bignores? tensorflow[-_]gpu\b",
+        "the plugin installs tensorflow (the CPU version) although tensorflow-gpu is there",
+    ),
+    sig(
         "host-memory-said",
-        ("ram", "host memory", "system memory", "内存", "memoria ram", "arbeitsspeicher"),
+        ("ram", "swap", "host memory", "system memory", "内存", "memoria ram", "arbeitsspeicher"),
         r"(?:CPU|host|system|main)[ -](?:ram|memory)\b[^\n.]{0,60}(?:used up|full|deplet|exhaust|runs? out|ran out|consum|increas|grow|explod|100 ?%)"
-        r"|\bRAM\b[^\n.]{0,40}(?:used up|is full|deplet|exhaust|runs? out|ran out|overflow|100 ?%)|(?:out of|runs? out of|ran out of|not enough|fills? (?:up )?(?:the |all )?) ?(?:CPU |system |host )?RAM\b|内存(?:不足|溢出|爆)|(?:crash|kill|die)\w*[^\n.]{0,60}using all (?:available|the|your) RAM|session crashed after using all available RAM",
+        r"|\bRAM\b[^\n.]{0,40}(?:used up|is full|fills? up|filled up|(?:gets?|got|becomes?|goes|runs?) full|eaten up|all gone|deplet|exhaust|runs? out|ran out|overflow|100 ?%)|(?:eats?|eating|fills?|filling|uses?|using|takes?|taking|consum\w+) (?:up )?(?:all|every bit|the whole|most) (?:of )?(?:the |my |our |its )?(?:\w+ )?RAM\b|\bswap\b[^\n.]{0,30}(?:fills? up|is full|gets? full|used up|runs? out)|(?:out of|runs? out of|ran out of|not enough|fills? (?:up )?(?:the |all )?) ?(?:CPU |system |host )?RAM\b|内存(?:不足|溢出|爆)|(?:crash|kill|die)\w*[^\n.]{0,60}using all (?:available|the|your) RAM|session crashed after using all available RAM",
         "CPU RAM is used up bit by bit until the process dies",
     ),
     sig(

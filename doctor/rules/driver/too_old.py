@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import DriverVersion
+from doctor.facts import PROSE, DriverVersion
 from doctor.findings import Finding, manual
 from doctor.picture import Picture
 from doctor.remedies import commands
@@ -80,7 +80,7 @@ def driver_too_old(picture: Picture) -> Iterator[Finding]:
     below = (
         driver is not None
         and floor is not None
-        and driver.rank < 2
+        and driver.rank <= PROSE
         and picture.build is not None
         and dotted(driver.version) < dotted(floor.driver)
         and not registered(picture)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts import Gpu
-from doctor.findings import Finding
+from doctor.findings import Finding, manual
 from doctor.picture import Picture
 from doctor.remedies import cures
 from doctor.rules.gpu.capability import code_answer, minor
@@ -31,7 +31,7 @@ def wanted_cuda_major(picture: Picture) -> int | None:
     "gpu-arch-too-new",
     "The GPU is newer than the code in this TensorFlow build",
     explains=("cudnn-init-oom", "ptx-jit-or-kernel-crash", "model-oom", "xla-toolchain-missing", "cudnn-missing"),
-    needs=("jit-from-ptx", "ptx-invalid", "no-kernel-image", "arch-mismatch", Gpu),
+    needs=("jit-from-ptx", "ptx-invalid", "no-kernel-image", "arch-mismatch", "container-gpu-newer", Gpu),
 )
 def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
     """The GPU is newer than every kernel in this TensorFlow build, or than its CUDA libraries.
@@ -58,6 +58,22 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
     image = facts.symptoms("no-kernel-image")
     compiled = build.compute_capabilities.compiled if build and build.compute_capabilities else ()
     highest = max((minor(c) for c in compiled), default=None)
+    unknown = facts.symptoms("container-gpu-newer")
+    if unknown and not (jit or invalid or image):
+        yield found(
+            "gpu-arch-too-new",
+            f"This image is older than {unknown[0].get('gpu')}, says its start script: it has no code for it, or was never tried "
+            "with it.",
+            [*unknown[:2], *picture.gpus[:1]],
+            severity="warning" if registered(picture) else "error",
+            confidence="likely",
+            steps=[
+                manual("Take a newer tag of the image: NVIDIA's release notes of each name the GPUs that it serves"),
+                *steps,
+            ],
+            verify=verify,
+        )
+        return
     jit_old = [s for s in jit if minor(s.get("cc")) <= (5, 3)]
     if jit and not jit_old:
         yield found(

@@ -22,6 +22,7 @@ from doctor.rules.registry import found, rule
         "no-kernel-image",
         "minimum-capability",
         "jit-from-ptx",
+        "container-gpu-older",
         Gpu,
     ),
 )
@@ -79,6 +80,16 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
             f"The GPU has compute capability {have}; this build wants {need} at least and leaves the GPU out.",
             ignored[:3],
             tables=[build] if build else [],
+            steps=steps,
+            verify=verify,
+        )
+        return
+    refused = facts.symptoms("container-gpu-older")
+    if refused:
+        yield found(
+            "gpu-arch-too-old",
+            f"This image has no code for a GPU as old as {refused[0].get('gpu')}: NVIDIA's newer images drop old GPUs.",
+            [*refused[:2], *picture.gpus[:1]],
             steps=steps,
             verify=verify,
         )

@@ -120,7 +120,7 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
         if said
         else "Inside this container there is no NVIDIA driver: it was started without the GPU. Installing a driver in the image does not help.",
         [*said[:2], *signs[:3]],
-        confidence="certain" if said else "likely",
+        confidence="certain" if said or (lib is not None and "docker" in picture.environments) else "likely",
         steps=steps,
         verify="docker run --rm --gpus all tensorflow/tensorflow:latest-gpu nvidia-smi"
         if kind == "docker"

@@ -113,6 +113,65 @@ FIRES = (
         "E tensorflow/stream_executor/cuda/cuda_driver.cc:404] Check failed: CUDA_SUCCESS == cuDevicePrimaryCtxGetState(device, &flags, &active) (0 vs. 303)\n",
         "(0 vs. 303)",
     ),
+    Fires(
+        "gpu-arch-too-new",
+        "an image older than the GPU",
+        "root@4be1907cd2a5:/workspace#\nWARNING: Detected NVIDIA GeForce RTX 4060 GPU, which is not yet supported in this version of the container\nERROR: No supported GPU(s) detected to run this container\n",
+        "not yet supported",
+        says=("newer tag of the image",),
+    ),
+    Fires(
+        "gpu-arch-too-old",
+        "an image that has dropped the GPU",
+        "ERROR: Detected Quadro M1200 GPU, which is not supported by this container\nERROR: No supported GPU(s) detected to run this container\n",
+        "is not supported by this container",
+        words=("Quadro M1200",),
+    ),
+    Fires(
+        "container-no-gpu",
+        "no driver library in an old image, and cuDNN not where its loader looks",
+        "docker run tensorflow/tensorflow:0.9.0-gpu\nI tensorflow/stream_executor/dso_loader.cc:105] successfully opened CUDA library libcublas.so locally\n"
+        "I tensorflow/stream_executor/dso_loader.cc:99] Couldn't open CUDA library libcudnn.so. LD_LIBRARY_PATH: \n"
+        "I tensorflow/stream_executor/dso_loader.cc:99] Couldn't open CUDA library libcuda.so.1. LD_LIBRARY_PATH: \n"
+        "I tensorflow/stream_executor/cuda/cuda_diagnostics.cc:121] hostname: 4be1907cd2a5\n",
+        "library libcuda.so.1",
+    ),
+    Fires(
+        "cuda-missing",
+        "a library that Java loads wants CUDA",
+        "java.lang.UnsatisfiedLinkError: /tmp/tf/libtensorflow_jni.so: libcudart.so.9.0: cannot open shared object file: No such file or directory\n",
+        "libcudart.so.9.0",
+    ),
+    Fires(
+        "driver-too-old",
+        "two drivers in one sentence, the one that is there and the one that is needed",
+        "We want TensorFlow 1.14 on the cluster. It needs driver 418 at least, and the nodes have driver 390.46.\n",
+        "390.46",
+    ),
+    Fires(
+        "gpu-renumbered",
+        "a question about numbers in a container",
+        "Do the GPU numbers always start from 0 in a container, whichever GPUs it was given?\n",
+        "start from 0",
+    ),
+    Fires(
+        "tf-not-installed",
+        "TensorBoard without TensorFlow",
+        "$ tensorboard --logdir logs\nTensorFlow installation not found - running with reduced feature set.\n",
+        "reduced feature set",
+    ),
+    Fires(
+        "tf-conflicting-packages",
+        "one command that installs both",
+        "I typed pip install tensorflow-gpu tensorflow keras, and now it is the CPU that works.\n",
+        "pip install tensorflow-gpu tensorflow",
+    ),
+    Fires(
+        "host-oom",
+        "RAM and swap fill up until the process is killed",
+        "First the RAM fills up, then the swap, and in the end the process gets killed. The GPU has memory left.\n",
+        "RAM fills up",
+    ),
 )
 
 NEAR_MISSES = (
@@ -140,6 +199,30 @@ NEAR_MISSES = (
         "an older driver that the image's compatibility package serves",
         "undetermined",
         "NOTE: Legacy NVIDIA Driver detected.  Compatibility mode ENABLED.\nTensorFlow finds no GPU\n",
+    ),
+    NearMiss(
+        "driver-too-old",
+        "a driver that is only asked for",
+        "undetermined",
+        "TensorFlow 1.14 does not find the GPU. Somebody wrote that it needs driver 384.81 or later, is that so?\n",
+    ),
+    NearMiss(
+        "tf-conflicting-packages",
+        "one package of both names in one command line after another",
+        "undetermined",
+        "pip install tensorflow-gpu && pip install keras\nTensorFlow does not use the GPU\n",
+    ),
+    NearMiss(
+        "gpu-renumbered",
+        "epochs that start from 0",
+        "undetermined",
+        "The GPU is slow, and when I start again the epochs start from 0.\n",
+    ),
+    NearMiss(
+        "host-oom",
+        "a GPU whose memory fills up",
+        "model-oom",
+        "ResourceExhaustedError: OOM when allocating tensor with shape[64,512,512,32] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\nMy machine has 64 GB of RAM\n",
     ),
     NearMiss(
         "gpu-hidden",

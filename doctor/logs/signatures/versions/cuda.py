@@ -67,6 +67,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
+        ("nvcc -v", "nvcc --version"),
+        r"nvcc (?:-V|--version)[`'\"]{0,2}(?: \w+){0,4}?[ :=]{1,3}(?:cuda )?(?P<version>\d{1,2}\.\d(?:\.\d+)?)(?![\w.])",
+        "nvcc --version says 11.8",
+        cuda(FORM),
+    ),
+    sig(
+        "cuda-version",
         "build cuda_",
         r"Build cuda_(?P<version>\d+\.\d+)\.r\d",
         "Build cuda_11.8.r11.8/compiler.31833905_0",

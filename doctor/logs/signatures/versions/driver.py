@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import FORM, PROSE, DriverCuda, DriverVersion, Fact, Source
+from doctor.facts import FORM, INFERRED, PROSE, DriverCuda, DriverVersion, Fact, Source
 from doctor.logs.signatures.signature import Maker, Signature, glued, sig
 from doctor.logs.signatures.versions.spelling import EMPHASIS
 
@@ -21,12 +21,30 @@ def smi_header(match: re.Match[str], source: Source) -> Iterator[Fact]:
         yield DriverCuda(source, offered)
 
 
+_WANTED = re.compile(
+    r"(?:\bneed(?:s|ed|ing)?|\brequir\w+|\bat least|\bminimum|\bwants?|\b(?:newer|later|higher) than|>=?|≥)[^\n.;]{0,24}$", re.IGNORECASE
+)
+_OR_LATER = re.compile(r"\s*(?:\+|or (?:later|newer|higher|above|greater)|and (?:later|newer|above))", re.IGNORECASE)
+
+
+def wanted(match: re.Match[str]) -> bool:
+    """Whether a text names a driver as what something needs, not as the one that is there."""
+    at = max(match.start("version"), match.start("v2") if "v2" in match.re.groupindex else -1)
+    return bool(_WANTED.search(match.string[max(0, at - 48) : at]) or _OR_LATER.match(match.string, match.end()))
+
+
+def said(match: re.Match[str], source: Source) -> Fact | None:
+    """A driver's version beside the word, in a sentence."""
+    version = match["version"] or match["v2"]
+    return DriverVersion(source, version, "any", PROSE) if 170 <= int(version[:3]) <= 999 and not wanted(match) else None
+
+
 def driver(rank: int) -> Maker:
     """A maker of DriverVersion from what people write."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         version = match["version"]
-        if not 170 <= int(version.split(".")[0]) <= 999:
+        if not 170 <= int(version.split(".")[0]) <= 999 or (rank >= PROSE and wanted(match)):
             return None
         return DriverVersion(source, version, "any", rank)
 
@@ -47,7 +65,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-version",
         ("驱动", "ドライバ", "드라이버", "treiber", "libcuda.so.", "nvidia-smi", "nvidia driver", "driver version"),
-        rf"(?:驱动|ドライバ|드라이버|[Tt]reiber)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?![\w.])|libcuda\.so\.(?P<v2>{_DRIVER})(?![\w.])|NVIDIA-SMI: ?(?P<v3>{_DRIVER})(?![\w.])",
+        rf"(?:驱动|ドライバ|드라이버|[Tt]reiber)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI: ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
         "看显卡驱动的版本，我这里是388.13",
         lambda m, s: DriverVersion(s, m["version"] or m["v2"] or m["v3"], "any", PROSE),
     ),
@@ -56,13 +74,20 @@ SIGNATURES: tuple[Signature, ...] = (
         ("driver version", "driver 4", "driver 5", "driver:"),
         r"driver(?: version)?(?: is|:)? (?P<version>[2-9]\d{2})(?![\d.\w])",
         "its driver version 525",
-        driver(PROSE),
+        driver(INFERRED),
     ),
     sig(
         "smi-header",
         ("driver version:", "kmd version:", "cuda umd version"),
         r"NVIDIA-SMI[ :]+[\d.]+\s+(?:Driver Version: (?P<driver>[\d.]+\d)|KMD Version: (?P<kmd>[\d.]+\d))?[^\n]{0,40}?(?:CUDA Version: (?P<cuda>\d+\.\d+)|CUDA UMD Version: (?P<umd>\d+\.\d+)|\|)",
         "| NVIDIA-SMI 430.50       Driver Version: 430.50       CUDA Version: 10.1     |",
+        smi_header,
+    ),
+    sig(
+        "smi-header",
+        "driver version:",
+        r"Driver Version: (?P<driver>\d{3}\.[\d.]*\d)[,;]? {1,4}CUDA Version: (?P<cuda>\d{1,2}\.\d)(?![^\n]*\|)",
+        "on the node (NVIDIA-SMI 535.104.05, Driver Version: 535.104.05, CUDA Version: 12.2)",
         smi_header,
     ),
     sig(
@@ -90,12 +115,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-version",
         (" driver", *glued(("driver", "drivers"), " \t-(,;=/'\"`)]*@+~#版为是の")),
-        rf"(?:nvidia[- ])?drivers?\b[^\n.:|]{{0,24}}?[ (v-](?P<version>{_DRIVER})(?![\w.])|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b",
+        rf"(?:nvidia[- ])?drivers?\b[^\n.:|]{{0,24}}?[ (v-](?P<version>{_DRIVER})(?!\w|\.\w)|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b",
         "newest gpu drivers (384.90)",
-        lambda m, s: (
-            DriverVersion(s, m["version"] or m["v2"], "any", PROSE)
-            if 170 <= int((m["version"] or m["v2"])[:3]) <= 999
-            else None
-        ),
+        said,
     ),
 )

@@ -14,6 +14,8 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
     """A maker of TensorFlowVersion; `package`: the group `package` names the distribution."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
+        if re.search(r"[<>≥≤]\s?=?\s?v?$", match.string[max(0, match.start("version") - 5) : match.start("version")]):
+            return None  # what something requires, or a range
         group = match.groupdict()
         version = (
             group["version"]
@@ -80,7 +82,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "tensorflow 버전",
             "tensorflow バージョン",
         ),
-        rf"(?P<package>tensorflow(?:[-_](?:gpu|cpu))?|tf)['\"]?\s*(?:version|版本|버전|バージョン)?(?: \([^)\n]{{0,40}}\))?(?: and [\w ]{{0,20}})?(?: installed[\w ]{{0,20}})?{EMPHASIS}(?:[:=：]|\bis\b){EMPHASIS}(?:tf |tensorflow |release |tensorflow-gpu )?(?:==)?v?(?P<version>{RELEASE})(?![\w/])",
+        rf"(?P<package>tensorflow(?:[-_](?:gpu|cpu))?|tf)['\"]?\s*(?:version|版本|버전|バージョン)?(?: \([^)\n]{{0,40}}\))?(?: and [\w ]{{0,20}})?(?: installed[\w ]{{0,20}})?{EMPHASIS}(?:[:：]|={{1,2}}|\bis\b){EMPHASIS}(?:tf |tensorflow |release |tensorflow-gpu )?(?:==)?v?(?P<version>{RELEASE})(?![\w/])",
         "- TensorFlow version (use command below): **2.4.1**",
         tensorflow(FORM, package=True),
     ),
