@@ -63,11 +63,10 @@ def _one(build: TensorFlowRelease, capability: str, situation: Situation, tables
     kernels = build.compute_capabilities
     if kernels is None or not (kernels.compiled or kernels.ptx):
         return Answer("unknown", f"which GPUs {build.requirement} has code for was not read", (build,))
-    answers = [_by_code(build, capability, situation, tables)]
     just_this = _with(situation, capability)
-    for trap in traps_of(build, just_this, tables, "gpu"):
-        answers.append(Answer(trap.verdict, trap.reason, (trap, build), trap.cure))
-    return worst(answers)
+    answers = [Answer(trap.verdict, trap.reason, (trap, build), trap.cure) for trap in traps_of(build, just_this, tables, "gpu")]
+    # a trap stands first: it says more where both come to the same
+    return worst([*answers, _by_code(build, capability, situation, tables)])
 
 
 def _by_code(build: TensorFlowRelease, capability: str, situation: Situation, tables: Tables) -> Answer:

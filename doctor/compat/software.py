@@ -135,7 +135,7 @@ def runs_with_cuda(build: TensorFlowRelease, cuda: str, tables: Tables) -> Answe
         return Answer(
             "no",
             f"CUDA {cuda} does not hold {', '.join(row.soname for row in missing)}, which {build.requirement} opens: "
-            + "; ".join(sorted({f"{row.soname} is in CUDA {_span(row)}" for row in missing})),
+            + _where(missing),
             (build, *missing),
         )
     evidence = (build, *rows)
@@ -229,6 +229,18 @@ def _is_cuda(row: Library) -> bool:
 
 def _holds(row: Library, cuda: tuple[int, ...]) -> bool:
     return dotted(str(row.first)) <= cuda and (row.last is None or cuda <= dotted(row.last))
+
+
+def _where(rows: list[Library]) -> str:
+    """Which CUDA releases hold these libraries, told once for all that are in the same ones."""
+    spans: dict[str, list[str]] = {}
+    for row in rows:
+        spans.setdefault(_span(row), []).append(row.soname)
+    if len(spans) == 1 and len(rows) > 1:
+        return f"they are in CUDA {next(iter(spans))}"
+    return "; ".join(
+        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} in CUDA {span}" for span, names in spans.items()
+    )
 
 
 def _span(row: Library) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 from doctor.plan import Plan
 
 # What was measured with pip on Linux x86_64, in MiB. TensorFlow's folder against its wheel: 2.15.1 1,370 of 453,
-# 2.21.0 1,879 of 546. NVIDIA's folder: 2,872 with the fixed pins of 2.15.1, 4,227 with the open ranges of 2.21.0, whose
-# wheels are 2,700 to download. Everything else: 255.
+# 2.21.0 1,879 of 546, 2.10.1 1,340. NVIDIA's folder: 2,872 with the fixed pins of 2.15.1, 2,881 with CUDA 11 by name,
+# 4,227 with the open ranges of 2.21.0, whose wheels are 2,700 to download. Everything else: 255.
 UNPACKED_FACTOR = 3.5
 OTHER_PACKAGES = 400
 NVIDIA_PINNED = (3000, 1800)
@@ -24,10 +24,10 @@ def needed_mib(plan: Plan) -> tuple[int, int]:
     build = plan.candidate.build
     wheel = float(build.data.get("size_mib") or 600)
     unpacked, download = 0, 0
-    if plan.route == "pip-and-cuda":
+    if plan.candidate.situation.route == "pip-and-cuda" and plan.route != "cpu":
         pins = build.extras.get("and-cuda", {})
         unpacked, download = NVIDIA_PINNED if all("==" in pin for pin in pins.values()) else NVIDIA_OPEN
-        if "tensorrt" in pins:  # 2.14: a wheel of 550
+        if "tensorrt" in pins and plan.candidate.extra:  # 2.14: a wheel of 550
             unpacked, download = unpacked + 1300, download + 560
     return int(wheel * UNPACKED_FACTOR) + OTHER_PACKAGES + unpacked, int(wheel) + OTHER_PACKAGES // 3 + download
 

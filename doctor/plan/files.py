@@ -9,6 +9,7 @@ from dataclasses import replace
 from doctor.compat import runs_with_cuda, runs_with_cudnn
 from doctor.facts import Source
 from doctor.findings import Finding, shell
+from doctor.plan.bases import libraries_of
 from doctor.plan.ground import Ground
 from doctor.plan.plans import Outcome, make_plans
 from doctor.plan.requirements import Asked, Wanted, read, requirement
@@ -90,6 +91,8 @@ def _file(ground: Ground, name: str, wanted: Wanted) -> tuple[list[Finding], Out
         findings += _neighbours(
             releases[-1] if judged.works is False else _taken(judged, releases), line, asked, ground, name
         )
+        taken = releases[-1] if judged.works is False else _taken(judged, releases)
+        findings += libraries_of(line, taken, asked, wanted, ground, name)
         outcome = outcome or judged
     return findings, outcome
 

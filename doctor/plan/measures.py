@@ -84,14 +84,14 @@ def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Ta
     missed = {link.library for link in linked}
     for aspect in ("extra", "libraries"):
         for trap in traps_of(build, situation, tables, aspect):
-            answer = Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
             derived = trap.data.get("derived") or {}
-            cured = (
-                (set(derived.get("missed") or ()) <= missed if "missed" in derived else False)
-                or ("pip_cudnn_lacks" in derived and bool(pins))
-                or trap.verdict == "yes"
-            )
-            (reasons if cured else blocks).append(answer)
+            cure = ""
+            if "missed" in derived and set(derived["missed"]) <= missed:
+                cure = "; the link cures it" if len(linked) == 1 else "; the links cure it"
+            elif "pip_cudnn_lacks" in derived and pins:
+                cure = "; the bound on cuDNN cures it"
+            answer = Answer(trap.verdict, trap.reason + cure, (trap, build), trap.cure)
+            (reasons if cure or trap.verdict == "yes" else blocks).append(answer)
     return Measures(tuple(pins), linked, tuple(blocks), tuple(reasons))
 
 

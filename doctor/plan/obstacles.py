@@ -10,7 +10,7 @@ from doctor.findings import Finding
 from doctor.plan.candidate import ROUTES, Candidate, Refusal
 from doctor.plan.candidates import Field
 from doctor.plan.ground import Ground
-from doctor.plan.routes import ENV, environment_steps, steps
+from doctor.plan.routes import ENV, environment_steps, last_branch, steps
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import order
 
@@ -104,7 +104,7 @@ def _refused(aspect: str, refusals: list[tuple[Refusal, Answer]], ground: Ground
     lines = [f"{wish}: {len(versions)} release{'s' if len(versions) > 1 else ''} "
              + (f"({versions[0]} to {versions[-1]})" if len(versions) > 1 else f"({versions[0]})")]  # fmt: skip
     lines.append(f"because {answer.reason}" + ("; so it is for each of them" if len(versions) > 1 else ""))
-    opening = _openings(chosen)
+    opening = _openings(chosen, ground)
     lines.append(f"A single change opens it: {'; or '.join(opening)}." if opening else _best(chosen))
     where = {"install": "python", "libraries": "tensorflow"}.get(aspect, aspect)
     evidence = [ground.evidence(where)]
@@ -150,9 +150,11 @@ def _named(aspect: str, build: TensorFlowRelease, answer: Answer, ground: Ground
             return "known-release-bug", f"{build.requirement}[and-cuda] does not work as it is"
 
 
-def _openings(chosen: list[Candidate]) -> list[str]:
+def _openings(chosen: list[Candidate], ground: Ground) -> list[str]:
     """The plans that change one thing, each told in a few words."""
     told: dict[str, str] = {}
+    last = last_branch(ground)
+    bound = f", of branch R{last} at most" if last else ""
     for candidate in chosen:
         if len(candidate.given_up) != 1:
             continue
@@ -164,7 +166,7 @@ def _openings(chosen: list[Candidate]) -> list[str]:
                 "python": f"Python {candidate.python} ({version})"
                 if candidate.python
                 else f"the image {candidate.image}",
-                "driver": f"driver {candidate.driver.driver if candidate.driver else ''} or newer ({version})",
+                "driver": f"driver {candidate.driver.driver if candidate.driver else ''} or newer{bound} ({version})",
                 "tensorflow": f"TensorFlow {candidate.build.version} instead",
                 "system": f"WSL2 ({version})",
                 "container": f"the image {candidate.image}",

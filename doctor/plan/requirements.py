@@ -32,11 +32,13 @@ class Asked:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a file asks for: requirements, and the Python, CUDA or image that it fixes, each with its line."""
+    """What a file asks for: requirements, and the Python or image that it fixes, each with its line. brings_cuda: whether
+    a command of a Dockerfile's last stage names CUDA, cuDNN or NVIDIA's packages."""
 
     requirements: tuple[Asked, ...] = ()
     python: Asked | None = None
     image: Asked | None = None
+    brings_cuda: bool = False
     includes: tuple[str, ...] = field(default=())
 
 
@@ -228,6 +230,7 @@ def _dockerfile(text: str) -> Wanted:
     asked: list[Asked] = []
     python: Asked | None = None
     image: Asked | None = None
+    brings_cuda = False
     for number, line in _logical(text):
         line = line.strip()
         origin = re.match(r"FROM\s+(?:--\S+\s+)*(\S+)", line, re.IGNORECASE)
@@ -235,14 +238,15 @@ def _dockerfile(text: str) -> Wanted:
             image = Asked(origin[1].split("@")[0].lower(), "", number, line, manager="docker")
             tag = re.search(r"(?:^|/)python:(\d+\.\d+)", image.name)
             python = Asked("python", f"=={tag[1]}.*", number, line) if tag else None
-            asked = []  # a later stage starts anew
+            asked, brings_cuda = [], False  # a later stage starts anew
             continue
         command = re.match(r"RUN\s+(.*)$", line, re.IGNORECASE | re.DOTALL)
         if command is None:
             continue
+        brings_cuda = brings_cuda or re.search(r"(?i)cuda|cudnn|nvidia", command[1]) is not None
         for part in re.split(r"&&|;|\|\|", command[1]):
             asked += _pip_line(part, number, text)
-    return Wanted(tuple(asked), python, image)
+    return Wanted(tuple(asked), python, image, brings_cuda)
 
 
 def _pip_line(part: str, number: int, text: str) -> list[Asked]:

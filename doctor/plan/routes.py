@@ -48,9 +48,8 @@ def environment_steps(candidate: Candidate, ground: Ground, env: str = ENV) -> l
     """The steps that make the environment with pip or uv: no administrator, no reboot."""
     kind = "wsl" if candidate.route == "wsl2" else ground.kind
     python = candidate.python or WSL_PYTHON
-    family = (
-        driver.family(ground.picture.os.name) if ground.picture.os else ("apt" if candidate.route == "wsl2" else "")
-    )
+    family = driver.family(ground.picture.os.name) if ground.picture.os else ""
+    family = "apt" if candidate.route == "wsl2" else family  # Ubuntu, whatever Windows it is in
     uv = not on_machine(candidate, ground)
     found = make.uv_venv(env, python, kind) if uv else make.venv(env, python, kind, family=family)
     found.append(make.pip_install(env, requirements(candidate), kind, _what(candidate), uv=uv))

@@ -50,13 +50,15 @@ def try_route(
     if route == "docker":
         lost |= {"container", "python"} if ground.python_is_asked else {"container"}
     dead = python is None and route != "docker"
+    by_driver = _by_driver(build, situation, judged, ground)
     for name, given in judged.answers:
         answer = _of_names(build, situation, given, ground.tables) if name == "cuda" else given
-        if answer.verdict == "no" and name != "libraries":
-            aspect = "driver" if name == "gpu" and _by_driver(build, situation, ground) else name
-            refused.append((aspect, answer))
-            lost |= {"driver"} if aspect == "driver" else set()
-            dead = dead or aspect != "driver" or situation.driver is None
+        if answer.verdict != "no" or name == "libraries" or (name == "gpu" and by_driver == "told"):
+            continue
+        aspect = "driver" if name == "gpu" and by_driver else name
+        refused.append((aspect, answer))
+        lost |= {"driver"} if aspect == "driver" else set()
+        dead = dead or aspect != "driver" or situation.driver is None
     refused += [("libraries", answer) for answer in measures.blocks]
     old = [c for c in ground.capabilities if dotted(c) < WSL_GPUS] if route == "wsl2" else []
     if old:
@@ -73,6 +75,8 @@ def try_route(
     floor = _driver_for(build, situation, ground.tables) if "driver" in lost else None
     if "driver" in lost and floor is None:
         return None, refusal
+    if floor is not None and situation.driver is not None:  # what is said of the plan is said of the driver that it takes
+        judged = ground.judge(build, replace(situation, driver=floor.driver, route=None))
     image = image_of(build, ground.tables) if route == "docker" else None
     found = Candidate(
         build,
@@ -92,11 +96,14 @@ def try_route(
     return found, refusal
 
 
-def _by_driver(build: TensorFlowRelease, situation: Situation, ground: Ground) -> bool:
-    """Whether the GPU is refused only because the driver at hand cannot compile the PTX for it."""
-    if situation.driver is None:
-        return False
-    return ground.judge(build, replace(situation, driver=None, route=None))["gpu"].verdict != "no"
+def _by_driver(build: TensorFlowRelease, situation: Situation, judged: Judgement, ground: Ground) -> str:
+    """Whether the GPU is refused only because the driver at hand cannot compile the PTX for it: "" for no; "told" where
+    the driver is refused for itself anyway, "alone" where nothing else says so."""
+    if situation.driver is None or "gpu" not in judged or judged["gpu"].verdict != "no":
+        return ""
+    if ground.judge(build, replace(situation, driver=None, route=None))["gpu"].verdict == "no":
+        return ""
+    return "told" if "driver" in judged and judged["driver"].verdict == "no" else "alone"
 
 
 def _situation(

@@ -8,6 +8,7 @@ from typing import Any
 
 from doctor import __version__
 from doctor.findings import Step
+from doctor.install.space import needed_mib
 from doctor.plan import Outcome, Plan
 from doctor.render.document import facts_document, finding_document, step_document
 
@@ -55,7 +56,9 @@ def gate_line(outcome: Outcome) -> str:
     """One line for CI: ok or not, and why."""
     best = next((p for p in outcome.plans if p.route != "cpu"), None)
     if outcome.works and best is not None:
-        return f"ok: tensorflow {best.tensorflow} by {best.route}" + (f", Python {best.python}" if best.python else "")
+        doubt = next((f for f in outcome.findings if f.severity == "warning" and f.code != "gpu-absent"), None)
+        words = f"ok: tensorflow {best.tensorflow} by {best.route}" + (f", Python {best.python}" if best.python else "")
+        return words + (f"; warning: {doubt.code}: {doubt.title}" if doubt else "")
     error = next((f for f in outcome.findings if f.severity == "error"), None)
     why = f"{error.code}: {error.title}" if error else "no way to TensorFlow with a GPU"
     return f"not ok: {why}" + (f"; nearest: tensorflow {best.tensorflow} by {best.route}" if best else "")
@@ -91,7 +94,7 @@ def _plan_text(plan: Plan, number: int, width: int, paint: _Paint, *, verbose: b
                 f"cuDNN {plan.cudnn}" if plan.cudnn else "",
                 f"driver from {plan.driver_minimum}" if plan.driver_minimum else ""]  # fmt: skip
     head = f"Plan {number}{' (recommended)' if number == 1 else ''}: {plan.package} {plan.tensorflow} by {ROUTE_NAMES[plan.route]}"
-    lines = [paint(head, "1"), *_wrapped(", ".join(v for v in versions if v), width, "  ")]
+    lines = [paint(head, "1"), *_wrapped(", ".join(v for v in (*versions, _size(plan)) if v), width, "  ")]
     for at, change in enumerate(plan.changes):
         lines += _wrapped(f"- {change}", width, "           " if at else "  changes: ")
     if number > 1 and not verbose:
@@ -100,6 +103,14 @@ def _plan_text(plan: Plan, number: int, width: int, paint: _Paint, *, verbose: b
     for at, reason in enumerate(reasons):
         lines += _wrapped(f"- {reason}", width, "       " if at else "  why: ")
     return lines + _commands(plan.commands, width, paint)
+
+
+def _size(plan: Plan) -> str:
+    """What pip brings down and what it takes on disk; "" for an image and conda's CUDA, whose sizes no table has."""
+    if plan.route == "docker" or plan.candidate.recipe:
+        return ""
+    disk, wheels = needed_mib(plan)
+    return f"about {wheels / 1024:.1f} GiB to download, {disk / 1024:.1f} GiB on disk"
 
 
 def _commands(steps: Sequence[Step], width: int, paint: _Paint) -> list[str]:

@@ -43,6 +43,7 @@ def test_tesla_k80_ends_with_2_14_and_branch_470(tables: Tables) -> None:
     found = outcome(tables, os="Ubuntu 22.04", gpu="Tesla K80", driver="535.183.01")
     assert codes(found) == ["gpu-arch-too-old"]
     assert "R470" in found.findings[0].explanation
+    assert "of branch R470 at most" in found.findings[0].explanation, "a newer driver would not help"
     assert "nvidia-driver-470" in commands(first(found))
 
 
@@ -57,8 +58,24 @@ def test_rtx_5090_gets_2_21_with_its_library_linked(tables: Tables) -> None:
     assert plan.tensorflow == "2.21.0"
     assert "ln -s" in commands(plan)
     assert "libcusolver.so.11" in commands(plan)
-    assert any("minutes" in reason for reason in plan.why), "that it compiles at the first start is said"
+    assert any("at the first start" in reason for reason in plan.why), "that it compiles at the first start is said"
+    assert any("XLA" in reason for reason in plan.why), "and what does not work at all"
     assert {p.tensorflow for p in found.plans if p.route != "cpu"} == {"2.21.0"}
+
+
+def test_rtx_5090_with_driver_550_needs_another_driver_not_the_cpu(tables: Tables) -> None:
+    found = outcome(tables, gpu="RTX 5090", driver="550.54.14")
+    assert codes(found) == ["driver-too-old"]
+    assert "Blackwell (compute capability 12.0) came with CUDA 12.8" in found.findings[0].explanation
+    plan = first(found)
+    assert (plan.tensorflow, plan.driver_minimum) == ("2.21.0", "570.26")
+    assert not any("550.54.14 offers" in reason for reason in plan.why), "the reasons are of the driver that the plan takes"
+
+
+def test_windows_with_a_gpu_older_than_pascal_stays_on_windows(tables: Tables) -> None:
+    """WSL2 serves GPUs from Pascal on."""
+    plan = first(outcome(tables, os="Windows 11", gpu="GTX 980"))
+    assert (plan.tensorflow, plan.route) == ("2.10.1", "conda")
 
 
 def test_h100_with_driver_535_stays_below_the_ptx_that_this_driver_cannot_compile(tables: Tables) -> None:

@@ -79,6 +79,34 @@ def test_dockerfile_counts_the_python_of_its_base_and_the_line_within_a_command(
     assert any(e.line == 1 for e in found.findings[0].evidence), "where the Python comes from is said"
 
 
+@pytest.mark.parametrize(
+    ("base", "expected"),
+    [
+        ("nvidia/cuda:12.2.0-cudnn8-runtime-ubuntu22.04", {"cudnn-version-mismatch": 2}),
+        ("nvidia/cuda:12.5.1-cudnn-runtime-ubuntu22.04", {}),
+        ("nvidia/cuda:12.5.1-runtime-ubuntu22.04", {"cudnn-missing": 2}),
+        ("nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04", {"cuda-version-mismatch": 2, "cudnn-version-mismatch": 2}),
+        ("tensorflow/tensorflow:2.17.0-gpu", {}),
+        ("ubuntu:22.04", {}),
+    ],
+)
+def test_line_without_its_libraries_is_held_to_the_base_image(tables: Tables, base: str, expected: dict[str, int]) -> None:
+    found = judged(tables, "Dockerfile", f"FROM {base}\nRUN pip install tensorflow==2.20.0\n")
+    assert errors(found) == expected
+    assert not errors(judged(tables, "Dockerfile", f"FROM {base}\nRUN pip install 'tensorflow[and-cuda]==2.20.0'\n"))
+
+
+def test_line_without_its_libraries_is_doubted_where_nothing_brings_them(tables: Tables) -> None:
+    def doubts(name: str, text: str) -> list[str]:
+        return [f.code for f in judged(tables, name, text).findings if f.severity == "warning"]
+
+    assert doubts("requirements.txt", "tensorflow==2.20.0\n") == ["cuda-missing"]
+    assert doubts("requirements.txt", "tensorflow[and-cuda]==2.20.0\n") == []
+    assert doubts("requirements.txt", "tensorflow==2.20.0\nnvidia-cudnn-cu12==9.3.0.75\n") == []
+    assert doubts("Dockerfile", "FROM python:3.11\nRUN pip install tensorflow==2.20.0\n") == ["cuda-missing"]
+    assert doubts("Dockerfile", "FROM python:3.11\nRUN apt-get install -y cuda-toolkit-12-5 libcudnn9\nRUN pip install tensorflow==2.20.0\n") == []
+
+
 def test_later_stage_of_a_dockerfile_starts_anew() -> None:
     wanted = read("FROM a\nRUN pip install tensorflow==1.15\nFROM python:3.11\nRUN pip install tensorflow\n", "Dockerfile")
     assert [(a.name, a.specifier, a.line) for a in wanted.requirements] == [("tensorflow", "", 4)]

@@ -1,0 +1,87 @@
+"""A line that asks for TensorFlow without its CUDA libraries: where do they come from then.
+
+A Dockerfile's base image says which CUDA and cuDNN are there: the tags of nvidia/cuda are
+VERSION[-cudnn[MAJOR]]-FLAVOUR-SYSTEM (hub.docker.com/r/nvidia/cuda; from CUDA 12.4 on "cudnn" without a number is 9).
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.compat import runs_with_cuda, runs_with_cudnn
+from doctor.facts import Source
+from doctor.findings import Finding, Step, shell
+from doctor.plan.ground import Ground
+from doctor.plan.requirements import Asked, Wanted
+from doctor.remedies.shells import argument
+from doctor.tables import TensorFlowRelease, dotted
+
+_TAG = re.compile(r"(?:^|/)nvidia/cuda:(?P<cuda>\d+\.\d+)(?:\.\d+)*(?P<cudnn>-cudnn(?P<major>\d*))?(?:-|$)")
+_COMPLETE = re.compile(r"(?:^|/)(?:tensorflow/tensorflow|nvcr\.io/nvidia/|nvidia/tensorflow)")
+CUDNN_9_UNNUMBERED = (12, 4)
+
+
+def libraries_of(
+    line: Asked, build: TensorFlowRelease, asked: list[Asked], wanted: Wanted, ground: Ground, name: str
+) -> list[Finding]:
+    """What is wrong with where the CUDA libraries of this line's build come from."""
+    if "and-cuda" in line.extras or not build.gpu or ground.platform != "linux-x86_64":
+        return []
+    if any(re.match(r"nvidia-c(u|udnn)|cudatoolkit|cuda|cudnn", other.name) for other in asked):
+        return []
+    here = Source(name, line.line, line.text)
+    image = wanted.image
+    if image is not None:
+        base = Source(name, image.line, image.text)
+        if _COMPLETE.search(image.name):
+            return []
+        tag = _TAG.search(image.name)
+        if tag is not None:
+            return _of_image(build, tag, (here, base), ground)
+        if wanted.brings_cuda:
+            return []
+        return [_nothing(line, build, (here, base), ground, f"the base image {image.name} holds none either")]
+    if ground.cuda is not None:
+        return []
+    return [_nothing(line, build, (here,), ground, "they have to be installed otherwise")]
+
+
+def _of_image(build: TensorFlowRelease, tag: re.Match[str], evidence: tuple[Source, ...], ground: Ground) -> list[Finding]:
+    found = []
+    cuda = runs_with_cuda(build, tag["cuda"], ground.tables)
+    if cuda.verdict == "no":
+        found.append(Finding("cuda-version-mismatch", "error", f"{build.requirement} does not open the CUDA {tag['cuda']} of the image",
+                             f"{cuda.reason}.", evidence, cuda.refs, _cure(build, ground)))  # fmt: skip
+    major = tag["major"] or ("9" if dotted(tag["cuda"]) >= CUDNN_9_UNNUMBERED else "8")
+    if not tag["cudnn"]:
+        found.append(Finding("cudnn-missing", "error", "the image holds no cuDNN",
+                             f"{build.requirement} opens cuDNN {build.cudnn}; images with it have cudnn in their tag.", evidence,
+                             (build.ref,), _cure(build, ground)))  # fmt: skip
+    elif build.cudnn is not None and dotted(build.cudnn)[0] != int(major):
+        answer = runs_with_cudnn(build, major, ground.tables, ground.capabilities)
+        found.append(Finding("cudnn-version-mismatch", "error", f"{build.requirement} cannot use the cuDNN {major} of the image",
+                             f"{answer.reason}.", evidence, answer.refs, _cure(build, ground)))  # fmt: skip
+    return found
+
+
+def _nothing(
+    line: Asked, build: TensorFlowRelease, evidence: tuple[Source, ...], ground: Ground, where: str
+) -> Finding:
+    brought = f"The line brings no CUDA libraries; {where}. Without them TensorFlow computes on the CPU, and says so once in its log."
+    return Finding(
+        "cuda-missing",
+        "warning",
+        f"{line.name} is asked for without its CUDA libraries",
+        f"{build.requirement} opens CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}. {brought}".replace("  ", " "),
+        evidence,
+        (build.ref,),
+        _cure(build, ground, line),
+    )
+
+
+def _cure(build: TensorFlowRelease, ground: Ground, line: Asked | None = None) -> tuple[Step, ...]:
+    if not build.extras.get("and-cuda"):
+        return ()
+    wanted = line.specifier if line is not None else f"=={build.version}"
+    text = argument(f"tensorflow[and-cuda]{wanted}", ground.kind)
+    return (shell(f"pip install {text}", "TensorFlow with the CUDA and cuDNN that it opens, in place of that line"),)
