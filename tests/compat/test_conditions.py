@@ -1,0 +1,60 @@
+"""Conditions on which an answer turns, each with the build on either side of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from doctor.compat import Situation, driver_minimum, judge, runs_with_pip_libraries
+from doctor.compat.software import cuda_of
+from doctor.tables import DriverFloor, Tables
+
+from .releases import release
+
+HERE = Situation(platform="linux-x86_64")
+
+
+def floor(tables: Tables, version: str, capability: str) -> DriverFloor:
+    row = driver_minimum(release(tables, version), tables, "linux", (capability,)).rows[-1]
+    assert isinstance(row, DriverFloor)
+    return row
+
+
+def test_a_gpu_that_needs_the_builds_ptx_needs_a_driver_that_compiles_it(tables: Tables) -> None:
+    """2.15.1 has machine code up to 8.6 and PTX for what is newer; the PTX is of the CUDA that it was built with."""
+    machine, ptx = floor(tables, "2.15.1", "8.6"), floor(tables, "2.15.1", "9.0")
+    assert (machine.rule, ptx.rule) == ("minor-version", "ptx")
+    assert [int(n) for n in ptx.driver.split(".")] > [int(n) for n in machine.driver.split(".")]
+
+
+def test_the_cuda_of_a_build_that_does_not_state_it_is_the_first_with_its_runtime(tables: Tables) -> None:
+    build = replace(release(tables, "2.18.1"), cuda=None)
+    cuda, rows = cuda_of(build, tables)
+    assert cuda == "12.0"
+    assert [row.ref for row in rows] == [build.ref, tables.library("libcudart.so.12").ref]  # type: ignore[union-attr]
+
+
+def test_a_build_that_states_no_cuda_and_opens_no_runtime_has_none_that_is_known(tables: Tables) -> None:
+    build = replace(release(tables, "2.18.1"), cuda=None, libraries=("libcudnn.so.9", "libnosuch.so.1"))
+    assert cuda_of(build, tables) == (None, (build,))
+
+
+@pytest.mark.parametrize(("capability", "verdict"), [("3.5", "no"), ("7.0", "yes")])
+def test_a_gpu_whose_last_driver_is_too_old_for_the_build_is_refused_before_any_driver_is_named(
+    tables: Tables, capability: str, verdict: str
+) -> None:
+    """R470 was the last branch for Kepler, and CUDA 12 needs 525."""
+    answer = judge(release(tables, "2.18.1"), replace(HERE, capabilities=(capability,)), tables)["driver"]
+    assert answer.verdict == verdict
+    assert ("needs driver 525.60.13" in answer.reason) == (verdict == "no")
+
+
+@pytest.mark.parametrize(("missed", "verdict"), [("libcudnn.so.9", "no"), ("libnccl.so.2", "yes")])
+def test_a_library_out_of_sight_matters_where_no_gpu_is_registered_without_it(
+    tables: Tables, missed: str, verdict: str
+) -> None:
+    build = replace(release(tables, "2.18.1"), pip_libraries_missed=(missed,))
+    answer = runs_with_pip_libraries(build, HERE, tables)
+    assert answer.verdict == verdict
+    assert ("nvidia/cudnn/lib" in answer.cure) == (verdict == "no")
