@@ -53,3 +53,13 @@ def test_what_verify_finds_goes_to_the_file(
     assert run(["tables", "verify", "2.15.1", "--output", str(tmp_path / "answer")]) == 0
     assert capsys.readouterr().out == ""
     assert (tmp_path / "answer").read_text(encoding="utf-8") == "2.15.1: as in the table\n"
+
+
+@pytest.mark.parametrize("words", [["bench", "--quick"], ["reproduce", "cudnn-init-oom", "--simulate"]], ids=" ".join)
+def test_a_plot_that_cannot_be_written_is_refused_before_anything_is_measured(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*words, "--output", str(tmp_path / "no such folder" / "plot.svg")]) == 3
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("tfgpu-doctor: cannot write")

@@ -30,7 +30,8 @@ class Chart:
 
 
 def may_write(path: str) -> None:
-    """Raises InputError for a file name that no plot can be written to, UnableError where PNG cannot be drawn here."""
+    """To be asked before the measuring: raises InputError for a file name that says neither SVG nor PNG, UnableError
+    where PNG cannot be drawn here or there is no such folder."""
     ending = Path(path).suffix.lower()
     if ending not in (".svg", ".png"):
         raise InputError(f"{path}: a plot is written as .svg or .png")
@@ -38,10 +39,12 @@ def may_write(path: str) -> None:
         raise UnableError(
             "PNG needs the package cairosvg, which is not installed", f"take {Path(path).with_suffix('.svg')}"
         )
+    if not Path(path).absolute().parent.is_dir():
+        raise UnableError(f"cannot write `{path}`: there is no such folder")
 
 
 def write(chart: Chart, path: str) -> None:
-    """Write the plot as SVG or PNG, by the name's ending. Raises as `may_write`, InputError where it cannot be written."""
+    """Write the plot as SVG or PNG, by the name's ending. Raises as `may_write`, UnableError where it cannot be written."""
     from doctor.charts.svg import drawn
 
     may_write(path)
@@ -53,7 +56,7 @@ def write(chart: Chart, path: str) -> None:
     try:
         Path(path).write_bytes(data)
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
+        raise UnableError(f"cannot write `{path}`: {error.strerror}") from error
 
 
 def _drawer() -> Callable[..., bytes] | None:

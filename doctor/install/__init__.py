@@ -1,6 +1,6 @@
 """Carrying a plan out: an environment of its own, made step by step, proved, and taken away again where it fails.
 
-    plan -> job (what is run, in which folder) -> preflight (disk, interpreter) -> run -> measures -> proof -> summary
+    plan -> job (what is run, in which folder; interpreters) -> space (is there room) -> run (inside: links) -> proof
 
 Nothing here needs an administrator, and nothing outside the environment's folder and the log is written.
 """

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 LIMIT = 900
-# Causes outside of the environment: the machine has no GPU, or its driver is not there. An installation is no worse.
+"""Seconds for the check, TensorFlow's start in it included."""
 OUTSIDE = frozenset(
     (
         "gpu-absent", "driver-missing", "driver-not-loaded", "driver-libcuda-missing", "driver-too-old", "container-no-gpu",
@@ -19,6 +19,7 @@ OUTSIDE = frozenset(
         "cuda-compat-package", "healthy", "benign-messages", "undetermined", "cpu-no-avx",
     )
 )  # fmt: skip
+"""Findings that are no fault of the new environment: the machine has no GPU, say, or its driver does not run."""
 OF_CUDA = frozenset(
     (
         "cuda-missing", "cuda-version-mismatch", "cudnn-missing", "cudnn-version-mismatch", "library-path", "library-broken",
