@@ -105,9 +105,20 @@ _BARE = (
 )
 
 
+# logs that lead to another code on one release, by name and release
+_TOLD_OTHERWISE = {
+    # 2.16.1 does not look into the folders of pip's CUDA packages: where a log names the release, that is the likeliest
+    ("no-driver", (2, 16)): "library-path",
+    ("cuda-missing.loader-verbose", (2, 16)): "library-path",
+    # 2.12 alone warns of the devices that a strategy asks for and that are not there
+    ("no-driver-mirrored", (2, 12)): "device-not-found",
+}
+
+
 def catalogue(tensorflow: str) -> tuple[Recording, ...]:
     """Everything to record on one TensorFlow release."""
-    release = tuple(map(int, tensorflow.split(".")[:2]))
+    major, minor = map(int, tensorflow.split(".")[:2])
+    release = major, minor
     meant = {
         # up to 2.17 the log says only that libcudart does not open; from 2.18 on also that cuInit fails (303)
         NO_DRIVER: "cuda-missing" if release < (2, 18) else "driver-missing",
@@ -121,4 +132,8 @@ def catalogue(tensorflow: str) -> tuple[Recording, ...]:
         for recording in _of_fault(fault, tensorflow)
     ]
     every = (*faults, *_USERS, *_BARE)
-    return tuple(replace(one, code=meant.get(one.code, one.code)) for one in every if one.fits(tensorflow))
+    return tuple(
+        replace(one, code=_TOLD_OTHERWISE.get((one.name, release), meant.get(one.code, one.code)))
+        for one in every
+        if one.fits(tensorflow)
+    )

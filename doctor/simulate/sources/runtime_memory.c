@@ -56,11 +56,12 @@ API int cudaStreamGetCaptureInfo_v2(void *stream UNUSED, int *capturing, uint64_
     return DRIVER(cuStreamGetCaptureInfo_v2, (void *, int *, uint64_t *, void **, const void **, size_t *), NULL, capturing, id, graph,
                   dependencies, count);
 }
-/* Its first form, which TensorFlow 2.13 and 2.14 call. */
+/* Its first form, which TensorFlow 2.13 and 2.14 call. There is no cudaThreadExchangeStreamCaptureMode on purpose: the NCCL
+ * inside these releases asks for it first and gives up in good order, where it would crash later on what is private to
+ * NVIDIA's driver. */
 API int cudaStreamGetCaptureInfo(void *stream, int *capturing, uint64_t *id) {
     return cudaStreamGetCaptureInfo_v2(stream, capturing, id, NULL, NULL, NULL);
 }
-API int cudaThreadExchangeStreamCaptureMode(int *mode) { ENTER; return keep(DRIVER(cuThreadExchangeStreamCaptureMode, (int *), mode)); }
 API int cudaStreamAddCallback(void *stream, void (*callback)(void *, int, void *), void *data, unsigned flags UNUSED) {
     ENTER;
     callback(stream, 0, data);
