@@ -20,8 +20,12 @@ HANDLE_FAILURES = (
 """The kinds of symptoms that say so; the last two are said of other failures as well."""
 
 
-ROOMY_MIB = 1024
-"""With so much of the GPU's memory free a handle of cuDNN or cuBLAS, a few hundred MiB at most, does not fail for want of it."""
+ROOMY_MIB = 2048
+"""With so much of the GPU's memory free a handle of cuDNN or cuBLAS, a few hundred MiB at most, does not fail for want of it.
+
+More than TensorFlow's own pool ever leaves by default, which is up to 1800 MiB (MinSystemMemory in
+tensorflow/core/common_runtime/gpu/gpu_device.cc, 2.12): with that little left the pool is the likely reason still.
+"""
 
 
 def roomy_handle(picture: Picture) -> Symptom | None:
