@@ -87,6 +87,9 @@ def run(job: Job, log: Log, *, keep: bool = False, replace: bool = False, quiet:
             if before is not None:
                 before.rename(job.env)
             log.say(f"stopped ({type(problem).__name__}); removed {job.env}")
+        if not quiet:
+            left = "was removed again" if not job.env.exists() else "was put back" if before and not keep else "was kept"
+            print(f"\n{job.env} {left}; what was done stands in {log.path}", file=sys.stderr)
         raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -172,8 +175,9 @@ def _do(action: Action, log: Log, quiet: bool, temporary: Path) -> None:
     environment.pop("PIP_REQUIRE_VIRTUALENV", None)
     environment.pop("PIP_USER", None)
     command = list(action.command)
-    if shown and "-m" in command and "pip" in command:
-        command += ["--log", str(log.path.with_suffix(".pip.log"))]
+    pip_log = temporary / "pip.log"
+    if shown and "-m" in command and "pip" in command:  # it speaks to the terminal: this is where its words are kept
+        command += ["--log", str(pip_log)]
     try:
         process = subprocess.Popen(
             command,
@@ -206,13 +210,12 @@ def _do(action: Action, log: Log, quiet: bool, temporary: Path) -> None:
     finally:
         if process.stdout is not None:
             process.stdout.close()
+    if shown and pip_log.exists():
+        said = [line.partition(" ")[2] for line in pip_log.read_text(encoding="utf-8", errors="replace").splitlines()]
+        telling = said if code else [line for line in said if line.startswith(("Downloading ", "Using cached ", "Successfully "))]
+        log.stream.writelines(f"    {line}\n" for line in telling[-400:])
+        tail = said[-TAIL:]
     if code:
-        pip_log = log.path.with_suffix(".pip.log")
-        if not tail and pip_log.exists():  # the installer spoke to the terminal
-            tail = [
-                line.partition(" ")[2]
-                for line in pip_log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:]
-            ]
         raise InstallFailedError(*_why(tail, action, code))
 
 
