@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 
 from doctor.facts import Facts
 from doctor.findings import CONFIDENCES, SEVERITIES, Diagnosis, Finding, Skipped
@@ -30,7 +31,7 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
         if rule.code in CALM and findings:
             continue
         if not rule.ready(picture):
-            skipped.append(Skipped(rule.code, "nothing that it reads was seen"))
+            skipped.append(_not_ready(rule.code))
             continue
         try:
             findings.extend(rule.judge(picture))
@@ -38,6 +39,11 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
             skipped.append(Skipped(rule.code, f"the rule failed: {type(error).__name__}: {error}"))
     told = [reworded(fitting(finding, picture.platform), picture) for finding in merged(findings, by_code)]
     return Diagnosis(facts, tuple(told), tuple(skipped))
+
+
+@cache
+def _not_ready(code: str) -> Skipped:
+    return Skipped(code, "nothing that it reads was seen")
 
 
 AT_HOME = {

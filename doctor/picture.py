@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from doctor.facts import (
     INFERRED,
@@ -87,6 +87,11 @@ class Picture:
 
     facts: Facts
     tables: Tables
+
+    @cached_property
+    def answers(self) -> dict[Any, Any]:
+        """What was found out about this case and is asked for again (doctor.tables.store.remembered)."""
+        return {}
 
     @cached_property
     def seen(self) -> frozenset[type[Fact] | str]:

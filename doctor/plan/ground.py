@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -137,6 +138,15 @@ class Ground:
     def conda(self) -> bool:
         """Whether the environment in use is conda's."""
         return "conda" in self.picture.environments
+
+    @property
+    def decisive(self) -> tuple[Hashable, ...]:
+        """All of this that the choice of a release depends on: grounds alike in it get the same one."""
+        return (
+            *(self.wish, self.kind, self.platform, self.python, self.glibc, self.capabilities, self.gpu_absent),
+            *(self.driver, self.driver_absent, self.cuda, self.cudnn, self.container, self.conda),
+            self.picture.os.name if self.picture.os else None,
+        )
 
     def evidence(self, aspect: str) -> Source:
         """Where the value of one aspect comes from: python, driver, gpu, cuda, cudnn, system, tensorflow."""

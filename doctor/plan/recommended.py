@@ -20,6 +20,14 @@ BY_PIP = ("pip-and-cuda", "pip-system-cuda", "wsl2")
 def recommended(picture: Picture) -> Candidate | None:
     """What `plan` recommends where nothing is wished; None where no release with CUDA can be had at all."""
     ground = Ground(picture.facts, picture.tables, Wish())
+    answers, key = picture.tables.answers, (recommended, ground.decisive)
+    if key not in answers:
+        answers[key] = _foremost(ground)
+    known: Candidate | None = answers[key]
+    return known
+
+
+def _foremost(ground: Ground) -> Candidate | None:
     found = foremost(weigh(ground, BY_PIP))
     if found is not None and found.cost < min(COSTS["conda"], COSTS["container"]):
         return found

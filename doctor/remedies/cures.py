@@ -6,12 +6,15 @@ for its Python, or no driver to run on, as far as each is known.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments, libraries
 from doctor.remedies.fitness import on_driver, situation, usable
+from doctor.tables.store import remembered
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
@@ -54,6 +57,30 @@ class Cure:
         return replace(self, steps=(*self.steps, *(s for s in steps if s not in self.steps)))
 
 
+class Later:
+    """A cure that is worked out where a finding takes it: a rule that finds nothing has no use for one."""
+
+    def __init__(self, make: Callable[[Picture], Cure], picture: Picture) -> None:
+        self._make = make
+        self._picture = picture
+
+    @cached_property
+    def _cure(self) -> Cure:
+        return self._make(self._picture)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self._cure.steps)
+
+    def lists_gpus(self) -> str:
+        """As Cure.lists_gpus."""
+        return self._cure.lists_gpus(self._picture)
+
+    def convolves(self) -> str:
+        """As Cure.convolves."""
+        return self._cure.convolves(self._picture)
+
+
+@remembered
 def libraries_for_build(picture: Picture) -> Cure:
     """CUDA and cuDNN for the TensorFlow in use; another TensorFlow where that one cannot use these GPUs at all."""
     serving = _serving(picture)
@@ -81,6 +108,7 @@ def _version(picture: Picture, serving: list[TensorFlowRelease]) -> str | None:
     return serving[-1].version if all(build.version.startswith("1.") for build in serving) else None
 
 
+@remembered
 def cudnn_for_build(picture: Picture) -> Cure:
     """The cuDNN that the TensorFlow in use was made for; another TensorFlow where that one cannot use these GPUs at all."""
     serving = _serving(picture)
@@ -117,6 +145,7 @@ def build_for_mac(picture: Picture) -> Cure:
     return Cure((shell(f"{commands.venv_prefix(picture)} install tensorflow", "installs into the Python that runs the program"),))
 
 
+@remembered
 def another_build(picture: Picture, *, own: bool = False, words: str = "") -> Cure:
     """The TensorFlow that the plan for the case recommends, with its libraries; on Windows the last one with CUDA there.
 
@@ -156,6 +185,7 @@ def recommendation(picture: Picture) -> Candidate | None:
     return recommended(picture)
 
 
+@remembered
 def fitting(picture: Picture, *, python: bool = True, driver: bool = True) -> TensorFlowRelease | None:
     """The newest GPU release for the platform and GPUs of the case, and for its Python and its driver where told."""
     from doctor import compat

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from doctor.tables import Tables, TensorFlowRelease
 
 
-def situation(picture: Picture, **change: object) -> compat.Situation:
+@remembered
+def situation(picture: Picture, /, **change: object) -> compat.Situation:
     """What is known of the case, as the tables are asked; `change` sets fields anew."""
     from doctor import compat
 

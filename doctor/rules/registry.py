@@ -77,9 +77,11 @@ def found(
     confidence: str = "certain",
     tables: Iterable[object] = (),
     steps: Iterable[Step] = (),
-    verify: str = "",
+    verify: str | Callable[[], str] = "",
 ) -> Finding:
     """A finding of a registered rule, from facts (their sources become its evidence) and table rows.
+
+    verify: a command, or what makes it.
 
     Raises ValueError where no evidence is left once absent facts are dropped.
     """
@@ -93,6 +95,6 @@ def found(
         tuple(dict.fromkeys(sources)),
         tuple(dict.fromkeys(str(getattr(row, "ref", row)) for row in tables if row is not None)),
         tuple(steps),
-        verify,
+        verify() if callable(verify) else verify,
         confidence,
     )

@@ -51,8 +51,8 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     build = picture.build
-    cure = cures.another_build(picture)
-    steps, verify = cure.steps, cure.convolves(picture)
+    steps = cures.Later(cures.another_build, picture)
+    verify = steps.convolves
     jit = facts.symptoms("jit-from-ptx")
     invalid = facts.symptoms("ptx-invalid", "arch-mismatch")
     image = facts.symptoms("no-kernel-image")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from doctor.facts import Fact, Gpu
 from doctor.findings import Finding, shell
@@ -42,7 +42,7 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
     second GPU set `TF_MIN_GPU_MULTIPROCESSOR_COUNT`.
     """
     facts = picture.facts
-    verify = commands.list_gpus(picture)
+    verify: str | Callable[[], str] = commands.list_gpus(picture)
     small: list[Fact] = [*facts.symptoms("gpu-ignored-multiprocessors")]
     counted = [gpu for gpu in facts.of(Gpu) if gpu.multiprocessors is not None]
     if facts.kind == "machine" and not small and any((gpu.multiprocessors or 0) >= 8 for gpu in counted):
@@ -70,8 +70,8 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
     lowest = build.compute_capabilities.lowest if build and build.compute_capabilities else None
     if not ignored and stated:
         ignored = [s for s in stated if any(minor(c) < minor(s.get("minimum")) for c in picture.capabilities)]
-    cure = cures.another_build(picture)
-    steps, verify = cure.steps, cure.lists_gpus(picture)
+    steps = cures.Later(cures.another_build, picture)
+    verify = steps.lists_gpus
     if ignored:
         need = ignored[0].get("minimum") or lowest or "a higher one"
         have = ignored[0].get("cc") or next(iter(picture.capabilities), "its own")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import CudaCallFailed, CudnnMismatch, CudnnVersion, LibraryLoaded, LibraryNotLoaded
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
+from doctor.remedies import commands, cures
 from doctor.rules.libraries.cudnn import bring_cudnn, cudnn_major
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, xla_gpu_note
 from doctor.rules.memory.signs import handle_signs, roomy_handle
@@ -54,8 +54,8 @@ def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     stated = facts.of(CudnnMismatch)
     build = likely_build(picture)
-    cure = bring_cudnn(picture)
-    steps, verify = cure.steps, cure.convolves(picture)
+    steps = cures.Later(bring_cudnn, picture)
+    verify = steps.convolves
     if stated:
         first = stated[0]
         yield found(
