@@ -1,7 +1,7 @@
 """Facts that were read from a wheel, kept in the user's cache folder under the wheel's sha256.
 
-A wheel never changes under its sha256, so an entry is good for ever; READER_VERSION is part of the name, so
-that a better reader reads again.
+A wheel never changes under its sha256, so an entry is good for ever; its kind is part of the name and ends in a number
+("texts-1"), so that a better reader, which asks for another number, reads again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Cache:
             return None
 
     def put(self, sha256: str, kind: str, facts: Any) -> None:
-        """Store `facts` (plain JSON values)."""
+        """Store `facts` (plain JSON values). Raises OSError."""
         descriptor, name = tempfile.mkstemp(dir=self.folder, suffix=".part")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
