@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from doctor.simulate.machine import SimulatedGpu
     from doctor.simulate.scenario import Scenario
 
+_WIDEST = 120  # characters of a line of text that people still read with ease
 _EXAMPLES = """\
 examples:
   tfgpu-doctor simulate -- python train.py
@@ -87,28 +88,65 @@ def run(args: argparse.Namespace) -> int:
         from doctor.simulate.about import TEXT
 
         with destination(args.output) as out:
-            out.write(TEXT if args.about else _faults(args.format))
+            width = shutil.get_terminal_size().columns if out.isatty() else None
+            out.write(_filled(TEXT, width) if args.about else _faults(args.format, width))
         return 0
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     return _simulate(args, command)
 
 
-def _faults(form: str) -> str:
-    """The faults that can be asked for, as JSON or as a table."""
+def _filled(text: str, width: int | None) -> str:
+    """The text in lines of this width at most (None: as it is written); paragraphs and items of lists stay apart."""
+    import re
+    import textwrap
+
+    if width is None:
+        return text
+    width = min(width, _WIDEST)
+    blocks = []
+    for paragraph in text.rstrip("\n").split("\n\n"):
+        items = [" ".join(item.split()) for item in re.split(r"\n(?=- )", paragraph)]
+        blocks.append("\n".join(textwrap.fill(i, width, subsequent_indent="  " * i.startswith("- ")) for i in items))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _faults(form: str, width: int | None) -> str:
+    """The faults that can be asked for, as JSON or as a table; width: of the terminal, None where it is none."""
     from doctor.simulate.faults import FAULTS
 
     if form == "json":
         import json
 
         rows = [
-            {"name": f.name, "code": f.code, "shown_by": f.shown_by, "description": f.description}
+            {
+                "name": f.name,
+                "code": f.code,
+                "shown_by": f.shown_by,
+                "description": f.description,
+                "code_of_log": f.logged or f.code,
+                "code_of_machine": None if f.on_machine is None else f.on_machine or f.code,
+            }
             for f in FAULTS.values()
         ]
         return json.dumps({"schema": 1, "faults": rows}, indent=1) + "\n"
     name_width = max(map(len, FAULTS))
     code_width = max(len(f.code) for f in FAULTS.values())
     lines = [("fault", "finding", "what is wrong"), *((f.name, f.code, f.description) for f in FAULTS.values())]
-    return "".join(f"{name:{name_width}}  {code:{code_width}}  {what}\n" for name, code, what in lines)
+    if width is None:
+        return "".join(f"{name:{name_width}}  {code:{code_width}}  {what}\n" for name, code, what in lines)
+    import textwrap
+
+    indent = name_width + code_width + 4
+    if width >= 2 * indent:
+        wrapped = (textwrap.wrap(what, width - indent) for _, _, what in lines)
+        return "".join(
+            f"{name:{name_width}}  {code:{code_width}}  " + f"\n{' ' * indent}".join(parts) + "\n"
+            for (name, code, _), parts in zip(lines, wrapped, strict=True)
+        )
+    return "".join(
+        f"{name}: {code}\n{textwrap.fill(what, width, initial_indent='  ', subsequent_indent='  ')}\n"
+        for name, code, what in lines[1:]
+    )
 
 
 def _simulate(args: argparse.Namespace, command: list[str]) -> int:

@@ -28,10 +28,10 @@ Assumptions (NVIDIA publishes few of these):
   has one compute instance. A divided GPU that is named as a whole stands for its instances.
 - After a kernel that went wrong, every call that the device has to do with gives the same error.
 
-Not simulated: peer access, several compute instances in one MIG instance, profiling, cuDNN's recurrent layers (they abort), TensorRT, and NVIDIA's own
-libraries: they ask the driver for private functions that this one does not have. For the same reason the NCCL that
-TensorFlow 2.12 to 2.18 has inside does not run: there a strategy over several GPUs needs
-cross_device_ops=tf.distribute.HierarchicalCopyAllReduce().
+Not simulated: peer access, several compute instances in one MIG instance, profiling, cuDNN's recurrent layers (they
+abort), TensorRT, and NVIDIA's own libraries: they ask the driver for private functions that this one does not have.
+For the same reason the NCCL that TensorFlow 2.12 to 2.18 has inside does not run: there a strategy over several GPUs
+needs cross_device_ops=tf.distribute.HierarchicalCopyAllReduce().
 
 It runs on Linux with glibc and needs a C compiler. It cannot be taken for a GPU by mistake: without
 TFGPU_DOCTOR_SIMULATION, which `tfgpu-doctor simulate` sets for its command alone, none of the libraries works, and

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+import time
 
 import pytest
 
@@ -101,6 +103,72 @@ def test_the_list_of_faults_names_each_with_its_finding(simulate):
     )
     rows = json.loads(simulate("--list-faults", "--format", "json")[1])["faults"]
     assert [row["name"] for row in rows] == list(FAULTS)
+
+
+def on_a_terminal(width: int, *arguments: str) -> str:
+    """What the command prints on a terminal of so many columns."""
+    import fcntl
+    import os
+    import pty
+    import struct
+    import subprocess
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    with subprocess.Popen(
+        [sys.executable, "-m", "doctor", "simulate", *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment,
+    ):
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # the end of a terminal is an error
+            while part := os.read(ours, 65536):
+                said += part
+    os.close(ours)
+    return said.decode()
+
+
+@pytest.mark.parametrize("option", ["--list-faults", "--about"])
+@pytest.mark.parametrize("width", [40, 80, 132])
+def test_on_a_terminal_no_line_is_longer_than_it_is_wide(option, width):
+    said = on_a_terminal(width, option)
+    assert max(map(len, said.splitlines())) <= max(width, 60 if option == "--list-faults" else 0)
+    assert ("cudnn-out-of-memory" if option == "--list-faults" else "Nothing can be learnt") in " ".join(said.split())
+
+
+def test_a_shell_on_a_terminal_is_interactive_and_ctrl_c_does_not_end_it(monkeypatch):
+    """Ctrl-C ends what runs in the shell; the shell and the simulation go on."""
+    import os
+    import pty
+
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    monkeypatch.setenv("PS1", "prompt> ")
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "doctor", "simulate"])
+    said = b""
+
+    def until(text: bytes) -> None:
+        nonlocal said
+        while text not in said:
+            said += os.read(terminal, 4096)
+
+    until(b"prompt> ")
+    os.write(terminal, b"sleep 600 || echo interrupted $?\n")
+    until(b"\n")
+    time.sleep(0.5)
+    os.write(terminal, b"\x03")
+    os.write(terminal, b"echo still $((40 + 2)); exit 5\n")
+    until(b"still 42")
+    until(b"the command's exit code is 5")
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 5
 
 
 def test_about_says_what_cannot_be_learnt(simulate):
