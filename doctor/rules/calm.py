@@ -104,7 +104,11 @@ def healthy(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     works = [r for r in picture.registered if r.count]
-    cudnn = [c for c in facts.of(CudnnVersion) if c.rank == 0]
+    cudnn = [  # of a report only what a process loaded: a header or a package on the disk shows no GPU in use
+        c
+        for c in facts.of(CudnnVersion)
+        if c.rank == 0 and (facts.kind == "machine" or "loaded cudnn" in c.source.text.lower())
+    ]
     opened = [lib for lib in facts.of(LibraryLoaded) if picture.component(lib.name) in ("cuda", "cudnn")]
     if facts.kind == "report" and facts.has(*DIED):
         return  # the GPU was registered, and then the process died of something that no rule knows

@@ -41,7 +41,7 @@ def catalogue() -> tuple[Signature, ...]:
     families = (
         *(loading, driver, containers, devices, handles, memory, placement),
         *(names, installers, dependencies, imports, builds, toolchain, noise, outcome),
-        *(versions.tensorflow, versions.python, versions.cuda, versions.cudnn, versions.driver),
+        *(versions.tensorflow, versions.python, versions.cuda, versions.cudnn, versions.driver, versions.rows),
         *(systems, environments, variables, cards, usage, told, words),
     )
     return tuple(signature for family in families for signature in family.SIGNATURES)

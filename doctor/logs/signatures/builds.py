@@ -107,7 +107,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "installed-package",
         glued((*LISTED, "-base", "-metal", "-plugin", *_BESIDE), LISTING),
         r"^[\s│|>$#*-]{0,8}(?P<name>tensorflow(?:[-_](?:gpu|cpu|intel|base|macos|metal|directml|directml-plugin|cpu-aws))?|tf[-_]nightly(?:[-_](?:gpu|cpu))?|keras|tf[-_]keras|numpy|protobuf|h5py|cudatoolkit|cudnn|nvidia[-_](?:cudnn|cublas|cuda[-_]runtime)[-_]cu1[123])"
-        r"(?:==|\s{1,40}|\s*\|\s*)(?P<version>\d+\.\d+(?:\.[\w.]+)?)(?:\s+(?P<build>[\w]+_\w+|\d|h\w{5,12}_\d)(?:\s+(?P<channel>[\w-]+))?)?\s*[|│]?$",
+        r"(?:==|\s{1,40}|\s*\|\s*)(?P<version>\d+\.\d+(?:\.[\w.]+)?)(?:\s+(?P<build>[\w.]+_\w+|\d|h\w{5,12}_\d)(?:\s+(?P<channel>[\w-]+))?)?\s*[|│]?$",
         "tensorflow-gpu         2.3.1",
         pip_list_line,
     ),

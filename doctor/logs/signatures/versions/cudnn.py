@@ -44,7 +44,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"#define CUDNN_MAJOR (?P<major>\d+)\s*\n[^\n]{0,12}#define CUDNN_MINOR (?P<minor>\d+)\s*\n[^\n]{0,12}#define CUDNN_PATCHLEVEL (?P<patch>\d+)",
         "#define CUDNN_MAJOR 7\n#define CUDNN_MINOR 6\n#define CUDNN_PATCHLEVEL 5",
         lambda m, s: CudnnVersion(s, f"{m['major']}.{m['minor']}.{m['patch']}"),
-        lines=3,
+        lines=4,
     ),
     sig(
         "cudnn-version",

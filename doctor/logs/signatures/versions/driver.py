@@ -64,8 +64,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-version",
-        ("驱动", "ドライバ", "드라이버", "treiber", "libcuda.so.", "nvidia-smi", "nvidia driver", "driver version"),
-        rf"(?:驱动|ドライバ|드라이버|[Tt]reiber)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI: ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
+        ("驱动", "ドライバ", "드라이버", "treiber", "драйвер", "libcuda.so.", "nvidia-smi", "nvidia driver", "driver version"),
+        rf"(?:驱动|ドライバ|드라이버|[Tt]reiber|драйвер\w{{0,3}})[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI: ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
         "看显卡驱动的版本，我这里是388.13",
         lambda m, s: DriverVersion(s, m["version"] or m["v2"] or m["v3"], "any", PROSE),
     ),

@@ -85,6 +85,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-version",
+        ("python  ",),
+        r"^[\s>$#]{0,4}python\s{2,40}(?P<version>[23]\.\d{1,2}\.\d{1,2})(?:\s{1,40}\w+_\w+(?:\s+[\w/-]+)?)?\s*$",
+        "python                    3.9.12               h12debd9_0",
+        py(MEASURED),
+    ),
+    sig(
+        "python-version",
         "different python:",
         r"requires a different Python: (?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)",
         "ERROR: Package 'tensorflow' requires a different Python: 3.8.10 not in '>=3.9'",

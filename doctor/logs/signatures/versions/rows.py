@@ -1,0 +1,57 @@
+"""Versions in the rows of a Markdown table: `| cuDNN | 8.9.7 |`."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts import PROSE, CudaVersion, CudnnVersion, DriverVersion, Fact, PythonVersion, Source, TensorFlowVersion
+from doctor.logs.signatures.signature import Signature, glued, sig
+from doctor.logs.signatures.versions.cuda import plausible_cuda
+from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
+
+_LEAST = re.compile(
+    r"^\s*(?:\+|or (?:later|newer|higher|above)|and (?:later|up)|以上|以降|이상|o superior|и выше|ou plus)",
+    re.IGNORECASE,
+)
+_WHAT = (
+    ("tensorflow", re.compile(r"^(?:tensorflow|tf)(?:[ -]gpu)?(?: version|版本| 版本| 버전)?$|^versi\w+ (?:de|von|di) tensorflow$")),
+    ("cudnn", re.compile(r"^(?:nvidia )?cudnn(?: version|版本| 版本| 버전)?$")),
+    ("cuda", re.compile(r"^(?:nvidia )?cuda(?: (?:toolkit|runtime|sdk))?(?: version|版本| 版本| 버전)?$")),
+    ("driver", re.compile(r"^(?:nvidia |gpu )?driver(?: nvidia)?(?: version)?$|^(?:controlador|pilote|treiber|显卡驱动|驱动)(?: nvidia)?$|^nvidia[- ]treiber$")),
+    ("python", re.compile(r"^python(?: version|版本| 版本| 버전)?$")),
+)  # fmt: skip
+
+
+def row(match: re.Match[str], source: Source) -> Fact | None:
+    """What one row states; None for a row of something else, and for one that says what is needed at least."""
+    what, version = match["what"].strip().lower(), match["version"]
+    if _LEAST.match(match["rest"]):
+        return None
+    kind = next((kind for kind, pattern in _WHAT if pattern.match(what)), None)
+    major = int(version.split(".")[0])
+    if kind == "tensorflow" and major <= 2:
+        return TensorFlowVersion(source, version, rank=PROSE)
+    if kind == "cudnn" and plausible_cudnn(version):
+        return CudnnVersion(source, cudnn_text(version), rank=PROSE)
+    if kind == "cuda" and plausible_cuda(version):
+        return CudaVersion(source, version, rank=PROSE)
+    if kind == "driver" and 170 <= major <= 999:
+        return DriverVersion(source, version, "any", PROSE)
+    if kind == "python" and major in (2, 3):
+        return PythonVersion(source, version, rank=PROSE)
+    return None
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "version-row",
+        glued(
+            (*("tensorflow", "tensorflow-gpu", "cudnn", "cuda", "cuda toolkit", "cuda runtime", "cuda sdk", "driver"),
+             *("driver nvidia", "controlador nvidia", "pilote nvidia", "treiber", "驱动", "python", " version", "版本", "버전")),
+            (" |", "** |", "` |", "  |"),
+        ),
+        r"^[\s>]{0,6}\|\s{0,20}[*_`]{0,3}(?P<what>[A-Za-z驱动显卡][^|\n*_`]{1,30}?)[*_`]{0,3}\s{0,30}\|\s{0,20}[*_`]{0,3}v?(?P<version>\d{1,3}(?:\.\d{1,5}){1,3})(?P<rest>[^|\n]{0,60})\|",
+        "| CUDA Toolkit | 12.4.1 | installed |",
+        row,
+    ),
+)  # fmt: skip

@@ -1,0 +1,66 @@
+"""Versions in the forms in which people and programs state them."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.logs import read
+from doctor.picture import Picture
+from doctor.tables import Tables
+
+MARKDOWN_TABLE = """| Part | Installed | |
+|---|---|---|
+| NVIDIA driver | 570.86.15 | yes |
+| **TensorFlow** | 2.19.0 | yes |
+| CUDA Runtime | 12.5.1 | yes |
+| cuDNN | 9.3.0.75 | yes |
+| Python version | 3.12.3 | |
+"""
+NEEDED_TABLE = """| Part | Needed | |
+|---|---|---|
+| NVIDIA driver | 525.60 or later | |
+| CUDA | 11.8+ | |
+| cuDNN | 8.6 and later | |
+"""
+CONDA_LIST = """# Name                    Version                   Build  Channel
+cudatoolkit               11.3.1               h2bc3f7f_2
+cudnn                     8.2.1                cuda11.3_0
+python                    3.9.12               h12debd9_0
+tensorflow                2.6.0           gpu_py39he88c5ba_0
+"""
+CUDNN_HEADER = """$ grep CUDNN_MAJOR -A 2 /usr/include/cudnn_version.h
+#define CUDNN_MAJOR 8
+#define CUDNN_MINOR 4
+#define CUDNN_PATCHLEVEL 1
+"""
+
+
+def stated(text: str) -> dict[str, str]:
+    picture = Picture(read(text.encode(), "report"), Tables.bundled())
+    names = ("tensorflow", "python", "cuda", "cudnn", "driver")
+    found = {name: getattr(picture, name) for name in names}
+    return {name: fact.version for name, fact in found.items() if fact is not None}
+
+
+@pytest.mark.parametrize(
+    ("text", "versions"),
+    [
+        (MARKDOWN_TABLE, {"tensorflow": "2.19.0", "python": "3.12.3", "cuda": "12.5.1", "cudnn": "9.3.0.75", "driver": "570.86.15"}),
+        (NEEDED_TABLE, {}),
+        (CONDA_LIST, {"tensorflow": "2.6.0", "python": "3.9.12", "cuda": "11.3.1", "cudnn": "8.2.1"}),
+        (CUDNN_HEADER, {"cudnn": "8.4.1"}),
+        ("TF: 2.18.0 Python: 3.11.13 (main, Jun  4 2025)\n", {"tensorflow": "2.18.0", "python": "3.11.13"}),
+        ("2.4.0-dev20200705\n", {"tensorflow": "2.4.0.dev20200705"}),
+        ("macOS 12.6, tensorflow-macos 2.11.0, Python 3.9.13\n", {"tensorflow": "2.11.0", "python": "3.9.13"}),
+        ("видеокарта GTX 1660, драйвер 456.71, CUDA 10.1\n", {"cuda": "10.1", "driver": "456.71"}),
+    ],
+    ids=["Markdown table", "table of what is needed", "conda list", "cuDNN's header after a grep", "TF:", "nightly", "macOS", "Russian"],
+)  # fmt: skip
+def test_versions_are_read_from(text: str, versions: dict[str, str]) -> None:
+    assert stated(text) == versions
+
+
+def test_a_header_of_cudnn_shows_no_gpu_in_use() -> None:
+    from doctor.diagnose import diagnose
+
+    assert diagnose(read(CUDNN_HEADER.encode(), "report"), Tables.bundled()).verdict.code == "undetermined"
