@@ -59,8 +59,9 @@ class Fault:
             # 2.19 every import prints something alarming
             return "benign-messages" if _minor(tensorflow) < (2, 20) else "healthy"
         if self.hides_library and self.logged != "undetermined":
-            # 2.16.1 does not look into the folders of pip's CUDA packages, which is the likeliest cause there
-            return "library-path" if _minor(tensorflow) == (2, 16) else "cuda-missing"
+            # 2.16.1 does not look into the folders of pip's CUDA packages but libcudart's, which is the likeliest cause there
+            runtime = self.name in ("cuda-missing", "cuda-wrong-major", "cudart-missing")
+            return "library-path" if _minor(tensorflow) == (2, 16) and not runtime else "cuda-missing"
         return self.logged or self.code
 
 

@@ -105,16 +105,6 @@ _BARE = (
 )
 
 
-# logs that lead to another code on one release, by name and release
-_TOLD_OTHERWISE = {
-    # 2.16.1 does not look into the folders of pip's CUDA packages: where a log names the release, that is the likeliest
-    ("no-driver", (2, 16)): "library-path",
-    ("cuda-missing.loader-verbose", (2, 16)): "library-path",
-    # 2.12 alone warns of the devices that a strategy asks for and that are not there
-    ("no-driver-mirrored", (2, 12)): "device-not-found",
-}
-
-
 def catalogue(tensorflow: str) -> tuple[Recording, ...]:
     """Everything to record on one TensorFlow release."""
     major, minor = map(int, tensorflow.split(".")[:2])
@@ -133,7 +123,7 @@ def catalogue(tensorflow: str) -> tuple[Recording, ...]:
     ]
     every = (*faults, *_USERS, *_BARE)
     return tuple(
-        replace(one, code=_TOLD_OTHERWISE.get((one.name, release), meant.get(one.code, one.code)))
+        replace(one, code=meant.get(one.code, one.code))
         for one in every
         if one.fits(tensorflow)
     )

@@ -28,6 +28,7 @@ def asked_for(picture: Picture) -> bool:
             "gpu-not-used",
             "gpu-not-found",
             "device-unknown",
+            "invalid-ordinal",
             "cuda-libraries-error",
         )
     )
@@ -103,7 +104,7 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
         confidence="certain"
         if missing and skipped
         else "likely"
-        if missing or skipped or facts.has("device-unknown", "gpu-list-empty")
+        if missing or skipped or facts.has("device-unknown", "invalid-ordinal", "gpu-list-empty")
         else "possible",
         tables=table_rows(picture, names),
         steps=cure.steps,

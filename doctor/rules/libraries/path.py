@@ -69,7 +69,9 @@ def library_path(picture: Picture) -> Iterator[Finding]:
         exactly = not names or {
             lib.name for lib in picture.not_loaded if picture.component(lib.name) != "driver"
         } >= set(missed)
-        if exactly and (stated or (facts.kind == "report" and dotted(build.version) < (2, 21))):
+        # "Could not find cuda drivers" is printed where libcudart did not open, and pip's folder of it is searched
+        unsaid = facts.kind == "report" and dotted(build.version) < (2, 21) and not facts.has("cudart-stub")
+        if exactly and (stated or unsaid):
             yield found(
                 "library-path",
                 f"TensorFlow {build.version} does not look into pip's folders of {', '.join(missed[:4])}, so `[and-cuda]` alone does not serve it.",
