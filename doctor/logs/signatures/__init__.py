@@ -24,6 +24,7 @@ def catalogue() -> tuple[Signature, ...]:
         imports,
         installers,
         loading,
+        machines,
         memory,
         names,
         noise,
@@ -42,6 +43,6 @@ def catalogue() -> tuple[Signature, ...]:
         *(loading, driver, containers, devices, handles, memory, placement),
         *(names, installers, dependencies, imports, builds, toolchain, noise, outcome),
         *(versions.tensorflow, versions.python, versions.cuda, versions.cudnn, versions.driver, versions.rows),
-        *(systems, environments, variables, cards, usage, told, words),
+        *(systems, environments, variables, cards, usage, machines, told, words),
     )
     return tuple(signature for family in families for signature in family.SIGNATURES)

@@ -37,8 +37,9 @@ def cuinit(match: re.Match[str], source: Source) -> Fact:
 
 
 def named(match: re.Match[str], source: Source) -> Fact:
-    """CUDA_ERROR_NO_DEVICE told without the call, which is cuInit's answer."""
-    return CudaCallFailed(source, "cuInit", "CUDA_ERROR_NO_DEVICE")
+    """An error that cuInit answers, told without the call."""
+    unknown = (match["error"] or "").upper() == "CUDA_ERROR_UNKNOWN"
+    return CudaCallFailed(source, "cuInit", "CUDA_ERROR_UNKNOWN" if unknown else "CUDA_ERROR_NO_DEVICE")
 
 
 def checked(match: re.Match[str], source: Source) -> Fact:
@@ -82,7 +83,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuinit-failed",
         ("failed call to cuinit", "cuinit"),
-        r"(?:failed call to )?cuInit[:`'\"]* ?(?:INTERNAL: |RESOURCE_EXHAUSTED: )?(?:CUDA error: Failed call to cuInit: )?"
+        r"(?:failed call to )?cuInit(?:\(\d?\))?[:`'\"]*(?: (?:gives?|gave|returns?|returned|says?|said|fails with|failed with|reports?|answers?|yields?|error))? ?(?:INTERNAL: |RESOURCE_EXHAUSTED: )?(?:CUDA error: Failed call to cuInit: )?"
         r"(?P<error>CUDA_ERROR_\w+|UNKNOWN ERROR \(-?\d+\)|CUresult\(-?\d+\))",
         "E tensorflow/stream_executor/cuda/cuda_driver.cc:328] failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable "
         "device is detected",
@@ -91,8 +92,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuinit-failed",
-        "cuda_error_no_device",
-        r"^(?![^\n]*cuInit)[^\n]{0,300}?\bCUDA_ERROR_NO_DEVICE\b",
+        ("cuda_error_no_device", "no cuda-capable device is detected", "cudaerrornodevice", "cuda_error_unknown"),
+        r"^(?![^\n]*(?:cuInit|CUDA_ERROR_\w+: no CUDA-capable))[^\n]{0,300}?(?:\bCUDA_ERROR_NO_DEVICE\b|\bno CUDA-capable device is detected|cudaErrorNoDevice)"
+        r"|^(?![^\n]*(?:cuInit|\.cc:|failed to|synchroni[sz]|stream|event))[^\n]{0,300}?\b(?P<error>CUDA_ERROR_UNKNOWN)\b",
         "the experiment throws CUDA_ERROR_NO_DEVICE",
         named,
     ),
@@ -224,13 +226,17 @@ SIGNATURES: tuple[Signature, ...] = (
         "smi-not-found",
         (
             "nvidia-smi: command not found",
+            "nvidia-smi is",
+            "nvidia-smi was",
+            "nvidia-smi isn't",
+            "nvidia-smi` is",
             "nvidia-smi: not found",
             "nvidia-smi: no such file",
             "'nvidia-smi'",
             "command 'nvidia-smi' not found",
             '"nvidia-smi"',
         ),
-        r"nvidia-smi: (?:command )?not found|nvidia-smi: No such file or directory|'nvidia-smi' (?:is not recognized|not found|n'est pas|no se reconoce)"
+        r"nvidia-smi: (?:command )?not found|nvidia-smi[`'\"]? (?:is(?:n't| not)|was(?:n't| not)) (?:found|installed|there|available)|nvidia-smi: No such file or directory|'nvidia-smi' (?:is not recognized|not found|n'est pas|no se reconoce)"
         r"|No such file or directory: '?nvidia-smi|['\"]nvidia-smi['\"] 不是|Befehl .?nvidia-smi.? .{0,30}nicht gefunden",
         "bash: nvidia-smi: command not found",
     ),
@@ -304,7 +310,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "works-as-root",
         ("sudo", "as root"),
-        r"(?:works?|fine|ok|succeeds?|no (?:error|problem)|able)\b[^\n.]{0,50}\b(?:with sudo|as root|under sudo|using sudo)"
+        r"\bas root\b[^\n.]{0,60}\b(?:sees|finds|works|uses|detects|fine|ok)\b[^\n]{0,20}(?:GPU|CUDA|nvidia)?"
+        r"|(?:works?|fine|ok|succeeds?|no (?:error|problem)|able)\b[^\n.]{0,50}\b(?:with sudo|as root|under sudo|using sudo)"
         r"|(?:without sudo|non-root|not root)\b[^\n.]{0,80}(?:error|fail|cuda_error)|(?:with|using) sudo\b[^\n.]{0,30}\bworks?\b",
         "It works fine when I run it as root, but not as my user",
     ),
@@ -367,7 +374,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "could not find any nv files",
             "could not find any nvidia libraries",
             "insufficient nvidia.com/gpu",
-            "nvidia-container-runtime-hook",
+            "nvidia-container-runtime",
+            "nvidia-docker: ",
             "nvidia-container-cli",
             "failed to inject cdi",
             "unresolvable cdi devices",
@@ -375,7 +383,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"could not select device driver [\"'\\]*(?P<driver>\w*)[\"'\\]* with capabilities|Unknown runtime specified nvidia"
         r"|unknown or invalid runtime name: nvidia|The NVIDIA Driver was not detected|unknown flag: --gpus"
         r"|could not find any nv files|could not find any NVIDIA libraries|Insufficient nvidia\.com/gpu"
-        r"|nvidia-container-runtime-hook[^\n]{0,60}(?:not found|no such file)"
+        r"|nvidia-container-runtime(?:-hook)?[^\n]{0,60}(?:not found|no such file)|nvidia-docker: (?:command )?not found"
         r"|nvidia-container-cli: initialization error: load library failed"
         r"|nvidia-container-cli[^\n]{0,30}: (?:no such file|not found)|unresolvable CDI devices",
         'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',

@@ -55,6 +55,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "TF-TRT Warning: Could not find TensorRT",
     ),
     _harmless(
+        "wsl-libcuda-no-link",
+        "libcuda.so.1 is not a symbolic link",
+        r"/usr/lib/wsl/lib/libcuda\.so\.1 is not a symbolic link",
+        "ldconfig's remark on the file that Windows mounts into WSL; the library is found all the same",
+        "/sbin/ldconfig.real: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link",
+    ),
+    _harmless(
         "onednn",
         ("onednn custom operations are on",),
         r"oneDNN custom operations are on",

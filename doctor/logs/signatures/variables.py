@@ -7,11 +7,14 @@ import re
 from doctor.facts import EnvVar, Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig
 
+_NAMES = re.compile(r"(?:gpu|mig|all|none|void|no|nodevfiles)(?![a-z])", re.IGNORECASE)
+"""What a list of devices may hold beside numbers: UUIDs, and the words of the container runtime and of schedulers."""
+
 
 def env(match: re.Match[str], source: Source) -> Fact | None:
-    """An environment variable that was set; None where Python code gives it the value of another name, which is not known."""
+    """An environment variable that was set; None where a list of devices is a word of the sentence, or the name of another value."""
     value = match["value"].strip()
-    if match.groupdict().get("item") and value[:1].isalpha():
+    if match["name"].upper().endswith("VISIBLE_DEVICES") and value[:1].isalpha() and not _NAMES.match(value):
         return None
     return EnvVar(source, match["name"].upper(), value.strip("'\"`").strip())
 
@@ -25,7 +28,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "env-var",
         ("cuda_visible_devices", "nvidia_visible_devices", "nvidia_driver_capabilities", "hip_visible_devices"),
-        r"(?P<name>CUDA_VISIBLE_DEVICES|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES)['\"]?(?P<item>\])?\s*(?:==?|,|:)\s*(?P<value>\"[^\"\n]{0,60}\"|'[^'\n]{0,60}'|[\w,./:-]{0,60})(?![\w(])",
+        r"(?P<name>CUDA_VISIBLE_DEVICES|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES)['\"]?\]?\s*(?:==?|,|:)\s*(?P<value>\"[^\"\n]{0,60}\"|'[^'\n]{0,60}'|[\w,./:-]{0,60})(?![\w(])",
         'os.environ["CUDA_VISIBLE_DEVICES"] = "-1"',
         env,
     ),
@@ -34,7 +37,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ("cuda_visible_devices", "set_cuda_visible_devices"),
         r"CUDA_VISIBLE_DEVICES[`'\"]{0,2} (?:\w+ ){0,5}?(?:to |as |=+ ?)?(?:an? |the )?(?:empty (?:string|list|value)|\[\]|''|\"\")"
         r"|(?:empty (?:string|list|value)|\[\]|''|\"\") (?:\w+ ){0,3}\$?CUDA_VISIBLE_DEVICES"
-        r"|(?:empt(?:y|ies|ied)|overwr\w+|overrid\w+|resets?|clears?|unsets?) (?:\w+ ){0,3}?[`'\"]?\$?CUDA_VISIBLE_DEVICES",
+        r"|CUDA_VISIBLE_DEVICES\b[`'\"]?[^\n.]{0,20}\b(?:prints?|gives?|shows?|returns?|is|was|comes out) (?:\w+ ){0,2}(?:empty|nothing|blank)\b"
+        r"|(?:empt(?:y|ies|ied)|overwr\w+|overrid\w+) (?:\w+ ){0,3}?[`'\"]?\$?CUDA_VISIBLE_DEVICES",
         "in the worker CUDA_VISIBLE_DEVICES is set to an empty string",
         emptied,
     ),

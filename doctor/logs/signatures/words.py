@@ -49,7 +49,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "library-said-missing",
         ("libcu", "cudart64", "cudnn64", "cublas64", "cusolver64"),
         _CUDA_LIBRARY
-        + r"['`\"]?\s*(?:(?:is|was|are|were|could|can|does|do)(?: ?not|n't)\s*(?:be )?(?:found|exist|loaded|opened|there|present|available)?|: ?(?:not found|No such file)|not found|is missing|missing|is wanted|(?:is )?not included|doesn't exist|找不到|不存在)",
+        + r"['`\"]?\s*(?:(?:is|was|are|were|could|can|does|do)(?: ?not|n't)(?! an? (?:symbolic|sym))\s*(?:be )?(?:found|exist|loaded|opened|there|present|available)?|: ?(?:not found|No such file)|not found|is missing|missing|is wanted|(?:is )?not included|doesn't exist|找不到|不存在)",
         'Ubuntu under WSL2: "libcuda.so.1" does not exist',
         said_missing,
     ),

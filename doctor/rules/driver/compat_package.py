@@ -54,8 +54,13 @@ def cuda_compat_package(picture: Picture) -> Iterator[Finding]:
     own = picture.tables.driver_cuda(picture.driver.version) if picture.driver else None
     lifted = facts.kind == "report" and bool(offered and own and dotted(offered) > dotted(own))
     older = bool(mismatch and mismatch.kernel and mismatch.user and dotted(mismatch.user) < dotted(mismatch.kernel))
+    # a GeForce card in a container: the image's own libcuda was put over the host's, which only data-centre cards allow
+    geforce = picture.container and any("geforce" in (g.name or "").lower() for g in picture.gpus)
+    geforce = geforce and facts.has("compat-not-supported")
     inside = picture.container or facts.has("nvidia-docker-path")
-    if registered(picture) or not ((path and (codes or mismatch)) or (older and inside) or (lifted and codes)):
+    if registered(picture) or not (
+        (path and (codes or mismatch)) or (older and inside) or (lifted and codes) or (geforce and codes)
+    ):
         return
     yield found(
         "cuda-compat-package",

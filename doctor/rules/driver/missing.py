@@ -37,7 +37,11 @@ def driver_missing(picture: Picture) -> Iterator[Finding]:
     error = cuinit(picture, "UNKNOWN_ERROR_303", "CUDA_ERROR_STUB_LIBRARY")
     smi = facts.symptoms("smi-not-found")
     absent = facts.absent("nvidia driver") or facts.absent("libcuda")
-    if (registered(picture) and not (lib and _only_listed_before(picture, lib))) or facts.absent("nvidia gpu") or facts.has("plugin-device"):
+    if (
+        (registered(picture) and not (lib and _only_listed_before(picture, lib)))
+        or facts.absent("nvidia gpu")
+        or facts.has("plugin-device")
+    ):
         return
     evidence: list[Fact | None] = [
         lib,
@@ -49,7 +53,13 @@ def driver_missing(picture: Picture) -> Iterator[Finding]:
     kernel_runs = any(d.part in ("kernel", "any") and d.rank == 0 for d in facts.of(DriverVersion)) or any(
         m.name == "nvidia" for m in facts.of(KernelModule)
     )
-    if not (lib or error or absent or smi) or kernel_runs:
+    told = (
+        facts.symptoms("driver-said-missing")
+        if picture.gpus or facts.has("gpu-not-used", "uses-cpu", "gpu-list-empty")
+        else []
+    )
+    evidence += told[:1]
+    if not (lib or error or absent or smi or told) or kernel_runs:
         return
     alone = not (lib or error or absent or picture.gpus or facts.has("gpu-not-used", "gpu-list-empty", "gpu-not-found"))
     yield found(

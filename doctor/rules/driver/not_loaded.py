@@ -43,7 +43,7 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
         yield _kept_for_a_virtual_machine(taken)
         return
     # what only the host says, wherever the text was written
-    host = facts.symptoms("host-driver-down", "kernel-module-missing")
+    host = facts.symptoms("host-driver-down", "kernel-module-missing", "module-not-listed")
     told = facts.kind == "report" and facts.has("smi-no-driver") and no_libcuda(picture) is None
     if picture.container and not host and not told:
         return
@@ -68,7 +68,7 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
     have_libcuda = user is not None or any(n.startswith(("libcuda.", "nvcuda")) for n in picture.loaded)
     quiet = cuinit(picture, "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_UNKNOWN")
     missing = no_libcuda(picture)
-    evidence: list[Fact | None] = [*smi[:2], error, *down[:1], user, *refused[:2], *built[:1], *nouveau[:1]]
+    evidence: list[Fact | None] = [*smi[:2], *host[:1], error, *down[:1], user, *refused[:2], *built[:1], *nouveau[:1]]
     if not (smi or host or (down and (have_libcuda or quiet) and missing is None)):
         return
     why = (

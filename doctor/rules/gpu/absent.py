@@ -97,6 +97,9 @@ def sign(picture: Picture) -> Reason | None:
     facts = picture.facts
     other = facts.first(OtherGpu)
     signs = no_driver_signs(picture)
+    nowhere = facts.symptoms("lspci-no-nvidia")
+    if nowhere:
+        return Reason("The PCI bus shows no NVIDIA device.", [*nowhere, *signs[:2]], "likely")
     ci = next((e for e in facts.of(EnvironmentKind) if e.kind == "ci"), None)
     if ci is not None and signs and not picture.gpus:
         return Reason(
@@ -107,6 +110,14 @@ def sign(picture: Picture) -> Reason | None:
     if facts.has("login-node") and signs:
         return Reason(
             "This ran on a login node, which has no GPU.", [*facts.symptoms("login-node"), *signs[:2]], "likely"
+        )
+    complaint = facts.symptoms("gpu-not-used", "gpu-list-empty", "uses-cpu")
+    foreign = other is not None and picture.platform != "macos" and not picture.gpus and not facts.has("plugin-device")
+    if foreign and other is not None and complaint and not signs:
+        return Reason(
+            f"The graphics device that is named is not NVIDIA's ({other.name}), and TensorFlow's CUDA builds use no other.",
+            [other, *complaint[:2]],
+            "likely",
         )
     if other is not None and signs and not [g for g in picture.gpus if g.rank < 2]:
         return Reason(

@@ -9,7 +9,11 @@ from doctor.findings import Finding, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures
 from doctor.rules.gpu.capability import code_answer, minor
+from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
+
+LOWEST_EVER = (3, 0)
+"""The lowest compute capability that a wheel of TensorFlow has ever had code for: up to 1.4 on Linux (the table's rows)."""
 
 
 @rule(
@@ -97,6 +101,14 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
     image: list[Fact] = [*(facts.symptoms("no-kernel-image") or facts.symptoms("jit-from-ptx"))]
     if facts.kind == "machine" and not image:  # here the build and the GPU are both known: nothing needs to fail first
         image = [f for f in (picture.tensorflow,) if f is not None]
+    complaint = (
+        []
+        if image or facts.kind == "machine" or registered(picture)
+        else facts.symptoms("gpu-not-used", "gpu-list-empty", "uses-cpu")
+    )
+    unsure = bool(complaint)
+    if unsure:
+        image = [*complaint[:2]]
     for capability in picture.capabilities:
         if build is None or not build.compute_capabilities or not image:
             if image and facts.has("no-kernel-image") and minor(capability) <= (5, 2) and build is None:
@@ -106,6 +118,17 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
                     "the oldest GPUs one after the other.",
                     [*image[:2], *picture.gpus[:1]],
                     confidence="likely",
+                    steps=steps,
+                    verify=verify,
+                )
+                return
+            if unsure and build is None and minor(capability) <= LOWEST_EVER:
+                yield found(
+                    "gpu-arch-too-old",
+                    f"The GPU has compute capability {capability}; the first wheels of TensorFlow wanted "
+                    f"{LOWEST_EVER[0]}.{LOWEST_EVER[1]}, those after 1.4 more.",
+                    [*picture.gpus[:1], *image[:1]],
+                    confidence="likely" if minor(capability) < LOWEST_EVER else "possible",
                     steps=steps,
                     verify=verify,
                 )
@@ -120,6 +143,7 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
                 "gpu-arch-too-old",
                 answer.reason,
                 [*image[:2], *picture.gpus[:1]],
+                confidence="likely" if unsure else "certain",
                 tables=answer.rows,
                 steps=steps,
                 verify=verify,

@@ -110,7 +110,7 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         or (error and (agree or hiding or mapped or bare))
         or (agree and mapped)
         or idle
-        or (hiding and facts.has("gpu-index-error"))
+        or (hiding and facts.has("gpu-index-error", "gpu-not-used"))
         or (hiding and (empty or facts.kind == "machine") and not broken)
     ):
         return

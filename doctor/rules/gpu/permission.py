@@ -22,6 +22,7 @@ from doctor.rules.registry import found, rule
         "permission-by-escalation",
         "device-node-permission",
         "uvm-not-loaded",
+        "device-node-closed",
         "nvml-unknown-error",
         DeviceNode,
         Absent,
@@ -50,6 +51,11 @@ def device_permission(picture: Picture) -> Iterator[Finding]:
         root += facts.symptoms("works-as-root")
     denied = facts.symptoms("device-node-permission")
     uvm = facts.symptoms("uvm-not-loaded") if not facts.has("smi-no-driver", "kernel-module-missing") else []
+    shut = facts.symptoms("device-node-closed")
+    if shut and (
+        error or denied or facts.has("works-as-root", "permission-by-escalation", "nvml-unknown-error", "gpu-not-used")
+    ):
+        denied = [*shut, *denied]
     nodes = [n for n in facts.of(DeviceNode) if not n.accessible]
     lost = facts.symptoms("nvml-unknown-error") if facts.kind == "report" or picture.container else []
     missing = facts.absent("device nodes") if any(m.name == "nvidia" for m in facts.of(KernelModule)) else None

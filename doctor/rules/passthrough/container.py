@@ -27,6 +27,7 @@ from doctor.rules.registry import found, rule
     ),
     needs=(
         "docker-no-gpu",
+        "gpu-flag-said",
         LibraryNotLoaded,
         CudaCallFailed,
         Absent,
@@ -62,6 +63,9 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
     signs = no_driver_signs(picture)
     if lib is not None and lib not in signs:
         signs.insert(0, lib)
+    flag = facts.symptoms("gpu-flag-said")
+    if flag and inside:
+        signs = [*flag, *signs]
     if not said and not (inside and signs):
         return
     kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
@@ -74,6 +78,8 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
         lib
         or cuinit(picture, "UNKNOWN_ERROR_303", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_STUB_LIBRARY")
         or facts.has("no-device-node", "kernel-driver-not-running")
+        or flag
+        or (facts.has("smi-not-found") and facts.kind == "report")
         or facts.absent("libcuda")
         or facts.absent("nvidia driver")
     ):

@@ -172,6 +172,81 @@ FIRES = (
         "First the RAM fills up, then the swap, and in the end the process gets killed. The GPU has memory left.\n",
         "RAM fills up",
     ),
+    Fires(
+        "gpu-bad-state",
+        "in words: after the laptop slept",
+        "Since the laptop woke up from suspend cuInit gives CUDA_ERROR_UNKNOWN, nvidia-smi is fine.\n",
+        "CUDA_ERROR_UNKNOWN",
+        says=("nvidia_uvm",),
+    ),
+    Fires(
+        "device-permission",
+        "device files that are for one group only",
+        "$ ls -l /dev/nvidia0\ncrw-rw---- 1 root render 195, 0 Mar  3 10:11 /dev/nvidia0\nTensorFlow finds no GPU as my user\n",
+        "crw-rw----",
+        says=("usermod",),
+    ),
+    Fires(
+        "gpu-absent",
+        "the bus shows no card of NVIDIA",
+        "lspci | grep -i nvidia shows nothing on this virtual machine\nfailed call to cuInit: UNKNOWN ERROR (303)\n",
+        "shows nothing",
+    ),
+    Fires(
+        "gpu-absent",
+        "the only card is another maker's",
+        "The card is an AMD Radeon RX 580, and tensorflow finds no GPU. Does it work with it at all?\n",
+        "Radeon RX 580",
+    ),
+    Fires(
+        "driver-missing",
+        "in words: no driver installed so far",
+        "There is a GeForce GTX 1080 in the machine, but no NVIDIA driver is installed, and TensorFlow runs on the CPU.\n",
+        "no NVIDIA driver is installed",
+    ),
+    Fires(
+        "driver-not-loaded",
+        "lsmod does not list it",
+        "The GPU is not used. lsmod | grep nvidia gives no output, Secure Boot is on.\n",
+        "gives no output",
+    ),
+    Fires(
+        "container-no-gpu",
+        "the flag that was forgotten",
+        "In the docker container TensorFlow did not see the GPU: I forgot `--gpus all`.\n",
+        "--gpus all",
+    ),
+    Fires(
+        "container-no-gpu",
+        "no nvidia-smi inside a container",
+        "$ docker run -it tensorflow/tensorflow:2.4.1-gpu bash\nroot@4be1907cd2a5:/# nvidia-smi\nbash: nvidia-smi: command not found\n",
+        "command not found",
+    ),
+    Fires(
+        "wsl-driver",
+        "WSL 1 by the form",
+        "### Are you using WSL 1 or WSL 2?\n\n- [ ] WSL 2\n- [x] WSL 1\n\nTensorFlow finds no GPU\n",
+        "[x] WSL 1",
+    ),
+    Fires(
+        "gpu-arch-too-old",
+        "a card of Fermi and no log",
+        "name: GeForce GTX 480, compute capability: 2.0\nTensorFlow does not use the GPU\n",
+        "GTX 480",
+    ),
+    Fires(
+        "cuda-compat-package",
+        "a GeForce card under an image's own libcuda",
+        "docker run --gpus all nvcr.io/nvidia/tensorflow:21.06-tf2-py3\nNVIDIA GeForce RTX 2070, driver 450.80.02\n"
+        "cuInit: CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: forward compatibility was attempted on non supported HW\n",
+        "COMPAT_NOT_SUPPORTED",
+    ),
+    Fires(
+        "gpu-hidden",
+        "a job that Slurm gave no GPU",
+        "In the job TensorFlow sees no GPU. CUDA_VISIBLE_DEVICES=NoDevFiles\n",
+        "NoDevFiles",
+    ),
 )
 
 NEAR_MISSES = (
@@ -199,6 +274,30 @@ NEAR_MISSES = (
         "an older driver that the image's compatibility package serves",
         "undetermined",
         "NOTE: Legacy NVIDIA Driver detected.  Compatibility mode ENABLED.\nTensorFlow finds no GPU\n",
+    ),
+    NearMiss(
+        "wsl-driver",
+        "ldconfig's remark on the file that Windows mounts",
+        "benign-messages",
+        "/sbin/ldconfig.real: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link\n",
+    ),
+    NearMiss(
+        "gpu-hidden",
+        "a sentence that goes on after a colon",
+        "gpu-renumbered",
+        "I tried CUDA_VISIBLE_DEVICES: with 1 it still uses GPU:0\n",
+    ),
+    NearMiss(
+        "gpu-absent",
+        "an integrated graphics device beside a card of NVIDIA",
+        "undetermined",
+        "Intel UHD Graphics 630 and NVIDIA GeForce RTX 2060, Windows 10. TensorFlow does not detect the GPU.\n",
+    ),
+    NearMiss(
+        "device-permission",
+        "device files that everybody may use",
+        "undetermined",
+        "crw-rw-rw- 1 root root 195, 0 Mar  3 10:11 /dev/nvidia0\nTensorFlow does not detect the GPU\n",
     ),
     NearMiss(
         "driver-too-old",

@@ -1,0 +1,72 @@
+"""What people say and show of their machine: whether its driver runs, who may use its GPU, what it did before the failure."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts import Fact, Source, Symptom
+from doctor.logs.signatures.signature import Signature, sig
+
+
+def closed(match: re.Match[str], source: Source) -> Fact | None:
+    """A device file that others than its owner and group may not use."""
+    if "rw" in match["others"]:
+        return None
+    return Symptom(source, "device-node-closed", (("path", match["path"]), ("group", match["group"])))
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "after-suspend",
+        ("suspend", "hibernat", "standby", "stand-by", "sleep", "woke up", "wakes up", "waking up"),
+        r"\b(?:after|since|once|when(?:ever)?|until|upon|if|by)\b[^\n.]{0,50}\b(?:suspend(?:s|ed|ing)?|suspension|hibernat\w+|stand-?by|(?:goes|went|gone|put|puts|going) (?:\w+ ){0,2}to sleep|sleep mode|from sleep|woke up|wak(?:es|ing) up)\b"
+        r"|\b(?:suspend(?:s|ed|ing)?|hibernat\w+|sleep|stand-?by)\b[^\n.]{0,30}\b(?:and|then|/) ?(?:resum\w+|wak\w+)",
+        "it stops working whenever the laptop was suspended",
+    ),
+    sig(
+        "lspci-no-nvidia",
+        "lspci",
+        r"lspci[^\n]{0,40}nvidia[`'\"]{0,2}[^\n.]{0,30}\b(?:nothing|no output|no lines?|empty|blank)\b|\bnothing\b[^\n.]{0,30}lspci[^\n]{0,30}nvidia",
+        "lspci | grep -i nvidia shows nothing",
+    ),
+    sig(
+        "module-not-listed",
+        "lsmod",
+        r"lsmod[^\n]{0,40}nvidia[`'\"]{0,2}[^\n.]{0,30}\b(?:nothing|no output|no lines?|empty|blank)\b",
+        "lsmod | grep nvidia gives no output",
+    ),
+    sig(
+        "driver-said-missing",
+        ("driver", "drivers"),
+        r"\b(?:no|without(?: an?| any| the)?) (?:\w+ ){0,2}?(?:NVIDIA|graphics|GPU|video) drivers? (?:is|are|was|were|have been|has been)?\s?(?:yet )?install\w*"
+        r"|\bno drivers? (?:is |are |was )?(?:yet )?installed|\b(?:NVIDIA|graphics|GPU|video) drivers? (?:is|are|was|were)(?: not|n't) (?:yet |even )?installed"
+        r"|\b(?:have not|haven't|did not|didn't|never) (?:yet )?install(?:ed)? (?:the |an? |any )?(?:NVIDIA |graphics |GPU |video )drivers?",
+        "the NVIDIA driver was not yet installed",
+    ),
+    sig(
+        "gpu-flag-said",
+        ("--gpus", "--nv", "--runtime=nvidia", "--runtime nvidia"),
+        r"(?:\bforgot(?:ten)?|\bmiss(?:ed|ing)|\bwithout|\blacks?|\blacked|\bleft out|\bhad to add|\badd(?:ing|ed)?|\bneeds?|\bneeded|\bsolved (?:it )?(?:by|with)|\bfixed (?:it )?(?:by|with)|\bworks? (?:now )?with) (?:\w+ ){0,4}?[`'\"]{0,3}(?:docker run )?--(?:gpus\b|nv\b|runtime[= ]nvidia)",
+        "I forgot `--gpus all` when the container was started",
+    ),
+    sig(
+        "gpu-not-used",
+        (" no gpu", " no nvidia gpu", "zero gpus", "0 gpus"),
+        r"\b(?:finds?|found|sees?|saw|detects?|detected|shows?|lists?|recogni[sz]es?|gets?|registers?|reports?|has|there (?:is|are)) (?:no|zero|0) (?:\w+ )?GPUs?\b(?!:\d)",
+        "TensorFlow sees no GPU on the node",
+    ),
+    sig(
+        "wsl1",
+        ("wsl 1", "wsl1", "version 10.0.1"),
+        r"\[x\] WSL ?1\b|\b(?:I|we) (?:use|run|have|am on|are on|still use) WSL ?1\b(?!\.\d)|\bwsl -l -v[^\n]*\n(?:[^\n]*\n)?[^\n]*\s1\s*$|Windows \[Version 10\.0\.1[0-8]\d{3}\.[^\n]{0,20}\](?=[^\x00]{0,300}\bWSL\b)",
+        "- [x] WSL 1",
+        lines=3,
+    ),
+    sig(
+        "device-node-closed",
+        "/dev/nvidia",
+        r"^\W{0,4}c[r-][w-][\w-](?:[r-][w-][\w-])(?P<others>[r-][w-][\w-])[.+]?\s+\d+\s+\w+\s+(?P<group>[\w-]+)\s+\d+,\s*\d+\s[^\n]{0,30}?(?P<path>/dev/nvidia(?:\d+|ctl|-uvm))\b",
+        "crw-rw---- 1 root render 195, 0 Mar  3 10:11 /dev/nvidia0",
+        closed,
+    ),
+)
