@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from doctor.compat import Answer, Situation, traps_of
 from doctor.compat import pip_cudnn as _pip_cudnn
+from doctor.compat.companions import companions
 from doctor.compat.software import cuda_major, row_serves_gpu
 from doctor.plan.nvidia_packages import BESIDE, FOLDER, Packages, packages_for
 from doctor.tables import Cudnn, Row, Tables, TensorFlowRelease, dotted
@@ -199,16 +200,7 @@ def _runpath_folder(build: TensorFlowRelease, tables: Tables) -> str | None:
 
 def dependency_pins(build: TensorFlowRelease, tables: Tables) -> tuple[Pin, ...]:
     """Pins for plain Python packages whose newer releases break this build, where its METADATA sets no bound."""
-    found = []
-    for row in tables.store.all("dependencies") if tables.store.has("dependencies") else ():
-        if not within(build.version, row["tensorflow"], order):
-            continue
-        stated = [r for r in build.requires if re.match(rf"{re.escape(row['package'])}\b", r, re.IGNORECASE)]
-        if any("<" in r.partition(";")[0] or "==" in r or "~=" in r for r in stated):
-            continue
-        found.append(Pin(f"{row['package']}{row['pin']}", f"TensorFlow {build.version}: {row['reason']}",
-                         (f"dependencies {row['package']}: {row['source']}",)))  # fmt: skip
-    return tuple(found)
+    return tuple(Pin(bound.requirement, bound.why, (bound.ref,)) for bound in companions(build, tables))
 
 
 def rows_of(answers: tuple[Answer, ...]) -> tuple[Row, ...]:

@@ -8,6 +8,7 @@ module takes for all of TensorFlow's libraries.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -183,43 +184,20 @@ def _with_dynamic(
     def path(tag: int) -> tuple[str, ...] | None:
         return tuple(string(first[tag]).split(":")) if tag in first else None
 
+    def place(tag: int) -> int | None:
+        return offset_of(first[tag]) if tag in first else None
+
     wants: list[tuple[str, str, bool]] = []
-    start = offset_of(first.get(DT_VERNEED, 0)) if DT_VERNEED in first else None
-    for _ in range(min(first.get(DT_VERNEEDNUM, 0), 256)):
-        if start is None:
-            break
-        record = bytes_at(file, start, 16)
-        if len(record) < 16:
-            break
-        _, count, library, aux, following = struct.unpack("<HHIII", record)
-        at = start + aux
-        for _ in range(min(count, 512)):
-            entry = bytes_at(file, at, 16)
-            if len(entry) < 16:
-                break
-            _, flags, _, name, forward = struct.unpack("<IHHII", entry)
+    for at, (_, count, library, aux, _) in _chain(
+        file, place(DT_VERNEED), "<HHIII", min(first.get(DT_VERNEEDNUM, 0), 256)
+    ):
+        for _, (_, flags, _, name, _) in _chain(file, at + aux, "<IHHII", min(count, 512)):
             wants.append((string(library), string(name), bool(flags & VER_FLG_WEAK)))
-            if not forward:
-                break
-            at += forward
-        if not following:
-            break
-        start += following
     gives: set[str] = set()
-    start = offset_of(first.get(DT_VERDEF, 0)) if DT_VERDEF in first else None
-    for _ in range(min(first.get(DT_VERDEFNUM, 0), 512)):
-        if start is None:
-            break
-        record = bytes_at(file, start, 20)
-        if len(record) < 20:
-            break
-        _, _, _, _, _, aux, following = struct.unpack("<HHHHIII", record)
-        entry = bytes_at(file, start + aux, 8)
+    for at, record in _chain(file, place(DT_VERDEF), "<HHHHIII", min(first.get(DT_VERDEFNUM, 0), 512)):
+        entry = bytes_at(file, at + record[5], 8)
         if len(entry) == 8:
             gives.add(string(struct.unpack("<II", entry)[0]))
-        if not following:
-            break
-        start += following
     symbols = None
     if bits == 64 and DT_GNU_HASH in first and DT_SYMTAB in first and strings_at is not None:
         table, hashes = offset_of(first[DT_SYMTAB]), offset_of(first[DT_GNU_HASH])
@@ -242,6 +220,21 @@ def _with_dynamic(
         interpreter=interpreter,
         symbols=symbols,
     )
+
+
+def _chain(file: BinaryIO, start: int | None, shape: str, limit: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The records of a linked list, with their offsets: the last field of each is the way to the next, 0 at the end."""
+    size = struct.calcsize(shape)
+    at = start
+    for _ in range(limit):
+        record = b"" if at is None else bytes_at(file, at, size)
+        if at is None or len(record) < size:
+            return
+        values = struct.unpack(shape, record)
+        yield at, values
+        if not values[-1]:
+            return
+        at += values[-1]
 
 
 def bytes_at(file: BinaryIO, offset: int, size: int) -> bytes:
