@@ -37,8 +37,9 @@ def test_fires(case: Fires) -> None:
         assert steps
     for piece in case.says:
         assert [s for s in steps if piece in s], f"no step says {piece!r}: {steps}"
+    here = [s.text for s in verdict.prescription if s.platform != "wsl"]  # the inside of WSL2 is another machine
     for piece in case.never:
-        assert not [s for s in steps if piece in s], f"a step says {piece!r}: {steps}"
+        assert not [s for s in here if piece in s], f"a step says {piece!r}: {here}"
     for piece in case.words:
         assert piece in verdict.explanation
     assert case.verify in verdict.verify
