@@ -11,7 +11,10 @@ from doctor.facts import (
     PROSE,
     Absent,
     CudaVersion,
+    CudnnVersion,
     DriverVersion,
+    EnvironmentKind,
+    EnvVar,
     Fact,
     Facts,
     Gpu,
@@ -231,3 +234,35 @@ def test_a_mismatch_in_the_kernels_log_alone_may_be_of_an_earlier_start() -> Non
     assert judged("driver-library-mismatch", logged, kernel, user, kind="machine") == []
     (finding,) = judged("driver-library-mismatch", logged, kernel, DriverVersion(HERE, "550.54.14", "user", MEASURED), kind="machine")
     assert "NVRM: API mismatch" in evidence(finding)
+
+
+@pytest.mark.parametrize(("part", "rank", "fires"), [("user", MEASURED, True), ("any", PROSE, False)])
+def test_a_module_that_does_not_run_is_no_finding_unless_the_drivers_library_is_there(part: str, rank: int, fires: bool) -> None:
+    down = Symptom(HERE, "kernel-driver-not-running")
+    assert bool(judged("driver-not-loaded", down, driver(part, rank))) == fires
+
+
+# --- gpu-hidden
+
+
+@pytest.mark.parametrize(("value", "around", "fires"), [("none", "docker", True), ("void", "docker", True), ("all", "docker", False), ("none", "conda", False)])
+def test_nvidia_visible_devices_hides_gpus_from_containers_only(value: str, around: str, fires: bool) -> None:
+    variable = EnvVar(Source("env", None, f"NVIDIA_VISIBLE_DEVICES={value}"), "NVIDIA_VISIBLE_DEVICES", value)
+    findings = judged("gpu-hidden", variable, EnvironmentKind(HERE, around), Symptom(HERE, "gpu-list-empty"))
+    assert [f.explanation.split(" is ")[0] for f in findings] == (["NVIDIA_VISIBLE_DEVICES"] if fires else [])
+
+
+# --- library-path
+
+
+@pytest.mark.parametrize(("version", "rank", "location", "fires"), [
+    ("7.6.5", FORM, "/opt/cudnn/lib64", True),
+    ("7.6.5", FORM, None, False),
+    ("7.6.5", PROSE, "/opt/cudnn/lib64", False),
+    ("8.1.0", FORM, "/opt/cudnn/lib64", False),
+])  # fmt: skip
+def test_a_cudnn_that_a_form_places_somewhere_is_out_of_sight(version: str, rank: int, location: str | None, fires: bool) -> None:
+    missing = LibraryNotLoaded(HERE, "libcudnn.so.7", "cannot open shared object file")
+    told = CudnnVersion(Source("case", 3, f"cuDNN {version}"), version, location, rank)
+    findings = judged("library-path", missing, installed("10.1", FORM), told)
+    assert bool(findings) == fires
