@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -232,6 +233,9 @@ def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
         line for line in tail if line.lstrip().lower().startswith(("error", "× ", "╰─▶")) or "error:" in line.lower()
     ]
     line = (errors or tail or [f"`{action.line}` ended with {code}"])[-1].strip()
+    told = next((at for at, text in enumerate(tail) if text.lstrip().startswith(("error: ", "× "))), None)
+    if told is not None:  # uv says what is wrong in one line and why in those after it
+        line = re.sub(r"\s+", " ", " ".join(text.strip(" ×╰─▶│") for text in tail[told:]))[:600]
     if "no space left on device" in low or "disk quota exceeded" in low:
         return f"the disk is full: {line}", "free some space (pip cache purge), or choose another disk with --env"
     if "do not match the hashes" in low or "hash mismatch" in low:

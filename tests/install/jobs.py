@@ -12,7 +12,7 @@ from tests.plan.grounds import first, outcome
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def job(tables: Tables, env: Path, tensorflow: str = "2.20.0", **more: bool) -> Job:
-    """A job by pip; the Python is this one, so that nothing has to be fetched for it."""
+def job(tables: Tables, env: Path, tensorflow: str = "2.20.0", installer: str = "pip", **more: bool) -> Job:
+    """A job; the Python is this one, so that nothing has to be fetched for it."""
     found = outcome(tables, tensorflow, gpu="RTX 3080", python=HERE)
-    return make_job(first(found), found.ground, env, installer="pip", **more)
+    return make_job(first(found), found.ground, env, installer=installer, **more)
