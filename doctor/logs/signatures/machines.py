@@ -44,6 +44,63 @@ SIGNATURES: tuple[Signature, ...] = (
         "the NVIDIA driver was not yet installed",
     ),
     sig(
+        "driver-said-missing",
+        ("装", "安装"),
+        r"没有?(?:安)?装[^\n，。,]{0,12}驱动|驱动[^\n，。,]{0,6}(?:没有?|未)(?:安)?装|未安装[^\n，。,]{0,12}驱动",
+        "电脑没有安装显卡驱动",
+    ),
+    sig(
+        "driver-said-old",
+        ("driver", "drivers"),
+        r"\bdrivers?(?: version)? (?:is|was|were|are) (?:(?:much|far|a bit|quite|simply|just) )?(?:too old|too low|outdated|out of date|out-of-date)\b|\b(?:too old|outdated|obsolete)(?: an?| the)? (?:\w+ ){0,2}?drivers?\b"
+        r"|\b(?:updat|upgrad)(?:e|ed|ing) (?:\w+ ){0,4}?(?:NVIDIA |graphics |GPU |video |card )drivers?\b[^\n.]{0,60}\b(?:solved|fixed|helped|cured|resolved|did it|works? now|worked)\b"
+        r"|\b(?:solved|fixed|cured|resolved)\b[^\n.]{0,30}\b(?:updat|upgrad)(?:e|ed|ing) (?:\w+ ){0,4}?(?:NVIDIA |graphics |GPU |video |card )drivers?\b",
+        "the graphics driver was too old",
+    ),
+    sig(
+        "driver-said-old",
+        ("驱动", "ドライバ", "драйвер", "드라이버"),
+        r"驱动(?:的|程序)?(?:版本)?(?:号)?(?:太|过|比较)(?:低|旧|老)|驱动版本不够|(?:升级|更新)[^\n，。,]{0,8}驱动[^\n。]{0,24}(?:解决|好了|可以了|能用|就能)|ドライバ[^\n。]{0,8}(?:が|は)古|драйвер[^\n.]{0,16}(?:устар|стар)|드라이버[^\n.]{0,12}(?:낮|오래)",
+        "显卡驱动版本太低",
+    ),
+    sig(
+        "no-avx",
+        (" avx", "without avx"),
+        r"\b(?:needs?|needed|requires?|required|wants?|expects?|without|lacks?) (?:\w+ ){0,4}?AVX2?\b|\bno AVX\b",
+        "this wheel needs a CPU with AVX",
+    ),
+    sig(
+        "core-dumped",
+        ("core dump", "dumps core", "dump core", "dumped core"),
+        r"\bcore dump(?:ed|s)?\b|\bdump(?:s|ed)? (?:a )?core\b",
+        "the import ends in a core dump",
+    ),
+    sig(
+        "illegal-instruction",
+        ("132",),
+        r"\b(?:exit(?:s|ed)?|exit code|exitcode|code|status|returned)(?: with)?(?: (?:exit )?(?:code|status))?:? ?\(?132\b",
+        "the container exited with code 132",
+    ),
+    sig(
+        "colab-no-backend",
+        ("gpu backend", "connect to a gpu", "usage limits"),
+        r"cannot (?:currently )?connect to (?:a )?GPU(?: backend)?|no GPU backend|GPU backend (?:is |was )?(?:not available|unavailable)",
+        "You cannot currently connect to a GPU due to usage limits in Colab.",
+    ),
+    sig(
+        "renumbered",
+        ("nvidia-smi",),
+        r"nvidia-smi\b[^\n.]{0,60}\b(?:order|number(?:s|ing|ed)?|index|indices|ids?)\b[^\n.]{0,50}\b(?:differ\w*|other|another|not the same|mismatch\w*|swapped|reversed)\b"
+        r"|\b(?:order|numbering|index|indices|ids?)\b[^\n.]{0,50}\b(?:differ\w*|other|not the same|swapped|reversed|mismatch\w*)\b[^\n.]{0,50}nvidia-smi",
+        "nvidia-smi lists the cards in another order than CUDA: the numbers differ",
+    ),
+    sig(
+        "gpu-flag-said",
+        ("--gpus", "--nv"),
+        r"(?:没有?加|忘(?:记|了)?(?:加)?|漏了?|加上了?|要加) ?[`'\"]{0,2}--(?:gpus|nv)\b|--(?:gpus(?: all)?|nv)[`'\"]{0,2} (?:vergessen|fehlt|oublié|olvid\w+)",
+        "启动容器时忘了加 --gpus all",
+    ),
+    sig(
         "gpu-flag-said",
         ("--gpus", "--nv", "--runtime=nvidia", "--runtime nvidia"),
         r"(?:\bforgot(?:ten)?|\bmiss(?:ed|ing)|\bwithout|\blacks?|\blacked|\bleft out|\bhad to add|\badd(?:ing|ed)?|\bneeds?|\bneeded|\bsolved (?:it )?(?:by|with)|\bfixed (?:it )?(?:by|with)|\bworks? (?:now )?with) (?:\w+ ){0,4}?[`'\"]{0,3}(?:docker run )?--(?:gpus\b|nv\b|runtime[= ]nvidia)",

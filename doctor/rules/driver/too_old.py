@@ -42,7 +42,7 @@ def driver_trap(picture: Picture) -> compat.Answer | None:
     "driver-too-old",
     "The NVIDIA driver is too old for the CUDA runtime in use",
     explains=("gpu-hidden", "ptx-jit-or-kernel-crash", "cudnn-init-oom", "gpu-bad-state", "device-not-found"),
-    needs=("driver-insufficient", "ptx-unsupported", "container-requirement", DriverVersion),
+    needs=("driver-insufficient", "ptx-unsupported", "container-requirement", "driver-said-old", DriverVersion),
 )
 def driver_too_old(picture: Picture) -> Iterator[Finding]:
     """The driver is older than the CUDA runtime needs.
@@ -85,7 +85,8 @@ def driver_too_old(picture: Picture) -> Iterator[Finding]:
         and dotted(driver.version) < dotted(floor.driver)
         and not registered(picture)
     )
-    if not said and not below:
+    blamed = [] if registered(picture) else facts.symptoms("driver-said-old")
+    if not said and not below and not blamed:
         return
     detail = ""
     if driver is not None and floor is not None and dotted(driver.version) < dotted(floor.driver):
@@ -110,8 +111,8 @@ def driver_too_old(picture: Picture) -> Iterator[Finding]:
     yield found(
         "driver-too-old",
         "The CUDA runtime that TensorFlow uses asks for a newer driver." + detail,
-        [*said[:3], driver],
-        confidence="certain" if said else "likely",
+        [*said[:3], driver, *blamed[:2]],
+        confidence="certain" if said else "likely" if below else "possible",
         tables=[floor, picture.build] if floor else [],
         steps=steps,
         verify="nvidia-smi",

@@ -100,6 +100,9 @@ def sign(picture: Picture) -> Reason | None:
     nowhere = facts.symptoms("lspci-no-nvidia")
     if nowhere:
         return Reason("The PCI bus shows no NVIDIA device.", [*nowhere, *signs[:2]], "likely")
+    refused = facts.symptoms("colab-no-backend")
+    if refused:
+        return Reason("Colab gave this runtime no GPU: the account's limit is used up, or none was free.", [*refused[:2]], "likely")
     ci = next((e for e in facts.of(EnvironmentKind) if e.kind == "ci"), None)
     if ci is not None and signs and not picture.gpus:
         return Reason(

@@ -34,7 +34,7 @@ def cpu_no_avx(picture: Picture) -> Iterator[Finding]:
     lacking = facts.symptoms("no-avx")
     if not said and not illegal and not lacking:
         return
-    if lacking and not (said or illegal) and not facts.has("dll-load-failed", "native-runtime-failed"):
+    if lacking and not (said or illegal) and not facts.has("dll-load-failed", "native-runtime-failed", "core-dumped", "segfault"):
         return
     if illegal and not (said or lacking) and facts.has("illegal-address", "launch-failed"):
         return

@@ -247,6 +247,54 @@ FIRES = (
         "In the job TensorFlow sees no GPU. CUDA_VISIBLE_DEVICES=NoDevFiles\n",
         "NoDevFiles",
     ),
+    Fires(
+        "driver-too-old",
+        "in words, and in Chinese",
+        "显卡驱动版本过低，更新驱动以后 tensorflow 就能用GPU了\n",
+        "驱动版本过低",
+    ),
+    Fires(
+        "driver-missing",
+        "in Chinese",
+        "没有安装显卡驱动，tensorflow 检测不到GPU\n",
+        "没有安装显卡驱动",
+    ),
+    Fires(
+        "container-no-gpu",
+        "in Chinese",
+        "docker容器里 tensorflow 检测不到GPU，启动容器的时候没有加 --gpus all\n",
+        "--gpus all",
+    ),
+    Fires(
+        "gpu-absent",
+        "Colab's limit",
+        "You cannot currently connect to a GPU due to usage limits in Colab.\n",
+        "usage limits",
+    ),
+    Fires(
+        "nccl-failure",
+        "Horovod stands still once the ring is made",
+        "node1:25:223 [0] NCCL INFO Ring 00 : 0 -> 1 [send] via NET/Socket/0\nFrom here on the training hangs, every GPU at 100 %.\n",
+        "hangs",
+    ),
+    Fires(
+        "cpu-no-avx",
+        "a container that ends at once",
+        "The serving container exited with code 132 at once, without a word.\n",
+        "code 132",
+    ),
+    Fires(
+        "cpu-no-avx",
+        "a core dump and a processor of the Atom kind",
+        "import tensorflow ends in a core dump. The CPU is a Celeron J1900 without AVX.\n",
+        "core dump",
+    ),
+    Fires(
+        "gpu-renumbered",
+        "two orders of the same cards",
+        "nvidia-smi lists the cards in an order that differs from what TensorFlow says.\n",
+        "order that differs",
+    ),
 )
 
 NEAR_MISSES = (
@@ -298,6 +346,18 @@ NEAR_MISSES = (
         "device files that everybody may use",
         "undetermined",
         "crw-rw-rw- 1 root root 195, 0 Mar  3 10:11 /dev/nvidia0\nTensorFlow does not detect the GPU\n",
+    ),
+    NearMiss(
+        "nccl-failure",
+        "NCCL that says how it is built up, and a run that goes on",
+        "undetermined",
+        "node1:25:223 [0] NCCL INFO Ring 00 : 0 -> 1 [send] via NET/Socket/0\nstep 100 loss 0.31\n",
+    ),
+    NearMiss(
+        "cpu-no-avx",
+        "instructions that this build leaves out",
+        "benign-messages",
+        "I tensorflow/core/platform/cpu_feature_guard.cc:142] Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA\n",
     ),
     NearMiss(
         "driver-too-old",
