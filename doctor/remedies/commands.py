@@ -70,7 +70,11 @@ def driver_install(picture: Picture, release: TensorFlowRelease | None = None) -
     if build is not None and build.gpu:
         floor = compat.driver_minimum(build, picture.tables, side, picture.capabilities).rows[-1]
         minimum = floor.driver if isinstance(floor, DriverFloor) else ""
-    last = [a.last_driver for c in picture.capabilities if (a := picture.tables.architecture(c)) is not None and a.last_driver]
+    last = [
+        a.last_driver
+        for c in picture.capabilities
+        if (a := picture.tables.architecture(c)) is not None and a.last_driver
+    ]
     return driver.install(
         picture.platform or "linux",
         picture.os.name if picture.os else "",
@@ -90,12 +94,16 @@ def present(picture: Picture) -> str:
     return quoted(picture.build.requirement, picture) if picture.build is not None else "tensorflow"
 
 
+def variable(picture: Picture, name: str, value: str) -> str:
+    """The command that sets an environment variable in the shell at hand (cmd, or sh and its kin)."""
+    return f"{'set' if picture.platform == 'windows' else 'export'} {name}={value}"
+
+
 def growth_variable(picture: Picture, version: str | None, why: str) -> list[Step]:
     """Memory growth from outside; nothing for a release that does not read the variable."""
     if not code.has_growth_variable(version):
         return []
-    word = "set" if picture.platform == "windows" else "export"
-    return [shell(f"{word} TF_FORCE_GPU_ALLOW_GROWTH=true", why)]
+    return [shell(variable(picture, "TF_FORCE_GPU_ALLOW_GROWTH", "true"), why)]
 
 
 def reload_driver() -> list[Step]:

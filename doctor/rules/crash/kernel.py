@@ -105,7 +105,7 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
         confidence="certain" if strong else "likely",
         steps=[
             shell(
-                "set CUDA_LAUNCH_BLOCKING=1" if picture.platform == "windows" else "export CUDA_LAUNCH_BLOCKING=1",
+                commands.variable(picture, "CUDA_LAUNCH_BLOCKING", "1"),
                 "makes the failing op appear in the traceback",
             ),
             manual("Try the newest patch release of this TensorFlow minor version, and the current driver"),

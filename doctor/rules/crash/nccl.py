@@ -40,7 +40,7 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
     without = code.multi_gpu(version_of(picture), nccl=False)
     steps = [
         shell(
-            "export NCCL_DEBUG=INFO" if picture.platform != "windows" else "set NCCL_DEBUG=INFO",
+            commands.variable(picture, "NCCL_DEBUG", "INFO"),
             "makes NCCL say which call fails",
         )
     ]

@@ -60,9 +60,7 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
             severity="warning",
             steps=[
                 shell(
-                    "set TF_MIN_GPU_MULTIPROCESSOR_COUNT=2"
-                    if picture.platform == "windows"
-                    else "export TF_MIN_GPU_MULTIPROCESSOR_COUNT=2",
+                    commands.variable(picture, "TF_MIN_GPU_MULTIPROCESSOR_COUNT", "2"),
                     "lowers the limit; the small GPU will be slow beside the large one",
                 )
             ],

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.facts import CudaCallFailed, Fact, GpuMemory, GpuProcess, GpuRegistered
 from doctor.findings import Finding, manual, python, shell
 from doctor.picture import Picture
-from doctor.remedies import code
+from doctor.remedies import code, commands
 from doctor.rules.memory.signs import handle_signs, retried_allocations
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
@@ -153,7 +153,7 @@ def gpu_memory_held(picture: Picture) -> Iterator[Finding]:
                 "End your own processes that hold it (shut down old notebook kernels); leave other people's to them, or take another GPU"
             ),
             shell(
-                "set CUDA_VISIBLE_DEVICES=1" if picture.platform == "windows" else "export CUDA_VISIBLE_DEVICES=1",
+                commands.variable(picture, "CUDA_VISIBLE_DEVICES", "1"),
                 "takes the second GPU, if there is one and it is free",
             ),
             python(code.memory_growth(version), "so that several jobs fit on one GPU"),
