@@ -52,9 +52,11 @@ def stated(text: str) -> dict[str, str]:
         ("TF: 2.18.0 Python: 3.11.13 (main, Jun  4 2025)\n", {"tensorflow": "2.18.0", "python": "3.11.13"}),
         ("2.4.0-dev20200705\n", {"tensorflow": "2.4.0.dev20200705"}),
         ("macOS 12.6, tensorflow-macos 2.11.0, Python 3.9.13\n", {"tensorflow": "2.11.0", "python": "3.9.13"}),
+        ("| NVIDIA-SMI 460.73.01    Driver Version: 460.73.01    CUDA Version: 11.2", {"driver": "460.73.01"}),
+        ("| NVIDIA-SMI 580.95.02    KMD Version: 581.42    CUDA Version: 13.0  |\n", {"driver": "581.42"}),
         ("видеокарта GTX 1660, драйвер 456.71, CUDA 10.1\n", {"cuda": "10.1", "driver": "456.71"}),
     ],
-    ids=["Markdown table", "table of what is needed", "conda list", "cuDNN's header after a grep", "TF:", "nightly", "macOS", "Russian"],
+    ids=["Markdown table", "table of what is needed", "conda list", "cuDNN's header after a grep", "TF:", "nightly", "macOS", "nvidia-smi cut short", "nvidia-smi in WSL", "Russian"],
 )  # fmt: skip
 def test_versions_are_read_from(text: str, versions: dict[str, str]) -> None:
     assert stated(text) == versions

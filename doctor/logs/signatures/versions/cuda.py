@@ -13,6 +13,9 @@ from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, si
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
 from doctor.logs.signatures.versions.spelling import EMPHASIS, asked_for
 
+_OFFERED = re.compile(r"\b(?:Driver|KMD) Version: [\d.]+[^\w\n]+\Z")
+"""What stands before the CUDA of nvidia-smi's header."""
+
 
 def plausible_cuda(version: str) -> bool:
     """Whether this can be a CUDA release at all (5.5 to 19)."""
@@ -27,6 +30,8 @@ def cuda(rank: int, sentence: bool = False) -> Maker:
         if not plausible_cuda(version):
             return None
         if sentence and asked_for(match):
+            return None
+        if _OFFERED.search(match.string, max(0, match.start() - 60), match.start()):
             return None
         return CudaVersion(source, version, match.groupdict().get("path"), rank)
 
