@@ -186,4 +186,18 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:hangs?|hanging|hung|freezes?|freezing|stuck|takes forever|takes (?:several |many |\d+ )?minutes|takes a long time)\b",
         "The first run hangs for minutes before anything happens",
     ),
+    sig(
+        "cudnn-symbol-missing",
+        "cudnn dso",
+        r"could not find (?P<symbol>cudnn\w+) in cudnn DSO|(?P<s2>\w*Convolution\w*) cudnn DSO dlerror",
+        "could not find cudnnConvolutionBackwardFilter_v3 in cudnn DSO; dlerror: /usr/lib/_pywrap_tensorflow.so: undefined symbol: cudnnConvolutionBackwardFilter_v3",
+        seen_in="0.5-0.12",
+        origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
+    ),
+    sig(  # 3 is CUDNN_STATUS_BAD_PARAM: what was asked for makes no sense, an empty tensor as a rule
+        "launch-failed",
+        "== cudnn_status_success (3 vs. 0)",
+        r"Check failed: (?P<call>cudnn\w+)\([^\n]{0,240}== CUDNN_STATUS_SUCCESS \(3 vs\. 0\)",
+        "Check failed: cudnnSetTensorNdDescriptor(handle_.get(), elem_type, nd, dims.data(), strides.data()) == CUDNN_STATUS_SUCCESS (3 vs. 0)",
+    ),
 )

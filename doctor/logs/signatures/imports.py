@@ -47,6 +47,12 @@ SIGNATURES: tuple[Signature, ...] = (
         origin="tensorflow/python/pywrap_tensorflow.py",
     ),
     sig(
+        "native-runtime-failed",
+        "_pywrap_tensorflow",
+        r"dlopen\([^)\n]{0,300}_pywrap_tensorflow(?:_internal)?\.so\b",
+        "ImportError: dlopen(/venv/lib/python3.9/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so, 6): Symbol not found: _objc_alloc_init",
+    ),
+    sig(
         "glibc-too-old",
         ("glibc_", "glibcxx_", "cxxabi_"),
         r"(?<![\w./+-])(?P<library>(?:[\w.+-]{0,80}/){0,20}lib(?:c|m|stdc\+\+|pthread)[\w.+-]{0,40}\.so[\d.]{0,12}):? version [`'\\\"]{0,3}(?P<needs>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)[\\'\"]{0,2} not found"

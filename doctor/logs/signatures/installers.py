@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import Fact, Requirement, Source, Symptom
+from doctor.facts import Fact, Platform, Requirement, Source, Symptom, TensorFlowBuild
 from doctor.logs.signatures.signature import BLANK, Signature, glued, sig
 
 TF = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel|directml|rocm|aarch64|cpu-aws))?|tf[-_]nightly(?:[-_]gpu|[-_]cpu)?"
@@ -118,5 +118,26 @@ SIGNATURES: tuple[Signature, ...] = (
         ("which is incompatible", "pip's dependency resolver does not currently"),
         r"(?P<package>[\w-]+) (?P<version>[\w.]+) (?:requires|has requirement) (?P<requirement>[^\n]{1,80}?), (?:but you(?:'ll)? have|but you'll have) (?P<have>[\w-]+ [\w.]+) which is incompatible",
         "tensorflow 2.15.0 requires numpy<2.0.0,>=1.23.5, but you have numpy 2.0.1 which is incompatible.",
+    ),
+    sig(
+        "wheel-address-gone",
+        ("error 404", "404 client error"),
+        rf"HTTP error 404 while getting \S*/(?P<wheel>(?:{TF})-[\w.+-]*\.whl)|\b(?P<w2>(?:{TF})-[\w.+-]*\.whl) because of (?:HTTP )?error 404"
+        rf"|404 Client Error: Not Found for url: \S*/(?P<w3>(?:{TF})-[\w.+-]*\.whl)",
+        "ERROR: HTTP error 404 while getting https://storage.googleapis.com/tensorflow/linux/gpu/tensorflow_gpu-1.1.0-cp37-cp37m-linux_x86_64.whl",
+    ),
+    sig(  # the Windows wheels that `tensorflow` brings since 2.11
+        "intel-package",
+        ("tensorflow-intel", "tensorflow_intel"),
+        r"\btensorflow[-_]intel\b",
+        "pip brings tensorflow-intel",
+        lambda m, s: (Symptom(s, "intel-package"), Platform(s, "windows")),
+    ),
+    sig(  # conda's way to name a build, wherever it is quoted
+        "conda-cpu-build",
+        ("mkl_py", "eigen_py"),
+        r"tensorflow[^\n]{0,60}[\s=](?P<build>(?:mkl|eigen)_py\d{2,3}h[0-9a-f]{5,8}_\d)",
+        "conda install gave tensorflow 2.10.0 mkl_py310hd99672f_0",
+        lambda m, s: (Symptom(s, "conda-cpu-build", (("build", m["build"]),)), TensorFlowBuild(s, False)),
     ),
 )

@@ -33,6 +33,8 @@ def not_loaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
     name = _tidy(match["name"])
     error = (match.groupdict().get("error") or "").strip()
     lowered = error.lower()
+    if "error code 1455" in lowered:  # Windows had no memory left to load it; the file is there
+        return
     culprit: str | None = None
     blamed = re.match(rf"(?:Error: ?)?(?P<file>(?:[\w./+~-]*/)?{LIBRARY}): cannot open shared object", error, re.I)
     if blamed and _tidy(blamed["file"]) != name:

@@ -250,4 +250,15 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:still|memory|hold|running)|somebody else|someone else",
         "There was another process using the GPU memory on that server",
     ),
+    sig(  # Windows: no room left in RAM and paging file, whatever was to be loaded
+        "host-alloc-failed",
+        (
+            *("winerror 1455", "error code 1455", "paging file is too small", "页面文件太小", "auslagerungsdatei ist zu klein"),
+            *("ページング ファイルが小さ", "페이징 파일이 너무 작", "archivo de paginación es", "arquivo de paginação é"),
+            *("fichier de pagination est", "файл подкачки слишком мал"),
+        ),
+        r"WinError 1455|Error code 1455|paging file is too small|页面文件太小|Auslagerungsdatei ist zu klein|ページング ファイルが小さ|페이징 파일이 너무 작"
+        r"|archivo de paginación es demasiado pequeño|arquivo de paginação é muito pequeno|fichier de pagination est insuffisant|Файл подкачки слишком мал",
+        "OSError: [WinError 1455] The paging file is too small for this operation to complete",
+    ),
 )

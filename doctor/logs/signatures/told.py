@@ -81,6 +81,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "cuDNN 6.0 was on the machine, with cuDNN 5.1 it works",
         another_helped,
     ),
+    sig(
+        "gpu-not-used",
+        ("not found", "not detect", "n't detect", "not recogni", "n't recogni", "is not used", "isn't used", "not seen"),
+        r"\b(?:RTX|GTX|GeForce|Quadro|Tesla|Titan|graphics card|video card)\b[^\n.:;]{0,16}\b(?:is|was|are|does|cannot be|can't be|isn't|wasn't|doesn't)(?: not)? (?:found|detected|used|recogni[sz]ed|seen)\b",
+        "my RTX 4070 is not found",
+    ),
     sig(  # as words.py has it for English
         "gpu-not-used",
         (

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         "ptx-jit-or-kernel-crash",
         *NO_GPU_SINCE,
     ),
-    needs=(CudaCallFailed, CudnnMismatch, LibraryNotLoaded, CudnnVersion, "cudnn-version-blamed", "handle-memory"),
+    needs=(CudaCallFailed, CudnnMismatch, LibraryNotLoaded, CudnnVersion, "cudnn-version-blamed", "cudnn-symbol-missing", "handle-memory"),
 )
 def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
     """cuDNN is there in a version that this TensorFlow build, or this CUDA, cannot use.
@@ -84,6 +84,18 @@ def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
     unserved = _cudnn_without_kernels(picture)
     if unserved is not None:
         yield unserved
+        return
+    lacking = facts.symptoms("cudnn-symbol-missing")
+    if lacking:
+        yield found(
+            "cudnn-version-mismatch",
+            f"The cuDNN that was loaded has no function {lacking[0].get('symbol') or lacking[0].get('s2')}, which this TensorFlow calls: it is of "
+            "another version than the one the build was made for.",
+            lacking[:2],
+            tables=[build] if build else [],
+            steps=steps,
+            verify=verify,
+        )
         return
     foreign = [
         lib

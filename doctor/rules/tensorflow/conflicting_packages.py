@@ -58,7 +58,7 @@ def tf_conflicting_packages(picture: Picture) -> Iterator[Finding]:
         s
         for s in facts.symptoms("undefined-symbol")
         # a path that leads out of the package again is that of a library which TensorFlow opens, not of its own file
-        if re.search(r"tensorflow/(?:core/kernels|python|compiler)/(?:(?!/?\.\./)\S)+\.so", s.source.text)
+        if "cudnn DSO" not in s.source.text and re.search(r"tensorflow/(?:core/kernels|python|compiler)/(?:(?!/?\.\./)\S)+\.so", s.source.text)
     ]
     folders: set[str] = set()
     for s in facts.symptoms("undefined-symbol", "native-runtime-failed"):

@@ -18,7 +18,7 @@ from doctor.rules.tensorflow.gpu_package import asked_for_the_stub
     "tf-no-wheel",
     "pip has no TensorFlow for this Python, platform or architecture",
     explains=("tf-not-installed", "tf-import-failed"),
-    needs=("no-matching-distribution", "wheel-platform", "python-refused"),
+    needs=("no-matching-distribution", "wheel-platform", "python-refused", "wheel-address-gone"),
 )
 def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
     """pip has no TensorFlow for this Python, platform or architecture.
@@ -34,7 +34,7 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
     Use a Python for which there is a wheel (uv or conda make one in a minute), a 64-bit one; or ask for a release that has a wheel for this Python.
     """
     facts = picture.facts
-    said = facts.symptoms("no-matching-distribution", "wheel-platform", "python-refused")
+    said = facts.symptoms("no-matching-distribution", "wheel-platform", "python-refused", "wheel-address-gone")
     stub = asked_for_the_stub(picture)
     said = [s for s in said if s not in stub]
     if not said:
@@ -52,6 +52,8 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
     if bits or narrow:
         why = "This is a 32-bit Python or system, and TensorFlow has never had 32-bit wheels for it."
         steps.append(manual("Install a 64-bit Python (on a 64-bit operating system)"))
+    elif all(s.kind == "wheel-address-gone" for s in said):
+        why = "The address that pip was given holds no such wheel: none of that release, Python and platform was put there."
     elif row is not None and python_now and python_now not in row.pythons:
         why = f"TensorFlow {row.version} has wheels for Python {', '.join(row.pythons) or 'none'} on {platform}, and this is Python {python_now}."
         rows.append(row)

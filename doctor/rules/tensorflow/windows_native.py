@@ -26,7 +26,7 @@ from doctor.tables import dotted
         "cudnn-missing",
         "cuda-version-mismatch",
     ),
-    needs=("windows-native", TensorFlowVersion, Package),
+    needs=("windows-native", "intel-package", TensorFlowVersion, Package),
 )
 def tf_windows_native(picture: Picture) -> Iterator[Finding]:
     """TensorFlow above 2.10 on native Windows: no GPU support.
@@ -53,8 +53,10 @@ def tf_windows_native(picture: Picture) -> Iterator[Finding]:
         and known.rank <= 2
     )
     hinted = late and facts.has("mentions-gpu")
+    intel = facts.symptoms("intel-package") if late or (known is None and wanting) else []
     if (
         not said
+        and not intel
         and not hinted
         and not (late and (wanting or facts.kind == "machine" or facts.has("cudart-stub", "gpu-skipped")))
     ):
@@ -64,7 +66,7 @@ def tf_windows_native(picture: Picture) -> Iterator[Finding]:
     yield found(
         "tf-windows-native",
         "The Windows wheels of TensorFlow 2.11 and later hold no CUDA code; CUDA and cuDNN that are installed are not used.",
-        [*said[:1], *([known] if late else []), *(wanting[:1] if not said else [])],
+        [*said[:1], *intel[:1], *([known] if late else []), *(wanting[:1] if not said else [])],
         confidence="certain"
         if said or (wanting and known is not None and known.rank <= 1)
         else "likely"

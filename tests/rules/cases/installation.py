@@ -76,6 +76,14 @@ FIRES = (
         "Python ABI tag (e.g., `cp313`), we can conclude that tensorflow==2.18.0 cannot be used.\n",
         "has no wheels with a matching",
     ),
+    Fires(
+        "tf-no-wheel",
+        "the address of a wheel that was never put there",
+        "$ pip install --upgrade https://storage.googleapis.com/tensorflow/mac/cpu/tensorflow-1.2.0-cp37-cp37m-macosx_10_11_x86_64.whl\n"
+        "  HTTP error 404 while getting https://storage.googleapis.com/tensorflow/mac/cpu/tensorflow-1.2.0-cp37-cp37m-macosx_10_11_x86_64.whl\n",
+        "HTTP error 404",
+        words=("holds no such wheel",),
+    ),
     # --- tf-gpu-package-removed
     Fires(
         "tf-gpu-package-removed",
@@ -124,6 +132,12 @@ FIRES = (
         "tensorflow-cpu            2.11.0",
         says=("uninstall -y",),
     ),
+    Fires(
+        "tf-cpu-only",
+        "conda's build, quoted in a sentence",
+        "conda gave me tensorflow 2.9.1 mkl_py39hc9ebea8_0 and the GPU is not used at all\n",
+        "mkl_py39",
+    ),
     # --- tf-windows-native
     Fires(
         "tf-windows-native",
@@ -140,6 +154,12 @@ FIRES = (
         "Even if CUDA/cuDNN are installed, GPU will not be used. Please use WSL2 or the TensorFlow-DirectML plugin.\n",
         "GPU support is not available on native Windows",
         says=("wsl --install",),
+    ),
+    Fires(
+        "tf-windows-native",
+        "the package that the Windows wheels come as, and no release named",
+        "pip install tensorflow only ever brings me tensorflow-intel, and my GTX 1660 is not detected\n",
+        "tensorflow-intel",
     ),
     # --- tf-conflicting-packages
     Fires(
@@ -267,6 +287,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "tf-windows-native",
+        "the same package in a list, where nobody asks for a GPU",
+        "undetermined",
+        "Successfully installed tensorflow-intel and 30 others, the notebook runs, how do I plot the loss?\n",
+    ),
     NearMiss(
         "tf-import-failed",
         "the same traceback, whose last line names a CUDA library",

@@ -159,6 +159,14 @@ FIRES = (
         "'libcudnn.so.7'",
         words=("cuDNN 7",),
     ),
+    Fires(
+        "cudnn-version-mismatch",
+        "a function that an old TensorFlow calls and this cuDNN lacks",
+        "F tensorflow/stream_executor/cuda/cuda_dnn.cc:204] could not find cudnnGetFilterNdDescriptor_v3 in cudnn DSO; dlerror: "
+        "/usr/local/lib/python2.7/dist-packages/tensorflow/python/_pywrap_tensorflow.so: undefined symbol: cudnnGetFilterNdDescriptor_v3\n",
+        "in cudnn DSO",
+        words=("cudnnGetFilterNdDescriptor_v3",),
+    ),
     # --- library-broken
     Fires(
         "library-broken",
@@ -359,6 +367,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "library-broken",
+        "the file is whole, Windows had no memory left for it",
+        "host-oom",
+        "Could not load library cudnn_ops_train64_8.dll. Error code 1455\n",
+    ),
     NearMiss(
         "cuda-version-mismatch",
         "the same two versions, in a build of one's own",

@@ -178,6 +178,13 @@ FIRES = (
         log("2.3.0", created("GeForce RTX 2080", "7.5", 6680), logged("W", "core/framework/cpu_allocator_impl.cc", "Allocation of 6442450944 exceeds 10% of free system memory."), "已杀死"),
         "已杀死",
     ),
+    Fires(
+        "host-oom",
+        "Windows has no memory left to load a part of cuDNN",
+        "Could not load library cudnn_adv_infer64_8.dll. Error code 1455\nPlease make sure cudnn_adv_infer64_8.dll is in your library path!\n",
+        "Error code 1455",
+    ),
+    Fires("host-oom", "the same in German", "OSError: [WinError 1455] Die Auslagerungsdatei ist zu klein, um diesen Vorgang durchzuführen\n", "1455"),
     # --- gpu-config-too-late
     Fires(
         "gpu-config-too-late",

@@ -121,6 +121,13 @@ FIRES = (
     # --- ptx-jit-or-kernel-crash
     Fires(
         "ptx-jit-or-kernel-crash",
+        "cuDNN refuses an empty tensor",
+        "F tensorflow/stream_executor/cuda/cuda_dnn.cc:534] Check failed: cudnnSetTensorNdDescriptor(handle_.get(), elem_type, nd, dims.data(), strides.data()) "
+        "== CUDNN_STATUS_SUCCESS (3 vs. 0)batch_descriptor: {count: 0 feature_map_count: 32 spatial: 14 14 value_min: 0.000000}\nAborted (core dumped)\n",
+        "Check failed",
+    ),
+    Fires(
+        "ptx-jit-or-kernel-crash",
         "an illegal address in the middle of training",
         log(
             "2.6.0",
