@@ -163,7 +163,8 @@ def sentence(text: str) -> str:
 def subject(facts: Facts) -> str:
     """What was diagnosed, in a few words."""
     if facts.kind == "machine":
-        return f"this machine ({facts.name})" if facts.name else "this machine"
+        simulated = " on a simulated GPU" if facts.has("simulated-gpu") else ""
+        return (f"this machine ({facts.name})" if facts.name else "this machine") + simulated
     if facts.name == "-":
         return "the pasted report"
     return facts.name

@@ -94,6 +94,8 @@ class _Page:
         """For a new issue: what was seen on the machine stands open, under the verdict."""
         verdict, *others = self.diagnosis.findings
         rows = [self._headline(verdict), "", escaped(self.hide(verdict.explanation)), ""]
+        if self.diagnosis.facts.has("simulated-gpu"):
+            rows[:0] = ["This was seen on a simulated GPU (`tfgpu-doctor simulate`).", ""]
         rows += ["What was seen:", "", *fence(self._told() or ["nothing"]), ""]
         unread = [f"{self._text(u.what)}: {self._text(u.reason)}" for u in content.not_examined(self.diagnosis.facts)]
         if unread:

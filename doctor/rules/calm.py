@@ -120,12 +120,14 @@ def healthy(picture: Picture) -> Iterator[Finding]:
         listed = [s for s in facts.symptoms("cuda-devices") if s.get("count") != "0"]
         if not picture.gpus and not listed:  # the GPU could not be looked at
             return
+        simulated = facts.symptoms("simulated-gpu")
         yield found(
             "healthy",
-            "The driver answers, its version suits, every library that this TensorFlow opens is found and whole, and nothing "
+            ("This is a simulation, there is no real GPU behind it. " if simulated else "")
+            + "The driver answers, its version suits, every library that this TensorFlow opens is found and whole, and nothing "
             "else that was examined speaks against a working GPU. TensorFlow itself was not started; --deep does that.",
-            [*picture.gpus[:2], *listed[:1], *cudnn[:1], *opened[:2]],
-            title="Nothing that was examined stands between TensorFlow and the GPU",
+            [*simulated[:1], *picture.gpus[:2], *listed[:1], *cudnn[:1], *opened[:2]],
+            title=f"Nothing that was examined stands between TensorFlow and the {'simulated ' if simulated else ''}GPU",
             confidence="likely",
             verify=commands.list_gpus(picture),
         )

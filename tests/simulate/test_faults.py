@@ -63,6 +63,25 @@ def test_the_deep_check_registers_the_simulated_gpu_and_says_that_it_is_none(ver
 
 
 @pytest.mark.tensorflow
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+@pytest.mark.parametrize("faults", [[], ["cudnn-missing"]], ids=["healthy", "faulty"])
+def test_no_check_in_a_simulation_can_be_taken_for_one_of_a_gpu(form: str, faults: list[str]):
+    python = str(tensorflow_env(NEWEST))
+    with environment(prepare(python=python, faults=faults)) as simulation:
+        done = subprocess.run(
+            [sys.executable, "-m", "doctor", "check", "--format", form, "--python", python],
+            env=simulation.environment,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    head = done.stdout if form == "json" else "\n".join(done.stdout.splitlines()[:8])
+    assert "simulated-gpu" in head if form == "json" else "simulated GPU" in " ".join(head.split())
+
+
+@pytest.mark.tensorflow
 def test_the_deep_check_reads_tensorflows_own_failure():
     python = str(tensorflow_env(NEWEST))
     with environment(prepare(python=python, faults=["cudnn-not-initialized"])) as simulation:
