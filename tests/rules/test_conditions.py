@@ -10,6 +10,7 @@ from doctor.facts import (
     MEASURED,
     PROSE,
     Absent,
+    CudaCallFailed,
     CudaVersion,
     CudnnVersion,
     DriverVersion,
@@ -20,10 +21,12 @@ from doctor.facts import (
     Gpu,
     GpuMemory,
     GpuProcess,
+    GpuRegistered,
     LibraryFile,
     LibraryNotLoaded,
     Package,
     Platform,
+    PythonVersion,
     Source,
     Symptom,
     TensorFlowVersion,
@@ -266,3 +269,37 @@ def test_a_cudnn_that_a_form_places_somewhere_is_out_of_sight(version: str, rank
     told = CudnnVersion(Source("case", 3, f"cuDNN {version}"), version, location, rank)
     findings = judged("library-path", missing, installed("10.1", FORM), told)
     assert bool(findings) == fires
+
+
+# --- gpu-memory-held
+
+
+def test_a_device_with_little_memory_is_a_weaker_sign_than_a_failed_context() -> None:
+    card = Gpu(HERE, "Tesla V100", "7.0", memory_mib=16160)
+    small = GpuRegistered(Source("case", 4, "Created device GPU:0 with 300 MB"), 0, 300, "Tesla V100")
+    full = CudaCallFailed(Source("case", 5, "cuDevicePrimaryCtxRetain"), "cuDevicePrimaryCtxRetain", "CUDA_ERROR_OUT_OF_MEMORY")
+    oom = Symptom(HERE, "resource-exhausted")
+    assert [f.confidence for f in judged("gpu-memory-held", card, small, oom)] == ["likely"]
+    assert [f.confidence for f in judged("gpu-memory-held", card, small, full, oom)] == ["certain"]
+
+
+# --- cudnn-version-mismatch
+
+CUDNN_8 = LibraryNotLoaded(HERE, "libcudnn.so.8", "cannot open shared object file")
+
+
+def test_a_cudnn_of_another_major_is_a_mismatch_where_it_is_stated_and_where_its_file_is_there() -> None:
+    stated = CudnnVersion(HERE, "7.6.5", None, FORM)
+    file = LibraryFile(HERE, "libcudnn.so.7", "/usr/lib/x86_64-linux-gnu/libcudnn.so.7")
+    assert [f.confidence for f in judged("cudnn-version-mismatch", CUDNN_8, stated)] == ["likely"]
+    assert [f.confidence for f in judged("cudnn-version-mismatch", CUDNN_8, file)] == ["certain"]
+    assert judged("cudnn-version-mismatch", CUDNN_8, stated, CudnnVersion(HERE, "8.6.0", None, FORM)) == []
+
+
+# --- tf-no-wheel
+
+
+@pytest.mark.parametrize(("python", "says"), [("3.12", "TensorFlow 2.16.1 to "), ("3.99", "No TensorFlow release has a wheel for Python 3.99")])
+def test_the_releases_that_a_python_can_have_are_named(python: str, says: str) -> None:
+    (finding,) = judged("tf-no-wheel", Symptom(HERE, "no-matching-distribution"), PythonVersion(HERE, python), Platform(HERE, "linux", "x86_64"))
+    assert says in finding.explanation

@@ -9,6 +9,7 @@ from doctor.facts import PROSE, DriverVersion
 from doctor.findings import Finding, manual
 from doctor.picture import Picture
 from doctor.remedies import commands
+from doctor.remedies.fitness import situation
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
@@ -26,13 +27,8 @@ def driver_trap(picture: Picture) -> compat.Answer | None:
     for gpu in picture.gpus:
         if gpu.compute_capability is None:
             continue
-        situation = compat.Situation(
-            platform=picture.table_platform,
-            capabilities=(gpu.compute_capability,),
-            driver=picture.driver.version,
-            driver_platform=picture.platform if picture.platform in ("windows", "wsl") else "linux",
-        )
-        for trap in compat.traps_of(picture.build, situation, picture.tables):
+        here = situation(picture, capabilities=(gpu.compute_capability,))
+        for trap in compat.traps_of(picture.build, here, picture.tables):
             if trap.data["aspect"] == "driver" and "driver_cuda" in trap.data["when"] and trap.verdict == "no":
                 return compat.Answer("no", trap.reason, (trap, picture.build), trap.cure)
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doctor.picture import Picture
+from doctor.remedies.fitness import situation
 
 if TYPE_CHECKING:
     from doctor import compat
@@ -23,10 +24,4 @@ def code_answer(picture: Picture, capability: str) -> compat.Answer | None:
         return None
     from doctor import compat
 
-    situation = compat.Situation(
-        platform=picture.table_platform,
-        capabilities=(capability,),
-        driver=picture.driver.version if picture.driver else None,
-        driver_platform=picture.platform if picture.platform in ("windows", "wsl") else "linux",
-    )
-    return compat.runs_on_gpu(build, situation, picture.tables)
+    return compat.runs_on_gpu(build, situation(picture, capabilities=(capability,)), picture.tables)
