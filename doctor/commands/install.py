@@ -101,6 +101,11 @@ def _refused(outcome: Outcome, args: argparse.Namespace) -> int:
     show(outcome, args)
     if not outcome.plans:
         raise UnableError("there is no plan that could be installed here")
+    if outcome.works and not args.cpu:
+        raise UnableError(
+            f"the plan goes through {outcome.plans[0].route}, and install carries out pip and uv only",
+            "its commands stand above; --cpu installs the CPU plan",
+        )
     print("Nothing was installed: what was asked for cannot work here. The plans above can.", file=sys.stderr)
     return 1
 

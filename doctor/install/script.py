@@ -29,7 +29,12 @@ def _posix(job: Job) -> str:
             "# take GPU memory as it is needed; undo: remove the file",
             f"printf '%s\\n' {shlex.quote(MEMORY_GROWTH_LINE.strip())} > {place}",
         ]
-    lines += ["# proof", f"tfgpu-doctor check --python {shlex.quote(str(job.env))} --deep"]
+    lines += [
+        "# proof, where the tool is on PATH; what it finds undoes nothing",
+        "if command -v tfgpu-doctor > /dev/null; then",
+        f"    tfgpu-doctor check --python {shlex.quote(str(job.env))} --deep || :",
+        "fi",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -169,8 +169,8 @@ def another_build(picture: Picture, *, own: bool = False, words: str = "") -> Cu
         assert best is not None
         release = best.build
         here = picture.python is None or commands.minor(picture.python.version) == best.python
-    why = f"{words}TensorFlow {release.version}, the newest release "
-    why += f"with code for compute capability {' and '.join(picture.capabilities)}" if picture.capabilities else "with CUDA that fits here"
+    why = f"{words}TensorFlow {release.version}, the newest that works here with the fewest changes"
+    why += f", with code for compute capability {' and '.join(picture.capabilities)}" if picture.capabilities else ""
     if own or not here or picture.platform == "windows":  # there conda brings what pip cannot
         steps, python = libraries.in_environment(picture, release, why, same_python=here)
     else:
