@@ -60,7 +60,8 @@ class Resolution:
 
 @dataclass(slots=True)
 class Loaded:
-    """A library or program in the process: its path, its header, and the object that loaded it."""
+    """A library or program in the process: its path, its header, the object that loaded it, and the names by which it
+    was asked for."""
 
     path: str
     header: elf.Elf
@@ -262,7 +263,7 @@ class Loader:
 
         bind: whether each must find its symbols, too (RTLD_NOW)."""
         before = len(self.objects)
-        entry.names |= {name} | ({entry.header.soname} if entry.header.soname else set())
+        entry.names.add(name)
         self.objects.append(entry)
         try:
             self._sound(entry)
@@ -286,7 +287,7 @@ class Loader:
                     continue
                 try:
                     found, header, _, _ = self._search(name, entry)
-                    added = Loaded(found.path, header, entry, {name} | ({header.soname} if header.soname else set()))
+                    added = Loaded(found.path, header, entry, {name})
                     self._sound(added)
                 except _Refused as refusal:
                     if not strict or ALWAYS_THERE.match(name):

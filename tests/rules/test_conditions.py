@@ -303,3 +303,32 @@ def test_a_cudnn_of_another_major_is_a_mismatch_where_it_is_stated_and_where_its
 def test_the_releases_that_a_python_can_have_are_named(python: str, says: str) -> None:
     (finding,) = judged("tf-no-wheel", Symptom(HERE, "no-matching-distribution"), PythonVersion(HERE, python), Platform(HERE, "linux", "x86_64"))
     assert says in finding.explanation
+
+
+# --- driver-too-old
+
+
+@pytest.mark.parametrize(("platform", "fires"), [("linux", False), ("wsl", True), ("windows", True)])
+def test_windows_drivers_are_measured_by_the_floor_for_windows(platform: str, fires: bool) -> None:
+    """CUDA 12 starts on 525.60.13 on Linux and on 528.33 on Windows, whose driver counts in WSL2."""
+    release = TensorFlowVersion(HERE, "2.10.1" if platform == "windows" else "2.18.1", "tensorflow")
+    version = "450.99" if platform == "windows" else "526.98"  # 2.10 is made for CUDA 11: 450.80.02 and 452.39
+    facts = (DriverVersion(HERE, version, "any", MEASURED), release, Platform(HERE, platform, "x86_64"))
+    assert bool(judged("driver-too-old", *facts, kind="machine")) == fires
+    if platform == "windows":
+        assert judged("driver-too-old", facts[0], release, Platform(HERE, "linux", "x86_64"), kind="machine") == []
+
+
+def test_ptx_that_the_driver_cannot_compile_is_foretold_unless_the_log_says_what_happened() -> None:
+    """2.18 has its kernels for compute capability 9.0 partly as PTX of CUDA 12.3; R525 offers CUDA 12.0."""
+    facts = (
+        DriverVersion(HERE, "525.147.05", "any", MEASURED),
+        TensorFlowVersion(HERE, "2.18.1", "tensorflow"),
+        Platform(HERE, "linux", "x86_64"),
+        Gpu(HERE, "NVIDIA H100 80GB HBM3", "9.0"),
+    )
+    (foretold,) = judged("driver-too-old", *facts, kind="machine")
+    assert "PTX" in foretold.explanation
+    (told,) = judged("driver-too-old", *facts, Symptom(Source("log", 7, "insufficient"), "driver-insufficient"), kind="machine")
+    assert "insufficient" in evidence(told)
+    assert told.confidence == "certain"
