@@ -217,7 +217,7 @@ def _no_gpu_build(ground: Ground, chosen: list[Candidate]) -> Finding | None:
     trap = wanted[0]
     more = {
         "macos": "A Mac's own GPU is served by the package tensorflow-metal, which is no CUDA.",
-        "linux": "NVIDIA's own builds serve Arm: the container nvcr.io/nvidia/tensorflow (tag 25.02-tf2-py3) for servers, "
+        "linux": "NVIDIA's own builds serve Arm: the containers nvcr.io/nvidia/tensorflow for servers, "
         "NVIDIA's wheels for Jetson.",
     }.get(ground.kind, "")
     return Finding(

@@ -15,7 +15,8 @@ from doctor.tables import DriverFloor, Tables, TensorFlowRelease, dotted
 from doctor.tables.versions import minor
 
 WSL_GPUS = (6, 0)
-"""The lowest compute capability that WSL2 serves (CUDA on WSL User Guide: Pascal or later)."""
+"""The lowest compute capability that WSL2 serves (CUDA on WSL User Guide 11.4.4, section 2.1, WSL 2 System Requirements:
+Pascal and later)."""
 
 
 def recipe_of(build: TensorFlowRelease, tables: Tables) -> dict[str, Any] | None:
@@ -63,7 +64,7 @@ def try_route(
     old = [c for c in ground.capabilities if dotted(c) < WSL_GPUS] if route == "wsl2" else []
     if old:
         refused.append(("gpu", Answer("no", f"WSL2 serves GPUs from Pascal on, and compute capability {old[0]} is older "
-                                      "(CUDA on WSL User Guide, section Getting Started)", (build,))))  # fmt: skip
+                                      "(CUDA on WSL User Guide 11.4.4, section 2.1)", (build,))))  # fmt: skip
         dead = True
     if ground.driver_absent:
         lost.add("driver")
