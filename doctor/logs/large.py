@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
-from typing import IO
+from typing import IO, NamedTuple
 
 from doctor.logs import scan
 from doctor.logs.reader import encoding_of
@@ -88,20 +88,23 @@ def _all_cores(stream: IO[bytes], size: int, progress: Progress | None) -> scan.
 
     path = str(stream.name)
     cores = os.cpu_count() or 1
-    ranges = list(_ranges(stream, size, max(SHARE, size // (2 * cores) + 1)))
+    spans = list(_spans(stream, size, max(SHARE, size // (2 * cores) + 1)))
     kept: list[scan.Kept] = []
-    lines = kept_bytes = 0
+    ends = kept_bytes = 0
+    unended = False
     scan.prepare()
-    with multiprocessing.Pool(min(cores, len(ranges)), _quiet) as pool:
-        for (start, end), part in zip(ranges, pool.imap(partial(_part, path), ranges), strict=True):
+    with multiprocessing.Pool(min(cores, len(spans)), _quiet) as pool:
+        for span, part in zip(spans, pool.imap(partial(_part, path), spans), strict=True):
             if kept_bytes < scan.MOST_KEPT:
-                kept += [(lines + number, line) for number, line in part.kept]
+                kept += [(ends + number, line) for number, line in part.kept]
                 kept_bytes += sum(len(line) for _, line in part.kept)
-            lines += part.lines
+            ends += part.ends
+            unended = part.open
             if progress is not None:
-                progress(end - start)
+                progress(span.end - span.start)
     stream.seek(max(0, size - scan.KEPT_WHOLE))
-    return scan.Scanned(scan.joined(kept, stream.read(scan.KEPT_WHOLE), lines), lines)
+    lines = ends + unended
+    return scan.Scanned(scan.joined(kept, stream.read(scan.KEPT_WHOLE), lines), ends, unended)
 
 
 def _quiet() -> None:
@@ -111,25 +114,32 @@ def _quiet() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _part(path: str, span: tuple[int, int]) -> scan.Scanned:
-    start, end = span
+class Span(NamedTuple):
+    """Bytes of a file. within: it begins inside a line, whose last bytes before it are to be seen with it."""
+
+    start: int
+    end: int
+    within: bool
+
+
+def _part(path: str, span: Span) -> scan.Scanned:
+    start = span.start - scan.OVERLAP * span.within
     with open(path, "rb", buffering=0) as stream:
         stream.seek(start)
-        return scan.scan(scan.blocks(stream, limit=end - start), head=start == 0)
+        return scan.scan(scan.blocks(stream, limit=span.end - start), head=start == 0)
 
 
-def _ranges(stream: IO[bytes], size: int, share: int) -> Iterator[tuple[int, int]]:
-    """Spans of the file that begin and end with lines; a line longer than a span stays in one."""
+def _spans(stream: IO[bytes], size: int, share: int) -> Iterator[Span]:
+    """Spans of the file that begin and end with lines, but for lines of more than SAMPLE bytes, which are cut."""
     start = 0
+    within = False
     while start < size:
         end = min(size, start + share)
-        while end < size:
+        cut = False
+        if end < size:
             stream.seek(end)
-            piece = stream.read(SAMPLE)
-            at = piece.find(b"\n")
-            if at >= 0:
-                end += at + 1
-                break
-            end += len(piece)
-        yield start, min(end, size)
-        start = end
+            at = stream.read(SAMPLE).find(b"\n")
+            cut = at < 0 and end + SAMPLE < size
+            end = end + at + 1 if at >= 0 else end + scan.OVERLAP if cut else size
+        yield Span(start, end, within)
+        start, within = end, cut

@@ -5,7 +5,7 @@ In: words, once; then texts of any length. Out: offsets, in time that grows with
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import ahocorasick
 
@@ -33,7 +33,8 @@ class Literals:
                 found[number] = [end - length]
         return found
 
-    def first(self, text: str) -> str:
-        """A word that stands in the text; empty where there is none."""
-        _, (number, _) = next(self._automaton.iter(text), (0, (-1, 0))) if self.words else (0, (-1, 0))
-        return self.words[number] if number >= 0 else ""
+    def hits(self, text: str) -> Iterator[tuple[int, int]]:
+        """Number and offset of every occurrence, in the order of their ends."""
+        if self.words:
+            for end, (number, length) in self._automaton.iter(text):
+                yield number, end - length

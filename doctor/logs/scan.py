@@ -1,7 +1,8 @@
 """A text of any size to the lines of it that can matter, in constant memory and at the speed of a search.
 
-Lines of a log differ in their numbers and hardly otherwise. So digits are taken out, which leaves few different
-shapes, and each shape is looked at once: whether a literal of any signature stands in it. Of a shape with a literal
+Lines of a log differ in their numbers and identifiers and hardly otherwise. So digits are taken out, which leaves few
+different shapes, and without the letters a to f, of which hexadecimal numbers are made, still fewer outlines. The shapes
+of each outline are looked at once: whether a literal of any signature stands in them. Of a shape with a literal
 the first lines are kept, with their neighbours; of the beginning and the end of the text everything is.
 
 In: a stream of bytes. Out: (line number, line) pairs and the number of lines.
@@ -10,11 +11,15 @@ In: a stream of bytes. Out: (line number, line) pairs and the number of lines.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import accumulate, chain
 from typing import IO, NamedTuple
 
-CHUNK = 1 << 18
+from doctor.logs.literals import Literals
+
+CHUNK = 1 << 17
 """Bytes that are looked at together: they fit into a processor's cache."""
 KEPT_WHOLE = 1 << 16
 """Bytes at the beginning and at the end that are kept whole."""
@@ -33,6 +38,7 @@ SHORTEST = 4
 """Letters that a literal needs to count on its own; "t4" or "|" stand in every log, and count near other lines only."""
 
 _DIGITS = b"0123456789"
+_HEXADECIMAL = b"abcdefABCDEF"
 _TO_LOWER = bytes(10 if b in (8, 13) else b + 32 if 65 <= b <= 90 else b for b in range(256))
 """Lower case; carriage returns and the backspaces of progress bars end a line here."""
 _NEEDS_CLEANING = re.compile(rb"[\x00-\x07\x0b\x0c\x0e-\x1f&\x7f-\xff]")
@@ -41,10 +47,19 @@ Kept = tuple[int, bytes]
 
 
 class Scanned(NamedTuple):
-    """Lines that can matter, with their numbers (a number may occur more than once), and how many there are in all."""
+    """Lines that can matter, with their numbers (a number may occur more than once), and how many lines end in it.
+
+    open: a line without an end follows.
+    """
 
     kept: list[Kept]
-    lines: int
+    ends: int
+    open: bool
+
+    @property
+    def lines(self) -> int:
+        """How many lines there are."""
+        return self.ends + self.open
 
 
 # --- which shapes matter ----------------------------------------------------------------------------
@@ -59,39 +74,19 @@ def triggers() -> list[bytes]:
     return sorted(s.encode() for s in shapes if sum(c.isalpha() for c in s) >= (SHORTEST if s.isascii() else 2))
 
 
-def _trie(words: Iterable[bytes]) -> re.Pattern[bytes]:
-    """One expression for many words, their common beginnings shared, so that a search tries few branches."""
-    root: dict[int, dict] = {}  # type: ignore[type-arg]
-    for word in words:
-        node = root
-        for byte in word:
-            node = node.setdefault(byte, {})
-        node[-1] = {}
-
-    def source(node: dict[int, dict]) -> bytes:  # type: ignore[type-arg]
-        if -1 in node:  # the shortest word decides
-            return b""
-        branches = [re.escape(bytes([byte])) + source(child) for byte, child in sorted(node.items())]
-        return branches[0] if len(branches) == 1 else b"(?:" + b"|".join(branches) + b")"
-
-    return re.compile(source(root))
-
-
 @lru_cache(maxsize=1)
-def _whole() -> re.Pattern[bytes]:
-    return _trie(triggers())
+def _literals() -> Literals:
+    return Literals(_letters(literal) for literal in triggers())
 
 
-@lru_cache(maxsize=1)
-def _words() -> re.Pattern[bytes]:
-    """The longest word of each literal: a line without any of these needs no closer look."""
-    return _trie({max(literal.split(), key=len) for literal in triggers()})
+def _letters(data: bytes) -> str:
+    """Bytes as letters, one for one."""
+    return data.decode("latin-1")
 
 
 def prepare() -> None:
-    """Compile what every process of a pool needs, before they are made."""
-    _whole()
-    _words()
+    """Make what every process of a pool needs, before they are made."""
+    _literals()
 
 
 class Shapes:
@@ -99,81 +94,35 @@ class Shapes:
 
     def __init__(self) -> None:
         self.known: set[bytes] = set()
-        self.words: set[bytes] = set()
-        self.hot: set[bytes] = set()
         self.counts: dict[bytes, int] = {}
-        self.literals: dict[bytes, int] = {}
+        self.literals: dict[int, int] = {}
 
-    def telling(self, shapes: set[bytes]) -> set[bytes]:
-        """Those of the shapes whose lines are to be kept; the others are known from now on."""
-        new = shapes - self.known
-        if not new:
-            return new
-        blob = b"\n".join(new)
-        if _NEEDS_CLEANING.search(blob):
-            cleaned = {shape: _cleaned(shape) for shape in new}
-            blob = b"\n".join(cleaned.values())
-        else:
-            cleaned = {}
-        hot = self._hot_words(set(blob.split()))
-        found: set[bytes] = set()
-        if hot:
-            for shape in new:
-                text = cleaned.get(shape, shape)
-                near = hot.intersection(text.split())
-                hit = _literal_near(text, near) if near else b""
-                if hit and self._wanted(shape, hit):
-                    found.add(shape)
-        self._learn(new - found)
-        return found
+    def telling(self, shapes: Iterable[bytes]) -> set[bytes]:
+        """Those of the shapes whose lines are to be kept: a literal stands in them, and not too many like it were."""
+        several = list(shapes)
+        texts = [_cleaned(shape) if _NEEDS_CLEANING.search(shape) else shape for shape in several]
+        ends = list(accumulate(len(text) + 1 for text in texts))
+        found: dict[int, set[int]] = {}
+        for number, at in _literals().hits(_letters(b"\n".join(texts))):
+            found.setdefault(bisect_right(ends, at), set()).add(number)
+        return {several[i] for i, literals in found.items() if self._wanted(several[i], literals)}
 
-    def _hot_words(self, words: set[bytes]) -> set[bytes]:
-        """Those of the words in which the longest word of a literal stands."""
-        hot = words & self.hot
-        words -= self.words
-        words -= hot
-        if words and _words().search(b"\n".join(words)):
-            fresh = {word for word in words if _words().search(word)}
-            words -= fresh
-            hot |= fresh
-            if len(self.hot) > KNOWN_SHAPES:
-                self.hot.clear()
-            self.hot |= {word for word in fresh if len(word) <= 64}
-        if len(self.words) > KNOWN_SHAPES:
-            self.words.clear()
-        self.words |= {word for word in words if len(word) <= 64}
-        return hot
-
-    def _wanted(self, shape: bytes, literal: bytes) -> bool:
+    def _wanted(self, shape: bytes, literals: set[int]) -> bool:
         seen = self.counts.get(shape, 0) + 1
-        of_literal = self.literals.get(literal, 0) + 1
-        if seen > PER_SHAPE or of_literal > PER_LITERAL:
+        if seen > PER_SHAPE or all(self.literals.get(literal, 0) >= PER_LITERAL for literal in literals):
             return False
         if len(self.counts) > KNOWN_SHAPES:
             self.counts.clear()
         self.counts[shape] = seen
-        self.literals[literal] = of_literal
+        for literal in literals:
+            self.literals[literal] = self.literals.get(literal, 0) + 1
         return True
 
-    def _learn(self, shapes: set[bytes]) -> None:
+    def learn(self, outlines: set[bytes]) -> None:
+        """Lines of these outlines say nothing, or nothing new."""
         if len(self.known) > KNOWN_SHAPES:
             self.known.clear()
-        self.known |= {shape for shape in shapes if len(shape) <= 512}
-
-
-def _literal_near(text: bytes, words: set[bytes]) -> bytes:
-    """A literal of a signature around one of the words; empty where there is none."""
-    if len(text) <= 2 * OVERLAP:
-        hit = _whole().search(text)
-        return hit[0] if hit else b""
-    for word in words:
-        at = text.find(word)
-        while at >= 0:
-            hit = _whole().search(text, max(0, at - OVERLAP // 2), at + len(word) + OVERLAP // 2)
-            if hit:
-                return hit[0]
-            at = text.find(word, at + len(word))
-    return b""
+        self.known |= {outline for outline in outlines if len(outline) <= 512}
 
 
 def _cleaned(shape: bytes) -> bytes:
@@ -224,7 +173,7 @@ def scan(blocks: Iterable[bytes], *, head: bool = True) -> Scanned:
         cut = not end
     if rest and not (cut and len(rest) <= OVERLAP):
         kept += _numbered(rest, number) if first > 0 else _look(rest, number, shapes)
-    return Scanned(kept, number - 1 + bool(rest))
+    return Scanned(kept, number - 1, bool(rest))
 
 
 def _numbered(data: bytes, number: int) -> Iterator[Kept]:
@@ -236,59 +185,64 @@ def _numbered(data: bytes, number: int) -> Iterator[Kept]:
             yield number + i, line[start : start + (1 << 16)]
 
 
+class Piece(NamedTuple):
+    """A part of a long line, and the line's place in its block."""
+
+    line: int
+    raw: bytes
+
+
 def _look(data: bytes, number: int, shapes: Shapes) -> list[Kept]:
     """The lines of a block that are to be kept."""
-    lines = set(_shape(data).split(b"\n"))
-    long = {shape for shape in lines if len(shape) > LONG}
-    if long:
-        lines -= long
-        for shape in long:
-            lines.update(shape[i : i + LONG] for i in range(0, len(shape), LONG - OVERLAP))
-    telling = shapes.telling(lines)
-    if not telling:
+    outlines = data.translate(_TO_LOWER, _DIGITS + _HEXADECIMAL).split(b"\n")
+    new = set(outlines) - shapes.known
+    if not new:
         return []
-    return _kept(data, number, telling)
+    fresh = {
+        shape: outline for outline, shape in zip(outlines, _shape(data).split(b"\n"), strict=True) if outline in new
+    }
+    pieces: dict[bytes, Piece] = {}
+    if len(max(fresh, key=len)) > LONG:
+        fresh = {shape: outline for shape, outline in fresh.items() if len(shape) <= LONG}
+        pieces = _pieces(data)
+    telling = shapes.telling(chain(fresh, pieces))
+    shapes.learn(new - {fresh[shape] for shape in telling if shape in fresh})
+    return _kept(data, number, telling, pieces) if telling else []
 
 
-def _kept(data: bytes, number: int, telling: set[bytes]) -> list[Kept]:
-    """The lines that have one of these shapes, with their neighbours; of long lines the pieces around it."""
+def _pieces(data: bytes) -> dict[bytes, Piece]:
+    """The parts of the long lines of a block, by their shapes; what was cut off at their ends stands with them."""
+    found: dict[bytes, Piece] = {}
+    for i, line in enumerate(data.split(b"\n")):
+        if len(line) > LONG:
+            for start in range(0, len(line), LONG - OVERLAP):
+                shape = _shape(line[start : start + LONG])
+                if shape not in found:
+                    found[shape] = Piece(i, line[max(0, start - OVERLAP) : start + LONG + OVERLAP])
+    return found
+
+
+def _kept(data: bytes, number: int, telling: set[bytes], pieces: dict[bytes, Piece]) -> list[Kept]:
+    """The lines that have one of these shapes, with their neighbours; of long lines the pieces that have one."""
     raw = data.split(b"\n")
     left = dict.fromkeys(telling, PER_SHAPE)
-    wanted: set[int] = set()
-    pieces: dict[int, list[bytes]] = {}
+    wanted: dict[int, list[bytes]] = {}
+    for shape in telling & pieces.keys():
+        wanted.setdefault(pieces[shape].line, []).append(pieces[shape].raw)
     for i, line in enumerate(raw):
         shape = _shape(line)
         if shape in left:
             matched = [shape]
         elif b"\n" in shape:
             matched = [part for part in shape.split(b"\n") if part in left]
-        elif len(line) > LONG:
-            matched = []
-            pieces[i] = _pieces(line)
         else:
             continue
         for part in matched:
             if left[part]:
                 left[part] -= 1
-                wanted.update(range(max(0, i - BEFORE), min(len(raw), i + AFTER + 1)))
-    result: list[Kept] = []
-    for i in sorted(wanted | pieces.keys()):
-        parts = pieces[i] if i in pieces else [raw[i][:LONG]]
-        result += [(number + i, part) for part in parts]
-    return result
-
-
-def _pieces(line: bytes) -> list[bytes]:
-    """The parts of a long line in which a literal stands, cut at PER_SHAPE."""
-    found: list[bytes] = []
-    step = 2 * LONG
-    for start in range(0, len(line), step - OVERLAP):
-        piece = line[start : start + step]
-        if _whole().search(_cleaned(_shape(piece)) if _NEEDS_CLEANING.search(piece) else _shape(piece)):
-            found.append(piece)
-            if len(found) == PER_SHAPE:
-                break
-    return found
+                for near in range(max(0, i - BEFORE), min(len(raw), i + AFTER + 1)):
+                    wanted.setdefault(near, [raw[near][:LONG]])
+    return [(number + i, part) for i in sorted(wanted) for part in wanted[i]]
 
 
 # --- whole streams ----------------------------------------------------------------------------------
@@ -325,7 +279,7 @@ def scan_stream(source: Iterable[bytes]) -> Scanned:
     """A whole text: its beginning, its end, and what can matter in between."""
     tail: list[bytes] = []
     result = scan(with_tail(source, tail))
-    return Scanned(joined(result.kept, b"".join(tail), result.lines), result.lines)
+    return result._replace(kept=joined(result.kept, b"".join(tail), result.lines))
 
 
 def joined(kept: list[Kept], tail: bytes, lines: int) -> list[Kept]:

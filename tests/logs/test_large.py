@@ -137,3 +137,37 @@ def test_memory_stays_small_however_much_is_read(kind: str) -> None:
     assert process.wait() == 0
     assert lines == (1 if kind == "one line" else 20_000 * (100_000_000 // len(block)))
     assert mib < 100
+
+
+def test_line_longer_than_a_share_is_read_by_all_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.log"
+    filler = "words and words without an end " * 40_000
+    path.write_text("a first line\n" + filler + MESSAGE + " " + filler * 3 + "\nlast " + MESSAGE.replace("cudnn", "cufft"))
+    monkeypatch.setattr(large, "SHARE", 1 << 20)
+    monkeypatch.setattr(large, "SAMPLE", 1 << 16)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    with path.open("rb") as stream:
+        spans = list(large._spans(stream, path.stat().st_size, large.SHARE))
+        stream.seek(0)
+        shared = read_stream(stream, "a.log")
+    assert sum(span.within for span in spans) >= 2
+    assert spans[0].start == 0
+    assert all(a.end == b.start for a, b in zip(spans, spans[1:], strict=False))
+    assert missing(shared) == [("libcudnn.so.7", 2), ("libcufft.so.7", 3)]
+    assert shared.lines == 3
+
+
+def test_lines_that_differ_in_identifiers_alone_are_looked_at_once() -> None:
+    shapes = scan.Shapes()
+    lines = [f"pod-{i * 7919:x}-{i * 104729:x} served a request of {i} bytes\n".encode() for i in range(10_000)]
+    for start in range(0, len(lines), 1000):
+        scan._look(b"".join(lines[start : start + 1000]), start + 1, shapes)
+    assert len(shapes.known) < 20
+
+
+def test_rare_word_beside_one_that_stands_in_every_line_is_kept() -> None:
+    noise = [f"tensorflow said {''.join(chr(103 + int(d)) for d in str(i))} once more\n" for i in range(90_000, 98_000)]
+    noise[5000] = "tensorflow said Loaded cuDNN version 8907\n"
+    head = "nothing of note here\n" * 8000
+    kept = scan.scan_stream(scan.blocks(io.BytesIO((head + "".join(noise) + head).encode())))
+    assert (13_001, noise[5000].strip().encode()) in kept.kept

@@ -22,7 +22,9 @@ def test_every_occurrence_of_every_word_is_found_overlapping_ones_too(words: lis
 
 
 @given(st.lists(LETTERS.filter(bool), max_size=8), LETTERS)
-def test_first_word_stands_in_the_text_and_is_empty_where_none_does(words: list[str], text: str) -> None:
-    first = Literals(words).first(text)
-    assert first in text
-    assert bool(first) == any(word in text for word in words)
+def test_occurrences_come_one_by_one_in_the_order_of_their_ends(words: list[str], text: str) -> None:
+    literals = Literals(words)
+    hits = list(literals.hits(text))
+    assert {(n, at) for n, places in literals.places(text).items() for at in places} == set(hits)
+    ends = [at + len(literals.words[number]) for number, at in hits]
+    assert ends == sorted(ends)
