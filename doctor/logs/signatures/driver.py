@@ -48,6 +48,17 @@ def checked(match: re.Match[str], source: Source) -> Fact:
     return CudaCallFailed(source, "cuInit" if match["error"] == "303" else match["call"], error)
 
 
+_RUNTIME = {"3": "CUDA_ERROR_NOT_INITIALIZED", "30": "CUDA_ERROR_UNKNOWN", "999": "CUDA_ERROR_UNKNOWN"}
+"""cudaError_t: 3 cudaErrorInitializationError, 30 (999 from CUDA 10.1 on) cudaErrorUnknown."""
+
+
+def asked(match: re.Match[str], source: Source) -> Fact | None:
+    """A question about the devices that the driver did not answer."""
+    group = match.groupdict()
+    error = group.get("error") or group.get("error2") or _RUNTIME.get(group.get("number") or "")
+    return CudaCallFailed(source, "cuDeviceGet", error.upper()) if error else None
+
+
 def context(match: re.Match[str], source: Source) -> Fact:
     """A CUDA call that failed while a device was being made."""
     return CudaCallFailed(source, match["call"], match["error"].upper())
@@ -112,6 +123,15 @@ SIGNATURES: tuple[Signature, ...] = (
         r"failed call to (?P<call>cuDevicePrimaryCtxRetain|cuCtx\w+|cuDeviceGet\w*): (?P<error>CUDA_ERROR_\w+)",
         "Internal: failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory reported",
         context,
+    ),
+    sig(
+        "context-failed",
+        ("could not retrieve cuda device count", "failed to get device attribute", "failed to get device properties"),
+        r"could not retrieve CUDA device count: (?P<error>CUDA_ERROR_\w+)|failed to get device attribute \d+ for device \d+: (?P<error2>CUDA_ERROR_\w+)"
+        r"|Failed to get device properties, error code: (?P<number>\d+)",
+        "could not retrieve CUDA device count: CUDA_ERROR_NOT_INITIALIZED",
+        asked,
+        origin="tensorflow/stream_executor/cuda/cuda_driver.cc",
     ),
     sig(
         "set-device-failed",

@@ -108,8 +108,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cublas-handle-failed",
-        "failed to create cublas handle",
-        r"failed to create cublas handle:? ?(?P<status>CUBLAS_STATUS_\w+|the library was not initialized|[^\n]{3,60})?",
+        ("failed to create cublas handle", "failed to create cublaslt handle"),
+        r"failed to create cublas(?:Lt)? handle:? ?(?P<status>CUBLAS_STATUS_\w+|the library was not initialized|[^\n]{3,60})?",
         "E tensorflow/stream_executor/cuda/cuda_blas.cc:428] failed to create cublas handle: CUBLAS_STATUS_NOT_INITIALIZED",
         origin="tensorflow/stream_executor/cuda/cuda_blas.cc",
     ),

@@ -105,6 +105,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "ImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory",
         not_loaded,
     ),
+    sig(  # whatever stands before it: Go, Julia, a backend that reports what its loader said
+        "library-not-loaded",
+        "cannot open shared object file",
+        r"(?<!dlerror: )(?<!rror: )(?<!rror:)(?<!libraries: )(?<![\w/.-])"
+        r"(?P<name>libcu(?:da|dart|blas|blasLt|fft|rand|solver|sparse|dnn)\.so[\d.]*): (?P<error>cannot open shared object file[^\n]{0,80})",
+        "panic: libcudart.so.11.0: cannot open shared object file: No such file or directory",
+        not_loaded,
+    ),
     sig(
         "library-not-loaded",
         ("could not load library", "unable to load library", "unable to load any of"),

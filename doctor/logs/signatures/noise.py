@@ -55,6 +55,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "TF-TRT Warning: Could not find TensorRT",
     ),
     _harmless(
+        "asm-on-windows",
+        "invoking gpu asm compilation is supported on cuda non-windows platforms only",
+        r"Invoking GPU asm compilation is supported on Cuda non-Windows platforms only",
+        "on Windows TensorFlow lets the driver compile what is left to compile; printed by releases up to 2.10",
+        "Internal: Invoking GPU asm compilation is supported on Cuda non-Windows platforms only",
+    ),
+    _harmless(
         "wsl-libcuda-no-link",
         "libcuda.so.1 is not a symbolic link",
         r"/usr/lib/wsl/lib/libcuda\.so\.1 is not a symbolic link",

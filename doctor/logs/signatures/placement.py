@@ -167,15 +167,16 @@ SIGNATURES: tuple[Signature, ...] = (
             "invalid usage, nccl",
             "unable to load nccl",
         ),
-        r"NCCL WARN (?P<message>[^\n]{1,160})|nccl(?:System|UnhandledCuda|Internal|InvalidUsage|Remote)Error|NCCL: unhandled|NCCL error"
-        r"|unhandled (?:system|cuda) error|No OpKernel was registered to support Op 'Nccl\w*'|NCCL is not supported|NCCL operation[^\n]{0,60}failed"
+        r"NCCL WARN (?!Failed to open libibverbs)(?P<message>[^\n]{1,160})|nccl(?:System|UnhandledCuda|Internal|InvalidUsage|Remote)Error|NCCL: unhandled|NCCL error"
+        r"|unhandled (?:system|cuda) error|No OpKernel was registered to support Op 'Nccl\w*'|Op type not registered 'Nccl\w*'|NCCL is not supported|NCCL operation[^\n]{0,60}failed"
+            "op type not registered 'nccl",
         r"|invalid usage, NCCL|Unable to load NCCL",
         "NCCL WARN Call to ibv_create_qp failed",
     ),
     sig(
         "nccl-used",
-        ("algorithm = nccl", "ncclallreduce", "collective all_reduce", "hierarchicalcopy", "mirroredstrategy", "nccl info", "nccl version", "via net/", "via p2p/"),
-        r"algorithm = nccl|NCCL INFO|NCCL version \d|\bvia (?:NET|P2P|SHM)/|NcclAllReduce|MirroredStrategy|Collective all_reduce tensors",
+        ("algorithm = nccl", "ncclallreduce", "collective all_reduce", "hierarchicalcopy", "mirroredstrategy", "nccl info", "nccl warn", "nccl version", "via net/", "via p2p/"),
+        r"algorithm = nccl|NCCL (?:INFO|WARN)|NCCL version \d|\bvia (?:NET|P2P|SHM)/|NcclAllReduce|MirroredStrategy|Collective all_reduce tensors",
         "INFO:tensorflow:batch_all_reduce: 4 all-reduces with algorithm = nccl, num_packs = 1",
     ),
     sig(
@@ -192,6 +193,12 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "op-on-cpu",
         ("/device:cpu:0", "/cpu:0"),
+    sig(
+        "gpu-op-without-gpu",
+        "no opkernel was registered to support op 'cudnn",
+        r"No OpKernel was registered to support Op '(?P<op>Cudnn\w+)'",
+        "No OpKernel was registered to support Op 'CudnnRNN' used by {{node lstm/CudnnRNN}} with these attrs: [seed=0]",
+    ),
         r"^[\w/]{1,80}: \(\w+\): ?/job:\w+/replica:\d+/task:\d+/(?:device:)?cpu:0",
         "add: (Add): /job:localhost/replica:0/task:0/cpu:0",
     ),

@@ -54,6 +54,11 @@ FAILURES = (
 """Symptoms each of which says by itself that the GPU or its driver does not work."""
 
 
+DEVICE_CALLS = ("cuDevicePrimaryCtx", "cuDeviceGet", "cuCtxCreate")
+SILENT = frozenset(("CUDA_ERROR_UNKNOWN", "CUDA_ERROR_NOT_INITIALIZED", "CUDA_ERROR_DEVICE_UNAVAILABLE"))
+"""Calls that make or ask for a device, and the errors by which a driver that came up does not serve them."""
+
+
 @rule(
     "gpu-bad-state",
     "The GPU or its driver is in a bad state",
@@ -142,6 +147,11 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
     mps = next((c for c in facts.of(CudaCallFailed) if "_MPS_" in c.error), None)
     if unknown is not None and not registered(picture):
         evidence.append(unknown)
+    unanswered = next(
+        (c for c in facts.of(CudaCallFailed) if c.call.startswith(DEVICE_CALLS) and c.error in SILENT), None
+    )
+    if unanswered is not None and facts.kind == "report":
+        evidence.append(unanswered)
     refused = next(
         (
             c

@@ -15,7 +15,7 @@ from doctor.rules.tensorflow.release import version_of
 @rule(
     "device-not-found",
     "The code names a device that this process does not have",
-    needs=("device-unknown", "invalid-ordinal", "gpu-index-error", "gpu-not-found"),
+    needs=("device-unknown", "invalid-ordinal", "gpu-index-error", "gpu-not-found", "gpu-op-without-gpu"),
 )
 def device_not_found(picture: Picture) -> Iterator[Finding]:
     """The code names a device that this process does not have.
@@ -31,17 +31,19 @@ def device_not_found(picture: Picture) -> Iterator[Finding]:
     List the devices first and use what is there; soft placement lets TensorFlow choose; if a GPU should be there, find out why it was not registered.
     """
     facts = picture.facts
-    signs: list[Symptom] = facts.symptoms("device-unknown", "invalid-ordinal", "gpu-index-error", "gpu-not-found")
+    signs: list[Symptom] = facts.symptoms(
+        "device-unknown", "invalid-ordinal", "gpu-index-error", "gpu-not-found", "gpu-op-without-gpu"
+    )
     available = " ".join(s.get("available") + s.get("available2") for s in signs)
     none = "GPU" not in available.replace("XLA_GPU", "").upper() and bool(available)
     only_xla = "XLA_GPU" in available.upper() and none
     text = "The code asks for a device that TensorFlow did not register in this process"
     if only_xla:
         text += "; XLA_GPU is listed and GPU is not, so TensorFlow skipped the GPU (usually for want of a CUDA library of the version that it opens)"
-    elif none or facts.has("gpu-not-found", "gpu-index-error"):
+    elif none or facts.has("gpu-not-found", "gpu-index-error", "gpu-op-without-gpu"):
         text += ": no GPU at all is registered, and the text does not show why"
     steps = [shell(commands.list_gpus(picture), "shows the devices that there are")]
-    if none or facts.has("gpu-not-found", "gpu-index-error"):
+    if none or facts.has("gpu-not-found", "gpu-index-error", "gpu-op-without-gpu"):
         steps.append(shell("tfgpu-doctor check", "finds out why no GPU was registered"))
     if len(picture.gpus) > 1 and not none and available:
         word = "set" if picture.platform == "windows" else "export"

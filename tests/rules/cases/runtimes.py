@@ -295,6 +295,42 @@ FIRES = (
         "nvidia-smi lists the cards in an order that differs from what TensorFlow says.\n",
         "order that differs",
     ),
+    Fires(
+        "gpu-bad-state",
+        "a context that the driver does not make",
+        "InternalError: failed initializing StreamExecutor for CUDA device ordinal 0: Internal: failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_UNKNOWN: unknown error\n",
+        "cuDevicePrimaryCtxRetain",
+    ),
+    Fires(
+        "gpu-bad-state",
+        "properties that the runtime does not get",
+        "E tensorflow/core/grappler/clusters/utils.cc:87] Failed to get device properties, error code: 30\n",
+        "error code: 30",
+    ),
+    Fires(
+        "device-not-found",
+        "an op of cuDNN in a process without a GPU",
+        "InvalidArgumentError: No OpKernel was registered to support Op 'CudnnRNN' used by {{node lstm/CudnnRNN}} with these attrs: [seed=0]\nRegistered devices: [CPU, XLA_CPU]\n",
+        "Op 'CudnnRNN'",
+    ),
+    Fires(
+        "nccl-failure",
+        "a build without NCCL's ops",
+        "NotFoundError: Op type not registered 'NcclAllReduce' in binary running on node1\n",
+        "NcclAllReduce",
+    ),
+    Fires(
+        "cudnn-init-oom",
+        "the handle of cuBLASLt",
+        "E tensorflow/stream_executor/cuda/cuda_blas.cc:218] failed to create cublasLt handle: CUBLAS_STATUS_NOT_INITIALIZED\n",
+        "cublasLt handle",
+    ),
+    Fires(
+        "cuda-missing",
+        "a loader's words in another language's panic",
+        "panic: libcudart.so.11.0: cannot open shared object file: No such file or directory\n\ngoroutine 1 [running]:\nmain.main() tensorflow\n",
+        "libcudart.so.11.0",
+    ),
 )
 
 NEAR_MISSES = (
@@ -346,6 +382,18 @@ NEAR_MISSES = (
         "device files that everybody may use",
         "undetermined",
         "crw-rw-rw- 1 root root 195, 0 Mar  3 10:11 /dev/nvidia0\nTensorFlow does not detect the GPU\n",
+    ),
+    NearMiss(
+        "nccl-failure",
+        "no InfiniBand in a run that goes on",
+        "undetermined",
+        "node1:25:223 [0] misc/ibvwrap.cu:63 NCCL WARN Failed to open libibverbs.so[.1]\nstep 100 loss 0.31\n",
+    ),
+    NearMiss(
+        "gpu-bad-state",
+        "Windows that leaves the compiling to the driver",
+        "benign-messages",
+        "Internal: Invoking GPU asm compilation is supported on Cuda non-Windows platforms only\nRelying on driver to perform ptx compilation. \n",
     ),
     NearMiss(
         "nccl-failure",
