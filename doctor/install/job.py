@@ -12,7 +12,7 @@ from doctor.errors import UnableError
 from doctor.install import interpreters
 from doctor.plan import Ground, Plan
 from doctor.plan.measures import Link
-from doctor.plan.routes import requirements
+from doctor.plan.routes import install_options, requirements
 
 ROUTES = ("pip-and-cuda", "pip-system-cuda", "cpu")
 """The routes that can be carried out here; the others need an administrator or another program."""
@@ -82,7 +82,7 @@ def make_job(plan: Plan, ground: Ground, env: Path, *, memory_growth: bool = Fal
             f"install uv (docs.astral.sh/uv) or Python {plan.python} with its venv module",
         )
     python = env / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    asked = requirements(plan.candidate)
+    asked = [*install_options(plan.candidate, ground, uv=uv is not None), *requirements(plan.candidate)]
     what = f"TensorFlow {plan.tensorflow}" + (f" with CUDA {plan.cuda} and cuDNN {plan.cudnn}" if plan.cuda else "")
     if uv is not None:
         actions = [

@@ -10,6 +10,8 @@ from doctor.plan.ground import Ground
 from doctor.remedies import code, driver
 from doctor.remedies import environments as make
 from doctor.remedies.shells import argument
+from doctor.tables import dotted
+from doctor.tables.ordering import order
 
 ENV = "tf-gpu"
 """The environment's folder, or its name in conda."""
@@ -27,7 +29,7 @@ def steps(candidate: Candidate, ground: Ground, env: str = ENV) -> list[Step]:
         note = "" if candidate.verified else "; not verified here: that the registry has this tag is known from public files only"
         return found + make.docker_run(candidate.image, code.list_gpus(candidate.build.version), note)
     if candidate.route == "conda":
-        found += _conda(candidate, kind, env)
+        found += _conda(candidate, ground, kind, env)
         check = f"conda run -n {env} python"
         found.append(shell(f'{check} -c "{code.list_gpus(candidate.build.version)}"', "shows the GPUs that TensorFlow "
                            "registers", platform=kind))  # fmt: skip
@@ -52,7 +54,8 @@ def environment_steps(candidate: Candidate, ground: Ground, env: str = ENV) -> l
     family = "apt" if candidate.route == "wsl2" else family  # Ubuntu, whatever Windows it is in
     uv = not on_machine(candidate, ground)
     found = make.uv_venv(env, python, kind) if uv else make.venv(env, python, kind, family=family)
-    found.append(make.pip_install(env, requirements(candidate), kind, _what(candidate), uv=uv))
+    options = install_options(candidate, ground, uv=uv)
+    found.append(make.pip_install(env, requirements(candidate), kind, _what(candidate), uv=uv, options=options))
     found += [shell(text, why, platform=kind) for text, why in link_commands(candidate, env)]
     return found
 
@@ -88,6 +91,23 @@ def requirements(candidate: Candidate) -> list[str]:
     return [f"{build.package}{extra}=={build.version}", *(pin.requirement for pin in candidate.pins)]
 
 
+WHEELS_OF_TODAY = (2, 28)
+"""The glibc that the newest wheels of NumPy, h5py and others need (their files' tags: manylinux_2_27 and 2_28). On an older
+one the newest release is a source archive to pip, and building it fails where there is no compiler."""
+ALL_WHEELS = "2.10.0"
+"""From this TensorFlow on every package that it requires has a wheel."""
+
+
+def install_options(candidate: Candidate, ground: Ground, *, uv: bool) -> tuple[str, ...]:
+    """What the installer has to be told besides the requirements: on an old C library, to take an older release with a
+    wheel rather than the newest as source."""
+    if ground.glibc is None or candidate.route in ("wsl2", "docker") or dotted(ground.glibc) >= WHEELS_OF_TODAY:
+        return ()
+    if not uv:
+        return ("--prefer-binary",)
+    return ("--only-binary", ":all:") if order(candidate.build.version) >= order(ALL_WHEELS) else ()
+
+
 def driver_steps(candidate: Candidate, ground: Ground) -> list[Step]:
     """How the driver gets to where the candidate needs it; nothing where it is there."""
     if "driver" not in candidate.given_up:
@@ -120,7 +140,7 @@ def last_branch(ground: Ground) -> str:
     return min(branches, key=int, default="") if branches else ""
 
 
-def _conda(candidate: Candidate, kind: str, env: str) -> list[Step]:
+def _conda(candidate: Candidate, ground: Ground, kind: str, env: str) -> list[Step]:
     python = candidate.python or "3.10"
     recipe = dict(candidate.recipe)
     packages = [f"cudatoolkit={recipe['cudatoolkit']}", f"cudnn={recipe['cudnn']}"] if recipe else []
@@ -128,7 +148,7 @@ def _conda(candidate: Candidate, kind: str, env: str) -> list[Step]:
     note = "" if candidate.verified else unseen
     found = [
         make.conda_create(env, python, kind, packages, recipe.get("channel", ""), note),
-        make.conda_pip(env, requirements(candidate), kind, _what(candidate)),
+        make.conda_pip(env, requirements(candidate), kind, _what(candidate), options=install_options(candidate, ground, uv=False)),
     ]
     if recipe:
         found += make.conda_library_path(env, kind)

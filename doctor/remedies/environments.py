@@ -50,9 +50,11 @@ def uv_venv(env: str, python: str, kind: str) -> list[Step]:
     ]
 
 
-def pip_install(env: str, requirements: Sequence[str], kind: str, why: str, *, uv: bool = False) -> Step:
-    """Packages into a virtual environment."""
-    listed = " ".join(argument(r, kind) for r in requirements)
+def pip_install(
+    env: str, requirements: Sequence[str], kind: str, why: str, *, uv: bool = False, options: Sequence[str] = ()
+) -> Step:
+    """Packages into a virtual environment. options: of pip's, or uv's, install."""
+    listed = " ".join([*options, *(argument(r, kind) for r in requirements)])
     python = argument(interpreter(env, kind), kind)
     if uv:
         return shell(f"uv pip install --python {python} {listed}", why, platform=kind)
@@ -78,9 +80,9 @@ def conda_create(
                  + (f" and {', '.join(packages)}" if packages else "") + note, platform=kind)  # fmt: skip
 
 
-def conda_pip(name: str, requirements: Sequence[str], kind: str, why: str) -> Step:
-    """pip inside a conda environment."""
-    listed = " ".join(argument(r, kind) for r in requirements)
+def conda_pip(name: str, requirements: Sequence[str], kind: str, why: str, *, options: Sequence[str] = ()) -> Step:
+    """pip inside a conda environment. options: of pip's install."""
+    listed = " ".join([*options, *(argument(r, kind) for r in requirements)])
     return shell(f"conda run -n {name} python -m pip install {listed}", why, platform=kind)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.plan.routes import requirements
+from doctor.plan.routes import install_options, requirements
 from doctor.tables import Tables
 from tests.plan.grounds import outcome
 from tests.plan.test_grid import SIZE, cases
@@ -20,22 +20,30 @@ from tests.tensorflow_envs import package_env
 pytestmark = [pytest.mark.online, pytest.mark.slow]
 PLATFORMS = {"linux-x86_64": "x86_64-manylinux_2_28", "linux-aarch64": "aarch64-manylinux_2_28", "windows-amd64": "x86_64-pc-windows-msvc",
              "macos-arm64": "aarch64-apple-darwin", "macos-x86_64": "x86_64-apple-darwin"}  # fmt: skip
-Wanted = tuple[str, str, tuple[str, ...]]
+OLD = "x86_64-manylinux2014"
+"""For a glibc below 2.28: the strictest."""
+Wanted = tuple[str, str, tuple[str, ...], tuple[str, ...]]
 
 
 def printed(tables: Tables) -> set[Wanted]:
-    """Platform, Python and requirements of every plan that goes through pip or uv, in conda's environments too."""
+    """Platform (as uv names it), Python, requirements and uv's options of every plan that goes through pip or uv, in conda's
+    environments too."""
     found: set[Wanted] = set()
     for wish, machine in cases(SIZE):
-        for plan in outcome(tables, wish, **machine).plans:
-            if plan.candidate.python is not None:
-                found.add((plan.candidate.build.platform, plan.candidate.python, tuple(requirements(plan.candidate))))
+        judged = outcome(tables, wish, **machine)
+        for plan in judged.plans:
+            candidate = plan.candidate
+            if candidate.python is None:
+                continue
+            options = install_options(candidate, judged.ground, uv=True)
+            platform = OLD if options else PLATFORMS[candidate.build.platform]
+            found.add((platform, candidate.python, tuple(requirements(candidate)), options))
     return found
 
 
 def resolved(uv: Path, wanted: Wanted, folder: Path) -> str:
     """What is wrong, or ""."""
-    platform, python, asked = wanted
+    platform, python, asked, options = wanted
     names = [re.match(r"[\w-]+", text)[0] for text in asked]  # type: ignore[index]
     file = folder / f"{abs(hash(wanted))}.in"
     file.write_text("\n".join(asked) + "\n")
@@ -44,8 +52,8 @@ def resolved(uv: Path, wanted: Wanted, folder: Path) -> str:
     if "PIP_INDEX_URL" in os.environ:
         environment.setdefault("UV_INDEX_URL", os.environ["PIP_INDEX_URL"])
     done = subprocess.run(
-        [uv, "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version", python, "--python-platform", PLATFORMS[platform],
-         *wheels, str(file)],
+        [uv, "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version", python, "--python-platform", platform,
+         *wheels, *options, str(file)],
         capture_output=True, text=True, timeout=600, check=False, env=environment,
     )  # fmt: skip
     if done.returncode:

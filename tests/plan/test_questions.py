@@ -207,6 +207,10 @@ def test_wished_release_on_an_old_driver_names_both_ways_out(tables: Tables) -> 
 def test_old_glibc_takes_the_newest_release_whose_wheel_it_can_load(tables: Tables) -> None:
     plan = first(outcome(tables, os="CentOS 7", gpu="RTX 3080"))
     assert plan.tensorflow == "2.20.0", "2.21 needs glibc 2.27, CentOS 7 has 2.17"
+    assert "--only-binary :all:" in commands(plan), "the newest NumPy has no wheel for glibc 2.17"
+    older = first(outcome(tables, os="CentOS 7", gpu="RTX 3080", python="3.11"))
+    assert "uv" in commands(older) or "--prefer-binary" in commands(older)
+    assert "binary" not in commands(first(outcome(tables, os="Ubuntu 22.04", gpu="RTX 3080")))
     found = outcome(tables, "2.21", os="CentOS 7", gpu="RTX 3080")
     assert not found.works
 
