@@ -166,10 +166,10 @@ SIGNATURES: tuple[Signature, ...] = (
             "nccl is not supported",
             "invalid usage, nccl",
             "unable to load nccl",
+            "op type not registered 'nccl",
         ),
         r"NCCL WARN (?!Failed to open libibverbs)(?P<message>[^\n]{1,160})|nccl(?:System|UnhandledCuda|Internal|InvalidUsage|Remote)Error|NCCL: unhandled|NCCL error"
         r"|unhandled (?:system|cuda) error|No OpKernel was registered to support Op 'Nccl\w*'|Op type not registered 'Nccl\w*'|NCCL is not supported|NCCL operation[^\n]{0,60}failed"
-            "op type not registered 'nccl",
         r"|invalid usage, NCCL|Unable to load NCCL",
         "NCCL WARN Call to ibv_create_qp failed",
     ),
@@ -191,14 +191,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "failed to enable peer access from 0x1 to 0x2: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
     ),
     sig(
-        "op-on-cpu",
-        ("/device:cpu:0", "/cpu:0"),
-    sig(
         "gpu-op-without-gpu",
         "no opkernel was registered to support op 'cudnn",
         r"No OpKernel was registered to support Op '(?P<op>Cudnn\w+)'",
         "No OpKernel was registered to support Op 'CudnnRNN' used by {{node lstm/CudnnRNN}} with these attrs: [seed=0]",
     ),
+    sig(
+        "op-on-cpu",
+        ("/device:cpu:0", "/cpu:0"),
         r"^[\w/]{1,80}: \(\w+\): ?/job:\w+/replica:\d+/task:\d+/(?:device:)?cpu:0",
         "add: (Add): /job:localhost/replica:0/task:0/cpu:0",
     ),
