@@ -29,11 +29,13 @@ from doctor.facts import (
     PythonVersion,
     Source,
     Symptom,
+    TensorFlowBuild,
     TensorFlowVersion,
 )
 from doctor.findings import Finding
 from doctor.picture import Picture
 from doctor.rules import rule_of
+from doctor.rules.gpu.hidden import hides
 from tests.rules.situation import bundled
 
 HERE = Source("case", 1, "as it was told")
@@ -64,12 +66,13 @@ def held(process_mib: int | None) -> list[Finding]:
     )
 
 
-def test_a_process_with_much_of_a_full_gpu_is_named_as_its_holder() -> None:
-    (finding,) = held(7600)
+@pytest.mark.parametrize("mib", [7600, 500])
+def test_a_process_with_much_of_a_full_gpu_is_named_as_its_holder(mib: int) -> None:
+    (finding,) = held(mib)
     assert "python train.py" in evidence(finding)
 
 
-@pytest.mark.parametrize("mib", [None, 120])
+@pytest.mark.parametrize("mib", [None, 120, 499])
 def test_a_process_with_little_or_unknown_memory_does_not_hold_the_gpu(mib: int | None) -> None:
     assert held(mib) == []
 
@@ -332,3 +335,125 @@ def test_ptx_that_the_driver_cannot_compile_is_foretold_unless_the_log_says_what
     (told,) = judged("driver-too-old", *facts, Symptom(Source("log", 7, "insufficient"), "driver-insufficient"), kind="machine")
     assert "insufficient" in evidence(told)
     assert told.confidence == "certain"
+
+
+# --- gpu-hidden: what a value does
+
+
+@pytest.mark.parametrize("value", ["", " ", "-1", "none", "void", "NoDevFiles", "-1,0", "x,0", "all"])
+def test_a_value_whose_first_entry_is_no_gpu_hides_all(value: str) -> None:
+    assert hides(value)
+
+
+@pytest.mark.parametrize("value", ["0", "1,0", "0,-1", "+1", " 2 ", "GPU-8f2c", "MIG-8f2c", "gpu-8f2c"])
+def test_a_value_whose_first_entry_may_be_a_gpu_does_not_hide_all(value: str) -> None:
+    assert not hides(value)
+
+
+@pytest.mark.parametrize(("value", "confidence"), [("", "certain"), ("7", "likely")])
+def test_an_empty_list_of_devices_is_certain_and_a_number_that_may_be_wrong_likely(value: str, confidence: str) -> None:
+    none = CudaCallFailed(HERE, "cuInit", "CUDA_ERROR_NO_DEVICE")
+    (finding,) = judged("gpu-hidden", none, EnvVar(HERE, "CUDA_VISIBLE_DEVICES", value), Gpu(HERE, "Tesla T4", "7.5"))
+    assert finding.confidence == confidence
+
+
+# --- library-path: pip's folders that a release does not search
+
+
+def test_a_release_that_misses_exactly_the_libraries_that_fail_is_the_cause() -> None:
+    release = bundled().tensorflow("2.16.1", None, "linux-x86_64")
+    assert release is not None
+    assert release.pip_libraries_missed
+    failed = [LibraryNotLoaded(HERE, name, "cannot open shared object file") for name in release.pip_libraries_missed]
+    around = (TensorFlowVersion(HERE, "2.16.1"), Symptom(HERE, "and-cuda-installed"), Symptom(HERE, "gpu-skipped"))
+    assert any("pip's folders" in f.explanation for f in judged("library-path", *around, *failed))
+    assert not any("pip's folders" in f.explanation for f in judged("library-path", *around, failed[0]))
+
+
+def test_what_works_in_a_terminal_names_the_version_that_was_spoken_of() -> None:
+    missing = LibraryNotLoaded(HERE, "libcudnn.so.7", "cannot open shared object file")
+    spoken = CudnnVersion(Source("case", 3, "with cuDNN 7.6.5"), "7.6.5", None, PROSE)
+    (finding,) = judged("library-path", missing, spoken, Symptom(Source("case", 4, "works in a terminal"), "works-in-terminal"))
+    assert evidence(finding) >= {"with cuDNN 7.6.5", "works in a terminal"}
+
+
+# --- tf-api-version
+
+
+def test_a_module_of_tensorflow_1_is_old_code_by_itself() -> None:
+    missing = Symptom(HERE, "missing-module", (("module", "tensorflow.contrib"),))
+    (finding,) = judged("tf-api-version", missing, TensorFlowVersion(HERE, "2.10.0"))
+    assert "of TensorFlow 1" in finding.explanation
+    assert finding.confidence == "certain"
+
+
+# --- tf-import-failed
+
+
+@pytest.mark.parametrize(("needs", "conda"), [("GLIBCXX_3.4.29", True), ("CXXABI_1.3.13", True), ("GLIBC_2.27", False)])
+def test_a_newer_libstdcxx_comes_from_conda_and_a_newer_glibc_does_not(needs: str, conda: bool) -> None:
+    detail = (("library", "/lib64/libstdc++.so.6"), ("needs", needs))
+    (finding,) = judged("tf-import-failed", Symptom(HERE, "glibc-too-old", detail), Platform(HERE, "linux", "x86_64"))
+    assert any("libstdcxx-ng" in step.text for step in finding.prescription) == conda
+
+
+@pytest.mark.parametrize(("platform", "runtime"), [("windows", True), ("linux", False)])
+def test_the_visual_cxx_runtime_is_for_windows(platform: str, runtime: bool) -> None:
+    (finding,) = judged("tf-import-failed", Symptom(HERE, "native-runtime-failed"), Platform(HERE, platform, "x86_64"))
+    assert any("VCRedist" in step.text for step in finding.prescription) == runtime
+
+
+# --- host-oom
+
+
+@pytest.mark.parametrize(("also", "fires"), [((), False), (("process-died",), True), (("host-memory-said",), True)])
+def test_a_shuffle_buffer_that_fills_is_a_fault_only_where_something_died(also: tuple[str, ...], fires: bool) -> None:
+    filling = Symptom(Source("case", 2, "Filling up shuffle buffer"), "shuffle-buffer")
+    findings = judged("host-oom", filling, *(Symptom(HERE, kind) for kind in also))
+    assert ["Filling up shuffle buffer" in evidence(f) for f in findings] == ([True] if fires else [])
+
+
+# --- op-no-gpu-kernel
+
+
+@pytest.mark.parametrize(("listed", "sessions"), [(False, True), (True, False)])
+def test_the_words_of_tensorflow_1_get_code_with_a_session(listed: bool, sessions: bool) -> None:
+    told = Source("case", 1, "Cannot assign a device for operation 'MatMul': no supported kernel for GPU devices is available")
+    facts = [Symptom(told, "no-gpu-kernel"), *([Symptom(HERE, "device-listed")] if listed else [])]
+    (finding,) = judged("op-no-gpu-kernel", *facts)
+    assert any("ConfigProto" in step.text for step in finding.prescription) == sessions
+
+
+# --- xla-toolchain-missing
+
+
+@pytest.mark.parametrize(("kind", "confidence"), [("ptxas-missing", "certain"), ("ptxas-old", "certain"), ("jit-failed", "likely")])
+def test_a_tool_that_is_named_is_certain_and_a_failed_compilation_likely(kind: str, confidence: str) -> None:
+    assert [f.confidence for f in judged("xla-toolchain-missing", Symptom(HERE, kind))] == [confidence]
+
+
+# --- cuda-missing
+
+
+@pytest.mark.parametrize(("kind", "severity"), [("machine", "error"), ("report", "warning")])
+def test_cuda_that_is_missing_is_a_warning_in_a_report_that_asks_for_no_gpu(kind: str, severity: str) -> None:
+    ignored = Symptom(HERE, "cudart-ignore")
+    assert [f.severity for f in judged("cuda-missing", WANTED, ignored, kind=kind)] == [severity]
+
+
+# --- tf-cpu-only
+
+
+def test_the_row_of_a_gpu_build_does_not_bear_out_that_the_build_is_for_the_cpu() -> None:
+    facts = (TensorFlowBuild(HERE, False), TensorFlowVersion(HERE, "2.15.1"), Platform(HERE, "linux", "x86_64"))
+    assert [f.tables for f in judged("tf-cpu-only", *facts)] == [()]
+
+
+# --- device-not-found
+
+
+@pytest.mark.parametrize(("available", "check"), [("/device:CPU:0", True), ("/device:CPU:0, /device:GPU:0", False)])
+def test_why_there_is_no_gpu_is_asked_only_where_there_is_none(available: str, check: bool) -> None:
+    detail = (("device", "/device:GPU:1"), ("available", available))
+    (finding,) = judged("device-not-found", Symptom(HERE, "device-unknown", detail))
+    assert any(step.text == "tfgpu-doctor check" for step in finding.prescription) == check

@@ -19,8 +19,6 @@ def hides(value: str) -> bool:
     CUDA C++ Programming Guide, section CUDA Environment Variables.
     """
     first = value.split(",")[0].strip()
-    if value.strip() == "" or first.lower() in ("-1", "none", "void", "nodevfiles", "no"):
-        return True
     return not (first.lstrip("+").isdigit() or first.upper().startswith(("GPU-", "MIG-")))
 
 
@@ -35,7 +33,14 @@ def hides(value: str) -> bool:
         "gpu-bad-state",
         "benign-messages",
     ),
-    needs=(EnvVar, CudaCallFailed, "visible-list", "visible-emptied", "container-device-unknown"),
+    needs=(
+        EnvVar,
+        CudaCallFailed,
+        "visible-list",
+        "visible-emptied",
+        "container-device-unknown",
+        "code-hides-gpus",
+    ),
 )
 def gpu_hidden(picture: Picture) -> Iterator[Finding]:
     """CUDA_VISIBLE_DEVICES (or NVIDIA_VISIBLE_DEVICES) hides the GPU, or names one that is not there.
@@ -52,6 +57,18 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
     scheduler's job, in the notebook and in the code (`os.environ`), where it must stand before TensorFlow is imported.
     """
     facts = picture.facts
+    written = facts.symptoms("code-hides-gpus")
+    unused = facts.symptoms("gpu-list-empty", "gpu-not-used", "uses-cpu", "op-on-cpu", "gpu-index-error")
+    if written and unused and not picture.not_loaded and not facts.has("gpu-skipped"):
+        yield found(
+            "gpu-hidden",
+            "The code itself takes every GPU away from TensorFlow, which then runs on the CPU without a word.",
+            [*written[:2], *unused[:1]],
+            confidence="likely",
+            steps=[manual("Take that line out of the code, or name the GPUs to use in it")],
+            verify=commands.list_gpus(picture),
+        )
+        return
     if registered(picture):
         return
     asked = facts.symptoms("container-device-unknown")
