@@ -130,6 +130,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "nvidia-container-cli: container error: cgroup subsystem devices not found: unknown.",
     ),
     sig(
+        "docker-no-gpu",
+        "nvidia-smi",
+        r"executable file [`'\"\\]{0,2}nvidia-smi[`'\"\\]{0,2} not found in \$PATH|exec: [\"\\]{0,2}nvidia-smi[\"\\]{0,2}: executable file not found",
+        "Error: crun: executable file `nvidia-smi` not found in $PATH: No such file or directory",
+    ),
+    sig(
         "wsl-blocked",
         "gpu access blocked by the operating system",
         r"GPU access blocked by the operating system",

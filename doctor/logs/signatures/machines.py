@@ -40,7 +40,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ("driver", "drivers"),
         r"\b(?:no|without(?: an?| any| the)?) (?:\w+ ){0,2}?(?:NVIDIA|graphics|GPU|video) drivers? (?:is|are|was|were|have been|has been)?\s?(?:yet )?install\w*"
         r"|\bno drivers? (?:is |are |was )?(?:yet )?installed|\b(?:NVIDIA|graphics|GPU|video) drivers? (?:is|are|was|were)(?: not|n't) (?:yet |even )?installed"
-        r"|\b(?:have not|haven't|did not|didn't|never) (?:yet )?install(?:ed)? (?:the |an? |any )?(?:NVIDIA |graphics |GPU |video )drivers?",
+        r"|\b(?:have not|haven't|did not|didn't|never) (?:yet )?install(?:ed)? (?:the |an? |any )?(?:NVIDIA |graphics |GPU |video )drivers?"
+        r"|\b(?:NVIDIA|graphics|GPU|video) drivers? (?:(?:is|are|was|were|have|has|had|got) )?(?:been )?(?:all |suddenly |simply )?(?:gone|vanished|disappeared|uninstalled)\b",
         "the NVIDIA driver was not yet installed",
     ),
     sig(

@@ -43,6 +43,13 @@ SIGNATURES: tuple[Signature, ...] = (
         emptied,
     ),
     sig(
+        "code-hides-gpus",
+        ("set_visible_devices(", "device_count"),
+        r"set_visible_devices\(\s*(?:devices\s*=\s*)?\[\s*\]\s*,\s*(?:device_type\s*=\s*)?['\"]GPU['\"]"
+        r"|device_count\s*=\s*\{[^}\n]{0,40}['\"]GPU['\"]\s*:\s*0\b",
+        "tf.config.set_visible_devices([], 'GPU')",
+    ),
+    sig(
         "env-var",
         ("ld_library_path=", "ld_library_path ="),
         r"(?P<name>LD_LIBRARY_PATH)\s*=\s*(?P<value>[^\s;\n]{1,300})",

@@ -9,6 +9,31 @@ REFUSED = "docker: Error response from daemon: OCI runtime create failed: error 
 
 FIRES = (
     Fires(
+        "container-no-gpu",
+        "podman passes no driver in, so the image has no nvidia-smi",
+        "$ podman run --rm docker.io/tensorflow/tensorflow:2.13.0-gpu nvidia-smi\nError: crun: executable file `nvidia-smi` not found in $PATH: No such file or directory: OCI runtime attempted to invoke a command that was not found\n",
+        "crun: executable file",
+    ),
+    Fires(
+        "gpu-hidden",
+        "the code gives TensorFlow an empty list",
+        "TensorFlow does not use the GPU, though nvidia-smi shows it.\n\nimport tensorflow as tf\ntf.config.set_visible_devices([], 'GPU')\n",
+        "set_visible_devices([]",
+        says=("out of the code",),
+    ),
+    Fires(
+        "gpu-hidden",
+        "the code of a session asks for no GPU",
+        "TensorFlow does not use the GPU, though nvidia-smi shows it.\n\nconfig = tf.ConfigProto(device_count={'GPU': 0, 'CPU': 4})\n",
+        "device_count=",
+    ),
+    Fires(
+        "driver-missing",
+        "an upgrade took the driver away",
+        "After last night's upgrade of my VM the NVIDIA drivers are gone.\nTensorFlow does not use the GPU any more.\n",
+        "drivers are gone",
+    ),
+    Fires(
         "driver-not-loaded",
         "the container toolkit gets no answer from the host's driver",
         f"$ docker run --gpus all tensorflow/tensorflow:2.9.1-gpu\n{REFUSED}nvidia-container-cli: initialization error: driver error: failed to process request: unknown.\n",
@@ -334,6 +359,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "gpu-hidden",
+        "the code takes one GPU of several",
+        "undetermined",
+        "TensorFlow does not use the GPU, though nvidia-smi shows it.\n\nimport tensorflow as tf\ntf.config.set_visible_devices(gpus[1:], 'GPU')\n",
+    ),
     NearMiss(
         "driver-not-loaded",
         "the same words from inside a container without the driver",
