@@ -228,7 +228,11 @@ def _summary(job: Job, proof: Proof | None, written: list[str], log: Log, args: 
         _put(json.dumps(document, ensure_ascii=False) + "\n", args.output)
     else:
         lines = [f"TensorFlow {job.plan.tensorflow} is in {job.env} (Python {job.plan.python}).", *sentences]
-        lines += [f"Besides packages: {line} (undo: remove it)" for line in written]
+        if len(written) > 3:
+            folders = sorted({str(Path(line.partition(" -> ")[0]).parent) for line in written})
+            lines.append(f"Besides packages: {len(written)} files in {' and '.join(folders)}; --format json and the log name each")
+        else:
+            lines += [f"Besides packages: {line} (undo: remove it)" for line in written]
         lines += [f"Use it: {activate}", f"Undo it: remove the folder {job.env}", f"Log: {log.path}"]
         _put("\n".join(lines) + "\n", args.output)
     return {"broken": 1, "unknown": 3}.get(proof.kind, 0) if proof else 0
