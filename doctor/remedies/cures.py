@@ -137,11 +137,17 @@ def inside_wsl(picture: Picture) -> list[Step]:
         return []
     wanted = libraries.requirements(picture, best.build)
     install = environments.pip_install(libraries.ENV, wanted, "wsl", "in Ubuntu's shell; the driver of Windows serves")
-    return [shell(f"python3 -m venv {libraries.ENV}", "in Ubuntu's shell (sudo apt install python3-venv)", platform="wsl"), install]
+    return [shell(f"python3 -m venv {libraries.ENV}", "in Ubuntu's shell (sudo apt install python3-venv)", platform="wsl"), install, *driver_for(picture, best.build)]
 
 
 def build_for_mac(picture: Picture) -> Cure:
     """TensorFlow for a Mac: a CPU build, since there is no CUDA."""
+    wheels = [r for r in picture.tables.releases(picture.table_platform, "tensorflow") if r.pythons and not r.yanked]
+    if wheels and picture.python is not None and not any(commands.minor(picture.python.version) in r.pythons for r in wheels):
+        python = wheels[-1].pythons[-1]
+        why = f"no release has a wheel for Python {commands.minor(picture.python.version)} on this Mac; {wheels[-1].version} has one for {python}"
+        install = environments.pip_install(ENV, [wheels[-1].requirement], "macos", why, uv=True)
+        return Cure((*environments.uv_venv(ENV, python, "macos"), install), wheels[-1].version, environments.interpreter(ENV, "macos"))
     return Cure((shell(f"{commands.venv_prefix(picture)} install tensorflow", "installs into the Python that runs the program"),))
 
 

@@ -30,10 +30,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "protobuf-conflict",
-        ("descriptors cannot", "getprototype", "google.protobuf", "protobuf gencode", "protoc >= 3.19", "_pb2"),
+        ("descriptors cannot", "getprototype", "google.protobuf", "protobuf gencode", "protoc >= 3.19", "_pb2", "serialized_options"),
         r"Descriptors cannot (?:not )?be created directly|has no attribute 'GetPrototype'|cannot import name '?\w+'? from '?google\.protobuf"
         r"|No module named '?google\.protobuf'?|Protobuf Gencode|generated code is out of date and must be regenerated with protoc|module 'google\.protobuf[\w.]*' has no attribute"
-        r"|Detected (?:incompatible|mismatched) Protobuf",
+        r"|Detected (?:incompatible|mismatched) Protobuf|unexpected keyword argument 'serialized_options'",
         "TypeError: Descriptors cannot not be created directly.",
     ),
     sig(

@@ -59,6 +59,12 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?: \(required by (?P<by>[^)\n]{1,200}))?",
         "ImportError: /lib64/libc.so.6: version `GLIBC_2.17' not found (required by /usr/lib/python2.7/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so)",
     ),
+    sig(  # glibc keeps little room for such variables, and the libraries before have used it up
+        "static-tls",
+        "in static tls block",
+        r"(?P<library>(?:/[^\s:'\"/]{1,60}){0,12}/?lib[\w.+-]{1,80}\.so[\d.]{0,12}): cannot allocate memory in static TLS block",
+        "ImportError: /usr/lib/aarch64-linux-gnu/libgomp.so.1: cannot allocate memory in static TLS block",
+    ),
     sig(
         "circular-import",
         ("partially initialized module 'tensorflow'",),
@@ -70,6 +76,12 @@ SIGNATURES: tuple[Signature, ...] = (
         ('tensorflow.py", line', "tensorflow.py', line"),
         r"File [\"'](?P<path>[^\"'\n]{0,200}[/\\]tensorflow\.py)[\"'], line \d+, in <module>",
         'File "/home/me/project/tensorflow.py", line 1, in <module>',
+    ),
+    sig(  # a file has no modules inside; a folder without an __init__.py would have
+        "shadowing-file",
+        "'tensorflow' is not a package",
+        r"'tensorflow' is not a package\b",
+        "ModuleNotFoundError: No module named 'tensorflow.keras'; 'tensorflow' is not a package",
     ),
     sig(
         "source-folder-import",

@@ -57,10 +57,11 @@ SIGNATURES: tuple[Signature, ...] = (
             "unsatisfiableerror",
             "the following packages are not available",
             "does not exist (perhaps a typo",
+            "resolvepackagenotfound",
         ),
         rf"(?:Distribution )?`?(?P<requirement>(?:{TF})(?:==[\w.]+)?)[^\n`]{{0,80}}`? can't be installed because|`(?P<r2>{TF})` \(v[\w.]+\) only has wheels"
         rf"|Unable to find installation candidates for (?P<r3>{TF})|(?P<r4>{TF})(?:==[\w.]+)? has no wheels with a matching"
-        rf"|PackagesNotFoundError[^\n]*\n(?:[^\n]*\n){{0,4}}?[^\n]{{0,20}}- (?P<r5>{TF})\b|nothing provides requested (?P<r6>{TF})\b|{TF} ?[\w=.]* does not exist \(perhaps",
+        rf"|(?:PackagesNotFoundError|ResolvePackageNotFound)[^\n]*\n(?:[^\n]*\n){{0,4}}?[^\n]{{0,20}}- (?P<r5>{TF})\b|nothing provides requested (?P<r6>{TF})\b|{TF} ?[\w=.]* does not exist \(perhaps",
         "error: Distribution `tensorflow==2.18.0 @ registry+https://index.example/simple` can't be installed because it doesn't have a source "
         "distribution or wheel for the current platform",
         lambda m, s: Symptom(
@@ -85,6 +86,26 @@ SIGNATURES: tuple[Signature, ...] = (
         ("requires a different python", "requires-python", "requires python"),
         r"Package '?(?P<name>tensorflow[\w-]*)'? requires a different Python: (?P<python>[\d.]+\d) not in|tensorflow[^\n]{0,60}Requires-Python (?P<range>[<>=!~\d.,]+)",
         "ERROR: Package 'tensorflow' requires a different Python: 3.8.10 not in '>=3.9'",
+    ),
+    sig(  # pip itself, on Windows: paths of more than 260 characters
+        "install-broke-off",
+        "windows long path support enabled",
+        r"system does not have (?P<why>Windows Long Path support) enabled",
+        "HINT: This error might have occurred since this system does not have Windows Long Path support enabled.",
+        lambda m, s: (Symptom(s, "install-broke-off", (("why", "long-path"),)), Platform(s, "windows")),
+    ),
+    sig(  # a shell that reads the brackets as a pattern
+        "install-broke-off",
+        "no matches found: tensorflow[",
+        r"no matches found: (?P<requirement>tensorflow\[[\w,-]+\])",
+        "zsh: no matches found: tensorflow[and-cuda]",
+        lambda m, s: Symptom(s, "install-broke-off", (("why", "quotes"), ("requirement", m["requirement"]))),
+    ),
+    sig(  # conda and mamba
+        "python-refused",
+        ("-> python[version", "requires python", "-> python >", "-> python="),
+        rf"\b(?P<name>{TF})(?:[ =][^\n]{{0,40}})? -> python ?(?:\[version)?(?P<range>[<>=!~'\d][^\n]{{0,80}})|package (?P<n2>{TF})-\S{{1,40}} requires python (?P<r2>[<>=!~\d][^\n]{{0,40}})",
+        "  - tensorflow -> python[version='3.5.*|3.6.*|3.7.*']",
     ),
     sig(
         "python-32bit",

@@ -145,7 +145,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "host-alloc-failed",
         ("std::bad_alloc", "memoryerror", "cannot allocate memory", "failed to alloc", "unable to allocate"),
-        r"std::bad_alloc|^\W{0,8}(?:numpy\.core\._exceptions\.)?_?(?:Array)?MemoryError\b|Cannot allocate memory"
+        r"std::bad_alloc|^\W{0,8}(?:numpy\.core\._exceptions\.)?_?(?:Array)?MemoryError\b|Cannot allocate memory(?! in static TLS)"
         r"|Unable to allocate (?P<size>[\d.]+ ?[KMGT]iB) for an array",
         "numpy.core._exceptions.MemoryError: Unable to allocate 21.6 GiB for an array with shape (60000, 224, 224, 3)",
     ),

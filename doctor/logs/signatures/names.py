@@ -44,6 +44,13 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
     return Symptom(source, "missing-attribute", (("module", module), ("name", name)))
 
 
+def imported(match: re.Match[str], source: Source) -> Fact:
+    """A name that a module does not have; the module has no file where the folder alone is left of the package."""
+    module = match["module"]
+    hollow = match["hollow"] and module in ("tensorflow", "tensorflow.python")
+    return Symptom(source, "hollow-module" if hollow else "missing-name", (("name", match["name"]), ("module", module)))
+
+
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-not-installed",
@@ -71,7 +78,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "no module named 'tensorflow_core",
             "no module named 'tf_keras",
         ),
-        r"No module named ['\"]?(?P<module>(?:tensorflow|keras|tensorflow_core|tf_keras)(?:[._]\w+)+)",
+        r"No module named ['\"]?(?P<module>(?:tensorflow|keras|tensorflow_core|tf_keras)(?:[._]\w+)+)(?!\w|'; 'tensorflow' is not)",
         "ModuleNotFoundError: No module named 'tensorflow.contrib'",
     ),
     sig(
@@ -84,8 +91,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "missing-name",
         ("cannot import name",),
-        r"cannot import name ['\"]?(?P<name>\w+)['\"]? from ['\"]?(?P<module>(?:tensorflow|keras|tf_keras)[\w.]*)",
+        r"cannot import name ['\"]?(?P<name>\w+)['\"]? from ['\"]?(?P<module>(?:tensorflow|keras|tf_keras)[\w.]*)(?P<hollow>['\"]? \(unknown location\))?",
         "ImportError: cannot import name 'multi_gpu_model' from 'tensorflow.keras.utils'",
+        imported,
     ),
     sig(
         "eager-incompatible",

@@ -115,10 +115,12 @@ SIGNATURES: tuple[Signature, ...] = (
             "gpu_options.visible_device_list",
             "invalid device name: ",
             "unrecognized device: ",
+            "setting memory limit on cpu",
         ),
         r"Memory growth cannot differ between GPU devices|Cannot set memory growth on device when virtual devices configured"
         r"|Cannot set memory growth on non-GPU|TensorFlow device \(GPU:\d+\) is being mapped to multiple"
-        r"|different GPU configurations? \(ConfigProto|Unrecognized device: (?P<device>[^\n]{1,60})",
+        r"|different GPU configurations? \(ConfigProto|Unrecognized device: (?P<device>[^\n]{1,60})"
+        r"|Setting memory limit on CPU",
         "ValueError: Memory growth cannot differ between GPU devices",
         origin="tensorflow/python/eager/context.py, tensorflow/core/common_runtime/gpu/gpu_id_manager.cc",
     ),
@@ -129,8 +131,9 @@ SIGNATURES: tuple[Signature, ...] = (
             "physicaldevice' object",
             "must be a str or physicaldevice",
             "expected a physicaldevice",
+            "set_memory_growth() missing",
         ),
-        r"'(?P<given>list|str|int|NoneType|LogicalDevice|tuple)' object has no attribute 'device_type'|'PhysicalDevice' object has no attribute '(?P<attribute>\w+)'",
+        r"set_memory_growth\(\) missing \d|'(?P<given>list|str|int|NoneType|LogicalDevice|tuple)' object has no attribute 'device_type'|'PhysicalDevice' object has no attribute '(?P<attribute>\w+)'",
         "AttributeError: 'list' object has no attribute 'device_type'",
     ),
     sig(

@@ -140,6 +140,14 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|uninstall(?:ed|ing)? (?:the )?`?tensorflow`?(?![-_]gpu)\b[^\n]{0,60}(?:keep|leav|only|and)[^\n]{0,20}tensorflow[-_]gpu",
         "I have both tensorflow and tensorflow-gpu installed",
     ),
+    sig(  # the same in other languages
+        "both-packages",
+        ("tensorflow-gpu", "tensorflow_gpu"),
+        r"(?:同时|都)[^\n，。]{0,8}(?:安?装)[^\n，。]{0,8}tensorflow(?![-_]gpu)[^\n，。]{0,6}(?:和|与|跟|以及)[^\n，。]{0,4}tensorflow[-_]gpu|tensorflow(?![-_]gpu)\W{0,3}(?:和|与|跟|以及)\W{0,3}tensorflow[-_]gpu\W{0,3}(?:同时|都)"
+        r"|(?:tensorflow(?![-_]gpu)\W{0,3}(?:と|와|과|랑|이랑)\W{0,3}tensorflow[-_]gpu|tensorflow[-_]gpu\W{0,3}(?:と|와|과|랑|이랑)\W{0,3}tensorflow(?![-_]gpu))[^\n。]{0,12}(?:両方|同時|둘 ?다|모두|같이|동시)"
+        r"|(?:sowohl|tanto|ambos|entrambi|i\W|и|les deux)[^\n.]{0,20} tensorflow(?![-_]gpu)\W{1,4}(?:als auch|como|y|e|и|und|et|i)\W{1,3}(?:el |o |le |la )?tensorflow[-_]gpu",
+        "同时安装了tensorflow和tensorflow-gpu",
+    ),
     sig(
         "both-packages",
         ("pip install", "pip3 install", "conda install"),

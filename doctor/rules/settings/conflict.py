@@ -44,6 +44,10 @@ def gpu_config_conflict(picture: Picture) -> Iterator[Finding]:
         text = "Two parts of one process map GPU:0 to different devices (visible_device_list of a session against TensorFlow 2's own configuration)."
     elif "virtual devices configured" in first:
         text = "Memory growth and a fixed memory limit were both set for one GPU; they exclude each other."
+    elif "limit on CPU" in first:
+        text = "A memory limit was given for the CPU; only GPUs take one."
+    elif "() missing" in first:
+        text = "tf.config.experimental.set_memory_growth takes two arguments: one PhysicalDevice, and True or False."
     elif conflict[0].kind == "config-wrong-object":
         text = (
             "The call takes one PhysicalDevice of tf.config.list_physical_devices('GPU') and was given something else."

@@ -27,6 +27,7 @@ from doctor.tables import dotted
         "shadowing-file",
         "source-folder-import",
         "wrong-architecture",
+        "static-tls",
         "stray-tensorflow-module",
         "hollow-module",
         "undefined-symbol",
@@ -55,6 +56,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     dll = facts.symptoms("dll-load-failed", "msvc-runtime")
     shadow = facts.symptoms("circular-import", "shadowing-file", "source-folder-import", "stray-tensorflow-module")
     arch = facts.symptoms("wrong-architecture")
+    tls = facts.symptoms("static-tls")
     native = facts.symptoms("native-runtime-failed")
     symbol = [s for s in facts.symptoms("undefined-symbol") if "tensorflow" in s.source.text.lower()]
     symbol += facts.symptoms("rocm-library")
@@ -65,9 +67,9 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
         *(s for s in facts.symptoms("deep-crashed") if s.get("stage") in ("started", "nothing")),
         *facts.symptoms("tensorflow-library-fails"),
     ]
-    if not (glibc or tf_dll or shadow or arch or symbol or seen or (native and not cuda)):
+    if not (glibc or tf_dll or shadow or arch or tls or symbol or seen or (native and not cuda)):
         return
-    if cuda and not (glibc or arch or shadow or seen):
+    if cuda and not (glibc or arch or shadow or tls or seen):
         return
     steps: list[Step]
     rows: list[object] = []
@@ -121,6 +123,17 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
             ),
             manual("Install an arm64 Python and TensorFlow into it"),
         ]
+    elif tls:
+        library = tls[0].get("library")
+        text = f"{library.rsplit('/', 1)[-1]} is loaded so late that no room is left for its thread-local variables; loaded first, it fits."
+        steps = [
+            shell(
+                f"export LD_PRELOAD={library}",
+                "loads it before all others; set it in the shell or service that starts the program",
+                platform="linux",
+            ),
+            manual("Or import TensorFlow (or whichever package brings that library) before everything else, cv2 and sklearn above all"),
+        ]
     elif symbol and not tf_dll:
         text = "TensorFlow's own files do not fit together: a library of another installation or build is loaded with them."
         steps = fresh
@@ -152,8 +165,8 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     yield found(
         "tf-import-failed",
         text,
-        [*glibc[:2], *shadow[:2], *arch[:1], *tf_dll[:2], *symbol[:1], *native[:1], *seen[:2]],
-        confidence="certain" if glibc or shadow or arch else "likely",
+        [*glibc[:2], *shadow[:2], *arch[:1], *tls[:1], *tf_dll[:2], *symbol[:1], *native[:1], *seen[:2]],
+        confidence="certain" if glibc or shadow or arch or tls else "likely",
         tables=rows,
         steps=steps,
         verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),

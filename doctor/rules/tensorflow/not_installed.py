@@ -14,7 +14,7 @@ from doctor.rules.registry import found, rule
 @rule(
     "tf-not-installed",
     "TensorFlow is not installed in this Python",
-    needs=("tensorflow-not-installed", "package-not-found", Absent),
+    needs=("tensorflow-not-installed", "package-not-found", "install-broke-off", Absent),
 )
 def tf_not_installed(picture: Picture) -> Iterator[Finding]:
     """No TensorFlow in this Python.
@@ -32,7 +32,8 @@ def tf_not_installed(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     said = facts.symptoms("tensorflow-not-installed", "package-not-found")
     absent = facts.absent("tensorflow")
-    if not said and not absent:
+    broke = facts.symptoms("install-broke-off")
+    if not said and not absent and not broke:
         return
     installed = [p for p in facts.of(Package) if p.name in ("tensorflow", "tensorflow-gpu")]
     text = "The Python that runs the program has no TensorFlow."
@@ -43,10 +44,24 @@ def tf_not_installed(picture: Picture) -> Iterator[Finding]:
     asks = "import sys; print(sys.executable)"
     if not cure.python:
         cure = cure.then(shell(commands.run_python(picture, asks), "says which Python that is; IDEs and notebooks may use another"))
+    steps = cure.steps
+    if broke and broke[0].get("why") == "long-path":
+        text = "pip broke off: TensorFlow has files whose paths are longer than the 260 characters that this Windows allows."
+        steps = (
+            shell(
+                "reg add HKLM\\SYSTEM\\CurrentControlSet\\Control\\FileSystem /v LongPathsEnabled /t REG_DWORD /d 1 /f",
+                "lets Windows use long paths; then open a new prompt and install again (a folder near the root, C:\\tf, does as well)",
+                platform="windows",
+                root=True,
+            ),
+            *steps,
+        )
+    elif broke:
+        text = "Nothing was installed: the shell took the brackets for a pattern of file names; they need quotes."
     yield found(
         "tf-not-installed",
         text,
-        [*said[:2], absent, *installed[:1]],
-        steps=cure.steps,
+        [*broke[:1], *said[:2], absent, *installed[:1]],
+        steps=steps,
         verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)", cure.python),
     )

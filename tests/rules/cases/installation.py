@@ -43,7 +43,72 @@ FIRES = (
         never=("and-cuda",),
         verify="python -c",
     ),
+    Fires(
+        "tf-not-installed",
+        "pip breaks off on Windows over long paths",
+        "pip install tensorflow\nERROR: Could not install packages due to an OSError: [Errno 2] No such file or directory: "
+        "'C:\\\\Users\\\\mira\\\\AppData\\\\Roaming\\\\Python\\\\Python39\\\\site-packages\\\\tensorflow\\\\include\\\\external\\\\dlpack.h'\n"
+        "HINT: This error might have occurred since this system does not have Windows Long Path support enabled.\n",
+        "Long Path",
+        says=("LongPathsEnabled", "install"),
+        words=("260",),
+    ),
+    Fires(
+        "tf-not-installed",
+        "a shell that takes the brackets for a pattern",
+        "% pip install tensorflow[and-cuda]\nzsh: no matches found: tensorflow[and-cuda]\n",
+        "no matches found",
+        words=("quotes",),
+    ),
+    Fires(
+        "tf-import-failed",
+        "a file of that name, told by what is in it",
+        "ModuleNotFoundError: No module named 'tensorflow.keras'; 'tensorflow' is not a package\n",
+        "is not a package",
+        says=("Rename",),
+    ),
+    Fires(
+        "tf-import-failed",
+        "no room for thread-local variables on a Jetson",
+        "Jetson Xavier NX, JetPack 4.6\nimport cv2\nimport tensorflow as tf\n"
+        "ImportError: /usr/lib/aarch64-linux-gnu/libgomp.so.1: cannot allocate memory in static TLS block\n",
+        "static TLS",
+        says=("LD_PRELOAD=/usr/lib/aarch64-linux-gnu/libgomp.so.1",),
+    ),
+    Fires(
+        "tf-conflicting-packages",
+        "a folder without its files",
+        "ImportError: cannot import name 'tf2' from 'tensorflow.python' (unknown location)\n",
+        "unknown location",
+    ),
+    Fires(
+        "tf-conflicting-packages",
+        "both, told in Korean",
+        "tensorflow와 tensorflow-gpu를 둘 다 설치했는데 GPU를 안 씁니다\n",
+        "둘 다",
+    ),
+    Fires(
+        "python-dependency-conflict",
+        "generated code newer than the protobuf that is there",
+        "import tensorflow as tf\nTypeError: __init__() got an unexpected keyword argument 'serialized_options'\n",
+        "serialized_options",
+        says=("protobuf",),
+    ),
     # --- tf-no-wheel
+    Fires(
+        "tf-no-wheel",
+        "conda, which finds no build for the Python that is there",
+        "UnsatisfiableError: The following specifications were found\nto be incompatible with the existing python installation in your environment:\n\nSpecifications:\n\n"
+        "  - tensorflow-gpu -> python[version='3.5.*|3.6.*|3.7.*']\n\nYour python: python=3.10\n",
+        "tensorflow-gpu -> python",
+    ),
+    Fires(
+        "tf-no-wheel",
+        "an environment file of another platform",
+        "ResolvePackageNotFound:\n  - cudnn=7.6.5=cuda10.1_0\n  - tensorflow-gpu=2.1.0=h0d30ee6_0\n",
+        "ResolvePackageNotFound",
+    ),
+    Fires("tf-no-wheel", "mamba's words", "nothing provides it: package tensorflow-2.4.1-gpu_py37h requires python >=3.7,<3.8.0a0\n", "requires python"),
     Fires(
         "tf-no-wheel",
         "Python 3.14",
@@ -287,6 +352,43 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "tf-not-installed",
+        "the same brackets in quotes",
+        "undetermined",
+        "% pip install 'tensorflow[and-cuda]'\nzsh: no matches found: data/*.csv\n",
+    ),
+    NearMiss(
+        "tf-no-wheel",
+        "another package that conda cannot place",
+        "undetermined",
+        "UnsatisfiableError: The following specifications were found\nto be incompatible with the existing python installation in your environment:\n\n"
+        "  - opencv -> python[version='3.6.*']\n",
+    ),
+    NearMiss(
+        "tf-import-failed",
+        "a folder that is no package of a user's own",
+        "undetermined",
+        "ModuleNotFoundError: No module named 'tools.data'; 'tools' is not a package\n",
+    ),
+    NearMiss(
+        "tf-import-failed",
+        "no memory at all, and no thread-local variables",
+        "host-oom",
+        "OSError: [Errno 12] Cannot allocate memory\n",
+    ),
+    NearMiss(
+        "tf-conflicting-packages",
+        "a name that this release does not have",
+        "tf-api-version",
+        versions("2.9.0") + "\nImportError: cannot import name 'multi_gpu_model' from 'tensorflow.keras.utils' (/opt/venv/lib/python3.9/site-packages/keras/api/__init__.py)\n",
+    ),
+    NearMiss(
+        "tf-conflicting-packages",
+        "a reader who asks which of the two to take",
+        "undetermined",
+        "tensorflow和tensorflow-gpu有什么区别？\n",
+    ),
     NearMiss(
         "tf-windows-native",
         "the same package in a list, where nobody asks for a GPU",

@@ -20,6 +20,20 @@ CPU0 = "/job:localhost/replica:0/task:0/device:CPU:0"
 GPU0 = "/job:localhost/replica:0/task:0/device:GPU:0"
 
 FIRES = (
+    Fires(
+        "gpu-config-conflict",
+        "memory growth without the GPU",
+        "tf.config.experimental.set_memory_growth(True)\nTypeError: set_memory_growth() missing 1 required positional argument: 'enable'\n",
+        "missing 1 required",
+        words=("two arguments",),
+    ),
+    Fires(
+        "gpu-config-conflict",
+        "a limit for the CPU",
+        "ValueError: Setting memory limit on CPU is currently not supported\n",
+        "limit on CPU",
+        words=("CPU",),
+    ),
     # --- op-no-gpu-kernel
     Fires(
         "op-no-gpu-kernel",
@@ -192,6 +206,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "gpu-config-conflict",
+        "a call of somebody's own without an argument",
+        "undetermined",
+        "TypeError: set_batch_size() missing 1 required positional argument: 'n'\n",
+    ),
     NearMiss(
         "op-no-gpu-kernel",
         "the op has a kernel, the device is not there",
