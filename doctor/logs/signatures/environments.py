@@ -85,6 +85,17 @@ SIGNATURES: tuple[Signature, ...] = (
         "kernel driver does not appear to be running on this host (codespaces-8a48fe): /proc/driver/nvidia/version does not exist",
         kind("ci"),
     ),
+    sig(  # where apps are hosted and functions run, there is no GPU: Heroku, AWS Lambda, Streamlit's and Render's machines
+        "environment-hosted",
+        (
+            *("app[web.", "heroku[", "/.heroku/", "requestid: ", "/var/task/", "/var/lang/", "/mount/src/"),
+            *("/home/adminuser/venv", "/opt/render/project", ".pythonanywhere.com"),
+        ),
+        r"\b(?:app|heroku)\[(?:web|worker)\.\d+\]:|/app/\.heroku/|\b(?:START|END|REPORT) RequestId: [0-9a-f]{8}-|/var/(?:task|lang)/[\w.-]"
+        r"|[\s\"'(]/mount/src/\w|/home/adminuser/venv/|/opt/render/project/|\w\.pythonanywhere\.com",
+        "2021-05-23T02:40:30.271713+00:00 app[web.1]: failed call to cuInit: UNKNOWN ERROR (303)",
+        kind("hosted"),
+    ),
     sig(
         "environment-slurm",
         ("slurm", "srun", "sbatch", "salloc"),

@@ -31,10 +31,11 @@ def loaded_cudnn(match: re.Match[str], source: Source) -> Fact:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-runtime-mismatch",
-        ("source was compiled with",),
-        r"Loaded (?:runtime )?CuDNN library: (?P<loaded>[\d.]+\d)(?: \(compatibility version \d+\))? but (?:the )?source was compiled with:? (?P<compiled>[\d.]+\d)",
+        ("source was compiled",),
+        r"Loaded (?:runtime )?CuDNN library: (?P<loaded>[\d.]+\d)(?: \(compatibility version \d+\))? but (?:the )?source was compiled(?:\s*\n[ \t#>*/|]*| )with:? (?P<compiled>[\d.]+\d)",
         "cuda_dnn.cc:417] Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0.  CuDNN library needs to have matching",
         runtime_mismatch,
+        lines=2,
         origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
     ),
     sig(

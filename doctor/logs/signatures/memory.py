@@ -123,10 +123,14 @@ SIGNATURES: tuple[Signature, ...] = (
             "exitcode 137",
             "oomkilled",
             "exceeded memory limit",
+            "out-of-memory handler",
+            "term_memlimit",
+            "oom killed",
             "signal 9",
             "sigkill",
         ),
-        r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|OOMKilled|exceeded memory limit|oom_kill_process"
+        r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|oom_kill event|OOM ?Killed|exceeded memory limit|oom_kill_process"
+        r"|killed by the cgroup out-of-memory handler|TERM_MEMLIMIT"
         r"|exit(?:ed with)? ?code:? 137|(?:finished with|signal) (?:exit code )?(?:signal )?9(?: ?\(?:?.?SIGKILL|\b:? ?Killed)|interrupted by signal 9",
         "python invoked oom-killer: gfp_mask=0x24280ca, order=0, oom_score_adj=0",
     ),

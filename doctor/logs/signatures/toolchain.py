@@ -26,21 +26,21 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "ptxas-missing",
-        ("ptxas", "nvlink"),
+        ("ptxas", "nvlink", "no ptx compilation provider"),
         r"Couldn't invoke ptxas|No PTX compilation provider is available|Couldn't find a suitable version of (?:ptxas|nvlink)|ptxas(?: was)? not found|Failed to launch ptxas"
         r"|Couldn't get ptxas version|couldn't find ptxas|ptxas: (?:command )?not found",
         "Couldn't get ptxas version string: INTERNAL: Couldn't invoke ptxas --version",
     ),
     sig(
         "ptxas-failed",
-        ("ptxas exited with", "ptxas fatal", "ptxas failed", "ptxas too old"),
-        r"ptxas exited with non-zero error code \d+|ptxas fatal\s*:[^\n]{0,160}|ptxas too old",
+        ("ptxas exited with", "ptxas fatal", "ptxas failed", "ptxas too old", "ptxas does not support"),
+        r"ptxas exited with non-zero error code -?\d+|ptxas does not support CC \d+|ptxas fatal\s*:[^\n]{0,160}|ptxas too old",
         "INTERNAL: ptxas exited with non-zero error code 65280, output: ptxas fatal   : Value 'sm_86' is not defined for option 'gpu-name'",
     ),
     sig(
         "relies-on-driver",
-        "relying on driver to perform ptx compilation",
-        r"Relying on driver to perform ptx compilation",
+        ("relying on driver to perform ptx compilation", "falling back to the cuda driver for ptx"),
+        r"Relying on driver to perform ptx compilation|Falling back to the CUDA driver for PTX compilation",
         "Relying on driver to perform ptx compilation. ",
         origin="tensorflow/stream_executor/gpu/redzone_allocator.cc",
     ),

@@ -102,12 +102,17 @@ def sign(picture: Picture) -> Reason | None:
         return Reason("The PCI bus shows no NVIDIA device.", [*nowhere, *signs[:2]], "likely")
     refused = facts.symptoms("colab-no-backend")
     if refused:
-        return Reason("Colab gave this runtime no GPU: the account's limit is used up, or none was free.", [*refused[:2]], "likely")
-    ci = next((e for e in facts.of(EnvironmentKind) if e.kind == "ci"), None)
-    if ci is not None and signs and not picture.gpus:
         return Reason(
-            "This ran in a cloud workspace or CI runner, whose machines have no GPU, and no driver is there.",
-            [*signs[:3], ci],
+            "Colab gave this runtime no GPU: the account's limit is used up, or none was free.",
+            [*refused[:2]],
+            "likely",
+        )
+    ci = next((e for e in facts.of(EnvironmentKind) if e.kind in ("ci", "hosted")), None)
+    stub = facts.symptoms("cudart-stub") if ci is not None and ci.kind == "hosted" else []
+    if ci is not None and (signs or stub) and not picture.gpus:
+        return Reason(
+            "This ran as a hosted app or function, in a cloud workspace or CI runner, whose machines have no GPU, and no driver is there.",
+            [*(signs or stub)[:3], ci],
             "likely",
         )
     if facts.has("login-node") and signs:

@@ -86,6 +86,18 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
                 platform="windows",
             )
         )
+    elif lib is not None and (lib.culprit or "").startswith("libcuda.so"):  # a part of cuDNN 8 asks for the driver's library
+        if picture.platform == "wsl":
+            steps.append(
+                shell(
+                    "export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH",
+                    "where WSL keeps the driver's libcuda",
+                    platform="wsl",
+                )
+            )
+        else:
+            steps.append(shell("ldconfig -p | grep libcuda.so", "shows where libcuda.so.1 is", platform="linux"))
+            steps.append(manual("Make a link libcuda.so to libcuda.so.1 in that folder: cuDNN 8 asks for the plain name"))
     else:
         named = (lib.culprit or lib.name) if lib is not None else parts[0].get("library") if parts else ""
         named = re.split(r"[/\\]", named)[-1]

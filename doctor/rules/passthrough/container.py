@@ -32,6 +32,7 @@ from doctor.rules.registry import found, rule
         CudaCallFailed,
         Absent,
         "no-device-node",
+        "libcuda-not-found",
         "kernel-driver-not-running",
         "smi-not-found",
     ),
@@ -56,6 +57,8 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
         return
     if facts.absent("nvidia gpu") is not None and not said:  # a container sees the host's bus: there is none to pass in
         return
+    if "hosted" in picture.environments and not said:  # whoever hosts apps and functions has no GPU for the container
+        return
     inside = picture.container or facts.has("nvidia-docker-path")
     lib: Fact | None = no_libcuda(picture)
     if lib is None:
@@ -63,6 +66,8 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
     signs = no_driver_signs(picture)
     if lib is not None and lib not in signs:
         signs.insert(0, lib)
+    nowhere = facts.symptoms("libcuda-not-found")
+    signs += nowhere
     flag = facts.symptoms("gpu-flag-said")
     if flag and inside:
         signs = [*flag, *signs]
@@ -76,6 +81,7 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
         return
     if not said and not (
         lib
+        or nowhere
         or cuinit(picture, "UNKNOWN_ERROR_303", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_STUB_LIBRARY")
         or facts.has("no-device-node", "kernel-driver-not-running")
         or flag

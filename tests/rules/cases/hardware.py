@@ -491,6 +491,28 @@ FIRES = (
         never=("ubuntu-drivers",),
         verify="nvidia-smi",
     ),
+    Fires(
+        "gpu-absent",
+        "a function in the cloud, whose host looks like a container",
+        "2021-06-09 10:25:20.595244: W tensorflow/stream_executor/cuda/cuda_driver.cc:326] failed call to cuInit: UNKNOWN ERROR (303)\n"
+        "kernel driver does not appear to be running on this host (6c02c8600b47): /proc/driver/nvidia/version does not exist\n"
+        "END RequestId: 5b6e2d10-6e0f-4c1c-9c57-0d5b1c0b7a11\n",
+        "UNKNOWN ERROR (303)",
+    ),
+    Fires(
+        "gpu-absent",
+        "an app that somebody hosts, and a release that only says that it found no drivers",
+        "2024-03-02 08:14:11.402117: I tensorflow/tsl/cuda/cudart_stub.cc:28] Could not find cuda drivers on your machine, GPU will not be used.\n"
+        '  File "/mount/src/leaf-app/app.py", line 12, in <module>\n',
+        "Could not find cuda drivers",
+    ),
+    Fires(
+        "container-no-gpu",
+        "Apptainer without --nv, and the one line that tells it",
+        "$ apptainer exec tensorflow.sif python -c 'import tensorflow as tf; print(tf.config.list_physical_devices())'\n"
+        "libcuda reported version is: NOT_FOUND: was unable to find libcuda.so DSO loaded into this program\n",
+        "unable to find libcuda.so",
+    ),
 )
 
 NEAR_MISSES = (

@@ -364,6 +364,52 @@ FIRES = (
         "No PTX compilation provider",
         says=("nvidia-cuda-nvcc",),
     ),
+    Fires(
+        "cudnn-version-mismatch",
+        "the message wrapped in a comment",
+        "# the GPU fails with: Loaded runtime CuDNN library: 9.1.0 but source was compiled\n    # with: 9.3.0 ... No DNN in stream executor\n",
+        "9.1.0",
+    ),
+    Fires(
+        "library-broken",
+        "a part of cuDNN 8 that asks for libcuda.so in WSL",
+        log(
+            "2.10.0",
+            "Linux 5.15.153.1-microsoft-standard-WSL2",
+            created("NVIDIA GeForce RTX 3060", "8.6", 9800),
+            "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object file: No such file or directory",
+        ),
+        "libcuda.so",
+        says=("/usr/lib/wsl/lib",),
+    ),
+    Fires(
+        "library-broken",
+        "the same without WSL",
+        log(
+            "2.10.0",
+            created("NVIDIA GeForce RTX 3060", "8.6", 9800),
+            "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object file: No such file or directory",
+        ),
+        "libcuda.so",
+        says=("libcuda.so.1",),
+        never=("/usr/lib/wsl/lib",),
+    ),
+    Fires(
+        "xla-toolchain-missing",
+        "no compiler for PTX, and nothing else on the line",
+        "RuntimeError: No PTX compilation provider is available\n",
+        "No PTX compilation provider",
+    ),
+    Fires(
+        "xla-toolchain-missing",
+        "a ptxas that is older than the card",
+        log(
+            "2.18.0",
+            created("NVIDIA GeForce RTX 5090", "12.0", 29800),
+            "Falling back to the CUDA driver for PTX compilation; ptxas does not support CC 12.0",
+        ),
+        "does not support CC 12.0",
+    ),
 )
 
 NEAR_MISSES = (

@@ -216,6 +216,18 @@ FIRES = (
         "when virtual devices configured",
         words=("exclude each other",),
     ),
+    Fires(
+        "host-oom",
+        "Slurm's words since release 21",
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=81723.batch. Some of the step tasks have been OOM Killed.\n",
+        "oom_kill event",
+    ),
+    Fires(
+        "host-oom",
+        "LSF's words",
+        "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.\nExited with exit code 1.\n",
+        "TERM_MEMLIMIT",
+    ),
 )
 
 NEAR_MISSES = (
