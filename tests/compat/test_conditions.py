@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from doctor.compat import Situation, driver_minimum, judge, runs_with_pip_libraries
+from doctor.compat import Situation, driver_minimum, judge, runs_on_gpu, runs_with_pip_libraries
 from doctor.compat.software import cuda_of
 from doctor.tables import DriverFloor, Tables
 
@@ -58,3 +58,15 @@ def test_a_library_out_of_sight_matters_where_no_gpu_is_registered_without_it(
     answer = runs_with_pip_libraries(build, HERE, tables)
     assert answer.verdict == verdict
     assert ("nvidia/cudnn/lib" in answer.cure) == (verdict == "no")
+
+
+def test_ptx_is_slow_where_its_version_was_not_read_and_names_the_driver_where_it_was(tables: Tables) -> None:
+    build = release(tables, "2.15.1")
+    assert build.compute_capabilities is not None
+    hopper = replace(HERE, capabilities=("9.0",))
+    read = runs_on_gpu(build, hopper, tables)
+    assert (read.verdict, "driver of CUDA" in read.reason) == ("slow", True)
+    assert runs_on_gpu(build, replace(hopper, driver="450.80.02"), tables).verdict == "no"
+    unread = replace(build, compute_capabilities=replace(build.compute_capabilities, ptx_isa={}))
+    answer = runs_on_gpu(unread, replace(hopper, driver="450.80.02"), tables)
+    assert (answer.verdict, answer.rows) == ("slow", (unread,))

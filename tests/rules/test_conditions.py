@@ -23,7 +23,9 @@ from doctor.facts import (
     GpuProcess,
     GpuRegistered,
     LibraryFile,
+    LibraryLoaded,
     LibraryNotLoaded,
+    LibraryWanted,
     Package,
     Platform,
     PythonVersion,
@@ -457,3 +459,31 @@ def test_why_there_is_no_gpu_is_asked_only_where_there_is_none(available: str, c
     detail = (("device", "/device:GPU:1"), ("available", available))
     (finding,) = judged("device-not-found", Symptom(HERE, "device-unknown", detail))
     assert any(step.text == "tfgpu-doctor check" for step in finding.prescription) == check
+
+
+# --- what says that the driver does not answer
+
+
+@pytest.mark.parametrize(("needed", "counts"), [(True, True), (False, False), (None, False)])
+def test_a_missing_nvml_counts_on_a_machine_only_for_a_build_that_needs_it(needed: bool | None, counts: bool) -> None:
+    nvml = LibraryNotLoaded(HERE, "libnvidia-ml.so.1", "cannot open shared object file")
+    wanted = [] if needed is None else [LibraryWanted(HERE, "libnvidia-ml.so.1", needed)]
+    assert bool(judged("driver-missing", nvml, *wanted, kind="machine")) == counts
+    assert judged("driver-missing", nvml)  # in a report it is named because somebody missed it
+
+
+# --- cudnn-missing
+
+
+@pytest.mark.parametrize(("also", "confidence"), [((Symptom(HERE, "gpu-skipped"),), "certain"), ((LibraryLoaded(HERE, "libcudart.so.11.0"),), "certain"), ((), "likely")])
+def test_a_missing_cudnn_is_certain_where_cuda_opens_or_the_gpu_is_skipped(also: tuple[Fact, ...], confidence: str) -> None:
+    assert [f.confidence for f in judged("cudnn-missing", CUDNN_8, *also)] == [confidence]
+
+
+# --- tf-windows-native
+
+
+@pytest.mark.parametrize(("rank", "wish", "confidence"), [(MEASURED, "gpu-list-empty", "certain"), (FORM, "gpu-list-empty", "certain"), (PROSE, "gpu-list-empty", "likely"), (MEASURED, "mentions-gpu", "possible")])
+def test_a_late_release_on_windows_is_as_sure_as_its_version_and_the_wish_for_a_gpu(rank: int, wish: str, confidence: str) -> None:
+    facts = (TensorFlowVersion(HERE, "2.15.0", "tensorflow", rank=rank), Platform(HERE, "windows", "x86_64"), Symptom(HERE, wish))
+    assert [f.confidence for f in judged("tf-windows-native", *facts)] == [confidence]
