@@ -248,9 +248,10 @@ def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
         "max retries exceeded", "connection refused", "network is unreachable", "dns error", "proxyerror",
         "error sending request", "read timed out", "connection reset", "tls handshake", "certificate verify failed",
     )  # fmt: skip
-    if any(sign in low for sign in network):
+    telling = next((text.strip() for text in tail if any(sign in text.lower() for sign in network)), None)
+    if telling is not None:
         return (
-            f"the package index could not be reached: {line}",
+            f"the package index could not be reached: {telling[:300]}",
             "check the network, a proxy (HTTPS_PROXY) or the index (pip config list), and run it again: what came down is kept in the cache",
         )
     return f"{line}" if line else f"`{action.line}` ended with {code}", f"the command was: {action.line}"
