@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
 
 from doctor.facts import Facts, Source
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from doctor.values import dataclass  # the same to everybody, and quick to define
+
 
 SEVERITIES = ("error", "warning", "info")
 CONFIDENCES = ("certain", "likely", "possible")

@@ -2,7 +2,7 @@
 
 `dataclasses.dataclass(frozen=True, slots=True)` compiles six methods for each class when it is defined, which takes
 longer than a short report takes to read. Here the methods are shared, and `__init__` is compiled when a class is first
-called. To type checkers, to `dataclasses.replace`, `fields` and `is_dataclass`, and to pickle they are dataclasses.
+called. `dataclasses.field` says the same as there. To type checkers, to `dataclasses.replace`, `fields` and `is_dataclass`, and to pickle they are dataclasses.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ class _Fields:
         known: dict[type, dict[str, Any]] = _FIELDS
         if owner not in known:
             described = [
-                (name, Any, dataclasses.field(default=owner.__value_defaults__[name]))  # type: ignore[attr-defined]
-                if name in owner.__value_defaults__  # type: ignore[attr-defined]
-                else (name, Any)
+                (name, Any, _described(owner, name))
                 for name in owner.__match_args__  # type: ignore[attr-defined]
             ]
             made: Any = dataclasses.make_dataclass(owner.__name__, described)
@@ -36,12 +34,28 @@ class _Fields:
 _FIELDS: dict[type, dict[str, Any]] = {}
 
 
+def _described(owner: Any, name: str) -> Any:
+    import dataclasses
+
+    left_out = {use: name not in getattr(owner, f"__value_{use}__") for use in ("hash", "compare", "repr")}
+    default = {"default": owner.__value_defaults__[name]} if name in owner.__value_defaults__ else {}
+    if name in owner.__value_factories__:
+        default = {"default_factory": owner.__value_factories__[name]}
+    options: dict[str, Any] = {use: False for use, left in left_out.items() if left}
+    return dataclasses.field(**default, **options)
+
+
 def _compiled(cls: Any) -> Callable[..., None]:
     """The `__init__` of a class: its fields as parameters, with their defaults."""
-    names, defaults = cls.__match_args__, cls.__value_defaults__
-    parameters = "".join(f", {n}=_defaults[{n!r}]" if n in defaults else f", {n}" for n in names)
-    body = "".join(f"\n    _set(self, {n!r}, {n})" for n in names) or "\n    pass"
-    space: dict[str, Any] = {"_set": _set, "_defaults": defaults}
+    names, defaults, factories = cls.__match_args__, cls.__value_defaults__, cls.__value_factories__
+    parameters = "".join(
+        f", {n}=_defaults[{n!r}]" if n in defaults else f", {n}=_set" if n in factories else f", {n}" for n in names
+    )
+    body = "".join(f"\n    if {n} is _set: {n} = _factories[{n!r}]()" for n in factories)
+    body += "".join(f"\n    _set(self, {n!r}, {n})" for n in names) or "\n    pass"
+    if hasattr(cls, "__post_init__"):
+        body += "\n    self.__post_init__()"
+    space: dict[str, Any] = {"_set": _set, "_defaults": defaults, "_factories": factories}
     exec(f"def __init__(self{parameters}):{body}", space)
     made: Callable[..., None] = space["__init__"]
     return made
@@ -58,16 +72,18 @@ def _values(self: Any) -> tuple[Any, ...]:
     return tuple([getattr(self, name) for name in self.__match_args__])
 
 
-def _eq(self: Any, other: object) -> bool:
-    return _values(self) == _values(other) if other.__class__ is self.__class__ else NotImplemented
+def _eq(self: Any, other: Any) -> Any:
+    if other.__class__ is not self.__class__:
+        return NotImplemented
+    return all(getattr(self, name) == getattr(other, name) for name in self.__value_compare__)
 
 
 def _hash(self: Any) -> int:
-    return hash(_values(self))
+    return hash(tuple([getattr(self, name) for name in self.__value_hash__]))
 
 
 def _repr(self: Any) -> str:
-    inside = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
+    inside = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__value_repr__)
     return f"{type(self).__qualname__}({inside})"
 
 
@@ -93,20 +109,51 @@ def dataclass(*, frozen: bool, slots: bool) -> Callable[[type[T]], type[T]]:
     return _made
 
 
+def _sort_in(
+    name: str, value: Any, defaults: dict[str, Any], factories: dict[str, Any], left_out: dict[str, set[str]]
+) -> None:
+    """Take a field's default, or what `dataclasses.field` says of it."""
+    if type(value).__name__ != "Field":
+        defaults[name] = value
+        return
+    from dataclasses import MISSING
+
+    if value.default is not MISSING:
+        defaults[name] = value.default
+    if value.default_factory is not MISSING:
+        factories[name] = value.default_factory
+    for use, said in (
+        ("compare", value.compare),
+        ("repr", value.repr),
+        ("hash", value.compare and value.hash is not False),
+    ):
+        if not said:
+            left_out[use].add(name)
+
+
 def _made(cls: type[T]) -> type[T]:
     own = list(cls.__annotations__)  # of this class alone: a class without any has an empty dictionary of its own
     space = {k: v for k, v in cls.__dict__.items() if k not in ("__dict__", "__weakref__")}
     inherited: tuple[str, ...] = ()
     defaults: dict[str, Any] = {}
+    factories: dict[str, Callable[[], Any]] = {}
+    left_out: dict[str, set[str]] = {"hash": set(), "compare": set(), "repr": set()}
     for base in reversed(cls.__mro__[1:]):
         inherited += tuple(n for n in base.__dict__.get("__slots__", ()) if n not in inherited)
         defaults.update(base.__dict__.get("__value_defaults__", {}))
-    defaults.update({name: space.pop(name) for name in own if name in space})
+        factories.update(base.__dict__.get("__value_factories__", {}))
+        for use, left in left_out.items():
+            left |= set(base.__dict__.get("__match_args__", ())) - set(base.__dict__.get(f"__value_{use}__", ()))
+    for name in own:
+        if name in space:
+            _sort_in(name, space.pop(name), defaults, factories, left_out)
     names = (*inherited, *(name for name in own if name not in inherited))
     space.update(
         __slots__=tuple(name for name in own if name not in inherited),
         __match_args__=names,
         __value_defaults__=defaults,
+        __value_factories__=factories,
+        **{f"__value_{use}__": tuple(n for n in names if n not in left) for use, left in left_out.items()},
         __dataclass_fields__=_Fields(),
         __init__=_first_init,
         __eq__=_eq,

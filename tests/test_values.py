@@ -54,3 +54,39 @@ def test_values_match_by_position() -> None:
     match Symptom(SOURCE, "kind"):
         case Symptom(source, kind):
             assert (source, kind) == (SOURCE, "kind")
+
+
+def test_options_of_fields_are_those_of_dataclasses() -> None:
+    from dataclasses import field
+
+    from doctor.values import dataclass as value
+
+    def kinds(decorator: object) -> type:
+        @decorator(frozen=True, slots=True)  # type: ignore[operator, untyped-decorator]
+        class Base:
+            ref: str
+            data: dict[str, int] = field(hash=False, compare=False, repr=False)
+
+        @decorator(frozen=True, slots=True)  # type: ignore[operator, untyped-decorator]
+        class Row(Base):
+            name: str = "x"
+            extra: dict[str, int] = field(default_factory=dict, hash=False)
+
+            def __post_init__(self) -> None:
+                if not self.ref:
+                    raise ValueError("a row without a source")
+
+        return Row
+
+    for kind in (kinds(dataclasses.dataclass), kinds(value)):
+        first, second = kind("a", {"x": 1}), kind("a", {"y": 2})
+        assert first == second
+        assert hash(first) == hash(second)
+        assert kind("a", {}, extra={"z": 1}) != first
+        assert first.extra == {}
+        assert first.extra is not second.extra
+        assert repr(first).endswith("Row(ref='a', name='x', extra={})")
+        assert dataclasses.replace(first, name="y").data == {"x": 1}
+        assert [f.name for f in dataclasses.fields(kind) if f.compare] == ["ref", "name", "extra"]
+        with pytest.raises(ValueError, match="without a source"):
+            kind("", {})

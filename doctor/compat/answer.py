@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from doctor.tables import Row
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from doctor.values import dataclass  # the same to everybody, and quick to define
+
 
 VERDICTS = ("yes", "slow", "unknown", "no")
 """From best to worst. slow: it works after a compilation at the first start, or for a part of the operations."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from doctor.compat.answer import Answer, worst
 from doctor.compat.gpu import driver_serves_gpu, runs_on_gpu
@@ -13,6 +14,12 @@ from doctor.compat.software import driver_minimum, runs_on_driver, runs_with_cud
 from doctor.tables import DriverFloor, Tables, TensorFlowRelease
 from doctor.tables.ordering import is_final
 from doctor.tables.store import remembered
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from doctor.values import dataclass  # the same to everybody, and quick to define
+
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from doctor.tables import Tables, TensorFlowRelease
 from doctor.tables.ordering import order
 from doctor.tables.ranges import within
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from doctor.values import dataclass  # the same to everybody, and quick to define
+
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from doctor.compat.answer import Answer, worst
 from doctor.compat.situation import Situation, traps_of
 from doctor.tables import Architecture, Row, Tables, TensorFlowRelease, dotted
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from doctor.values import dataclass  # the same to everybody, and quick to define
+
 
 
 @dataclass(frozen=True, slots=True)

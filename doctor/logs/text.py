@@ -7,7 +7,6 @@ ends, progress bars with carriage returns) and several input lines one (text wra
 
 from __future__ import annotations
 
-import html
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -60,12 +59,18 @@ class Text:
         return zip(self._numbers, self.text.split("\n"), strict=False)
 
 
+def _unescaped(entity: re.Match[str]) -> str:
+    import html
+
+    return html.unescape(entity[0])
+
+
 def clean(line: str) -> str:
     """One line without terminal escapes, control and direction characters, and HTML entities; every space is one."""
     if "\x1b" in line:
         line = _ANSI.sub("", line)
     if "&" in line:
-        line = _ENTITY.sub(lambda m: html.unescape(m.group()), line)
+        line = _ENTITY.sub(_unescaped, line)
     if not line.isprintable():
         line = _SPACES.sub(" ", line)
         if not line.isprintable():

@@ -7,11 +7,17 @@ yields findings. It is skipped, and said to be skipped, where none of the facts 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from doctor.facts import Fact, Source
 from doctor.findings import Finding, Step
 from doctor.picture import Picture
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from doctor.values import dataclass  # the same to everybody, and quick to define
+
 
 Judge = Callable[[Picture], Iterator[Finding]]
 

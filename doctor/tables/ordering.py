@@ -7,13 +7,16 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+_STAGES = {"a": -2000, "b": -1500, "rc": -1000}
+
 
 @functools.lru_cache(maxsize=4096)
 def order(version: str) -> tuple[Any, ...]:
     """A sort key by PEP 440; versions that are none sort first."""
-    plain = re.fullmatch(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
-    if plain:  # nearly all; spares importing packaging where no pre-release is in play
-        return (1, tuple(int(p) for p in plain.groups()), 0)
+    plain = re.fullmatch(r"(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:(a|b|rc)(\d{1,3}))?", version)
+    if plain:  # nearly all; spares importing packaging
+        *numbers, kind, number = plain.groups()
+        return (1, tuple(int(p or 0) for p in numbers), _STAGES[kind] + int(number) if kind else 0)
     from packaging.version import Version
 
     try:
@@ -24,7 +27,7 @@ def order(version: str) -> tuple[Any, ...]:
     if parsed.dev is not None:
         stage = -3000 + min(parsed.dev, 99999999) / 1e8
     elif parsed.pre is not None:
-        stage = {"a": -2000, "b": -1500, "rc": -1000}[parsed.pre[0]] + parsed.pre[1]
+        stage = _STAGES[parsed.pre[0]] + parsed.pre[1]
     else:
         stage = 0 if parsed.post is None else 1 + parsed.post
     return (1, full, stage)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from doctor.facts import Fact, Source, Symptom
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from doctor.values import dataclass  # the same to everybody, and quick to define
+
 
 Made = Fact | Iterable[Fact] | None
 Maker = Callable[["re.Match[str]", Source], Made]
