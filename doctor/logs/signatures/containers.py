@@ -125,8 +125,9 @@ SIGNATURES: tuple[Signature, ...] = (
             "nvidia-container-cli: container error",
             "nvidia-container-cli: ldcache error",
             "nvidia-container-cli: mount error",
+            "requirement error: invalid expression",
         ),
-        r"nvidia-container-cli: (?:container|ldcache|mount) error: [^\n]{0,120}",
+        r"nvidia-container-cli: (?:(?:container|ldcache|mount) error: [^\n]{0,120}|requirement error: invalid expression)",
         "nvidia-container-cli: container error: cgroup subsystem devices not found: unknown.",
     ),
     sig(

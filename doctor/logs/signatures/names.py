@@ -59,8 +59,9 @@ SIGNATURES: tuple[Signature, ...] = (
             "no module named tensorflow",
             'no module named "tensorflow"',
             "tensorflow installation not found",
+            "[not found]",
         ),
-        r"No module named ['\"]?tensorflow['\"]?(?![.\w])|TensorFlow installation not found - running with reduced feature set",
+        r"^\s{0,8}tensorflow:\s+\[NOT FOUND\]|No module named ['\"]?tensorflow['\"]?(?![.\w])|TensorFlow installation not found - running with reduced feature set",
         "ModuleNotFoundError: No module named 'tensorflow'",
     ),
     sig(

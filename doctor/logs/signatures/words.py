@@ -228,8 +228,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "smi-works",
-        ("nvidia-smi",),
-        r"nvidia-smi\W{0,3}[^\n.|]{0,30}?\b(?:works?|is (?:good|fine|ok)|(?:are |looks? )?(?:good|fine|ok)|shows? (?:the|my|both|all|a|2|two)|lists?|saw|sees|normal|正常)\b",
+        ("nvidia-smi", "nvida-smi", "nvidia smi"),
+        r"nvidi?a[- ]smi\W{0,3}[^\n.|]{0,30}?\b(?:works?|is (?:good|fine|ok)|(?:are |looks? )?(?:good|fine|ok)|shows? (?:the|my|both|all|a|2|two)|lists?|saw|sees|normal|正常)\b",
         "what nvidia-smi prints is good",
     ),
     sig(

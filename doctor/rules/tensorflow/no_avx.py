@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.facts import Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
@@ -34,9 +35,16 @@ def cpu_no_avx(picture: Picture) -> Iterator[Finding]:
     lacking = facts.symptoms("no-avx")
     if not said and not illegal and not lacking:
         return
-    if lacking and not (said or illegal) and not facts.has("dll-load-failed", "native-runtime-failed", "core-dumped", "segfault"):
+    if (
+        lacking
+        and not (said or illegal)
+        and not facts.has("dll-load-failed", "native-runtime-failed", "core-dumped", "segfault")
+    ):
         return
     if illegal and not (said or lacking) and facts.has("illegal-address", "launch-failed"):
+        return
+    if illegal and not said and ("jetson" in picture.environments or picture.table_platform == "linux-aarch64"):
+        yield _arm(picture, illegal)
         return
     old = picture.tables.tensorflow("1.5.0", None, picture.table_platform)
     yield found(
@@ -57,4 +65,31 @@ def cpu_no_avx(picture: Picture) -> Iterator[Finding]:
         ],
         tables=[old] if old else [],
         verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),
+    )
+
+
+def _arm(picture: Picture, illegal: list[Symptom]) -> Finding:
+    """An ARM processor has no AVX to lack: on Jetsons it is the OpenBLAS in numpy's wheel that takes the core for another.
+
+    https://github.com/numpy/numpy/issues/18131
+    """
+    return found(
+        "cpu-no-avx",
+        "A library ran an instruction that this ARM processor has not. On Jetsons that is nearly always the OpenBLAS in the wheel of "
+        "numpy 1.19.5, which takes the core for a newer one, and not TensorFlow itself.",
+        illegal[:2],
+        confidence="likely",
+        steps=[
+            shell(
+                "export OPENBLAS_CORETYPE=ARMV8",
+                "tells OpenBLAS the kind of core; put it into ~/.bashrc where it helps",
+                platform="linux",
+            ),
+            shell(
+                "python3 -m pip install numpy==1.19.4",
+                "or, on Python 3.6, the numpy before the one that fails",
+                platform="linux",
+            ),
+        ],
+        verify=commands.run_python(picture, "import numpy, tensorflow as tf; print(tf.__version__)"),
     )

@@ -9,6 +9,25 @@ REFUSED = "docker: Error response from daemon: OCI runtime create failed: error 
 
 FIRES = (
     Fires(
+        "cpu-no-avx",
+        "a Jetson, whose processor has no AVX to lack",
+        "Jetson Nano, JetPack 4.5\n>>> import tensorflow\nIllegal instruction (core dumped)\n",
+        "Illegal instruction",
+        says=("OPENBLAS_CORETYPE",),
+    ),
+    Fires(
+        "tf-not-installed",
+        "R's reticulate looked for it",
+        "> reticulate::py_config()\npython:         C:\\Users\\anna\\Anaconda3\\python.exe\nnumpy_version:  1.15.4\ntensorflow:     [NOT FOUND]\n",
+        "[NOT FOUND]",
+    ),
+    Fires(
+        "container-no-gpu",
+        "a toolkit that cannot read what the image requires",
+        f"{REFUSED}nvidia-container-cli: requirement error: invalid expression: unknown.\n",
+        "invalid expression",
+    ),
+    Fires(
         "container-no-gpu",
         "podman passes no driver in, so the image has no nvidia-smi",
         "$ podman run --rm docker.io/tensorflow/tensorflow:2.13.0-gpu nvidia-smi\nError: crun: executable file `nvidia-smi` not found in $PATH: No such file or directory: OCI runtime attempted to invoke a command that was not found\n",
