@@ -34,6 +34,10 @@ VERDICTS = {  # fault of `simulate --list-faults`: the verdict
     "driver-crashes": "gpu-bad-state",
     "nvml-no-permission": "device-permission",
     "gpu-lost": "gpu-bad-state",
+    "gpu-needs-reset": "gpu-bad-state",
+    "nvml-blocked": "gpu-bad-state",
+    "ecc-error": "gpu-bad-state",
+    "mig-empty": "gpu-bad-state",
     "gpu-too-old": "gpu-arch-too-old",
     "gpu-too-new": "gpu-arch-too-new",
     "hidden": "gpu-hidden",
@@ -52,11 +56,17 @@ VERDICTS = {  # fault of `simulate --list-faults`: the verdict
     "cudnn-other-machine": "library-broken",
     "cudnn-32-bit": "library-broken",
     "cudnn-needs-missing": "library-broken",
+    "cudnn-undefined-symbol": "library-broken",
     "cudnn-dangling": "library-broken",
     "memory-held": "gpu-memory-held",
     None: "healthy",
 }
-DEEP_VERDICTS = {"cudnn-not-initialized": "cudnn-init-oom", "launch-failed": "ptx-jit-or-kernel-crash", None: "healthy"}
+# under the deep check's own memory growth TensorFlow says that memory is free when the cuDNN handle fails
+DEEP_VERDICTS = {
+    "cudnn-not-initialized": "cudnn-version-mismatch",
+    "launch-failed": "ptx-jit-or-kernel-crash",
+    None: "healthy",
+}
 
 
 def check(fault: str | None, *options: str) -> dict[str, object]:
