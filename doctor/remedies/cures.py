@@ -124,6 +124,8 @@ def _move(picture: Picture, build: TensorFlowRelease) -> list[Step]:
     release = best.build if best is not None else None
     if best is None or release is None or not best.extra or build.version.startswith("1.") or driver_for(picture, release):
         return []
+    if best.route == "wsl2":  # another system, not another release
+        return []
     if picture.python is not None and best.python != commands.minor(picture.python.version):
         return []
     first, *others = libraries.with_pip(picture, release)
