@@ -122,8 +122,4 @@ def catalogue(tensorflow: str) -> tuple[Recording, ...]:
         for recording in _of_fault(fault, tensorflow)
     ]
     every = (*faults, *_USERS, *_BARE)
-    return tuple(
-        replace(one, code=meant.get(one.code, one.code))
-        for one in every
-        if one.fits(tensorflow)
-    )
+    return tuple(replace(one, code=meant.get(one.code, one.code)) for one in every if one.fits(tensorflow))
