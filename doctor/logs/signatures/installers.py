@@ -101,6 +101,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "zsh: no matches found: tensorflow[and-cuda]",
         lambda m, s: Symptom(s, "install-broke-off", (("why", "quotes"), ("requirement", m["requirement"]))),
     ),
+    sig(  # conda's name for what the driver offers: it sees none
+        "conda-no-driver",
+        "__cuda",
+        r"nothing provides (?:requested )?__cuda\b(?:[^\n]{0,60}[-_]cuda(?P<cuda>\d{3}))?|__cuda\b[^\n]{0,40}\bmissing on the system",
+        "  - nothing provides __cuda needed by tensorflow-2.7.0-cuda112py39h9333c2f_0",
+    ),
     sig(  # conda and mamba
         "python-refused",
         ("-> python[version", "requires python", "-> python >", "-> python="),

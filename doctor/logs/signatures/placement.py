@@ -139,7 +139,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-index-error",
         ("indexerror: list index out of range", "indexerror: list index"),
-        r"(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\][^\n]{0,80}\n(?:[^\n]{0,160}\n){0,3}?\s*IndexError: list index out of range",
+        r"(?:(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\]|(?:gpus|physical_devices|gpu_devices|physical_gpus)\[\s*[a-z]\w{0,12}\s*\])[^\n]{0,80}\n(?:[^\n]{0,160}\n){0,3}?\s*IndexError: list index out of range",
         "    tf.config.experimental.set_memory_growth(gpus[0], True)\nIndexError: list index out of range",
         lines=4,
     ),

@@ -105,6 +105,35 @@ SIGNATURES: tuple[Signature, ...] = (
         "TensorFlow не видит GPU",
     ),
     sig(
+        "config-conflict",
+        ("memory growth", "memory_growth"),
+        r"memory[ _]growth\b[^\n.]{0,30}?\b(?:and|with|plus|vs\.?|versus)\b[^\n.]{0,20}(?:memory[ _]limit|virtual[ _]device)\w*[^\n.]{0,30}(?P<told>\bincompatib\w+|\bconflict\w*|\bexclu\w+|\btogether|\bat the same time)"
+        r"|\b(?P<t2>forget|lose|ignore|drop)\w*\W{1,3}(?:the )?memory[ _]growth\b|set_(?:virtual|logical)_device_configuration[^\n]{0,12} after [^\n]{0,12}set_(?P<t3>memory)_growth",
+        "memory growth and a memory limit exclude each other",
+        lambda m, s: Symptom(s, "config-conflict", (("told", "growth and limit"),)),
+    ),
+    sig(
+        "cpu-build-said",
+        (
+            *("gpu to mkl", "gpu to cpu", "gpu to eigen", "gpu build to", "gpu version to", "gpu_py", "cudatoolkit"),
+            *("装的是cpu", "装的是 cpu", "装成了cpu", "装成cpu", "装错了", "cpu版が", "cpu 版が", "cpu 버전이", "cpu버전이"),
+        ),
+        r"(?:downgrad|chang|replac|switch|mov|turn)\w*[^\n.]{0,30}\bfrom (?:the )?GPU (?:build |version )?to (?:the )?(?:mkl|CPU|eigen)\b"
+        r"|\b(?:environment|env|installation) (?:has|had|holds|contains|brings|got) (?:neither|no)\W{1,3}cudatoolkit|装(?:的是|成了?|错了?)\W{0,3}CPU ?版"
+        r"|CPU ?版が(?:入|インストール)[^\n。]{0,8}(?:て(?:い)?た|てい(?:る|まし)|された)|CPU ?버전이 ?(?:설치|깔)",
+        "an update changed tensorflow from the GPU build to the mkl build",
+    ),
+    sig(  # as words.py and memory.py have it for English
+        "other-process",
+        ("进程", "プロセス", "프로세스", "proceso", "processo", "процесс", "prozess", "processus"),
+        r"(?:杀(?:死|掉)|kill ?掉|结束)[^\n，。]{0,16}进程|进程[^\n，。]{0,12}(?:占(?:用|着|满)|没有?(?:关|退出|结束|释放))|(?:残留|僵尸)[^\n]{0,6}进程"
+        r"|プロセス[^\n。]{0,14}(?:kill|終了|殺|残って|占有)|他のプロセス[^\n。]{0,20}(?:使|占|メモリ)|프로세스[^\n.]{0,12}(?:종료|죽이|죽였|kill|잡고|점유|남아)"
+        r"|\b(?:mat|cerr|termin|fech|encerr)\w* (?:el |los |o |os )?process?os?\b|\b(?:otros?|outros?) process?os?\b[^\n.]{0,30}(?:GPU|mem[oó]ria)"
+        r"|(?:заверш|уби|закры)\w* (?:\w+ ){0,2}процесс|процесс\w*[^\n.]{0,20}(?:занима|держ)\w+ (?:\w+ )?(?:видео)?памят"
+        r"|(?:anderer|alter|alte|andere) Prozess\w*[^\n.]{0,40}(?:GPU|Speicher)|(?:autre|ancien)s? processus[^\n.]{0,40}(?:GPU|mémoire)",
+        "先 nvidia-smi 看一下，杀掉残留的 python 进程",
+    ),
+    sig(
         "path-cure-told",
         (
             *("export ld_library_path", "ld.so.conf", "add ld_library_path", "`ld_library_path", "set path=", "ldconfig"),

@@ -32,6 +32,13 @@ SIGNATURES: tuple[Signature, ...] = (
         'os.environ["CUDA_VISIBLE_DEVICES"] = "-1"',
         env,
     ),
+    sig(  # the same in a sentence
+        "env-var",
+        ("cuda_visible_devices is ", "cuda_visible_devices` is ", "cuda_visible_devices to ", "cuda_visible_devices` to ", "cuda_visible_devices as "),
+        r"(?P<name>CUDA_VISIBLE_DEVICES)`? (?:is (?:set to )?|was (?:set to )?|to |as )(?P<value>[`'\"]{0,2}-1)\b",
+        'CUDA_VISIBLE_DEVICES is "-1"',
+        env,
+    ),
     sig(
         "visible-emptied",
         ("cuda_visible_devices", "set_cuda_visible_devices"),

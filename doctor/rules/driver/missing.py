@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, LibraryNotLoaded, Symptom
-from doctor.findings import Finding
+from doctor.findings import Finding, Step, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit, no_libcuda
@@ -59,17 +59,30 @@ def driver_missing(picture: Picture) -> Iterator[Finding]:
         else []
     )
     evidence += told[:1]
-    if not (lib or error or absent or smi or told) or kernel_runs:
+    conda = facts.symptoms("conda-no-driver")
+    evidence += conda[:1]
+    if not (lib or error or absent or smi or told or conda) or kernel_runs:
         return
+    steps: list[Step] = []
+    if conda:
+        digits = conda[0].get("cuda") or "120"
+        steps.append(
+            shell(
+                commands.variable(picture, "CONDA_OVERRIDE_CUDA", f"{digits[:-1]}.{digits[-1]}"),
+                "conda then takes the GPU build where no driver is, as while an image is built; run the same installation again",
+            )
+        )
     alone = not (lib or error or absent or picture.gpus or facts.has("gpu-not-used", "gpu-list-empty", "gpu-not-found"))
     yield found(
         "driver-missing",
-        "The driver's own library is not on this machine"
+        "conda sees no NVIDIA driver here, and gives no GPU build where it sees none."
+        if conda and not (lib or error or absent)
+        else "The driver's own library is not on this machine"
         + (" and its kernel module does not run" if facts.has("kernel-driver-not-running") else "")
         + "; CUDA packages do not bring it. If the machine has no NVIDIA GPU, these messages are harmless.",
         evidence,
         confidence="certain" if (lib or absent) else "possible" if alone else "likely",
-        steps=commands.driver_install(picture),
+        steps=steps if conda and picture.container else [*steps, *commands.driver_install(picture)],
         verify="nvidia-smi",
     )
 

@@ -42,7 +42,7 @@ def gpu_config_conflict(picture: Picture) -> Iterator[Finding]:
         text = "Memory growth was set for some of the visible GPUs only; it has to be the same for all of them."
     elif "mapped to multiple" in first or "different GPU config" in first:
         text = "Two parts of one process map GPU:0 to different devices (visible_device_list of a session against TensorFlow 2's own configuration)."
-    elif "virtual devices configured" in first:
+    elif "virtual devices configured" in first or conflict[0].get("told"):
         text = "Memory growth and a fixed memory limit were both set for one GPU; they exclude each other."
     elif "limit on CPU" in first:
         text = "A memory limit was given for the CPU; only GPUs take one."

@@ -59,6 +59,20 @@ def wrapped_by_docker(reason: str) -> str:
 
 
 FIRES = (
+    Fires(
+        "driver-missing",
+        "conda, which sees no driver",
+        "Could not solve for environment specs\n  - nothing provides __cuda needed by tensorflow-2.9.1-cuda112py310he87a039_0\n",
+        "nothing provides __cuda",
+        says=("CONDA_OVERRIDE_CUDA=11.2",),
+        words=("conda",),
+    ),
+    Fires(
+        "gpu-hidden",
+        "the variable in a sentence",
+        "When CUDA_VISIBLE_DEVICES is \"-1\", the program ends:\n    gpu = gpu_devices[i]\nIndexError: list index out of range\n",
+        '"-1"',
+    ),
     # --- gpu-absent
     Fires(
         "gpu-absent",
@@ -516,6 +530,18 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "gpu-hidden",
+        "the variable in a sentence, with a card's number",
+        "undetermined",
+        "When CUDA_VISIBLE_DEVICES is \"1\", the program ends:\n    gpu = devices[i]\nIndexError: list index out of range\n",
+    ),
+    NearMiss(
+        "driver-missing",
+        "another package that conda has nowhere",
+        "undetermined",
+        "  - nothing provides libfoo >=2 needed by bar-1.0-py39_0\n",
+    ),
     NearMiss(
         "gpu-absent",
         "NO_DEVICE, but the driver's versions agree",

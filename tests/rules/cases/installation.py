@@ -94,6 +94,18 @@ FIRES = (
         "serialized_options",
         says=("protobuf",),
     ),
+    Fires(
+        "tf-cpu-only",
+        "an update that changed the build, told in a sentence",
+        "After conda update my GPU is no longer used: it replaced tensorflow, from the GPU build to the mkl one\n",
+        "to the mkl",
+    ),
+    Fires(
+        "tf-cpu-only",
+        "the wrong build, told in Japanese",
+        "GPUが使われないと思ったら、CPU版がインストールされていました(tensorflow)\n",
+        "CPU版",
+    ),
     # --- tf-no-wheel
     Fires(
         "tf-no-wheel",
@@ -352,6 +364,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "tf-cpu-only",
+        "a change from one GPU build to another",
+        "undetermined",
+        "After conda update my GPU works, and tensorflow went from the GPU build of 2.4 to the GPU build of 2.5\n",
+    ),
     NearMiss(
         "tf-not-installed",
         "the same brackets in quotes",

@@ -32,6 +32,12 @@ def oom(shape: str) -> str:
 
 
 FIRES = (
+    Fires(
+        "gpu-memory-held",
+        "told in Korean",
+        "GPU 메모리 부족 에러가 나는데, nvidia-smi 로 보니 이전 파이썬 프로세스가 남아 있어서 종료했더니 해결\n",
+        "프로세스",
+    ),
     # --- cudnn-init-oom
     Fires(
         "cudnn-init-oom",
@@ -231,6 +237,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "gpu-memory-held",
+        "a process that ends of itself",
+        "undetermined",
+        "训练的进程自己退出了，不知道为什么\n",
+    ),
     NearMiss(
         "cudnn-init-oom",
         "the algorithm fails because another cuDNN is loaded",

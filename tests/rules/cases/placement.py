@@ -22,6 +22,13 @@ GPU0 = "/job:localhost/replica:0/task:0/device:GPU:0"
 FIRES = (
     Fires(
         "gpu-config-conflict",
+        "growth and a limit, told in a sentence",
+        "TensorFlow 2.3: why are memory growth and a memory limit incompatible? I want an upper bound and growth below it.\n",
+        "incompatible",
+        words=("exclude",),
+    ),
+    Fires(
+        "gpu-config-conflict",
         "memory growth without the GPU",
         "tf.config.experimental.set_memory_growth(True)\nTypeError: set_memory_growth() missing 1 required positional argument: 'enable'\n",
         "missing 1 required",
@@ -206,6 +213,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "gpu-config-conflict",
+        "growth alone, which does not help",
+        "undetermined",
+        "I set memory growth and nothing changed\n",
+    ),
     NearMiss(
         "gpu-config-conflict",
         "a call of somebody's own without an argument",
