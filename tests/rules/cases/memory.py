@@ -234,6 +234,12 @@ FIRES = (
         "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.\nExited with exit code 1.\n",
         "TERM_MEMLIMIT",
     ),
+    Fires(
+        "model-oom",
+        "a kernel of MLIR's, which says no more than this",
+        "ResourceExhaustedError: {{function_node __wrapped__Mul_device_/job:localhost/replica:0/task:0/device:GPU:0}} failed to allocate memory [Op:Mul]\n",
+        "failed to allocate memory",
+    ),
 )
 
 NEAR_MISSES = (
