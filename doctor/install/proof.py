@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -41,12 +40,13 @@ class Proof:
 
 def prove(env: Path, *, gpu: bool = True) -> Proof:
     """Run `check --python ENV --deep` in a process of its own and read what it says. gpu: a GPU is wanted."""
-    command = [sys.executable, "-m", "doctor", "check", "--python", str(env), "--deep", "--format", "json"]
+    # not through PYTHONPATH: the environment's own Python would inherit it, and import this tool's packages
     package = str(Path(__file__).resolve().parent.parent.parent)
-    path = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH", "")) if p)
+    start = f"import sys; sys.path.insert(0, {package!r}); from doctor.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", start, "check", "--python", str(env), "--deep", "--format", "json"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=LIMIT, check=False,
-                              env={**os.environ, "PYTHONPATH": path}, stdin=subprocess.DEVNULL)  # fmt: skip
+                              stdin=subprocess.DEVNULL)  # fmt: skip
     except subprocess.TimeoutExpired:
         return Proof("unknown", (f"not proved: the check did not end within {LIMIT} s",))
     try:

@@ -115,7 +115,7 @@ def cudnn_for_build(picture: Picture) -> Cure:
     if not serving:
         return another_build(picture)
     build = picture.build or serving[-1]
-    return Cure(tuple(libraries.cudnn(picture, build)), _version(picture, serving))
+    return Cure((*libraries.cudnn(picture, build), *driver_for(picture, build)), _version(picture, serving))
 
 
 def _move(picture: Picture, build: TensorFlowRelease) -> list[Step]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments
-from doctor.remedies.fitness import on_driver, usable
+from doctor.remedies.fitness import on_driver, situation, usable
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
@@ -36,6 +36,7 @@ def steps(picture: Picture, build: TensorFlowRelease) -> list[Step]:
         ways.append([_module(build)])
     if "conda" in picture.environments:
         ways.append(conda(picture, build))
+    ways.append(by_name(picture, build))
     ways = [way for way in ways if way]
     ways.append(toolkit(picture, build, other=bool(ways)))
     if "conda" not in picture.environments and not picture.container:
@@ -57,6 +58,26 @@ def cudnn(picture: Picture, build: TensorFlowRelease) -> list[Step]:
         first += conda(picture, build)
     by_hand = f"nstall cuDNN {build.cudnn} for CUDA {build.cuda} from NVIDIA's archive ({ARCHIVES.rpartition(', ')[2]})"
     return [*first, manual(f"{'Or i' if first else 'I'}{by_hand}", _wants(picture, build))]
+
+
+def by_name(picture: Picture, build: TensorFlowRelease) -> list[Step]:
+    """NVIDIA's packages from pip for a build without an extra, and the path to them: nothing needs an administrator.
+
+    Nothing where the builds that can be meant differ in what they need, or no package holds it.
+    """
+    from doctor.plan.measures import for_pip_libraries
+    from doctor.plan.nvidia_packages import packages_for
+
+    if picture.platform not in (None, "linux", "wsl"):
+        return []
+    here = situation(picture, driver=None, route="pip-and-cuda")
+    sets = {p.requirements if (p := packages_for(b, here, picture.tables)) else None for b in picture.builds or (build,)}
+    packages = packages_for(build, here, picture.tables)
+    if packages is None or len(sets) != 1 or for_pip_libraries(build, here, picture.tables).blocks:
+        return []
+    why = f"the libraries of CUDA {packages.cuda} and cuDNN {packages.cudnn} from NVIDIA's packages, without an administrator; {_wants(picture, build)}"
+    wanted = commands.quoted_all(list(packages.requirements), picture)
+    return [shell(f"{commands.venv_prefix(picture)} install {wanted}", why), commands.library_path_step(picture)]
 
 
 def with_build(picture: Picture, build: TensorFlowRelease, why: str) -> list[Step]:
