@@ -487,3 +487,65 @@ def test_a_missing_cudnn_is_certain_where_cuda_opens_or_the_gpu_is_skipped(also:
 def test_a_late_release_on_windows_is_as_sure_as_its_version_and_the_wish_for_a_gpu(rank: int, wish: str, confidence: str) -> None:
     facts = (TensorFlowVersion(HERE, "2.15.0", "tensorflow", rank=rank), Platform(HERE, "windows", "x86_64"), Symptom(HERE, wish))
     assert [f.confidence for f in judged("tf-windows-native", *facts)] == [confidence]
+
+
+# --- cudnn-init-oom
+
+
+@pytest.mark.parametrize(
+    ("kinds", "fires"),
+    [
+        (("cudnn-handle-failed",), True),
+        (("cudnn-launch-failed",), False),
+        (("blas-launch-failed",), True),
+        (("blas-launch-failed", "illegal-address"), False),
+        (("blas-launch-failed", "cudnn-handle-failed", "illegal-address"), True),
+    ],
+)
+def test_a_launch_that_fails_beside_a_crash_or_in_cudnn_alone_is_no_lack_of_memory(kinds: tuple[str, ...], fires: bool) -> None:
+    assert bool(judged("cudnn-init-oom", *(Symptom(HERE, kind) for kind in kinds))) == fires
+
+
+# --- library-path: the stub
+
+
+@pytest.mark.parametrize(("around", "fires"), [((), True), ((EnvironmentKind(HERE, "docker"),), False)])
+def test_a_stub_that_answers_in_a_container_is_the_container_without_a_gpu(around: tuple[Fact, ...], fires: bool) -> None:
+    answered = CudaCallFailed(HERE, "cuInit", "CUDA_ERROR_STUB_LIBRARY")
+    skipped = Symptom(HERE, "gpu-skipped")
+    assert any("stub" in f.explanation for f in judged("library-path", answered, skipped, *around)) == fires
+
+
+# --- tf-conflicting-packages
+
+
+@pytest.mark.parametrize(("kind", "says"), [("both-packages", "names both distributions"), ("hollow-module", "no whole package")])
+def test_both_distributions_and_a_hollow_package_are_told_apart(kind: str, says: str) -> None:
+    (finding,) = judged("tf-conflicting-packages", Symptom(HERE, kind), Symptom(HERE, "gpu-list-empty"))
+    assert says in finding.explanation
+
+
+# --- tf-import-failed: Windows
+
+
+@pytest.mark.parametrize(("platform", "says"), [("windows", True), ("linux", False)])
+def test_the_dlls_of_cuda_are_spoken_of_on_windows_only(platform: str, says: bool) -> None:
+    dll = Symptom(Source("case", 1, "ImportError: DLL load failed"), "dll-load-failed")
+    (finding,) = judged("tf-import-failed", dll, Platform(HERE, platform, "x86_64"))
+    assert ("tensorflow-gpu before 1.14" in finding.explanation) == says
+
+
+# --- driver-missing: a list of devices from elsewhere
+
+
+@pytest.mark.parametrize(
+    ("device", "fires"),
+    [
+        (GpuRegistered(Source("case", 1, "GPU:0"), 0), True),  # listed above, without a name
+        (GpuRegistered(Source("case", 9, "GPU:0"), 0), False),  # made after the driver's library was missed
+        (GpuRegistered(Source("case", 1, "GPU:0"), 0, name="Tesla T4"), False),  # TensorFlow's own line, with the card
+    ],
+)
+def test_a_list_of_devices_above_the_missing_driver_may_be_of_another_machine(device: GpuRegistered, fires: bool) -> None:
+    missing = LibraryNotLoaded(Source("case", 5, "libcuda.so.1: cannot open"), "libcuda.so.1", "cannot open shared object file")
+    assert bool(judged("driver-missing", missing, device)) == fires
