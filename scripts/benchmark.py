@@ -3,8 +3,10 @@
     python scripts/benchmark.py [--runs 9] [--large 500] [--huge 1000] [--reports 10000] [--only start|simulate|large|many]
 
 Whole processes are timed, warm, as medians over several runs, with the interpreter that runs this script; the start of a
-command is also given as a multiple of `python -c pass`, run in turn with it. The logs are made anew each time (seeded)
-in a temporary folder and removed. Exit code 1 where a budget is not kept.
+command is also given as a multiple of `python -c pass`, run in turn with it, and large logs as a share of grep's speed
+over the same file, run in turn as well. A start is held to its budget by processor time, which other programs on the
+machine change little; it is what the clock shows where there are none. The logs are made anew each time (seeded) in a
+temporary folder and removed. Exit code 1 where a budget is not kept.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +32,13 @@ MESSAGE = (
     "2026-01-02 03:04:05.678901: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic "
     "library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such file or directory\n"
 )
+
+
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {
+    "PYTHONPATH": str(ROOT),
+    "TFGPU_DOCTOR_TABLES": "",
+}
+"""Bytecode is kept, as that of an installed tool is."""
 
 
 class Row(NamedTuple):
@@ -56,7 +65,7 @@ def run(command: list[str], stdin: Path | None = None) -> Run:
         started = time.perf_counter()
         process = subprocess.Popen(
             command, stdin=source, stdout=sink, stderr=subprocess.DEVNULL, cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "TFGPU_DOCTOR_TABLES": ""},
+            env=ENVIRONMENT,
         )  # fmt: skip
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - started
@@ -98,7 +107,7 @@ def starts(folder: Path, runs: int) -> Iterator[Row]:
             f"{1000 * ours.wall:.0f} ms ({1000 * ours.cpu:.0f} ms of processor)",
             f"{ours.cpu / bare.cpu:.1f} times `python -c pass` ({1000 * bare.wall:.0f} ms)",
             f"{budget} ms",
-            1000 * ours.wall <= budget,
+            1000 * ours.cpu <= budget,
         )
 
 
@@ -154,6 +163,25 @@ def training_log(path: Path, megabytes: int) -> None:
             written += stream.write("".join(rows))
 
 
+def service_log(path: Path, megabytes: int) -> None:
+    """What a server prints: every line with identifiers of its own; one message that decides, in the middle."""
+    rng = random.Random(3)
+    written = 0
+    size = megabytes * 1_000_000
+    placed = False
+    with path.open("w") as stream:
+        while written < size:
+            rows = [
+                f"2026-01-02T03:04:05Z INFO pod-{rng.getrandbits(128):032x} request {rng.getrandbits(64):x} "
+                f"served by node-{rng.getrandbits(32):x} in {rng.random():.3f} ms\n"
+                for _ in range(5000)
+            ]
+            if not placed and written > size // 2:
+                rows.append(MESSAGE)
+                placed = True
+            written += stream.write("".join(rows))
+
+
 def one_line(path: Path, megabytes: int) -> None:
     """Words without any end of line, and the message among them."""
     rng = random.Random(2)
@@ -179,39 +207,53 @@ def patterns(path: Path) -> int:
 
 def large(folder: Path, runs: int, megabytes: int, huge: int) -> Iterator[Row]:
     """Logs that do not fit into a person's patience, or into memory."""
-    log = folder / "training.log"
-    training_log(log, megabytes)
-    explain = [*TOOL, "explain", str(log), "--format", "json"]
-    grep = shutil.which("grep")
     words = folder / "patterns"
-    count = patterns(words)
-    if grep is not None:
-        ours, theirs = medians(explain, [grep, "-c", "-F", "-f", str(words), str(log)], max(3, runs // 3))
-        ratio = theirs.wall / ours.wall
-        yield Row(
-            f"a training log of {megabytes} MB",
-            f"{ours.wall:.2f} s ({megabytes / ours.wall:.0f} MB/s), {ours.mib:.0f} MiB",
-            f"{ratio:.2f} of the speed of `grep -F -f` with {count} patterns ({theirs.wall:.2f} s)",
-            "0.5 of grep's speed",
-            ratio >= 0.5,
-        )
-    log.unlink()
-    if not huge:
-        return
-    for name, make in (("a training log", training_log), ("one line", one_line)):
-        path = folder / "huge"
-        make(path, huge)
-        ours = run([*TOOL, "explain", str(path), "--format", "json"])
-        stdin = run([*TOOL, "explain", "-", "--format", "json"], path)
-        highest = max(ours.mib, stdin.mib)
-        yield Row(
-            f"{name} of {huge} MB, as a file and from standard input",
-            f"{ours.wall:.1f} s and {stdin.wall:.1f} s, {highest:.0f} MiB at the highest",
-            "",
-            "100 MiB",
-            highest < 100,
-        )
+    patterns(words)
+    logs: list[tuple[str, Callable[[Path, int], None], int]] = [
+        ("a training log", training_log, megabytes),
+        ("a server's log with identifiers", service_log, megabytes),
+    ]
+    if huge:
+        logs += [("a training log", training_log, huge), ("one line", one_line, huge)]
+    path = folder / "large.log"
+    for name, make, size in logs:
+        make(path, size)
+        _written(path)
+        yield from _beside_grep(f"{name} of {size} MB", path, words, size, max(3, runs // 3))
+        if size == huge:
+            stdin = run([*TOOL, "explain", "-", "--format", "json"], path)
+            yield Row(
+                f"{name} of {size} MB from standard input", f"{stdin.wall:.1f} s, {stdin.mib:.0f} MiB", "", "100 MiB",
+                stdin.mib < 100,
+            )  # fmt: skip
         path.unlink()
+
+
+def _beside_grep(name: str, path: Path, words: Path, megabytes: int, runs: int) -> Iterator[Row]:
+    """A file as `explain` reads it, against grep. A file of one line has no budget: grep ends at the first match in it."""
+    ours = ["explain", str(path), "--format", "json"]
+    grep = shutil.which("grep")
+    whole = "one line" not in name
+    if grep is None:
+        first, compared, kept = run([*TOOL, *ours]), "no grep here", None
+    else:
+        first, theirs = medians([*TOOL, *ours], [grep, "-c", "-F", "-f", str(words), str(path)], runs)
+        ratio = theirs.wall / first.wall
+        compared = f"{ratio:.2f} of the speed of `grep -F -f` with as many patterns ({theirs.wall:.2f} s)"
+        kept = ratio >= 0.5 if whole else None
+    yield Row(
+        name,
+        f"{first.wall:.2f} s ({megabytes / first.wall:.0f} MB/s), {first.cpu:.2f} s of processor, {first.mib:.0f} MiB",
+        compared if whole else "",
+        "0.5 of grep's speed, 100 MiB" if whole else "100 MiB",
+        kept is not False and first.mib < 100,
+    )
+
+
+def _written(path: Path) -> None:
+    """Wait until a file is on its disk: what is still being written slows down whoever reads."""
+    with path.open("rb") as stream:
+        os.fsync(stream.fileno())
 
 
 def many(folder: Path, reports: int) -> Iterator[Row]:
@@ -224,13 +266,13 @@ def many(folder: Path, reports: int) -> Iterator[Row]:
         (place / f"{number:06d}.log").write_bytes(texts[number % len(texts)])
     ours = run([*TOOL, "explain", str(place), "--format", "json"])
     cores = os.cpu_count() or 1
-    rate = reports / ours.wall
+    each = 1000 * ours.cpu / reports
     yield Row(
         f"{reports} reports in one call",
-        f"{ours.wall:.1f} s, {rate:.0f} a second on {cores} cores",
-        f"{1000 * ours.cpu / reports:.2f} ms of processor each",
-        "1000 a second and core",
-        rate / cores >= 1000,
+        f"{ours.wall:.1f} s, {reports / ours.wall:.0f} a second on {cores} cores",
+        f"{each:.2f} ms of processor each",
+        "1 ms of processor each (1000 a second and core)",
+        each <= 1,
     )
 
 

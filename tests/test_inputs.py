@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import html.parser
 import json
 import os
 import subprocess
@@ -92,6 +93,25 @@ def test_summary_counts_causes(explain: Run, tmp_path: Path) -> None:
     text = explain(".", "--summary").stdout
     assert text.startswith("4 reports\n")
     assert "75.0 %  cudnn-missing" in text
+
+
+def test_summary_as_a_page_is_one_whole_document(explain: Run, tmp_path: Path) -> None:
+    for i in range(3):
+        (tmp_path / f"{i}.log").write_text(LOG)
+    page = explain(".", "--summary", "--format", "html", "--output", "page.html")
+    assert page.returncode in (0, 1)
+    assert page.stdout == ""
+    text = (tmp_path / "page.html").read_text()
+    parser = html.parser.HTMLParser()
+    opened: list[str] = []
+    parser.handle_starttag = lambda tag, attrs: opened.append(tag) if tag not in ("meta", "br") else None  # type: ignore[method-assign]
+    closed: list[str] = []
+    parser.handle_endtag = closed.append  # type: ignore[method-assign]
+    parser.feed(text)
+    assert sorted(opened) == sorted(closed)
+    assert opened.count("html") == opened.count("table") == 1
+    assert "<h1>3 reports</h1>" in text
+    assert "<td>3</td><td>100.0 %</td><td><code>cudnn-missing</code></td>" in text
 
 
 def test_packed_file_is_unpacked(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def _answers(inputs: Sequence[Input], options: Options, brief: bool, args: argpa
     from doctor.render.progress import Progress as Shown
 
     shown = Shown("reports", len(inputs), quiet=args.quiet)
-    _prepare()
+    _prepare(options)
     with multiprocessing.Pool(cores, _quiet) as pool:
         work = partial(_safely, options=options, brief=brief)
         for answer in pool.imap(work, inputs, chunksize=max(1, min(32, len(inputs) // (cores * 4)))):
@@ -189,16 +189,21 @@ def _answers(inputs: Sequence[Input], options: Options, brief: bool, args: argpa
     shown.end()
 
 
-def _prepare() -> None:
-    """Load what every process needs before they are made."""
+def _prepare(options: Options) -> None:
+    """Load what every process needs before they are made: what a report of every known message makes use of."""
+    import gc
+
     from doctor.diagnose import diagnose
     from doctor.logs import read
     from doctor.logs.parse import prepare
     from doctor.logs.signatures import catalogue
+    from doctor.render import rendered
     from doctor.tables import Tables
 
     prepare(catalogue())
-    diagnose(read(b"2.15.0\n", "-"), Tables.bundled())
+    every = "\n".join(signature.example for signature in catalogue())
+    rendered(diagnose(read(every.encode(), "-"), Tables.bundled()), options)
+    gc.freeze()  # none of this is ever garbage
 
 
 def _quiet() -> None:

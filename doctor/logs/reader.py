@@ -38,8 +38,8 @@ _CONTROL = bytes((*range(7), *range(14, 27), *range(28, 32)))
 def encoding_of(data: bytes, *, whole: bool = True) -> str:
     """The name of a text's encoding, from its beginning (or all of it: `whole`).
 
-    A byte-order mark decides, then UTF-16 without one, UTF-8, and the code pages in which Windows writes Chinese,
-    Japanese and western languages. PowerShell's `>` writes UTF-16 with a mark. Raises NotText for binary data.
+    A byte-order mark decides, then UTF-16 without one, UTF-8, and the code pages in which Windows writes Japanese,
+    Korean, Chinese of both scripts and western languages. PowerShell's `>` writes UTF-16 with a mark. Raises NotText for binary data.
     """
     if data.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
         return "utf-32"
@@ -71,10 +71,27 @@ def encoding_of(data: bytes, *, whole: bool = True) -> str:
     high = sum(1 for byte in sample if byte >= 0x80)
     if _letters(sample, "cp932", "\u3040", "\u30ff") * 5 >= high:  # Japanese is never without its syllables
         return "cp932"
+    frequent = sorted((_frequent(sample, encoding), encoding) for encoding in _FREQUENT)
+    if frequent[-1][0] >= 0.1 and frequent[-1][0] > 2 * frequent[-2][0]:
+        return frequent[-1][1]
     if _letters(sample, "gb2312", "\u4e00", "\u9fff") * 2 >= high * 0.7:
         return "gbk"
     broken = sample.decode("utf-8", "replace")
     return "utf-8" if broken.count("\ufffd") * 200 < len(broken) else "cp1252"
+
+
+_FREQUENT = {
+    "cp949": "이다는을에의가로를은고하지기한사있수도서어해리인라나자니시",
+    "gbk": "的一是不了在有我这个到们没错误显卡内存驱动无法安装时中出用请为会可以",
+    "cp950": "的一是不了在有我這個到們沒錯誤顯卡記憶體驅動無法安裝時中出用請為會可以",
+}
+"""The letters that make up much of any text in Korean and Chinese; read in another code page, rare ones stand there."""
+
+
+def _frequent(sample: bytes, encoding: str) -> float:
+    """Which share of the letters beyond ASCII are frequent ones of the language that is written in this code page."""
+    high = [letter for letter in sample.decode(encoding, "ignore") if letter > "\u2fff"]
+    return sum(letter in _FREQUENT[encoding] for letter in high) / len(high) if high else 0.0
 
 
 def _letters(sample: bytes, encoding: str, first: str, last: str) -> int:
@@ -148,6 +165,8 @@ def read(data: bytes, name: str) -> Text:
     if not data.strip():
         raise NotText("empty")
     text = decode(data).replace("\r\n", "\n")
+    if "\n" not in text:  # a Mac of old; elsewhere a lone carriage return is a progress bar's
+        text = text.replace("\r", "\n")
     total = text.count("\n") + (not text.endswith("\n"))
     cells = _notebook(text)
     return Text.of(name, cells if cells is not None else split(text), total)

@@ -48,7 +48,7 @@ class Tables:
         refreshed = None if os.environ.get("TFGPU_DOCTOR_TABLES") == "" else user_folder()
         return Tables(BUNDLED, refreshed)
 
-    @property
+    @functools.cached_property
     def date(self) -> str:
         """The day on which the TensorFlow table in use was generated ("2026-11-21")."""
         for table in (tensorflow.TABLE, "cuda"):

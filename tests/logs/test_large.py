@@ -172,3 +172,10 @@ def test_rare_word_beside_one_that_stands_in_every_line_is_kept() -> None:
     head = "nothing of note here\n" * 8000
     kept = scan.scan_stream(scan.blocks(io.BytesIO((head + "".join(noise) + head).encode())))
     assert (13_001, noise[5000].strip().encode()) in kept.kept
+
+
+def test_large_text_with_line_ends_of_old_macs_keeps_its_numbers() -> None:
+    text = training(30_000) + MESSAGE + "\n" + training(30_000)
+    facts = read_stream(io.BytesIO(text.replace("\n", "\r").encode()), "a.log")
+    assert missing(facts) == [("libcudnn.so.7", 30_001)]
+    assert facts.lines == 60_001

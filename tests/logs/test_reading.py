@@ -50,6 +50,9 @@ SAME_LINE: dict[str, Callable[[str], bytes]] = {
     "utf-16 big end": lambda t: t.encode("utf-16-be"),
     "gbk": lambda t: (t.replace("über 東京", "显存不足 加载失败 请检查驱动")).encode("gbk"),
     "shift-jis": lambda t: t.replace("内存 über 東京", "ライブラリをロードできませんでした").encode("cp932"),
+    "euc-kr": lambda t: t.replace("内存 über 東京", "드라이버를 설치했는데 로드할 수 없습니다").encode("cp949"),
+    "big5": lambda t: t.replace("内存 über 東京", "無法載入這個動態連結函式庫,請檢查驅動程式").encode("cp950"),
+    "line ends of old Macs": lambda t: t.replace("\n", "\r").encode(),
     "latin-1": lambda t: t.replace("内存", "").replace("東京", "déjà").encode("latin-1"),
     "windows line ends": lambda t: t.replace("\n", "\r\n").encode(),
     "windows console in utf-16": lambda t: t.replace("\n", "\r\n").encode("utf-16"),
@@ -188,3 +191,21 @@ def test_record_that_a_program_wrapped_and_indented_is_joined() -> None:
         "  could be performance gains if more memory is available.\n"
     )
     assert diagnose(read(text.encode()), Tables.bundled()).verdict.code == "benign-messages"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("gbk", "我的显卡没有被检测到,安装了驱动也不行,请问这个错误怎么解决"),
+        ("cp950", "我的顯示卡沒有被偵測到,安裝了驅動程式也不行,請問這個錯誤怎麼解決"),
+        ("cp949", "그래픽 카드가 인식되지 않습니다. 드라이버를 설치했는데도 오류가 납니다"),
+        ("cp932", "ドライバをインストールしたのにグラフィックカードが認識されません"),
+        ("cp1252", "La carte graphique n'est pas détectée après l'installation du pilote, où est l'erreur à présent"),
+    ],
+)
+def test_language_of_a_code_page_is_told_by_its_letters(encoding: str, text: str) -> None:
+    assert encoding_of((text + "\n" + MESSAGE + "\n").encode(encoding)) == encoding
+
+
+def test_progress_bar_among_lines_does_not_count_as_lines() -> None:
+    assert missing(read(("10%\r20%\r30%\n" + MESSAGE + "\n").encode(), "a.log")) == [("libcudnn.so.7", 2)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, glued, sig
 
 
 def closed(match: re.Match[str], source: Source) -> Fact | None:
@@ -37,7 +37,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-said-missing",
-        ("driver", "drivers"),
+        " driver",
         r"\b(?:no|without(?: an?| any| the)?) (?:\w+ ){0,2}?(?:NVIDIA|graphics|GPU|video) drivers? (?:is|are|was|were|have been|has been)?\s?(?:yet )?install\w*"
         r"|\bno drivers? (?:is |are |was )?(?:yet )?installed|\b(?:NVIDIA|graphics|GPU|video) drivers? (?:is|are|was|were)(?: not|n't) (?:yet |even )?installed"
         r"|\b(?:have not|haven't|did not|didn't|never) (?:yet )?install(?:ed)? (?:the |an? |any )?(?:NVIDIA |graphics |GPU |video )drivers?"
@@ -52,7 +52,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-said-old",
-        ("driver", "drivers"),
+        (" driver", *glued(("driver", "drivers"), (" is", " was", " are", " were", " version"))),
         r"\bdrivers?(?: version)? (?:is|was|were|are) (?:(?:much|far|a bit|quite|simply|just) )?(?:too old|too low|outdated|out of date|out-of-date)\b|\b(?:too old|outdated|obsolete)(?: an?| the)? (?:\w+ ){0,2}?drivers?\b"
         r"|\b(?:updat|upgrad)(?:e|ed|ing) (?:\w+ ){0,4}?(?:NVIDIA |graphics |GPU |video |card )drivers?\b[^\n.]{0,60}\b(?:solved|fixed|helped|cured|resolved|did it|works? now|worked)\b"
         r"|\b(?:solved|fixed|cured|resolved)\b[^\n.]{0,30}\b(?:updat|upgrad)(?:e|ed|ing) (?:\w+ ){0,4}?(?:NVIDIA |graphics |GPU |video |card )drivers?\b",

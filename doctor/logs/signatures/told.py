@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, glued, sig
 
 _UNFIT_EN = (
     r"(?:do(?:es)?(?:n't| not) (?:match|fit|suit|go with|work with)|mismatch\w*|(?:is|was|are|were) (?:not (?:compatible|supported|the right)"
@@ -75,7 +75,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cudnn-version-blamed",
-        "cudnn",
+        glued(("cudnn",), " -:=,(`*'\"v456789、"),
         rf"{_CUDNN}(?P<first>[4-9](?:\.\d+){{1,3}})[^\n]{{1,60}}?{_CUDNN}(?P<second>[4-9](?:\.\d+){{1,3}})[^\n]{{0,40}}?\b{_WORKS}"
         rf"|(?:downgrad|upgrad|switch|chang|replac|roll|降级|换)\w*[^\n.]{{0,30}}{_CUDNN}(?P<first2>[4-9](?:\.\d+){{1,3}})[^\n]{{1,24}}?(?:to|with|成|为|到) (?:{_CUDNN})?(?P<second2>[4-9](?:\.\d+){{1,3}})",
         "cuDNN 6.0 was on the machine, with cuDNN 5.1 it works",

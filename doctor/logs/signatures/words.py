@@ -164,7 +164,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "host-memory-said",
-        ("ram", "swap", "host memory", "system memory", "内存", "memoria ram", "arbeitsspeicher"),
+        (
+            *(" ram", "-ram", *glued(("ram",), " \t,):'\"`*-/(!;%>]|"), " swap", "swap "),
+            *("host memory", "system memory", "内存", "arbeitsspeicher"),
+        ),
         r"(?:CPU|host|system|main)[ -](?:ram|memory)\b[^\n.]{0,60}(?:used up|full|deplet|exhaust|runs? out|ran out|consum|increas|grow|explod|100 ?%)"
         r"|\bRAM\b[^\n.]{0,40}(?:used up|is full|fills? up|filled up|(?:gets?|got|becomes?|goes|runs?) full|eaten up|all gone|deplet|exhaust|runs? out|ran out|overflow|100 ?%)|(?:eats?|eating|fills?|filling|uses?|using|takes?|taking|consum\w+) (?:up )?(?:all|every bit|the whole|most) (?:of )?(?:the |my |our |its )?(?:\w+ )?RAM\b|\bswap\b[^\n.]{0,30}(?:fills? up|is full|gets? full|used up|runs? out)|(?:out of|runs? out of|ran out of|not enough|fills? (?:up )?(?:the |all )?) ?(?:CPU |system |host )?RAM\b|内存(?:不足|溢出|爆)|(?:crash|kill|die)\w*[^\n.]{0,60}using all (?:available|the|your) RAM|session crashed after using all available RAM",
         "CPU RAM is used up bit by bit until the process dies",

@@ -167,7 +167,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        "cuda",
+        ("cuda ", "cuda,"),
         r"(?<![\w/\\.-])cuda\b(?: package| toolkit| library)?,? (?:is|was|are|being|pull(?:s|ing)|installs?|brings|comes (?:as|with)|has)\b[^\n\d.,;:]{0,30}\b(?:version|newest|latest|release|v),? ?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/])",
         "the distribution's CUDA package is the newest, 9.1.1",
         cuda(PROSE, sentence=True),
