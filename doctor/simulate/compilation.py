@@ -12,6 +12,7 @@ import os
 import platform
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Collection, Iterator
 from importlib import resources
@@ -85,6 +86,8 @@ def build(file_names: Collection[str]) -> Path:
     folder = cache_folder() / _key(sources, compiler)
     missing = [name for name in file_names if not (folder / name).exists()]
     if missing:
+        if sys.stderr.isatty():
+            print("tfgpu-doctor: compiling the simulated libraries, once (some seconds)", file=sys.stderr, flush=True)
         with _locked(folder):
             _make(folder, [name for name in missing if not (folder / name).exists()], sources, compiler)
     return folder

@@ -39,6 +39,16 @@ def test_each_family_is_built_in_under_ten_seconds(empty_cache, cuda, cudnn):
         assert f"[{soname}]" in said.stdout
 
 
+def test_on_a_terminal_it_says_that_it_compiles_and_elsewhere_it_does_not(empty_cache, monkeypatch, capsys):
+    build(["libcuda.so.1"])
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    build(["memory_holder"])
+    assert "compiling the simulated libraries, once" in capsys.readouterr().err
+    build(["memory_holder"])
+    assert capsys.readouterr().err == ""
+
+
 def test_the_second_time_nothing_is_compiled(empty_cache, monkeypatch):
     first = build(EVERYTHING)
     monkeypatch.setattr(compilation, "_run", None)
