@@ -1,7 +1,8 @@
 """A line that asks for TensorFlow without its CUDA libraries: where do they come from then.
 
 A Dockerfile's base image says which CUDA and cuDNN are there: the tags of nvidia/cuda are
-VERSION[-cudnn[MAJOR]]-FLAVOUR-SYSTEM (hub.docker.com/r/nvidia/cuda; from CUDA 12.4 on "cudnn" without a number is 9).
+VERSION[-cudnn[MAJOR]]-FLAVOUR-SYSTEM (the page of that image; from CUDA 12.4 on
+"cudnn" without a number is 9).
 """
 
 from __future__ import annotations
