@@ -69,7 +69,7 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
             verify=commands.list_gpus(picture),
         )
         return
-    if registered(picture):
+    if registered(picture) or facts.has("illegal-address", "launch-failed"):  # what crashes on a GPU, has one
         return
     asked = facts.symptoms("container-device-unknown")
     if asked:

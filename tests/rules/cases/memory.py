@@ -244,6 +244,14 @@ FIRES = (
 
 NEAR_MISSES = (
     NearMiss(
+        "gpu-hidden",
+        "the workers are to see no GPU, and the parent's crashes",
+        "ptx-jit-or-kernel-crash",
+        "Non-OK-status: GpuLaunchKernel(FillPhiloxRandomKernelLaunch<Distribution>, num_blocks) status: INTERNAL: an illegal memory access was encountered\n"
+        "def _worker():\n    os.environ['CUDA_VISIBLE_DEVICES'] = ''\n"
+        "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n",
+    ),
+    NearMiss(
         "gpu-memory-held",
         "a process that ends of itself",
         "undetermined",
