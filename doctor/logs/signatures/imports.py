@@ -26,7 +26,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "msvc-runtime",
         ("msvcp140", "vcruntime140_1", "visual c++ redistributable", "visual c++ 2015"),
         r"(?:could not find|missing|install|requires?|缺少|找不到)[^\n]{0,60}(?P<dll>msvcp140(?:_1)?\.dll|vcruntime140_1\.dll)|install[^\n]{0,40}Visual C\+\+ (?:Redistributable|2015)"
-        r"|(?:msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll[^\n.]{0,20}\b(?:(?:is|was) (?:missing|absent)|(?:could not be|not|wasn't) found|fehlt|manquant|no (?:se )?encontr\w+|não encontrad\w+|не найден)",
+        r"|(?:msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll[^\n.]{0,20}\b(?:(?:is|was) (?:missing|absent)|(?:could not be|not|wasn't) found|fehlt|manquant|丢失|缺失|を?が?見つか|이? ?없|отсутствует|no (?:se )?encontr\w+|não encontrad\w+|не найден)",
         "ImportError: Could not find the DLL(s) 'msvcp140.dll or msvcp140_1.dll'.",
     ),
     sig(

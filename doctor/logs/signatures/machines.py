@@ -55,7 +55,8 @@ SIGNATURES: tuple[Signature, ...] = (
         (" driver", *glued(("driver", "drivers"), (" is", " was", " are", " were", " version"))),
         r"\bdrivers?(?: version)? (?:is|was|were|are) (?:(?:much|far|a bit|quite|simply|just) )?(?:too old|too low|outdated|out of date|out-of-date)\b|\b(?:too old|outdated|obsolete)(?: an?| the)? (?:\w+ ){0,2}?drivers?\b"
         r"|\b(?:updat|upgrad)(?:e|ed|ing) (?:\w+ ){0,4}?(?:NVIDIA |graphics |GPU |video |card )drivers?\b[^\n.]{0,60}\b(?:solved|fixed|helped|cured|resolved|did it|works? now|worked)\b"
-        r"|\b(?:solved|fixed|cured|resolved)\b[^\n.]{0,30}\b(?:updat|upgrad)(?:e|ed|ing) (?:\w+ ){0,4}?(?:NVIDIA |graphics |GPU |video |card )drivers?\b",
+        r"|\b(?:solved|fixed|cured|resolved)\b[^\n.]{0,30}\b(?:updat|upgrad)(?:e|ed|ing) (?:\w+ ){0,4}?(?:NVIDIA |graphics |GPU |video |card )drivers?\b"
+        r"|(?:highest|newest|latest|maximum) (?:version of )?CUDA(?: version)? (?:that is )?supported by (?:\w+ ){1,2}?drivers? is \d[\d.]*,? (?:whereas|while|but)",
         "the graphics driver was too old",
     ),
     sig(

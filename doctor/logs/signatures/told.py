@@ -47,6 +47,21 @@ def another_helped(match: re.Match[str], source: Source) -> Fact | None:
     return Symptom(source, "cudnn-version-blamed", (("one", first), ("other", second)))
 
 
+_GOOD = (
+    r"\b(?:works?|worked|working|fixed|solved|resolved|helped|recogni[sz]ed|detected|shows up|found)\b|解决|好了|成功|正常|해결|인식|잘 ?(?:됨|됩니다|돌아)"
+    r"|動(?:い|き)|解決|認識"
+)
+_MOVED = r"(?:downgrad|upgrad|switch|chang|roll|revert|mov)\w*(?: back| over)?|went back|cambi\w+|mud\w+|trocar?|troquei|gewechselt"
+
+
+def another_cuda(match: re.Match[str], source: Source) -> Fact | None:
+    """Two releases of CUDA in one breath, of which one does not go with the TensorFlow; the same release twice says nothing."""
+    one, other = match.groupdict().get("one"), match.groupdict().get("other")
+    if one and other and _minor(one) == _minor(other):
+        return None
+    return Symptom(source, "cuda-version-told", ())
+
+
 _CUDNN = r"cudnn\W{0,3}(?:version |v|==?)?"
 _WORKS = r"(?:works?|worked|working|fine|solved|no error|helped|fixed|ok\b|运行正常|解决|好了|可以|해결|정상|動(?:い|き)|直)"
 
@@ -61,6 +76,39 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         _unfit("CUDA"),
         "系统里的CUDA版本跟TensorFlow对不上",
+    ),
+    sig(
+        "cuda-version-told",
+        ("tensorflow", "tf ", "tf-", "tf2", "tf1"),
+        r"(?:tensorflow|\btf)\b[-\w. ]{0,24} (?:does not|doesn't|did not|didn't|won't|cannot|can't) (?:work|run|go|support|be used)(?: well)?(?: with)? CUDA ?\d"
+        r"|(?:tensorflow|\btf)\b[-\w. ]{0,24} (?:works?|is compatible|runs?) (?:only )?with CUDA ?(?P<one>\d+\.\d)[^\n.]{0,12},? (?:and )?not (?:with )?(?:CUDA ?)?(?P<other>\d+\.\d)"
+        r"|versions? mis{1,2}match\w* (?:between|of) (?:tensorflow|tf)(?:[-_ ]?gpu)?(?:,? and|,| with) CUDA|installed CUDA ?\d[\d.]*,? but (?:the )?(?:tensorflow|tf)\b[^\n,]{0,20}(?:wants?|needs?|requires?|expects?|supports?)"
+        r"|(?:built|compiled) (?:against|for|with) CUDA ?(?:\d+(?:\.\d)?)\b[^\n]{0,60}\b(?:has|have|is|got|there is) CUDA ?\d|(?:has|have|hosts?|got) CUDA ?\d[\d.]*,[^\n]{0,60}(?:tensorflow|\btf)\b[^\n]{0,40}(?:built|compiled) (?:against|for|with) CUDA ?\d"
+        r"|(?:tensorflow|\btf)\b[^\n.]{0,30} on CUDA ?\d[\d.]*(?: only)?,? (?:which is )?not (?:compatible|supported)",
+        "TensorFlow 2.1.0 doesn't work with CUDA 10.2",
+        another_cuda,
+    ),
+    sig(
+        "cuda-version-told",
+        "cuda",
+        rf"(?:{_MOVED}) (?:to |a |para |auf |from |by )?(?:the )?CUDA ?(?:toolkit |version )?(?:from \d[\d.]* )?(?:to )?\d+(?:\.\d)?\b[^\n]{{0,60}}?(?:{_GOOD})"
+        rf"|(?:{_GOOD}) (?:\w+ ){{0,2}}?(?:after|by|when|once) (?:I )?(?:{_MOVED}) (?:to )?CUDA ?\d"
+        rf"|CUDA ?\d*(?:\.\d)?[^\n，。]{{0,10}}(?:降级|降到|换成|换到|改成|다운그레이드|낮추|낮췄|ダウングレード|下げ)[^\n。]{{0,40}}?(?:{_GOOD})",
+        "downgraded CUDA to 10.1, and now the GPU is recognised",
+        another_cuda,
+    ),
+    sig(
+        "cudnn-version-told",
+        "cudnn",
+        r"mis{1,2}match\w* (?:between|of) (?:the |my )?(?:CUDA(?: version)?(?:,| and)? (?:and )?(?:the )?cudnn|cudnn(?: version)?(?:,| and)? (?:and )?(?:the )?CUDA)(?: versions?)?"
+        r"|cudnn ?v?\d(?:\.\d+)*(?: \w+){0,3} (?:is|are|was) (?:both )?not (?:compatible|supported)[^\n.]{0,16}(?:tensorflow|\btf\b)",
+        "the trouble was a mismatch between the CUDA and the cuDNN version",
+    ),
+    sig(
+        "nccl-error",
+        "nccl ",
+        r"\bNCCL\b[^\n.]{0,60}\b(?:only (?:\w+ ){0,3}(?:on|for) Linux|not (?:\w+ ){0,2}(?:on|for) Windows)",
+        "NCCL is there only on Linux",
     ),
     sig(
         "cudnn-version-blamed",

@@ -33,7 +33,7 @@ def installed_releases(picture: Picture) -> list[CudaVersion]:
     "cuda-version-mismatch",
     "CUDA is installed, but not the version that this TensorFlow opens",
     explains=("cuda-missing", "cudnn-missing", "library-path", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, *UNUSED),
+    needs=(LibraryNotLoaded, "cuda-version-told", *UNUSED),
 )
 def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
     """CUDA is installed in another version than the one that this TensorFlow build opens.
@@ -54,7 +54,8 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
     if works(picture):
         return
     if not missing:
-        yield from _stated_pair(picture)
+        findings = [*_stated_pair(picture)]
+        yield from findings or _told(picture)
         return
     names = [lib.name for lib in missing]
     same, others = other_files(picture, names)
@@ -105,7 +106,7 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
     if not reasons and others:
         reasons += others[:3]
         said = f"{others[0].name} is there"
-    blamed = picture.facts.symptoms("cuda-version-blamed")
+    blamed = picture.facts.symptoms("cuda-version-blamed", "cuda-version-told")
     if not reasons and blamed:
         reasons += blamed[:1]
         said = "the CUDA that is there is said to be of another version"
@@ -166,6 +167,23 @@ def _stated_pair(picture: Picture) -> Iterator[Finding]:
         [tensorflow, cuda, unused[0]],
         confidence="likely",
         tables=builds[-1:],
+        steps=cure.steps,
+        verify=cure.lists_gpus(picture),
+    )
+
+
+def _told(picture: Picture) -> Iterator[Finding]:
+    """No log, and somebody says that TensorFlow and the CUDA that is there do not go together, or that another CUDA helped."""
+    facts = picture.facts
+    told = facts.symptoms("cuda-version-told")
+    if facts.kind != "report" or not told or picture.not_loaded or facts.of(CudaCallFailed) or facts.has("own-build"):
+        return
+    cure = matching(picture)
+    yield found(
+        "cuda-version-mismatch",
+        "The CUDA that was first on the machine is said not to go with this TensorFlow, or another one to have helped.",
+        [*told[:2], *facts.symptoms(*UNUSED)[:1]],
+        confidence="likely",
         steps=cure.steps,
         verify=cure.lists_gpus(picture),
     )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         "ptx-jit-or-kernel-crash",
         *NO_GPU_SINCE,
     ),
-    needs=(CudaCallFailed, CudnnMismatch, LibraryNotLoaded, CudnnVersion, "cudnn-version-blamed", "cudnn-symbol-missing", "handle-memory"),
+    needs=(CudaCallFailed, CudnnMismatch, LibraryNotLoaded, CudnnVersion, "cudnn-version-blamed", "cudnn-version-told", "cudnn-symbol-missing", "handle-memory"),
 )
 def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
     """cuDNN is there in a version that this TensorFlow build, or this CUDA, cannot use.
@@ -133,14 +133,15 @@ def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
         )
         return
     missing = picture.missing("cudnn")
-    blamed = facts.symptoms("cudnn-version-blamed")
+    outright = facts.symptoms("cudnn-version-told")
+    blamed = [*outright, *facts.symptoms("cudnn-version-blamed")]
     failing = [*handle_signs(picture), *missing[:1]]
-    if blamed and not gone(picture) and not stated and (failing or blamed[0].get("one")):
+    if blamed and not gone(picture) and not stated and (failing or outright or blamed[0].get("one")):
         yield found(
             "cudnn-version-mismatch",
             "The cuDNN that was first on the machine is said not to suit, or another one is said to have helped.",
             [*blamed[:2], *failing[:1]],
-            confidence="likely" if failing else "possible",
+            confidence="likely" if failing or outright else "possible",
             tables=[build] if build else [],
             steps=steps,
             verify=verify,

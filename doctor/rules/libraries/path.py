@@ -152,7 +152,7 @@ def library_path(picture: Picture) -> Iterator[Finding]:
         (v.rank == 2 and "conda" in v.source.text.lower()) or "cudatoolkit" in v.source.text.lower() for v in fits
     )
     told = [s for s in facts.symptoms("path-cure-told") if any(_soon_after(s, lib) for lib in missing)]
-    if told and not against and not facts.has("cuda-version-blamed", "cudnn-version-blamed"):
+    if told and not against and not facts.has("cuda-version-blamed", "cuda-version-told", "cudnn-version-blamed"):
         yield found(
             "library-path",
             "What helped, or is advised right after the error, is to name the folder of the libraries to the loader.",

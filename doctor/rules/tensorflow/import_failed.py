@@ -69,6 +69,8 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     ]
     if not (glibc or tf_dll or shadow or arch or tls or symbol or seen or (native and not cuda)):
         return
+    if facts.has("cuda-version-told", "cudnn-version-told") and not (glibc or arch or shadow or tls or seen or facts.has("msvc-runtime")):
+        return  # the library that did not load is CUDA's then
     if cuda and not (glibc or arch or shadow or tls or seen):
         return
     steps: list[Step]

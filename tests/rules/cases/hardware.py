@@ -60,6 +60,12 @@ def wrapped_by_docker(reason: str) -> str:
 
 FIRES = (
     Fires(
+        "driver-too-old",
+        "a driver below the CUDA, told in a sentence",
+        "The highest CUDA version supported by your driver is 12.2, while CUDA 12.8 is what you installed. Hence no GPU in TensorFlow.\n",
+        "supported by your driver",
+    ),
+    Fires(
         "driver-missing",
         "conda, which sees no driver",
         "Could not solve for environment specs\n  - nothing provides __cuda needed by tensorflow-2.9.1-cuda112py310he87a039_0\n",

@@ -106,6 +106,7 @@ FIRES = (
         "GPUが使われないと思ったら、CPU版がインストールされていました(tensorflow)\n",
         "CPU版",
     ),
+    Fires("tf-import-failed", "a runtime of Windows that is missing, told in Chinese", "import tensorflow 报错 msvcp140_1.dll缺失\n", "msvcp140"),
     # --- tf-no-wheel
     Fires(
         "tf-no-wheel",

@@ -23,6 +23,30 @@ TEN = ("libcudart.so.10.0", "libcublas.so.10.0", "libcufft.so.10.0", "libcurand.
 CUDNN = "stream_executor/cuda/cuda_dnn.cc"
 
 FIRES = (
+    Fires(
+        "cuda-version-mismatch",
+        "told in a sentence, without a log",
+        "Found it: TensorFlow 2.3 does not work with CUDA 11, so the GPU list stayed empty\n",
+        "does not work with CUDA 11",
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "another CUDA that helped",
+        "My GTX 1070 was ignored. I downgraded CUDA from 10.2 to 10.1 and now it is detected\n",
+        "downgraded",
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "the same in Chinese",
+        "tensorflow-gpu一直用不了，CUDA 10.2降到10.1之后就好了\n",
+        "10.2降到",
+    ),
+    Fires(
+        "cudnn-version-mismatch",
+        "told in a sentence, without a log",
+        "In my case it was a mismatch between the CUDA and cuDNN versions\n",
+        "mismatch",
+    ),
     # --- cuda-version-mismatch
     Fires(
         "cuda-version-mismatch",
@@ -413,6 +437,24 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "cuda-version-mismatch",
+        "a CUDA that is said to go with the release",
+        "undetermined",
+        "TensorFlow 2.4 works with CUDA 11.0, I read. Is that so?\n",
+    ),
+    NearMiss(
+        "cudnn-version-mismatch",
+        "a mismatch of something else",
+        "undetermined",
+        "a mismatch between the CUDA book and the cuDNN manual confused me\n",
+    ),
+    NearMiss(
+        "tf-import-failed",
+        "the same import error, where another CUDA helped",
+        "cuda-version-mismatch",
+        "ImportError: DLL load failed: The specified module could not be found.\nI switched to CUDA 9.0 from 9.2, and it worked\n",
+    ),
     NearMiss(
         "library-broken",
         "the file is whole, Windows had no memory left for it",

@@ -20,6 +20,7 @@ CPU0 = "/job:localhost/replica:0/task:0/device:CPU:0"
 GPU0 = "/job:localhost/replica:0/task:0/device:GPU:0"
 
 FIRES = (
+    Fires("nccl-failure", "no NCCL on Windows, told in a sentence", "MirroredStrategy on two cards: NCCL is not available on Windows\n", "not available"),
     Fires(
         "gpu-config-conflict",
         "growth and a limit, told in a sentence",
@@ -213,6 +214,7 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss("nccl-failure", "NCCL, which somebody installed", "undetermined", "I installed NCCL on Linux, where do I find its manual?\n"),
     NearMiss(
         "gpu-config-conflict",
         "growth alone, which does not help",
