@@ -26,11 +26,12 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
     findings: list[Finding] = []
     skipped: list[Skipped] = []
     by_code: dict[str, Rule] = {}
+    seen = picture.seen
     for rule in rules if rules is not None else all_rules():
         by_code[rule.code] = rule
         if rule.code in CALM and findings:
             continue
-        if not rule.ready(picture):
+        if rule.needs and seen.isdisjoint(rule.needs):
             skipped.append(_not_ready(rule.code))
             continue
         try:

@@ -24,7 +24,8 @@ class Signature:
 
     kind: names it; a Symptom of this kind is made where `make` is None.
     literals: lower-case pieces without digits-only meaning, one of which is in every occurrence; the text
-        is searched for them, so a signature without a hit costs nothing but that search.
+        is searched for them, so a signature without a hit costs nothing but that search. The fewer lines they
+        stand in, the better: the pattern is tried on each (`glued` makes such literals of a frequent word).
     pattern: regular expression over the lines around the literal, without case; its named groups are the
         fact's details. It never spans more than `lines` lines.
     example: a line that matches (the tests hold it to that).
