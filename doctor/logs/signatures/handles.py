@@ -184,7 +184,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "hangs",
         ("hang", "freez", "stuck", "takes forever", "takes minutes", "very slow to start", "takes a long time"),
-        r"\b(?:hangs?|hanging|hung|freezes?|freezing|stuck|takes forever|takes (?:several |many |\d+ )?minutes|takes a long time)\b",
+        r"\b(?:hangs?|hanging|hung|(?<!pip )(?<!pip3 )(?<!conda )freez(?:es?|ing)(?! [^\n.]{0,24}(?:graph|layer|model|weight|backbone))|stuck|takes forever|takes (?:several |many |\d+ )?minutes|takes a long time)\b",
         "The first run hangs for minutes before anything happens",
     ),
     sig(

@@ -28,7 +28,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "ptxas-missing",
         ("ptxas", "nvlink", "no ptx compilation provider"),
         r"Couldn't invoke ptxas|No PTX compilation provider is available|Couldn't find a suitable version of (?:ptxas|nvlink)|ptxas(?: was)? not found|Failed to launch ptxas"
-        r"|Couldn't get ptxas version|couldn't find ptxas|ptxas: (?:command )?not found",
+        r"|Couldn't get ptxas version|couldn't find ptxas|Can't find ptxas binary|ptxas: (?:command )?not found",
         "Couldn't get ptxas version string: INTERNAL: Couldn't invoke ptxas --version",
     ),
     sig(
@@ -39,8 +39,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "relies-on-driver",
-        ("relying on driver to perform ptx compilation", "falling back to the cuda driver for ptx"),
-        r"Relying on driver to perform ptx compilation|Falling back to the CUDA driver for PTX compilation",
+        ("relying on driver to perform ptx compilation", "falling back to the cuda driver for ptx", "back to the gpu driver for ptx"),
+        r"Relying on driver to perform ptx compilation|Falling back to the CUDA driver for PTX compilation|back to the GPU driver for PTX",
         "Relying on driver to perform ptx compilation. ",
         origin="tensorflow/stream_executor/gpu/redzone_allocator.cc",
     ),

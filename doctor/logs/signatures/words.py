@@ -26,7 +26,7 @@ def said_missing(match: re.Match[str], source: Source) -> Fact | None:
 def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
     """An empty list, where the line says that it is one of GPUs, or shows it."""
     told = source.text.lower()
-    return Symptom(source, "gpu-list-empty") if "gpu" in told or "[]" in told else None
+    return Symptom(source, "gpu-list-empty") if "gpu" in told or "[]" in told or "[ ]" in told else None
 
 
 def processes(match: re.Match[str], source: Source) -> Iterator[Fact]:
@@ -81,11 +81,11 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-not-used",
         (
-            *("no gpu", "without gpu", "without the gpu", "[] is returned", "不到", "不了", "无法", "gpuが", "gpuを"),
+            *("no gpu", "gpus unused", "gpu unused", "without gpu", "without the gpu", "[] is returned", "不到", "不了", "无法", "gpuが", "gpuを"),
             *glued(("gpu", "gpu "), ("인식", "사용")),
             *("n'utilise pas", "no detecta", "no reconoce", "no usa", "nicht ", "keine "),
         ),
-        r"no GPUs? (?:found|detected|device|available|is found|are found)|\[\] is returned|(?:gpu|cuda)\w* ?(?:is )?(?:识别|找|检测|用)不(?:到|了)|(?:检测|识别|找|用)不(?:到|了) ?gpu|无法(?:使用|识别|检测|调用) ?gpu"
+        r"no GPUs? (?:found|detected|device|available|is found|are found|(?:(?:is|are) (?:being )?)?used\b)|GPUs? unused\b|\[\] is returned|(?:gpu|cuda)\w* ?(?:is )?(?:识别|找|检测|用)不(?:到|了)|(?:检测|识别|找|用)不(?:到|了) ?gpu|无法(?:使用|识别|检测|调用) ?gpu"
         r"|GPU(?:が|を)(?:認識|使)|gpu ?(?:인식|사용)(?:이|을|를)? ?(?:안|못)|without (?:the )?GPU being|n'utilise pas (?:le |la )?GPU|no (?:detecta|reconoce|usa) (?:la |mi )?GPU|(?:nicht|keine) (?:\w+ )?GPU (?:erkannt|gefunden)",
         "no GPU found",
     ),
@@ -100,7 +100,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "0 gpus",
             "empty list",
         ),
-        r"(?:is )?gpu (?:is )?available\?? ?:? ?(?:\[\]|False|No\b)|\bGPU is NOT AVAILABLE\b|list_physical_devices\([^)\n]{0,40}\)\)? *#? *(?:->|=>|=|:|returns?|is|gives)? *(?:an empty list|\[\])(?: is returned)?|Num GPUs:? ?0\b|gives 0 GPUs|(?:an )?empty list",
+        r"(?:is )?gpu (?:is )?available\?? ?:? ?(?:\[\]|False|No\b)|\bGPU is NOT AVAILABLE\b|list_physical_devices\([^)\n]{0,40}\)\)? *#? *(?:->|=>|=|:|returns?|is|gives)? *(?:an empty list|\[ ?\])(?: is returned)?|Num GPUs:? ?0\b|gives 0 GPUs|(?:an )?empty list",
         "Is GPU available? []",
         of_gpus,
     ),
@@ -169,7 +169,7 @@ SIGNATURES: tuple[Signature, ...] = (
             *("host memory", "system memory", "内存", "arbeitsspeicher"),
         ),
         r"(?:CPU|host|system|main)[ -](?:ram|memory)\b[^\n.]{0,60}(?:used up|full|deplet|exhaust|runs? out|ran out|consum|increas|grow|explod|100 ?%)"
-        r"|\bRAM\b[^\n.]{0,40}(?:used up|is full|fills? up|filled up|(?:gets?|got|becomes?|goes|runs?) full|eaten up|all gone|deplet|exhaust|runs? out|ran out|overflow|100 ?%)|(?:eats?|eating|fills?|filling|uses?|using|takes?|taking|consum\w+) (?:up )?(?:all|every bit|the whole|most) (?:of )?(?:the |my |our |its )?(?:\w+ )?RAM\b|\bswap\b[^\n.]{0,30}(?:fills? up|is full|gets? full|used up|runs? out)|(?:out of|runs? out of|ran out of|not enough|fills? (?:up )?(?:the |all )?) ?(?:CPU |system |host )?RAM\b|内存(?:不足|溢出|爆)|(?:crash|kill|die)\w*[^\n.]{0,60}using all (?:available|the|your) RAM|session crashed after using all available RAM",
+        r"|\bRAM\b[^\n.]{0,40}(?:used up|is full|fills? up|filled up|(?:gets?|got|becomes?|goes|runs?) full|eaten up|all gone|deplet|exhaust|runs? out|ran out|overflow|100 ?%)|(?:eats?|eating|fills?|filling|uses?|using|takes?|taking|consum\w+) (?:up )?(?:all|every bit|the whole|most) (?:of )?(?:the |my |our |its )?(?:\w+ )?RAM\b|\bswap\b[^\n.]{0,30}(?:fills? up|is full|gets? full|used up|runs? out)|(?:out of|runs? out of|ran out of|not enough|fills? (?:up )?(?:the |all )?) ?(?:CPU |system |host )?RAM\b|内存(?:不足|溢出|爆)|(?:crash|kill|die)\w*[^\n.]{0,60}using all (?:available|the|your) RAM|(?:consum|us|eat|tak|need)(?:es?|ing|s|ption)? [^\n.]{0,24}\bRAM\b[^\n.]{0,40}\b(?:(?:gets?|is|was|got|be|being) killed|crash(?:es|ed)?|dies|died)\b|session crashed after using all available RAM",
         "CPU RAM is used up bit by bit until the process dies",
     ),
     sig(
@@ -238,7 +238,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "renumbered",
         ("cuda_visible_devices", "visible devices"),
-        r"VISIBLE_DEVICES[^\n]{0,160}(?:\n[^\n]{0,160})?(?:no use|ignored|has no effect|does ?n[o']t work|not work\w*|all the same|none the less|nonetheless|still|but|seems?|in vain)\b[^\n]{0,60}\bgpu:?\s?[01]\b"
+        r"VISIBLE_DEVICES[`'\"]? ?(?:=|to|as|is) ?[`'\"]?\d[^\n]{0,30}\b(?:but|yet|however)\b[^\n.]{0,24}\b(?:uses?|used|using|takes?|runs? on|ran on|goes to|allocates? (?:memory )?on|starts? on)\b[^\n.]{0,16}\bGPU[ :#]?\d"
+        r"|VISIBLE_DEVICES[^\n]{0,160}(?:\n[^\n]{0,160})?(?:no use|ignored|has no effect|does ?n[o']t work|not work\w*|all the same|none the less|nonetheless|still|but|seems?|in vain)\b[^\n]{0,60}\bgpu:?\s?[01]\b"
         r"|(?:why|how)[^\n]{0,40}VISIBLE_DEVICES[^\n]{0,20}(?:no use|not work\w*|useless|ignored)|VISIBLE_DEVICES (?:is |does )?not work(?:ing)?"
         r"|(?:starts|shows|uses|reports|takes) (?:with |only )?GPU:0[^\n]{0,40}(?:instead|although|even though|none the less|none ?the ?less)",
         "CUDA_VISIBLE_DEVICES=2 is ignored, it still takes gpu:0",

@@ -50,6 +50,8 @@ def xla_toolchain_missing(picture: Picture) -> Iterator[Finding]:
             "UnknownError",
         )
     )
+    # the compiler of XLA ends the process over it, unless it was told to leave the work to the driver, and then says so
+    failed = failed or any("find ptxas binary" in s.source.text and "back to the" not in s.source.text for s in hard)
     failed = failed or (
         facts.has("libdevice-missing", "ptxas-failed") and not facts.has("work-done", "relies-on-driver")
     )
