@@ -187,7 +187,7 @@ SIGNATURES: tuple[Signature, ...] = (
             *("export ld_library_path", "ld.so.conf", "add ld_library_path", "`ld_library_path", "set path=", "ldconfig"),
             *("to the path", "to path", "환경변수", "환경 변수", "环境变量", "環境変数"),
         ),
-        r"export LD_LIBRARY_PATH=[^\n]{0,80}(?:cuda|/lib)|\badd(?:ing)? [`'\"]?LD_LIBRARY_PATH=[^\n]{0,80}|/etc/ld\.so\.conf\.d/\S+[^\n]{0,40}\n?[^\n]{0,20}ldconfig"
+        r"export LD_LIBRARY_PATH=[^\n]{0,160}(?:cuda|/lib|nvidia)|\badd(?:ing)? [`'\"]?LD_LIBRARY_PATH=[^\n]{0,80}|/etc/ld\.so\.conf\.d/\S+[^\n]{0,40}\n?[^\n]{0,20}ldconfig"
         r"|>> ?/etc/ld\.so\.conf\.d/\w+|\bset PATH=[^\n]{0,60}(?:cud(?:a|nn)|%PATH%)|LD_LIBRARY_PATH[^\n]{0,60}(?:环境变量|環境変数|환경 ?변수)",
         'export LD_LIBRARY_PATH="$LD_LIBRARY_PATH:/opt/cuda/lib64"',
         lines=2,

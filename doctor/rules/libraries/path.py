@@ -106,7 +106,8 @@ def library_path(picture: Picture) -> Iterator[Finding]:
             verify=verify,
         )
         return
-    if not missing:
+    errors = missing or facts.symptoms("gpu-skipped")
+    if not errors:
         return
     if same:
         folder = re.split(r"[/\\][^/\\]+$", same[0].path)[0]
@@ -151,17 +152,19 @@ def library_path(picture: Picture) -> Iterator[Finding]:
     conda = "conda" in picture.environments and any(
         (v.rank == 2 and "conda" in v.source.text.lower()) or "cudatoolkit" in v.source.text.lower() for v in fits
     )
-    told = [s for s in facts.symptoms("path-cure-told") if any(_soon_after(s, lib) for lib in missing)]
+    told = [s for s in facts.symptoms("path-cure-told") if any(_soon_after(s, error) for error in errors)]
     if told and not against and not facts.has("cuda-version-blamed", "cuda-version-told", "cudnn-version-blamed"):
         yield found(
             "library-path",
             "What helped, or is advised right after the error, is to name the folder of the libraries to the loader.",
-            [*missing[:3], *told[:1], *fits[:1]],
+            [*errors[:3], *told[:1], *fits[:1]],
             confidence="likely",
             tables=table_rows(picture, names),
             steps=_search_steps(picture),
             verify=verify,
         )
+        return
+    if not missing:
         return
     only_cudnn = not gone(picture)
     if only_cudnn:

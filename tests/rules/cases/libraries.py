@@ -434,6 +434,13 @@ FIRES = (
         ),
         "does not support CC 12.0",
     ),
+    Fires(
+        "library-path",
+        "no library is named, and the folder of pip's libraries is the cure",
+        'TensorFlow only warns "Cannot dlopen some GPU libraries" and takes the CPU. Before the start:\n'
+        "export LD_LIBRARY_PATH=$(python -c \"import os, nvidia.cusolver; print(os.path.dirname(nvidia.cusolver.__file__) + '/lib')\")\n",
+        "export LD_LIBRARY_PATH",
+    ),
 )
 
 NEAR_MISSES = (
