@@ -88,7 +88,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "conda-install",
         "conda install",
-        r"conda install (?:-\S+ (?:\w+ )?)*[^\n#]{0,60}?\btensorflow(?P<gpu>-gpu)?(?:\s?==?\s?(?P<version>[\d.]+\d))?(?=[\s`\"']|$)",
+        r"conda install (?:-\S+ (?:\w+ )?)*[^\n#`;&|]{0,60}?\btensorflow(?P<gpu>-gpu)?(?:\s?==?\s?(?P<version>[\d.]+\d))?(?=[\s`\"']|$)",
         "conda install tensorflow==2.10.0",
     ),
     sig(

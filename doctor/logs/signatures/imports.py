@@ -48,8 +48,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "native-runtime-failed",
-        "_pywrap_tensorflow",
-        r"dlopen\([^)\n]{0,300}_pywrap_tensorflow(?:_internal)?\.so\b",
+        ("_pywrap_tensorflow", "libmetal_plugin.dylib"),
+        r"dlopen\([^)\n]{0,300}(?:_pywrap_tensorflow(?:_internal)?\.so|libmetal_plugin\.dylib)\b",
         "ImportError: dlopen(/venv/lib/python3.9/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so, 6): Symbol not found: _objc_alloc_init",
     ),
     sig(

@@ -109,6 +109,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "I forgot `--gpus all` when the container was started",
     ),
     sig(
+        "gpu-flag-said",
+        "nvidia-docker",
+        r"\b(?:use|need|with|run|start(?:ed)?)\b(?: \w+){0,2} [`'\"]{0,2}nvidia-docker[`'\"]{0,2} +(?:instead of|rather than|and not) (?:the )?(?:plain |normal |bare )?[`'\"]{0,2}docker\b",
+        "you have to use `nvidia-docker` instead of `docker`",
+    ),
+    sig(
         "gpu-not-used",
         (" no gpu", " no nvidia gpu", "zero gpus", "0 gpus"),
         r"\b(?:finds?|found|sees?|saw|detects?|detected|shows?|lists?|recogni[sz]es?|gets?|registers?|reports?|has|there (?:is|are)) (?:no|zero|0) (?:\w+ )?GPUs?\b(?!:\d)",

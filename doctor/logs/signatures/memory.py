@@ -147,6 +147,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"^(?:\W{0,4}|.{0,60}\d+ )(?:已杀死|Getötet|Processus arrêté)(?:\s+\(?python.{0,60})?$|Terminado \(killed\)",
         "已杀死",
     ),
+    sig(  # TensorFlow's remark on a large allocation, and what came of it
+        "host-killed",
+        "10% of",
+        r"exceed\w* 10% of (?:free |the )?(?:\w+ )?memory(?:[^\n]*\n){0,2}[^\n]{0,80}(?<!not )\b(?:got |was |is |gets |then |and )?[`'\"]?killed\b",
+        "Allocation of 1024 exceeds 10% of system memory.\nAnd then it was killed",
+        lines=3,
+    ),
     sig(
         "host-alloc-failed",
         ("std::bad_alloc", "memoryerror", "cannot allocate memory", "failed to alloc", "unable to allocate"),

@@ -52,6 +52,12 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-gpu-kernel",
+        "opkernel for 'gpu' devices",
+        r"No registered '(?P<node>\w+)' OpKernel for 'GPU' devices",
+        "NotFoundError: No registered 'Foo' OpKernel for 'GPU' devices compatible with node {{node Foo}}",
+    ),
+    sig(
+        "no-gpu-kernel",
         "no opkernel was registered to support op",
         r"No OpKernel was registered to support Op '(?P<node>\w+)'[^\n]{0,200}(?:device='GPU'|'GPU'|GPU)",
         "No OpKernel was registered to support Op 'Foo' used by node with these attrs, device='GPU'",

@@ -183,6 +183,20 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "path-cure-told",
+        "ldconfig ",
+        r"\bldconfig(?: /\S{1,80})?[`'\"]{0,3} (?:works|worked|did it|fixed|solved|helps|helped)\b",
+        "sudo ldconfig /opt/cuda/lib64 works for me",
+    ),
+    sig(  # weak: chooses where memory ran out and nothing says for what
+        "batch-told",
+        ("batch", "バッチ", "배치"),
+        r"\b(?:decreas|reduc|lower|small|halv|cut)\w*\W{1,3}(?:\w+ ){0,3}?[`'\"-]{0,3}batch(?:[-_ ]?size)?\b|batch[-_ ]?size[^\n.]{0,12} (?:too (?:big|large|high)|down to|from \d+ to \d)"
+        r"|(?:减小|调小|降低|缩小)[^\n，。]{0,6}batch|batch_?\s?size[^\n，。]{0,8}(?:调小|改小|减小|太大|过大|설정|줄)|バッチ(?:サイズ)?[^\n。]{0,8}(?:小さく|減ら)|배치[^\n.]{0,10}줄"
+        r"|(?:reduc|disminu|baj|diminu)\w*[^\n.]{0,16} batch|уменьш\w+[^\n.]{0,16} batch",
+        "I decreased the batch size to 4",
+    ),
+    sig(
+        "path-cure-told",
         (
             *("export ld_library_path", "ld.so.conf", "add ld_library_path", "`ld_library_path", "set path=", "ldconfig"),
             *("to the path", "to path", "환경변수", "환경 변수", "环境变量", "環境変数"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from doctor.picture import Picture
 from doctor.tables import dotted
 
@@ -24,9 +26,12 @@ def window(picture: Picture, names: list[str]) -> tuple[tuple[int, ...], tuple[i
 def serves(picture: Picture, version: str, name: str) -> bool | None:
     """Whether a CUDA release holds a library of this name; None where the tables do not know the name."""
     row = picture.tables.library(name)
+    asked = dotted(version)[:2]
+    old = re.fullmatch(r"lib(?:cudart|cublas|cufft|curand|cusolver|cusparse)\.so\.([678]\.\d)", name) if row is None else None
+    if old and "." in version:  # up to CUDA 10 the file names its release
+        return dotted(old[1])[:2] == asked
     if row is None or row.data.get("product") != "CUDA" or not row.first:
         return None
-    asked = dotted(version)[:2]
     if len(asked) == 1:
         return dotted(row.first)[:1] <= asked and (row.last is None or asked <= dotted(row.last)[:1])
     return dotted(row.first)[:2] <= asked and (row.last is None or asked <= dotted(row.last)[:2])

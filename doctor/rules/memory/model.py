@@ -14,7 +14,7 @@ from doctor.rules.registry import found, rule
     "model-oom",
     "The model, batch or input does not fit into the GPU's memory",
     explains=("cudnn-init-oom", "ptx-jit-or-kernel-crash"),
-    needs=("tensor-oom", "resource-exhausted", "dst-not-initialized", "bfc-out-of-memory", "allocator-stats"),
+    needs=("tensor-oom", "resource-exhausted", "dst-not-initialized", "bfc-out-of-memory", "allocator-stats", "batch-told"),
 )
 def model_oom(picture: Picture) -> Iterator[Finding]:
     """The model, batch or input does not fit the GPU.
@@ -37,7 +37,9 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
     if facts.has("cpu-oom") and not oom:
         return
     stats = facts.symptoms("allocator-stats")
-    if not (oom or exhausted or failed or dst or stats):
+    smaller = [] if handle_signs(picture) or facts.has("other-process", "host-memory-said") else facts.symptoms("batch-told")
+    said = facts.symptoms("cuda-out-of-memory", "oom-said") if smaller else []
+    if not (oom or exhausted or failed or dst or stats or said):
         return
     if exhausted and not (oom or failed or dst) and facts.has("cuda-out-of-memory") and handle_signs(picture):
         return
@@ -52,7 +54,7 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
     yield found(
         "model-oom",
         text,
-        [*oom[:2], *failed[:1], *exhausted[:1], *dst[:1], *stats[:1]],
+        [*oom[:2], *failed[:1], *exhausted[:1], *dst[:1], *stats[:1], *(said[:1] + smaller[:1] if said else [])],
         confidence="certain" if oom or stats else "likely",
         steps=[
             manual(

@@ -107,6 +107,13 @@ FIRES = (
         "CPU版",
     ),
     Fires("tf-import-failed", "a runtime of Windows that is missing, told in Chinese", "import tensorflow 报错 msvcp140_1.dll缺失\n", "msvcp140"),
+    Fires(
+        "tf-import-failed",
+        "Apple's plugin for a newer macOS",
+        "tensorflow.python.framework.errors_impl.NotFoundError: dlopen(/Users/mira/venv/lib/python3.8/site-packages/tensorflow-plugins/libmetal_plugin.dylib, 6): "
+        "Symbol not found: _OBJC_CLASS_$_MPSGraphCompilationDescriptor\n",
+        "libmetal_plugin",
+    ),
     # --- tf-no-wheel
     Fires(
         "tf-no-wheel",

@@ -25,6 +25,19 @@ CUDNN = "stream_executor/cuda/cuda_dnn.cc"
 FIRES = (
     Fires(
         "cuda-version-mismatch",
+        "a release whose files are named after it",
+        "- CUDA: 8.0\n- cuDNN: 5.1\nImportError: libcudart.so.7.5: cannot open shared object file: No such file or directory\n",
+        "libcudart.so.7.5",
+        words=("8.0",),
+    ),
+    Fires(
+        "library-path",
+        "a cache that was built anew",
+        "CUDA 9.0 is installed.\nImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\nsudo ldconfig /usr/local/cuda/lib64 fixed it\n",
+        "libcublas.so.9.0",
+    ),
+    Fires(
+        "cuda-version-mismatch",
         "told in a sentence, without a log",
         "Found it: TensorFlow 2.3 does not work with CUDA 11, so the GPU list stayed empty\n",
         "does not work with CUDA 11",
@@ -444,6 +457,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "cuda-version-mismatch",
+        "the release that the file is named after",
+        "library-path",
+        "- CUDA: 7.5\n- cuDNN: 5.1\nImportError: libcudart.so.7.5: cannot open shared object file: No such file or directory\n",
+    ),
     NearMiss(
         "cuda-version-mismatch",
         "a CUDA that is said to go with the release",

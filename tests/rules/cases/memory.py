@@ -33,6 +33,18 @@ def oom(shape: str) -> str:
 
 FIRES = (
     Fires(
+        "host-oom",
+        "TensorFlow's remark, and the end of the process in a sentence",
+        "Allocation of 822083584 exceeds 10% of system memory.\nA minute later python got killed\n",
+        "10% of system memory",
+    ),
+    Fires(
+        "model-oom",
+        "a smaller batch that helped",
+        "CUDA_ERROR_OUT_OF_MEMORY in the first epoch of my TensorFlow model. I reduced the batch size from 64 to 16 and it trains\n",
+        "OUT_OF_MEMORY",
+    ),
+    Fires(
         "gpu-memory-held",
         "told in Korean",
         "GPU 메모리 부족 에러가 나는데, nvidia-smi 로 보니 이전 파이썬 프로세스가 남아 있어서 종료했더니 해결\n",
@@ -243,6 +255,8 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss("host-oom", "the same remark, and nothing died", "benign-messages", "Allocation of 822083584 exceeds 10% of system memory.\nIt was not killed, and trains on\n"),
+    NearMiss("model-oom", "a smaller batch for another reason", "undetermined", "I reduced the batch size to 16, and my TensorFlow model learns better\n"),
     NearMiss(
         "gpu-hidden",
         "the workers are to see no GPU, and the parent's crashes",

@@ -20,6 +20,12 @@ CPU0 = "/job:localhost/replica:0/task:0/device:CPU:0"
 GPU0 = "/job:localhost/replica:0/task:0/device:GPU:0"
 
 FIRES = (
+    Fires(
+        "op-no-gpu-kernel",
+        "an op that Apple's plugin lacks",
+        "NotFoundError: No registered 'RngReadAndSkip' OpKernel for 'GPU' devices compatible with node {{node RngReadAndSkip}}\n\t.  Registered:  device='CPU'\n",
+        "RngReadAndSkip",
+    ),
     Fires("nccl-failure", "no NCCL on Windows, told in a sentence", "MirroredStrategy on two cards: NCCL is not available on Windows\n", "not available"),
     Fires(
         "gpu-config-conflict",
@@ -214,6 +220,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "op-no-gpu-kernel",
+        "an op that the CPU lacks",
+        "undetermined",
+        "NotFoundError: No registered 'Foo' OpKernel for 'CPU' devices compatible with node {{node Foo}}\n",
+    ),
     NearMiss("nccl-failure", "NCCL, which somebody installed", "undetermined", "I installed NCCL on Linux, where do I find its manual?\n"),
     NearMiss(
         "gpu-config-conflict",

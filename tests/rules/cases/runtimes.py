@@ -9,6 +9,12 @@ REFUSED = "docker: Error response from daemon: OCI runtime create failed: error 
 
 FIRES = (
     Fires(
+        "container-no-gpu",
+        "the older wrapper that was not used",
+        "TensorFlow in Docker does not see my GPU.\nYou must start it with nvidia-docker instead of docker, otherwise there is no GPU in it.\n",
+        "nvidia-docker instead of docker",
+    ),
+    Fires(
         "cpu-no-avx",
         "a Jetson, whose processor has no AVX to lack",
         "Jetson Nano, JetPack 4.5\n>>> import tensorflow\nIllegal instruction (core dumped)\n",
@@ -378,6 +384,7 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss("container-no-gpu", "a question about the older wrapper", "undetermined", "What is nvidia-docker, and how does it differ from docker?\n"),
     NearMiss(
         "gpu-hidden",
         "the code takes one GPU of several",
