@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import FORM, PROSE, Fact, Gpu, OtherGpu, Source
+from doctor.facts import FORM, PROSE, Fact, Gpu, OtherGpu, Source, Symptom
 from doctor.logs.signatures.devices import mib
 from doctor.logs.signatures.signature import Maker, Signature, sig
 
@@ -29,6 +29,18 @@ def _tidy_gpu(text: str) -> tuple[str, int | None]:
     if size and not re.match(r"(?:.*GTX 1060|.*-(?:SXM|PCI))", text, re.I):
         text = text[: size.start()].rstrip(" (")
     return text, memory
+
+
+_NEW_CARD = (
+    r"(?:(?P<t11>(?:RTX ?)?\b30[5-9]0\b|RTX ?30(?:xx?|\d\d)?(?: ?series)?|RTX ?3000|\bA100\b|\bA6000\b|\bAmpere\b|(?:RTX ?)?\b[45]0[5-9]0\b|RTX ?[45]0(?:xx)?(?: ?series)|\bH100\b|\bHopper\b|\bBlackwell\b)"
+    r"|(?P<t10>(?:RTX ?)\b20[6-8]0\b|\bTuring\b))"
+)
+_NEWER = r"(?:higher|newer|later|more recent)"
+
+
+def needs_newer(match: re.Match[str], source: Source) -> Fact:
+    """A card, and the first major version of CUDA whose libraries hold code for it."""
+    return Symptom(source, "gpu-needs-newer", (("cuda", "11" if match["t11"] else "10"),))
 
 
 def gpu_in(rank: int) -> Maker:
@@ -65,6 +77,32 @@ def smi_name(match: re.Match[str], source: Source) -> Fact:
 
 
 SIGNATURES: tuple[Signature, ...] = (
+    *(
+        sig("gpu-needs-newer", ("rtx", "3090", "3080", "3070", "a100", "ampere", "turing", "hopper", "blackwell"), pattern, example, needs_newer)
+        for pattern, example in (
+            (
+                _NEW_CARD
+                + r"[^\n.]{0,30}?\b(?:needs?|requires?|wants?|only (?:works?|runs?|supports?)|(?:is|are) only supported|(?:is|are) only working)\b"
+                rf"(?: the following| at least| with| by| under| in| on| a| {_NEWER}| version| of|[:>= ]){{0,6}}\s?(?:CUDA|tensorflow|\bTF)\b",
+                "The RTX 3080 needs CUDA 11.1",
+            ),
+            (
+                r"\b(?:tensorflow|TF|CUDA) ?v?(?:\d[\d.x]*|version|\b)[^\n.]{0,16} (?:does(?: not|n't)|did(?: not|n't)|cannot|can't|won't|is(?: not|n't)) (?:\w+ )?(?:support|run|work|know|go|made|compatible)\w*[^\n.]{0,16} (?:the |an? |my )?(?:NVIDIA |GeForce )?"
+                + _NEW_CARD,
+                "TF 1.x does not support the RTX 3000",
+            ),
+            (
+                rf"\b{_NEWER} (?:version )?(?:of )?(?:the )?(?:CUDA|tensorflow|TF)\b[^\n.]{{0,20}} (?:needed|required|necessary|wanted) (?:for|by|with) (?:the |an? |my )?(?:NVIDIA |GeForce )?"
+                + _NEW_CARD,
+                "a newer version of TensorFlow is needed for an RTX 3070",
+            ),
+            (
+                _NEW_CARD
+                + r"[^\n.]{0,16} (?:does(?: not|n't)|did(?: not|n't)|cannot|can't|won't|is(?: not|n't)) (?:work|run|supported|compatible)\w* (?:with|by|on|under|in) (?:CUDA|tensorflow|TF)\b ?v?[\d.]",
+                "RTX 3080 Ti does not work with TF 1.12",
+            ),
+        )
+    ),
     sig(
         "smi-gpu",
         "|",

@@ -54,6 +54,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR",
         origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
     ),
+    sig(  # without the message around it, as titles and short questions name it; PyTorch says "cuDNN error: …"
+        "cudnn-status-said",
+        ("cudnn_status_internal_error", "cudnn_status_not_initialized", "cudnn_status_alloc_failed"),
+        r"(?<!cuDNN error: )(?<!cudnn handle: )\bCUDNN_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED|ALLOC_FAILED)\b",
+        "What is CUDNN_STATUS_INTERNAL_ERROR?",
+    ),
     sig(
         "conv-algorithm-failed",
         ("failed to get convolution algorithm", "cudnn failed to initialize"),

@@ -61,6 +61,16 @@ SIGNATURES: tuple[Signature, ...] = (
         said_missing,
     ),
     sig(
+        "cudnn-said-missing",
+        ("cudnn", "cuda deep neural network"),
+        r"\b(?:missing|no|without|lacks?|lacking|(?:does|did|do|has|have)(?: not|n't) (?:have|contain|include|ship|come with|bring|carry)) (?:the |any |a )?(?:NVIDIA )?(?:cuDNN|CUDA Deep Neural Network)\b"
+        r"(?! ?(?:v?\d|error|handle|kernel|support|version|path|convolution|implementation|algorithm|rnn|lstm|gru))"
+        r"|\bcuDNN (?:library |libraries |drivers? )?(?:(?:is|are|was|were) missing|(?:is|are|was|were|seems)(?: not|n't) (?:to be )?(?:installed|included|there|present|part)|(?:is|was) never installed|does(?: not|n't) (?:seem to )?come with)\b"
+        r"|\b(?:forgot|forgotten) (?:to install )?(?:the )?cuDNN|\b(?:did|have|had|has)(?: not|n't) installed? (?:the )?cuDNN|(?:没有?|未)(?:安装|装) ?cuDNN|cuDNN ?(?:没有?|未)(?:安装|装)"
+        r"|cuDNN ?(?:이|가|을|를)? ?(?:없(?:어|었|다|습|네)|설치(?:를)? ?(?:안|하지 ?않))|cuDNN ?(?:が|を) ?(?:入って(?:い)?な|(?:インストール|導入)(?:されて|して)(?:い)?な|なかった|忘れ)",
+        "the image brings CUDA, and cuDNN is missing",
+    ),
+    sig(
         "mentions-gpu",
         ("gpu", "cuda", "显卡", "graphics card"),
         r"\bGPUs?\b|\bCUDA\b|显卡|graphics card",
@@ -161,6 +171,14 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\btensorflow[-_ ]gpu\b[^\n.]{0,60}\b(?:is |gets |was )?(?:replaced|overwritten|overridden|ignored|shadowed)\b[^\n.]{0,60}\b(?:cpu|tensorflow)\b"
         r"|\bignores? tensorflow[-_]gpu\b",
         "the plugin installs tensorflow (the CPU version) although tensorflow-gpu is there",
+    ),
+    sig(  # Keras and others that depend on `tensorflow` bring it, over a tensorflow-gpu that does not count for pip
+        "both-packages",
+        (*("installing keras", "installed keras", "install keras", "installation of keras", "after keras", "after the keras"), "uninstall", "forces "),
+        r"\b(?:installing keras[\w-]*|after (?:I )?(?:install(?:ing|ed|ation of)? )?(?:the )?keras[\w-]*)(?![^\n.]{0,24}tensorflow[-_ ]?gpu)[^\n.]{0,40}\b(?:(?:can't|cannot|can not|couldn't|doesn't|does not|not|no longer|stop\w*|unable to)\b[^\n.]{0,24}\bGPU|(?:only|nothing but|just)\b[^\n.]{0,24}\bCPU)\b"
+        r"|\buninstall(?:s|ed|ing)? (?:my |the |my existing )?tensorflow[-_]gpu\b[^\n.]{0,24}\b(?:and|then) install(?:s|ed|ing)? (?:the )?tensorflow\b(?![-_]gpu)"
+        r"|\bforces (?:the )?CPU[- ](?:only )?(?:version|build) of tensorflow\b",
+        "after installing keras, tensorflow only sees the CPU",
     ),
     sig(
         "host-memory-said",

@@ -31,7 +31,7 @@ def wanted_cuda_major(picture: Picture) -> int | None:
     "gpu-arch-too-new",
     "The GPU is newer than the code in this TensorFlow build",
     explains=("cudnn-init-oom", "ptx-jit-or-kernel-crash", "model-oom", "xla-toolchain-missing", "cudnn-missing"),
-    needs=("jit-from-ptx", "ptx-invalid", "no-kernel-image", "arch-mismatch", "container-gpu-newer", Gpu),
+    needs=("jit-from-ptx", "ptx-invalid", "no-kernel-image", "arch-mismatch", "container-gpu-newer", "gpu-needs-newer", Gpu),
 )
 def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
     """The GPU is newer than every kernel in this TensorFlow build, or than its CUDA libraries.
@@ -173,3 +173,17 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
                 steps=steps,
                 verify=verify,
             )
+            return
+    told = facts.symptoms("gpu-needs-newer")
+    works = registered(picture) or facts.has("work-done") or picture.not_loaded
+    if told and not works and (cuda is None or cuda < int(told[0].get("cuda"))):
+        yield found(
+            "gpu-arch-too-new",
+            f"The card is said to be newer than this TensorFlow. CUDA before {told[0].get('cuda')}, and each TensorFlow that was built with it, "
+            "has no code for such GPUs.",
+            [*told[:2], picture.tensorflow, picture.cuda],
+            confidence="possible",
+            tables=picture.builds[-1:],
+            steps=steps,
+            verify=verify,
+        )

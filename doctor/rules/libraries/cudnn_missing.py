@@ -17,7 +17,7 @@ from doctor.rules.registry import found, rule
     "cudnn-missing",
     "CUDA loads; cuDNN is not on this machine",
     explains=NO_GPU_SINCE,
-    needs=(LibraryNotLoaded, "cudnn-not-opened"),
+    needs=(LibraryNotLoaded, "cudnn-not-opened", "cudnn-said-missing"),
 )
 def cudnn_missing(picture: Picture) -> Iterator[Finding]:
     """CUDA loads, and cuDNN is not on the machine.
@@ -34,16 +34,23 @@ def cudnn_missing(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     missing = picture.missing("cudnn")
     old = facts.symptoms("cudnn-not-opened")
-    if works(picture) or (not missing and not old) or gone(picture):
+    if works(picture) or gone(picture):
+        return
+    told = facts.symptoms("cudnn-said-missing") if not picture.not_loaded and not picture.loaded else []
+    if not missing and not old and not told:
         return
     main = [lib for lib in missing if not re.search(r"cudnn_", lib.name)] or missing
     cure = bring_cudnn(picture)
     yield found(
         "cudnn-missing",
-        f"{main[0].name if main else 'cuDNN'} cannot be opened while the CUDA libraries can; the CUDA toolkit does not bring cuDNN."
+        (
+            f"{main[0].name if main else 'cuDNN'} cannot be opened while the CUDA libraries can; the CUDA toolkit does not bring cuDNN."
+            if missing or old
+            else "cuDNN is said not to be there; neither the CUDA toolkit nor an nvidia/cuda image without `cudnn` in its tag brings it."
+        )
         + xla_gpu_note(picture),
-        [*main[:2], *old[:1], *facts.of(LibraryLoaded)[:1], *facts.symptoms("gpu-skipped")[:1]],
-        confidence="certain" if picture.loaded or facts.has("gpu-skipped") else "likely",
+        [*main[:2], *old[:1], *(told[:2] if not missing else []), *facts.of(LibraryLoaded)[:1], *facts.symptoms("gpu-skipped")[:1]],
+        confidence="possible" if not (missing or old) else "certain" if picture.loaded or facts.has("gpu-skipped") else "likely",
         tables=table_rows(picture, [m.name for m in main]),
         steps=cure.steps,
         verify=cure.lists_gpus(picture),

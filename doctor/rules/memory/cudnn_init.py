@@ -17,7 +17,7 @@ from doctor.rules.tensorflow.release import likely_build, version_of
     "cudnn-init-oom",
     "cuDNN or cuBLAS cannot start because TensorFlow took nearly all GPU memory first",
     explains=("ptx-jit-or-kernel-crash", "known-release-bug"),
-    needs=HANDLE_FAILURES,
+    needs=(*HANDLE_FAILURES, "cudnn-status-said"),
 )
 def cudnn_init_oom(picture: Picture) -> Iterator[Finding]:
     """cuDNN or cuBLAS cannot create its handle, because TensorFlow took nearly all GPU memory first.
@@ -37,6 +37,9 @@ def cudnn_init_oom(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     signs = handle_signs(picture)
+    bare = not signs and not picture.not_loaded and not facts.has("illegal-address", "launch-failed", "tensor-oom", "cudnn-said-missing")
+    if bare:
+        signs = facts.symptoms("cudnn-status-said")
     if not signs or facts.of(CudnnMismatch) or roomy_handle(picture) is not None:
         return
     statuses = {s.get("status").rsplit("CUDNN_STATUS_", 1)[-1] for s in signs if s.get("status")}
@@ -80,7 +83,7 @@ def cudnn_init_oom(picture: Picture) -> Iterator[Finding]:
         "cudnn-init-oom",
         text,
         [*signs[:4], *growth[:1]],
-        confidence="possible" if weak and growth else "likely",
+        confidence="possible" if bare or (weak and growth) else "likely",
         tables=[build] if build else [],
         steps=steps,
         verify=commands.convolution(picture),

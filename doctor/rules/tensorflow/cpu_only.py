@@ -96,6 +96,11 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
     ):
         evidence = [picture.tensorflow, *wanting[:1]]
         build = row
+    if not evidence and "jetson" in picture.environments and wanting and not picture.loaded:
+        arm = [(v, picture.tables.tensorflow(v.version, "tensorflow", "linux-aarch64")) for v in facts.of(TensorFlowVersion)]
+        plain = [(v, row) for v, row in arm if row is not None and row.gpu is False]
+        if plain and not any("+nv" in v.source.text for v, _ in arm):  # as the versions of NVIDIA's builds for these boards have it
+            evidence, confidence, build = [plain[0][0], *wanting[:1]], "possible", plain[0][1]
     if not evidence:
         return
     cure = cures.another_build(picture)

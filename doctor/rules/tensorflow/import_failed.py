@@ -54,13 +54,15 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     glibc = [s for s in facts.symptoms("glibc-too-old") if not re.search(r"tensorboard_data_server", s.source.text)]
     dll = facts.symptoms("dll-load-failed", "msvc-runtime")
-    shadow = facts.symptoms("circular-import", "shadowing-file", "source-folder-import", "stray-tensorflow-module")
+    shadow = facts.symptoms("circular-import", "shadowing-file", "stray-tensorflow-module")
     arch = facts.symptoms("wrong-architecture")
     tls = facts.symptoms("static-tls")
     native = facts.symptoms("native-runtime-failed")
     symbol = [s for s in facts.symptoms("undefined-symbol") if "tensorflow" in s.source.text.lower()]
     symbol += facts.symptoms("rocm-library")
     cuda = [lib for lib in facts.of(LibraryNotLoaded) if picture.component(lib.name) in ("cuda", "cudnn", "driver")]
+    if not cuda:  # TensorFlow before 1.4 appends that sentence to every failure of the import (python/__init__.py)
+        shadow += facts.symptoms("source-folder-import")
     tf_dll = [s for s in dll if re.search(r"tensorflow|pywrap|msvcp|vcruntime|DLL", s.source.text, re.I)]
     seen = [  # on a machine: the import itself was tried, or acted out on the files
         *facts.symptoms("deep-import-failed"),

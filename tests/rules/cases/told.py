@@ -50,9 +50,103 @@ FIRES = (
         "Horovod version: 0.18.2\nNCCL version: v2.4.8\nGPUs: 4 x V100\n\nAfter two hours all four ranks are stuck, and every GPU shows 100 %.\n",
         "all four ranks",
     ),
+    Fires(
+        "cuda-missing",
+        "the sentence about the source directory, with CUDA's files missing",
+        "I tensorflow/stream_executor/dso_loader.cc:119] Couldn't open CUDA library libcudart.so.8.0. LD_LIBRARY_PATH: \n"
+        "I tensorflow/stream_executor/dso_loader.cc:119] Couldn't open CUDA library libcublas.so.8.0. LD_LIBRARY_PATH: \n"
+        "ImportError: Error importing tensorflow.  Unless you are using bazel, you should not try to import tensorflow from its source directory;\n",
+        "library libcudart.so.8.0",
+    ),
+    Fires(
+        "cudnn-init-oom",
+        "a status of cuDNN in a title",
+        "# Training ends with CUDNN_STATUS_NOT_INITIALIZED\n\nRTX 2060, TensorFlow 2.3.0. Last week the same script ran.\n",
+        "ends with",
+        says=("set_memory_growth",),
+    ),
+    Fires(
+        "cudnn-missing",
+        "an image that brings CUDA alone",
+        "FROM nvidia/cuda:11.2.2-base-ubuntu20.04\n\nWith that base tensorflow does not find the GPU, since the image does not contain cuDNN.\n",
+        "does not contain",
+    ),
+    Fires(
+        "cudnn-missing",
+        "the same in Chinese",
+        "tensorflow-gpu用不了，后来才发现没有安装cudnn\n",
+        "没有安装",
+    ),
+    Fires(
+        "tf-conflicting-packages",
+        "Keras brought the CPU package",
+        "After installing keras, tensorflow only uses the CPU; before that the GPU was there\n",
+        "only uses",
+    ),
+    Fires(
+        "tf-conflicting-packages",
+        "a package that takes tensorflow-gpu away",
+        "pip install of that toolkit uninstalls my tensorflow-gpu and installs tensorflow, so the GPU is idle\n",
+        "uninstalls my",
+    ),
+    Fires(
+        "tf-cpu-only",
+        "pip's Arm wheel on a Jetson",
+        "Jetson Orin NX, TensorFlow 2.15.0 from pip.\n\ntf.config.list_physical_devices('GPU') returns []\n",
+        "TensorFlow 2.15.0",
+    ),
+    Fires(
+        "gpu-arch-too-new",
+        "a card that is said to need a newer CUDA",
+        "Could the image be updated? My RTX 3080 needs CUDA 11.1, and the one in it is older.\n",
+        "needs CUDA",
+    ),
+    Fires(
+        "gpu-arch-too-new",
+        "a release that is said not to serve a card",
+        "Is there a way around it? TF 1.x does not support the RTX 3090.\n",
+        "does not support",
+    ),
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "tf-import-failed",
+        "a CUDA library that is missing, and the sentence that every failed import ends with",
+        "cuda-missing",
+        "ImportError: libcublas.so.8.0: cannot open shared object file: No such file or directory\n\n"
+        "Error importing tensorflow.  Unless you are using bazel, you should not try to import tensorflow from its source directory;\n",
+    ),
+    NearMiss(
+        "cudnn-init-oom",
+        "PyTorch's cuDNN",
+        "undetermined",
+        "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED\n",
+    ),
+    NearMiss(
+        "cudnn-missing",
+        "layers without cuDNN",
+        "undetermined",
+        "Is there a GRU without cuDNN kernel, so that I can have recurrent dropout? There is no cuDNN implementation of it.\n",
+    ),
+    NearMiss(
+        "tf-conflicting-packages",
+        "Keras and tensorflow-gpu installed together",
+        "undetermined",
+        "After installing keras and tensorflow-gpu the GPU is not used. Where do I look first?\n",
+    ),
+    NearMiss(
+        "tf-cpu-only",
+        "NVIDIA's wheel on a Jetson",
+        "undetermined",
+        "Jetson Orin NX, tensorflow==2.15.0+nv24.2 from NVIDIA.\n\ntf.config.list_physical_devices('GPU') returns []\n",
+    ),
+    NearMiss(
+        "gpu-arch-too-new",
+        "a card and a release that go together",
+        "undetermined",
+        "My RTX 3080 needs CUDA 11, they say, and TensorFlow 2.10.0 with CUDA 11.2 is what I have. Which batch size is best?\n",
+    ),
     NearMiss(
         "host-oom",
         "much RAM, and nothing that ended",
