@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.facts import Fact, Source, Symptom
+from doctor.facts import Fact, LibraryNotLoaded, Platform, Source, Symptom
 from doctor.logs.signatures.signature import Signature, glued, sig
 
 _UNFIT_EN = (
@@ -60,6 +60,17 @@ def another_cuda(match: re.Match[str], source: Source) -> Fact | None:
     if one and other and _minor(one) == _minor(other):
         return None
     return Symptom(source, "cuda-version-told", ())
+
+
+_FILE = r"(?P<name>(?:lib)?(?:nvcuda|cu(?:da|dart|blas|blasLt|fft|rand|solver|sparse|dnn)\w{0,12})(?:\.dll|\.so(?:\.\d+){0,3}))"
+_LOST = (
+    r"(?:找不到|丢失|缺失|缺少|不存在|没有找到|not being found|[을를] 찾을 수 없|[이가] ?없|[がを]見つ|がな[いく]|がありません|no (?:se )?(?:encuentra|encontr\w+)|não (?:foi )?encontr\w+"
+    r"|не найден\w*|отсутствует|fehlt|nicht gefunden|introuvable|manquant\w*|bulunamad\w+|non (?:è stato )?trovat\w+|không tìm thấy|nie znaleziono)"
+)
+_LOST_BEFORE = (
+    r"(?:找不到|缺少|没有找到|无法(?:加载|找到|定位)|no se (?:encuentra|encontró|puede encontrar)|falta(?: el archivo)?|não encontr\w+(?: o arquivo)?|не (?:найден|находит|удалось найти|удалось загрузить)"
+    r"|отсутствует|impossible de (?:trouver|charger)|es fehlt|không tìm thấy)"
+)
 
 
 _CUDNN = r"cudnn\W{0,3}(?:version |v|==?)?"
@@ -180,6 +191,27 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:заверш|уби|закры)\w* (?:\w+ ){0,2}процесс|процесс\w*[^\n.]{0,20}(?:занима|держ)\w+ (?:\w+ )?(?:видео)?памят"
         r"|(?:anderer|alter|alte|andere) Prozess\w*[^\n.]{0,40}(?:GPU|Speicher)|(?:autre|ancien)s? processus[^\n.]{0,40}(?:GPU|mémoire)",
         "先 nvidia-smi 看一下，杀掉残留的 python 进程",
+    ),
+    sig(  # as loading.py has it for what programs print
+        "library-not-loaded",
+        (
+            *("nvcuda.dll", "cuda.so", "cuda.dll", "cudart", "cublas", "cufft", "curand", "cusolver", "cusparse", "cudnn64", "cudnn.so", "cudnn_"),
+        ),
+        rf"{_FILE}[`'\"”」]?(?:[^\n\w]{{0,3}}|[^\n]{{0,3}}是){_LOST}|{_LOST_BEFORE}[^\n\w]{{0,4}}{_FILE.replace('name', 'n2', 1)}",
+        "No se encuentra cudart64_110.dll",
+        lambda m, s: LibraryNotLoaded(s, (m["name"] or m["n2"]).strip(), "", "absent", None),
+    ),
+    sig(
+        "windows-native-told",
+        (
+            *("on windows", "native windows", "native-windows", "windows gpu", "windows原生", "windows 原生", "持windows", "持 windows", "windowsで", "windows で"),
+            *("윈도우", "en windows", "no windows", "unter windows", "под windows", "в windows", "на windows", "sous windows", "windows上", "windows 上", "windows에서"),
+        ),
+        r"2\.1[01]\b[^\n]{0,40}(?:Windows|윈도우)[^\n]{0,40}(?:不(?:再)?支持|使えな|サポートされな|(?:지원|사용)[^\n]{0,8}(?:안 ?|않|중단|불가|못)|no (?:longer|soporta)|não suporta|not support|dropped|nicht (?:mehr )?unterst|не поддерж)"
+        r"|2\.1[01]\b[^\n]{0,40}(?:不(?:再)?支持|no longer supports?|does(?: not|n't) support|dropped|no soporta|não suporta|не поддерж\w+|nicht mehr|ne supporte plus)[^\n]{0,30}(?:native )?Windows"
+        r"|2\.10 (?:is|was) the last (?:\w+ ){1,4}(?:that )?support\w* GPUs? on (?:native[- ])?Windows|dropp?ed (?:native )?(?:GPU support (?:on|for)|Windows GPU)[^\n]{0,20} (?:Windows|support)[^\n]{0,20}2\.1[01]",
+        "TensorFlow 2.11 no longer supports the GPU on Windows",
+        lambda m, s: (Symptom(s, "windows-native-told"), Platform(s, "windows", rank=2)),
     ),
     sig(
         "path-cure-told",

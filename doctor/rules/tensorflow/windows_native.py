@@ -26,7 +26,7 @@ from doctor.tables import dotted
         "cudnn-missing",
         "cuda-version-mismatch",
     ),
-    needs=("windows-native", "intel-package", TensorFlowVersion, Package),
+    needs=("windows-native", "windows-native-told", "intel-package", TensorFlowVersion, Package),
 )
 def tf_windows_native(picture: Picture) -> Iterator[Finding]:
     """TensorFlow above 2.10 on native Windows: no GPU support.
@@ -53,9 +53,12 @@ def tf_windows_native(picture: Picture) -> Iterator[Finding]:
         and known.rank <= 2
     )
     hinted = late and facts.has("mentions-gpu")
+    old = known is not None and known.rank <= 1 and dotted(re.split(r"[a-z+]", known.version)[0].strip(".")) < (2, 11)
+    told = facts.symptoms("windows-native-told") if picture.platform == "windows" and not old and not picture.not_loaded else []
     intel = facts.symptoms("intel-package") if late or (known is None and wanting) else []
     if (
         not said
+        and not told
         and not intel
         and not hinted
         and not (late and (wanting or facts.kind == "machine" or facts.has("cudart-stub", "gpu-skipped")))
@@ -66,11 +69,11 @@ def tf_windows_native(picture: Picture) -> Iterator[Finding]:
     yield found(
         "tf-windows-native",
         "The Windows wheels of TensorFlow 2.11 and later hold no CUDA code; CUDA and cuDNN that are installed are not used.",
-        [*said[:1], *intel[:1], *([known] if late else []), *(wanting[:1] if not said else [])],
+        [*said[:1], *told[:1], *intel[:1], *([known] if late else []), *(wanting[:1] if not said else [])],
         confidence="certain"
         if said or (wanting and known is not None and known.rank <= 1)
         else "likely"
-        if wanting or facts.kind == "machine"
+        if wanting or told or facts.kind == "machine"
         else "possible",
         tables=[row] if row else [],
         steps=[

@@ -114,6 +114,13 @@ FIRES = (
         "Symbol not found: _OBJC_CLASS_$_MPSGraphCompilationDescriptor\n",
         "libmetal_plugin",
     ),
+    Fires(
+        "tf-windows-native",
+        "the end of the support on Windows, told in Japanese",
+        "GPUが認識されない。2.11からはWindowsでGPUが使えないとのこと、tensorflow 2.10にしたら直った\n",
+        "2.11から",
+        says=("wsl",),
+    ),
     # --- tf-no-wheel
     Fires(
         "tf-no-wheel",
@@ -372,6 +379,7 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss("tf-windows-native", "a release and Windows in one sentence", "undetermined", "Ich habe TensorFlow 2.11 unter Windows, und wie speichert man ein Modell?\n"),
     NearMiss(
         "tf-cpu-only",
         "a change from one GPU build to another",

@@ -23,6 +23,9 @@ TEN = ("libcudart.so.10.0", "libcublas.so.10.0", "libcufft.so.10.0", "libcurand.
 CUDNN = "stream_executor/cuda/cuda_dnn.cc"
 
 FIRES = (
+    Fires("cuda-missing", "a library that is not found, told in Spanish", "Al importar tensorflow dice que no se encuentra cublas64_11.dll\n", "cublas64_11"),
+    Fires("cuda-missing", "the same in Korean", "tensorflow 실행하면 cudart64_101.dll을 찾을 수 없다고 나옵니다\n", "cudart64_101"),
+    Fires("cudnn-missing", "cuDNN, told in German", "Beim Start von TensorFlow: cudnn64_8.dll fehlt\n", "cudnn64_8"),
     Fires(
         "cuda-version-mismatch",
         "a release whose files are named after it",
@@ -457,6 +460,7 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss("cuda-missing", "a library that is there, told in Spanish", "undetermined", "Ya tengo cublas64_11.dll en la carpeta, y tensorflow importa bien\n"),
     NearMiss(
         "cuda-version-mismatch",
         "the release that the file is named after",
