@@ -147,6 +147,14 @@ SIGNATURES: tuple[Signature, ...] = (
         r"^(?:\W{0,4}|.{0,60}\d+ )(?:已杀死|Getötet|Processus arrêté)(?:\s+\(?python.{0,60})?$|Terminado \(killed\)",
         "已杀死",
     ),
+    sig(  # in a sentence; who else kills a program would say why
+        "killed-said",
+        ("killed", "被kill", "被 kill", "kernel kills", "system kills"),
+        r"\b(?:just|only|says?|prints?|with|message|gets?|got|shows?|see)(?: a| the| word| message){0,2} [`'\"“‘]killed\b"
+        r"|\b(?:process|program|script|training|python|job|train\w*\.py)(?: just| always| keeps?| kept| gets?| got| is| was| being| be){1,3} killed\b(?! (?:by me|manually|myself|with))"
+        r"|被 ?kill(?:ed)?|\b(?:system|kernel|OS|linux) (?:kills|killed) (?:my|the|this) (?:process|program|script|training|job)\b",
+        "my training process gets killed after the first epoch",
+    ),
     sig(  # TensorFlow's remark on a large allocation, and what came of it
         "host-killed",
         "10% of",

@@ -184,8 +184,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nccl-used",
-        ("algorithm = nccl", "ncclallreduce", "collective all_reduce", "hierarchicalcopy", "mirroredstrategy", "nccl info", "nccl warn", "nccl version", "via net/", "via p2p/"),
-        r"algorithm = nccl|NCCL (?:INFO|WARN)|NCCL version:? ?v?\d|\bvia (?:NET|P2P|SHM)/|NcclAllReduce|MirroredStrategy|Collective all_reduce tensors",
+        ("algorithm = nccl", "ncclallreduce", "allreduce", "all-reduce", "collective all_reduce", "hierarchicalcopy", "mirroredstrategy", "nccl info", "nccl warn", "nccl version", "via net/", "via p2p/"),
+        r"algorithm = nccl|NCCL (?:INFO|WARN)|NCCL version:? ?v?\d|\bvia (?:NET|P2P|SHM)/|NcclAllReduce|(?<!algorithm=)\ball-?reduces?\b|MirroredStrategy|Collective all_reduce tensors",
         "INFO:tensorflow:batch_all_reduce: 4 all-reduces with algorithm = nccl, num_packs = 1",
     ),
     sig(

@@ -42,7 +42,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "visible-emptied",
         ("cuda_visible_devices", "set_cuda_visible_devices"),
-        r"CUDA_VISIBLE_DEVICES[`'\"]{0,2} (?:\w+ ){0,5}?(?:to |as |=+ ?)?(?:an? |the )?(?:empty (?:string|list|value)|\[\]|''|\"\")"
+        r"CUDA_VISIBLE_DEVICES[`'\"]{0,2}\]?\)? (?:\w+ ){0,5}?(?:to |as |=+ ?)?(?:an? |the )?(?:empty (?:string|list|value)|\[\]|''|\"\")"
         r"|(?:empty (?:string|list|value)|\[\]|''|\"\") (?:\w+ ){0,3}\$?CUDA_VISIBLE_DEVICES"
         r"|CUDA_VISIBLE_DEVICES\b[`'\"]?[^\n.]{0,20}\b(?:prints?|gives?|shows?|returns?|is|was|comes out) (?:\w+ ){0,2}(?:empty|nothing|blank)\b"
         r"|(?:empt(?:y|ies|ied)|overwr\w+|overrid\w+) (?:\w+ ){0,3}?[`'\"]?\$?CUDA_VISIBLE_DEVICES",

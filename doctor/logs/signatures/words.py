@@ -63,7 +63,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-said-missing",
         ("cudnn", "cuda deep neural network"),
-        r"\b(?:missing|no|without|lacks?|lacking|(?:does|did|do|has|have)(?: not|n't) (?:have|contain|include|ship|come with|bring|carry)) (?:the |any |a )?(?:NVIDIA )?(?:cuDNN|CUDA Deep Neural Network)\b"
+        r"\b(?:missing|no|without|lacks?|lacking|miss(?:es)?|(?:does|did|do|has|have)(?: not|n't) (?:seem to )?(?:have|contain|include|ship|come with|bring|carry)) (?:the |any |a )?(?:NVIDIA )?(?:cuDNN|CUDA Deep Neural Network)\b"
         r"(?! ?(?:v?\d|error|handle|kernel|support|version|path|convolution|implementation|algorithm|rnn|lstm|gru))"
         r"|\bcuDNN (?:library |libraries |drivers? )?(?:(?:is|are|was|were) missing|(?:is|are|was|were|seems)(?: not|n't) (?:to be )?(?:installed|included|there|present|part)|(?:is|was) never installed|does(?: not|n't) (?:seem to )?come with)\b"
         r"|\b(?:forgot|forgotten) (?:to install )?(?:the )?cuDNN|\b(?:did|have|had|has)(?: not|n't) installed? (?:the )?cuDNN|(?:没有?|未)(?:安装|装) ?cuDNN|cuDNN ?(?:没有?|未)(?:安装|装)"
@@ -257,11 +257,19 @@ SIGNATURES: tuple[Signature, ...] = (
         "renumbered",
         ("cuda_visible_devices", "visible devices"),
         r"VISIBLE_DEVICES[`'\"]? ?(?:=|to|as|is) ?[`'\"]?\d[^\n]{0,30}\b(?:but|yet|however)\b[^\n.]{0,24}\b(?:uses?|used|using|takes?|runs? on|ran on|goes to|allocates? (?:memory )?on|starts? on)\b[^\n.]{0,16}\bGPU[ :#]?\d"
-        r"|VISIBLE_DEVICES[^\n]{0,160}(?:\n[^\n]{0,160})?(?:no use|ignored|has no effect|does ?n[o']t work|not work\w*|all the same|none the less|nonetheless|still|but|seems?|in vain)\b[^\n]{0,60}\bgpu:?\s?[01]\b"
+        r"|VISIBLE_DEVICES[^\n]{0,160}(?:\n[^\n]{0,160})?(?:no use|ignored|has no effect|does ?n[o']t work|not work\w*|keeps?|kept|always|all the same|none the less|nonetheless|still|but|seems?|in vain)\b[^\n]{0,60}\bgpu:?\s?[01]\b"
         r"|(?:why|how)[^\n]{0,40}VISIBLE_DEVICES[^\n]{0,20}(?:no use|not work\w*|useless|ignored)|VISIBLE_DEVICES (?:is |does )?not work(?:ing)?"
         r"|(?:starts|shows|uses|reports|takes) (?:with |only )?GPU:0[^\n]{0,40}(?:instead|although|even though|none the less|none ?the ?less)",
         "CUDA_VISIBLE_DEVICES=2 is ignored, it still takes gpu:0",
         lines=2,
+    ),
+    sig(
+        "renumbered",
+        ("visible_devices", "nvidia-smi"),
+        r"\bGPU[ :#]?0\b[^\n.]{0,40}\b(?:even (?:if|though|when)?|although|despite|while)\b[^\n.]{0,30}VISIBLE_DEVICES[`'\"]? ?(?:=|to|is|as) ?[`'\"]?[1-9]"
+        r"|\b(?:devices?|GPUs?|cards?) (?:indexes|indices|index|ids?|numbers?|numbering|order(?:ing)?)\b[^\n.]{0,30}\b(?:mismatch\w*|differ\w*|(?:do(?:es)?|is|are)(?: not|n't) (?:match|agree|the same)|reversed|swapped)\b[^\n.]{0,24}nvidia-smi"
+        r"|nvidia-smi\b[^\n.]{0,40}\b(?:other|different|reversed?|opposite|another) order\b",
+        "it runs on GPU 0 although CUDA_VISIBLE_DEVICES=2",
     ),
     sig(
         "listing-of-users",

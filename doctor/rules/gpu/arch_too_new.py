@@ -176,6 +176,9 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
             return
     told = facts.symptoms("gpu-needs-newer")
     works = registered(picture) or facts.has("work-done") or picture.not_loaded
+    lines = {s.source.line for s in told}
+    if picture.cuda is not None and not picture.wanted_cuda and picture.cuda.source.line in lines:
+        cuda = None  # the one that the card needs
     if told and not works and (cuda is None or cuda < int(told[0].get("cuda"))):
         yield found(
             "gpu-arch-too-new",

@@ -14,7 +14,7 @@ from doctor.rules.registry import found, rule
     "host-oom",
     "The host's memory ran out, not the GPU's",
     explains=("benign-messages",),
-    needs=("host-killed", "host-alloc-failed", "cpu-oom", "host-pinned-failed", "host-memory-said", "shuffle-buffer"),
+    needs=("host-killed", "host-alloc-failed", "cpu-oom", "host-pinned-failed", "host-memory-said", "shuffle-buffer", "killed-said"),
 )
 def host_oom(picture: Picture) -> Iterator[Finding]:
     """The host's memory runs out, not the GPU's.
@@ -33,8 +33,10 @@ def host_oom(picture: Picture) -> Iterator[Finding]:
     failed = facts.symptoms("host-alloc-failed", "cpu-oom", "host-pinned-failed")
     said = facts.symptoms("host-memory-said")
     filling = facts.symptoms("shuffle-buffer") if facts.has("process-died", "host-memory-said") else []
+    bare = [] if facts.has("tensor-oom", "cuda-out-of-memory", "segfault", "fatal-check", "oom-said") else facts.symptoms("killed-said")
     if (
-        not killed
+        not bare
+        and not killed
         and not failed
         and not filling
         and not (said and (facts.has("process-died") or not facts.has("tensor-oom", "cuda-out-of-memory")))
@@ -49,9 +51,10 @@ def host_oom(picture: Picture) -> Iterator[Finding]:
             *failed[:2],
             *said[:1],
             *filling[:1],
+            *bare[:1],
             *[n for n in facts.of(Noise) if n.kind == "ten-percent"][:1],
         ],
-        confidence="likely" if gpu or not (killed or failed) else "certain",
+        confidence="certain" if (killed or failed) and not gpu else "likely" if killed or failed or filling or said else "possible",
         steps=[
             manual(
                 "Load data in pieces (tf.data from files, generators, numpy.memmap), and use fewer workers, a smaller shuffle buffer and batch"

@@ -107,9 +107,66 @@ FIRES = (
         "Is there a way around it? TF 1.x does not support the RTX 3090.\n",
         "does not support",
     ),
+    Fires(
+        "host-oom",
+        "a process that is said to be killed, and nothing else",
+        "# Preprocessing of the full set\n\nHalfway through, the script gets killed. There is no traceback.\n",
+        "gets killed",
+    ),
+    Fires("host-oom", "the same in Chinese", "数据集一大，训练几分钟后程序就被kill了，没有报错\n", "被kill"),
+    Fires(
+        "gpu-renumbered",
+        "the first card, although another was named",
+        "My model is still on GPU 0 although CUDA_VISIBLE_DEVICES=3 is exported\n",
+        "although",
+        says=("CUDA_DEVICE_ORDER",),
+    ),
+    Fires(
+        "gpu-renumbered",
+        "another order than the driver's tool has",
+        "# GPU ids do not match those of nvidia-smi\n\nOn our box id 0 is the Titan for TensorFlow.\n",
+        "do not match",
+        says=("CUDA_DEVICE_ORDER",),
+    ),
+    Fires(
+        "nccl-failure",
+        "a hang at the all-reduce, with all cards registered",
+        "Num GPUs Available: 4\n\nThe multi-worker run is stuck in the first allreduce; with one worker it trains.\n",
+        "is stuck",
+    ),
+    Fires(
+        "gpu-hidden",
+        "a worker that prints an empty value",
+        "In the worker os.environ['CUDA_VISIBLE_DEVICES'] is '', so tensorflow does not see the GPU\n",
+        "is ''",
+    ),
+    Fires(
+        "gpu-arch-too-new",
+        "the CUDA that a card is said to need, which is not the one that is there",
+        "The base image is too old for us: RTX 3070 cards are only supported by CUDA 11.1\n",
+        "only supported",
+    ),
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "host-oom",
+        "a process that was stopped by hand",
+        "undetermined",
+        "It took too long, so I killed the script with Ctrl-C. Can it be made faster?\n",
+    ),
+    NearMiss(
+        "healthy",
+        "a run that hangs with a GPU registered",
+        "undetermined",
+        "Num GPUs Available: 1\n\nmodel.fit hangs before the first step\n",
+    ),
+    NearMiss(
+        "gpu-renumbered",
+        "nvidia-smi and numbers that agree",
+        "undetermined",
+        "GPU ids are those of nvidia-smi here. Which of the two cards should be used for the display?\n",
+    ),
     NearMiss(
         "tf-import-failed",
         "a CUDA library that is missing, and the sentence that every failed import ends with",
