@@ -19,7 +19,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "environment-docker",
         ("docker", "/.dockerenv", "container", "podman", "tensorflow/tensorflow:", "nvidia/cuda:", "nvcr.io"),
-        r"\btf-docker\b|\bdocker (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|\bin(?:side)? (?:a |the |my )?(?:docker|container)\b|docker[ -]?(?:images?|containers?)\b|docker ?(?:容器|镜像|コンテナ|컨테이너)|podman run|docker:",
+        r"\btf-docker\b|\bdocker (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|\bin(?:side)? (?:a |the |my )?(?:docker|container)\b|docker[ -]?(?:images?|containers?)\b|docker ?(?:容器|镜像|里|中|内|コンテナ|컨테이너|에서)|podman run|docker:",
         "docker run --rm tensorflow/tensorflow:latest-gpu",
         kind("docker"),
     ),

@@ -99,7 +99,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-flag-said",
         ("--gpus", "--nv"),
-        r"(?:没有?加|忘(?:记|了)?(?:加)?|漏了?|加上了?|要加) ?[`'\"]{0,2}--(?:gpus|nv)\b|--(?:gpus(?: all)?|nv)[`'\"]{0,2} (?:vergessen|fehlt|oublié|olvid\w+)",
+        r"(?:没有?加|忘(?:记|了)?(?:加)?|漏了?|加(?:上)?了?|要加) ?[`'\"]{0,2}--(?:gpus|nv)\b|--(?:gpus(?: all)?|nv)[`'\"]{0,2} (?:vergessen|fehlt|oublié|olvid\w+)",
         "启动容器时忘了加 --gpus all",
     ),
     sig(

@@ -64,7 +64,7 @@ def another_cuda(match: re.Match[str], source: Source) -> Fact | None:
 
 _FILE = r"(?P<name>(?:lib)?(?:nvcuda|cu(?:da|dart|blas|blasLt|fft|rand|solver|sparse|dnn)\w{0,12})(?:\.dll|\.so(?:\.\d+){0,3}))"
 _LOST = (
-    r"(?:找不到|丢失|缺失|缺少|不存在|没有找到|not being found|[을를] 찾을 수 없|[이가] ?없|[がを]見つ|がな[いく]|がありません|no (?:se )?(?:encuentra|encontr\w+)|não (?:foi )?encontr\w+"
+    r"(?:找不到|丢失|缺失|缺少|不存在|没有找到|not being found|[을를] 찾을 수 없|[이가] ?없|[がを]見つ|が無|がな[いく]|がありません|no (?:se )?(?:encuentra|encontr\w+)|não (?:foi )?encontr\w+"
     r"|не найден\w*|отсутствует|fehlt|nicht gefunden|introuvable|manquant\w*|bulunamad\w+|non (?:è stato )?trovat\w+|không tìm thấy|nie znaleziono)"
 )
 _LOST_BEFORE = (
@@ -191,6 +191,31 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:заверш|уби|закры)\w* (?:\w+ ){0,2}процесс|процесс\w*[^\n.]{0,20}(?:занима|держ)\w+ (?:\w+ )?(?:видео)?памят"
         r"|(?:anderer|alter|alte|andere) Prozess\w*[^\n.]{0,40}(?:GPU|Speicher)|(?:autre|ancien)s? processus[^\n.]{0,40}(?:GPU|mémoire)",
         "先 nvidia-smi 看一下，杀掉残留的 python 进程",
+    ),
+    sig(  # the folder of the libraries was put onto Windows' path, and that was it
+        "path-cure-told",
+        (
+            *("to path", "to the path", "to my path", "to %path%", "path里", "path 里", "path中", "pathを", "path を", "path에", "al path", "ao path", "в path"),
+            *("环境变量", "環境変数", "환경변수", "환경 변수", "setting path", "setting the path", "after setting path"),
+        ),
+        rf"(?:solved|fixed|resolved|worked)\b[^\n]{{0,24}}\b(?:adding|setting)\b[^\n]{{0,80}}\bPATH\b|(?:add(?:ed|ing)|set(?:ting)?|put(?:ting)?)\b[^\n]{{0,80}}\bPATH\b[^\n]{{0,30}}?\b(?:solved|fixed|resolved|did it|made it work)\b"
+        rf"|(?:加到|加入|添加到|加进|设置|配置|추가|通し|追加|設定|agreg\w+|añad\w+|adicion\w+|добав\w+)[^\n]{{0,40}}(?:\bPATH|环境变量|環境変数|환경 ?변수)[^\n]{{0,40}}?(?:{_GOOD}|直)"
+        rf"|(?:\bPATH|环境变量|環境変数|환경 ?변수) ?(?:を通|に追加|を設定|에 추가|里加|中加)[^\n]{{0,40}}?(?:{_GOOD}|直)",
+        "solved by adding the bin folder of CUDA to PATH",
+    ),
+    sig(
+        "python-told",
+        ("python", "파이썬"),
+        r"python ?的?版本(?:太|过)(?:高|低|新|旧)|(?:python|파이썬) ?3?\.?\d*[^\n]{0,40}(?:装不(?:了|上) ?tensorflow|tensorflow[^\n]{0,20}見つからな|텐서플로우?[^\n]{0,12}설치가? ?(?:안|되지))"
+        r"|(?:downgrad|switch|revert|went back)\w* (?:back )?(?:my )?(?:to )?python (?:version )?(?:from [\d.]+ )?(?:to )?3\.\d+\b[^\n.]{0,50}\b(?:installs?|installed|found|pip)\b",
+        "python版本太高，装不了tensorflow",
+    ),
+    sig(
+        "python-package-conflict",
+        ("numpy", "protobuf", "h5py", "typing_extensions", "typing-extensions", "ml_dtypes", "ml-dtypes"),
+        rf"\bdowngrad\w* (?:the )?(?:numpy|protobuf|h5py|typing[_-]extensions|ml[_-]dtypes)(?: version)? (?:to|from) [<=]*\d[\d.]*[^\n.]{{0,40}}?(?:{_GOOD})"
+        rf"|(?:numpy|protobuf|h5py)(?:的?版本)?[^\n]{{0,24}}?(?:降到|降为|降至|낮추|다운그레이드|下げ|ダウングレード)[^\n。]{{0,40}}?(?:{_GOOD}|直)",
+        "downgrading numpy to 1.26.4 fixed it",
     ),
     sig(  # as loading.py has it for what programs print
         "library-not-loaded",

@@ -188,7 +188,7 @@ def library_path(picture: Picture) -> Iterator[Finding]:
 def _soon_after(told: Fact, error: Fact) -> bool:
     """Whether a line stands in the few lines after an error, as its cure does."""
     first, then = error.source.line, told.source.line
-    return first is not None and then is not None and 0 < then - first <= 6
+    return first is not None and then is not None and 0 <= then - first <= 6
 
 
 def _search_steps(picture: Picture) -> list[Step]:

@@ -18,7 +18,7 @@ from doctor.rules.tensorflow.gpu_package import asked_for_the_stub
     "tf-no-wheel",
     "pip has no TensorFlow for this Python, platform or architecture",
     explains=("tf-not-installed", "tf-import-failed"),
-    needs=("no-matching-distribution", "wheel-platform", "python-refused", "wheel-address-gone"),
+    needs=("no-matching-distribution", "wheel-platform", "python-refused", "wheel-address-gone", "python-told"),
 )
 def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
     """pip has no TensorFlow for this Python, platform or architecture.
@@ -37,7 +37,8 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
     said = facts.symptoms("no-matching-distribution", "wheel-platform", "python-refused", "wheel-address-gone")
     stub = asked_for_the_stub(picture)
     said = [s for s in said if s not in stub]
-    if not said:
+    told = [s for s in facts.symptoms("python-told") if re.search(r"tensorflow|텐서플로", s.source.text, re.IGNORECASE)]
+    if not said and not told:
         return
     bits = facts.symptoms("python-32bit")
     narrow = [p for p in facts.of(PythonVersion) if p.bits == 32]
@@ -52,7 +53,7 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
     if bits or narrow:
         why = "This is a 32-bit Python or system, and TensorFlow has never had 32-bit wheels for it."
         steps.append(manual("Install a 64-bit Python (on a 64-bit operating system)"))
-    elif all(s.kind == "wheel-address-gone" for s in said):
+    elif said and all(s.kind == "wheel-address-gone" for s in said):
         why = "The address that pip was given holds no such wheel: none of that release, Python and platform was put there."
     elif row is not None and python_now and python_now not in row.pythons:
         why = f"TensorFlow {row.version} has wheels for Python {', '.join(row.pythons) or 'none'} on {platform}, and this is Python {python_now}."
@@ -94,7 +95,7 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
     yield found(
         "tf-no-wheel",
         why,
-        [*said[:3], *bits[:1], *narrow[:1], picture.python],
+        [*said[:3], *told[:2], *bits[:1], *narrow[:1], picture.python],
         tables=rows,
         steps=steps,
         verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)", inside),

@@ -121,7 +121,14 @@ FIRES = (
         "2.11から",
         says=("wsl",),
     ),
+    Fires(
+        "python-dependency-conflict",
+        "an older NumPy that helped",
+        "import tensorflow as tf failed for me, downgrading numpy to 1.26.4 fixed it\n",
+        "downgrading numpy",
+    ),
     # --- tf-no-wheel
+    Fires("tf-no-wheel", "a Python that is too new, told in Chinese", "python版本太新了，3.13装不了tensorflow\n", "版本太新"),
     Fires(
         "tf-no-wheel",
         "conda, which finds no build for the Python that is there",
@@ -379,6 +386,8 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss("tf-no-wheel", "a Python that is too new for something else", "undetermined", "python版本太新了，我的爬虫跑不了\n"),
+    NearMiss("python-dependency-conflict", "an older NumPy that somebody has", "undetermined", "import tensorflow works, and I have numpy 1.26.4. Should I downgrade it?\n"),
     NearMiss("tf-windows-native", "a release and Windows in one sentence", "undetermined", "Ich habe TensorFlow 2.11 unter Windows, und wie speichert man ein Modell?\n"),
     NearMiss(
         "tf-cpu-only",

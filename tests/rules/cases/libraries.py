@@ -23,6 +23,18 @@ TEN = ("libcudart.so.10.0", "libcublas.so.10.0", "libcufft.so.10.0", "libcurand.
 CUDNN = "stream_executor/cuda/cuda_dnn.cc"
 
 FIRES = (
+    Fires(
+        "library-path",
+        "a folder that was put onto PATH",
+        "Could not load dynamic library 'cudart64_101.dll'; dlerror: cudart64_101.dll not found\nSolved by adding the bin folder of CUDA 10.1 to PATH\n",
+        "cudart64_101.dll",
+    ),
+    Fires(
+        "library-path",
+        "the same in Japanese",
+        "cudart64_110.dllが見つからない。CUDA 11.2は入っているので、PATHを通したら直った\n",
+        "cudart64_110.dll",
+    ),
     Fires("cuda-missing", "a library that is not found, told in Spanish", "Al importar tensorflow dice que no se encuentra cublas64_11.dll\n", "cublas64_11"),
     Fires("cuda-missing", "the same in Korean", "tensorflow 실행하면 cudart64_101.dll을 찾을 수 없다고 나옵니다\n", "cudart64_101"),
     Fires("cudnn-missing", "cuDNN, told in German", "Beim Start von TensorFlow: cudnn64_8.dll fehlt\n", "cudnn64_8"),
@@ -460,6 +472,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "library-path",
+        "a folder that was put onto PATH in vain",
+        "cuda-missing",
+        "Could not load dynamic library 'cudart64_101.dll'; dlerror: cudart64_101.dll not found\nI added a folder to PATH, and it is as before\n",
+    ),
     NearMiss("cuda-missing", "a library that is there, told in Spanish", "undetermined", "Ya tengo cublas64_11.dll en la carpeta, y tensorflow importa bien\n"),
     NearMiss(
         "cuda-version-mismatch",
