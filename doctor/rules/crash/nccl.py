@@ -15,7 +15,7 @@ from doctor.rules.tensorflow.release import version_of
     "nccl-failure",
     "Communication between GPUs fails",
     explains=("ptx-jit-or-kernel-crash",),
-    needs=("nccl-error", "peer-access", "nccl-used"),
+    needs=("nccl-error", "peer-access", "nccl-used", "multi-gpu-hang"),
 )
 def nccl_failure(picture: Picture) -> Iterator[Finding]:
     """Collective communication between GPUs fails, or is not in this build.
@@ -35,7 +35,8 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
     errors = facts.symptoms("nccl-error", "peer-access")
     used = facts.symptoms("nccl-used")
     hang = facts.symptoms("hangs")
-    if not errors and not (used and hang):
+    told = facts.symptoms("multi-gpu-hang")
+    if not errors and not (used and hang) and not told:
         return
     without = code.multi_gpu(version_of(picture), nccl=False)
     steps = [
@@ -70,9 +71,11 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
         "nccl-failure",
         "The GPUs work one by one, and their communication fails."
         if errors
-        else "The run stops at an all-reduce through NCCL and does not go on.",
-        [*errors[:3], *used[:1], *(hang[:1] if not errors else [])],
-        confidence="certain" if errors else "likely",
+        else "The run stops at an all-reduce through NCCL and does not go on."
+        if used
+        else "The run stops where several GPUs work together, which is mostly where they exchange their gradients through NCCL.",
+        [*errors[:3], *used[:1], *told[:1], *(hang[:1] if not errors else [])],
+        confidence="certain" if errors else "likely" if used and hang else "possible",
         steps=steps,
         verify="NCCL_DEBUG=INFO " + commands.list_gpus(picture)
         if picture.platform != "windows"

@@ -146,9 +146,22 @@ FIRES = (
         "The base image is too old for us: RTX 3070 cards are only supported by CUDA 11.1\n",
         "only supported",
     ),
+    Fires(
+        "nccl-failure",
+        "a hang with several cards, and no more said",
+        "# Training on 2 RTX GPUs never starts\n\nMulti-GPU training freezes at step 0; with a single card all is well.\n",
+        "freezes at",
+        says=("NCCL_P2P_DISABLE",),
+    ),
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "nccl-failure",
+        "several cards, and layers that are frozen",
+        "undetermined",
+        "For multi-GPU training, where do I freeze layers: before or inside the scope?\n",
+    ),
     NearMiss(
         "host-oom",
         "a process that was stopped by hand",
