@@ -143,7 +143,9 @@ class Recorder:
         if path.endswith(".py") and not path.endswith("/build_info.py"):
             return b""  # that it is there is all that counts
         if path.endswith(".h"):
-            data = b"\n".join(line for line in data.splitlines() if b"#define CUDA_VERSION" in line or b"#define CUDNN_" in line)
+            data = b"\n".join(
+                line for line in data.splitlines() if b"#define CUDA_VERSION" in line or b"#define CUDNN_" in line
+            )
         elif path.endswith(("/METADATA", "/PKG-INFO")):
             data = (
                 b"\n".join(line for line in data.splitlines() if re.match(rb"(Name|Version|Requires-[\w-]+):", line))
