@@ -31,10 +31,15 @@ def cpu_candidate(ground: Ground) -> Candidate | None:
     return best
 
 
+STUB_WITHOUT = ("tensorflow-macos", "3.8")
+"""On Apple silicon 2.13 to 2.15.0 are empty wheels that require tensorflow-macos, whose files start at cp39."""
+
+
 def _try(build: TensorFlowRelease, ground: Ground) -> Candidate | None:
+    stub = ground.platform == "macos-arm64" and any(r.startswith(STUB_WITHOUT[0]) for r in build.requires)
     pythons = [ground.python] if ground.python in build.pythons else []
     pythons += [p for p in sorted(build.pythons, key=dotted, reverse=True) if dotted(p) >= dotted(UV_PYTHONS)]
-    for python in pythons:
+    for python in (p for p in pythons if not (stub and p == STUB_WITHOUT[1])):
         situation = Situation(platform=ground.platform, python=python, glibc=ground.glibc, route="none")
         answer = installs_on(build, situation, ground.tables)
         if answer.verdict != "no":

@@ -150,6 +150,11 @@ def test_mac_has_no_cuda(tables: Tables) -> None:
     assert [p.route for p in found.plans] == ["cpu"]
 
 
+def test_mac_with_python_3_8_takes_another_python(tables: Tables) -> None:
+    """The wheel of 2.13 for it is empty, and what it requires has no file for Python 3.8."""
+    assert first(outcome(tables, os="macOS arm64", python="3.8")).python != "3.8"
+
+
 def test_official_image_is_offered_outside_of_a_container_only(tables: Tables) -> None:
     plan = by_route(outcome(tables, os="Ubuntu 22.04", gpu="RTX 3080").plans, "docker")
     assert "docker run --rm --gpus all tensorflow/tensorflow:2.17.0-gpu" in commands(plan), "later images hold cuDNN 8 for a build that opens 9"
