@@ -10,7 +10,8 @@ from doctor.findings import Finding
 from doctor.plan.candidate import ROUTES, Candidate, Refusal
 from doctor.plan.candidates import Field
 from doctor.plan.ground import Ground
-from doctor.plan.routes import ENV, environment_steps, last_branch, steps
+from doctor.plan.routes import environment_steps, last_branch, steps
+from doctor.remedies.environments import ENV
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import order
 

@@ -11,7 +11,8 @@ from doctor.plan.candidates import Field, weigh
 from doctor.plan.cpu import cpu_candidate
 from doctor.plan.ground import Ground
 from doctor.plan.obstacles import obstacles
-from doctor.plan.routes import ENV, last_branch, steps
+from doctor.plan.routes import last_branch, steps
+from doctor.remedies.environments import ENV
 from doctor.tables import DriverFloor
 from doctor.tables.ordering import order
 

@@ -9,12 +9,10 @@ from doctor.plan.candidate import WSL_PYTHON, Candidate
 from doctor.plan.ground import Ground
 from doctor.remedies import code, driver
 from doctor.remedies import environments as make
+from doctor.remedies.environments import ENV
 from doctor.remedies.shells import argument
 from doctor.tables import dotted
 from doctor.tables.ordering import order
-
-ENV = "tf-gpu"
-"""The environment's folder, or its name in conda."""
 
 
 def steps(candidate: Candidate, ground: Ground, env: str = ENV) -> list[Step]:

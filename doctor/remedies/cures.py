@@ -21,12 +21,6 @@ if TYPE_CHECKING:
     from doctor.plan.candidate import Candidate
     from doctor.tables import TensorFlowRelease
 
-ENV = "tf-gpu"
-
-
-WSL_PYTHON = "3.12"
-"""python3 of Ubuntu 24.04, which `wsl --install` brings."""
-
 
 @dataclass(frozen=True, slots=True)
 class Cure:
@@ -138,8 +132,8 @@ def inside_wsl(picture: Picture) -> list[Step]:
     if best is None or best.route != "wsl2":
         return []
     wanted = libraries.requirements(picture, best.build)
-    install = environments.pip_install(libraries.ENV, wanted, "wsl", "in Ubuntu's shell; the driver of Windows serves")
-    return [shell(f"python3 -m venv {libraries.ENV}", "in Ubuntu's shell (sudo apt install python3-venv)", platform="wsl"), install, *driver_for(picture, best.build)]
+    install = environments.pip_install(environments.ENV, wanted, "wsl", "in Ubuntu's shell; the driver of Windows serves")
+    return [shell(f"python3 -m venv {environments.ENV}", "in Ubuntu's shell (sudo apt install python3-venv)", platform="wsl"), install, *driver_for(picture, best.build)]
 
 
 def build_for_mac(picture: Picture) -> Cure:
@@ -148,8 +142,8 @@ def build_for_mac(picture: Picture) -> Cure:
     if wheels and picture.python is not None and not any(commands.minor(picture.python.version) in r.pythons for r in wheels):
         python = wheels[-1].pythons[-1]
         why = f"no release has a wheel for Python {commands.minor(picture.python.version)} on this Mac; {wheels[-1].version} has one for {python}"
-        install = environments.pip_install(ENV, [wheels[-1].requirement], "macos", why, uv=True)
-        return Cure((*environments.uv_venv(ENV, python, "macos"), install), wheels[-1].version, environments.interpreter(ENV, "macos"))
+        install = environments.pip_install(environments.ENV, [wheels[-1].requirement], "macos", why, uv=True)
+        return Cure((*environments.uv_venv(environments.ENV, python, "macos"), install), wheels[-1].version, environments.interpreter(environments.ENV, "macos"))
     return Cure((shell(f"{commands.venv_prefix(picture)} install tensorflow", "installs into the Python that runs the program"),))
 
 
@@ -167,7 +161,7 @@ def another_build(picture: Picture, *, own: bool = False, words: str = "") -> Cu
     if picture.platform == "windows":  # the plan goes through WSL2; on Windows itself there is the last release with CUDA
         if not words and best is not None and best.route == "wsl2":
             stay = another_build(picture, own=own, words="or stay on Windows: ")
-            inside = environments.interpreter(libraries.ENV, "wsl")
+            inside = environments.interpreter(environments.ENV, "wsl")
             return Cure((*environments.wsl_install(), *inside_wsl(picture), *stay.steps), best.build.version, inside)
         release = fitting(picture) or fitting(picture, python=False) or fitting(picture, python=False, driver=False)
         if release is None:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from doctor.findings import Step, manual, shell
 from doctor.remedies.shells import argument
 
+ENV = "tf-gpu"
+"""The environment's folder, or its name in conda."""
 UV_INSTALL = "curl -LsSf https://astral.sh/uv/install.sh | sh"
 UV_INSTALL_WINDOWS = 'powershell -ExecutionPolicy ByPass -c "irm https://astral.sh/uv/install.ps1 | iex"'
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments
+from doctor.remedies.environments import ENV
 from doctor.remedies.fitness import on_driver, situation, usable
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
     from doctor.tables import TensorFlowRelease
 
-ENV = "tf-gpu"
 ARCHIVES = "developer.nvidia.com/cuda-toolkit-archive, developer.nvidia.com/rdp/cudnn-archive"
 
 

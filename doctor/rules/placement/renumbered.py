@@ -42,6 +42,7 @@ def gpu_renumbered(picture: Picture) -> Iterator[Finding]:
         "gpu-renumbered",
         f"CUDA_VISIBLE_DEVICES{'=' + variable.value if variable else ''} chooses which cards a process sees, and the first that it sees is its GPU:0.",
         [variable, *said[:1], *on_zero[:1]],
+        confidence="certain" if variable is not None and only_zero else "likely",
         steps=[
             manual("Use /gpu:0 in the code; set CUDA_DEVICE_ORDER=PCI_BUS_ID so that CUDA numbers as nvidia-smi does")
         ],
