@@ -68,7 +68,8 @@ def examine(
     for outcome in outcomes:
         result += _said(machine, outcome, needs, caller)
     searched = {machine.resolve(folder) for folder, _ in loader.folders(caller)}
-    searched |= {machine.resolve(posixpath.dirname(e.path)) for entries in loader.cache.values() for e in entries[:1]}
+    of_cache = {posixpath.dirname(entries[0].path) for entries in loader.cache.values()}
+    searched |= {machine.resolve(folder) for folder in of_cache}
     opened = {machine.resolve(o.resolution.path): o for o in outcomes if o.resolution.path}
     files = on_disk(machine, environment, loader)
     result += _files(files, outcomes, opened, searched, machine)

@@ -71,14 +71,19 @@ def run_program(
         threading.Thread(target=collect, args=(stream, into), daemon=True)
         for stream, into in zip((process.stdout, process.stderr), kept, strict=True)
     ]
-    for reader in readers:
-        reader.start()
+    ended = threading.Event()
+
+    def wait() -> None:  # a wait with a limit polls, with pauses that grow to half of what has passed; this one does not
+        process.wait()
+        ended.set()
+
+    for thread in (*readers, threading.Thread(target=wait, daemon=True)):
+        thread.start()
     timed_out = False
     try:
-        process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        timed_out = True
-        _kill(process)
+        if not ended.wait(timeout):
+            timed_out = True
+            _kill(process)
     except BaseException:
         _kill(process)
         raise
