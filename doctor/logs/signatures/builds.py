@@ -62,7 +62,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "build-info",
-        ("'cuda_version'", '"cuda_version"'),
+        ("cuda_version",),
         r"['\"]cuda_version['\"]\s*[:,]\s*['\"](?P<cuda>[\w.]+)['\"](?:[^\n]{0,300}['\"]cudnn_version['\"]\s*[:,]\s*['\"](?P<cudnn>[\w.]+)['\"])?",
         "OrderedDict([('cuda_version', '11.2'), ('cudnn_version', '8')])",
         lambda m, s: TensorFlowBuild(s, True, m["cuda"], m["cudnn"]),
@@ -99,13 +99,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cpu-package-install",
-        ("install tensorflow-cpu",),
+        ("tensorflow-cpu",),
         r"install (?:-\S+ )*tensorflow-cpu\b",
         "pip install tensorflow-cpu",
     ),
     sig(
         "installed-package",
-        glued((*LISTED, "-base", "-metal", "-plugin", *_BESIDE), LISTING),
+        glued((*LISTED, "-base", "_base", "-metal", "_metal", "-plugin", *_BESIDE), LISTING),
         r"^[\s│|>$#*-]{0,8}(?P<name>tensorflow(?:[-_](?:gpu|cpu|intel|base|macos|metal|directml|directml-plugin|cpu-aws))?|tf[-_]nightly(?:[-_](?:gpu|cpu))?|keras|tf[-_]keras|numpy|protobuf|h5py|cudatoolkit|cudnn|nvidia[-_](?:cudnn|cublas|cuda[-_]runtime)[-_]cu1[123])"
         r"(?:==|\s{1,40}|\s*\|\s*)(?P<version>\d+\.\d+(?:\.[\w.]+)?)(?:\s+(?P<build>[\w.]+_\w+|\d|h\w{5,12}_\d)(?:\s+(?P<channel>[\w-]+))?)?\s*[|│]?$",
         "tensorflow-gpu         2.3.1",

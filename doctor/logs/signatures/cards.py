@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from doctor.facts import FORM, PROSE, Fact, Gpu, OtherGpu, Source, Symptom
 from doctor.logs.signatures.devices import mib
-from doctor.logs.signatures.signature import Maker, Signature, sig
+from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, words
 
 GPU_NAME = (
     r"(?:NVIDIA\s+)?(?:"
@@ -35,6 +35,15 @@ _NEW_CARD = (
     r"(?:(?P<t11>(?:RTX ?)?\b30[5-9]0\b|RTX ?30(?:xx?|\d\d)?(?: ?series)?|RTX ?3000|\bA100\b|\bA6000\b|\bAmpere\b|(?:RTX ?)?\b[45]0[5-9]0\b|RTX ?[45]0(?:xx)?(?: ?series)|\bH100\b|\bHopper\b|\bBlackwell\b)"
     r"|(?P<t10>(?:RTX ?)\b20[6-8]0\b|\bTuring\b))"
 )
+_NEW_CARDS = (
+    *words("rtx|ampere|turing|hopper|blackwell|a100|a6000|h100"),
+    *glued(glued(("3", "4", "5"), ("05", "06", "07", "08", "09")), "0"),
+)
+_FIELDS = (
+    *words("gpu|gpus|gpu model|gpu models|gpu type|gpu name|gpu model and memory|cuda device|显卡"),
+    *words("graphic card|graphic cards|graphics card|graphics cards|video card"),
+)
+"""How a report names the field for its card."""
 _NEWER = r"(?:higher|newer|later|more recent)"
 
 
@@ -78,28 +87,39 @@ def smi_name(match: re.Match[str], source: Source) -> Fact:
 
 SIGNATURES: tuple[Signature, ...] = (
     *(
-        sig("gpu-needs-newer", ("rtx", "3090", "3080", "3070", "a100", "ampere", "turing", "hopper", "blackwell"), pattern, example, needs_newer)
-        for pattern, example in (
+        sig(
+            "gpu-needs-newer",
+            _NEW_CARDS,
+            pattern,
+            example,
+            needs_newer,
+            near=near,
+        )
+        for pattern, example, near in (
             (
                 _NEW_CARD
                 + r"[^\n.]{0,30}?\b(?:needs?|requires?|wants?|only (?:works?|runs?|supports?)|(?:is|are) only supported|(?:is|are) only working)\b"
                 rf"(?: the following| at least| with| by| under| in| on| a| {_NEWER}| version| of|[:>= ]){{0,6}}\s?(?:CUDA|tensorflow|\bTF)\b",
                 "The RTX 3080 needs CUDA 11.1",
+                "need|require|want|only",
             ),
             (
                 r"\b(?:tensorflow|TF|CUDA) ?v?(?:\d[\d.x]*|version|\b)[^\n.]{0,16} (?:does(?: not|n't)|did(?: not|n't)|cannot|can't|won't|is(?: not|n't)) (?:\w+ )?(?:support|run|work|know|go|made|compatible)\w*[^\n.]{0,16} (?:the |an? |my )?(?:NVIDIA |GeForce )?"
                 + _NEW_CARD,
                 "TF 1.x does not support the RTX 3000",
+                " not|n't|cannot",
             ),
             (
                 rf"\b{_NEWER} (?:version )?(?:of )?(?:the )?(?:CUDA|tensorflow|TF)\b[^\n.]{{0,20}} (?:needed|required|necessary|wanted) (?:for|by|with) (?:the |an? |my )?(?:NVIDIA |GeForce )?"
                 + _NEW_CARD,
                 "a newer version of TensorFlow is needed for an RTX 3070",
+                "need|requir|necessary|wanted",
             ),
             (
                 _NEW_CARD
                 + r"[^\n.]{0,16} (?:does(?: not|n't)|did(?: not|n't)|cannot|can't|won't|is(?: not|n't)) (?:work|run|supported|compatible)\w* (?:with|by|on|under|in) (?:CUDA|tensorflow|TF)\b ?v?[\d.]",
                 "RTX 3080 Ti does not work with TF 1.12",
+                " not|n't|cannot",
             ),
         )
     ),
@@ -126,21 +146,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-form",
-        (
-            "gpu model and memory",
-            "gpu model",
-            "gpu:",
-            "graphics card",
-            "gpu type",
-            "video card",
-            "显卡",
-            "graphic card",
-            "gpus:",
-            "gpu :",
-            "cuda device",
-            "gpu =",
-        ),
-        r"(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?|video card|显卡|GPU name|CUDA device)(?: \([^)\n]{0,40}\))?[ *_`]{0,4}(?:[:：=-]|is)[ *_`-]{0,6}(?P<value>[^\n]{2,120})",
+        glued(_FIELDS, (*":：=-*`_", *(f" {mark}" for mark in ":：=-*`_("), "is", " is")),
+        r"(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?|video card|显卡|GPU name|CUDA device)(?: \([^)\n]{0,40}\))?(?: ?[*_`]{1,3})? ?(?:[:：=-]|is)[ *_`-]{0,6}(?P<value>[^\n]{2,120})",
         "- GPU model and memory: GeForce GTX 1060 6GB",
         gpu_in(FORM),
     ),
@@ -155,40 +162,12 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-prose",
         (
-            "rtx",
-            "gtx",
-            "tesla",
-            "quadro",
-            "titan",
-            "geforce",
-            "a100",
-            "h100",
-            "v100",
-            "p100",
-            "k80",
-            "k40",
-            "t4",
-            "a6000",
-            "a40",
-            "a10",
-            "jetson",
-            "mx150",
-            "mx250",
-            "mx350",
-            "940mx",
-            "gt ",
-            "gt7",
-            "grid",
-            "a5000",
-            "l40",
-            "b200",
-            "h200",
-            "rtx_",
-            "p40",
-            "k20",
-            "m60",
-            "a30",
-            "l4",
+            *words("rtx|gtx|tesla|quadro|titan|geforce|jetson|grid|gt |900mx|910mx|920mx|930mx|940mx"),
+            *words(
+                "a100|h100|h200|h800|a800|v100|p100|l40|a6000|a5000|a4000|a30|a40|a10|b200|k80|k40|k20|p40|m60|p4|t4|l4|t1000"
+            ),
+            *glued(("mx", "mx "), "12345"),
+            *glued(("gt",), DIGITS),
         ),
         rf"(?<![A-WYZa-wyz0-9_/.]){GPU_NAME}",
         "my RTX 3080 is not used",
@@ -210,22 +189,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "other-gpu",
-        (
-            "radeon",
-            "intel(r) uhd",
-            "intel uhd",
-            "intel hd",
-            "iris",
-            "integrated graphics",
-            "amd gpu",
-            "rx 5",
-            "rx 6",
-            "rx 7",
-            "amd radeon",
-            "rocm",
-            "intel graphics",
-            "intel(r) hd",
-            "intel arc",
+        words(
+            "radeon|rx5|rx6|rx7|intel(r) arc|intel(r) uhd|intel uhd|intel hd|iris|integrated graphics|amd gpu|rx 5|rx 6|rx 7|amd radeon|rocm|intel graphics|intel(r) hd|intel arc"
         ),
         r"(?P<amd>(?:AMD )?Radeon[\w (),.-]{0,30}|\bRX ?[567]\d{3}\w{0,3}(?: ?XTX?)?)|(?P<intel>Intel(?:\(R\))? (?:U?HD|Iris|Arc)[\w (),.-]{0,24}|intel\s+integrated graphics|integrated graphics)",
         "GPU: AMD Radeon RX 580",

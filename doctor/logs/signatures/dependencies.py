@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, sig, words
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "numpy-abi",
-        (
-            "_array_api not found",
-            "compiled using numpy 1.x cannot be run in",
-            "numpy.core.umath failed to import",
-            "numpy.core._multiarray_umath failed to import",
-            "numpy.dtype size changed",
-            "module compiled against api version",
-            "numpy.core.multiarray failed to import",
-            "np.complex_` was removed",
-            "was removed in the numpy 2.0",
+        words(
+            "_array_api not found|compiled using numpy 1.x cannot be run in|numpy.core.umath failed to import|numpy.core._multiarray_umath failed to import|numpy.dtype size changed|module compiled against api version|numpy.core.multiarray failed to import|np.complex_` was removed|was removed in the numpy 2.0|numpy 1.x cannot be run in|numpy.core."
         ),
         r"_ARRAY_API not found|compiled using NumPy 1\.x cannot be run in|NumPy 1\.x cannot be run in\s*NumPy 2|numpy\.core\.\w+ failed to import|numpy\.dtype size changed|module compiled against API version"
         r"|was removed in the NumPy 2\.0",
@@ -30,7 +22,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "protobuf-conflict",
-        ("descriptors cannot", "getprototype", "google.protobuf", "protobuf gencode", "protoc >= 3.19", "_pb2", "serialized_options"),
+        words(
+            "descriptors cannot|getprototype|google.protobuf|protobuf gencode|protoc >= 3.19|_pb2|serialized_options|detected incompatible protobuf|detected mismatched protobuf|must be regenerated with protoc"
+        ),
         r"Descriptors cannot (?:not )?be created directly|has no attribute 'GetPrototype'|cannot import name '?\w+'? from '?google\.protobuf"
         r"|No module named '?google\.protobuf'?|Protobuf Gencode|generated code is out of date and must be regenerated with protoc|module 'google\.protobuf[\w.]*' has no attribute"
         r"|Detected (?:incompatible|mismatched) Protobuf|unexpected keyword argument 'serialized_options'",
@@ -44,23 +38,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "keras-mismatch",
-        (
-            "keras cannot be imported",
-            "your currently installed version of keras is keras 3",
-            "keras 3, but",
-            "requires tf-keras",
-            "keras requires tensorflow",
-            "tensorflow.python.keras.engine",
-            "cannot import name 'dtensor'",
-            "cannot import name 'get_config'",
-            "keras_tensor",
-            "_tape",
-            "tf.keras` is disabled",
-            "no module named 'keras.src.engine'",
-            "tensorflow.python.distribute.load_context",
-            "tensorflow.python.trackable",
-            "tensorflow.python.training.tracking",
-            "layerversionselector",
+        words(
+            "keras cannot be imported|your currently installed version of keras is keras 3|keras 3, but|requires tf-keras|keras requires tensorflow|tensorflow.python.keras.engine|cannot import name 'dtensor'|cannot import name 'get_config'|keras_tensor|_tape|tf.keras` is disabled|no module named 'keras.src.engine'|tensorflow.python.distribute.load_context|tensorflow.python.trackable|tensorflow.python.training.tracking|layerversionselector|installed version of keras is keras 3"
         ),
         r"Keras cannot be imported|installed version of Keras is Keras 3|Keras requires TensorFlow [\d.]+ or higher|cannot import name '(?:dtensor|get_config)'|No module named 'keras\.src\.engine'"
         r"|cannot import name 'LayerVersionSelector'|No module named 'tensorflow\.python\.(?:trackable|training\.tracking|distribute\.load_context)'",
@@ -68,32 +47,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-package-conflict",
-        (
-            "module 'typing_extensions'",
-            "no module named 'wrapt'",
-            "module 'ml_dtypes'",
-            "from 'typing_extensions'",
-            "no module named 'absl'",
-            "module 'gast'",
-            "module 'wrapt'",
-            "no module named 'six",
-            "no module named 'flatbuffers'",
-            "no module named 'termcolor'",
-            "no module named 'astunparse'",
-            "no module named 'opt_einsum'",
-            "from 'wrapt'",
-            "numpy.core._multiarray_umath",
-            "no module named 'numpy",
-            "no module named numpy",
-            "metaclass conflict",
-            "cannot import name 'ops' from 'tensorflow.compiler.tf2tensorrt",
-            "no module named 'distutils'",
-            "no module named 'imp'",
-            "no module named 'pkg_resources'",
-            "no module named 'ml_dtypes'",
-        ),
+        ("no module named", "typing_extensions", "ml_dtypes", "gast", "wrapt", "metaclass conflict"),
         r"module '(?:typing_extensions|ml_dtypes|gast|wrapt)' has no attribute '\w+'|cannot import name '\w+' from '(?:typing_extensions|wrapt)'"
         r"|No module named ['\"]?(?:wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|numpy(?:\.core\._multiarray_umath)?|distutils|imp|pkg_resources|ml_dtypes)['\"]?(?=\s|$)|metaclass conflict",
         "AttributeError: module 'ml_dtypes' has no attribute 'float8_e4m3b11'",
+        near="typing_extensions|ml_dtypes|gast|wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|numpy|distutils|imp|pkg_resources|metaclass conflict",
     ),
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, Gpu, GpuMemory, GpuRegistered, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, sig, words
 
 NAME = r"(?P<name>[A-Za-z][\w .()/+-]{1,60}?)"
 _UNITS = {"gib": 1024.0, "mib": 1.0, "gb": 1024.0, "mb": 1.0, "g": 1024.0, "m": 1.0, "kib": 1 / 1024, "b": 1 / 1048576}
@@ -153,7 +153,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "device-created",
-        ("created tensorflow device", "creating tensorflow device", "created device /"),
+        words(
+            "created tensorflow device|creating tensorflow device|created device /|creating device |created device (|created device gpu:|created device device:|created device "
+        ),
         r"Creat(?:ed|ing) (?:TensorFlow )?device \(?[/\w:]*?(?:device:)?GPU:(?P<index>\d+)(?: with (?P<memory>\d+) MB memory)?"
         r"[^\n]{0,40}?-> (?:physical GPU )?\(?device: (?P<physical>\d+), name: (?P<name>[^\n,]{1,70}?),(?:\s+pci bus id: (?P<bus>[0-9a-fA-F:.]+)"
         r"(?:,\s+compute capability:\s+(?P<cc>\d+\.\d+))?)?",
@@ -208,7 +210,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-count",
-        ("num gpus available", "gpus available:", "physical gpus,", "number of gpus"),
+        (
+            "num gpus available",
+            "gpus available:",
+            "physical gpus,",
+            "number of gpus",
+            "gpus available",
+            "physical gpu,",
+        ),
         r"(?:Num GPUs Available|GPUs Available|number of GPUs)\s*:?\s*(?P<count>\d{1,4})\b|(?<!\d)(?P<count2>\d{1,3}) Physical GPUs?,",
         "Num GPUs Available:  1",
         lambda m, s: (
@@ -221,13 +230,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-list-empty",
-        (
-            "list_physical_devices",
-            "is_gpu_available",
-            "gpu available",
-            "gpu_device_name",
-            "list_local_devices",
-            "is_gpu_available()",
+        words(
+            "list_physical_devices|is_gpu_available|gpu available|gpu_device_name|list_local_devices|is_gpu_available()|empty list"
         ),
         r"list_physical_devices\(\s*['\"]GPU['\"]\s*\)[^\n]{0,40}\n{1,2}(?:>>>)?\s*(?:Out\[\d+\]:)?\s*\[\s*\]"
         r"|is_gpu_available\([^\n]{0,80}\)[^\n]{0,20}\n{1,3}[^\n]{0,12}\bFalse\b|GPU available:?\**\s*(?:False|no\b|0\b|\[\])"
@@ -294,10 +298,11 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:wants|requires?|needs?|minimum)\b[^\n]{0,40}\bcompute capability (?:of )?(?P<stated>\d\.\d)",
         "The minimum required Cuda capability is 3.5.",
         lambda m, s: Symptom(s, "minimum-capability", (("minimum", m["minimum"] or m["stated"]),)),
+        near="minimum|want|require|need",
     ),
     sig(
         "jit-from-ptx",
-        "was not built with cuda kernel binaries compatible with compute capability",
+        ("not built with cuda kernel binaries compatible with compute capability",),
         r"not built with CUDA kernel binaries compatible with compute capability (?P<cc>\d+\.\d+)a?",
         "TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0. CUDA kernels will be jit-compiled "
         "from PTX, which could take 30 minutes or longer.",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import CudaCallFailed, DriverMismatch, DriverVersion, Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, sig, words
 
 CUDA_ERRORS = {
     "303": "UNKNOWN_ERROR_303",  # TensorFlow's own answer where libcuda does not open
@@ -135,7 +135,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "set-device-failed",
-        ("cudagetdevice() failed", "cudasetdevice() "),
+        ("cudagetdevice() failed", "cudasetdevice() ", "cudagetdevice() on gpu:"),
         r"(?P<call>cuda[GS]etDevice)\(\)(?: on GPU:\d+)? failed\. Status: (?P<error>[^\n\"']{3,90})",
         "InternalError: cudaSetDevice() on GPU:0 failed. Status: out of memory",
         status,
@@ -244,21 +244,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "smi-not-found",
-        (
-            "nvidia-smi: command not found",
-            "nvidia-smi is",
-            "nvidia-smi was",
-            "nvidia-smi isn't",
-            "nvidia-smi` is",
-            "nvidia-smi: not found",
-            "nvidia-smi: no such file",
-            "'nvidia-smi'",
-            "command 'nvidia-smi' not found",
-            '"nvidia-smi"',
-        ),
+        ("nvidia-smi",),
         r"nvidia-smi: (?:command )?not found|nvidia-smi[`'\"]? (?:is(?:n't| not)|was(?:n't| not)) (?:found|installed|there|available)|nvidia-smi: No such file or directory|'nvidia-smi' (?:is not recognized|not found|n'est pas|no se reconoce)"
         r"|No such file or directory: '?nvidia-smi|['\"]nvidia-smi['\"] 不是|Befehl .?nvidia-smi.? .{0,30}nicht gefunden",
         "bash: nvidia-smi: command not found",
+        near="not found|is |isn't|was |wasn't|no such file|不是|nicht gefunden|n'est pas|no se reconoce",
     ),
     sig(
         "smi-no-devices",
@@ -329,7 +319,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "works-as-root",
-        ("sudo", "as root"),
+        ("sudo", "as root", "non-root", "not root"),
         r"\bas root\b[^\n.]{0,60}\b(?:sees|finds|works|uses|detects|fine|ok)\b[^\n]{0,20}(?:GPU|CUDA|nvidia)?"
         r"|(?:works?|fine|ok|succeeds?|no (?:error|problem)|able)\b[^\n.]{0,50}\b(?:with sudo|as root|under sudo|using sudo)"
         r"|(?:without sudo|non-root|not root)\b[^\n.]{0,80}(?:error|fail|cuda_error)|(?:with|using) sudo\b[^\n.]{0,30}\bworks?\b",
@@ -351,15 +341,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "kernel-module-missing",
-        (
-            "module nvidia not found",
-            "modprobe: error: could not insert 'nvidia",
-            "key was rejected by service",
-            "required key not available",
-            "bad return status for module build",
-            "nvidia kernel module is missing",
-            "mokutil --import",
-            "nvidia-modprobe",
+        words(
+            "module nvidia not found|modprobe: error: could not insert 'nvidia|key was rejected by service|required key not available|bad return status for module build|nvidia kernel module is missing|mokutil --import|nvidia-modprobe|module nvidia|could not insert 'nvidia"
         ),
         r"Module nvidia\w* not found|could not insert 'nvidia\w*'|Key was rejected by service|Required key not available"
         r"|Bad return status for module build on kernel|nvidia kernel module is missing",
@@ -385,20 +368,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "docker-no-gpu",
-        (
-            "could not select device driver",
-            "unknown runtime specified nvidia",
-            "unknown or invalid runtime name: nvidia",
-            "the nvidia driver was not detected",
-            "unknown flag: --gpus",
-            "could not find any nv files",
-            "could not find any nvidia libraries",
-            "insufficient nvidia.com/gpu",
-            "nvidia-container-runtime",
-            "nvidia-docker: ",
-            "nvidia-container-cli",
-            "failed to inject cdi",
-            "unresolvable cdi devices",
+        words(
+            "could not select device driver|unknown runtime specified nvidia|unknown or invalid runtime name: nvidia|the nvidia driver was not detected|unknown flag: --gpus|could not find any nv files|could not find any nvidia libraries|insufficient nvidia.com/gpu|nvidia-container-runtime|nvidia-docker: |nvidia-container-cli|failed to inject cdi|unresolvable cdi devices"
         ),
         r"could not select device driver [\"'\\]*(?P<driver>\w*)[\"'\\]* with capabilities|Unknown runtime specified nvidia"
         r"|unknown or invalid runtime name: nvidia|The NVIDIA Driver was not detected|unknown flag: --gpus"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.facts import EnvironmentKind, Fact, Source
-from doctor.logs.signatures.signature import Maker, Signature, sig
+from doctor.logs.signatures.signature import Maker, Signature, sig, words
 
 
 def kind(name: str) -> Maker:
@@ -32,7 +32,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-docker",
-        ("host (",),
+        ("host (", "hostname: "),
         r"running on this host \([0-9a-f]{12}\)|hostname: [0-9a-f]{12}\b",
         "kernel driver does not appear to be running on this host (916bec87a1e8): /proc/driver/nvidia/version does not exist",
         kind("docker"),
@@ -52,14 +52,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-singularity",
-        ("singularity", "apptainer"),
+        ("singularity", "apptainer", ".sif"),
         r"\b(?:singularity|apptainer)\b|\.singularity\.d|\.sif\b",
         "singularity exec --nv tf.sif python train.py",
         kind("singularity"),
     ),
     sig(
         "environment-conda",
-        ("conda", "envs/", "envs\\", "miniforge", "mambaforge"),
+        ("conda", "envs/", "envs\\", "miniforge", "mambaforge", "mamba install", "mamba create"),
         r"\bconda (?:install|create|activate|list|env|update|info)|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+|miniforge|mambaforge|\bmamba (?:install|create)",
         "/opt/conda/envs/tf/lib/python3.8/site-packages",
         kind("conda"),
@@ -80,7 +80,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-codespaces",
-        ("codespaces", "github codespace", "gitpod", "readthedocs", "github actions", "runner/work", "/home/runner"),
+        words(
+            "codespaces|github codespace|gitpod|readthedocs|github actions|runner/work|/home/runner|/home/docs/checkouts"
+        ),
         r"codespaces-\w+|GitHub Codespaces?|\bgitpod\b|/home/runner/work|GitHub Actions|readthedocs\.(?:org|io)/builds|/home/docs/checkouts",
         "kernel driver does not appear to be running on this host (codespaces-8a48fe): /proc/driver/nvidia/version does not exist",
         kind("ci"),
@@ -90,6 +92,7 @@ SIGNATURES: tuple[Signature, ...] = (
         (
             *("app[web.", "heroku[", "/.heroku/", "requestid: ", "/var/task/", "/var/lang/", "/mount/src/"),
             *("/home/adminuser/venv", "/opt/render/project", ".pythonanywhere.com"),
+            "app[worker.",
         ),
         r"\b(?:app|heroku)\[(?:web|worker)\.\d+\]:|/app/\.heroku/|\b(?:START|END|REPORT) RequestId: [0-9a-f]{8}-|/var/(?:task|lang)/[\w.-]"
         r"|[\s\"'(]/mount/src/\w|/home/adminuser/venv/|/opt/render/project/|\w\.pythonanywhere\.com",
@@ -105,7 +108,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "login-node",
-        ("login node", "head node", "login01", "login1", "frontend node", "(login"),
+        ("login node", "head node", "login01", "login1", "frontend node", "(login", "front-end node"),
         r"\b(?:login|head|front-?end) node\b|host \(login[\w-]*\)",
         "I ran it on the login node of the cluster",
     ),
@@ -132,27 +135,16 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-pycharm",
-        (
-            "pycharm",
-            "eclipse",
-            "spyder",
-            "vscode",
-            "vs code",
-            "visual studio code",
-            "systemd",
-            "cron",
-            "jupyterhub",
-            "rstudio",
-            "supervisor",
-        ),
+        words("pycharm|eclipse|spyder|vscode|vs code|visual studio code|systemd|cron|jupyterhub|rstudio|supervisor"),
         r"\b(?P<tool>pycharm|eclipse|spyder|vs ?code|visual studio code|systemd|cron(?:tab)?|jupyterhub|rstudio)\b",
         "It works in a terminal, but not in PyCharm",
     ),
     sig(
         "works-in-terminal",
-        ("terminal", "command line", "cmd", "console", "shell"),
+        ("terminal", "command line", "cmd", "console", "shell", "bash"),
         r"(?:(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command line|cmd|console|shell|bash)\b[^\n.]{0,60}\b(?:works?|fine|ok|no (?:error|problem)|succeeds?)"
         r"|(?:works?|fine|ok|no (?:error|problem)s?|succeeds?)\b[^\n.]{0,40}(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command line|cmd|console|shell)\b)",
         "In a terminal import tensorflow works fine",
+        near="work|fine|ok|no error|no problem|succeed",
     ),
 )

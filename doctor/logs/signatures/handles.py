@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import CudnnMismatch, CudnnVersion, Fact, Source
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, sig, words
 
 
 def dotted(number: str) -> str:
@@ -70,12 +70,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "dnn-not-found",
-        (
-            "dnn library is not found",
-            "fail to find the dnn implementation",
-            "no dnn in stream executor",
-            "dnn library initialization failed",
-            "failed to find a dnn implementation",
+        words(
+            "dnn library is not found|fail to find the dnn implementation|no dnn in stream executor|dnn library initialization failed|failed to find a dnn implementation|find the dnn implementation|find a dnn implementation"
         ),
         r"DNN library is not found|Fail(?:ed)? to find (?:the|a) dnn implementation|No DNN in stream executor|DNN library initialization failed",
         "UNIMPLEMENTED: DNN library is not found.",
@@ -90,12 +86,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-algorithm",
-        (
-            "no algorithm worked",
-            "algorithms! error",
-            "no valid config found",
-            "getconvolvealgorithms(",
-            "getrnnalgorithms(",
+        words(
+            "no algorithm worked|algorithms! error|no valid config found|getconvolvealgorithms(|getrnnalgorithms(|->getconvolve|->getrnn"
         ),
         r"No algorithm worked|Check failed: stream->parent\(\)->Get(?:Convolve|Rnn)\w*Algorithms",
         "OP_REQUIRES failed at conv_ops.cc:1106 : Not found: No algorithm worked!",
@@ -129,19 +121,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "blas-launch-failed",
-        (
-            "blas gemm launch failed",
-            "blas xgemm launch failed",
-            "blas gemv launch failed",
-            "blas xgemmbatched launch failed",
-            "blas sgemm launch failed",
-            "blas gemmex launch failed",
-            "blas scal launch failed",
-            "without blas support",
-            "failed to run cublas routine",
-        ),
+        ("blas ",),
         r"Blas \w+ launch failed|StreamExecutor without BLAS support|failed to run cuBLAS routine:?(?: (?P<routine>(?!CUBLAS_STATUS)\w+):?)?(?: (?P<status>CUBLAS_STATUS_\w+))?",
         "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 256), m=128, n=256, k=784",
+        near="launch failed|without blas support|failed to run cublas routine",
     ),
     sig(
         "illegal-address",
@@ -151,20 +134,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "launch-failed",
-        (
-            "cuda_error_launch_failed",
-            "unspecified launch failure",
-            "cuda_error_launch_timeout",
-            "the launch timed out and was terminated",
-            "cuda_error_misaligned_address",
-            "cuda_error_illegal_instruction",
-            "cuda_error_hardware_stack_error",
-            "cuda_error_assert",
-            "device-side assert triggered",
-            "unexpected event status: 1",
-            "gpu sync failed",
-            "launchkernel(",
-            "launchkernel (",
+        words(
+            "cuda_error_launch_failed|unspecified launch failure|cuda_error_launch_timeout|the launch timed out and was terminated|cuda_error_misaligned_address|cuda_error_illegal_instruction|cuda_error_hardware_stack_error|cuda_error_assert|device-side assert triggered|unexpected event status: 1|gpu sync failed|launchkernel(|launchkernel (|launch timed out and was terminated"
         ),
         r"CUDA_ERROR_(?P<error>LAUNCH_FAILED|LAUNCH_TIMEOUT|MISALIGNED_ADDRESS|ILLEGAL_INSTRUCTION|HARDWARE_STACK_ERROR|ASSERT)"
         r"|unspecified launch failure|launch timed out and was terminated|device-side assert triggered"
@@ -174,22 +145,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nan-results",
-        (
-            "loss: nan",
-            "loss is nan",
-            "all nan",
-            "returns nan",
-            "nan loss",
-            "outputs nan",
-            "results are wrong",
-            "wrong results",
-        ),
+        words("loss: nan|loss is nan|all nan|returns nan|nan loss|outputs nan|results are wrong|wrong results"),
         r"loss: nan|loss is NaN|all NaNs?|returns NaNs?|NaN loss|outputs NaN",
         "60/60 [=====] - 2s - loss: nan - accuracy: 0.1",
     ),
     sig(
         "hangs",
-        ("hang", "freez", "stuck", "takes forever", "takes minutes", "very slow to start", "takes a long time"),
+        words("hang|freez|stuck|takes forever|takes minutes|very slow to start|takes a long time|hung|minutes"),
         r"\b(?:hangs?|hanging|hung|(?<!pip )(?<!pip3 )(?<!conda )freez(?:es?|ing)(?! [^\n.]{0,24}(?:graph|layer|model|weight|backbone))|stuck|takes forever|takes (?:several |many |\d+ )?minutes|takes a long time)\b",
         "The first run hangs for minutes before anything happens",
     ),

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from doctor.logs.signatures.signature import Signature, glued, sig
+from doctor.logs.signatures.signature import Signature, glued, sig, words
 
 _LACKING = ("no", "without", "lack", "lacks", "lacking", "support", "have", "supporting")
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "dll-load-failed",
-        (
-            "dll load failed",
-            "dynamic link library",
-            "msvcp140",
-            "vcruntime140",
-            "动态链接库",
-            "ダイナミック リンク ライブラリ",
-            "das angegebene modul wurde nicht gefunden",
+        words(
+            "dll load failed|dynamic link library|msvcp140|vcruntime140|动态链接库|ダイナミック リンク ライブラリ|das angegebene modul wurde nicht gefunden"
         ),
         r"DLL load failed(?: while importing (?P<module>\w+))?:? ?(?P<reason>[^\n]{0,160})|dynamic link library \(DLL\) initialization routine failed|Could not find the DLL\(s\) '(?P<dll>msvcp140\w*\.dll)"
         r"|动态链接库\(DLL\)初始化例程失败|Das angegebene Modul wurde nicht gefunden",
@@ -24,7 +18,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "msvc-runtime",
-        ("msvcp140", "vcruntime140_1", "visual c++ redistributable", "visual c++ 2015"),
+        ("msvcp140", "vcruntime140_1", "visual c++ redistributable", "visual c++ 2015", "vcruntime140.dll"),
         r"(?:could not find|missing|install|requires?|缺少|找不到)[^\n]{0,60}(?P<dll>msvcp140(?:_1)?\.dll|vcruntime140_1\.dll)|install[^\n]{0,40}Visual C\+\+ (?:Redistributable|2015)"
         r"|(?:msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll[^\n.]{0,20}\b(?:(?:is|was) (?:missing|absent)|(?:could not be|not|wasn't) found|fehlt|manquant|丢失|缺失|を?が?見つか|이? ?없|отсутствует|no (?:se )?encontr\w+|não encontrad\w+|не найден)",
         "ImportError: Could not find the DLL(s) 'msvcp140.dll or msvcp140_1.dll'.",
@@ -91,28 +85,21 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "wrong-architecture",
-        ("incompatible architecture", "mach-o file, but is an incompatible", "have 'x86_64', need 'arm64'"),
+        ("incompatible architecture", "mach-o file, but is an incompatible", "have 'x86_64', need 'arm64'", "have '"),
         r"incompatible architecture|have '\w+', need '\w+'",
         "ImportError: dlopen(_pywrap_tensorflow_internal.so): mach-o file, but is an incompatible architecture (have 'x86_64', need 'arm64e')",
     ),
     sig(
         "illegal-instruction",
-        (
-            "illegal instruction",
-            "illegal hardware instruction",
-            "sigill",
-            "非法指令",
-            "maschinenbefehl",
-            "instruction non permise",
-            "instrucción ilegal",
-            "недопустимая инструкция",
+        words(
+            "illegal instruction|illegal hardware instruction|sigill|非法指令|maschinenbefehl|instruction non permise|instrucción ilegal|недопустимая инструкция"
         ),
         r"Illegal (?:hardware )?instruction|SIGILL|非法指令|Ungültiger Maschinenbefehl|Instruction non permise|Instrucción ilegal|Недопустимая инструкция",
         "Illegal instruction (core dumped)",
     ),
     sig(
         "cpu-instructions",
-        "but these aren't available on your machine",
+        ("instructions, but these aren't available",),
         r"TensorFlow library was compiled to use (?P<set>\S+) instructions, but these aren't available",
         "The TensorFlow library was compiled to use AVX instructions, but these aren't available on your machine.",
     ),
@@ -124,13 +111,16 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-avx",
-        ("avx support", "avx hardware", "avx** hardware", "avx is ", "avx instruction set is"),
+        ("avx",),
         r"\bAVX\b\W{0,4}(?:hardware |CPU )?(?:support|instruction set)?[^\n.]{0,12}\b(?:is|are) (?:needed|necessary|required|missing|not available|unavailable)",
         "someone says that AVX support is needed",
+        near="needed|necessary|required|missing|available",
     ),
     sig(
         "no-avx",
-        ("支持avx", "支持 avx", "没有avx", "没有 avx", "avx 미지원", "avx를 지원", "avx を", "avxを", "sin avx", "soporta avx", "suporta avx", "kein avx", "поддерживает avx"),
+        words(
+            "支持avx|支持 avx|没有avx|没有 avx|avx 미지원|avx를 지원|avx を|avxを|sin avx|soporta avx|suporta avx|kein avx|поддерживает avx|avx 를 지원|avx미지원|не поддерживает avx"
+        ),
         r"(?:不支持|没有) ?AVX|AVX ?(?:を ?サポートして(?:い)?ない|를 지원하지|미지원)|\bkein AVX|\b(?:sin|no soporta|não suporta|не поддерживает) AVX",
         "这个CPU不支持AVX",
     ),

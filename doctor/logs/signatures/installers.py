@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, Platform, Requirement, Source, Symptom, TensorFlowBuild
-from doctor.logs.signatures.signature import BLANK, Signature, glued, sig
+from doctor.logs.signatures.signature import BLANK, Signature, glued, sig, words
 
 TF = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel|directml|rocm|aarch64|cpu-aws))?|tf[-_]nightly(?:[-_]gpu|[-_]cpu)?"
 
@@ -46,22 +46,12 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-matching-distribution",
-        (
-            "can't be installed because",
-            "only has wheels",
-            "no solution found",
-            "has no wheels with a matching",
-            "installation candidates for tensorflow",
-            "installation candidates",
-            "packagesnotfounderror",
-            "unsatisfiableerror",
-            "the following packages are not available",
-            "does not exist (perhaps a typo",
-            "resolvepackagenotfound",
+        words(
+            "can't be installed because|only has wheels|no solution found|has no wheels with a matching|installation candidates for tensorflow|installation candidates|packagesnotfounderror|unsatisfiableerror|the following packages are not available|does not exist (perhaps a typo|resolvepackagenotfound|nothing provides requested|does not exist (perhaps"
         ),
         rf"(?:Distribution )?`?(?P<requirement>(?:{TF})(?:==[\w.]+)?)[^\n`]{{0,80}}`? can't be installed because|`(?P<r2>{TF})` \(v[\w.]+\) only has wheels"
         rf"|Unable to find installation candidates for (?P<r3>{TF})|(?P<r4>{TF})(?:==[\w.]+)? has no wheels with a matching"
-        rf"|(?:PackagesNotFoundError|ResolvePackageNotFound)[^\n]*\n(?:[^\n]*\n){{0,4}}?[^\n]{{0,20}}- (?P<r5>{TF})\b|nothing provides requested (?P<r6>{TF})\b|{TF} ?[\w=.]* does not exist \(perhaps",
+        rf"|(?:PackagesNotFoundError|ResolvePackageNotFound)[^\n]*\n(?:[^\n]*\n){{0,4}}?[^\n]{{0,20}}- (?P<r5>{TF})\b|nothing provides requested (?P<r6>{TF})\b|(?:{TF}) ?[\w=.]* does not exist \(perhaps",
         "error: Distribution `tensorflow==2.18.0 @ registry+https://index.example/simple` can't be installed because it doesn't have a source "
         "distribution or wheel for the current platform",
         lambda m, s: Symptom(
@@ -109,9 +99,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # conda and mamba
         "python-refused",
-        ("-> python[version", "requires python", "-> python >", "-> python="),
+        ("tensorflow", "nightly"),
         rf"\b(?P<name>{TF})(?:[ =][^\n]{{0,40}})? -> python ?(?:\[version)?(?P<range>[<>=!~'\d][^\n]{{0,80}})|package (?P<n2>{TF})-\S{{1,40}} requires python (?P<r2>[<>=!~\d][^\n]{{0,40}})",
         "  - tensorflow -> python[version='3.5.*|3.6.*|3.7.*']",
+        near="-> python|requires python",
     ),
     sig(
         "python-32bit",
@@ -122,20 +113,21 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-package-removed",
-        (
-            'tensorflow-gpu" package has been removed',
-            "the tensorflow-gpu package has been removed",
-            "tensorflow-gpu has been removed",
-            "tensorflow-gpu package has been removed",
-            'the \\"tensorflow-gpu\\" package',
-            "removed! please install",
+        words(
+            'tensorflow-gpu" package has been removed|the tensorflow-gpu package has been removed|tensorflow-gpu has been removed|tensorflow-gpu package has been removed|the \\"tensorflow-gpu\\" package|removed! please install|tensorflow-gpu" has been|tensorflow-gpu\\" has been|tensorflow-gpu\\" package has been|tensorflow-gpu\\ |package has been removed!'
         ),
         r"tensorflow-gpu\\?\"? (?:package )?has been removed|package has been removed!",
         'The "tensorflow-gpu" package has been removed!',
     ),
     sig(  # no other release of it was ever there as a source package
         "gpu-package-removed",
-        ("for tensorflow-gpu", "for tensorflow_gpu", "build tensorflow-gpu", "tensorflow-gpu (setup.py)"),
+        (
+            "for tensorflow-gpu",
+            "for tensorflow_gpu",
+            "build tensorflow-gpu",
+            "tensorflow-gpu (setup.py)",
+            "failed to build",
+        ),
         r"(?:Running setup\.py (?:install|bdist_wheel|clean|egg_info) for|(?:Failed building|Building|ERROR: Failed building) wheel for) tensorflow[-_]gpu\b(?!==)"
         r"|Failed to build (?:[\w.-]+ ){0,4}tensorflow[-_]gpu\b",
         "  Building wheel for tensorflow-gpu (setup.py) ... error",

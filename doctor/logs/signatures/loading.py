@@ -129,7 +129,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "library-not-loaded",
-        ("could not find '", "could not load '", "could not find the dll"),
+        ("could not find '", "could not load '", "could not find the dll", "could not load the dll(s) '"),
         rf"Could not (?:find|load) (?:the DLL\(s\) )?'(?P<name>{LIBRARY})'(?: or '[^']{{0,60}}')?"
         r"(?P<error>[^\n]{0,60}TensorFlow requires[^\n]{0,200})?",
         "ImportError: Could not find 'cudart64_90.dll'. TensorFlow requires that this DLL be installed in a directory that "
@@ -140,20 +140,12 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "library-on-disk",
-        (
-            "/libcudnn",
-            "/libcudart",
-            "/libcublas",
-            "/libcusolver",
-            "/libcusparse",
-            "/libcufft",
-            "/libcurand",
-            "/libcuda.so",
-        ),
+        ("/lib",),
         r"(?:=> |-> |^\s*|\s)(?P<path>/[\w./+~-]{1,200}/lib(?:cudnn|cudart|cublas|cusolver|cusparse|cufft|curand|cuda)"
         r"[\w]*\.so(?:\.\d+){0,3})(?=[\s'\"`,;)]|$)(?!: (?:cannot|version|undefined|file too|invalid))",
         "\tlibcudnn.so.8 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcudnn.so.8",
         on_disk,
+        near="/libcudnn|/libcudart|/libcublas|/libcusolver|/libcusparse|/libcufft|/libcurand|/libcuda",
     ),
     sig(
         "library-on-disk",

@@ -18,7 +18,7 @@ def closed(match: re.Match[str], source: Source) -> Fact | None:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "after-suspend",
-        ("suspend", "hibernat", "standby", "stand-by", "sleep", "woke up", "wakes up", "waking up"),
+        ("suspend", "hibernat", "standby", "stand-by", "sleep", "woke up", "wakes up", "waking up", "suspension"),
         r"\b(?:after|since|once|when(?:ever)?|until|upon|if|by)\b[^\n.]{0,50}\b(?:suspend(?:s|ed|ing)?|suspension|hibernat\w+|stand-?by|(?:goes|went|gone|put|puts|going) (?:\w+ ){0,2}to sleep|sleep mode|from sleep|woke up|wak(?:es|ing) up)\b"
         r"|\b(?:suspend(?:s|ed|ing)?|hibernat\w+|sleep|stand-?by)\b[^\n.]{0,30}\b(?:and|then|/) ?(?:resum\w+|wak\w+)",
         "it stops working whenever the laptop was suspended",
@@ -43,6 +43,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\b(?:have not|haven't|did not|didn't|never) (?:yet )?install(?:ed)? (?:the |an? |any )?(?:NVIDIA |graphics |GPU |video )drivers?"
         r"|\b(?:NVIDIA|graphics|GPU|video) drivers? (?:(?:is|are|was|were|have|has|had|got) )?(?:been )?(?:all |suddenly |simply )?(?:gone|vanished|disappeared|uninstalled)\b",
         "the NVIDIA driver was not yet installed",
+        near="install|gone|vanished|disappeared",
     ),
     sig(
         "driver-said-missing",
@@ -58,6 +59,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\b(?:solved|fixed|cured|resolved)\b[^\n.]{0,30}\b(?:updat|upgrad)(?:e|ed|ing) (?:\w+ ){0,4}?(?:NVIDIA |graphics |GPU |video |card )drivers?\b"
         r"|(?:highest|newest|latest|maximum) (?:version of )?CUDA(?: version)? (?:that is )?supported by (?:\w+ ){1,2}?drivers? is \d[\d.]*,? (?:whereas|while|but)",
         "the graphics driver was too old",
+        near="old|low|outdated|out of date|out-of-date|obsolete|updat|upgrad|supported by",
     ),
     sig(
         "driver-said-old",
@@ -67,13 +69,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-avx",
-        (" avx", "without avx"),
+        ("avx",),
         r"\b(?:needs?|needed|requires?|required|wants?|expects?|without|lacks?) (?:\w+ ){0,4}?AVX2?\b|\bno AVX\b",
         "this wheel needs a CPU with AVX",
+        near="need|require|want|expect|without|lack|no avx",
     ),
     sig(
         "core-dumped",
-        ("core dump", "dumps core", "dump core", "dumped core"),
+        ("core dump", "dumps core", "dump core", "dumped core", "dump a core", "dumps a core", "dumped a core"),
         r"\bcore dump(?:ed|s)?\b|\bdump(?:s|ed)? (?:a )?core\b",
         "the import ends in a core dump",
     ),
@@ -85,7 +88,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "colab-no-backend",
-        ("gpu backend", "connect to a gpu", "usage limits"),
+        ("gpu backend", "connect to a gpu", "usage limits", "connect to gpu"),
         r"cannot (?:currently )?connect to (?:a )?GPU(?: backend)?|no GPU backend|GPU backend (?:is |was )?(?:not available|unavailable)",
         "You cannot currently connect to a GPU due to usage limits in Colab.",
     ),
@@ -116,13 +119,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-not-used",
-        (" no gpu", " no nvidia gpu", "zero gpus", "0 gpus"),
+        ("gpu",),
         r"\b(?:finds?|found|sees?|saw|detects?|detected|shows?|lists?|recogni[sz]es?|gets?|registers?|reports?|has|there (?:is|are)) (?:no|zero|0) (?:\w+ )?GPUs?\b(?!:\d)",
         "TensorFlow sees no GPU on the node",
+        near=" no | zero | 0 ",
     ),
     sig(
         "wsl1",
-        ("wsl 1", "wsl1", "version 10.0.1"),
+        ("wsl 1", "wsl1", "version 10.0.1", "wsl -l -v"),
         r"\[x\] WSL ?1\b|\b(?:I|we) (?:use|run|have|am on|are on|still use) WSL ?1\b(?!\.\d)|\bwsl -l -v[^\n]*\n(?:[^\n]*\n)?[^\n]*\s1\s*$|Windows \[Version 10\.0\.1[0-8]\d{3}\.[^\n]{0,20}\](?=[^\x00]{0,300}\bWSL\b)",
         "- [x] WSL 1",
         lines=3,

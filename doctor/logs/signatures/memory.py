@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, GpuMemory, GpuProcess, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, sig, words
 
 
 def _bytes_mib(text: str) -> int:
@@ -56,14 +56,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensor-oom",
-        (
-            "oom when allocating tensor",
-            "resource exhausted: oom",
-            "failed to allocate request for",
-            "failed copying input tensor",
-            "out of memory while trying to allocate",
-            "failed to allocate memory",
-            "ran out of gpu memory",
+        words(
+            "oom when allocating tensor|resource exhausted: oom|failed to allocate request for|failed copying input tensor|out of memory while trying to allocate|failed to allocate memory|ran out of gpu memory"
         ),
         r"OOM when allocating tensor(?: with shape\[?(?P<shape>[\d,x ]{1,80}))?(?:[^\n]{0,120}on (?P<device>\S+) by allocator (?P<allocator>\w+))?"
         r"|Out of memory while trying to allocate (?P<bytes>\d+) bytes|failed to allocate request for|ran out of GPU memory"
@@ -115,20 +109,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "host-killed",
-        (
-            "oom-killer",
-            "oom_kill",
-            "out of memory: kill",
-            "oom-kill",
-            "exit code 137",
-            "exitcode 137",
-            "oomkilled",
-            "exceeded memory limit",
-            "out-of-memory handler",
-            "term_memlimit",
-            "oom killed",
-            "signal 9",
-            "sigkill",
+        words(
+            "oom-killer|oom_kill|out of memory: kill|oom-kill|exit code 137|exitcode 137|oomkilled|exceeded memory limit|out-of-memory handler|term_memlimit|oom killed|signal 9|sigkill|code: 137|code 137|finished with|signal signal 9|exit code 9|signal exit code"
         ),
         r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|oom_kill event|OOM ?Killed|exceeded memory limit|oom_kill_process"
         r"|killed by the cgroup out-of-memory handler|TERM_MEMLIMIT"
@@ -149,7 +131,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # in a sentence; who else kills a program would say why
         "killed-said",
-        ("killed", "被kill", "被 kill", "kernel kills", "system kills"),
+        words(
+            "killed|被kill|被 kill|kernel kills|system kills|system killed|kernel killed|os kills|os killed|linux kills|linux killed"
+        ),
         r"\b(?:just|only|says?|prints?|with|message|gets?|got|shows?|see)(?: a| the| word| message){0,2} [`'\"“‘]killed\b"
         r"|\b(?:process|program|script|training|python|job|train\w*\.py)(?: just| always| keeps?| kept| gets?| got| is| was| being| be){1,3} killed\b(?! (?:by me|manually|myself|with))"
         r"|被 ?kill(?:ed)?|\b(?:system|kernel|OS|linux) (?:kills|killed) (?:my|the|this) (?:process|program|script|training|job)\b",
@@ -171,46 +155,20 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "host-pinned-failed",
-        "bytes on host",
+        ("bytes on host", "could not allocate pinned host memory"),
         r"failed to alloc(?:ate)? (?P<bytes>\d+) bytes on host: CUDA_ERROR_\w+|could not allocate pinned host memory",
         "cuda_driver.cc:1024] failed to alloc 17179869184 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
     ),
     sig(
         "memory-grows",
-        (
-            "memory leak",
-            "memory grows",
-            "memory keeps",
-            "memory increases",
-            "memory usage increases",
-            "keeps growing",
-            "keeps increasing",
-            "after several epochs",
-            "not released",
-            "is not freed",
-            "never freed",
-            "in a loop",
-            "each fold",
-            "every fold",
-            "after a few epochs",
-            "memory usage keeps",
-            "leaking memory",
-            "speicherleck",
-            "内存泄漏",
-            "显存泄漏",
-            "k-fold",
-            "kfold",
-            "cross validation",
-            "cross-validation",
-            "grid search",
-            "gridsearch",
-        ),
+        ("memory", "oom", "exhaust", "内存泄漏", "显存泄漏"),
         r"memory leak|leaking memory|memory (?:usage )?(?:slowly |constantly |steadily |gradually )?(?:grows|keeps|increases|increasing|growing)"
         r"|(?:OOM|out of memory|memory error|exhaust\w+)[^\n]{0,60}after (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|runs|models|trials|steps)"
         r"|after (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|models|trials)[^\n]{0,60}(?:OOM|out of memory|exhaust)"
         r"|memory[^\n]{0,40}(?:not released|not freed|never freed|never released)|内存泄漏|显存泄漏"
         r"|(?:second|2nd|third|next|each|every|\d+(?:th|nd|rd)) (?:fold|model|trial)[^\n]{0,60}(?:OOM|out of memory|memory)",
         "There is a memory leak: memory usage keeps growing with every epoch until OOM",
+        near="leak|grows|keeps|increas|growing|after |released|freed|fold|model|trial|泄漏",
     ),
     sig(
         "growth-set",
@@ -232,50 +190,34 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "smi-memory",
-        "mib /",
+        ("mib",),
         r"(?P<used>\d{1,7})MiB\s*/\s*(?P<total>\d{2,8})MiB",
         "|  0%   50C    P8     9W / 170W |    152MiB /  5931MiB |      0%      Default |",
         smi_usage,
+        near="mib/|mib /",
     ),
     sig(
         "smi-process",
-        "mib |",
+        ("mib |", "mib|"),
         r"\|\s+(?P<index>\d{1,3})\s+(?:N/A\s+N/A\s+)?(?P<pid>\d{1,8})\s+(?P<type>C|G|C\+G|M\+C)\s+(?P<name>\S[^|\n]{0,80}?)\s+(?P<mib>\d{1,7})MiB\s*\|",
         "|    0   N/A  N/A      4321      C   ...envs/tf/bin/python            10845MiB |",
         smi_process,
     ),
     sig(
         "other-process",
-        (
-            "another process",
-            "other process",
-            "someone else",
-            "other users",
-            "another user",
-            "other jobs",
-            "another notebook",
-            "other notebook",
-            "another kernel",
-            "zombie",
-            "still running",
-            "previous run",
-            "already running",
-            "shared server",
-            "kill -9",
-            "old kernel",
-            "kernel still",
+        words(
+            "another |other |zombie process|shared server|shared gpu server|previous |old run|old kernel|old process|old session|somebody else|someone else"
         ),
         r"(?:another|other) (?:python )?(?:process(?:es)?|notebook|kernel|user|job|session|program|script|instance)s?\b[^\n.]{0,60}"
         r"(?:gpu|memory|running|using|open|hold|occup)|zombie process|shared (?:gpu )?server|(?:previous|old) (?:run|kernel|process|session)[^\n.]{0,40}"
         r"(?:still|memory|hold|running)|somebody else|someone else",
         "There was another process using the GPU memory on that server",
+        near="gpu|memory|running|using|open|hold|occup|zombie|shared|still|somebody|someone",
     ),
     sig(  # Windows: no room left in RAM and paging file, whatever was to be loaded
         "host-alloc-failed",
-        (
-            *("winerror 1455", "error code 1455", "paging file is too small", "页面文件太小", "auslagerungsdatei ist zu klein"),
-            *("ページング ファイルが小さ", "페이징 파일이 너무 작", "archivo de paginación es", "arquivo de paginação é"),
-            *("fichier de pagination est", "файл подкачки слишком мал"),
+        words(
+            "winerror 1455|error code 1455|paging file is too small|页面文件太小|auslagerungsdatei ist zu klein|ページング ファイルが小さ|페이징 파일이 너무 작|archivo de paginación es|arquivo de paginação é|fichier de pagination est|файл подкачки слишком мал"
         ),
         r"WinError 1455|Error code 1455|paging file is too small|页面文件太小|Auslagerungsdatei ist zu klein|ページング ファイルが小さ|페이징 파일이 너무 작"
         r"|archivo de paginación es demasiado pequeño|arquivo de paginação é muito pequeno|fichier de pagination est insuffisant|Файл подкачки слишком мал",

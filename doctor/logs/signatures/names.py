@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, sig, words
 
 IN_EVERY_RELEASE = frozenset(
     [
@@ -54,12 +54,8 @@ def imported(match: re.Match[str], source: Source) -> Fact:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-not-installed",
-        (
-            "no module named 'tensorflow'",
-            "no module named tensorflow",
-            'no module named "tensorflow"',
-            "tensorflow installation not found",
-            "[not found]",
+        words(
+            "no module named 'tensorflow'|no module named tensorflow|no module named \"tensorflow\"|tensorflow installation not found|[not found]|no module named \"tensorflow|no module named 'tensorflow"
         ),
         r"^\s{0,8}tensorflow:\s+\[NOT FOUND\]|No module named ['\"]?tensorflow['\"]?(?![.\w])|TensorFlow installation not found - running with reduced feature set",
         "ModuleNotFoundError: No module named 'tensorflow'",
@@ -72,12 +68,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "missing-module",
-        (
-            "no module named 'tensorflow.",
-            "no module named tensorflow.",
-            "no module named 'keras",
-            "no module named 'tensorflow_core",
-            "no module named 'tf_keras",
+        words(
+            "no module named 'tensorflow.|no module named tensorflow.|no module named 'keras|no module named 'tensorflow_core|no module named 'tf_keras|no module named \"tensorflow.|no module named \"tensorflow_|no module named \"keras|no module named keras|no module named tensorflow_|no module named \"tf_keras|no module named tf_keras|no module named 'tensorflow_"
         ),
         r"No module named ['\"]?(?P<module>(?:tensorflow|keras|tensorflow_core|tf_keras)(?:[._]\w+)+)(?!\w|'; 'tensorflow' is not)",
         "ModuleNotFoundError: No module named 'tensorflow.contrib'",

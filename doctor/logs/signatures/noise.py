@@ -28,6 +28,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "could not identify numa node",
             "may have been built without numa support",
             "may not have been built with numa support",
+            "built with numa support",
+            "built without numa support",
         ),
         r"successful NUMA node read from SysFS had negative value|could not open file to read NUMA node|Could not identify NUMA node|built with(?:out)? NUMA support",
         "the kernel states no NUMA node for the GPU; TensorFlow takes node zero, and nothing is lost on a machine with one processor socket",
@@ -180,7 +182,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(
         "mlir-disabled",
-        ("the mlir optimization passes", "disabling mlir crash reproducer"),
+        ("the mlir optimization passes", "disabling mlir crash reproducer", "mlir v1 optimization pass is not enabled"),
         r"None of the MLIR [Oo]ptimization [Pp]asses are enabled|MLIR V1 optimization pass is not enabled|disabling MLIR crash reproducer",
         "a notice on optional compiler passes",
         "None of the MLIR Optimization Passes are enabled (registered 2)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, sig, words
 
 
 def specification(match: re.Match[str], source: Source) -> Fact:
@@ -93,6 +93,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "listed an invalid",
             "cuda_error_invalid_device",
             "some requested devices in `tf.distribute.strategy` are not visible",
+            "some requested devices in `tf",
         ),
         r"Invalid device ordinal value \((?P<index>\d+)\)|'visible_device_list' listed an invalid (?:GPU|Device) id '?(?P<id>[\w-]+)"
         r"|CUDA_ERROR_INVALID_DEVICE|invalid device ordinal|Some requested devices in `tf.distribute.Strategy` are not visible",
@@ -104,6 +105,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "cannot be modified after being initialized",
             "must be set at program startup",
             "must be called before context",
+            "must be called before the runtime",
         ),
         r"(?P<what>Physical|Virtual|Visible|Logical) devices cannot be modified after being initialized"
         r"|must be set at program startup|must be called before (?:context|the runtime) (?:has been )?initialized",
@@ -112,16 +114,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "config-conflict",
-        (
-            "memory growth cannot differ between gpu devices",
-            "cannot set memory growth on device when virtual devices configured",
-            "cannot set memory growth on non-gpu",
-            "being mapped to multiple devices",
-            "cannot configure virtual devices when memory growth",
-            "gpu_options.visible_device_list",
-            "invalid device name: ",
-            "unrecognized device: ",
-            "setting memory limit on cpu",
+        words(
+            "memory growth cannot differ between gpu devices|cannot set memory growth on device when virtual devices configured|cannot set memory growth on non-gpu|being mapped to multiple devices|cannot configure virtual devices when memory growth|gpu_options.visible_device_list|invalid device name: |unrecognized device: |setting memory limit on cpu|tensorflow device (gpu:|different gpu configuration"
         ),
         r"Memory growth cannot differ between GPU devices|Cannot set memory growth on device when virtual devices configured"
         r"|Cannot set memory growth on non-GPU|TensorFlow device \(GPU:\d+\) is being mapped to multiple"
@@ -151,31 +145,16 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-index-error",
-        ("gpus[0]", "devices[0]", "gpus[1]", "devices[1]", "physical_devices["),
+        ("indexerror: list index out of range",),
         r"(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\][^\n]{0,80}\n(?:[^\n]{0,160}\n){0,3}?\s*IndexError: list index out of range",
         "    tf.config.experimental.set_memory_growth(gpus[0], True)\nIndexError: list index out of range",
         lines=5,
+        near="gpu[|gpu [|gpus[|gpus [|devices[",
     ),
     sig(
         "nccl-error",
-        (
-            "nccl warn",
-            "ncclsystemerror",
-            "ncclunhandledcudaerror",
-            "ncclinternalerror",
-            "ncclinvalidusage",
-            "nccl: unhandled",
-            "nccl error",
-            "unhandled system error",
-            "unhandled cuda error",
-            "ncclcomminit",
-            "no op kernel was registered",
-            "ncclallreduce",
-            "nccl operation",
-            "nccl is not supported",
-            "invalid usage, nccl",
-            "unable to load nccl",
-            "op type not registered 'nccl",
+        words(
+            "nccl warn|ncclsystemerror|ncclunhandledcudaerror|ncclinternalerror|ncclinvalidusage|nccl: unhandled|nccl error|unhandled system error|unhandled cuda error|ncclcomminit|no op kernel was registered|ncclallreduce|nccl operation|nccl is not supported|invalid usage, nccl|unable to load nccl|op type not registered 'nccl|ncclremoteerror|support op 'nccl|not registered 'nccl"
         ),
         r"NCCL WARN (?!Failed to open libibverbs)(?P<message>[^\n]{1,160})|nccl(?:System|UnhandledCuda|Internal|InvalidUsage|Remote)Error|NCCL: unhandled|NCCL error"
         r"|unhandled (?:system|cuda) error|No OpKernel was registered to support Op 'Nccl\w*'|Op type not registered 'Nccl\w*'|NCCL is not supported|NCCL operation[^\n]{0,60}failed"
@@ -184,13 +163,15 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nccl-used",
-        ("algorithm = nccl", "ncclallreduce", "allreduce", "all-reduce", "collective all_reduce", "hierarchicalcopy", "mirroredstrategy", "nccl info", "nccl warn", "nccl version", "via net/", "via p2p/"),
+        words(
+            "algorithm = nccl|ncclallreduce|allreduce|all-reduce|collective all_reduce|hierarchicalcopy|mirroredstrategy|nccl info|nccl warn|nccl version|via net/|via p2p/|via shm/"
+        ),
         r"algorithm = nccl|NCCL (?:INFO|WARN)|NCCL version:? ?v?\d|\bvia (?:NET|P2P|SHM)/|NcclAllReduce|(?<!algorithm=)\ball-?reduces?\b|MirroredStrategy|Collective all_reduce tensors",
         "INFO:tensorflow:batch_all_reduce: 4 all-reduces with algorithm = nccl, num_packs = 1",
     ),
     sig(
         "multi-gpu-hang",
-        ("multi-gpu", "multi gpu", "multiple gpu", "gpus", "more than one gpu"),
+        ("multi-gpu", "multi gpu", "multiple gpu", "gpus", "more than one gpu", "multigpu"),
         r"(?P<several>\b(?:multi[- ]?GPUs?|multiple GPUs?|more than one GPU|(?:dual|two|both|all|three|four|eight|[2-8]) (?:x )?(?:[\w-]+ ){0,2}GPUs))\b[^\n.]{0,50}?\b(?:hangs?|hanging|hung|freez(?:es|ed)|freezing\b(?! (?:the|all|some|of|my|layers?|weights)\b)|froze|(?:gets?|is|are|got) stuck|never starts?(?:ed)?|not starting|deadlocks?)\b"
         r"|\b(?:hangs?|hanging|hung|freez(?:es|ed)|freezing\b(?! (?:the|all|some|of|my|layers?|weights)\b)|froze|(?:gets?|is|are|got) stuck|never start(?:s|ed)|deadlocks?)\b[^\n.]{0,50}\b(?:with|on|using|for|when|over|across)\b[^\n.]{0,20}\b(?:multi[- ]?GPUs?|multiple GPUs?|more than one GPU|(?:dual|two|both|three|four|eight|[2-8]) (?:[\w-]+ ){0,2}GPUs)\b",
         "multi-GPU training hangs at the first step",
@@ -220,10 +201,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "renumbered",
-        ("gpu number", "gpu index", "gpu indices", "gpu id", "gpus", "device number"),
-        r"\b(?:GPU|device)s?(?:'s)? ?(?:numbers?|ind(?:ex|ices)|ids?|numbering)?\b[^\n.]{0,40}\b(?:always|again)\b[^\n.]{0,20}\b(?:starts?|counts?|counted|begins?|numbered)\b (?:from|at|with) (?:0|zero)\b"
+        ("gpu", "device"),
+        r"\b(?:GPUs|(?:GPU|device)s?(?:'s)? ?(?:numbers?|ind(?:ex|ices)|ids?|numbering))\b[^\n.]{0,40}\b(?:always|again)\b[^\n.]{0,20}\b(?:starts?|counts?|counted|begins?|numbered)\b (?:from|at|with) (?:0|zero)\b"
         r"|\b(?:starts?|counts?|counted|begins?|numbered)\b (?:from|at|with) (?:0|zero)\b[^\n.]{0,60}\b(?:which|whichever|what) GPUs?\b",
         "Are the GPU numbers always counted from 0 in a container?",
+        near="from 0|from zero|at 0|at zero|with 0|with zero",
     ),
     sig(
         "renumbered",

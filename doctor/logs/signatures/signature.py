@@ -28,6 +28,8 @@ class Signature:
         stand in, the better: the pattern is tried on each (`glued` makes such literals of a frequent word).
     pattern: regular expression over the lines around the literal, without case; its named groups are the
         fact's details. It never spans more than `lines` lines.
+    near: lower-case pieces of which one stands in every occurrence as well, where a frequent word is the literal and
+        the pattern is slow: lines without any of them are passed over.
     example: a line that matches (the tests hold it to that).
     seen_in: the TensorFlow releases that print it, where known; origin: the file of TensorFlow's source.
     at: the named group whose line is the evidence; the line in which the match begins where none is named.
@@ -42,6 +44,7 @@ class Signature:
     seen_in: str = ""
     origin: str = ""
     at: str = ""
+    near: tuple[str, ...] = ()
 
     def place(self, match: re.Match[str]) -> int:
         """The offset in the text that stands for one occurrence."""
@@ -66,6 +69,11 @@ def glued(words: Iterable[str], ends: Iterable[str]) -> tuple[str, ...]:
     return tuple(word + end for word in words for end in several)
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Many literals, written with bars between them."""
+    return tuple(text.split("|"))
+
+
 def sig(
     kind: str,
     literals: str | tuple[str, ...],
@@ -77,7 +85,9 @@ def sig(
     seen_in: str = "",
     origin: str = "",
     at: str = "",
+    near: str | tuple[str, ...] = (),
 ) -> Signature:
-    """A signature; one literal may be given as a plain string."""
+    """A signature; one literal may be given as a plain string, the words of `near` with bars between them."""
     several = (literals,) if isinstance(literals, str) else literals
-    return Signature(kind, several, pattern, example, make, lines, seen_in, origin, at)
+    beside = words(near) if isinstance(near, str) else near
+    return Signature(kind, several, pattern, example, make, lines, seen_in, origin, at, beside)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, Fact, OperatingSystem, Platform, Source
-from doctor.logs.signatures.signature import Maker, Signature, sig
+from doctor.logs.signatures.signature import Maker, Signature, glued, sig, words
 
 
 def system(rank: int) -> Maker:
@@ -47,7 +47,7 @@ def platform(name: str, rank: int = MEASURED) -> Maker:
 
 
 _SYSTEMS = (
-    r"(?:(?:Linux )?(?:Ubuntu|Xubuntu|Kubuntu|Lubuntu|Debian|CentOS(?: Linux)?|Fedora|RHEL|Red ?Hat(?: Enterprise Linux)?|Rocky(?: Linux)?|AlmaLinux|openSUSE(?: Leap)?|SLES|Linux Mint|Mint|Manjaro|Arch(?: Linux)?|Pop!?_OS|Kali|Raspbian|Amazon Linux)"
+    r"(?:(?:Linux )?(?:Ubuntu|Xubuntu|Kubuntu|Lubuntu|Debian|CentOS(?: Linux)?|Fedora|RHEL|Red ?Hat(?: Enterprise Linux)?|Rocky(?: Linux)?|AlmaLinux|openSUSE(?: Leap)?|SLES|Linux Mint|Mint|Manjaro|Arch Linux|Pop!?_OS|Kali|Raspbian|Amazon Linux)"
     r"(?:[ -]?(?:\(?[a-z]{4,10}\)? )?v?\d{1,2}(?:\.\d{1,2}){0,2})?(?: ?LTS)?"
     r"|Windows[ -]?(?:Server )?(?:7|8(?:\.1)?|10|11|20\d\d|XP)(?: ?(?:Pro|Home|Enterprise|Education))?|Win ?(?:7|8|10|11)\b|mac ?OS(?: X)?(?: [A-Z][a-z]+(?: [A-Z][a-z]+)?)?(?: ?\d{2}(?:\.\d+){0,2})?|OS ?X(?: ?\d+\.\d+)?)"
 )
@@ -57,17 +57,11 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "operating-system",
         (
-            "os platform and distribution",
-            "os platform",
-            "operating system",
-            "os version",
-            "os:",
-            "os / ",
-            "- os",
-            "**os",
-            "| os",
+            *("os platform", "operating system", "os version", "os  "),
+            *glued(("os", "os "), ":：|*`_"),
+            "os (",
         ),
-        r"(?:^|[\s*_`>(|-])(?:OS Platform(?: and Distribution)?|Operating system(?: and version)?|OS version|OS)(?: \((?:e\.g\.|for example)[^)\n]{0,60}\)?\)?)?[ *_`]{0,6}(?:[:：]|[ ]{0,30}\|)[ *_`-]{0,6}(?P<name>(?!Linux Ubuntu 16\.04\)|e\.g)[^\n]{2,80})",
+        r"(?:^|[\s*_`>(|-])(?:OS Platform(?: and Distribution)?|Operating system(?: and version)?|OS version|OS)(?: \((?:e\.g\.|for example)[^)\n]{0,60}\)?\)?)? ?[*_`]{0,3}(?: ?[:：]| {0,30}\|)[ *_`-]{0,6}(?P<name>(?!Linux Ubuntu 16\.04\)|e\.g)[^\n]{2,80})",
         "- OS Platform and Distribution (e.g., Linux Ubuntu 16.04): **windows 10**",
         system(FORM),
     ),
@@ -88,34 +82,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "operating-system",
-        (
-            "ubuntu",
-            "debian",
-            "centos",
-            "fedora",
-            "rhel",
-            "red hat",
-            "redhat",
-            "windows",
-            "win10",
-            "win 10",
-            "win11",
-            "win 11",
-            "win7",
-            "win 7",
-            "macos",
-            "mac os",
-            "os x",
-            "manjaro",
-            "arch linux",
-            "mint",
-            "rocky",
-            "kali",
-            "raspbian",
-            "pop!_os",
-            "opensuse",
-            "amazon linux",
-            "almalinux",
+        words(
+            "ubuntu|debian|centos|fedora|rhel|red hat|redhat|windows|win10|win 10|win11|win 11|win7|win 7|macos|mac os|os x|manjaro|arch linux|mint|rocky|kali|raspbian|pop!_os|opensuse|amazon linux|almalinux|sles|pop_os|win8|win 8|osx"
         ),
         rf"(?<!e\.g\., Linux )(?<!e\.g\., )(?<![\w/.-])(?P<name>{_SYSTEMS})(?![\w/])",
         "It happens on Ubuntu 20.04 only",
@@ -137,24 +105,15 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-windows",
-        ("c:\\", "d:\\", "e:\\", "f:\\", ".dll", "\\lib\\site-packages", "win_amd64", "on win32"),
+        (":\\", ".dll", "\\lib\\site-packages", "win_amd64", "on win32"),
         r"\b[A-Z]:\\+(?:Users|Program|Windows|Python|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages|cu\w+64_\d+\.dll|(?:nvcuda|msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll|(?<!`)\bwin_amd64\b|\] on win32",
         r"C:\Users\me\anaconda3\lib\site-packages\tensorflow\__init__.py",
         platform("windows"),
     ),
     sig(
         "platform-macos",
-        (
-            "/users/",
-            "macosx",
-            "apple silicon",
-            "apple m1",
-            "apple m2",
-            "m1 mac",
-            "m1 chip",
-            ".dylib",
-            "homebrew",
-            "on darwin",
+        words(
+            "/users/|macosx|apple silicon|apple m1|apple m2|m1 mac|m1 chip|.dylib|homebrew|on darwin|apple m|m1 |m2 |m3 |m4 |macbook"
         ),
         r"(?<!`)\bmacosx[_-]\d+|Apple Silicon|Apple M[1-4]|M[1-4] (?:Mac|chip|Pro|Max)\b|\w\.dylib\b|\bon darwin\b|/opt/homebrew|\bMacBook",
         "macosx_15_0_x86_64",
@@ -162,14 +121,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-linux",
-        (".so.", "/usr/lib", "/home/", "linux", "/proc/driver"),
+        (".so.", "/usr/lib", "/home/", "linux", "/proc/driver", "/usr/local/lib"),
         r"lib\w+\.so\.\d|/usr/(?:local/)?lib|/home/\w+/|on linux\b|(?<!`)\bmanylinux|GNU/Linux|/proc/driver/nvidia",
         "libcudart.so.11.0: cannot open shared object file",
         platform("linux"),
     ),
     sig(
         "platform-wsl",
-        ("microsoft-standard", "/mnt/c/", "/mnt/d/", "/usr/lib/wsl", "-microsoft "),
+        ("microsoft-standard", "/mnt/c/", "/mnt/d/", "/usr/lib/wsl", "-microsoft ", "/mnt/e/", "-microsoft"),
         r"microsoft-standard|/mnt/[c-e]/|/usr/lib/wsl|\d-Microsoft\b",
         "Linux 5.15.90.1-microsoft-standard-WSL2 x86_64",
         platform("wsl"),

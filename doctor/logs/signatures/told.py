@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import Fact, LibraryNotLoaded, Platform, Source, Symptom
-from doctor.logs.signatures.signature import Signature, glued, sig
+from doctor.logs.signatures.signature import Signature, sig, words
 
 _UNFIT_EN = (
     r"(?:do(?:es)?(?:n't| not) (?:match|fit|suit|go with|work with)|mismatch\w*|(?:is|was|are|were) (?:not (?:compatible|supported|the right)"
@@ -74,23 +74,21 @@ _LOST_BEFORE = (
 
 
 _CUDNN = r"cudnn\W{0,3}(?:version |v|==?)?"
-_WORKS = r"(?:works?|worked|working|fine|solved|no error|helped|fixed|ok\b|运行正常|解决|好了|可以|해결|정상|動(?:い|き)|直)"
+_WORKS = (
+    r"(?:works?|worked|working|fine|solved|no error|helped|fixed|ok\b|运行正常|解决|好了|可以|해결|정상|動(?:い|き)|直)"
+)
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version-blamed",
-        (
-            *("cuda version", "cuda-version", "cuda does", "cuda is", "version of cuda", "cuda mismatch", "wrong cuda"),
-            *("incompatible cuda", "cuda版本", "cuda 版本", "cuda的版本", "cuda`版本", "cuda 버전", "cuda버전", "cuda의 버전"),
-            *("cudaのバージョン", "cuda のバージョン", "cudaバージョン", "versión de cuda", "versão do cuda", "versão de cuda"),
-            *("version de cuda", "версия cuda", "версии cuda", "версию cuda"),
-        ),
+        ("cuda",),
         _unfit("CUDA"),
         "系统里的CUDA版本跟TensorFlow对不上",
+        near="match|n't|not |incompat|too |wrong|different|incorrect|不|对不|对应|太|过|错|有问题|맞|불일치|호환|다르|달라|틀리|문제|合|違|対応|古|新し|no |não |errad|pas |ne corres|non |sbagliat|nicht|passen|falsch|inkompat|zu |не |несовмест",
     ),
     sig(
         "cuda-version-told",
-        ("tensorflow", "tf ", "tf-", "tf2", "tf1"),
+        ("cuda",),
         r"(?:tensorflow|\btf)\b[-\w. ]{0,24} (?:does not|doesn't|did not|didn't|won't|cannot|can't) (?:work|run|go|support|be used)(?: well)?(?: with)? CUDA ?\d"
         r"|(?:tensorflow|\btf)\b[-\w. ]{0,24} (?:works?|is compatible|runs?) (?:only )?with CUDA ?(?P<one>\d+\.\d)[^\n.]{0,12},? (?:and )?not (?:with )?(?:CUDA ?)?(?P<other>\d+\.\d)"
         r"|versions? mis{1,2}match\w* (?:between|of) (?:tensorflow|tf)(?:[-_ ]?gpu)?(?:,? and|,| with) CUDA|installed CUDA ?\d[\d.]*,? but (?:the )?(?:tensorflow|tf)\b[^\n,]{0,20}(?:wants?|needs?|requires?|expects?|supports?)"
@@ -98,6 +96,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:tensorflow|\btf)\b[^\n.]{0,30} on CUDA ?\d[\d.]*(?: only)?,? (?:which is )?not (?:compatible|supported)",
         "TensorFlow 2.1.0 doesn't work with CUDA 10.2",
         another_cuda,
+        near="not |n't |match|installed cuda|built |compiled ",
     ),
     sig(
         "cuda-version-told",
@@ -107,6 +106,7 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"|CUDA ?\d*(?:\.\d)?[^\n，。]{{0,10}}(?:降级|降到|换成|换到|改成|다운그레이드|낮추|낮췄|ダウングレード|下げ)[^\n。]{{0,40}}?(?:{_GOOD})",
         "downgraded CUDA to 10.1, and now the GPU is recognised",
         another_cuda,
+        near="downgrad|upgrad|switch|chang|roll|revert|mov|went back|cambi|mud|trocar|troca|troquei|gewechselt|降级|降到|换成|换到|改成|다운그레이드|낮추|낮췄|ダウングレード|下げ",
     ),
     sig(
         "cudnn-version-told",
@@ -114,46 +114,42 @@ SIGNATURES: tuple[Signature, ...] = (
         r"mis{1,2}match\w* (?:between|of) (?:the |my )?(?:CUDA(?: version)?(?:,| and)? (?:and )?(?:the )?cudnn|cudnn(?: version)?(?:,| and)? (?:and )?(?:the )?CUDA)(?: versions?)?"
         r"|cudnn ?v?\d(?:\.\d+)*(?: \w+){0,3} (?:is|are|was) (?:both )?not (?:compatible|supported)[^\n.]{0,16}(?:tensorflow|\btf\b)",
         "the trouble was a mismatch between the CUDA and the cuDNN version",
+        near="match|not ",
     ),
     sig(
         "nccl-error",
-        "nccl ",
+        ("nccl",),
         r"\bNCCL\b[^\n.]{0,60}\b(?:only (?:\w+ ){0,3}(?:on|for) Linux|not (?:\w+ ){0,2}(?:on|for) Windows)",
         "NCCL is there only on Linux",
+        near="windows|linux",
     ),
     sig(
         "cudnn-version-blamed",
-        (
-            *("cudnn version", "cudnn-version", "cudnn does", "cudnn is", "version of cudnn", "cudnn mismatch", "wrong cudnn"),
-            *("incompatible cudnn", "cudnn版本", "cudnn 版本", "cudnn的版本", "cudnn`版本", "cudnn 버전", "cudnn버전", "cudnn의 버전"),
-            *("cudnnのバージョン", "cudnn のバージョン", "cudnnバージョン", "versión de cudnn", "versão do cudnn", "versão de cudnn"),
-            *("version de cudnn", "версия cudnn", "версии cudnn", "версию cudnn"),
-        ),
+        ("cudnn",),
         _unfit("cuDNN"),
         "cuDNN的版本不对，换成7.6就好了",
+        near="match|n't|not |incompat|too |wrong|different|incorrect|不|对不|对应|太|过|错|有问题|맞|불일치|호환|다르|달라|틀리|문제|合|違|対応|古|新し|no |não |errad|pas |ne corres|non |sbagliat|nicht|passen|falsch|inkompat|zu |не |несовмест",
     ),
     sig(
         "cudnn-version-blamed",
-        glued(("cudnn",), " -:=,(`*'\"v456789、"),
+        ("cudnn",),
         rf"{_CUDNN}(?P<first>[4-9](?:\.\d+){{1,3}})[^\n]{{1,60}}?{_CUDNN}(?P<second>[4-9](?:\.\d+){{1,3}})[^\n]{{0,40}}?\b{_WORKS}"
         rf"|(?:downgrad|upgrad|switch|chang|replac|roll|降级|换)\w*[^\n.]{{0,30}}{_CUDNN}(?P<first2>[4-9](?:\.\d+){{1,3}})[^\n]{{1,24}}?(?:to|with|成|为|到) (?:{_CUDNN})?(?P<second2>[4-9](?:\.\d+){{1,3}})",
         "cuDNN 6.0 was on the machine, with cuDNN 5.1 it works",
         another_helped,
+        near="work|fine|solved|no error|help|fixed|ok|运行正常|解决|好了|可以|해결|정상|動|直|downgrad|upgrad|switch|chang|replac|roll|降级|换",
     ),
     sig(
         "gpu-not-used",
-        ("not found", "not detect", "n't detect", "not recogni", "n't recogni", "is not used", "isn't used", "not seen"),
+        ("rtx", "gtx", "geforce", "quadro", "tesla", "titan", "graphics card", "video card"),
         r"\b(?:RTX|GTX|GeForce|Quadro|Tesla|Titan|graphics card|video card)\b[^\n.:;]{0,16}\b(?:is|was|are|does|cannot be|can't be|isn't|wasn't|doesn't)(?: not)? (?:found|detected|used|recogni[sz]ed|seen)\b",
         "my RTX 4070 is not found",
+        near="found|detected|used|recogni|seen",
     ),
     sig(  # as words.py has it for English
         "gpu-not-used",
-        (
-            *("调用不", "用不上", "用不起", "不走gpu", "不走 gpu", "没有用gpu", "没用到gpu", "还是用cpu", "还是cpu", "cpu在跑", "看不到gpu", "认不到"),
-            *("gpu를", "gpu가", "gpu 를", "gpu 가", "gpuを", "gpuが", "gpu を", "gpu が", "не видит", "не использует", "не находит", "не определя"),
-            *("não reconhece", "não detecta", "não usa", "não está usando", "não encontra", "no encuentra", "no está usando", "no utiliza", "no ve la"),
-            *("erkennt", "nicht erkannt", "nutzt", "benutzt", "verwendet", "ne détecte", "ne reconnaît", "ne voit", "görmüyor", "kullanmıyor", "tanımıyor"),
-            *("algılamıyor", "không nhận", "không sử dụng", "không thấy", "non rileva", "non vede", "non usa", "non riconosce", "nie widzi"),
+        words(
+            "调用不|用不上|用不起|不走gpu|不走 gpu|没有用gpu|没用到gpu|还是用cpu|还是cpu|cpu在跑|看不到gpu|认不到|gpu를|gpu가|gpu 를|gpu 가|gpuを|gpuが|gpu を|gpu が|не видит|не использует|не находит|не определя|não reconhece|não detecta|não usa|não está usando|não encontra|no encuentra|no está usando|no utiliza|no ve la|erkennt|nicht erkannt|nutzt|benutzt|verwendet|ne détecte|ne reconnaît|ne voit|görmüyor|kullanmıyor|tanımıyor|algılamıyor|không nhận|không sử dụng|không thấy|non rileva|non vede|non usa|non riconosce|nie widzi|gpu 이|gpu 을|gpu이|gpu을|не видна|没有用|没用|用到 gpu|不走显卡|不走 显卡|还是用 cpu|还是 cpu|cpu 在跑|no ve|不走|看不到"
         ),
         r"(?:调用不(?:了|到|起来)|用不(?:上|起来)|不走|没(?:有)?用到?|看不到|认不到) ?(?:GPU|显卡)|(?:GPU|显卡)\w{0,4}(?:调用不|用不(?:上|起来))|还是(?:用)? ?CPU|CPU ?在跑"
         r"|GPU ?(?:를|가|을|이)[^\n.]{0,12}(?:안 |못|않|없)|GPU ?(?:を|が)[^\n。]{0,12}(?:使わ(?:れ)?な|使用(?:さ)?れな|使えな|見つから|認識(?:さ)?(?:れ|し)な|検出されな)"
@@ -173,9 +169,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cpu-build-said",
-        (
-            *("gpu to mkl", "gpu to cpu", "gpu to eigen", "gpu build to", "gpu version to", "gpu_py", "cudatoolkit"),
-            *("装的是cpu", "装的是 cpu", "装成了cpu", "装成cpu", "装错了", "cpu版が", "cpu 版が", "cpu 버전이", "cpu버전이"),
+        words(
+            "gpu to mkl|gpu to cpu|gpu to eigen|gpu build to|gpu version to|gpu_py|cudatoolkit|装的是cpu|装的是 cpu|装成了cpu|装成cpu|装错了|cpu版が|cpu 版が|cpu 버전이|cpu버전이|gpu to the |装的是|装成|装错"
         ),
         r"(?:downgrad|chang|replac|switch|mov|turn)\w*[^\n.]{0,30}\bfrom (?:the )?GPU (?:build |version )?to (?:the )?(?:mkl|CPU|eigen)\b"
         r"|\b(?:environment|env|installation) (?:has|had|holds|contains|brings|got) (?:neither|no)\W{1,3}cudatoolkit|装(?:的是|成了?|错了?)\W{0,3}CPU ?版"
@@ -194,14 +189,12 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # the folder of the libraries was put onto Windows' path, and that was it
         "path-cure-told",
-        (
-            *("to path", "to the path", "to my path", "to %path%", "path里", "path 里", "path中", "pathを", "path を", "path에", "al path", "ao path", "в path"),
-            *("环境变量", "環境変数", "환경변수", "환경 변수", "setting path", "setting the path", "after setting path"),
-        ),
+        ("path", "环境变量", "環境変数", "환경변수", "환경 변수"),
         rf"(?:solved|fixed|resolved|worked)\b[^\n]{{0,24}}\b(?:adding|setting)\b[^\n]{{0,80}}\bPATH\b|(?:add(?:ed|ing)|set(?:ting)?|put(?:ting)?)\b[^\n]{{0,80}}\bPATH\b[^\n]{{0,30}}?\b(?:solved|fixed|resolved|did it|made it work)\b"
         rf"|(?:加到|加入|添加到|加进|设置|配置|추가|通し|追加|設定|agreg\w+|añad\w+|adicion\w+|добав\w+)[^\n]{{0,40}}(?:\bPATH|环境变量|環境変数|환경 ?변수)[^\n]{{0,40}}?(?:{_GOOD}|直)"
         rf"|(?:\bPATH|环境变量|環境変数|환경 ?변수) ?(?:を通|に追加|を設定|에 추가|里加|中加)[^\n]{{0,40}}?(?:{_GOOD}|直)",
         "solved by adding the bin folder of CUDA to PATH",
+        near="solved|fixed|resolved|worked|working|works|did it|made it work|helped|recogni|detected|shows up|found|work|解决|好了|成功|正常|해결|인식|잘|動|解決|認識|直",
     ),
     sig(
         "python-told",
@@ -209,6 +202,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"python ?的?版本(?:太|过)(?:高|低|新|旧)|(?:python|파이썬) ?3?\.?\d*[^\n]{0,40}(?:装不(?:了|上) ?tensorflow|tensorflow[^\n]{0,20}見つからな|텐서플로우?[^\n]{0,12}설치가? ?(?:안|되지))"
         r"|(?:downgrad|switch|revert|went back)\w* (?:back )?(?:my )?(?:to )?python (?:version )?(?:from [\d.]+ )?(?:to )?3\.\d+\b[^\n.]{0,50}\b(?:installs?|installed|found|pip)\b",
         "python版本太高，装不了tensorflow",
+        near="版本|装不|설치|見つから|downgrad|switch|revert|went back",
     ),
     sig(
         "python-package-conflict",
@@ -219,30 +213,28 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # as loading.py has it for what programs print
         "library-not-loaded",
-        (
-            *("nvcuda.dll", "cuda.so", "cuda.dll", "cudart", "cublas", "cufft", "curand", "cusolver", "cusparse", "cudnn64", "cudnn.so", "cudnn_"),
-        ),
+        (".dll", ".so"),
         rf"{_FILE}[`'\"”」]?(?:[^\n\w]{{0,3}}|[^\n]{{0,3}}是){_LOST}|{_LOST_BEFORE}[^\n\w]{{0,4}}{_FILE.replace('name', 'n2', 1)}",
         "No se encuentra cudart64_110.dll",
         lambda m, s: LibraryNotLoaded(s, (m["name"] or m["n2"]).strip(), "", "absent", None),
+        near="找不到|丢失|缺失|缺少|不存在|没有找到|无法|not being found|찾을 수 없|없|見つ|無|がな|がありません|encuentr|encontr|удалось|найд|находит|отсутствует|fehlt|nicht gefunden|introuvable|manquant|bulunamad|trovat|không tìm|znaleziono|falta|impossible de ",
     ),
     sig(
         "windows-native-told",
-        (
-            *("on windows", "native windows", "native-windows", "windows gpu", "windows原生", "windows 原生", "持windows", "持 windows", "windowsで", "windows で"),
-            *("윈도우", "en windows", "no windows", "unter windows", "под windows", "в windows", "на windows", "sous windows", "windows上", "windows 上", "windows에서"),
-        ),
+        ("windows", "윈도우"),
         r"2\.1[01]\b[^\n]{0,40}(?:Windows|윈도우)[^\n]{0,40}(?:不(?:再)?支持|使えな|サポートされな|(?:지원|사용)[^\n]{0,8}(?:안 ?|않|중단|불가|못)|no (?:longer|soporta)|não suporta|not support|dropped|nicht (?:mehr )?unterst|не поддерж)"
         r"|2\.1[01]\b[^\n]{0,40}(?:不(?:再)?支持|no longer supports?|does(?: not|n't) support|dropped|no soporta|não suporta|не поддерж\w+|nicht mehr|ne supporte plus)[^\n]{0,30}(?:native )?Windows"
-        r"|2\.10 (?:is|was) the last (?:\w+ ){1,4}(?:that )?support\w* GPUs? on (?:native[- ])?Windows|dropp?ed (?:native )?(?:GPU support (?:on|for)|Windows GPU)[^\n]{0,20} (?:Windows|support)[^\n]{0,20}2\.1[01]",
+        r"|2\.10 (?:is|was) the last (?:\w+ ){1,4}(?:that )?support\w* GPUs? on (?:native[- ])?Windows|dropp?ed (?:native )?(?:GPU support (?:on|for)[^\n]{0,20} Windows|Windows GPU[^\n]{0,20} support)[^\n]{0,20}2\.1[01]",
         "TensorFlow 2.11 no longer supports the GPU on Windows",
         lambda m, s: (Symptom(s, "windows-native-told"), Platform(s, "windows", rank=2)),
+        near="2.10|2.11",
     ),
     sig(
         "path-cure-told",
-        "ldconfig ",
+        ("ldconfig",),
         r"\bldconfig(?: /\S{1,80})?[`'\"]{0,3} (?:works|worked|did it|fixed|solved|helps|helped)\b",
         "sudo ldconfig /opt/cuda/lib64 works for me",
+        near=" work| did it| fixed| solved| help",
     ),
     sig(  # weak: chooses where memory ran out and nothing says for what
         "batch-told",
@@ -254,9 +246,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "path-cure-told",
-        (
-            *("export ld_library_path", "ld.so.conf", "add ld_library_path", "`ld_library_path", "set path=", "ldconfig"),
-            *("to the path", "to path", "환경변수", "환경 변수", "环境变量", "環境変数"),
+        words(
+            "export ld_library_path|ld.so.conf|add ld_library_path|`ld_library_path|set path=|ldconfig|to the path|to path|환경변수|환경 변수|环境变量|環境変数|add 'ld_library_path=|add \"ld_library_path=|adding 'ld_library_path=|adding \"ld_library_path=|adding ld_library_path="
         ),
         r"export LD_LIBRARY_PATH=[^\n]{0,160}(?:cuda|/lib|nvidia)|\badd(?:ing)? [`'\"]?LD_LIBRARY_PATH=[^\n]{0,80}|/etc/ld\.so\.conf\.d/\S+[^\n]{0,40}\n?[^\n]{0,20}ldconfig"
         r"|>> ?/etc/ld\.so\.conf\.d/\w+|\bset PATH=[^\n]{0,60}(?:cud(?:a|nn)|%PATH%)|LD_LIBRARY_PATH[^\n]{0,60}(?:环境变量|環境変数|환경 ?변수)",

@@ -39,7 +39,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "relies-on-driver",
-        ("relying on driver to perform ptx compilation", "falling back to the cuda driver for ptx", "back to the gpu driver for ptx"),
+        (
+            "relying on driver to perform ptx compilation",
+            "falling back to the cuda driver for ptx",
+            "back to the gpu driver for ptx",
+        ),
         r"Relying on driver to perform ptx compilation|Falling back to the CUDA driver for PTX compilation|back to the GPU driver for PTX",
         "Relying on driver to perform ptx compilation. ",
         origin="tensorflow/stream_executor/gpu/redzone_allocator.cc",

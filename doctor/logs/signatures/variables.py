@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import EnvVar, Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, sig, words
 
 _NAMES = re.compile(r"(?:gpu|mig|all|none|void|no|nodevfiles)(?![a-z])", re.IGNORECASE)
 """What a list of devices may hold beside numbers: UUIDs, and the words of the container runtime and of schedulers."""
@@ -34,10 +34,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # the same in a sentence
         "env-var",
-        ("cuda_visible_devices is ", "cuda_visible_devices` is ", "cuda_visible_devices to ", "cuda_visible_devices` to ", "cuda_visible_devices as "),
+        ("cuda_visible_devices",),
         r"(?P<name>CUDA_VISIBLE_DEVICES)`? (?:is (?:set to )?|was (?:set to )?|to |as )(?P<value>[`'\"]{0,2}-1)\b",
         'CUDA_VISIBLE_DEVICES is "-1"',
         env,
+        near="-1",
     ),
     sig(
         "visible-emptied",
@@ -65,15 +66,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "env-var",
-        (
-            "tf_force_gpu_allow_growth",
-            "tf_gpu_allocator",
-            "xla_flags",
-            "tf_cpp_min_log_level",
-            "tf_use_legacy_keras",
-            "cuda_device_order",
-            "cuda_home=",
-            "cuda_path=",
+        words(
+            "tf_force_gpu_allow_growth|tf_gpu_allocator|xla_flags|tf_cpp_min_log_level|tf_use_legacy_keras|cuda_device_order|cuda_home=|cuda_path=|cuda_home|cuda_path"
         ),
         r"(?P<name>TF_FORCE_GPU_ALLOW_GROWTH|TF_GPU_ALLOCATOR|XLA_FLAGS|TF_XLA_FLAGS|TF_CPP_MIN_LOG_LEVEL|TF_USE_LEGACY_KERAS|CUDA_DEVICE_ORDER|CUDA_HOME|CUDA_PATH)['\"]?\]?\s*=\s*(?P<value>\"[^\"\n]{0,120}\"|'[^'\n]{0,120}'|[^\s'\";]{0,120})",
         "export TF_GPU_ALLOCATOR=cuda_malloc_async",

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
-from doctor.logs.signatures.signature import Signature, glued, sig
+from doctor.logs.signatures.signature import Signature, glued, sig, words
 
 _CUDA_LIBRARY = r"(?P<name>(?:lib)?(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|cudnn|cuda)(?:64)?\w*\.(?:so(?:\.\d+)*|dll|dylib))(?![\w]|\.\w)"
 
@@ -36,26 +36,32 @@ def processes(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 _TO_FIND = (" use", " detect", " find", " see", " recognise", " recognize", " access", " utilise", " utilize")
 
+_AFTER_RAM = " \t,):'\"`*-/(!;%>]|"
+_RAM = r"\bRAM(?=[ \t,):'\"`*/(!;%>\]|-])"
+
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "library-said-missing",
-        ("libcu", "cudart64", "cudnn64", "cublas64", "cusolver64"),
+        (".dll", ".so", ".dylib"),
         r"(?:not able to|unable to|cannot|can't|could ?n[o']t|did(?:n't| not)|does(?:n't| not)|fails? to|failed to|没有|找不到|无法|missing) (?:\w+ )?(?:find|locate|open|load|be found|library|file)?\s*['`\"]?"
-        + _CUDA_LIBRARY,
+        + _CUDA_LIBRARY
+        + r"(?!\.? Error code)",  # cuDNN's own line, which says why
         "TensorFlow is not able to find libcudnn.so.7",
         said_missing,
+        near="not |n't |n'o |fail|没有|找不到|无法|missing|cannot|cano|unable to",
     ),
     sig(
         "library-said-missing",
-        ("libcu", "cudart64", "cudnn64", "cublas64", "cusolver64"),
+        (".dll", ".so", ".dylib"),
         _CUDA_LIBRARY
         + r"['`\"]?\s*(?:(?:is|was|are|were|could|can|does|do)(?: ?not|n't)(?! an? (?:symbolic|sym))\s*(?:be )?(?:found|exist|loaded|opened|there|present|available)?|: ?(?:not found|No such file)|not found|is missing|missing|is wanted|(?:is )?not included|doesn't exist|找不到|不存在)",
         'Ubuntu under WSL2: "libcuda.so.1" does not exist',
         said_missing,
+        near="not|n't|no such file|missing|is wanted|找不到|不存在",
     ),
     sig(
         "library-said-missing",
-        ("importerror: libcu", "importerror:libcu", "error: libcu"),
+        ("importerror: libcu", "importerror:libcu", "error: libcu", "error: cu", "error:cu", "error:libcu"),
         r"(?:importerror|error): ?" + _CUDA_LIBRARY + r"(?!: )",
         "importerror: libcublas.so.9.0 with tensorflow-gpu",
         said_missing,
@@ -69,6 +75,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\b(?:forgot|forgotten) (?:to install )?(?:the )?cuDNN|\b(?:did|have|had|has)(?: not|n't) installed? (?:the )?cuDNN|(?:没有?|未)(?:安装|装) ?cuDNN|cuDNN ?(?:没有?|未)(?:安装|装)"
         r"|cuDNN ?(?:이|가|을|를)? ?(?:없(?:어|었|다|습|네)|설치(?:를)? ?(?:안|하지 ?않))|cuDNN ?(?:が|を) ?(?:入って(?:い)?な|(?:インストール|導入)(?:されて|して)(?:い)?な|なかった|忘れ)",
         "the image brings CUDA, and cuDNN is missing",
+        near="miss|no |without|lack|not |n't |never|forgot|没|未|없|설치|入って|インストール|導入|なかった|忘れ",
     ),
     sig(
         "mentions-gpu",
@@ -78,20 +85,34 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-not-used",
-        glued(("gpu", "gpus"), (" is", " are", " was", " were", " not", " n't", " never")),
+        ("gpu",),
         r"GPUs? (?:is|are|was|were)? ?(?:not|n't|never) (?:being )?(?:used|found|detected|recogni[sz]ed|visible|available|seen|working|utili[sz]ed)",
         "My GPU is not being used",
+        near="not |n't |never ",
     ),
     sig(
         "gpu-not-used",
-        (" using ", *glued(_TO_FIND, (" ", "ing "))),
+        ("gpu", "cuda"),
         r"(?:not|n't|unable to|fails? to) (?:\w+ ){0,2}?(?:use|using|detect|find|see|recogni[sz]e|access|utili[sz]e)(?:ing)? (?:\w+ ){0,4}(?:GPU|CUDA)(?! drivers on your machine)",
         "TensorFlow cannot detect my GPU",
+        near="not |n't |unable to |fail to |fails to ",
     ),
     sig(
         "gpu-not-used",
         (
-            *("no gpu", "gpus unused", "gpu unused", "without gpu", "without the gpu", "[] is returned", "不到", "不了", "无法", "gpuが", "gpuを"),
+            *(
+                "no gpu",
+                "gpus unused",
+                "gpu unused",
+                "without gpu",
+                "without the gpu",
+                "[] is returned",
+                "不到",
+                "不了",
+                "无法",
+                "gpuが",
+                "gpuを",
+            ),
             *glued(("gpu", "gpu "), ("인식", "사용")),
             *("n'utilise pas", "no detecta", "no reconoce", "no usa", "nicht ", "keine "),
         ),
@@ -101,15 +122,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-list-empty",
-        (
-            "gpu available",
-            "gpu is available",
-            "gpu is not available",
-            "list_physical_devices(",
-            "num gpus",
-            "0 gpus",
-            "empty list",
-        ),
+        words("gpu available|gpu is available|gpu is not available|list_physical_devices(|num gpus|0 gpus|empty list"),
         r"(?:is )?gpu (?:is )?available\?? ?:? ?(?:\[\]|False|No\b)|\bGPU is NOT AVAILABLE\b|list_physical_devices\([^)\n]{0,40}\)\)? *#? *(?:->|=>|=|:|returns?|is|gives)? *(?:an empty list|\[ ?\])(?: is returned)?|Num GPUs:? ?0\b|gives 0 GPUs|(?:an )?empty list",
         "Is GPU available? []",
         of_gpus,
@@ -128,15 +141,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cpu-build-said",
-        (
-            "cpu version",
-            "cpu build",
-            "cpu-only",
-            "mkl build",
-            "without gpu support",
-            "compiled without cuda",
-            "not built with cuda",
-            "not compiled with cuda",
+        words(
+            "cpu version|cpu build|cpu-only|mkl build|without gpu support|compiled without cuda|not built with cuda|not compiled with cuda|cpu-only variant|cpu variant|mkl variant|mkl version|cpu only|mkl-only|mkl only|the mkl|without cuda support|not built with gpu|not compiled with gpu"
         ),
         r"(?:installs?|installed|is|picks|picked|gets?|got|the) (?:the |a |only the |only a )?(?:CPU|mkl)(?:[- ]only)? (?:version|build|variant)(?: of tensorflow)?|tensorflow[^\n.]{0,40}without (?:GPU|CUDA) support|not (?:built|compiled) with (?:CUDA|GPU)",
         "conda installed the CPU version of tensorflow",
@@ -166,7 +172,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "both-packages",
-        ("tensorflow-gpu", "tensorflow gpu", "gpu version"),
+        ("tensorflow-gpu", "tensorflow gpu", "gpu version", "tensorflow_gpu"),
         r"\b(?:pulls?|brings?|installs?|installed|drags?|puts?|downloads?|replac\w+|overwr\w+|overrid\w+)\b[^\n.]{0,60}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:cpu|although|even though|instead of|over|despite|ignor\w+)\b[^\n.]{0,40}\b(?:tensorflow[-_ ]gpu|gpu version)"
         r"|\btensorflow[-_ ]gpu\b[^\n.]{0,60}\b(?:is |gets |was )?(?:replaced|overwritten|overridden|ignored|shadowed)\b[^\n.]{0,60}\b(?:cpu|tensorflow)\b"
         r"|\bignores? tensorflow[-_]gpu\b",
@@ -174,20 +180,21 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # Keras and others that depend on `tensorflow` bring it, over a tensorflow-gpu that does not count for pip
         "both-packages",
-        (*("installing keras", "installed keras", "install keras", "installation of keras", "after keras", "after the keras"), "uninstall", "forces "),
+        ("keras", "tensorflow-gpu", "tensorflow_gpu", "of tensorflow"),
         r"\b(?:installing keras[\w-]*|after (?:I )?(?:install(?:ing|ed|ation of)? )?(?:the )?keras[\w-]*)(?![^\n.]{0,24}tensorflow[-_ ]?gpu)[^\n.]{0,40}\b(?:(?:can't|cannot|can not|couldn't|doesn't|does not|not|no longer|stop\w*|unable to)\b[^\n.]{0,24}\bGPU|(?:only|nothing but|just)\b[^\n.]{0,24}\bCPU)\b"
         r"|\buninstall(?:s|ed|ing)? (?:my |the |my existing )?tensorflow[-_]gpu\b[^\n.]{0,24}\b(?:and|then) install(?:s|ed|ing)? (?:the )?tensorflow\b(?![-_]gpu)"
         r"|\bforces (?:the )?CPU[- ](?:only )?(?:version|build) of tensorflow\b",
         "after installing keras, tensorflow only sees the CPU",
+        near="installing keras|after |uninstall|forces ",
     ),
     sig(
         "host-memory-said",
         (
-            *(" ram", "-ram", *glued(("ram",), " \t,):'\"`*-/(!;%>]|"), " swap", "swap "),
-            *("host memory", "system memory", "内存", "arbeitsspeicher"),
+            *(" ram", "-ram", *glued(("ram",), _AFTER_RAM), "swap", "内存"),
+            *glued(("cpu", "host", "system", "main"), (" memory", "-memory", "-ram")),
         ),
         r"(?:CPU|host|system|main)[ -](?:ram|memory)\b[^\n.]{0,60}(?:used up|full|deplet|exhaust|runs? out|ran out|consum|increas|grow|explod|100 ?%)"
-        r"|\bRAM\b[^\n.]{0,40}(?:used up|is full|fills? up|filled up|(?:gets?|got|becomes?|goes|runs?) full|eaten up|all gone|deplet|exhaust|runs? out|ran out|overflow|100 ?%)|(?:eats?|eating|fills?|filling|uses?|using|takes?|taking|consum\w+) (?:up )?(?:all|every bit|the whole|most) (?:of )?(?:the |my |our |its )?(?:\w+ )?RAM\b|\bswap\b[^\n.]{0,30}(?:fills? up|is full|gets? full|used up|runs? out)|(?:out of|runs? out of|ran out of|not enough|fills? (?:up )?(?:the |all )?) ?(?:CPU |system |host )?RAM\b|内存(?:不足|溢出|爆)|(?:crash|kill|die)\w*[^\n.]{0,60}using all (?:available|the|your) RAM|(?:consum|us|eat|tak|need)(?:es?|ing|s|ption)? [^\n.]{0,24}\bRAM\b[^\n.]{0,40}\b(?:(?:gets?|is|was|got|be|being) killed|crash(?:es|ed)?|dies|died)\b|session crashed after using all available RAM",
+        rf"|{_RAM}[^\n.]{{0,40}}(?:used up|is full|fills? up|filled up|(?:gets?|got|becomes?|goes|runs?) full|eaten up|all gone|deplet|exhaust|runs? out|ran out|overflow|100 ?%)|(?:eats?|eating|fills?|filling|uses?|using|takes?|taking|consum\w+) (?:up )?(?:all|every bit|the whole|most) (?:of )?(?:the |my |our |its )?(?:\w+ )?RAM\b|\bswap\b[^\n.]{{0,30}}(?:fills? up|is full|gets? full|used up|runs? out)|(?:out of|runs? out of|ran out of|not enough|fills?(?: up)?(?: the| all)?) (?:CPU |system |host )?RAM\b|内存(?:不足|溢出|爆)|(?:crash|kill|die)\w*[^\n.]{{0,60}}using all (?:available|the|your) RAM|(?:consum|us|eat|tak|need)(?:es?|ing|s|ption)? [^\n.]{{0,24}}{_RAM}[^\n.]{{0,40}}\b(?:(?:gets?|is|was|got|be|being) killed|crash(?:es|ed)?|dies|died)\b|session crashed after using all available RAM",
         "CPU RAM is used up bit by bit until the process dies",
     ),
     sig(
@@ -204,7 +211,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "process-died",
-        ("crash", "killed", "dies", "died", "dead", "崩", "restart"),
+        ("crash", "killed", "dies", "died", "dead", "崩", "restart", "죽"),
         r"(?:kernel|process|training|session|it|program|python)\b[^\n.]{0,30}(?:crash(?:es|ed)?|(?:is|was|gets|got|be) killed|dies|died|appears to have died|restart(?:s|ed|ing))|崩溃|崩了|죽",
         "The kernel appears to have died. It will restart automatically.",
     ),
@@ -214,19 +221,11 @@ SIGNATURES: tuple[Signature, ...] = (
         r"memory[^\n.]{0,60}(?:rising|rises|goes up|builds up|build up|piles up|accumulat\w*|creeps up|climbs|leaks?|is leaking)(?![^\n]{0,20}fragment)"
         r"|(?:release|free|clear|reset)\w* (?:\w+ ){0,4}?(?:GPU |CUDA )?memory[^\n.?]{0,60}(?:fold|cross.validation|iteration|trial|each model|loop|between models)|显存[^\n]{0,12}(?:越来越|不断|一直)(?:大|增|上升)",
         "The GPU memory is rising through iterations of cross-validation",
+        near="rising|rises|goes up|build|pile|accumulat|creeps|climbs|leak|fold|validation|iteration|trial|each model|loop|between models|大|增|上升",
     ),
     sig(
         "exclusive-mode",
-        (
-            "exclusive mode",
-            "exclusive_process",
-            "exclusive process",
-            "e. process",
-            "exclusive_thread",
-            "compute mode",
-            "prohibited",
-            "e. thread",
-        ),
+        ("exclusive", "prohibited", "e. process", "e. thread"),
         r"exclusive[ _-](?:mode|process|thread)|compute[ _-]?mode[^\n]{0,20}(?:exclusive|prohibited)|%\s+(?:E\. (?:Process|Thread)|Prohibited)\b",
         "The nvidia driver is in exclusive mode",
     ),
@@ -249,13 +248,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "smi-works",
-        ("nvidia-smi", "nvida-smi", "nvidia smi"),
+        ("nvidia-smi", "nvida-smi", "nvidia smi", "nvida smi"),
         r"nvidi?a[- ]smi\W{0,3}[^\n.|]{0,30}?\b(?:works?|is (?:good|fine|ok)|(?:are |looks? )?(?:good|fine|ok)|shows? (?:the|my|both|all|a|2|two)|lists?|saw|sees|normal|正常)\b",
         "what nvidia-smi prints is good",
     ),
     sig(
         "renumbered",
-        ("cuda_visible_devices", "visible devices"),
+        ("visible_devices", "gpu:0", "gpu:1"),
         r"VISIBLE_DEVICES[`'\"]? ?(?:=|to|as|is) ?[`'\"]?\d[^\n]{0,30}\b(?:but|yet|however)\b[^\n.]{0,24}\b(?:uses?|used|using|takes?|runs? on|ran on|goes to|allocates? (?:memory )?on|starts? on)\b[^\n.]{0,16}\bGPU[ :#]?\d"
         r"|VISIBLE_DEVICES[^\n]{0,160}(?:\n[^\n]{0,160})?(?:no use|ignored|has no effect|does ?n[o']t work|not work\w*|keeps?|kept|always|all the same|none the less|nonetheless|still|but|seems?|in vain)\b[^\n]{0,60}\bgpu:?\s?[01]\b"
         r"|(?:why|how)[^\n]{0,40}VISIBLE_DEVICES[^\n]{0,20}(?:no use|not work\w*|useless|ignored)|VISIBLE_DEVICES (?:is |does )?not work(?:ing)?"
@@ -273,16 +272,20 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "listing-of-users",
-        ("/dev/nvidia",),
+        ("/dev/nvidia", "...m", "f..m", "f.m", "fm"),
         r"F\.{0,3}m\.* +(?P<name>python\S*)|/dev/nvidia\d[^\n]{0,60}\s(?P<pid>\d{2,7})\s+F\.{3}m\s+python",
         "/dev/nvidia0:        user     20450 F...m  python",
+        near="python",
     ),
     sig(
         "other-process",
-        (" process", " notebook", " kernel", "进程", " job", "kill"),
+        words(
+            " process| notebook| kernel|进程| job|kill| training| session|memory stays|memory is still|memory remains|another notebook"
+        ),
         r"(?:another|other|second|old|left-?over|zombie|background|two|several) (?:\w+ ){0,2}(?:python |tensorflow )?(?:process(?:es)?|notebooks?|kernels?|jobs?|trainings?|sessions?)\b[^\n.]{0,80}(?:memory|GPU|running|hold|taken|kill|occup)"
         r"|(?:in|from) another notebook|kill(?:ed|ing)? (?:the |all |that |those )?(?:\w+ )?(?:python )?process(?:es)?|(?:sort|look)[^\n.]{0,40}python process|进程[^\n]{0,10}(?:占|杀)|memory (?:stays|is still|remains) (?:taken|allocated|occupied|in use)",
         "I killed the old python processes and the memory was free again",
+        near="memory|gpu|running|hold|taken|kill|occup|another notebook|python process|占|杀|memory stays|memory is still|memory remains",
     ),
     sig(
         "gpu-package-removed",
@@ -292,7 +295,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-package-removed",
-        ('python_version>"3.7"', "python_version>'3.7'", 'python_version>\\"3.7\\"'),
+        ("python_version>",),
         r"python_version>\\?[\"']3\.7\\?[\"']",
         '    python_version>"3.7"',
     ),
@@ -340,7 +343,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "slow-first-run",
-        ("minutes", "slow"),
+        ("minutes", "slow", "mins", "too long", "very long", "extremely long"),
         r"(?:takes?|took|needs?|taking) (?:too long|about |around |over |more than |up to )?(?:\d+(?:-\d+)?|several|many|ten|some)? ?(?:min(?:ute)?s\b|too long)|(?:too|very|extremely) (?:long|slow)\b",
         "the first call takes 35 minutes",
     ),
@@ -358,7 +361,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "permission-by-escalation",
-        ("privileged", "escalated", "as root", "sudo"),
+        ("privileged", "escalated", "as root", "sudo", "with root", "under root"),
         r"non-?(?:escalated|privileged)[^\n]{0,80}(?:no GPU|saw no|fail|cuInit)|(?:only|works?)[^\n.]{0,20}(?:with|as|under) (?:sudo|root)\b",
         "non-escalated runs saw no GPU",
     ),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, CudaVersion, CudnnVersion, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
-from doctor.logs.signatures.versions.spelling import EMPHASIS, asked_for
+from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, NAMED, asked_for
 
 _OFFERED = re.compile(r"\b(?:Driver|KMD) Version: [\d.]+[^\w\n]+\Z")
 """What stands before the CUDA of nvidia-smi's header."""
@@ -100,10 +100,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-and-cudnn",
-        ("cuda/cudnn version", "cuda / cudnn", "cuda/cudnn", "cuda and cudnn version", "cuda & cudnn", "cuda、cudnn"),
+        ("cudnn",),
         r"CUDA ?(?:/|and|&|、) ?cuDNN(?: versions?)?[*_` ]{0,4}(?:\([^)\n]{0,60}\))?[*_` ]{0,4}[:：-][*_` -]{0,6}(?:GPU model and memory: )?(?P<value>[^\n]{1,120})",
         "- CUDA/cuDNN version: 10.1 / 7.6.5",
         cuda_and_cudnn,
+        near="cuda/|cuda /|cudaand|cuda and|cuda&|cuda &|cuda、|cuda 、",
     ),
     sig(
         "cuda-and-cudnn",
@@ -115,39 +116,29 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        (
-            "cuda version",
-            "cuda toolkit",
-            "cuda:",
-            "cuda =",
-            "cuda=",
-            "cuda toolkit version",
-            "cuda版本",
-            "cuda 版本",
-            "cuda ver",
-        ),
-        rf"(?<![/|] )(?<![|/])\bcuda(?: toolkit| tool kit|_toolkit| runtime)?\s?(?:version|ver\.?|版本)?(?: host)?{EMPHASIS}(?:[:=：]>?|\bis\b){EMPHASIS}(?:cuda ?|v|version )?(?P<version>\d{{1,2}}\.\d+(?:\.\d+)?)(?![\w]|[^\n]{{0,30}}\|\s*$)",
+        glued(("cuda",), (*AFTER_NAME, "_toolkit", "ver", "版本")),
+        rf"(?<![/|] )(?<![|/])\bcuda(?: toolkit| tool kit|_toolkit| runtime)?\s?(?:version|ver\.?|版本)?(?: host)?{NAMED}>?{EMPHASIS}(?:cuda ?|v|version )?(?P<version>\d{{1,2}}\.\d+(?:\.\d+)?)(?![\w]|[^\n]{{0,30}}\|\s*$)",
         "Cuda Toolkit Version: 10.1 u2",
         cuda(FORM),
     ),
     sig(
         "cuda-version",
-        ("cudatoolkit", "cuda-toolkit-", "nvidia/cuda:", "cuda-repo-", "cuda_1", "cuda_9", "cuda_8"),
+        "cudatoolkit",
         r"cudatoolkit(?:\s?[=-]{1,2}\s?|\s+|:)(?P<version>\d{1,2}\.\d+(?:\.\d+)?)",
         "conda install cudatoolkit=10.1",
         cuda(PROSE),
     ),
     sig(
         "cuda-version",
-        ("nvidia/cuda:", "cuda-repo-", "cuda-toolkit-", *glued(("cuda_",), DIGITS)),
+        ("nvidia/cuda:", "cuda-repo-", "cuda-toolkit-", "cuda_"),
         r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-|cuda_)(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)",
         "FROM nvidia/cuda:8.0-cudnn5-devel",
         cuda(PROSE),
     ),
     sig(
         "cuda-version",
-        (*glued(("cuda",), " -v(:`'\""), *glued(("cuda_",), (*" -_v(:`'\"", *DIGITS))),
-        r"(?<![\w/\\.-])cuda(?: toolkit| sdk| runtime)?[ \-_v(:`'\"]{1,3}(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
+        (*glued(("cuda",), " -v(:`'\""), *glued(("cuda_",), ("v", " ", *DIGITS))),
+        r"(?<![\w/\\.-])cuda(?: toolkit| sdk| runtime)?(?:[ \-v(:`'\"]{1,3}|_[v ]?)(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
         "with CUDA 11.2 installed",
         cuda(PROSE, sentence=True),
     ),
@@ -181,14 +172,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        glued(("/cuda/",), DIGITS),
+        ("/cuda/",),
         r"(?P<path>(?:/[\w.-]+)*/cuda/(?P<version>\d{1,2}\.\d{1,2}(?:\.\d+)?))(?=[/:;\s'\"]|$)",
         "LD_LIBRARY_PATH: :/vol/cuda/7.0.28/lib64",
         cuda(INFERRED),
     ),
     sig(
         "cuda-version",
-        ("\\cuda\\v", "cuda/v", "cuda_path"),
+        ("cuda/", "cuda\\"),
         r"(?P<path>CUDA[\\/]+v(?P<version>\d{1,2}\.\d{1,2}))(?=[\\/;\s'\"]|$)",
         r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\v11.0\bin",
         cuda(INFERRED),

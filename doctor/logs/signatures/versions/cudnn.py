@@ -6,7 +6,7 @@ import re
 
 from doctor.facts import FORM, INFERRED, PROSE, CudnnVersion, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
-from doctor.logs.signatures.versions.spelling import EMPHASIS, asked_for
+from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, NAMED, asked_for
 
 
 def plausible_cudnn(version: str) -> bool:
@@ -69,15 +69,15 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cudnn-version",
-        ("libcudnn8=", "libcudnn7=", "libcudnn9", "libcudnn8 ", "libcudnn7 "),
+        ("libcudnn",),
         r"libcudnn\d(?:-dev)?(?:=|\s+)(?P<version>\d+\.\d+\.\d+)",
         "apt install libcudnn8=8.6.0.163-1+cuda11.8",
         cudnn(PROSE),
     ),
     sig(
         "cudnn-version",
-        ("cudnn version", "cudnn:", "cudnn =", "cudnn="),
-        rf"(?<![/&] )(?<![/&、])\bcudnn\s?(?:version|ver\.?|版本)?{EMPHASIS}(?:[:=：]{{1,2}}|\bis\b){EMPHASIS}(?:cudnn ?|v|version )?(?P<version>\d{{1,2}}(?:\.\d+){{0,3}})(?![\w])",
+        glued(("cudnn",), (*AFTER_NAME, "ver", "版本")),
+        rf"(?<![/&] )(?<![/&、])\bcudnn\s?(?:version|ver\.?|版本)?{NAMED}[:=]?{EMPHASIS}(?:cudnn ?|v|version )?(?P<version>\d{{1,2}}(?:\.\d+){{0,3}})(?![\w])",
         "cuDNN version: 7.6.5",
         cudnn(FORM),
     ),

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import FORM, INFERRED, PROSE, DriverCuda, DriverVersion, Fact, Source
-from doctor.logs.signatures.signature import Maker, Signature, glued, sig
-from doctor.logs.signatures.versions.spelling import EMPHASIS
+from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, words
+from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, NAMED
 
 
 def smi_header(match: re.Match[str], source: Source) -> Iterator[Fact]:
@@ -22,7 +22,8 @@ def smi_header(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 _WANTED = re.compile(
-    r"(?:\bneed(?:s|ed|ing)?|\brequir\w+|\bat least|\bminimum|\bwants?|\b(?:newer|later|higher) than|>=?|≥)[^\n.;]{0,24}$", re.IGNORECASE
+    r"(?:\bneed(?:s|ed|ing)?|\brequir\w+|\bat least|\bminimum|\bwants?|\b(?:newer|later|higher) than|>=?|≥)[^\n.;]{0,24}$",
+    re.IGNORECASE,
 )
 _OR_LATER = re.compile(r"\s*(?:\+|or (?:later|newer|higher|above|greater)|and (?:later|newer|above))", re.IGNORECASE)
 
@@ -36,7 +37,9 @@ def wanted(match: re.Match[str]) -> bool:
 def said(match: re.Match[str], source: Source) -> Fact | None:
     """A driver's version beside the word, in a sentence."""
     version = match["version"] or match["v2"]
-    return DriverVersion(source, version, "any", PROSE) if 170 <= int(version[:3]) <= 999 and not wanted(match) else None
+    return (
+        DriverVersion(source, version, "any", PROSE) if 170 <= int(version[:3]) <= 999 and not wanted(match) else None
+    )
 
 
 def driver(rank: int) -> Maker:
@@ -57,31 +60,38 @@ _DRIVER = r"\d{3}\.\d{2,3}(?:\.\d{1,3})?"
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-cuda",
-        ("nvidia-smi",),
+        ("nvidia-smi", "system cuda version"),
         r"CUDA version[^\n:=]{0,24}nvidia-smi[^\n:=]{0,8}[:=]\s*(?P<cuda>\d{1,2}\.\d)|system CUDA version (?P<c2>\d{1,2}\.\d)",
         "CUDA Version (from nvidia-smi): 13.0",
         lambda m, s: DriverCuda(s, m["cuda"] or m["c2"]),
     ),
     sig(
         "driver-version",
-        ("驱动", "ドライバ", "드라이버", "treiber", "драйвер", "libcuda.so.", "nvidia-smi", "nvidia driver", "driver version"),
+        words("驱动|ドライバ|드라이버|treiber|драйвер|libcuda.so.|nvidia-smi|nvidia driver|driver version"),
         rf"(?:驱动|ドライバ|드라이버|[Tt]reiber|драйвер\w{{0,3}})[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI: ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
         "看显卡驱动的版本，我这里是388.13",
         lambda m, s: DriverVersion(s, m["version"] or m["v2"] or m["v3"], "any", PROSE),
     ),
     sig(
         "driver-version",
-        ("driver version", "driver 4", "driver 5", "driver:"),
+        ("driver version", *glued(("driver ", "driver is ", "driver: "), DIGITS)),
         r"driver(?: version)?(?: is|:)? (?P<version>[2-9]\d{2})(?![\d.\w])",
         "its driver version 525",
         driver(INFERRED),
     ),
     sig(
         "smi-header",
-        ("driver version:", "kmd version:", "cuda umd version"),
+        ("nvidia-smi",),
         r"NVIDIA-SMI[ :]+[\d.]+\s+(?:Driver Version: (?P<driver>[\d.]+\d)|KMD Version: (?P<kmd>[\d.]+\d))?[^\n]{0,40}?(?:CUDA Version: (?P<cuda>\d+\.\d+)|CUDA UMD Version: (?P<umd>\d+\.\d+)|\|)",
         "| NVIDIA-SMI 430.50       Driver Version: 430.50       CUDA Version: 10.1     |",
         smi_header,
+        near=(
+            "driver version",
+            "kmd version",
+            "cuda version",
+            "cuda umd version",
+            "|",
+        ),
     ),
     sig(
         "smi-header",
@@ -107,14 +117,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-version",
-        ("driver version", "nvidia driver", "driver:", "drivers:", "graphics driver"),
-        rf"(?:nvidia |gpu |graphics |graphic |display |cuda )?drivers?(?: version)?{EMPHASIS}(?:[:=：]|\bis\b){EMPHASIS}(?:nvidia[- ](?:driver[- ])?|geforce |v|version )?(?P<version>{_DRIVER})(?![\w])",
+        glued(("driver", "drivers"), AFTER_NAME),
+        rf"(?:nvidia |gpu |graphics |graphic |display |cuda )?drivers?(?: version)?{NAMED}{EMPHASIS}(?:nvidia[- ](?:driver[- ])?|geforce |v|version )?(?P<version>{_DRIVER})(?![\w])",
         "- Driver version: 390.87",
         driver(FORM),
     ),
     sig(
         "driver-version",
-        (" driver", *glued(("driver", "drivers"), " \t-(,;=/'\"`)]*@+~#版为是の")),
+        ("driver",),
         rf"(?:nvidia[- ])?drivers?\b[^\n.:|]{{0,24}}?[ (v-](?P<version>{_DRIVER})(?!\w|\.\w)|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b",
         "newest gpu drivers (384.90)",
         said,

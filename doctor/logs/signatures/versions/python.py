@@ -6,7 +6,7 @@ import re
 
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, Fact, PythonVersion, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
-from doctor.logs.signatures.versions.spelling import EMPHASIS
+from doctor.logs.signatures.versions.spelling import AFTER_NAME, NAMED
 
 
 def py(rank: int) -> Maker:
@@ -42,10 +42,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-version",
-        ("python version", "python:", "python version:", "python版本", "python =", "version of python"),
-        rf"python(?: version|版本| 버전)?(?: \([^)\n]{{0,40}}\))?{EMPHASIS}(?:[:=：]|\bis\b)[\s*_`'\"-]{{0,6}}(?:python ?|v|anaconda ?|conda ?)?(?P<version>[23]\.\d{{1,2}}(?:\.\d{{1,2}})?)(?![\w%])",
+        glued(("python",), (*AFTER_NAME, "版本")),
+        rf"python(?: version|版本| 버전)?(?: \([^)\n]{{0,40}}\))?{NAMED}[\s*_`'\"-]{{0,6}}(?:python ?|v|anaconda ?|conda ?)?(?P<version>[23]\.\d{{1,2}}(?:\.\d{{1,2}})?)(?![\w%])",
         "- Python version: **3.8.5**",
         py(FORM),
+        near="2.|3.",
     ),
     sig(
         "python-version",
@@ -57,14 +58,21 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-version",
-        ("site-packages", "dist-packages", "lib/python3", "lib/python2", "lib\\python3"),
+        ("site-packages", "dist-packages", "lib/python3", "lib/python2", "lib\\python3", "lib\\python2"),
         r"[/\\]python(?P<version>[23]\.\d{1,2})[/\\](?:site|dist)-packages|[/\\]lib[/\\]python(?P<v2>[23]\.\d{1,2})[/\\]",
         '  File "/usr/local/lib/python3.5/dist-packages/tensorflow/python/pywrap_tensorflow.py", line 58',
         lambda m, s: PythonVersion(s, m["version"] or m["v2"], rank=FORM),
     ),
     sig(
         "python-version",
-        (*glued(("python2", "python3"), DIGITS), "pythonsoftwarefoundation.python"),
+        (
+            *glued(("python2", "python3"), DIGITS),
+            "pythonsoftwarefoundation.python",
+            "\\python2",
+            "\\python3",
+            "/python2",
+            "/python3",
+        ),
         r"[/\\]Python(?P<version>[23]\d{1,2})(?:[-_](?:32|64))?[/\\](?:lib|python|scripts)|PythonSoftwareFoundation\.Python\.(?P<v2>3\.\d+)",
         r"C:\Users\me\AppData\Local\Programs\Python\Python37\lib\site-packages\tensorflow\__init__.py",
         lambda m, s: PythonVersion(s, m["v2"] or f"{m['version'][0]}.{m['version'][1:]}", rank=FORM),
@@ -106,7 +114,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-version",
-        ("python2.", "python3.", "python-version", "python_version", "--python "),
+        ("python2.", "python3.", "python-version", "python_version", "--python ", "--python="),
         r"(?<![\w/\\.-])python(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\.-])|(?:--python(?:-version)?|python_version)[ =]{1,3}['\"]?(?P<v2>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",
         "python3.6.5 + jupyter lab",
         lambda m, s: PythonVersion(s, m["version"] or m["v2"], rank=PROSE),

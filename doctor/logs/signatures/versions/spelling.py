@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 
-RELEASE = r"\d\.\d{1,2}(?:\.\d{1,2})?(?:[-.]?(?:rc|alpha|beta|a|b|dev|post)[-.]?\d{0,8})?"
+RELEASE = r"[0-2]\.\d{1,2}(?:\.\d{1,2})?(?:[-.]?(?:rc|alpha|beta|a|b|dev|post)[-.]?\d{0,8})?"
 """A TensorFlow release: 2.15.0, 2.16.0rc0, 2.4.0-dev20200808."""
 
+NAMED = r"(?:__)?[*`'\" ]{0,6}(?:[:：=]|\bis\b)"
+"""What stands after a field's name: marks of Markdown and quotation, and the sign that its value follows."""
+AFTER_NAME = ("__", *"*`'\" :：=", "is")
+"""How NAMED can begin: after a name, literals."""
 EMPHASIS = r"[*_`'\" ]{0,6}"
-"""Marks of Markdown and quotation between a field's name and its value."""
+"""Marks of Markdown and quotation around a value."""
 
 _WANTED = re.compile(
     r"\b(?:requires?|needs?|wants?|expects?|supports?|built (?:for|against|with)|compiled (?:for|with|against)|compatible with|looking for"

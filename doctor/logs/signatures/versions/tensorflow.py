@@ -6,8 +6,8 @@ import re
 
 from doctor.facts import FORM, MEASURED, PROSE, Fact, Source, TensorFlowVersion
 from doctor.logs.signatures.installers import LISTED, LISTING, TF
-from doctor.logs.signatures.signature import Maker, Signature, glued, sig
-from doctor.logs.signatures.versions.spelling import EMPHASIS, RELEASE
+from doctor.logs.signatures.signature import Maker, Signature, glued, sig, words
+from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, NAMED, RELEASE
 
 
 def tensorflow(rank: int, package: bool = False) -> Maker:
@@ -35,12 +35,14 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
     return make
 
 
+_FIELDS = ("tensorflow", "-gpu", "_gpu", "-cpu", "_cpu", "tf")
+"""How the names end that a report gives TensorFlow."""
 _NAMED = ("tensorflow", "tensorflow-gpu", "tensorflow_gpu", "tf-gpu", "tf_gpu", "nightly", "nightly-gpu", "nightly_gpu")
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-version",
-        ("tf.__version__", "tensorflow.__version__", "tf.version.version", "tf.version"),
+        ("tf.__version__", "tensorflow.__version__", "tf.version.version", "tf.version", "tensorflow.version"),
         rf"(?:tf|tensorflow)\.(?:__version__|version\.VERSION|VERSION)\)?['\"]?\s{{0,20}}(?:\n(?:Out\s?\[\d{{0,6}}\]:)?\s{{0,40}}|[:=]{{1,3}}\s{{0,40}}|\s{{1,20}})['\"]?v?(?P<version>{RELEASE})['\"]?(?!\w)",
         ">>> tf.__version__\n'2.3.1'",
         tensorflow(MEASURED),
@@ -62,33 +64,22 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        "unknown ",
-        rf"^\W{{0,4}}(?:b'|unknown )(?:unknown'? )?(?P<version>{RELEASE})\W{{0,3}}$",
+        "unknown",
+        rf"^\W{{0,4}}(?:b['\"])?unknown['\"]? ['\"]?v?(?P<version>{RELEASE})\W{{0,3}}$",
         "unknown 1.14.0",
         tensorflow(MEASURED),
     ),
     sig(
         "tensorflow-version",
-        (
-            "tensorflow version",
-            "tf version",
-            "tensorflow-gpu version",
-            "tensorflow_gpu version",
-            "version of tensorflow",
-            "tensorflow:",
-            "tensorflow =",
-            "tensorflow version:",
-            "tensorflow版本",
-            "tensorflow 버전",
-            "tensorflow バージョン",
-        ),
-        rf"(?P<package>tensorflow(?:[-_](?:gpu|cpu))?|tf)['\"]?\s*(?:version|版本|버전|バージョン)?(?: \([^)\n]{{0,40}}\))?(?: and [\w ]{{0,20}})?(?: installed[\w ]{{0,20}})?{EMPHASIS}(?:[:：]|={{1,2}}|\bis\b){EMPHASIS}(?:tf |tensorflow |release |tensorflow-gpu )?(?:==)?v?(?P<version>{RELEASE})(?![\w/])",
+        glued(_FIELDS, (*AFTER_NAME, "version", "版本", "버전", "バージョン")),
+        rf"(?P<package>tensorflow(?:[-_](?:gpu|cpu))?|(?<![a-z])tf)['\"]?\s*(?:version|版本|버전|バージョン)?(?: \([^)\n]{{0,40}}\))?(?: and [\w ]{{0,20}})?(?: installed[\w ]{{0,20}})?{NAMED}=?{EMPHASIS}(?:tf |tensorflow |release |tensorflow-gpu )?(?:==)?v?(?P<version>{RELEASE})(?![\w/])",
         "- TensorFlow version (use command below): **2.4.1**",
         tensorflow(FORM, package=True),
+        near="0.|1.|2.",
     ),
     sig(
         "tensorflow-version",
-        ("tf: ", "tf:\t", "tensorflow: "),
+        glued(("tf", "tensorflow"), (":", " :")),
         rf"^\W{{0,6}}(?:TF|TensorFlow)\s?:\s{{1,12}}v?(?P<version>{RELEASE})(?=[\s,;|]|$)",
         "TF: 2.17.0 Keras: 3.5.0",
         tensorflow(FORM),
@@ -103,13 +94,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        (
-            "successfully installed",
-            "requirement already satisfied: tensorflow",
-            "found existing installation: tensorflow",
-            "uninstalling tensorflow",
-            "installing collected packages",
-            "successfully uninstalled",
+        words(
+            "successfully installed|requirement already satisfied: tensorflow|found existing installation: tensorflow|uninstalling tensorflow|installing collected packages|successfully uninstalled|satisfied: tensorflow|existing installation: tensorflow"
         ),
         rf"(?:Successfully installed[^\n]{{0,1200}}?\b|Found existing installation: |satisfied: )(?P<package>tensorflow(?:[-_](?:gpu|cpu|intel|macos))?)(?:-|==| )(?P<version>{RELEASE})(?!\w)",
         "Successfully installed absl-py-1.0 tensorflow-2.15.0 wrapt-1.14",
@@ -124,7 +110,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        ("tensorflow-", "tensorflow_gpu-", "tensorflow_cpu-"),
+        ("tensorflow-", "tensorflow_gpu-", "tensorflow_cpu-", "tensorflow_intel-", "tensorflow_macos-"),
         r"(?P<package>tensorflow(?:_gpu|_cpu|_intel|_macos)?)-(?P<version>\d\.\d+\.\d+(?:rc\d)?)(?:-cp\d|\.dist-info|-py\d|\.tar)",
         "tensorflow_gpu-1.13.1-cp37-cp37m-win_amd64.whl",
         tensorflow(PROSE, package=True),
@@ -138,34 +124,24 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        ("install tensorflow", "tensorflow=", "tensorflow-gpu=", "tensorflow[", "tensorflow_gpu=", "tensorflow-macos="),
+        words(
+            "install tensorflow|tensorflow=|tensorflow-gpu=|tensorflow[|tensorflow_gpu=|tensorflow-macos=|tensorflow =|tensorflow-gpu =|tensorflow_gpu =|tensorflow-cpu =|tensorflow-cpu=|tensorflow_cpu=|tensorflow_cpu =|tensorflow-macos =|tensorflow_macos=|tensorflow_macos =|tensorflow-gpu[|tensorflow_gpu[|tensorflow-cpu[|tensorflow_cpu[|tensorflow-macos[|tensorflow_macos["
+        ),
         rf"(?<![\w>])(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?)(?:\[[\w-]+\])?\s?={{1,2}}\s?(?P<version>{RELEASE})(?![\w*])",
         "pip install tensorflow-gpu==1.14.0",
         tensorflow(PROSE, package=True),
     ),
     sig(
         "tensorflow-version",
-        (
-            "tensorflow ",
-            "tf ",
-            "tf-",
-            "tf2",
-            "tf1",
-            "tensorflow-gpu ",
-            "tensorflow(",
-            "tensorflow v",
-            "tensorflow-gpu-",
-            "tensorflow_gpu ",
-            "tensorflow-macos ",
-            "tf(",
-        ),
+        glued((*_FIELDS, "-macos", "_macos"), (*" -(:`'\"", "is ", "ver", "v0", "v1", "v2", "release ", "0", "1", "2")),
         rf"(?<![\w/.])(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?|tf)[ \-(:`'\"]{{0,3}}(?:is |version |ver\.? |release )?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "I use TensorFlow 2.3 with a GTX 1080",
         tensorflow(PROSE, package=True),
+        near="0.|1.|2.",
     ),
     sig(
         "tensorflow-version",
-        ("name: tensorflow", "name: tf-nightly"),
+        ("name: tensorflow", "name: tf-nightly", "name: tf_nightly"),
         rf"Name: (?P<package>{TF})\s*\n\s*Version: (?P<version>{RELEASE})",
         "Name: tensorflow-gpu\nVersion: 2.3.0",
         tensorflow(MEASURED, package=True),
