@@ -15,7 +15,6 @@ else:
     from doctor.values import dataclass  # the same to everybody, and quick to define
 
 
-
 @dataclass(frozen=True, slots=True)
 class Companion:
     """requirement: what pip has to be asked for as well ("numpy<2"); why; and the row that says so."""
@@ -34,6 +33,8 @@ def companions(build: TensorFlowRelease, tables: Tables) -> tuple[Companion, ...
         stated = [r for r in build.requires if re.match(rf"{re.escape(row['package'])}\b", r, re.IGNORECASE)]
         if any("<" in r.partition(";")[0] or "==" in r or "~=" in r for r in stated):
             continue
-        why = f"TensorFlow {build.version}: {row['reason']}"
+        whose = {"it": "", "its": "'s"}
+        subject, _, rest = row["reason"].partition(" ")  # "it was compiled ...", "its generated code ..."
+        why = f"TensorFlow {build.version}{whose[subject]} {rest}" if subject in whose else row["reason"]
         found.append(Companion(f"{row['package']}{row['pin']}", why, f"dependencies {row['package']}: {row['source']}"))
     return tuple(found)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from doctor.compat import Answer
 from doctor.facts import Source
 from doctor.findings import Finding
-from doctor.plan.candidate import ROUTES, Candidate, Refusal
+from doctor.plan.candidate import Candidate, Refusal
 from doctor.plan.candidates import Field
+from doctor.plan.chain import shortest_chain
 from doctor.plan.ground import Ground
 from doctor.plan.routes import environment_steps, last_branch, steps
 from doctor.remedies.environments import ENV
@@ -57,7 +56,7 @@ def _blocked(ground: Ground, field: Field, chosen: list[Candidate]) -> list[Find
         lone = [c for c in field.candidates if c.given_up == {"driver"}]
         if lone:
             return [_driver_missing(ground, lone[0])]
-    aspects = _cover(field.refusals)
+    aspects = shortest_chain(field.refusals)
     found = [_refused(aspect, refusals, ground, chosen) for aspect, refusals in aspects]
     if found:
         return found
@@ -68,43 +67,17 @@ def _wished(build: TensorFlowRelease, ground: Ground) -> bool:
     return ground.wish.allows(build.version, ground.newest)
 
 
-def _cover(refusals: list[Refusal]) -> list[tuple[str, list[tuple[Refusal, Answer]]]]:
-    """The fewest aspects that together refuse every release, each with those that it refuses: the shortest chain.
-
-    Only the route that comes first in ROUTES counts for each release: that pip has no CUDA 12 for conda says nothing.
-    """
-    by_build: dict[str, list[Refusal]] = defaultdict(list)
-    for refusal in refusals:
-        by_build[refusal.build.version].append(refusal)
-    first = {
-        version: min(listed, key=lambda r: (r.route == "docker", len(r.answers), ROUTES.index(r.route)))
-        for version, listed in by_build.items()
-    }
-    left = dict(first)
-    chain: list[tuple[str, list[tuple[Refusal, Answer]]]] = []
-    while left:
-        counts: dict[str, list[tuple[Refusal, Answer]]] = defaultdict(list)
-        for refusal in left.values():
-            for aspect, answer in dict(reversed(refusal.answers)).items():
-                counts[aspect].append((refusal, answer))
-        aspect = max(counts, key=lambda a: (len(counts[a]), -_PRIORITY.index(a) if a in _PRIORITY else -9))
-        chain.append((aspect, counts[aspect]))
-        for refusal, _ in counts[aspect]:
-            left.pop(refusal.build.version, None)
-    return chain
-
-
-_PRIORITY = ("gpu", "driver", "python", "install", "cuda", "cudnn", "libraries")
-
-
 def _refused(aspect: str, refusals: list[tuple[Refusal, Answer]], ground: Ground, chosen: list[Candidate]) -> Finding:
     newest, answer = max(refusals, key=lambda pair: order(pair[0].build.version))
     code, title = _named(aspect, newest.build, answer, ground)
     versions = sorted({r.build.version for r, _ in refusals}, key=order)
-    wish = f"TensorFlow {ground.wish.tensorflow}" if ground.wish.tensorflow else "any TensorFlow with CUDA"
-    lines = [f"{wish}: {len(versions)} release{'s' if len(versions) > 1 else ''} "
-             + (f"({versions[0]} to {versions[-1]})" if len(versions) > 1 else f"({versions[0]})")]  # fmt: skip
-    lines.append(f"because {answer.reason}" + ("; so it is for each of them" if len(versions) > 1 else ""))
+    asked = f" of TensorFlow {ground.wish.tensorflow}" if ground.wish.tensorflow else " with CUDA"
+    lines = [
+        f"none of the {len(versions)} releases{asked} from {versions[0]} to {versions[-1]} works here: {answer.reason}; "
+        "the others fail for the like reason"
+        if len(versions) > 1
+        else f"TensorFlow {versions[0]} does not work here: {answer.reason}"
+    ]
     opening = _openings(chosen, ground)
     lines.append(f"A single change opens it: {'; or '.join(opening)}." if opening else _best(chosen))
     where = {"install": "python", "libraries": "tensorflow"}.get(aspect, aspect)
@@ -126,14 +99,14 @@ def _refused(aspect: str, refusals: list[tuple[Refusal, Answer]], ground: Ground
 def _named(aspect: str, build: TensorFlowRelease, answer: Answer, ground: Ground) -> tuple[str, str]:
     """Code and title for a refusal."""
     gpu = ", ".join(dict.fromkeys(g.name or f"compute capability {g.compute_capability}" for g in ground.picture.gpus))
-    name = f"TensorFlow {ground.wish.tensorflow.lstrip('=') or build.version}"
+    name = f"TensorFlow {ground.wish.tensorflow.lstrip('=')}" if ground.wish.tensorflow else "any TensorFlow with CUDA"
     match aspect:
         case "python" | "install":
             if "glibc" in answer.reason:
-                return "tf-import-failed", f"{name} needs a newer glibc than {ground.glibc}"
+                return "tf-import-failed", f"{_no(name)} runs on glibc {ground.glibc}"
             if build.package == "tensorflow-gpu" and "stub" in answer.reason:
                 return "tf-gpu-package-removed", "tensorflow-gpu ended with 2.11"
-            return "tf-no-wheel", f"{name} has no wheel for Python {ground.python} that works here"
+            return "tf-no-wheel", f"{_no(name)} has a wheel for Python {ground.python} that works here"
         case "gpu":
             lowest = build.compute_capabilities.lowest if build.compute_capabilities else None
             old = lowest is not None and any(dotted(c) < dotted(lowest) for c in ground.capabilities)
@@ -144,11 +117,16 @@ def _named(aspect: str, build: TensorFlowRelease, answer: Answer, ground: Ground
                 return "gpu-arch-too-old", f"driver {ground.driver} no longer serves {gpu}"
             return "driver-too-old", f"driver {ground.driver} is too old for {name}" + (f" on {gpu}" if gpu else "")
         case "cuda":
-            return "cuda-version-mismatch", f"{name} does not open the libraries of CUDA {ground.cuda}"
+            return "cuda-version-mismatch", f"{_no(name)} opens the libraries of CUDA {ground.cuda}"
         case "cudnn":
-            return "cudnn-version-mismatch", f"{name} cannot use cuDNN {ground.cudnn}"
+            return "cudnn-version-mismatch", f"{_no(name)} can use cuDNN {ground.cudnn}"
         case _:
             return "known-release-bug", f"{build.requirement}[and-cuda] does not work as it is"
+
+
+def _no(name: str) -> str:
+    """The name where a sentence says that it does not: "no TensorFlow 2.15"."""
+    return f"no {name.removeprefix('any ')}"
 
 
 def _openings(chosen: list[Candidate], ground: Ground) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from doctor.compat.software import driver_minimum
 from doctor.findings import Finding, Step
@@ -11,6 +11,7 @@ from doctor.plan.candidates import Field, weigh
 from doctor.plan.cpu import cpu_candidate
 from doctor.plan.ground import Ground
 from doctor.plan.obstacles import obstacles
+from doctor.plan.reasons import Reason, against_newer, reasons
 from doctor.plan.routes import last_branch, steps
 from doctor.remedies.environments import ENV
 from doctor.tables import DriverFloor
@@ -23,7 +24,8 @@ LIMIT = 8
 @dataclass(frozen=True)
 class Plan:
     """One way to TensorFlow on a GPU. `changes`: what must change on the machine, smallest first; empty strings and
-    None where a value is not known. `candidate` is what it was made from."""
+    None where a value is not known. driver_last: the last driver branch that serves every GPU ("470"), "" where the
+    newest does. `candidate` is what it was made from."""
 
     candidate: Candidate
     tensorflow: str
@@ -32,15 +34,16 @@ class Plan:
     cuda: str | None
     cudnn: str | None
     driver_minimum: str | None
+    driver_last: str
     route: str
     changes: tuple[str, ...]
     commands: tuple[Step, ...]
-    reasons: tuple[tuple[str, str], ...]
+    reasons: tuple[Reason, ...]
 
     @property
     def why(self) -> tuple[str, ...]:
         """The reasons, each with the rows that say so."""
-        return tuple(f"{reason} ({rows})" if rows else reason for reason, rows in self.reasons)
+        return tuple(f"{reason} ({'; '.join(rows)})" if rows else reason for reason, rows in self.reasons)
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ def make_plans(ground: Ground, env: str = ENV) -> Outcome:
     chosen = _chosen(field, ground.wish.tensorflow)
     last = cpu_candidate(ground)
     plans = [_plan(candidate, ground, env) for candidate in chosen]
+    if plans and not chosen[0].given_up:  # what has to be given up is told by the obstacles
+        plans[0] = replace(plans[0], reasons=(*plans[0].reasons, *against_newer(chosen[0], field.refusals)))
     if last is not None:
         plans.append(_plan(last, ground, env))
     return Outcome(ground, tuple(obstacles(ground, field, chosen)), tuple(plans))
@@ -135,10 +140,11 @@ def _plan(candidate: Candidate, ground: Ground, env: str) -> Plan:
         cuda,
         cudnn,
         floor.driver if isinstance(floor, DriverFloor) else None,
+        last_branch(ground) if gpu else "",
         candidate.route,
         tuple(_changes(candidate, ground, env)),
         tuple(steps(candidate, ground, env)),
-        tuple(_reasons(candidate, ground, floor)),
+        tuple(reasons(candidate, ground, floor)),
     )
 
 
@@ -160,7 +166,9 @@ def _changes(candidate: Candidate, ground: Ground, env: str) -> list[str]:
     if candidate.route not in ("docker", "wsl2") and ground.python is not None and candidate.python != ground.python:
         how = "conda" if candidate.route == "conda" else "uv"
         changes.append(
-            f"another Python beside the one at hand: {candidate.python} (through {how}), not {ground.python}"
+            f"Python {candidate.python} (through {how}) instead of {ground.python}"
+            if ground.python_is_asked
+            else f"another Python beside the one at hand: {candidate.python} (through {how}), not {ground.python}"
         )
     elif candidate.route == "wsl2" and candidate.python != WSL_PYTHON:
         changes.append(f"Python {candidate.python} inside Ubuntu (through uv)")
@@ -171,8 +179,9 @@ def _changes(candidate: Candidate, ground: Ground, env: str) -> list[str]:
         fixed = ground.wish.cuda or ground.wish.cudnn
         packages = candidate.measures.packages
         own = packages.cuda if packages else build.cuda or ""
+        inside = "image" if candidate.route == "docker" else "environment"
         changes.append(
-            f"CUDA {own} of its own, inside the environment; the installed {fixed} stays untouched".replace("  ", " ")
+            f"CUDA {own} of its own, inside the {inside}; the installed {fixed} stays untouched".replace("  ", " ")
         )
     if "system" in lost:
         changes.append("WSL2 with Ubuntu 24.04, beside Windows")
@@ -184,29 +193,3 @@ def _changes(candidate: Candidate, ground: Ground, env: str) -> list[str]:
         have = f"instead of {ground.driver}" if ground.driver else "(none is installed)"
         changes.append(f"the NVIDIA driver: {floor} or newer{f', of branch R{last} at most,' if last else ''} {have}")
     return changes
-
-
-def _reasons(candidate: Candidate, ground: Ground, floor: object) -> list[tuple[str, str]]:
-    """Each reason, and the rows that say so."""
-    found: list[tuple[str, str]] = []
-    build = candidate.build
-    if candidate.route == "cpu":
-        return [("computes on the CPU only: the honest last resort", build.ref)]
-    for name, answer in candidate.judgement.answers:
-        if name == "libraries" or (name == "driver" and "driver" in candidate.given_up):
-            continue
-        found.append((answer.reason, "; ".join(answer.refs) or build.ref))
-    if candidate.extra and not candidate.links:
-        found.append((f"{build.requirement}[and-cuda] brings its CUDA and cuDNN and finds them", build.ref))
-    for measure in candidate.measures.reasons:
-        found.append((measure.reason, "; ".join(measure.refs)))
-    named = candidate.measures.packages.requirements if candidate.measures.packages else ()
-    for pin in (p for p in candidate.pins if p.requirement not in named):
-        found.append((f"{pin.requirement}: {pin.why}", "; ".join(pin.rows)))
-    if isinstance(floor, DriverFloor) and (ground.driver is None or "driver" in candidate.given_up):
-        found.append((f"driver {floor.driver} or newer is needed", floor.ref))
-    if not ground.capabilities and not ground.gpu_absent:
-        found.append(
-            ("which GPU it is was not given: whether the build has code for it cannot be told (--gpu NAME)", "")
-        )
-    return list(dict.fromkeys(found))

@@ -13,6 +13,7 @@ from doctor.remedies.environments import ENV
 from doctor.remedies.shells import argument
 from doctor.tables import dotted
 from doctor.tables.ordering import order
+from doctor.tables.versions import minor
 
 
 def steps(candidate: Candidate, ground: Ground, env: str = ENV) -> list[Step]:
@@ -34,13 +35,9 @@ def steps(candidate: Candidate, ground: Ground, env: str = ENV) -> list[Step]:
         return [*found, *driver_steps(candidate, ground)]
     found += environment_steps(candidate, ground, env)
     found += driver_steps(candidate, ground)
-    found.append(
-        shell(
-            f"tfgpu-doctor check --python {argument(env, kind)} --deep",
-            "proof: starts TensorFlow there and runs a convolution on each GPU",
-            platform=kind,
-        )
-    )
+    proof = "starts TensorFlow there" + ("" if candidate.route == "cpu" else " and runs a convolution on each GPU")
+    there = " (tfgpu-doctor has to be installed in Ubuntu, too)" if candidate.route == "wsl2" else ""
+    found.append(shell(f"tfgpu-doctor check --python {argument(env, kind)} --deep", f"proof: {proof}{there}", platform=kind))
     return found
 
 
@@ -93,7 +90,10 @@ WHEELS_OF_TODAY = (2, 28)
 """The glibc that the newest wheels of NumPy, h5py and others need (their files' tags: manylinux_2_27 and 2_28). On an older
 one the newest release is a source archive to pip, and building it fails where there is no compiler."""
 ALL_WHEELS = "2.10.0"
-"""From this TensorFlow on every package that it requires has a wheel."""
+"""From this TensorFlow on every package that it requires has a wheel, but for those of SOURCE_ONLY."""
+SOURCE_ONLY = {("2.12", "3.8"): "jax"}
+"""What a minor release requires that is a source archive for a Python: jax is plain Python, and its wheels begin with
+0.4.16, which needs Python 3.9 (its files on the package index)."""
 
 
 def install_options(candidate: Candidate, ground: Ground, *, uv: bool) -> tuple[str, ...]:
@@ -103,7 +103,10 @@ def install_options(candidate: Candidate, ground: Ground, *, uv: bool) -> tuple[
         return ()
     if not uv:
         return ("--prefer-binary",)
-    return ("--only-binary", ":all:") if order(candidate.build.version) >= order(ALL_WHEELS) else ()
+    if order(candidate.build.version) < order(ALL_WHEELS):
+        return ()
+    source = SOURCE_ONLY.get((minor(candidate.build.version), candidate.python or ""))
+    return ("--only-binary", ":all:", *(("--no-binary", source) if source else ()))
 
 
 def driver_steps(candidate: Candidate, ground: Ground) -> list[Step]:

@@ -12,7 +12,8 @@ from doctor.remedies.shells import argument
 
 ENV = "tf-gpu"
 """The environment's folder, or its name in conda."""
-UV_INSTALL = "curl -LsSf https://astral.sh/uv/install.sh | sh"
+UV_INSTALL = 'curl -LsSf https://astral.sh/uv/install.sh | sh && export PATH="$HOME/.local/bin:$PATH"'
+"""uv's installer puts it into ~/.local/bin, which the shell at hand may not search (docs.astral.sh/uv, "Installation")."""
 UV_INSTALL_WINDOWS = 'powershell -ExecutionPolicy ByPass -c "irm https://astral.sh/uv/install.ps1 | iex"'
 
 
@@ -42,11 +43,12 @@ def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = Tru
 def uv_venv(env: str, python: str, kind: str) -> list[Step]:
     """A virtual environment with another Python, which uv fetches; the system's Python stays as it is."""
     get = UV_INSTALL_WINDOWS if kind == "windows" else UV_INSTALL
+    found = "then go on in a new terminal, which finds it" if kind == "windows" else "and lets this shell find it"
     return [
-        shell(get, "installs uv for this user, where it is not there yet", platform=kind),
+        shell(get, f"installs uv for this user, where it is not there yet, {found}", platform=kind),
         shell(
             f"uv venv --python {python} {argument(env, kind)}",
-            f"an environment of its own with Python {python}; the system's Python stays as it is",
+            f"an environment of its own with Python {python}; the system's stays as it is",
             platform=kind,
         ),
     ]

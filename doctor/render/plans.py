@@ -13,12 +13,12 @@ from doctor.plan import Outcome, Plan
 from doctor.render.document import facts_document, finding_document, step_document
 
 ROUTE_NAMES = {
-    "pip-and-cuda": "pip, with CUDA and cuDNN from pip",
-    "pip-system-cuda": "pip, with the CUDA that is installed",
-    "conda": "conda",
-    "docker": "the official image",
-    "wsl2": "WSL2",
-    "cpu": "the CPU only",
+    "pip-and-cuda": "by pip, with CUDA and cuDNN from pip",
+    "pip-system-cuda": "by pip, with the CUDA that is installed",
+    "conda": "in a conda environment",
+    "docker": "in the official image",
+    "wsl2": "under WSL2",
+    "cpu": "on the CPU only",
 }
 
 
@@ -59,8 +59,9 @@ def gate_line(outcome: Outcome) -> str:
         doubt = next((f for f in outcome.findings if f.severity == "warning" and f.code != "gpu-absent"), None)
         words = f"ok: tensorflow {best.tensorflow} by {best.route}" + (f", Python {best.python}" if best.python else "")
         return words + (f"; warning: {doubt.code}: {doubt.title}" if doubt else "")
-    error = next((f for f in outcome.findings if f.severity == "error"), None)
-    why = f"{error.code}: {error.title}" if error else "no way to TensorFlow with a GPU"
+    errors = [f for f in outcome.findings if f.severity == "error"]
+    why = f"{errors[0].code}: {errors[0].title}" if errors else "no way to TensorFlow with a GPU"
+    why += f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     return f"not ok: {why}" + (f"; nearest: tensorflow {best.tensorflow} by {best.route}" if best else "")
 
 
@@ -70,7 +71,8 @@ def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bo
     lines: list[str] = []
     for finding in outcome.findings:
         mark = {"error": "31;1", "warning": "33;1", "info": "36"}[finding.severity]
-        lines.append(paint(f"{finding.severity}: {finding.title} [{finding.code}]", mark))
+        title = f"{finding.severity}: {finding.title} [{finding.code}]"
+        lines += [paint(line, mark) for line in _wrapped(title, width, "")]
         lines += _wrapped(finding.explanation, width, "  ")
         lines += [
             f"  seen: {source}: {source.text}" if source.text else f"  seen: {source}" for source in finding.evidence
@@ -90,18 +92,23 @@ def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bo
 
 
 def _plan_text(plan: Plan, number: int, width: int, paint: _Paint, *, verbose: bool) -> list[str]:
+    driver = f"driver from {plan.driver_minimum}" if plan.driver_minimum else ""
+    driver += f" to branch R{plan.driver_last}" if driver and plan.driver_last else ""
     versions = [f"Python {plan.python}" if plan.python else "", f"CUDA {plan.cuda}" if plan.cuda else "",
-                f"cuDNN {plan.cudnn}" if plan.cudnn else "",
-                f"driver from {plan.driver_minimum}" if plan.driver_minimum else ""]  # fmt: skip
-    head = f"Plan {number}{' (recommended)' if number == 1 else ''}: {plan.package} {plan.tensorflow} by {ROUTE_NAMES[plan.route]}"
+                f"cuDNN {plan.cudnn}" if plan.cudnn else "", driver]  # fmt: skip
+    mark = "" if number > 1 else " (the last resort)" if plan.route == "cpu" else " (recommended)"
+    head = f"Plan {number}{mark}: {plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}"
     lines = [paint(head, "1"), *_wrapped(", ".join(v for v in (*versions, _size(plan)) if v), width, "  ")]
     for at, change in enumerate(plan.changes):
         lines += _wrapped(f"- {change}", width, "           " if at else "  changes: ")
     if number > 1 and not verbose:
         return lines
-    reasons = plan.why if verbose else tuple(reason for reason, _ in plan.reasons)
-    for at, reason in enumerate(reasons):
-        lines += _wrapped(f"- {reason}", width, "       " if at else "  why: ")
+    rows = {row: at for at, row in enumerate(dict.fromkeys(row for _, refs in plan.reasons for row in refs), 1)}
+    for at, (reason, refs) in enumerate(plan.reasons):
+        numbers = f" [{', '.join(str(rows[ref]) for ref in refs)}]" if refs and verbose else ""
+        lines += _wrapped(f"- {reason}{numbers}", width, "       " if at else "  why: ")
+    for row, at in rows.items() if verbose else ():
+        lines += _wrapped(f"[{at}] {row}", width, "        " if at > 1 else "  rows: ")
     return lines + _commands(plan.commands, width, paint)
 
 
@@ -114,11 +121,13 @@ def _size(plan: Plan) -> str:
 
 
 def _commands(steps: Sequence[Step], width: int, paint: _Paint) -> list[str]:
+    """To be pasted as they stand: all that is no command is a comment, on each of its lines."""
     lines = []
     for step in steps:
-        note = step.why + (" (needs an administrator)" if step.needs_root else "")
-        lines += [paint(line, "2") for line in _wrapped(f"# {note}", width, "  ")] if note else []
-        lines.append(f"  {step.text}" if step.kind == "shell" else f"  * {step.text}")
+        by_hand = "" if step.kind == "shell" else f"by hand: {step.text}{': ' if step.why else ''}"
+        note = f"{by_hand}{step.why}" + (" (needs an administrator)" if step.needs_root else "")
+        lines += [paint(line, "2" if step.kind == "shell" else "") for line in _wrapped(note, width, "  # ", "  # ")] if note else []
+        lines += [f"  {step.text}"] if step.kind == "shell" else []
     return lines
 
 
@@ -128,7 +137,7 @@ def markdown(outcome: Outcome) -> str:
     for finding in outcome.findings:
         lines += [f"**{finding.severity}: {finding.title}** (`{finding.code}`)", "", finding.explanation, ""]
     for number, plan in enumerate(outcome.plans, 1):
-        lines += [f"## Plan {number}: {plan.package} {plan.tensorflow} by {ROUTE_NAMES[plan.route]}", ""]
+        lines += [f"## Plan {number}: {plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}", ""]
         lines += [f"- change: {change}" for change in plan.changes] + [f"- why: {reason}" for reason in plan.why] + [""]
         shell_steps = [s.text for s in plan.commands if s.kind == "shell"]
         lines += ["```sh", *shell_steps, "```", ""] if shell_steps else []
@@ -136,9 +145,11 @@ def markdown(outcome: Outcome) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _wrapped(words: str, width: int, indent: str) -> list[str]:
+def _wrapped(words: str, width: int, indent: str, further: str | None = None) -> list[str]:
+    """Lines of a width. further: what each line after the first starts with, by default two columns more than the first."""
     return textwrap.wrap(
-        words, max(40, width), initial_indent=indent, subsequent_indent=" " * (len(indent) + 2),
+        words, max(40, width), initial_indent=indent,
+        subsequent_indent=" " * (len(indent) + 2) if further is None else further,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 
@@ -150,4 +161,4 @@ class _Paint:
         self.on = on
 
     def __call__(self, words: str, mark: str) -> str:
-        return f"\x1b[{mark}m{words}\x1b[0m" if self.on else words
+        return f"\x1b[{mark}m{words}\x1b[0m" if self.on and mark else words

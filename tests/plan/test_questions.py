@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.plan import Plan
+from doctor.plan.routes import install_options
 from doctor.tables import Tables
 from tests.plan.grounds import codes, commands, first, outcome
 
@@ -20,6 +21,7 @@ def test_driver_470_and_rtx_3090_gets_the_last_release_for_cuda_11(tables: Table
     assert newer, "the plan with a newer driver is named, after the one that leaves it alone"
     assert {p.tensorflow for p in newer} >= {"2.20.0"}
     assert all("525.60.13" in " ".join(p.changes) for p in newer)
+    assert any(r.startswith("not 2.15.0 to 2.21.0: driver 470.256.02 is older than 525.60.13") for r in plan.why), "why no newer one"
 
 
 def test_driver_470_and_python_3_12_takes_another_python_before_another_driver(tables: Tables) -> None:
@@ -40,6 +42,7 @@ def test_gtx_1080_on_a_fresh_ubuntu_24_04_gets_a_cudnn_with_pascal_kernels(table
 def test_tesla_k80_ends_with_2_14_and_branch_470(tables: Tables) -> None:
     plan = first(outcome(tables, gpu="Tesla K80"))
     assert plan.tensorflow == "2.14.1"
+    assert (plan.driver_minimum, plan.driver_last) == ("450.80.02", "470"), "a driver of today does not serve it"
     found = outcome(tables, os="Ubuntu 22.04", gpu="Tesla K80", driver="535.183.01")
     assert codes(found) == ["gpu-arch-too-old"]
     assert "R470" in found.findings[0].explanation
@@ -224,6 +227,23 @@ def test_debian_11_does_not_get_its_own_driver_of_branch_470_for_cuda_12(tables:
     found = outcome(tables, "2.20", os="Debian 11", gpu="RTX 3080", driver="470.256.02")
     changed = next(p for p in found.plans if "driver" in p.candidate.given_up)
     assert "cuda-drivers" in commands(changed)
+
+
+def test_2_12_on_python_3_8_builds_jax_where_all_else_has_to_be_a_wheel(tables: Tables) -> None:
+    """jax up to 0.4.15 is a source archive of plain Python, and no later one takes Python 3.8."""
+    found = outcome(tables, "2.12", os="CentOS 7", python="3.8")
+    assert (first(found).tensorflow, first(found).python) == ("2.12.1", "3.8")
+    assert install_options(first(found).candidate, found.ground, uv=True) == ("--only-binary", ":all:", "--no-binary", "jax")
+
+
+def test_unknown_c_library_is_said(tables: Tables) -> None:
+    plan = first(outcome(tables, os="CentOS 6", python="3.10"))
+    assert any("glibc of CentOS 6 is not known" in reason for reason in plan.why)
+
+
+def test_uv_is_found_by_the_shell_that_installed_it(tables: Tables) -> None:
+    steps = first(outcome(tables, os="Ubuntu 24.04", gpu="RTX 3090", driver="470.256.02")).commands
+    assert steps[0].text.endswith('&& export PATH="$HOME/.local/bin:$PATH"')
 
 
 def test_every_plan_ends_with_the_cpu(tables: Tables) -> None:

@@ -1,0 +1,73 @@
+"""Why a plan is as it is: what the tables say for its release, and what rules out each newer one."""
+
+from __future__ import annotations
+
+from doctor.plan.candidate import Candidate, Refusal
+from doctor.plan.chain import shortest_chain
+from doctor.plan.ground import Ground
+from doctor.tables import DriverFloor
+from doctor.tables.ordering import order
+
+Reason = tuple[str, tuple[str, ...]]
+"""A sentence, and the rows that say so."""
+NEWER_LIMIT = 2
+"""Reasons against newer releases that are told at most; they hold for all but a few of them."""
+
+
+def reasons(candidate: Candidate, ground: Ground, floor: object) -> list[Reason]:
+    """For the candidate. floor: the row of the driver that it needs."""
+    found: list[Reason] = []
+    build = candidate.build
+    if candidate.route == "cpu":
+        return [("computes on the CPU only: the honest last resort", (build.ref,))]
+    for name, answer in candidate.judgement.answers:
+        if name == "libraries" or (name == "driver" and "driver" in candidate.given_up):
+            continue
+        found.append((answer.reason, answer.refs or (build.ref,)))
+    if candidate.extra and not candidate.links:
+        found.append((f"{build.requirement}[and-cuda] brings its CUDA and cuDNN and finds them", (build.ref,)))
+    found += [(measure.reason, measure.refs) for measure in candidate.measures.reasons]
+    named = candidate.measures.packages.requirements if candidate.measures.packages else ()
+    found += [(f"{pin.requirement}: {pin.why}", pin.rows) for pin in candidate.pins if pin.requirement not in named]
+    if ground.driver is None or "driver" in candidate.given_up:
+        found += _driver(ground, floor, [reason for reason, _ in found])
+    found += _c_library(candidate, ground)
+    if not ground.capabilities and not ground.gpu_absent:
+        found.append(
+            ("which GPU it is was not given: whether the build has code for it cannot be told (--gpu NAME)", ())
+        )
+    return list(dict.fromkeys(found))
+
+
+def _c_library(candidate: Candidate, ground: Ground) -> list[Reason]:
+    """What cannot be told where the tables do not have the distribution."""
+    os, build = ground.picture.os, candidate.build
+    floor = build.glibc_by_python.get(candidate.python or "", build.glibc)
+    if os is None or ground.glibc is not None or floor is None or ground.kind != "linux" or candidate.route == "docker":
+        return []
+    return [(f"the glibc of {os.name} is not known here: it has to be {floor} or newer (ldd --version)", (build.ref,))]
+
+
+def _driver(ground: Ground, floor: object, told: list[str]) -> list[Reason]:
+    """Which driver it has to be, where the one at hand is not known or not enough."""
+    found: list[Reason] = []
+    if isinstance(floor, DriverFloor) and not any(f"driver {floor.driver} or newer" in reason for reason in told):
+        found.append((f"driver {floor.driver} or newer is needed", (floor.ref,)))
+    for capability in ground.capabilities:
+        row = ground.tables.architecture(capability)
+        if row is not None and row.last_driver is not None:
+            found.append((f"later driver branches than R{row.last_driver} do not serve compute capability {capability}", (row.ref,)))
+    return found
+
+
+def against_newer(candidate: Candidate, refusals: list[Refusal]) -> list[Reason]:
+    """Why no newer release is taken by the same route, the reason that holds for most of them first."""
+    mine = order(candidate.build.version)
+    newer = [r for r in refusals if r.route == candidate.route and order(r.build.version) > mine]
+    found: list[Reason] = []
+    for _, refused in shortest_chain(newer)[:NEWER_LIMIT]:
+        last, answer = max(refused, key=lambda pair: order(pair[0].build.version))
+        versions = sorted({refusal.build.version for refusal, _ in refused}, key=order)
+        span = versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
+        found.append((f"not {span}: {answer.reason}", answer.refs or (last.build.ref,)))
+    return found
