@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from pathlib import Path
 
 from doctor.errors import InputError, UsageError
 from doctor.facts import Facts
@@ -83,7 +84,40 @@ def answer(args: argparse.Namespace) -> Outcome:
         return make_plans(ground)
     from doctor.plan.files import judged_files
 
-    return judged_files(ground, {name: _text(name) for name in args.requirements})
+    texts = {name: _text(name) for name in args.requirements}
+    return judged_files(ground, texts, {name: _included(name, text) for name, text in texts.items()})
+
+
+INCLUDED_LIMIT = 50
+"""Files that a requirement file may take in, directly or not."""
+
+
+def _included(name: str, text: str) -> list[tuple[str, str, bool]]:
+    """What a file takes in with -r and -c, as pip reads it: paths are relative to the file that names them.
+
+    Each with its text and whether it constrains only. Addresses are not followed. Raises InputError.
+    """
+    from doctor.plan.requirements import read
+
+    found: list[tuple[str, str, bool]] = []
+    known = {Path(name).resolve()}
+    left = [(name, text, False)]
+    while left:
+        here, words, constrains = left.pop(0)
+        wanted = read(words, here)
+        for more, only in (*((r, constrains) for r in wanted.includes), *((c, True) for c in wanted.constraints)):
+            path = Path(here).parent / more
+            if "://" in more or path.resolve() in known:
+                continue
+            if len(known) > INCLUDED_LIMIT:
+                raise InputError(f"`{name}` takes in more than {INCLUDED_LIMIT} files")
+            known.add(path.resolve())
+            try:
+                found.append((str(path), _text(str(path)), only))
+            except InputError as error:
+                raise InputError(f"{error} (`{here}` takes it in)") from error
+            left.append(found[-1])
+    return found
 
 
 def _text(name: str) -> str:

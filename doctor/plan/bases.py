@@ -8,6 +8,7 @@ VERSION[-cudnn[MAJOR]]-FLAVOUR-SYSTEM (the page of that image; from CUDA 12.4 on
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from doctor.compat import runs_with_cuda, runs_with_cudnn
 from doctor.facts import Source
@@ -19,7 +20,14 @@ from doctor.tables import TensorFlowRelease, dotted
 
 _TAG = re.compile(r"(?:^|/)nvidia/cuda:(?P<cuda>\d+\.\d+)(?:\.\d+)*(?P<cudnn>-cudnn(?P<major>\d*))?(?:-|$)")
 _COMPLETE = re.compile(r"(?:^|/)(?:tensorflow/tensorflow|nvcr\.io/nvidia/|nvidia/tensorflow)")
+_OF_CUDA = re.compile(r"nvidia-c(u|udnn)|cudatoolkit|cuda|cudnn")
 CUDNN_9_UNNUMBERED = (12, 4)
+
+
+def brings_cuda(asked: Sequence[Asked], wanted: Wanted) -> bool:
+    """Whether other lines, the base image or a command of the Dockerfile bring CUDA libraries along."""
+    of_image = wanted.image is not None and (_TAG.search(wanted.image.name) or _COMPLETE.search(wanted.image.name)) is not None
+    return wanted.brings_cuda or of_image or any(_OF_CUDA.match(other.name) for other in asked)
 
 
 def libraries_of(
@@ -28,9 +36,9 @@ def libraries_of(
     """What is wrong with where the CUDA libraries of this line's build come from."""
     if "and-cuda" in line.extras or not build.gpu or ground.platform != "linux-x86_64":
         return []
-    if any(re.match(r"nvidia-c(u|udnn)|cudatoolkit|cuda|cudnn", other.name) for other in asked):
+    if any(_OF_CUDA.match(other.name) for other in asked):
         return []
-    here = Source(name, line.line, line.text)
+    here = Source(line.file or name, line.line, line.text)
     image = wanted.image
     if image is not None:
         base = Source(name, image.line, image.text)

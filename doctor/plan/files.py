@@ -3,45 +3,49 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from doctor.compat import runs_with_cuda, runs_with_cudnn
 from doctor.facts import Source
 from doctor.findings import Finding, shell
-from doctor.plan.bases import libraries_of
+from doctor.plan.bases import brings_cuda, libraries_of
 from doctor.plan.ground import Ground
+from doctor.plan.neighbours import neighbours
 from doctor.plan.plans import Outcome, make_plans
-from doctor.plan.requirements import Asked, Wanted, read, requirement
+from doctor.plan.requirements import Asked, Wanted, read
+from doctor.plan.specifiers import together
 from doctor.plan.wish import Wish
 from doctor.remedies.shells import argument
-from doctor.tables import TensorFlowRelease
+from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import is_final, order
 
 TENSORFLOW = ("tensorflow", "tensorflow-gpu")
-OF_CPU = {
-    "tensorflow-cpu": "",
-    "tensorflow-intel": "",
-    "tensorflow-macos": "",
-    "tensorflow-cpu-aws": "",
-    "intel-tensorflow": "",
-}
+OF_CPU = ("tensorflow-cpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws", "intel-tensorflow")
+STUB = "2.12.0"
+"""The last tensorflow-gpu on the package index, a source archive that only fails: pip takes it wherever it is allowed."""
 
 
-def judged_files(ground: Ground, texts: Mapping[str, str]) -> Outcome:
+def judged_files(
+    ground: Ground, texts: Mapping[str, str], included: Mapping[str, Sequence[tuple[str, str, bool]]] | None = None
+) -> Outcome:
     """The outcome for the TensorFlow that the files ask for, on a ground; the options win over the files.
 
-    texts: file name to text. Each file's Python (environment.yml, requires-python, FROM python:3.12) counts for it.
-    Raises UsageError where an option cannot be read.
+    texts: file name to text. included: what each of them takes in with -r or -c: name, text, and whether it constrains
+    only. Each file's Python (environment.yml, requires-python, FROM python:3.12) counts for it. Raises UsageError where
+    an option cannot be read.
     """
     findings: list[Finding] = []
     outcome: Outcome | None = None
     for name, text in texts.items():
-        wanted = read(text, name)
-        found, judged = _file(ground, name, wanted)
-        findings += [f for f in found if f not in findings]
-        if judged is not None and (outcome is None or (outcome.works and not judged.works)):
-            outcome = judged
+        wanted = _whole(read(text, name), (included or {}).get(name, ()))
+        findings += [_unread(line, name) for line in wanted.unread]
+        for group in dict.fromkeys(a.group for a in wanted.requirements if a.group) or ("",):
+            # an optional group is installed beside the main lines, and without the other groups
+            part = replace(wanted, requirements=tuple(a for a in wanted.requirements if a.group in ("", group)))
+            found, judged = _file(ground, name, part)
+            findings += [f for f in found if f not in findings]
+            if judged is not None and (outcome is None or (outcome.works and not judged.works)):
+                outcome = judged
     if outcome is None:
         outcome = make_plans(ground)
         if not findings:
@@ -59,42 +63,80 @@ def judged_files(ground: Ground, texts: Mapping[str, str]) -> Outcome:
     return replace(outcome, findings=tuple(ordered))
 
 
+def _whole(wanted: Wanted, included: Sequence[tuple[str, str, bool]]) -> Wanted:
+    """A file with what it takes in. A constraint asks for nothing by itself."""
+    lines, unread = list(wanted.requirements), list(wanted.unread)
+    for name, text, constrains in included:
+        more = read(text, name)
+        asked = {line.name for line in lines}
+        lines += [
+            replace(line, file=name)
+            for line in more.requirements
+            if not constrains or line.name in asked or line.name not in (*TENSORFLOW, *OF_CPU)
+        ]
+        unread += [replace(line, file=name) for line in more.unread]
+    return replace(wanted, requirements=tuple(lines), unread=tuple(unread))
+
+
 def _file(ground: Ground, name: str, wanted: Wanted) -> tuple[list[Finding], Outcome | None]:
-    asked = [a for a in wanted.requirements if not _elsewhere(a, ground)]
-    lines = [a for a in asked if a.name in TENSORFLOW]
+    asked = [a for a in wanted.requirements if _counts(a, ground)]
     findings = [_cpu(a, name) for a in asked if a.name in OF_CPU]
-    if len({a.name for a in asked if a.name in (*TENSORFLOW, *OF_CPU)}) > 1 and not _conda_only(asked):
-        findings.append(_several([a for a in asked if a.name in (*TENSORFLOW, *OF_CPU)], name))
-    python = _python(wanted, ground)
+    several = [a for a in asked if a.name in (*TENSORFLOW, *OF_CPU)]
+    if len({a.name for a in several}) > 1 and not _conda_only(asked):
+        findings.append(_several(several, name))
     outcome: Outcome | None = None
-    for line in lines:
-        if line.manager == "conda":
-            continue  # conda's builds are not those of the tables; its CUDA comes along
-        if ground.wish.tensorflow:
-            break
-        wish = Wish(
-            line.specifier or ("<2.12" if line.name == "tensorflow-gpu" else ""),
-            python or ground.wish.python,
-            ground.wish.cuda,
-            ground.wish.cudnn,
-            name,
-            line.line,
-            line.text,
-            Source(name, wanted.python.line, wanted.python.text) if python and wanted.python else None,
-        )
-        releases = _releases(ground, line)
-        if not releases:
-            findings.append(_nothing(line, name, ground))
+    for package in TENSORFLOW:
+        lines = [a for a in several if a.name == package and a.manager != "conda"]  # conda's builds are not in the tables
+        if not lines or ground.wish.tensorflow:
             continue
-        judged = make_plans(replace_wish(ground, wish))
-        findings += [_at(f, name, line) for f in judged.findings if f.severity == "error"]
-        findings += _neighbours(
-            releases[-1] if judged.works is False else _taken(judged, releases), line, asked, ground, name
-        )
-        taken = releases[-1] if judged.works is False else _taken(judged, releases)
-        findings += libraries_of(line, taken, asked, wanted, ground, name)
+        line = _one(lines)
+        if len(lines) > 1 and not _releases(ground, line) and all(_releases(ground, one) for one in lines):
+            findings.append(_exclude(lines, name))
+            line = lines[0]
+        found, judged = _line(line, asked, wanted, ground, name)
+        findings += found
         outcome = outcome or judged
     return findings, outcome
+
+
+def _line(
+    line: Asked, asked: list[Asked], wanted: Wanted, ground: Ground, name: str
+) -> tuple[list[Finding], Outcome | None]:
+    """What is wrong with a line that asks for TensorFlow, and the plans for it."""
+    releases = _releases(ground, line)
+    if not releases or (line.name == "tensorflow-gpu" and Wish(line.specifier).allows(STUB, ground.newest)):
+        return [_nothing(line, name, ground)], None
+    python = _python(wanted, ground, releases)
+    if python is not None and not python:
+        return [_no_python(line, releases, wanted, name)], None
+    wish = Wish(
+        line.specifier,
+        python or ground.wish.python,
+        ground.wish.cuda,
+        ground.wish.cudnn,
+        line.file or name,
+        line.line,
+        line.text,
+        Source(name, wanted.python.line, wanted.python.text) if python and wanted.python else None,
+    )
+    judged = make_plans(replace_wish(ground, wish))
+    # what is wrong with the extra is nothing to a line that takes its CUDA from elsewhere
+    beside = "and-cuda" not in line.extras and brings_cuda(asked, wanted)
+    judged = replace(judged, findings=tuple(f for f in judged.findings if not (beside and f.code == "known-release-bug")))
+    findings = [_at(f, line.file or name, line) for f in judged.findings if f.severity == "error"]
+    taken = releases[-1] if judged.works is False else _taken(judged, releases)
+    findings += neighbours(taken, line, asked, replace_wish(ground, wish), name)
+    findings += libraries_of(line, taken, asked, wanted, ground, line.file or name)
+    return findings, judged
+
+
+def _one(lines: Sequence[Asked]) -> Asked:
+    """Several lines for one package as pip takes them: all bounds and all extras together."""
+    return replace(
+        lines[0],
+        specifier=",".join(dict.fromkeys(a.specifier for a in lines if a.specifier)),
+        extras=tuple(dict.fromkeys(extra for a in lines for extra in a.extras)),
+    )
 
 
 def replace_wish(ground: Ground, wish: Wish) -> Ground:
@@ -106,23 +148,45 @@ def _conda_only(asked: list[Asked]) -> bool:
     return all(a.manager == "conda" for a in asked)
 
 
-def _python(wanted: Wanted, ground: Ground) -> str | None:
-    """The Python that a file fixes: "3.10" of ==3.10.*; a range only where the machine's own is not in it."""
+def _python(wanted: Wanted, ground: Ground, releases: Sequence[TensorFlowRelease]) -> str | None:
+    """The Python that a file asks for: "3.10" of ==3.10.*; of a range the newest that the releases take, where the one at
+    hand is not in it. None where nothing is asked for or the one at hand will do, "" where no Python does."""
     if wanted.python is None or ground.wish.python:
         return None
     exact = re.fullmatch(r"==?\s*(\d+\.\d+)(?:\.[\d*]+)*", wanted.python.specifier)
-    return exact[1] if exact else None
+    if exact:
+        return exact[1]
+    specifier = wanted.python.specifier
+    if ground.python is not None and together(specifier, f"=={ground.python}.*"):
+        return None
+    fit = {python for build in releases for python in build.pythons if together(specifier, f"=={python}.*")}
+    return max(fit, key=dotted, default="")
 
 
-def _elsewhere(asked: Asked, ground: Ground) -> bool:
-    """Whether a marker says plainly that the line is for another platform; anything else counts."""
-    system = {"linux": "linux", "wsl": "linux", "windows": "win32", "macos": "darwin"}[ground.kind]
-    marker = asked.marker.replace('"', "'").replace(" ", "")
-    same = re.search(r"(?:sys_platform|platform_system)(==|!=)'(\w+)'", marker)
-    if same is None or " or " in asked.marker:
-        return False
-    named = {"windows": "win32", "linux": "linux", "darwin": "darwin"}.get(same[2].lower(), same[2])
-    return (named == system) is (same[1] == "!=")
+def _counts(asked: Asked, ground: Ground) -> bool:
+    """Whether a marker lets the line count here; a marker on the Python counts where no Python is known."""
+    if not asked.marker:
+        return True
+    from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
+
+    if ground.python is None and "python" in asked.marker:
+        return True
+    system = {"windows": "win32", "macos": "darwin"}.get(ground.kind, "linux")
+    here = {
+        "sys_platform": system,
+        "platform_system": {"win32": "Windows", "darwin": "Darwin"}.get(system, "Linux"),
+        "os_name": "nt" if system == "win32" else "posix",
+        "platform_machine": {"windows-amd64": "AMD64"}.get(ground.platform, ground.platform.partition("-")[2]),
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+        "python_version": ground.python or "",
+        "python_full_version": f"{ground.python}.0" if ground.python else "",
+        "extra": "",
+    }
+    try:
+        return Marker(asked.marker).evaluate(here)
+    except (InvalidMarker, UndefinedEnvironmentName, ValueError):
+        return True
 
 
 def _releases(ground: Ground, line: Asked) -> list[TensorFlowRelease]:
@@ -148,7 +212,7 @@ def _at(finding: Finding, name: str, line: Asked) -> Finding:
 
 
 def _nothing(line: Asked, name: str, ground: Ground) -> Finding:
-    here = Source(name, line.line, line.text)
+    here = Source(line.file or name, line.line, line.text)
     if line.name == "tensorflow-gpu":
         trap = next((t for t in ground.tables.traps() if t.name == "tensorflow-gpu-2.12"), None)
         return Finding(
@@ -181,7 +245,40 @@ def _cpu(line: Asked, name: str) -> Finding:
         "error",
         f"{line.name} has no CUDA in it",
         f"{line.name} is a build for the CPU: no GPU is used, whatever else is installed.",
-        (Source(name, line.line, line.text),),
+        (Source(line.file or name, line.line, line.text),),
+    )
+
+
+def _unread(line: Asked, name: str) -> Finding:
+    return Finding(
+        "undetermined",
+        "warning",
+        "a line about TensorFlow that pip cannot read",
+        "A requirement is a name, extras in brackets, and versions: tensorflow[and-cuda]>=2.16,<2.21.",
+        (Source(line.file or name, line.line, line.text),),
+    )
+
+
+def _no_python(line: Asked, releases: Sequence[TensorFlowRelease], wanted: Wanted, name: str) -> Finding:
+    assert wanted.python is not None
+    takes = sorted({python for build in releases for python in build.pythons}, key=dotted)
+    return Finding(
+        "tf-no-wheel",
+        "error",
+        f"no Python that the file allows has a wheel of {line.name} {line.specifier}",
+        f"The file allows Python {wanted.python.specifier}; {line.name} {line.specifier} has wheels for Python {', '.join(takes)} only.",
+        (Source(line.file or name, line.line, line.text), Source(name, wanted.python.line, wanted.python.text)),
+        (releases[-1].ref,),
+    )
+
+
+def _exclude(lines: Sequence[Asked], name: str) -> Finding:
+    return Finding(
+        "python-dependency-conflict",
+        "error",
+        f"the lines for {lines[0].name} exclude each other",
+        f"No release is {' and '.join(a.specifier for a in lines)}: pip refuses them together. What follows is for the first of them.",
+        tuple(Source(a.file or name, a.line, a.text) for a in lines),
     )
 
 
@@ -192,65 +289,5 @@ def _several(lines: list[Asked], name: str) -> Finding:
         "two packages that are both TensorFlow",
         f"{' and '.join(dict.fromkeys(a.name for a in lines))} install into one folder: the one that comes last overwrites "
         "parts of the other. Keep one line.",
-        tuple(Source(name, a.line, a.text) for a in lines),
+        tuple(Source(a.file or name, a.line, a.text) for a in lines),
     )
-
-
-def _neighbours(build: TensorFlowRelease, line: Asked, asked: list[Asked], ground: Ground, name: str) -> list[Finding]:
-    """Other lines that this TensorFlow cannot live with: its own requirements, and CUDA or cuDNN beside it."""
-    found: list[Finding] = []
-    own: dict[str, str] = {}
-    for text in build.requires:
-        stated = requirement(text, 0)
-        if stated is not None and not stated.marker:
-            own[stated.name] = stated.specifier
-    if "and-cuda" in line.extras:
-        own |= {k: v.partition(";")[0] for k, v in build.extras.get("and-cuda", {}).items()}
-    for other in asked:
-        evidence = (Source(name, other.line, other.text), Source(name, line.line, line.text))
-        exact = re.fullmatch(r"={2,3}([\d.]+?)(?:\.\*)?", other.specifier)
-        if other.name in own and exact and not _inside(exact[1], own[other.name], "*" in other.specifier):
-            code = "cudnn-version-mismatch" if "cudnn" in other.name else (
-                "cuda-version-mismatch" if other.name.startswith("nvidia-") else "python-dependency-conflict")  # fmt: skip
-            found.append(
-                Finding(
-                    code,
-                    "error",
-                    f"{build.requirement} needs {other.name}{own[other.name]}",
-                    f"The line asks for {other.name} {other.specifier}; {build.requirement} states {other.name}{own[other.name]} in its "
-                    "METADATA. pip refuses both together.",
-                    evidence,
-                    (build.ref,),
-                    (
-                        shell(
-                            f"pip install {argument(f'{other.name}{own[other.name]}', ground.kind)}",
-                            "what this TensorFlow takes",
-                        ),
-                    ),
-                )
-            )
-        elif exact and other.name in ("cudatoolkit", "cuda-toolkit", "cuda"):
-            answer = runs_with_cuda(build, exact[1], ground.tables)
-            if answer.verdict == "no":
-                found.append(Finding("cuda-version-mismatch", "error", f"{build.requirement} does not open CUDA {exact[1]}",
-                                     answer.reason + ".", evidence, answer.refs))  # fmt: skip
-        elif exact and other.name == "cudnn":
-            answer = runs_with_cudnn(build, exact[1], ground.tables, ground.capabilities)
-            if answer.verdict == "no":
-                found.append(Finding("cudnn-version-mismatch", "error", f"{build.requirement} cannot use cuDNN {exact[1]}",
-                                     answer.reason + ".", evidence, answer.refs))  # fmt: skip
-    return found
-
-
-def _inside(version: str, specifier: str, wild: bool) -> bool:
-    """Whether a pinned version lies in a stated range; a wildcard pin counts where any patch of it could."""
-    if not specifier:
-        return True
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
-    try:
-        allowed = SpecifierSet(re.sub(r"(?<=\d)dev\b", ".dev0", specifier))
-    except InvalidSpecifier:
-        return True
-    trials = [version] if not wild else [version, f"{version}.0", f"{version}.9999"]
-    return any(allowed.contains(trial, prereleases=True) for trial in trials)

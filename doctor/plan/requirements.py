@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 LIMIT = 20_000
 """Lines that are read of one file."""
 _NAME = re.compile(r"^\s*([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:\[([\w\s,.-]*)\])?\s*(.*)$", re.DOTALL)
+_TAKES_IN = re.compile(r"(?:-(?P<short>[rc])\s*|--(?P<long>requirement|constraint)[\s=]+)(?P<file>\S+)")
 _SPEC = re.compile(r"^\(?\s*((?:(?:===|==|!=|~=|>=|<=|>|<)\s*[\w.*+!-]+\s*,?\s*)*)\)?\s*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One requirement. name: normalised ("tensorflow-gpu"); extras; specifier as pip writes it (">=2.15,<2.17");
-    marker: an environment marker, not evaluated; manager: pip or conda."""
+    marker: an environment marker, not evaluated; manager: pip or conda; group: the optional group that it is in, of
+    which one or none is installed; file: where it stands, if not in the file that was read first."""
 
     name: str
     specifier: str
@@ -28,18 +30,23 @@ class Asked:
     extras: tuple[str, ...] = ()
     marker: str = ""
     manager: str = "pip"
+    group: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True)
 class Wanted:
     """What a file asks for: requirements, and the Python or image that it fixes, each with its line. brings_cuda: whether
-    a command of a Dockerfile's last stage names CUDA, cuDNN or NVIDIA's packages."""
+    a command of a Dockerfile's last stage names CUDA, cuDNN or NVIDIA's packages. includes: the files that it names with
+    -r, constraints: those that it names with -c. unread: lines about TensorFlow that mean nothing to pip."""
 
     requirements: tuple[Asked, ...] = ()
     python: Asked | None = None
     image: Asked | None = None
     brings_cuda: bool = False
-    includes: tuple[str, ...] = field(default=())
+    includes: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    unread: tuple[Asked, ...] = ()
 
 
 def read(text: str, name: str) -> Wanted:
@@ -102,18 +109,21 @@ def _logical(text: str, comment: bool = True) -> list[tuple[int, str]]:
 
 def _requirements(text: str) -> Wanted:
     asked: list[Asked] = []
-    includes: list[str] = []
+    unread: list[Asked] = []
+    named: dict[str, list[str]] = {"r": [], "c": []}
     for number, line in _logical(text):
         line = line.strip()
-        include = re.match(r"(?:-r|--requirement|-c|--constraint)[\s=]+(\S+)", line)
-        if include and line.startswith(("-r", "--requirement")):
-            includes.append(include[1])
+        include = _TAKES_IN.match(line)
+        if include:
+            named[include["short"] or include["long"][0]].append(include["file"])
         if not line or line.startswith("-"):
             continue
         found = requirement(re.sub(r"\s--\w[\w-]*[=\s]\S+", "", line), number, line)
         if found is not None:
             asked.append(found)
-    return Wanted(tuple(asked), includes=tuple(includes))
+        elif re.match(r"tensorflow(-gpu)?\b(?![-./\\])", line, re.IGNORECASE):
+            unread.append(Asked("tensorflow", "", number, line))
+    return Wanted(tuple(asked), includes=tuple(named["r"]), constraints=tuple(named["c"]), unread=tuple(unread))
 
 
 def _pyproject(text: str) -> Wanted:
@@ -123,7 +133,7 @@ def _pyproject(text: str) -> Wanted:
     """
     asked: list[Asked] = []
     python: Asked | None = None
-    table, depth = "", 0
+    table, group, depth = "", "", 0
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.strip()
         header = re.match(r"\[+\s*([^\]]+?)\s*\]+\s*(?:#.*)?$", line)
@@ -137,7 +147,8 @@ def _pyproject(text: str) -> Wanted:
             if (table == "project" and name == "requires-python") or (
                 table.startswith("tool.poetry") and name == "python"
             ):
-                python = Asked("python", value.strip().strip("\"'"), number, line)
+                spec = value.strip().strip("\"'")
+                python = Asked("python", spec if table == "project" else _poetry_spec(spec), number, line)
                 continue
             if table.startswith("tool.poetry") and table.endswith("dependencies"):
                 found = _poetry(name, value, number, line)
@@ -150,35 +161,42 @@ def _pyproject(text: str) -> Wanted:
         elif depth == 0:
             continue
         bare = re.sub(r"\"[^\"]*\"|'[^']*'", "", value)
+        depth_before = depth
         depth = max(0, depth + bare.count("[") - bare.count("]"))
+        if key and depth_before == 0:
+            group = key[1].strip('"') if table != "project" else ""
         for quoted in re.findall(r"\"([^\"]*)\"|'([^']*)'", value):
             found = requirement(quoted[0] or quoted[1], number, line)
-            asked += [found] if found else []
+            asked += [replace(found, group=group)] if found else []
     return Wanted(tuple(asked), python)
 
 
 def _poetry(name: str, value: str, number: int, line: str) -> Asked | None:
     version = re.search(r"[\"']([^\"']+)[\"']", value)
-    spec = version[1].strip() if version else ""
-    caret = re.fullmatch(r"\^\s*(\d+)(?:\.(\d+))?[\w.]*", spec)
-    if caret:
-        spec = f">={spec.lstrip('^ ')},<{int(caret[1]) + 1}"
-    elif re.fullmatch(r"[\d.]+(\.\*)?", spec):
-        spec = f"=={spec}"
-    elif spec.startswith("~") and not spec.startswith("~="):
-        spec = "~=" + spec[1:].strip()
-    elif spec == "*":
-        spec = ""
+    spec = _poetry_spec(version[1].strip() if version else "")
     extras = re.search(r"extras\s*=\s*\[([^\]]*)\]", value)
     inner = ",".join(re.findall(r"[\w-]+", extras[1])) if extras else ""
     named = f"[{inner}]" if inner else ""
     return requirement(f"{name}{named}{spec}", number, line)
 
 
+def _poetry_spec(spec: str) -> str:
+    """Poetry's own signs as pip writes them: ^2.18, ~2.18, 2.18, *."""
+    caret = re.fullmatch(r"\^\s*(\d+)(?:\.(\d+))?[\w.]*", spec)
+    if caret:
+        return f">={spec.lstrip('^ ')},<{int(caret[1]) + 1}"
+    if re.fullmatch(r"[\d.]+(\.\*)?", spec):
+        return f"=={spec}"
+    if spec.startswith("~") and not spec.startswith("~="):
+        return "~=" + spec[1:].strip()
+    return "" if spec == "*" else spec
+
+
 def _conda(text: str) -> Wanted:
     """The list under `dependencies:`, pip's nested list included; YAML's block style, which conda writes."""
     asked: list[Asked] = []
     python: Asked | None = None
+    includes: list[str] = []
     inside, pip_indent = False, -1
     for number, raw in enumerate(text.splitlines(), 1):
         line = re.sub(r"(^|\s)#.*$", "", raw).rstrip()
@@ -195,6 +213,8 @@ def _conda(text: str) -> Wanted:
             pip_indent = indent
             continue
         if pip_indent >= 0 and indent > pip_indent:
+            include = _TAKES_IN.match(body)
+            includes += [include["file"]] if include else []
             found = requirement(body, number, line)
             asked += [found] if found else []
             continue
@@ -206,7 +226,7 @@ def _conda(text: str) -> Wanted:
             python = entry
         else:
             asked.append(entry)
-    return Wanted(tuple(asked), python)
+    return Wanted(tuple(asked), python, includes=tuple(includes))
 
 
 def _conda_entry(body: str, number: int, line: str) -> Asked | None:

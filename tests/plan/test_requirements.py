@@ -5,19 +5,23 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
 
 from doctor.plan import Ground, Outcome, Wish
 from doctor.plan.described import described
 from doctor.plan.files import judged_files
 from doctor.plan.requirements import read
+from doctor.plan.specifiers import keeps_within, range_of, together
 from doctor.tables import Tables
 
 
-def judged(tables: Tables, name: str, text: str, **machine: str) -> Outcome:
+def judged(tables: Tables, name: str, text: str, included: dict[str, str] | None = None, **machine: str) -> Outcome:
+    """included: files that are taken in; one whose name has "constraints" in it only constrains."""
     options = {"os": "Ubuntu 22.04", "driver": "535.183.01", **machine}
     facts = described(tables, gpu=["RTX 3080"], **options)  # type: ignore[arg-type]
     wish = Wish(cuda=machine.get("cuda"), cudnn=machine.get("cudnn"), python=machine.get("python"))
-    return judged_files(Ground(facts, tables, wish), {name: text})
+    more = [(file, words, "constraints" in file) for file, words in (included or {}).items()]
+    return judged_files(Ground(facts, tables, wish), {name: text}, {name: more})
 
 
 def errors(found: Outcome) -> dict[str, int | None]:
@@ -147,3 +151,100 @@ def test_spellings_of_a_requirement(line: str, expected: tuple[str, str]) -> Non
 def test_no_text_breaks_the_reader(name: str, text: str) -> None:
     for asked in read(text, name).requirements:
         assert 1 <= asked.line <= text.count("\n") + 1
+
+
+@pytest.mark.parametrize("line", ["tensorflow-gpu", "tensorflow-gpu>=2.4", "tensorflow-gpu~=2.11"])
+def test_tensorflow_gpu_without_an_upper_bound_is_the_stub(tables: Tables, line: str) -> None:
+    """pip takes the newest that is allowed, which is 2.12.0, and builds it: it does not fall back to 2.11."""
+    assert errors(judged(tables, "requirements.txt", f"{line}\n")) == {"tf-gpu-package-removed": 1}
+    assert errors(judged(tables, "requirements.txt", "tensorflow-gpu>=2.4,<2.12\n")) == {}
+
+
+def test_ranges_that_exclude_what_tensorflow_requires(tables: Tables) -> None:
+    found = judged(tables, "requirements.txt", "tensorflow[and-cuda]==2.15.1\nnumpy>=2\nprotobuf<3.20\nwrapt<1.15\n")
+    assert [(f.code, f.evidence[0].line) for f in found.findings if f.severity == "error"] == [
+        ("python-dependency-conflict", 2), ("python-dependency-conflict", 3)]  # fmt: skip
+
+
+def test_numpy_2_beside_a_release_whose_metadata_lets_it_in(tables: Tables) -> None:
+    unbounded = judged(tables, "requirements.txt", "tensorflow==2.10.1\nnumpy\nprotobuf<3.20\n", python="3.10")
+    assert errors(unbounded) == {}
+    assert [f.evidence[0].line for f in unbounded.findings if f.code == "python-dependency-conflict"] == [2]
+    assert errors(judged(tables, "requirements.txt", "tensorflow==2.10.1\nnumpy==2.0.1\n", python="3.10")) == {"python-dependency-conflict": 2}
+    for fine in ("numpy<2", "numpy==1.26.4", "numpy~=1.24"):
+        bounded = judged(tables, "requirements.txt", f"tensorflow==2.10.1\n{fine}\n", python="3.10")
+        assert not [f for f in bounded.findings if f.code == "python-dependency-conflict"], fine
+    on_3_8 = judged(tables, "requirements.txt", "tensorflow==2.10.1\n", python="3.8")
+    assert not [f for f in on_3_8.findings if f.code == "python-dependency-conflict"], "NumPy 2 does not take Python 3.8"
+
+
+def test_lines_that_exclude_each_other(tables: Tables) -> None:
+    found = judged(tables, "requirements.txt", "tensorflow>=2.17\nkeras\ntensorflow<2.16\n")
+    conflict = found.findings[0]
+    assert (conflict.code, [s.line for s in conflict.evidence]) == ("python-dependency-conflict", [1, 3])
+    assert errors(judged(tables, "requirements.txt", "tensorflow>=2.17\ntensorflow<2.19\n")) == {}
+
+
+def test_file_that_is_taken_in_counts_with_its_own_name(tables: Tables) -> None:
+    found = judged(tables, "requirements.txt", "tensorflow==2.18.0\n-r base.txt\n", {"base.txt": "# more\nkeras==2.9\n"})
+    assert [(s.where, s.line) for s in found.findings[0].evidence] == [("base.txt", 2), ("requirements.txt", 1)]
+
+
+def test_constraint_bounds_what_is_asked_for_and_asks_for_nothing(tables: Tables) -> None:
+    constrained = judged(tables, "requirements.txt", "tensorflow\n-c constraints.txt\n", {"constraints.txt": "tensorflow==2.10.1\nnumpy<2\n"})
+    assert constrained.plans[0].tensorflow == "2.10.1"
+    found = judged(tables, "requirements.txt", "pandas\n-c constraints.txt\n", {"constraints.txt": "tensorflow==2.10.1\n"})
+    assert [f.code for f in found.findings] == ["tf-not-installed"]
+
+
+def test_optional_groups_of_a_pyproject_are_ways_to_choose_from(tables: Tables) -> None:
+    text = '[project]\ndependencies = ["numpy"]\n[project.optional-dependencies]\ncpu = ["tensorflow-cpu"]\ngpu = ["tensorflow[and-cuda]"]\n'
+    assert errors(judged(tables, "pyproject.toml", text)) == {"tf-cpu-only": 4}
+
+
+def test_python_that_a_project_requires_has_to_have_a_wheel(tables: Tables) -> None:
+    text = '[project]\nrequires-python = ">=3.12"\ndependencies = ["tensorflow[and-cuda]==2.10.1"]\n'
+    assert errors(judged(tables, "pyproject.toml", text)) == {"tf-no-wheel": 3}
+    newer = judged(tables, "pyproject.toml", text.replace("2.10.1", "2.20.0"))
+    assert errors(newer) == {}
+    assert newer.plans[0].python == "3.13", "Ubuntu 22.04 has 3.10, which the project refuses"
+    poetry = '[tool.poetry.dependencies]\npython = "^3.8"\ntensorflow = {version = "2.20.0", extras = ["and-cuda"]}\n'
+    assert judged(tables, "pyproject.toml", poetry).plans[0].python == "3.10"
+
+
+def test_marker_on_the_python_is_held_to_the_one_at_hand(tables: Tables) -> None:
+    text = "tensorflow==2.10.1; python_version < '3.9'\ntensorflow[and-cuda]==2.20.0; python_version >= '3.9'\n"
+    assert judged(tables, "requirements.txt", text).plans[0].tensorflow == "2.20.0"
+
+
+def test_line_that_is_no_requirement_is_named(tables: Tables) -> None:
+    found = judged(tables, "requirements.txt", "tensorflow ==\n")
+    assert [(f.severity, f.evidence[0].line) for f in found.findings] == [("warning", 1)]
+
+
+def test_broken_extra_is_nothing_to_a_line_with_cuda_of_its_own(tables: Tables) -> None:
+    text = "dependencies:\n  - python=3.11\n  - cudatoolkit=12.2\n  - pip:\n    - tensorflow==2.15.0\n"
+    assert "known-release-bug" not in {f.code for f in judged(tables, "environment.yml", text).findings}
+
+
+@pytest.mark.parametrize(("one", "other", "expected"), [
+    (">=2", "<2.0.0,>=1.23.5", False), ("==1.26.*", "<2,>=1.23", True), ("~=1.26", "<2,>=1.23.5", True), ("<1.20", ">=1.20", False),
+    ("<=1.20", ">=1.20", True), ("==4.21.0", "!=4.21.0,>=3.20.3", False), ("", ">=1", True), ("~=2.17.0", ">=2.16,<2.17", False),
+    ("==2.1", ">=2.1.0", True), (">1.0", "<=1.0", False), ("==2.*", "<2.0.0", False), (">=what", "<2", True), ("==3.*", "~=3.8", True),
+])  # fmt: skip
+def test_specifiers_that_go_together(one: str, other: str, expected: bool) -> None:
+    assert together(one, other) is expected is together(other, one)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["<", "<=", ">", ">=", "==", "~="]), st.integers(1, 4), st.integers(0, 3)), max_size=3),
+       st.lists(st.tuples(st.sampled_from(["<", "<=", ">", ">=", "=="]), st.integers(1, 4), st.integers(0, 3)), max_size=3))
+@settings(max_examples=300, deadline=None)
+def test_specifiers_go_together_as_packaging_has_it(one: list[tuple[str, int, int]], other: list[tuple[str, int, int]]) -> None:
+    """Tried on versions around every bound."""
+    first, second = (",".join(f"{sign}{a}.{b}" for sign, a, b in parts) for parts in (one, other))
+    trials = [f"{a}.{b}{end}" for a in range(6) for b in range(5) for end in ("", ".1")]
+    some = any(SpecifierSet(first).contains(v) and SpecifierSet(second).contains(v) for v in trials)
+    assert together(first, second) is some
+    if range_of(first) is not None and not range_of(first).empty:  # type: ignore[union-attr]
+        within = all(SpecifierSet(second).contains(v) for v in trials if SpecifierSet(first).contains(v))
+        assert keeps_within(first, second) <= within

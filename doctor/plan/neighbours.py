@@ -1,0 +1,110 @@
+"""Other lines of a requirement file that a TensorFlow cannot live with: what it requires itself, what breaks it unbounded,
+and CUDA or cuDNN beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from doctor.compat import runs_with_cuda, runs_with_cudnn
+from doctor.compat.companions import companions
+from doctor.facts import Source
+from doctor.findings import Finding, Step, shell
+from doctor.plan.ground import Ground
+from doctor.plan.requirements import Asked, requirement
+from doctor.plan.specifiers import keeps_within, together
+from doctor.remedies.shells import argument
+from doctor.tables import TensorFlowRelease
+from doctor.tables.versions import dotted
+
+CUDA = ("cudatoolkit", "cuda-toolkit", "cuda", "cuda-version")
+"""conda's packages whose version is that of CUDA."""
+
+
+def neighbours(build: TensorFlowRelease, line: Asked, asked: Sequence[Asked], ground: Ground, name: str) -> list[Finding]:
+    """A finding for each of the other lines that does not go with the build that a line asks for."""
+    found: list[Finding] = []
+    own = _stated(build, line)
+    here = Source(line.file or name, line.line, line.text)
+    for other in asked:
+        evidence = (Source(other.file or name, other.line, other.text), here)
+        exact = re.fullmatch(r"={2,3}([\d.]+?)(?:\.\*)?", other.specifier)
+        if other.name in own and not together(other.specifier, own[other.name]):
+            found.append(_excluded(build, other, own[other.name], evidence, ground))
+        elif exact and other.name in CUDA:
+            answer = runs_with_cuda(build, exact[1], ground.tables)
+            if answer.verdict == "no":
+                found.append(Finding("cuda-version-mismatch", "error", f"{build.requirement} does not open CUDA {exact[1]}",
+                                     answer.reason + ".", evidence, answer.refs))  # fmt: skip
+        elif exact and other.name == "cudnn":
+            answer = runs_with_cudnn(build, exact[1], ground.tables, ground.capabilities)
+            if answer.verdict == "no":
+                found.append(Finding("cudnn-version-mismatch", "error", f"{build.requirement} cannot use cuDNN {exact[1]}",
+                                     answer.reason + ".", evidence, answer.refs))  # fmt: skip
+    told = {f.evidence[0].line for f in found}
+    return found + [f for f in _unbounded(build, asked, here, name, ground) if f.evidence[0].line not in told]
+
+
+def _stated(build: TensorFlowRelease, line: Asked) -> dict[str, str]:
+    """What the build requires by its METADATA, those of its extra where the line asks for that."""
+    own: dict[str, str] = {}
+    for text in build.requires:
+        stated = requirement(text, 0)
+        if stated is not None and not stated.marker:
+            own[stated.name] = stated.specifier
+    if "and-cuda" in line.extras:
+        own |= {k: v.partition(";")[0] for k, v in build.extras.get("and-cuda", {}).items()}
+    return own
+
+
+def _excluded(
+    build: TensorFlowRelease, other: Asked, stated: str, evidence: tuple[Source, ...], ground: Ground
+) -> Finding:
+    code = "cudnn-version-mismatch" if "cudnn" in other.name else (
+        "cuda-version-mismatch" if other.name.startswith("nvidia-") else "python-dependency-conflict")  # fmt: skip
+    bounds = ",".join(part for part in stated.split(",") if not part.startswith("!=")) or stated
+    return Finding(
+        code,
+        "error",
+        f"{build.requirement} needs {other.name}{bounds}",
+        f"The line asks for {other.name} {other.specifier}; {build.requirement} states {other.name}{stated} in its METADATA. "
+        "pip refuses both together.",
+        evidence,
+        (build.ref,),
+        (shell(f"pip install {argument(f'{other.name}{stated}', ground.kind)}", "what this TensorFlow takes"),),
+    )
+
+
+def _unbounded(build: TensorFlowRelease, asked: Sequence[Asked], here: Source, name: str, ground: Ground) -> list[Finding]:
+    """Packages whose newest releases break the build, that its METADATA does not bound: pip takes the newest."""
+    found = []
+    for bound in companions(build, ground.tables):
+        package = re.split(r"[<>=!~]", bound.requirement)[0]
+        limit = bound.requirement[len(package) :]
+        if package == "numpy" and ground.python is not None and dotted(ground.python) < NUMPY_2_PYTHON:
+            continue
+        lines = [a for a in asked if a.name == package]
+        if any(keeps_within(a.specifier, limit) for a in lines):
+            continue
+        wrong = next((a for a in lines if not together(a.specifier, limit)), None)
+        shown = wrong or (lines[0] if lines else None)
+        step: tuple[Step, ...] = (
+            shell(f"pip install {argument(bound.requirement, ground.kind)}", "and the same bound as a line of the file"),
+        )
+        taken = f"and the line asks for {package} {wrong.specifier}" if wrong else "no line of the file does, and pip takes the newest"
+        found.append(
+            Finding(
+                "python-dependency-conflict",
+                "error" if wrong else "warning",
+                f"{build.requirement} needs {bound.requirement}",
+                f"{bound.why}; its METADATA sets no bound, {taken}.",
+                ((Source(shown.file or name, shown.line, shown.text), here) if shown else (here,)),
+                (bound.ref,),
+                step,
+            )
+        )
+    return found
+
+
+NUMPY_2_PYTHON = (3, 9)
+"""NumPy 2 takes Python 3.9 and later (Requires-Python of 2.0.0): below that pip takes NumPy 1 by itself."""

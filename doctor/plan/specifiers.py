@@ -1,0 +1,95 @@
+"""Version specifiers as ranges: whether two of them have a version in common, and whether one keeps within another.
+
+Excluded versions (!=) count where the other side pins one version; elsewhere a hole in a range decides nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+_PART = re.compile(r"(===|==|~=|!=|>=|<=|>|<)([^,]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """From `low` to `high`, None where it is open; closed at an end where that end belongs to it."""
+
+    low: Version | None = None
+    high: Version | None = None
+    low_closed: bool = True
+    high_closed: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether no version lies in it."""
+        if self.low is None or self.high is None or self.low < self.high:
+            return False
+        return not (self.low == self.high and self.low_closed and self.high_closed)
+
+    @property
+    def pin(self) -> Version | None:
+        """The version where there is but one."""
+        return self.low if self.low is not None and self.low == self.high and not self.empty else None
+
+    def within(self, other: Range) -> Range:
+        """What both have in common."""
+        low, low_closed = max(((r.low, r.low_closed) for r in (self, other) if r.low is not None),
+                              key=lambda end: (end[0], not end[1]), default=(None, True))  # fmt: skip
+        high, high_closed = min(((r.high, r.high_closed) for r in (self, other) if r.high is not None),
+                                key=lambda end: (end[0], end[1]), default=(None, False))  # fmt: skip
+        return Range(low, high, low_closed, high_closed)
+
+
+def range_of(specifier: str) -> Range | None:
+    """The range of a specifier (">=1.23,<2"), its exclusions left out; None where it cannot be read."""
+    found = Range()
+    for operator, bound in _PART.findall(specifier.replace(" ", "")):
+        part = _range(operator, bound)
+        if part is None:
+            return None
+        found = found.within(part)
+    return found
+
+
+def _range(operator: str, bound: str) -> Range | None:
+    try:
+        version = Version(bound.removesuffix(".*"))
+    except InvalidVersion:
+        return None
+    if operator in ("==", "===") and not bound.endswith(".*"):
+        return Range(version, version, True, True)
+    if operator in ("==", "~="):
+        kept = version.release if operator == "==" else version.release[:-1]
+        if not kept:
+            return None
+        after = ".".join(map(str, (*kept[:-1], kept[-1] + 1)))
+        return Range(version, Version(after))
+    return {">=": Range(low=version), ">": Range(low=version, low_closed=False), "<": Range(high=version),
+            "<=": Range(high=version, high_closed=True)}.get(operator, Range())  # fmt: skip
+
+
+def together(one: str, other: str) -> bool:
+    """Whether some version fulfils both specifiers; True where one of them cannot be read."""
+    first, second = range_of(one), range_of(other)
+    if first is None or second is None:
+        return True
+    for pinned, allowed in ((first.pin, other), (second.pin, one)):
+        if pinned is not None:
+            try:
+                return SpecifierSet(allowed).contains(pinned, prereleases=True)
+            except InvalidSpecifier:
+                return True
+    return not first.within(second).empty
+
+
+def keeps_within(specifier: str, bound: str) -> bool:
+    """Whether every version that fulfils the specifier fulfils the bound as well."""
+    inner, outer = range_of(specifier), range_of(bound)
+    if inner is None or outer is None:
+        return False
+    common = inner.within(outer)
+    return common == inner
