@@ -60,6 +60,14 @@ class Ground:
         return self.system.get("python") if self.system else None
 
     @cached_property
+    def own_python(self) -> str | None:
+        """The Python that a new environment can be made with as it stands there: seen, or the distribution's own; the one
+        that is asked for where neither is known. None where nothing is."""
+        if self.picture.python is not None:
+            return minor(self.picture.python.version)
+        return (self.system or {}).get("python") or self.python
+
+    @cached_property
     def newest(self) -> str:
         """The newest final release, which the wish "latest" means."""
         return newest_final(self.tables)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from doctor.findings import Step, shell
-from doctor.plan.candidate import WSL_PYTHON, Candidate
+from doctor.plan.candidate import UV_PYTHONS, WSL_PYTHON, Candidate
 from doctor.plan.ground import Ground
 from doctor.remedies import code, driver
 from doctor.remedies import environments as make
@@ -76,7 +76,10 @@ def on_machine(candidate: Candidate, ground: Ground) -> bool:
     """Whether the Python of a candidate is the one at hand, so that plain venv and pip will do."""
     if candidate.route == "wsl2":
         return candidate.python == WSL_PYTHON
-    return candidate.python is not None and candidate.python == ground.python
+    if candidate.python is None:
+        return False
+    asked = candidate.python == ground.python and dotted(candidate.python) < dotted(UV_PYTHONS)  # uv has none so old
+    return asked or candidate.python == ground.own_python
 
 
 def requirements(candidate: Candidate) -> list[str]:

@@ -14,7 +14,8 @@ def outcome(tables: Tables, tensorflow: str = "", **machine: Any) -> Outcome:
     gpu = machine.pop("gpu", None)
     names = [gpu] if isinstance(gpu, str) else gpu
     wish = Wish(tensorflow, machine.get("python"), machine.get("cuda"), machine.get("cudnn"))
-    return make_plans(Ground(described(tables, gpu=names, **machine), tables, wish))
+    system, driver = machine.get("os"), machine.get("driver")
+    return make_plans(Ground(described(tables, gpu=names, os=system, driver=driver), tables, wish))
 
 
 def first(found: Outcome) -> Plan:

@@ -236,6 +236,15 @@ def test_2_12_on_python_3_8_builds_jax_where_all_else_has_to_be_a_wheel(tables: 
     assert install_options(first(found).candidate, found.ground, uv=True) == ("--only-binary", ":all:", "--no-binary", "jax")
 
 
+def test_python_that_the_distribution_does_not_have_comes_through_uv(tables: Tables) -> None:
+    asked = commands(first(outcome(tables, os="Ubuntu 24.04", gpu="RTX 4090", python="3.13")))
+    assert "uv venv --python 3.13 tf-gpu" in asked, "Ubuntu 24.04 has 3.12"
+    assert "python3.12 -m venv tf-gpu" in commands(first(outcome(tables, os="Ubuntu 24.04", gpu="RTX 4090", python="3.12")))
+    assert "python3.13 -m venv tf-gpu" in commands(first(outcome(tables, gpu="RTX 4090", python="3.13"))), "it was said to be there"
+    old = outcome(tables, "2.4", os="Ubuntu 20.04", python="3.6", cuda="11.0", cudnn="8.0")
+    assert "python3.6 -m venv tf-gpu" in commands(first(old)), "uv brings none before 3.8"
+
+
 def test_unknown_c_library_is_said(tables: Tables) -> None:
     plan = first(outcome(tables, os="CentOS 6", python="3.10"))
     assert any("glibc of CentOS 6 is not known" in reason for reason in plan.why)
