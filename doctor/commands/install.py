@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         from doctor.install.script import script
 
-        _put(script(job), args.output)
+        _put(script(job, keep=args.keep, replace=args.replace), args.output)
         return 0
     if os.path.lexists(job.env) and not args.replace and not _free(job.env):
         raise UsageError(f"{job.env} is there already", "choose another folder with --env, or --replace")

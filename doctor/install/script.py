@@ -9,13 +9,27 @@ from doctor.install.job import Job
 from doctor.remedies.environments import link_command
 
 
-def script(job: Job) -> str:
-    """For sh (Linux, macOS), or a batch file (Windows)."""
-    return _batch(job) if job.windows else _posix(job)
+def script(job: Job, *, keep: bool = False, replace: bool = False) -> str:
+    """For sh (Linux, macOS), or a batch file (Windows). keep, replace: as for `run`."""
+    return _batch(job, keep, replace) if job.windows else _posix(job, keep, replace)
 
 
-def _posix(job: Job) -> str:
-    lines = ["#!/bin/sh", f"# TensorFlow {job.plan.tensorflow} in {job.env}", "set -eu"]
+def _posix(job: Job, keep: bool, replace: bool) -> str:
+    env = shlex.quote(str(job.env))
+    aside = f"{env}.before-$$"
+    lines = ["#!/bin/sh", f"# TensorFlow {job.plan.tensorflow} in {job.env}", "set -eu", f"rmdir {env} 2> /dev/null || :  # an empty folder is free"]
+    if replace:
+        lines += [f"[ ! -e {env} ] || mv {env} {aside}"]
+    else:
+        lines += [f"[ ! -e {env} ] || {{ echo {shlex.quote(f'{job.env} is there already')} >&2; exit 1; }}"]
+    if not keep:
+        back = f"; [ ! -e {aside} ] || mv {aside} {env}" if replace else ""
+        lines += [
+            "# what is half made is taken away, where something fails or is interrupted",
+            f"undo() {{ rm -rf {env}{back}; }}",
+            "trap undo EXIT",
+            "trap 'exit 130' HUP INT TERM",
+        ]
     for action in job.actions:
         lines += [f"# {action.why}", action.words(windows=False)]
     for into in dict.fromkeys(link.into for link in job.links):
@@ -29,25 +43,38 @@ def _posix(job: Job) -> str:
             "# take GPU memory as it is needed; undo: remove the file",
             f"printf '%s\\n' {shlex.quote(MEMORY_GROWTH_LINE.strip())} > {place}",
         ]
+    lines += [] if keep else ["trap - EXIT"]
+    lines += [f"rm -rf {aside}"] if replace else []
     lines += [
         "# proof, where the tool is on PATH; what it finds undoes nothing",
         "if command -v tfgpu-doctor > /dev/null; then",
-        f"    tfgpu-doctor check --python {shlex.quote(str(job.env))} --deep || :",
+        f"    tfgpu-doctor check --python {env} --deep || :",
         "fi",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _batch(job: Job) -> str:
+def _batch(job: Job, keep: bool, replace: bool) -> str:
     """cmd reads a percent sign in a batch file as the start of a variable: each is doubled."""
-    lines = ["@echo off", f"rem TensorFlow {job.plan.tensorflow} in {job.env}"]
+    env, aside = f'"{job.env}"', f'"{job.env}.before"'
+    lines = ["@echo off", f"rem TensorFlow {job.plan.tensorflow} in {job.env}", f"rmdir {env} 2>nul"]
+    if replace:
+        lines += [f"if exist {aside} exit /b 1", f'if exist {env} ren {env} "{job.env.name}.before" || exit /b 1']
+    else:
+        lines += [f"if exist {env} echo {env} is there already", f"if exist {env} exit /b 1"]
+    failed = "exit /b 1" if keep else "goto failed"
     for action in job.actions:
-        lines += [f"rem {action.why}", f"{action.words(windows=True)} || exit /b 1"]
+        lines += [f"rem {action.why}", f"{action.words(windows=True)} || {failed}"]
     if job.memory_growth:
         place = job.site_packages / MEMORY_GROWTH
         lines += [
             "rem take GPU memory as it is needed; undo: remove the file",
             f'>"{place}" echo {MEMORY_GROWTH_LINE.strip()}',
         ]
+    lines += [f"if exist {aside} rmdir /s /q {aside}"] if replace else []
     lines += ["rem proof", f'tfgpu-doctor check --python "{job.env}" --deep']
+    if not keep:
+        lines += ["exit /b 0", ":failed", "rem what is half made is taken away", f"rmdir /s /q {env}"]
+        lines += [f'if exist {aside} ren {aside} "{job.env.name}"'] if replace else []
+        lines += ["exit /b 1"]
     return "\r\n".join(line.replace("%", "%%") for line in lines) + "\r\n"

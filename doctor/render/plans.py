@@ -139,9 +139,8 @@ def markdown(outcome: Outcome) -> str:
     for number, plan in enumerate(outcome.plans, 1):
         lines += [f"## Plan {number}: {plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}", ""]
         lines += [f"- change: {change}" for change in plan.changes] + [f"- why: {reason}" for reason in plan.why] + [""]
-        shell_steps = [s.text for s in plan.commands if s.kind == "shell"]
-        lines += ["```sh", *shell_steps, "```", ""] if shell_steps else []
-        lines += [f"- {s.text}" for s in plan.commands if s.kind == "manual"]
+        steps = [s.text if s.kind == "shell" else f"# by hand: {s.text}" for s in plan.commands]
+        lines += ["```sh", *steps, "```", ""] if steps else []
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shutil
 import subprocess
@@ -68,14 +69,38 @@ def test_script_for_windows_does_the_same_in_a_batch_file(tables: Tables, tmp_pa
     text = script(Job(made.plan, env, actions, (), memory_growth=True, windows=True))  # type: ignore[arg-type]
     lines = text.split("\r\n")
     assert lines[0] == "@echo off"
-    assert r'py -3.10 -m venv "C:\Users\a b\50%% done\tf" || exit /b 1' in lines
+    assert r'py -3.10 -m venv "C:\Users\a b\50%% done\tf" || goto failed' in lines
     growth = next(line for line in lines if "TF_FORCE_GPU_ALLOW_GROWTH" in line)
     assert growth == (r'>"C:\Users\a b\50%% done\tf\Lib\site-packages\tfgpu_doctor_memory_growth.pth" '
                       "echo import os; os.environ.setdefault('TF_FORCE_GPU_ALLOW_GROWTH', 'true')")  # fmt: skip
-    assert lines[-2] == r'tfgpu-doctor check --python "C:\Users\a b\50%% done\tf" --deep'
+    assert r'tfgpu-doctor check --python "C:\Users\a b\50%% done\tf" --deep' in lines
+    assert lines[-5:-1] == [":failed", "rem what is half made is taken away", r'rmdir /s /q "C:\Users\a b\50%% done\tf"', "exit /b 1"]
+    assert r'if exist "C:\Users\a b\50%% done\tf" exit /b 1' in lines, "nothing that is there is touched"
     for line in lines:
-        bare = re.sub(r'"[^"]*"', "", line.replace("||", "").removeprefix(">"))
+        bare = re.sub(r'"[^"]*"', "", line.replace("||", "").replace("2>nul", "").removeprefix(">"))
         assert line.startswith("rem ") or not re.search(r"[&|<>^]", bare), line
+
+
+def test_script_leaves_what_is_there_and_takes_away_what_is_half_made(tables: Tables, tmp_path: Path) -> None:
+    """Run for real, with commands that make a folder and then fail."""
+    made = job(tables, tmp_path / "it's here" / "tf")
+    env = made.env
+    broken = (Action(("mkdir", "-p", str(env / "bin")), "an environment"), Action(("false",), "TensorFlow"))
+
+    def ran(**options: bool) -> int:
+        text = script(dataclasses.replace(made, actions=broken, links=()), **options)
+        return subprocess.run(["sh"], input=text, text=True, check=False, cwd=tmp_path, timeout=60, capture_output=True).returncode
+
+    assert ran() == 1
+    assert not env.exists(), "what was half made is gone"
+    assert ran(keep=True) == 1
+    assert (env / "bin").is_dir(), "kept on demand"
+    (env / "mine").touch()
+    assert ran() == 1
+    assert (env / "mine").exists(), "nothing that was there is touched"
+    assert ran(replace=True) == 1
+    assert (env / "mine").exists(), "and it is put back"
+    assert [p.name for p in env.parent.iterdir()] == ["tf"]
 
 
 @pytest.mark.slow
