@@ -29,7 +29,13 @@ def read_large(head: bytes, stream: IO[bytes], name: str, progress: Progress | N
     encoding = encoding_of(head[:SAMPLE], whole=False)
     size = _size_on_disk(stream)
     old_mac = b"\n" not in head and b"\r" in head
-    if not old_mac and encoding in ("utf-8", "utf-8-sig") and size > 2 * SHARE and (os.cpu_count() or 1) > 1 and _may_fork():
+    if (
+        not old_mac
+        and encoding in ("utf-8", "utf-8-sig")
+        and size > 2 * SHARE
+        and (os.cpu_count() or 1) > 1
+        and _may_fork()
+    ):
         scanned = _all_cores(stream, size, progress)
     else:
         pieces = (head[i : i + scan.CHUNK] for i in range(0, len(head), scan.CHUNK))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
@@ -12,11 +11,7 @@ from doctor.facts import EVIDENCE_LIMIT, Fact, Source
 from doctor.logs.literals import Literals
 from doctor.logs.signatures.signature import Signature
 from doctor.logs.text import Text, unwrap
-
-WINDOW = 1_500
-"""Characters around a literal that a pattern may look at, so that no input can make a pattern slow."""
-HITS = 300
-"""Occurrences of one literal that are read; more say nothing new."""
+from doctor.logs.windows import Lines, Window
 
 
 @cache
@@ -24,89 +19,37 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE | re.ASCII)
 
 
-Window = tuple[int, int]
-"""Offsets between which a pattern is searched for."""
-
-
-def _windows(text: str, places: list[int], lines: int) -> list[Window]:
-    """The windows around the places of a literal, HITS at most; a place that the one before shows needs none."""
-    found: list[Window] = []
-    after = which = 0
-    for _ in range(HITS):
-        if places[which] < after:
-            which = bisect_left(places, after, which)
-            if which == len(places):
-                break
-        at = places[which]
-        start, end = _window(text, at, lines)
-        found.append((start, end))
-        after = max(at + 1, min(end, at + WINDOW))
-        which += 1
-        if which == len(places):
-            break
-    return found
-
-
-def _window(text: str, at: int, lines: int) -> Window:
-    """The part of `text` with `lines` lines before and after offset `at`, cut to WINDOW characters a line."""
-    if lines == 1:
-        start = text.rfind("\n", max(0, at - WINDOW), at)
-        end = text.find("\n", at + 1, at + WINDOW)
-        return start + 1 if start >= 0 else max(0, at - WINDOW), end if end >= 0 else min(len(text), at + WINDOW)
-    start = at
-    for _ in range(lines):
-        start = text.rfind("\n", max(0, at - WINDOW * lines), start)
-        if start < 0:
-            start = max(-1, at - WINDOW * lines)
-            break
-    start += 1
-    end = at
-    for _ in range(lines):
-        end = text.find("\n", end + 1, at + WINDOW * lines)
-        if end < 0:
-            return start, min(len(text), at + WINDOW * lines)
-    return start, end
-
-
 class _Index:
-    """Where the literals of a catalogue stand in a text, and so which of its signatures can match."""
+    """The words of a catalogue, and which of its signatures need which."""
 
     def __init__(self, signatures: Sequence[Signature]) -> None:
         self.signatures = signatures
-        self.literals = Literals(literal for signature in signatures for literal in signature.literals)
-        numbers = {literal: number for number, literal in enumerate(self.literals.words)}
-        self.numbers = [tuple(numbers[literal] for literal in signature.literals) for signature in signatures]
+        needed = ((signature.literals, *signature.near) for signature in signatures)
+        self.words = Literals(chain.from_iterable(chain.from_iterable(needed)))
+        numbers = {word: number for number, word in enumerate(self.words.words)}
+        self.literals = [tuple(numbers[word] for word in signature.literals) for signature in signatures]
+        self.near = [
+            tuple(frozenset(numbers[word] for word in several) for several in signature.near)
+            for signature in signatures
+        ]
         self.users: list[list[int]] = [[] for _ in numbers]
-        for which, needed in enumerate(self.numbers):
-            for number in needed:
+        for which, literals in enumerate(self.literals):
+            for number in literals:
                 self.users[number].append(which)
 
-    def hits(self, text: str, lower: str) -> Iterator[tuple[Signature, Collection[Window]]]:
-        """The signatures, in their order, of which a literal stands in a text, with the windows around its places.
+    def hits(self, text: str, lower: str) -> Iterator[tuple[Signature, list[Window]]]:
+        """The signatures, in their order, of which a literal stands in a text, with the windows to look at.
 
         lower: the same text in lower-case letters.
         """
-        places = self.literals.places(lower)
-        known: dict[tuple[int, int], list[Window]] = {}
-        for which in sorted({which for number in places for which in self.users[number]}):
+        lines = Lines(text, self.words.hits(lower))
+        words = lines.words()
+        for which in sorted({which for number in words for which in self.users[number]}):
+            near = self.near[which]
+            if near and any(words.isdisjoint(several) for several in near):
+                continue
             signature = self.signatures[which]
-            windows: list[list[Window]] = []
-            for number in self.numbers[which]:
-                if number in places:
-                    key = (number, signature.lines)
-                    if key not in known:
-                        known[key] = _windows(text, places[number], signature.lines)
-                    windows.append(known[key])
-            several: Collection[Window] = windows[0] if len(windows) == 1 else dict.fromkeys(chain.from_iterable(windows))
-            if signature.near:
-                several = [window for window in several if _near(signature.near, lower, window)]
-            yield signature, several
-
-
-def _near(words: tuple[str, ...], lower: str, window: Window) -> bool:
-    """Whether one of these words stands in a window: far quicker to tell than whether a pattern matches there."""
-    start, end = window
-    return any(lower.find(word, start, end) >= 0 for word in words)
+            yield signature, lines.windows(self.literals[which], near, signature.lines)
 
 
 _index: _Index | None = None
@@ -148,24 +91,28 @@ def _search(text: Text, signatures: Sequence[Signature]) -> Iterator[tuple[int, 
     if len(lower) != len(body):  # a few letters change their length in lower case; offsets must agree
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in body)
     for signature, windows in _index_of(signatures).hits(body, lower):
-        if not windows:
-            continue
-        pattern = _compiled(signature.pattern)
-        seen: set[int] = set()
-        for start, end in windows:
-            for match in pattern.finditer(body, start, end):
-                if match.start() in seen:
-                    continue
+        for match in _matches(signature, body, windows):
+            place = signature.place(match)
+            source = Source(text.name, text.number(place), quote(text.text, place, match.end()))
+            made = signature.fact(match, source)
+            if made is None:
+                continue
+            if isinstance(made, Fact):
+                yield place, made
+            else:
+                yield from ((place, fact) for fact in made)
+            if signature.once:
+                break
+
+
+def _matches(signature: Signature, body: str, windows: Iterable[Window]) -> Iterator[re.Match[str]]:
+    """Every occurrence once, although windows may overlap."""
+    seen: set[int] = set()
+    for start, end in windows:
+        for match in _compiled(signature.pattern).finditer(body, start, end):
+            if match.start() not in seen:
                 seen.add(match.start())
-                place = signature.place(match)
-                source = Source(text.name, text.number(place), quote(text.text, place, match.end()))
-                made = signature.fact(match, source)
-                if made is None:
-                    continue
-                if isinstance(made, Fact):
-                    yield place, made
-                else:
-                    yield from ((place, fact) for fact in made)
+                yield match
 
 
 def _key(fact: Fact) -> tuple[object, ...]:

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from doctor.logs import read
-from doctor.logs.parse import WINDOW
 from doctor.logs.signatures import Signature, catalogue
+from doctor.logs.windows import WINDOW
 
 LIMIT = 0.25
 """Seconds of processor time for one search in the largest window; a healthy pattern takes well under a millisecond a try."""

@@ -226,6 +226,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-version",
+        "nvrm version:",
+        r"NVRM version:\s{1,8}(?P<version>\d{3}\.\d+(?:\.\d+)?)(?![\w.])",
+        "NVRM version:   515.65.01",
+        driver("kernel"),
+        origin="libnvidia-container, src/cli/info.c",
+    ),
+    sig(
+        "driver-version",
         "nvidia unix",
         r"NVIDIA UNIX (?:Open )?(?:x86_64|aarch64|ppc64le) Kernel Module(?: for \w+)?\s+(?P<version>\d{3}\.\d+(?:\.\d+)?)",
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.63.01  Tue Aug  3 20:44:16 UTC 2021",

@@ -18,10 +18,20 @@ def kind(name: str) -> Maker:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "environment-docker",
-        ("docker", "/.dockerenv", "container", "podman", "tensorflow/tensorflow:", "nvidia/cuda:", "nvcr.io"),
-        r"\btf-docker\b|\bdocker (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|\bin(?:side)? (?:a |the |my )?(?:docker|container)\b|docker[ -]?(?:images?|containers?)\b|docker ?(?:容器|镜像|里|中|内|コンテナ|컨테이너|에서)|podman run|docker:",
+        (
+            "docker",
+            "/.dockerenv",
+            "container",
+            "podman",
+            "tensorflow/tensorflow:",
+            "nvidia/cuda:",
+            "nvcr.io",
+            "--runtime",
+        ),
+        r"\btf-docker\b|\bdocker (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|\bin(?:side)? (?:a |the |my )?(?:docker|container)\b|docker[ -]?(?:images?|containers?)\b|\bin(?:side)? (?:a |the |my |this |our )(?:\w+ )?container\b|\b(?:my|our) container\b|--runtime[= ]nvidia\b|\bnvidia-container-(?:cli|toolkit|runtime)\b|docker ?(?:容器|镜像|里|中|内|コンテナ|컨테이너|에서)|podman run|docker:",
         "docker run --rm tensorflow/tensorflow:latest-gpu",
         kind("docker"),
+        once=True,
     ),
     sig(
         "environment-docker",
@@ -29,6 +39,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\broot@[0-9a-f]{12}[:#]",
         "root@916bec87a1e8:/develop# python test.py",
         kind("docker"),
+        once=True,
     ),
     sig(
         "environment-docker",
@@ -36,6 +47,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"running on this host \([0-9a-f]{12}\)|hostname: [0-9a-f]{12}\b",
         "kernel driver does not appear to be running on this host (916bec87a1e8): /proc/driver/nvidia/version does not exist",
         kind("docker"),
+        once=True,
     ),
     sig(
         "nvidia-docker-path",
@@ -49,6 +61,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\bkubernetes\b|\bkubectl\b|\bk8s\b|nvidia\.com/gpu|kubeflow|kubespawner",
         "kubectl describe pod tf-gpu",
         kind("kubernetes"),
+        once=True,
     ),
     sig(
         "environment-singularity",
@@ -56,6 +69,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:singularity|apptainer)\b|\.singularity\.d|\.sif\b",
         "singularity exec --nv tf.sif python train.py",
         kind("singularity"),
+        once=True,
     ),
     sig(
         "environment-conda",
@@ -63,6 +77,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\bconda (?:install|create|activate|list|env|update|info)|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+|miniforge|mambaforge|\bmamba (?:install|create)",
         "/opt/conda/envs/tf/lib/python3.8/site-packages",
         kind("conda"),
+        once=True,
     ),
     sig(
         "environment-colab",
@@ -70,6 +85,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\bcolab\b|google\.colab|(?:^|[\"' (])/content/(?:drive|sample_data|\w+)",
         "/content/drive/MyDrive/train.py",
         kind("colab"),
+        once=True,
     ),
     sig(
         "environment-kaggle",
@@ -77,6 +93,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"/kaggle/(?:working|input)|kaggle (?:notebook|kernel)",
         "/kaggle/working/train.py",
         kind("kaggle"),
+        once=True,
     ),
     sig(
         "environment-codespaces",
@@ -86,6 +103,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"codespaces-\w+|GitHub Codespaces?|\bgitpod\b|/home/runner/work|GitHub Actions|readthedocs\.(?:org|io)/builds|/home/docs/checkouts",
         "kernel driver does not appear to be running on this host (codespaces-8a48fe): /proc/driver/nvidia/version does not exist",
         kind("ci"),
+        once=True,
     ),
     sig(  # where apps are hosted and functions run, there is no GPU: Heroku, AWS Lambda, Streamlit's and Render's machines
         "environment-hosted",
@@ -98,6 +116,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|[\s\"'(]/mount/src/\w|/home/adminuser/venv/|/opt/render/project/|\w\.pythonanywhere\.com",
         "2021-05-23T02:40:30.271713+00:00 app[web.1]: failed call to cuInit: UNKNOWN ERROR (303)",
         kind("hosted"),
+        once=True,
     ),
     sig(
         "environment-slurm",
@@ -105,6 +124,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\bslurm\w*|\bsrun[: ]|\bsbatch\b|#SBATCH|\bsalloc\b",
         "srun: error: node16: task 0: Exited with exit code 1",
         kind("slurm"),
+        once=True,
     ),
     sig(
         "login-node",
@@ -118,6 +138,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\bjetson\b|\btegra\b|\bjetpack\b|\bl4t\b",
         "Jetson Nano with JetPack 4.4",
         kind("jetson"),
+        once=True,
     ),
     sig(
         "environment-venv",
@@ -125,6 +146,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"[/\\]\.?venv[/\\]|\bvirtualenv\b|-m venv\b|\(venv\)",
         "/home/me/venv/lib/python3.8/site-packages",
         kind("venv"),
+        once=True,
     ),
     sig(
         "environment-notebook",
@@ -132,6 +154,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\bjupyter\b|\bipython\b|ipykernel|<ipython-input",
         "<ipython-input-5-91979d02e4c7> in <module>()",
         kind("notebook"),
+        once=True,
     ),
     sig(
         "environment-pycharm",

@@ -59,7 +59,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\b(?:solved|fixed|cured|resolved)\b[^\n.]{0,30}\b(?:updat|upgrad)(?:e|ed|ing) (?:\w+ ){0,4}?(?:NVIDIA |graphics |GPU |video |card )drivers?\b"
         r"|(?:highest|newest|latest|maximum) (?:version of )?CUDA(?: version)? (?:that is )?supported by (?:\w+ ){1,2}?drivers? is \d[\d.]*,? (?:whereas|while|but)",
         "the graphics driver was too old",
-        near="old|low|outdated|out of date|out-of-date|obsolete|updat|upgrad|supported by",
+        near="too old|too low|outdated|out of date|out-of-date|obsolete|updat|upgrad|supported by",
     ),
     sig(
         "driver-said-old",
@@ -123,6 +123,15 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:finds?|found|sees?|saw|detects?|detected|shows?|lists?|recogni[sz]es?|gets?|registers?|reports?|has|there (?:is|are)) (?:no|zero|0) (?:\w+ )?GPUs?\b(?!:\d)",
         "TensorFlow sees no GPU on the node",
         near=" no | zero | 0 ",
+    ),
+    sig(  # told, and nothing printed
+        "container-lacks-gpu",
+        ("container", "docker"),
+        r"\b(?:container|docker)\b[^\n]{0,120}?\b(?:no (?:GPU|graphics? card|video card|CUDA device)s?\b[^\n.]{0,30}\b(?:seen|found|detected|recogni[sz]ed|visible|available|listed)"
+        r"|(?:GPU|graphics? card|video card)s?(?: devices?)? (?:\w+ )?(?:(?:is|are|was|were|could|can|does|do) ?(?:not|n't|never)|cannot|can not) (?:\w+ ){0,2}?(?:seen?|found|detected|recogni[sz]ed|visible|available|listed|usable|work))"
+        r"|(?:GPU|graphics? card|video card)s?(?: devices?)? (?:\w+ )?(?:(?:is|are|was|were|could|can) ?(?:not|n't|never)|cannot|can not) (?:\w+ ){0,2}?(?:seen|found|detected|recogni[sz]ed|visible|available|listed|used|accessed)\b[^\n.]{0,24}\b(?:in|inside|within|from) (?:\w+ ){0,2}(?:container|docker)\b",
+        "in the container of the service no GPU is visible",
+        near="gpu|card|device",
     ),
     sig(
         "wsl1",

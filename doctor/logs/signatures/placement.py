@@ -22,6 +22,13 @@ def specification(match: re.Match[str], source: Source) -> Fact:
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
+        "gpu-not-found",
+        "multi_gpu_model",
+        r"\b(?:cannot|can't|can not|couldn't|could not|does(?: not|n't)|unable to|fails? to)(?: \w+)? (?:find|see|detect|recogni[sz]e|use)(?: \w+){0,3} GPU'?s?\b[^\n]{0,40}multi_gpu_model"
+        r"|multi_gpu_model\b[^\n.]{0,40}\b(?:cannot|can't|can not|couldn't|could not|does(?: not|n't)|unable to|fails? to)(?: \w+)? (?:find|see|detect|recogni[sz]e)\b[^\n.]{0,24}GPU",
+        "multi_gpu_model does not see the second GPU",
+    ),
+    sig(
         "no-gpu-kernel",
         "no supported kernel for gpu devices is available",
         r"(?:Cannot assign a device (?:for operation|to node) '?(?P<node>[^':\n]{1,120})'?:?[^\n]{0,200})?no supported kernel for GPU devices is available",

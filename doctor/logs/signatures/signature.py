@@ -28,8 +28,9 @@ class Signature:
         stand in, the better: the pattern is tried on each (`glued` makes such literals of a frequent word).
     pattern: regular expression over the lines around the literal, without case; its named groups are the
         fact's details. It never spans more than `lines` lines.
-    near: lower-case pieces of which one stands in every occurrence as well, where a frequent word is the literal and
-        the pattern is slow: lines without any of them are passed over.
+    near: more sets of lower-case pieces, of each of which one stands in every occurrence too, where the literal is a
+        frequent word and the pattern slow: lines without them are passed over.
+    once: the first occurrence says all; the others are not looked at.
     example: a line that matches (the tests hold it to that).
     seen_in: the TensorFlow releases that print it, where known; origin: the file of TensorFlow's source.
     at: the named group whose line is the evidence; the line in which the match begins where none is named.
@@ -44,7 +45,8 @@ class Signature:
     seen_in: str = ""
     origin: str = ""
     at: str = ""
-    near: tuple[str, ...] = ()
+    near: tuple[tuple[str, ...], ...] = ()
+    once: bool = False
 
     def place(self, match: re.Match[str]) -> int:
         """The offset in the text that stands for one occurrence."""
@@ -71,7 +73,7 @@ def glued(words: Iterable[str], ends: Iterable[str]) -> tuple[str, ...]:
 
 def words(text: str) -> tuple[str, ...]:
     """Many literals, written with bars between them."""
-    return tuple(text.split("|"))
+    return tuple(text.split("|")) if text != "|" else (text,)
 
 
 def sig(
@@ -86,8 +88,9 @@ def sig(
     origin: str = "",
     at: str = "",
     near: str | tuple[str, ...] = (),
+    once: bool = False,
 ) -> Signature:
-    """A signature; one literal may be given as a plain string, the words of `near` with bars between them."""
+    """A signature; one literal may be given as a plain string, a set of `near` as one with bars between its words."""
     several = (literals,) if isinstance(literals, str) else literals
-    beside = words(near) if isinstance(near, str) else near
-    return Signature(kind, several, pattern, example, make, lines, seen_in, origin, at, beside)
+    beside = tuple(words(several) for several in ((near,) if isinstance(near, str) else near))
+    return Signature(kind, several, pattern, example, make, lines, seen_in, origin, at, beside, once)

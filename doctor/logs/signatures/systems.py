@@ -29,12 +29,21 @@ def system(rank: int) -> Maker:
         elif re.search(r"mac\s?os|os ?x|darwin|monterey|ventura|big sur|catalina|sonoma", lowered):
             yield Platform(source, "macos", rank=rank)
         elif re.search(
-            r"linux|ubuntu|debian|centos|red ?hat|rhel|fedora|arch|manjaro|suse|mint|kali|raspbian|rocky|alma|pop!?_os|elementary|gentoo|nixos",
+            r"linux|ubuntu|ubantu|unbuntu|ubunto|debian|centos|red ?hat|rhel|fedora|arch|manjaro|suse|mint|kali|raspbian|rocky|alma|pop!?_os|elementary|gentoo|nixos",
             lowered,
         ):
             yield Platform(source, "linux", rank=rank)
 
     return make
+
+
+def release_file(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """A distribution by the way in which it writes its version."""
+    name = next(key for key, value in match.groupdict().items() if value)
+    yield OperatingSystem(
+        source, f"{({'ubuntu': 'Ubuntu', 'debian': 'Debian', 'centos': 'CentOS Linux'})[name]} {match[name]}"
+    )
+    yield Platform(source, "linux")
 
 
 def platform(name: str, rank: int = MEASURED) -> Maker:
@@ -47,7 +56,7 @@ def platform(name: str, rank: int = MEASURED) -> Maker:
 
 
 _SYSTEMS = (
-    r"(?:(?:Linux )?(?:Ubuntu|Xubuntu|Kubuntu|Lubuntu|Debian|CentOS(?: Linux)?|Fedora|RHEL|Red ?Hat(?: Enterprise Linux)?|Rocky(?: Linux)?|AlmaLinux|openSUSE(?: Leap)?|SLES|Linux Mint|Mint|Manjaro|Arch Linux|Pop!?_OS|Kali|Raspbian|Amazon Linux)"
+    r"(?:(?:Linux )?(?:Ubuntu|Ubantu|Unbuntu|Ubunto|Xubuntu|Kubuntu|Lubuntu|Debian|CentOS(?: Linux)?|Fedora|RHEL|Red ?Hat(?: Enterprise Linux)?|Rocky(?: Linux)?|AlmaLinux|openSUSE(?: Leap)?|SLES|Linux Mint|Mint|Manjaro|Arch Linux|Pop!?_OS|Kali|Raspbian|Amazon Linux)"
     r"(?:[ -]?(?:\(?[a-z]{4,10}\)? )?v?\d{1,2}(?:\.\d{1,2}){0,2})?(?: ?LTS)?"
     r"|Windows[ -]?(?:Server )?(?:7|8(?:\.1)?|10|11|20\d\d|XP)(?: ?(?:Pro|Home|Enterprise|Education))?|Win ?(?:7|8|10|11)\b|mac ?OS(?: X)?(?: [A-Z][a-z]+(?: [A-Z][a-z]+)?)?(?: ?\d{2}(?:\.\d+){0,2})?|OS ?X(?: ?\d+\.\d+)?)"
 )
@@ -83,11 +92,18 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "operating-system",
         words(
-            "ubuntu|debian|centos|fedora|rhel|red hat|redhat|windows|win10|win 10|win11|win 11|win7|win 7|macos|mac os|os x|manjaro|arch linux|mint|rocky|kali|raspbian|pop!_os|opensuse|amazon linux|almalinux|sles|pop_os|win8|win 8|osx"
+            "ubuntu|ubantu|unbuntu|ubunto|debian|centos|fedora|rhel|red hat|redhat|windows|win10|win 10|win11|win 11|win7|win 7|macos|mac os|os x|manjaro|arch linux|mint|rocky|kali|raspbian|pop!_os|opensuse|amazon linux|almalinux|sles|pop_os|win8|win 8|osx"
         ),
         rf"(?<!e\.g\., Linux )(?<!e\.g\., )(?<![\w/.-])(?P<name>{_SYSTEMS})(?![\w/])",
         "It happens on Ubuntu 20.04 only",
         system(PROSE),
+    ),
+    sig(  # of /etc/os-release where only its version was quoted, as TensorFlow's own collecting script does
+        "operating-system",
+        ("version=",),
+        r"\bVERSION=\"?(?:(?P<ubuntu>\d\d\.(?:04|10)[\d.]*(?: LTS)?,? \(?[A-Z][a-z]+ [A-Z][a-z]+\)?)|(?P<debian>\d{1,2} \((?:wheezy|jessie|stretch|buster|bullseye|bookworm|trixie)\))|(?P<centos>\d \(Core\)))",
+        'VERSION="18.04.3 LTS (Bionic Beaver)"',
+        release_file,
     ),
     sig(
         "operating-system",
@@ -109,6 +125,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b[A-Z]:\\+(?:Users|Program|Windows|Python|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages|cu\w+64_\d+\.dll|(?:nvcuda|msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll|(?<!`)\bwin_amd64\b|\] on win32",
         r"C:\Users\me\anaconda3\lib\site-packages\tensorflow\__init__.py",
         platform("windows"),
+        once=True,
     ),
     sig(
         "platform-macos",
@@ -118,6 +135,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?<!`)\bmacosx[_-]\d+|Apple Silicon|Apple M[1-4]|M[1-4] (?:Mac|chip|Pro|Max)\b|\w\.dylib\b|\bon darwin\b|/opt/homebrew|\bMacBook",
         "macosx_15_0_x86_64",
         platform("macos"),
+        once=True,
     ),
     sig(
         "platform-linux",
@@ -125,6 +143,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"lib\w+\.so\.\d|/usr/(?:local/)?lib|/home/\w+/|on linux\b|(?<!`)\bmanylinux|GNU/Linux|/proc/driver/nvidia",
         "libcudart.so.11.0: cannot open shared object file",
         platform("linux"),
+        once=True,
     ),
     sig(
         "platform-wsl",
@@ -132,6 +151,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"microsoft-standard|/mnt/[c-e]/|/usr/lib/wsl|\d-Microsoft\b",
         "Linux 5.15.90.1-microsoft-standard-WSL2 x86_64",
         platform("wsl"),
+        once=True,
     ),
     sig(
         "platform-wsl",
@@ -139,6 +159,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\bWSL ?2?\b(?!\w)(?![^\n]{0,40}DirectML)|Windows Subsystem for Linux",
         "I run it under WSL2",
         platform("wsl", PROSE),
+        once=True,
     ),
     sig(
         "platform-wsl",
@@ -146,5 +167,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:host \(|@|hostname: )(?:DESKTOP|LAPTOP)-[A-Z0-9]{6,8}\b",
         "kernel driver does not appear to be running on this host (DESKTOP-4F7K2QX): /proc/driver/nvidia/version does not exist",
         platform("wsl", INFERRED),
+        once=True,
     ),
 )

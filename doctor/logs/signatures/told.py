@@ -78,13 +78,21 @@ _WORKS = (
     r"(?:works?|worked|working|fine|solved|no error|helped|fixed|ok\b|运行正常|解决|好了|可以|해결|정상|動(?:い|き)|直)"
 )
 
+_UNFIT = (
+    "match|not fit|n't fit|not suit|n't suit|not go with|n't go with|not work with|n't work with|not compatible|not supported|not the right"
+    "|incompat|too new|too old|too high|too low|too recent|wrong|different|incorrect|不|对不|对应|太|过|错|有问题|맞|불일치|호환|다르|달라|틀리|문제"
+    "|合|違|対応|が古|が新し|no c|no es c|no son c|não c|não é c|não são c|errad|ne correspond|pas compatible|pas la bonne|non compat|non è compat"
+    "|sbagliat|passt nicht|passen nicht|falsch|inkompat|nicht kompat|zu neu|zu alt|не совпад|не подход|не совмест|не соответств|несовмест"
+)
+"""One of these stands wherever a version is said not to fit."""
+
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version-blamed",
         ("cuda",),
         _unfit("CUDA"),
         "系统里的CUDA版本跟TensorFlow对不上",
-        near="match|n't|not |incompat|too |wrong|different|incorrect|不|对不|对应|太|过|错|有问题|맞|불일치|호환|다르|달라|틀리|문제|合|違|対応|古|新し|no |não |errad|pas |ne corres|non |sbagliat|nicht|passen|falsch|inkompat|zu |не |несовмест",
+        near=_UNFIT,
     ),
     sig(
         "cuda-version-told",
@@ -96,7 +104,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:tensorflow|\btf)\b[^\n.]{0,30} on CUDA ?\d[\d.]*(?: only)?,? (?:which is )?not (?:compatible|supported)",
         "TensorFlow 2.1.0 doesn't work with CUDA 10.2",
         another_cuda,
-        near="not |n't |match|installed cuda|built |compiled ",
+        near="not work|not run|not go|not support|not be used|n't work|n't run|n't go|n't support|n't be used|not with|not cuda|not 0|not 1|not 2|not 3|not 4|not 5|not 6|not 7|not 8|not 9|not compatible|match|installed cuda|built |compiled ",
     ),
     sig(
         "cuda-version-told",
@@ -128,7 +136,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("cudnn",),
         _unfit("cuDNN"),
         "cuDNN的版本不对，换成7.6就好了",
-        near="match|n't|not |incompat|too |wrong|different|incorrect|不|对不|对应|太|过|错|有问题|맞|불일치|호환|다르|달라|틀리|문제|合|違|対応|古|新し|no |não |errad|pas |ne corres|non |sbagliat|nicht|passen|falsch|inkompat|zu |не |несовмест",
+        near=_UNFIT,
     ),
     sig(
         "cudnn-version-blamed",
@@ -195,6 +203,15 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"|(?:\bPATH|环境变量|環境変数|환경 ?변수) ?(?:を通|に追加|を設定|에 추가|里加|中加)[^\n]{{0,40}}?(?:{_GOOD}|直)",
         "solved by adding the bin folder of CUDA to PATH",
         near="solved|fixed|resolved|worked|working|works|did it|made it work|helped|recogni|detected|shows up|found|work|解决|好了|成功|正常|해결|인식|잘|動|解決|認識|直",
+    ),
+    sig(  # which folder Windows has to search for CUDA's or cuDNN's DLLs
+        "path-cure-told",
+        ("path",),
+        r"\b(?P<of>CUDA|cuDNN)\b[^\n]{0,100}\b(?:(?:has|have|needs?|must|should|ought)(?: to)?(?: also)? be|(?:was|were|is|are) (?:missing|not)|isn't|wasn't|lacks?|missing|add(?:ed|ing)?|put|include)\b[^\n]{0,60}[%$`'\" ]PATH\b"
+        r"|[%$`'\" ]PATH\b[^\n]{0,60}\b(?:has|have|needs?|must|should|lacks?|missing|does(?:n't| not))\b[^\n]{0,60}\b(?P<of2>CUDA|cuDNN)\b",
+        "the folder cuDNN\\bin must be on your %PATH%",
+        lambda m, s: Symptom(s, "path-cure-told", (("of", m["of"] or m["of2"]),)),
+        near="cuda|cudnn",
     ),
     sig(
         "python-told",

@@ -24,6 +24,6 @@ SIGNATURES: tuple[Signature, ...] = (
         ("cpu", "gpu"),
         r"(?:uses?|using|runs? on|running on) (?:only )?(?:the )?CPU\b|GPU (?:is )?(?:not|n't|never) (?:being )?(?:used|found|detected|recognized|recognised|visible|available)|(?:not|n't|cannot|can't|doesn't|does not|isn't) (?:\w+ )?(?:use|using|detect|find|see|recogni[sz]e)(?:ing)? (?:\w+ ){0,3}GPU|no GPU (?:found|detected|device)",
         "TensorFlow does not use my GPU",
-        near="use|using|run on|runs on|running on|not |n't|never|cannot|no gpu",
+        near="use cpu|uses cpu|using cpu|only cpu|the cpu|on cpu|not |n't|never|cannot|no gpu",
     ),
 )

@@ -82,6 +82,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("gpu", "cuda", "显卡", "graphics card"),
         r"\bGPUs?\b|\bCUDA\b|显卡|graphics card",
         "My GPU is not used",
+        once=True,
     ),
     sig(
         "gpu-not-used",
@@ -95,7 +96,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("gpu", "cuda"),
         r"(?:not|n't|unable to|fails? to) (?:\w+ ){0,2}?(?:use|using|detect|find|see|recogni[sz]e|access|utili[sz]e)(?:ing)? (?:\w+ ){0,4}(?:GPU|CUDA)(?! drivers on your machine)",
         "TensorFlow cannot detect my GPU",
-        near="not |n't |unable to |fail to |fails to ",
+        near=("not |n't |unable to |fail to |fails to ", "use|using|detect|find|see|recogni|access|utili"),
     ),
     sig(
         "gpu-not-used",
@@ -178,6 +179,17 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\bignores? tensorflow[-_]gpu\b",
         "the plugin installs tensorflow (the CPU version) although tensorflow-gpu is there",
     ),
+    sig(
+        "both-packages",
+        "tensorflow",
+        r"\b(?:several|multiple|more than one|two|both|different|many)\b(?: \w+){0,2}? tensorflow(?:'s|s)?(?: versions?| packages?| installations?)?[^\n.]{0,16}\b(?:is|are|were|was|been|be|got)? ?installed\b"
+        r"|\b(?:uninstall|remov|delet|purg|take|took|throw|threw)\w*\b[^\n.]{0,12}\b(?:all|every|any|the) (?:the )?(?:of them|others?|rest|other (?:\w+ )?tensorflow\w*(?: \w+)?|tensorflow\w*(?: \w+)?)\b[^\n.]{0,12}\b(?:except|but|other than|apart from|besides)\b[^\n.]{0,16}tensorflow[-_ ]gpu",
+        "there were several versions of tensorflow installed, so I removed them",
+        near=(
+            "several|multiple|more than one|two|both|different|many|except|but|other than|apart from|besides",
+            "install|uninstall|remov|delet|purg|take|took|throw|threw",
+        ),
+    ),
     sig(  # Keras and others that depend on `tensorflow` bring it, over a tensorflow-gpu that does not count for pip
         "both-packages",
         ("keras", "tensorflow-gpu", "tensorflow_gpu", "of tensorflow"),
@@ -221,7 +233,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"memory[^\n.]{0,60}(?:rising|rises|goes up|builds up|build up|piles up|accumulat\w*|creeps up|climbs|leaks?|is leaking)(?![^\n]{0,20}fragment)"
         r"|(?:release|free|clear|reset)\w* (?:\w+ ){0,4}?(?:GPU |CUDA )?memory[^\n.?]{0,60}(?:fold|cross.validation|iteration|trial|each model|loop|between models)|显存[^\n]{0,12}(?:越来越|不断|一直)(?:大|增|上升)",
         "The GPU memory is rising through iterations of cross-validation",
-        near="rising|rises|goes up|build|pile|accumulat|creeps|climbs|leak|fold|validation|iteration|trial|each model|loop|between models|大|增|上升",
+        near="rising|rises|goes up|builds up|build up|piles up|accumulat|creeps|climbs|leak|fold|validation|iteration|trial|each model|loop|between models|大|增|上升",
     ),
     sig(
         "exclusive-mode",
@@ -261,6 +273,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:starts|shows|uses|reports|takes) (?:with |only )?GPU:0[^\n]{0,40}(?:instead|although|even though|none the less|none ?the ?less)",
         "CUDA_VISIBLE_DEVICES=2 is ignored, it still takes gpu:0",
         lines=2,
+        near="but|yet|however|no use|ignored|no effect|work|keep|kept|always|all the same|less|still|seem|in vain|instead|although|even though",
     ),
     sig(
         "renumbered",
@@ -289,8 +302,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-package-removed",
-        ("tensorflow-gpu-2.12.0.tar", "tensorflow_gpu-2.12.0.tar", "tensorflow-gpu==2.12", "tensorflow-gpu (2.12"),
-        r"tensorflow[-_]gpu-2\.12\.0\.tar(?:\.gz)?",
+        ("tensorflow-gpu-2.12.0.tar", "tensorflow_gpu-2.12.0.tar", "tensorflow-gpu==2.", "tensorflow_gpu==2."),
+        r"tensorflow[-_]gpu-2\.12\.0\.tar(?:\.gz)?|\binstall\b[^\n]{0,60}tensorflow[-_]gpu==2\.(?:1[2-9]|[2-9]\d)",
         "Using cached tensorflow-gpu-2.12.0.tar.gz (2.6 kB)",
     ),
     sig(
@@ -343,8 +356,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "slow-first-run",
-        ("minutes", "slow", "mins", "too long", "very long", "extremely long"),
-        r"(?:takes?|took|needs?|taking) (?:too long|about |around |over |more than |up to )?(?:\d+(?:-\d+)?|several|many|ten|some)? ?(?:min(?:ute)?s\b|too long)|(?:too|very|extremely) (?:long|slow)\b",
+        words("minutes|mins|hours|slow|long|ages|forever|eternity"),
+        r"(?:takes?|took|needs?|taking) (?:too long|about |around |over |more than |up to )?(?:\d+(?:-\d+)?|several|many|ten|some)? ?(?:min(?:ute)?s\b|too long)|(?:too|very|extremely|so|really|quite|awfully|terribly|incredibly) (?:long|slow)(?:ly)?\b"
+        r"|\b(?:takes?|took|taking|needs?|needed|lasts?)\b[^\n.]{0,24}\b(?:ages|forever|hours|an eternity|(?:a )?(?:very |really |quite a )?long (?:time|while))\b|\bslow (?:\w+ )?(?:start|initiali[sz]ation|loading|first)",
         "the first call takes 35 minutes",
     ),
     sig(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, CudaVersion, CudnnVersion, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
-from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, NAMED, asked_for
+from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED, NAMED, asked_for
 
 _OFFERED = re.compile(r"\b(?:Driver|KMD) Version: [\d.]+[^\w\n]+\Z")
 """What stands before the CUDA of nvidia-smi's header."""
@@ -124,13 +124,13 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         "cudatoolkit",
-        r"cudatoolkit(?:\s?[=-]{1,2}\s?|\s+|:)(?P<version>\d{1,2}\.\d+(?:\.\d+)?)",
+        r"cudatoolkit(?:\s?[=-]{1,2}\s?|\s+|:)(?:\([^)\n]{1,24}\)[ :=]{1,3})?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)",
         "conda install cudatoolkit=10.1",
         cuda(PROSE),
     ),
     sig(
         "cuda-version",
-        ("nvidia/cuda:", "cuda-repo-", "cuda-toolkit-", "cuda_"),
+        ("nvidia/cuda:", "cuda-repo-", "cuda-toolkit-", *glued(("cuda_",), DIGITS)),
         r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-|cuda_)(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)",
         "FROM nvidia/cuda:8.0-cudnn5-devel",
         cuda(PROSE),
@@ -152,7 +152,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         ("cuda ", "cuda:"),
-        r"\bcuda\b(?: on [\w ]{1,24})?(?: version)?(?: is(?: now)?| =|:)? (?P<version>1[0-3]|[89])(?![\d.\w-])",
+        r"\bcuda\b(?: on [\w ]{1,24})?(?: version)?(?: is(?: now)?| =|:)? (?:v\.? ?)?(?P<version>1[0-3]|[89])(?![\d.\w-])",
         "the CUDA on the server is 10 now",
         cuda(INFERRED, sentence=True),
     ),
@@ -165,6 +165,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
+        "cuda ",
+        rf"{MOVED}(?:the |my )?cuda(?: toolkit| version)? (?:from v?[\d.]+ )?to (?:version |v)?(?P<version>\d{{1,2}}\.\d+(?:\.\d+)?)(?![\w/])",
+        "then I reinstalled cuda to 9.2",
+        cuda(PROSE),
+        near="updat|upgrad|install|switch|chang|downgrad|went|mov",
+    ),
+    sig(
+        "cuda-version",
         ("/cuda-", "\\cuda\\v", "cuda-"),
         r"(?P<path>(?:/[\w.-]+)*/cuda-(?P<version>\d{1,2}\.\d{1,2})(?:\.\d+)?)(?=[/:;\s'\"]|$)",
         "LD_LIBRARY_PATH: /usr/local/cuda-10.1/lib64",
@@ -172,7 +180,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        ("/cuda/",),
+        glued(("/cuda/",), DIGITS),
         r"(?P<path>(?:/[\w.-]+)*/cuda/(?P<version>\d{1,2}\.\d{1,2}(?:\.\d+)?))(?=[/:;\s'\"]|$)",
         "LD_LIBRARY_PATH: :/vol/cuda/7.0.28/lib64",
         cuda(INFERRED),

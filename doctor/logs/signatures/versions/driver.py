@@ -85,13 +85,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r"NVIDIA-SMI[ :]+[\d.]+\s+(?:Driver Version: (?P<driver>[\d.]+\d)|KMD Version: (?P<kmd>[\d.]+\d))?[^\n]{0,40}?(?:CUDA Version: (?P<cuda>\d+\.\d+)|CUDA UMD Version: (?P<umd>\d+\.\d+)|\|)",
         "| NVIDIA-SMI 430.50       Driver Version: 430.50       CUDA Version: 10.1     |",
         smi_header,
-        near=(
-            "driver version",
-            "kmd version",
-            "cuda version",
-            "cuda umd version",
-            "|",
-        ),
     ),
     sig(
         "smi-header",

@@ -14,6 +14,9 @@ AFTER_NAME = ("__", *"*`'\" :：=", "is")
 EMPHASIS = r"[*_`'\" ]{0,6}"
 """Marks of Markdown and quotation around a value."""
 
+MOVED = r"(?<!should )(?<!could )(?<!please )(?<!must )(?<!have to )(?<!need to )(?<!try to )\b(?:updat|upgrad|downgrad|re-?install|install|switch|chang|mov)\w* (?:back )?"
+"""That something was taken to another version, where nobody is told to do so."""
+
 _WANTED = re.compile(
     r"\b(?:requires?|needs?|wants?|expects?|supports?|built (?:for|against|with)|compiled (?:for|with|against)|compatible with|looking for"
     r"|looks for|instead of|should be|must be|not|no|upgrade to|downgrade to|install|need|search(?:es|ing)? for|for|than|below|above|before|until|since|from)"

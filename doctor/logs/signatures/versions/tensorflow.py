@@ -7,7 +7,7 @@ import re
 from doctor.facts import FORM, MEASURED, PROSE, Fact, Source, TensorFlowVersion
 from doctor.logs.signatures.installers import LISTED, LISTING, TF
 from doctor.logs.signatures.signature import Maker, Signature, glued, sig, words
-from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, NAMED, RELEASE
+from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED, NAMED, RELEASE
 
 
 def tensorflow(rank: int, package: bool = False) -> Maker:
@@ -138,6 +138,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "I use TensorFlow 2.3 with a GTX 1080",
         tensorflow(PROSE, package=True),
         near="0.|1.|2.",
+    ),
+    sig(
+        "tensorflow-version",
+        ("tensorflow", "tf "),
+        rf"{MOVED}(?:the |my )?(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?|tf)(?: version)? (?:from v?[\d.]+ )?to (?:version |v)?(?P<version>{RELEASE})(?![\w/]|\.\d)",
+        "yesterday I updated tensorflow to 1.6",
+        tensorflow(PROSE, package=True),
+        near=" to 0.| to 1.| to 2.| to v| to version ",
     ),
     sig(
         "tensorflow-version",

@@ -1,0 +1,133 @@
+"""Which parts of a text a pattern is tried on: the lines in which its words stand, cut to a bounded length.
+
+In: a text, and where the words of a catalogue stand in it. Out: windows, pairs of offsets, few and short whatever the
+text holds, so that no input can make a pattern slow.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+WINDOW = 1_500
+"""Characters around a literal that a pattern may look at."""
+HITS = 300
+"""Occurrences of one literal that are read; more say nothing new."""
+
+Window = tuple[int, int]
+"""Offsets between which a pattern is searched for."""
+
+
+class Lines:
+    """The lines of a text, and the words in each.
+
+    hits: number and offset of every occurrence of every word, in the order of their ends. A word holds no line feed.
+    """
+
+    def __init__(self, text: str, hits: Iterable[tuple[int, int]]) -> None:
+        self.text = text
+        self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self.lines: defaultdict[int, list[int]] = defaultdict(list)
+        """The lines of at most WINDOW characters that hold a word; HITS of them for each."""
+        self.places: defaultdict[int, list[int]] = defaultdict(list)
+        """The places of a word in longer lines."""
+        self._present: dict[int, set[int]] = {}
+        self._windows: dict[Window, Window] = {}
+        self._sort(hits)
+
+    def _sort(self, hits: Iterable[tuple[int, int]]) -> None:
+        starts, lines, places = self.starts, self.lines, self.places
+        line, after, short = -1, 0, True
+        present: set[int] = set()
+        for number, at in hits:
+            if at >= after:
+                line = bisect_right(starts, at) - 1
+                after = starts[line + 1] if line + 1 < len(starts) else len(self.text) + 1
+                short = after - starts[line] <= WINDOW
+                present = self._present[line] = set()
+            if not short:
+                places[number].append(at)
+            elif number not in present and len(lines[number]) < HITS:
+                lines[number].append(line)
+            present.add(number)
+
+    def words(self) -> set[int]:
+        """The words that stand in the text."""
+        return set().union(*self._present.values())
+
+    def windows(self, words: Sequence[int], near: Sequence[frozenset[int]], lines: int) -> list[Window]:
+        """The windows of `lines` lines before and after each place of these words, in which one of each set of `near` stands."""
+        found = []
+        for line in self._lines_of(words):
+            for several in near:
+                if not self._near(several, line, lines):
+                    break
+            else:
+                found.append(self._window(line, lines))
+        if self.places:
+            long = (self.places[number] for number in words if number in self.places)
+            found += dict.fromkeys(chain.from_iterable(_windows(self.text, places, lines) for places in long))
+        return found
+
+    def _lines_of(self, words: Sequence[int]) -> list[int]:
+        several = [self.lines[number] for number in words if number in self.lines]
+        return several[0] if len(several) == 1 else sorted(set(chain.from_iterable(several)))
+
+    def _near(self, several: frozenset[int], line: int, lines: int) -> bool:
+        if lines == 1:
+            return not several.isdisjoint(self._present[line])
+        around = range(line - lines + 1, line + lines)
+        return any(not several.isdisjoint(self._present[at]) for at in around if at in self._present)
+
+    def _window(self, line: int, lines: int) -> Window:
+        """A short line and its neighbours."""
+        key = (line, lines)
+        if key not in self._windows:
+            first, last = max(0, line - lines + 1), min(len(self.starts) - 1, line + lines - 1)
+            end = self.starts[last + 1] - 1 if last + 1 < len(self.starts) else len(self.text)
+            fits = end - self.starts[first] <= WINDOW * lines
+            self._windows[key] = (self.starts[first], end) if fits else _window(self.text, self.starts[line], lines)
+        return self._windows[key]
+
+
+def _windows(text: str, places: list[int], lines: int) -> list[Window]:
+    """The windows around the places of a word, HITS at most; a place that the one before shows needs none."""
+    found: list[Window] = []
+    after = which = 0
+    for _ in range(HITS):
+        if places[which] < after:
+            which = bisect_left(places, after, which)
+            if which == len(places):
+                break
+        at = places[which]
+        start, end = _window(text, at, lines)
+        found.append((start, end))
+        after = max(at + 1, min(end, at + WINDOW))
+        which += 1
+        if which == len(places):
+            break
+    return found
+
+
+def _window(text: str, at: int, lines: int) -> Window:
+    """The part of `text` with `lines` lines before and after offset `at`, cut to WINDOW characters a line."""
+    if lines == 1:
+        start = text.rfind("\n", max(0, at - WINDOW), at)
+        end = text.find("\n", at + 1, at + WINDOW)
+        return start + 1 if start >= 0 else max(0, at - WINDOW), end if end >= 0 else min(len(text), at + WINDOW)
+    start = at
+    for _ in range(lines):
+        start = text.rfind("\n", max(0, at - WINDOW * lines), start)
+        if start < 0:
+            start = max(-1, at - WINDOW * lines)
+            break
+    start += 1
+    end = at
+    for _ in range(lines):
+        end = text.find("\n", end + 1, at + WINDOW * lines)
+        if end < 0:
+            return start, min(len(text), at + WINDOW * lines)
+    return start, end

@@ -1,0 +1,52 @@
+"""No way in which a pattern can match is dead: each holds a literal, and a word of each set that it needs beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.logs.signatures import Signature, catalogue
+from tests.logs.proof import unproved
+
+CATALOGUE = catalogue()
+
+
+def _id(signature: Signature) -> str:
+    return f"{signature.kind}-{CATALOGUE.index(signature)}"
+
+
+@pytest.mark.parametrize("signature", CATALOGUE, ids=_id)
+def test_every_match_holds_a_word_that_leads_to_it(signature: Signature) -> None:
+    for words in (signature.literals, *signature.near):
+        assert unproved(signature.pattern, words) == []
+        assert all(word == word.lower() and "\n" not in word for word in words)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        (r"killed|exit code \d+", ("killed",)),
+        (r"out of (?:GPU )?memory", ("out of memory",)),
+        (r"lib\w*cudnn", ("libcudnn",)),
+        (r"driver [4-9]\d\d", ("driver 4", "driver 5")),
+        (r"(?:no )?GPU", ("no gpu",)),
+        (r"GPU\s{0,3}:", ("gpu :",)),
+    ],
+)
+def test_a_match_without_the_words_is_found(pattern: str, words: tuple[str, ...]) -> None:
+    assert unproved(pattern, words)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        (r"killed|exit code \d+", ("killed", "exit code ")),
+        (r"out of (?:GPU )?memory", ("out of ",)),
+        (r"driver \d{3}", tuple(f"driver {digit}" for digit in range(10))),
+        (r"CUDA [^\n]{0,40}(?:works|helped)\b", ("works", "helped")),
+        (r"[Cc]u(?:DNN|BLAS)\s+error", ("cudnn error", "cublas error")),
+        (r"RAM(?=[ ,]).*full", ("ram ", "ram,")),
+        (r"(?:a|b){2,3}x", ("aax", "abx", "bax", "bbx")),
+    ],
+)
+def test_words_of_every_match_are_known_as_such(pattern: str, words: tuple[str, ...]) -> None:
+    assert unproved(pattern, words) == []
