@@ -50,8 +50,16 @@ def capability(store: Store, asked: str) -> str | None:
     direct = _as_capability(asked.strip())
     if direct is not None:
         return direct
-    found = {gpu.capability for gpu in find(store, asked)}
+    found: set[str | None] = {gpu.capability for gpu in find(store, asked)} or _of_beginning(store, asked)
     return found.pop() if len(found) == 1 else None
+
+
+def _of_beginning(store: Store, asked: str) -> set[str | None]:
+    """The capabilities of all names that begin so: nvidia-smi cuts a long name ("GeForce GTX 108...")."""
+    begun = key(asked.rstrip(". "))
+    if len(begun) < 6 or not any(c.isdigit() for c in begun):
+        return set()
+    return {raw.get("capability") for raw in _rows(store) if any(key(name).startswith(begun) for name in _names(raw))}
 
 
 def key(name: str) -> str:

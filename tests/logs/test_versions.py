@@ -54,9 +54,14 @@ def stated(text: str) -> dict[str, str]:
         ("macOS 12.6, tensorflow-macos 2.11.0, Python 3.9.13\n", {"tensorflow": "2.11.0", "python": "3.9.13"}),
         ("| NVIDIA-SMI 460.73.01    Driver Version: 460.73.01    CUDA Version: 11.2", {"driver": "460.73.01"}),
         ("| NVIDIA-SMI 580.95.02    KMD Version: 581.42    CUDA Version: 13.0  |\n", {"driver": "581.42"}),
+        ("In March I upgraded tensorflow to 1.6, then reinstalled cuda to 9.2\n", {"tensorflow": "1.6", "cuda": "9.2"}),
+        ("You should upgrade tensorflow to 2.4 first\n", {}),
+        ("- Cudnn (from conda) 7.6.5\n- Cudatoolkit (from conda) 10.1.243\n", {"cuda": "10.1.243", "cudnn": "7.6.5"}),
+        ("Tensorflow-gpu 1.4, CUDA v.8\n", {"tensorflow": "1.4", "cuda": "8"}),
+        ("NVRM version:   515.65.01\nCUDA version:   11.7\n", {"driver": "515.65.01", "cuda": "11.7"}),
         ("видеокарта GTX 1660, драйвер 456.71, CUDA 10.1\n", {"cuda": "10.1", "driver": "456.71"}),
     ],
-    ids=["Markdown table", "table of what is needed", "conda list", "cuDNN's header after a grep", "TF:", "nightly", "macOS", "nvidia-smi cut short", "nvidia-smi in WSL", "Russian"],
+    ids=["Markdown table", "table of what is needed", "conda list", "cuDNN's header after a grep", "TF:", "nightly", "macOS", "nvidia-smi cut short", "nvidia-smi in WSL", "what an update led to", "advice", "a remark before the version", "v.", "nvidia-container-cli info", "Russian"],
 )  # fmt: skip
 def test_versions_are_read_from(text: str, versions: dict[str, str]) -> None:
     assert stated(text) == versions
@@ -66,3 +71,19 @@ def test_a_header_of_cudnn_shows_no_gpu_in_use() -> None:
     from doctor.diagnose import diagnose
 
     assert diagnose(read(CUDNN_HEADER.encode(), "report"), Tables.bundled()).verdict.code == "undetermined"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('VERSION="18.04.3 LTS (Bionic Beaver)"\nVERSION_ID="18.04"\n', "Ubuntu 18.04.3 LTS (Bionic Beaver)"),
+        ('> VERSION="10 (buster)"\n', "Debian 10 (buster)"),
+        ('VERSION="7 (Core)"\n', "CentOS Linux 7 (Core)"),
+        ("My laptop has ubantu 18.04\n", "ubantu 18.04"),
+    ],
+)
+def test_a_distribution_is_known_by_its_version_and_by_a_slip_of_the_pen(text: str, name: str) -> None:
+    system = Picture(read(text.encode(), "report"), Tables.bundled()).os
+    assert system is not None
+    assert system.name == name
+    assert Picture(read(text.encode(), "report"), Tables.bundled()).platform == "linux"

@@ -55,6 +55,8 @@ KNOWN = {
     "Titan Xp": "6.1",
     "TITAN V": "7.0",
     "TITAN RTX": "7.5",
+    "GeForce GTX 108...": "6.1",  # as nvidia-smi cuts them
+    "NVIDIA RTX PRO 1000 Blac": "12.0",
     "GeForce GTX TITAN Black": "3.5",
     "Jetson Nano": "5.3",
     "Xavier": "7.2",
@@ -90,7 +92,7 @@ def test_name_that_does_not_decide_is_ambiguous(tables: Tables, name: str, capab
 
 
 @pytest.mark.parametrize(
-    "name", ["", "GPU", "NVIDIA Graphics Device", "Radeon RX 580", "nonsense", "10de:ffff", "x" * 9999]
+    "name", ["", "GPU", "NVIDIA Graphics Device", "Radeon RX 580", "nonsense", "10de:ffff", "GeForce RTX", "GTX 9", "x" * 9999]
 )
 def test_unknown_name_is_unknown(tables: Tables, name: str) -> None:
     assert tables.gpu(name) == ()

@@ -27,6 +27,10 @@ def wanted_cuda_major(picture: Picture) -> int | None:
     return None
 
 
+BLACKWELL = (10, 0)
+"""From this compute capability on, the PTX of builds without code for it does not serve every step (TensorFlow up to 2.20)."""
+
+
 @rule(
     "gpu-arch-too-new",
     "The GPU is newer than the code in this TensorFlow build",
@@ -156,7 +160,7 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
             verify=verify,
         )
         return
-    if cuda is not None and picture.capabilities and picture.tensorflow is not None:
+    if cuda is not None and picture.capabilities and (picture.tensorflow is not None or failing):
         newest = max(minor(c) for c in picture.capabilities)
         limit = (7, 0) if cuda < 10 else (7, 5) if cuda < 11 else None
         if limit is not None and newest > limit and (failing or newest >= (8, 0)):
@@ -187,6 +191,19 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
             [*told[:2], picture.tensorflow, picture.cuda],
             confidence="possible",
             tables=picture.builds[-1:],
+            steps=steps,
+            verify=verify,
+        )
+        return
+    newest = max((minor(c) for c in picture.capabilities), default=(0, 0))
+    if facts.kind == "report" and highest is not None and newest >= BLACKWELL and newest[0] > highest[0] and not works:
+        yield found(
+            "gpu-arch-too-new",
+            f"The newest code in this build is for compute capability {highest[0]}.{highest[1]}, and the card that is named has "
+            f"{newest[0]}.{newest[1]}; the text shows no other fault.",
+            [*(g for g in picture.gpus if g.compute_capability and minor(g.compute_capability) == newest), picture.tensorflow],
+            confidence="possible",
+            tables=[build],
             steps=steps,
             verify=verify,
         )

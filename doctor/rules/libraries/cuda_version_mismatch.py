@@ -6,22 +6,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from doctor.facts import PROSE, CudaCallFailed, CudaVersion, Fact, LibraryLoaded, LibraryNotLoaded
+from doctor.facts import CudaCallFailed, CudaVersion, Fact, LibraryLoaded, LibraryNotLoaded
 from doctor.findings import Finding, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures, libraries
 from doctor.remedies.cures import Cure
 from doctor.remedies.fitness import on_driver, usable
+from doctor.rules.libraries.stated import UNUSED, mismatched_pair
 from doctor.rules.libraries.toolkit import serves, window
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works, xla_gpu_note
 from doctor.rules.registry import found, rule
 
 if TYPE_CHECKING:
     from doctor.tables import TensorFlowRelease
-
-
-UNUSED = ("gpu-not-used", "gpu-list-empty", "uses-cpu", "gpu-not-found")
-"""What says that the GPU is not used, and not why."""
 
 
 def installed_releases(picture: Picture) -> list[CudaVersion]:
@@ -33,7 +30,7 @@ def installed_releases(picture: Picture) -> list[CudaVersion]:
     "cuda-version-mismatch",
     "CUDA is installed, but not the version that this TensorFlow opens",
     explains=("cuda-missing", "cudnn-missing", "library-path", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "cuda-version-told", *UNUSED),
+    needs=(LibraryNotLoaded, "cuda-version-told", *UNUSED, "dll-load-failed", "native-runtime-failed"),
 )
 def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
     """CUDA is installed in another version than the one that this TensorFlow build opens.
@@ -146,25 +143,16 @@ def _asked_by_another(picture: Picture, lib: LibraryNotLoaded) -> bool:
 
 def _stated_pair(picture: Picture) -> Iterator[Finding]:
     """No log, but a TensorFlow and a CUDA that are named side by side and do not go together."""
-    facts = picture.facts
-    tensorflow, cuda = picture.tensorflow, picture.cuda
-    unused = facts.symptoms(*UNUSED)
-    if facts.kind != "report" or tensorflow is None or cuda is None or not unused or picture.not_loaded:
-        return
-    if cuda.rank > PROSE or "." not in cuda.version or facts.of(CudaCallFailed) or facts.has("gpu-ignored-capability", "own-build"):
-        return
-    builds = [b for b in picture.builds if b.gpu and b.cuda]
-    if not builds or any(b.extras.get("and-cuda") for b in builds):  # pip brings CUDA to those
-        return
-    needed = [[serves(picture, cuda.version, n) for n in b.libraries_required] for b in builds]
-    if not all(any(answer is False for answer in answers) for answers in needed):
+    signs = mismatched_pair(picture)
+    builds, cuda = picture.builds, picture.cuda
+    if not signs or cuda is None:
         return
     cure = matching(picture)
     yield found(
         "cuda-version-mismatch",
         f"TensorFlow {builds[-1].version} opens the libraries of CUDA {' or '.join(picture.wanted_cuda[:3])}, and CUDA {cuda.version} is what is "
         "named here; no log shows what happened.",
-        [tensorflow, cuda, unused[0]],
+        [picture.tensorflow, cuda, signs[0]],
         confidence="likely",
         tables=builds[-1:],
         steps=cure.steps,

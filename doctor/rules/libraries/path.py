@@ -11,6 +11,7 @@ from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.libraries.cudnn import cudnn_major
+from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.libraries.toolkit import serves
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works
 from doctor.rules.registry import found, rule
@@ -27,7 +28,7 @@ def mentions_path(picture: Picture) -> list[Fact]:
     "library-path",
     "The libraries are installed, but the loader does not look where they are",
     explains=("cuda-missing", "cudnn-missing", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used", "cuda-stub-on-path"),
+    needs=(LibraryNotLoaded, "path-cure-told", "gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used", "cuda-stub-on-path"),
 )
 def library_path(picture: Picture) -> Iterator[Finding]:
     """The right libraries are installed, and the loader does not search their folder.
@@ -103,6 +104,17 @@ def library_path(picture: Picture) -> Iterator[Finding]:
                     platform="linux",
                 )
             ],
+            verify=verify,
+        )
+        return
+    blamed = blamed_path(picture)
+    if blamed and not missing and not mismatched_pair(picture):
+        yield found(
+            "library-path",
+            "A DLL did not load, and what is said to be wrong, or to have helped, is the folder of CUDA's or cuDNN's DLLs on PATH.",
+            [*facts.symptoms("dll-load-failed")[:1], *blamed[:2]],
+            confidence="likely",
+            steps=_search_steps(picture),
             verify=verify,
         )
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doctor.findings import Finding, manual, shell
@@ -9,12 +10,22 @@ from doctor.picture import Picture
 from doctor.rules.memory.signs import handle_signs
 from doctor.rules.registry import found, rule
 
+OTHERWISE = ("other-process", "host-memory-said", "memory-grows", "host-killed", "host-alloc-failed", "fraction-set", "limit-set")
+"""What tells that memory runs out for another reason than the size of the job."""
+
+
+_OOM = re.compile(
+    r"(?!.*\bPyTorch\b)(?:out of memory|\bOOM (?:error|exception|when|while|in|on|at|after|during)|\b(?:an|the|with|get\w*|got|to|throws?|gives?) OOM\b)",
+    re.IGNORECASE,
+)
+"""Memory that runs out in the words of a person; a bare OOM may be a heading."""
+
 
 @rule(
     "model-oom",
     "The model, batch or input does not fit into the GPU's memory",
     explains=("cudnn-init-oom", "ptx-jit-or-kernel-crash"),
-    needs=("tensor-oom", "resource-exhausted", "dst-not-initialized", "bfc-out-of-memory", "allocator-stats", "batch-told"),
+    needs=("tensor-oom", "resource-exhausted", "dst-not-initialized", "bfc-out-of-memory", "allocator-stats", "batch-told", "oom-said"),
 )
 def model_oom(picture: Picture) -> Iterator[Finding]:
     """The model, batch or input does not fit the GPU.
@@ -39,7 +50,9 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
     stats = facts.symptoms("allocator-stats")
     smaller = [] if handle_signs(picture) or facts.has("other-process", "host-memory-said") else facts.symptoms("batch-told")
     said = facts.symptoms("cuda-out-of-memory", "oom-said") if smaller else []
-    if not (oom or exhausted or failed or dst or stats or said):
+    alone = not (said or handle_signs(picture) or facts.has(*OTHERWISE)) and facts.has("mentions-gpu")
+    only = [s for s in facts.symptoms("oom-said") if alone and _OOM.search(s.source.text)]
+    if not (oom or exhausted or failed or dst or stats or said or only):
         return
     if exhausted and not (oom or failed or dst) and facts.has("cuda-out-of-memory") and handle_signs(picture):
         return
@@ -54,8 +67,8 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
     yield found(
         "model-oom",
         text,
-        [*oom[:2], *failed[:1], *exhausted[:1], *dst[:1], *stats[:1], *(said[:1] + smaller[:1] if said else [])],
-        confidence="certain" if oom or stats else "likely",
+        [*oom[:2], *failed[:1], *exhausted[:1], *dst[:1], *stats[:1], *(said[:1] + smaller[:1] if said else []), *only[:1]],
+        confidence="certain" if oom or stats else "possible" if only and not (exhausted or failed or dst) else "likely",
         steps=[
             manual(
                 "Make the batch smaller: halve it until it fits; then smaller inputs, mixed precision (tf.keras.mixed_precision) or gradient accumulation"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import Absent, CudaCallFailed, DriverMismatch, DriverVersion, Fact, LibraryNotLoaded
-from doctor.findings import Finding, manual, shell
+from doctor.facts import Absent, CudaCallFailed, DriverMismatch, DriverVersion, Fact, LibraryNotLoaded, Symptom
+from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
@@ -28,6 +28,7 @@ from doctor.rules.registry import found, rule
     needs=(
         "docker-no-gpu",
         "gpu-flag-said",
+        "container-lacks-gpu",
         LibraryNotLoaded,
         CudaCallFailed,
         Absent,
@@ -71,6 +72,11 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
     flag = facts.symptoms("gpu-flag-said")
     if flag and inside:
         signs = [*flag, *signs]
+    told = facts.symptoms("container-lacks-gpu")
+    other = bool(facts.of(CudaCallFailed) or picture.not_loaded) or bool(facts.of(DriverMismatch))
+    if told and inside and not (said or signs or other):
+        yield from _told(picture, told)
+        return
     if not said and not (inside and signs):
         return
     kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
@@ -90,7 +96,36 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
         or facts.absent("nvidia driver")
     ):
         return
-    steps = []
+    steps, verify = _steps(picture)
+    yield found(
+        "container-no-gpu",
+        "The container runtime could not give the container a GPU."
+        if said
+        else "Inside this container there is no NVIDIA driver: it was started without the GPU. Installing a driver in the image does not help.",
+        [*said[:2], *signs[:3]],
+        confidence="certain" if said or (lib is not None and "docker" in picture.environments) else "likely",
+        steps=steps,
+        verify=verify,
+    )
+
+
+def _told(picture: Picture, told: list[Symptom]) -> Iterator[Finding]:
+    """No log, and somebody says that the GPU is not seen in the container."""
+    steps, verify = _steps(picture)
+    yield found(
+        "container-no-gpu",
+        "The GPU is said not to be seen inside the container, and nothing was printed that names another cause: most often the "
+        "container was started without it.",
+        told[:2],
+        confidence="possible",
+        steps=steps,
+        verify=verify,
+    )
+
+
+def _steps(picture: Picture) -> tuple[list[Step], str]:
+    """How a container gets the GPU, and what shows that it has it."""
+    steps: list[Step] = []
     kind = (
         "singularity"
         if "singularity" in picture.environments
@@ -126,15 +161,6 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
                 root=True,
             ),
         ]
-    yield found(
-        "container-no-gpu",
-        "The container runtime could not give the container a GPU."
-        if said
-        else "Inside this container there is no NVIDIA driver: it was started without the GPU. Installing a driver in the image does not help.",
-        [*said[:2], *signs[:3]],
-        confidence="certain" if said or (lib is not None and "docker" in picture.environments) else "likely",
-        steps=steps,
-        verify="docker run --rm --gpus all tensorflow/tensorflow:latest-gpu nvidia-smi"
-        if kind == "docker"
-        else "nvidia-smi",
+    return steps, (
+        "docker run --rm --gpus all tensorflow/tensorflow:latest-gpu nvidia-smi" if kind == "docker" else "nvidia-smi"
     )

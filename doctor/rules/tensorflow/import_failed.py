@@ -11,6 +11,7 @@ from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures, libraries
 from doctor.remedies.fitness import on_driver, usable
+from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
 
@@ -71,8 +72,9 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     ]
     if not (glibc or tf_dll or shadow or arch or tls or symbol or seen or (native and not cuda)):
         return
-    if facts.has("cuda-version-told", "cudnn-version-told") and not (glibc or arch or shadow or tls or seen or facts.has("msvc-runtime")):
-        return  # the library that did not load is CUDA's then
+    another = facts.has("cuda-version-told", "cudnn-version-told") or mismatched_pair(picture) or bool(blamed_path(picture))
+    if another and not (glibc or arch or shadow or tls or seen or facts.has("msvc-runtime")):
+        return  # the library that did not load is CUDA's or cuDNN's then
     if cuda and not (glibc or arch or shadow or tls or seen):
         return
     steps: list[Step]

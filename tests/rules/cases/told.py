@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.rules.situation import Fires, NearMiss
-from tests.rules.spelling import log, logged
+from tests.rules.spelling import cuinit, diagnosed, log, logged
 
 PTXAS = "external/org_tensorflow/tensorflow/compiler/xla/service/gpu/nvptx_compiler.cc"
 
@@ -153,6 +153,79 @@ FIRES = (
         "freezes at",
         says=("NCCL_P2P_DISABLE",),
     ),
+    Fires(
+        "cuda-version-mismatch",
+        "an import that fails on Windows, with a CUDA of another release named",
+        "- TensorFlow version: 1.10.0\n- CUDA version: 9.2\n- OS: Windows 10\n\nImportError: DLL load failed: Не найден указанный модуль.\n",
+        "DLL load failed",
+        words=("1.10",),
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "an import that fails on Linux, cut before its last line",
+        "Today I upgraded tensorflow-gpu to 1.5 and cuda is 9.1\n\n"
+        '  File "/usr/lib/python3.5/site-packages/tensorflow/python/pywrap_tensorflow_internal.py", line 24, in swig_import_helper\n'
+        "    _mod = imp.load_module('_pywrap_tensorflow_internal', fp, pathname, description)\n",
+        "in swig_import_helper",
+    ),
+    Fires(
+        "library-path",
+        "a folder that Windows has to search",
+        "ImportError: DLL load failed: The specified module could not be found.\n\nThe bin folder of cuDNN was missing from %PATH% on that machine.\n",
+        "was missing",
+        says=("PATH",),
+    ),
+    Fires(
+        "gpu-arch-too-new",
+        "a Blackwell card, whose name nvidia-smi cut, under a release without code for it",
+        "TensorFlow version: 2.19.0\n\nIt does not run on this laptop.\n"
+        "|   0  NVIDIA RTX PRO 2000 Blac...    On  |   00000000:01:00.0 Off |                  N/A |\n",
+        "RTX PRO 2000",
+    ),
+    Fires(
+        "gpu-arch-too-new",
+        "an Ampere card with conda's CUDA 10.1",
+        "It takes ages until the first step.\n- Nvidia 3070\n- cudatoolkit (from conda) 10.1.243\n",
+        "Nvidia 3070",
+    ),
+    Fires(
+        "container-no-gpu",
+        "a container that is said to see no GPU",
+        "On the host the script trains on the card, but inside the container the GPU is not detected.\n",
+        "not detected",
+        says=("--gpus all",),
+    ),
+    Fires(
+        "container-no-gpu",
+        "nvidia's runtime, and no device node inside",
+        "Started with --runtime nvidia:\n\n" + log("1.12.0", cuinit("UNKNOWN ERROR (-1)"), diagnosed("no NVIDIA GPU device is present: /dev/nvidia0 does not exist")),
+        "/dev/nvidia0",
+    ),
+    Fires(
+        "tf-gpu-package-removed",
+        "a release of tensorflow-gpu that there is not",
+        "# Where is the GPU package of 2.13?\n\npip install tensorflow-gpu==2.13.0\n",
+        "pip install",
+        says=("tensorflow",),
+    ),
+    Fires(
+        "tf-conflicting-packages",
+        "several that are installed",
+        "Solved: two versions of tensorflow were installed here, and the GPU was idle. I uninstalled all of them except tensorflow-gpu.\n",
+        "two versions",
+    ),
+    Fires(
+        "model-oom",
+        "memory that runs out, in a sentence",
+        "The fine-tuning runs out of memory on my GPU. Which layers could I freeze?\n",
+        "out of memory",
+    ),
+    Fires(
+        "device-not-found",
+        "Keras' helper that sees no second card",
+        "# multi_gpu_model does not see the second GPU\n\nIn Keras 2.2 with gpus=2.\n",
+        "second GPU",
+    ),
 )
 
 NEAR_MISSES = (
@@ -240,5 +313,61 @@ NEAR_MISSES = (
         "an empty string that no GPU suffers from",
         "undetermined",
         "Our launcher sets CUDA_VISIBLE_DEVICES to an empty string for the tests that need no graphics card.\n",
+    ),
+    NearMiss(
+        "cuda-version-mismatch",
+        "a DLL that is there and cannot start",
+        "tf-import-failed",
+        "TensorFlow version: 1.10.0\nCUDA version: 9.2\nOS: Windows 7\n\n"
+        "ImportError: DLL load failed: A dynamic link library (DLL) initialization routine failed.\n",
+    ),
+    NearMiss(
+        "cuda-version-mismatch",
+        "a release that opens CUDA's libraries only when they are needed",
+        "tf-import-failed",
+        "TensorFlow version: 2.1.0\nCUDA version: 10.2\nOS: Windows 10\n\nImportError: DLL load failed: The specified module could not be found.\n",
+    ),
+    NearMiss(
+        "library-path",
+        "a folder of Python's on PATH",
+        "tf-import-failed",
+        "ImportError: DLL load failed: The specified module could not be found.\n\nPython's Scripts folder has to be on %PATH% for pip.\n",
+    ),
+    NearMiss(
+        "gpu-arch-too-new",
+        "an Ampere card under a release that has code for it",
+        "undetermined",
+        "TensorFlow version: 2.19.0\n\nIt does not run on this laptop.\n"
+        "|   0  NVIDIA RTX 2000 Ada Gene...    On  |   00000000:01:00.0 Off |                  N/A |\n",
+    ),
+    NearMiss(
+        "container-no-gpu",
+        "a container whose GPU is slow",
+        "undetermined",
+        "Inside the container the GPU is detected. It is slower than on the host, though.\n",
+    ),
+    NearMiss(
+        "tf-gpu-package-removed",
+        "the last release that there was",
+        "undetermined",
+        "pip install tensorflow-gpu==2.11.0\n\nWhich CUDA goes with it?\n",
+    ),
+    NearMiss(
+        "tf-conflicting-packages",
+        "several that lie apart",
+        "undetermined",
+        "For the comparison two versions of tensorflow were tried, each in its own environment, on the same GPU.\n",
+    ),
+    NearMiss(
+        "model-oom",
+        "PyTorch's memory",
+        "undetermined",
+        "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 7.93 GiB total capacity; 40.00 MiB reserved in total by PyTorch)\n",
+    ),
+    NearMiss(
+        "model-oom",
+        "a heading of somebody's notes",
+        "undetermined",
+        "[OOM]\n\nOn a GPU: tf.data instead of arrays.\n",
     ),
 )
