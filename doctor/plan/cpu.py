@@ -31,19 +31,16 @@ def cpu_candidate(ground: Ground) -> Candidate | None:
     return best
 
 
-STUB_WITHOUT = ("tensorflow-macos", "3.8")
-"""On Apple silicon 2.13 to 2.15.0 are empty wheels that require tensorflow-macos, whose files start at cp39."""
-
-
 def _try(build: TensorFlowRelease, ground: Ground) -> Candidate | None:
-    stub = ground.platform == "macos-arm64" and any(r.startswith(STUB_WITHOUT[0]) for r in build.requires)
     pythons = [ground.python] if ground.python in build.pythons else []
     pythons += [p for p in sorted(build.pythons, key=dotted, reverse=True) if dotted(p) >= dotted(UV_PYTHONS)]
-    for python in (p for p in pythons if not (stub and p == STUB_WITHOUT[1])):
+    for python in pythons:
         situation = Situation(platform=ground.platform, python=python, glibc=ground.glibc, route="none")
         answer = installs_on(build, situation, ground.tables)
         if answer.verdict != "no":
             another = ground.python is not None and python != ground.python
+            lost = {"python"} if another and ground.python_is_asked else set()
+            lost |= set() if ground.wish.allows(build.version, ground.newest) else {"tensorflow"}
             return Candidate(
                 build,
                 "cpu",
@@ -51,7 +48,7 @@ def _try(build: TensorFlowRelease, ground: Ground) -> Candidate | None:
                 situation,
                 Judgement(build, (("install", answer), ("gpu", Answer("no", "it computes on the CPU", (build,))))),
                 pins=dependency_pins(build, ground.tables),
-                given_up=frozenset({"python"} if another and ground.python_is_asked else ()),
+                given_up=frozenset(lost),
                 another_python=another,
             )
     return None

@@ -153,9 +153,14 @@ def test_mac_has_no_cuda(tables: Tables) -> None:
     assert [p.route for p in found.plans] == ["cpu"]
 
 
-def test_mac_with_python_3_8_takes_another_python(tables: Tables) -> None:
-    """The wheel of 2.13 for it is empty, and what it requires has no file for Python 3.8."""
-    assert first(outcome(tables, os="macOS arm64", python="3.8")).python != "3.8"
+def test_empty_wheel_is_planned_only_where_what_it_requires_has_a_file(tables: Tables) -> None:
+    """The files of tensorflow-intel, tensorflow-macos and tensorflow-cpu-aws on the package index; 2.13.0 has those for 3.8."""
+    for system, version, python in (("Windows 11", "2.13.1", "3.8"), ("macOS arm64", "2.13.1", "3.8"), ("linux aarch64", "2.11.1", "3.10")):
+        last = outcome(tables, version, os=system, python=python).plans[-1]
+        assert (last.tensorflow, last.python) != (version, python), system
+        assert f"TensorFlow {last.tensorflow} instead of {version}" in last.changes
+    mac = first(outcome(tables, os="macOS arm64", python="3.8"))
+    assert (mac.tensorflow, mac.python) == ("2.13.0", "3.8")
 
 
 def test_official_image_is_offered_outside_of_a_container_only(tables: Tables) -> None:

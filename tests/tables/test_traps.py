@@ -59,6 +59,8 @@ def holds(build: TensorFlowRelease, derived: dict[str, Any]) -> bool:
                 ok = build.gpu is value
             case "build_info_lacks":
                 ok = not set(value) & set(build.data["build_info"] or {})
+            case "requires":
+                ok = any(requirement.startswith(f"{value};") for requirement in build.requires)
             case "needed":
                 ok = "libcuda.so.1" in build.libraries
             case _:
