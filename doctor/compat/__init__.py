@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from doctor.compat.answer import Answer, worst
 from doctor.compat.choose import Judgement, candidates, judge, newest
-from doctor.compat.companions import Companion, companions
+from doctor.compat.companions import Pin, companions, cudnn_bound, requirement
 from doctor.compat.gpu import code_for, driver_serves_gpu, runs_on_gpu
 from doctor.compat.install import installs_on, pip_cudnn, runs_with_pip_libraries
 from doctor.compat.situation import Situation, applies, traps_of
@@ -22,14 +22,15 @@ from doctor.compat.software import (
 
 __all__ = [
     "Answer",
-    "Companion",
     "Judgement",
+    "Pin",
     "Situation",
     "applies",
     "candidates",
     "code_for",
     "companions",
     "cuda_of",
+    "cudnn_bound",
     "cudnn_serves_gpu",
     "driver_minimum",
     "driver_serves_gpu",
@@ -37,6 +38,7 @@ __all__ = [
     "judge",
     "newest",
     "pip_cudnn",
+    "requirement",
     "runs_on_driver",
     "runs_on_gpu",
     "runs_with_cuda",

@@ -1,13 +1,20 @@
-"""Plain Python packages whose newer releases break a TensorFlow release that sets no bound on them."""
+"""What pip is asked for: a TensorFlow release, and the pins beside it that make it work.
+
+Two kinds of pin: bounds on plain Python packages whose newer releases break a release that sets no bound on them, and a
+bound on cuDNN where the newest that the extra allows has no kernels for a GPU.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from doctor.tables import Tables, TensorFlowRelease
+from doctor.compat.install import pip_cudnn
+from doctor.tables import Tables, TensorFlowRelease, dotted
 from doctor.tables.ordering import order
 from doctor.tables.ranges import within
+from doctor.tables.store import remembered
+from doctor.tables.versions import minor
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
@@ -16,15 +23,20 @@ else:
 
 
 @dataclass(frozen=True, slots=True)
-class Companion:
-    """requirement: what pip has to be asked for as well ("numpy<2"); why; and the row that says so."""
+class Pin:
+    """requirement: what pip has to be asked for as well ("numpy<2"); why; and the rows that say so."""
 
     requirement: str
     why: str
-    ref: str
+    rows: tuple[str, ...] = ()
 
 
-def companions(build: TensorFlowRelease, tables: Tables) -> tuple[Companion, ...]:
+def requirement(build: TensorFlowRelease, *, extra: bool) -> str:
+    """The release as pip is asked for it; extra: with its CUDA libraries."""
+    return f"{build.package}{'[and-cuda]' if extra else ''}=={build.version}"
+
+
+def companions(build: TensorFlowRelease, tables: Tables) -> tuple[Pin, ...]:
     """The bounds that a build needs and that its METADATA does not state (table dependencies)."""
     found = []
     for row in tables.store.all("dependencies") if tables.store.has("dependencies") else ():
@@ -36,5 +48,26 @@ def companions(build: TensorFlowRelease, tables: Tables) -> tuple[Companion, ...
         whose = {"it": "", "its": "'s"}
         subject, _, rest = row["reason"].partition(" ")  # "it was compiled ...", "its generated code ..."
         why = f"TensorFlow {build.version}{whose[subject]} {rest}" if subject in whose else row["reason"]
-        found.append(Companion(f"{row['package']}{row['pin']}", why, f"dependencies {row['package']}: {row['source']}"))
+        found.append(Pin(f"{row['package']}{row['pin']}", why, (f"dependencies {row['package']}: {row['source']}",)))
     return tuple(found)
+
+
+def cudnn_bound(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...]) -> Pin | None:
+    """The bound below which every cuDNN that the build's extra allows has kernels for the GPUs; None where the newest has,
+    or none has."""
+    serving = pip_cudnn(build, tables, capabilities)
+    if not capabilities or serving is None or serving.package is None or serving == pip_cudnn(build, tables):
+        return None
+    return _bound(tables, serving.package, serving.version, capabilities)
+
+
+@remembered
+def _bound(tables: Tables, package: str, version: str, capabilities: tuple[str, ...]) -> Pin:
+    rows = sorted((r for r in tables.cudnns() if r.package == package), key=lambda r: dotted(r.version))
+    mine = next(r for r in rows if r.version == version)
+    later = next((r for r in rows if dotted(r.version) > dotted(version)), None)
+    bound = f"=={version}"
+    if later is not None:
+        bound = f"<={version}" if minor(later.version) == minor(version) else f"<{minor(later.version)}"
+    why = f"cuDNN {version} is the newest with kernels for compute capability {', '.join(capabilities)}"
+    return Pin(f"{package}{bound}", why, tuple(row.ref for row in (mine, later) if row is not None))

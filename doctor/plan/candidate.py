@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from doctor.compat import Answer, Judgement, Situation
-from doctor.plan.measures import Link, Measures, Pin
+from doctor.compat import Answer, Judgement, Pin, Situation
+from doctor.plan.measures import Link, Measures
 from doctor.tables import DriverFloor, TensorFlowRelease
 
 ROUTES = ("pip-and-cuda", "pip-system-cuda", "conda", "docker", "wsl2", "cpu")

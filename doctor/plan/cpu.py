@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from doctor.compat import Answer, Situation, installs_on
+from doctor.compat import Answer, Situation, companions, installs_on
 from doctor.compat.choose import Judgement
 from doctor.plan.candidate import UV_PYTHONS, Candidate
 from doctor.plan.ground import Ground
-from doctor.plan.measures import dependency_pins
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import is_final, order
 
@@ -47,7 +46,7 @@ def _try(build: TensorFlowRelease, ground: Ground) -> Candidate | None:
                 python,
                 situation,
                 Judgement(build, (("install", answer), ("gpu", Answer("no", "it computes on the CPU", (build,))))),
-                pins=dependency_pins(build, ground.tables),
+                pins=companions(build, ground.tables),
                 given_up=frozenset(lost),
                 another_python=another,
             )

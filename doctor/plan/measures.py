@@ -11,22 +11,12 @@ from dataclasses import dataclass
 
 from doctor.compat import Answer, Situation, traps_of
 from doctor.compat import pip_cudnn as _pip_cudnn
-from doctor.compat.companions import companions
+from doctor.compat.companions import Pin, cudnn_bound
 from doctor.compat.software import cuda_major, row_serves_gpu
 from doctor.plan.nvidia_packages import BESIDE, FOLDER, Packages, packages_for
-from doctor.tables import Cudnn, Row, Tables, TensorFlowRelease, dotted
+from doctor.tables import Cudnn, Tables, TensorFlowRelease
 from doctor.tables.ordering import order
 from doctor.tables.ranges import within
-from doctor.tables.versions import minor
-
-
-@dataclass(frozen=True, slots=True)
-class Pin:
-    """A requirement beside TensorFlow's own: "nvidia-cudnn-cu12<9.11", why, and the rows."""
-
-    requirement: str
-    why: str
-    rows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +66,7 @@ def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Ta
     if newest is not None and situation.capabilities:
         fits = row_serves_gpu(newest, situation.capabilities)
         if fits.verdict == "no":
-            pin = _cudnn_pin(build, situation, tables)
+            pin = cudnn_bound(build, tables, situation.capabilities)
             if pin is None:
                 blocks.append(Answer("no", f"no cuDNN that {build.requirement} takes serves the GPU: {fits.reason}",
                                      (build, *fits.rows)))  # fmt: skip
@@ -122,28 +112,6 @@ def _by_name(build: TensorFlowRelease, packages: Packages, situation: Situation,
 
 def _at(packages: Packages, word: str) -> int:
     return next(at for at, text in enumerate(packages.requirements) if word in text)
-
-
-def _cudnn_pin(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Pin | None:
-    """The bound below which every cuDNN that the extra allows serves the GPUs, as a requirement."""
-    chosen = pip_cudnn(build, tables, situation.capabilities)
-    if chosen is None or chosen.package is None:
-        return None
-    later = sorted(
-        (
-            row
-            for row in tables.cudnns()
-            if row.package == chosen.package and dotted(row.version) > dotted(chosen.version)
-        ),
-        key=lambda row: dotted(row.version),
-    )
-    bound = f"<{minor(later[0].version)}" if later else f"=={chosen.version}"
-    if later and minor(later[0].version) == minor(chosen.version):
-        bound = f"<={chosen.version}"
-    why = (
-        f"cuDNN {chosen.version} is the newest with kernels for compute capability {', '.join(situation.capabilities)}"
-    )
-    return Pin(f"{chosen.package}{bound}", why, tuple(row.ref for row in (chosen, *later[:1])))
 
 
 def links(build: TensorFlowRelease, tables: Tables) -> tuple[Link, ...]:
@@ -196,13 +164,3 @@ def _runpath_folder(build: TensorFlowRelease, tables: Tables) -> str | None:
         if folder in named or (not named and build.extras.get("and-cuda")):
             return folder
     return named[0] if named else None
-
-
-def dependency_pins(build: TensorFlowRelease, tables: Tables) -> tuple[Pin, ...]:
-    """Pins for plain Python packages whose newer releases break this build, where its METADATA sets no bound."""
-    return tuple(Pin(bound.requirement, bound.why, (bound.ref,)) for bound in companions(build, tables))
-
-
-def rows_of(answers: tuple[Answer, ...]) -> tuple[Row, ...]:
-    """Every row behind some answers, once."""
-    return tuple(dict.fromkeys(row for answer in answers for row in answer.rows))

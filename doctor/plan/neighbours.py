@@ -99,7 +99,7 @@ def _unbounded(build: TensorFlowRelease, asked: Sequence[Asked], here: Source, n
                 f"{build.requirement} needs {bound.requirement}",
                 f"{bound.why}; its METADATA sets no bound, {taken}.",
                 ((Source(shown.file or name, shown.line, shown.text), here) if shown else (here,)),
-                (bound.ref,),
+                bound.rows,
                 step,
             )
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from doctor.compat import requirement
 from doctor.findings import Step, shell
 from doctor.plan.candidate import UV_PYTHONS, WSL_PYTHON, Candidate
 from doctor.plan.ground import Ground
@@ -84,9 +85,7 @@ def on_machine(candidate: Candidate, ground: Ground) -> bool:
 
 def requirements(candidate: Candidate) -> list[str]:
     """What pip is asked for: TensorFlow first, then the pins."""
-    build = candidate.build
-    extra = "[and-cuda]" if candidate.extra else ""
-    return [f"{build.package}{extra}=={build.version}", *(pin.requirement for pin in candidate.pins)]
+    return [requirement(candidate.build, extra=candidate.extra), *(pin.requirement for pin in candidate.pins)]
 
 
 WHEELS_OF_TODAY = (2, 28)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from doctor.compat import Answer, Judgement, Situation, installs_on, judge, traps_of
+from doctor.compat import Answer, Judgement, Situation, companions, installs_on, judge, traps_of
 from doctor.compat.software import driver_minimum
 from doctor.plan.candidate import UV_PYTHONS, WSL_PYTHON, Candidate, Refusal
 from doctor.plan.ground import Ground
-from doctor.plan.measures import Measures, dependency_pins, for_pip_libraries
+from doctor.plan.measures import Measures, for_pip_libraries
 from doctor.plan.nvidia_packages import packages_for
 from doctor.tables import DriverFloor, Tables, TensorFlowRelease, dotted
 from doctor.tables.versions import minor
@@ -86,7 +86,7 @@ def try_route(
         situation,
         judged,
         measures,
-        (*measures.pins, *dependency_pins(build, ground.tables)) if route != "docker" else (),
+        (*measures.pins, *companions(build, ground.tables)) if route != "docker" else (),
         frozenset(lost),
         floor,
         another_python=here is not None and python != here and route != "docker",

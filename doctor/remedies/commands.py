@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from doctor.findings import Step, shell
 from doctor.remedies import code, driver
+from doctor.remedies.shells import argument
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
@@ -23,15 +24,13 @@ def python_command(picture: Picture) -> str:
     python = picture.python
     if python is not None and python.executable and python.source.text.endswith("--python"):
         path = python.executable
-        return path if all(c.isalnum() or c in "/._-\\:~" for c in path) else quoted(path, picture)
+        return path if path.startswith("~") and re.fullmatch(r"[\w/.~+-]+", path) else quoted(path, picture)
     return "python" if picture.platform == "windows" or "conda" in picture.environments else "python3"
 
 
 def quoted(text: str, picture: Picture | None = None) -> str:
-    """Text as one argument of the shell at hand: double quotes for cmd and PowerShell, single ones elsewhere."""
-    if picture is not None and picture.platform == "windows":
-        return '"' + text.replace('"', '\\"') + '"'
-    return "'" + text.replace("'", "'\\''") + "'" if "'" not in text else '"' + text.replace('"', '\\"') + '"'
+    """Text as one argument of the shell at hand, in quotes where it needs them."""
+    return argument(text, (picture.platform if picture is not None else None) or "linux")
 
 
 def run_python(picture: Picture, line: str, python: str = "") -> str:

@@ -156,13 +156,9 @@ def requirements(picture: Picture, build: TensorFlowRelease, *, bare: bool = Fal
     from doctor import compat
 
     extra = bool(build.extras.get("and-cuda")) and build.platform.startswith("linux") and not bare
-    wanted = [f"{build.package}{'[and-cuda]' if extra else ''}=={build.version}"]
-    if extra and picture.capabilities:
-        usual = compat.pip_cudnn(build, picture.tables)
-        serving = compat.pip_cudnn(build, picture.tables, picture.capabilities)
-        if serving is not None and serving != usual:
-            wanted.append(f"{serving.package}=={serving.version}")
-    return [*wanted, *(companion.requirement for companion in compat.companions(build, picture.tables))]
+    bound = compat.cudnn_bound(build, picture.tables, picture.capabilities) if extra else None
+    pins = (*((bound,) if bound else ()), *compat.companions(build, picture.tables))
+    return [compat.requirement(build, extra=extra), *(pin.requirement for pin in pins)]
 
 
 def conda_row(picture: Picture, build: TensorFlowRelease) -> dict[str, str] | None:
