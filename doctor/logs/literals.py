@@ -9,6 +9,9 @@ from collections.abc import Iterable, Iterator
 
 import ahocorasick
 
+Hit = tuple[int, tuple[int, int]]
+"""Where a word ends (the offset of its last letter); the word's number, and how far before that it begins."""
+
 
 class Literals:
     """A search for many words at once; each is known by its number in the order given."""
@@ -21,20 +24,7 @@ class Literals:
         if self.words:
             self._automaton.make_automaton()
 
-    def places(self, text: str) -> dict[int, list[int]]:
-        """The offsets of every occurrence of every word that stands in the text, ascending; overlapping ones too."""
-        found: dict[int, list[int]] = {}
-        if not self.words:
-            return found
-        for end, (number, length) in self._automaton.iter(text):
-            if number in found:
-                found[number].append(end - length)
-            else:
-                found[number] = [end - length]
+    def hits(self, text: str) -> Iterator[Hit]:
+        """Every occurrence, in the order of their ends."""
+        found: Iterator[Hit] = self._automaton.iter(text) if self.words else iter(())
         return found
-
-    def hits(self, text: str) -> Iterator[tuple[int, int]]:
-        """Number and offset of every occurrence, in the order of their ends."""
-        if self.words:
-            for end, (number, length) in self._automaton.iter(text):
-                yield number, end - length

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
@@ -27,15 +28,14 @@ class _Index:
         needed = ((signature.literals, *signature.near) for signature in signatures)
         self.words = Literals(chain.from_iterable(chain.from_iterable(needed)))
         numbers = {word: number for number, word in enumerate(self.words.words)}
-        self.literals = [tuple(numbers[word] for word in signature.literals) for signature in signatures]
         self.near = [
             tuple(frozenset(numbers[word] for word in several) for several in signature.near)
             for signature in signatures
         ]
         self.users: list[list[int]] = [[] for _ in numbers]
-        for which, literals in enumerate(self.literals):
-            for number in literals:
-                self.users[number].append(which)
+        for which, signature in enumerate(signatures):
+            for word in dict.fromkeys(signature.literals):
+                self.users[numbers[word]].append(which)
 
     def hits(self, text: str, lower: str) -> Iterator[tuple[Signature, list[Window]]]:
         """The signatures, in their order, of which a literal stands in a text, with the windows to look at.
@@ -44,12 +44,15 @@ class _Index:
         """
         lines = Lines(text, self.words.hits(lower))
         words = lines.words()
-        for which in sorted({which for number in words for which in self.users[number]}):
+        leading: defaultdict[int, list[int]] = defaultdict(list)
+        for number in words:
+            for which in self.users[number]:
+                leading[which].append(number)
+        for which in sorted(leading):
             near = self.near[which]
-            if near and any(words.isdisjoint(several) for several in near):
-                continue
-            signature = self.signatures[which]
-            yield signature, lines.windows(self.literals[which], near, signature.lines)
+            if not any(words.isdisjoint(several) for several in near):
+                signature = self.signatures[which]
+                yield signature, lines.windows(leading[which], near, signature.lines)
 
 
 _index: _Index | None = None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate, chain
@@ -69,14 +70,54 @@ def triggers() -> list[bytes]:
     """The literals of all signatures without their digits, those left out that would stand in every line."""
     from doctor.logs.signatures import catalogue
 
-    pieces = {literal for signature in catalogue() for literal in signature.literals}
-    shapes = {re.sub(r"[0-9]", "", piece).lower() for piece in pieces}
-    return sorted(s.encode() for s in shapes if sum(c.isalpha() for c in s) >= (SHORTEST if s.isascii() else 2))
+    shapes = {_outline(literal) for signature in catalogue() for literal in signature.literals}
+    return sorted(shape.encode() for shape in shapes if _counts(shape))
+
+
+def _outline(word: str) -> str:
+    return re.sub(r"[0-9]", "", word).lower()
+
+
+def _counts(shape: str) -> bool:
+    return sum(c.isalpha() for c in shape) >= (SHORTEST if shape.isascii() else 2)
+
+
+class _Triggers:
+    """What is searched for: the triggers, and the words of which one has to stand beside some of them."""
+
+    def __init__(self) -> None:
+        from doctor.logs.signatures import catalogue
+
+        needs: dict[str, set[tuple[frozenset[str], ...]]] = defaultdict(set)
+        for signature in catalogue():
+            near = signature.near if signature.lines == 1 else ()
+            beside = tuple(frozenset(map(_outline, several)) for several in near)
+            for shape in filter(_counts, map(_outline, signature.literals)):
+                needs[shape].add(tuple(several for several in beside if "" not in several))
+        words = {
+            *needs,
+            *(word for beside in needs.values() for sets in beside for several in sets for word in several),
+        }
+        ordered = sorted(words)
+        numbers = {word: number for number, word in enumerate(ordered)}
+        self.literals = Literals(_letters(word.encode()) for word in ordered)
+        self.needs = {
+            numbers[shape]: [tuple(frozenset(numbers[word] for word in several) for several in sets) for sets in beside]
+            for shape, beside in needs.items()
+        }
+
+    def leading(self, found: set[int]) -> set[int]:
+        """Those of the words of one shape that make it worth reading."""
+        return {
+            number
+            for number in found
+            if any(not any(found.isdisjoint(several) for several in near) for near in self.needs.get(number, ()))
+        }
 
 
 @lru_cache(maxsize=1)
-def _literals() -> Literals:
-    return Literals(_letters(literal) for literal in triggers())
+def _triggers() -> _Triggers:
+    return _Triggers()
 
 
 def _letters(data: bytes) -> str:
@@ -86,7 +127,7 @@ def _letters(data: bytes) -> str:
 
 def prepare() -> None:
     """Make what every process of a pool needs, before they are made."""
-    _literals()
+    _triggers()
 
 
 class Shapes:
@@ -103,9 +144,11 @@ class Shapes:
         texts = [_cleaned(shape) if _NEEDS_CLEANING.search(shape) else shape for shape in several]
         ends = list(accumulate(len(text) + 1 for text in texts))
         found: dict[int, set[int]] = {}
-        for number, at in _literals().hits(_letters(b"\n".join(texts))):
-            found.setdefault(bisect_right(ends, at), set()).add(number)
-        return {several[i] for i, literals in found.items() if self._wanted(several[i], literals)}
+        searched = _triggers()
+        for end, (number, _) in searched.literals.hits(_letters(b"\n".join(texts))):
+            found.setdefault(bisect_right(ends, end), set()).add(number)
+        leading = {i: searched.leading(words) for i, words in found.items()}
+        return {several[i] for i, literals in leading.items() if literals and self._wanted(several[i], literals)}
 
     def _wanted(self, shape: bytes, literals: set[int]) -> bool:
         seen = self.counts.get(shape, 0) + 1

@@ -12,6 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
+from doctor.logs.literals import Hit
+
 WINDOW = 1_500
 """Characters around a literal that a pattern may look at."""
 HITS = 300
@@ -24,10 +26,10 @@ Window = tuple[int, int]
 class Lines:
     """The lines of a text, and the words in each.
 
-    hits: number and offset of every occurrence of every word, in the order of their ends. A word holds no line feed.
+    hits: as Literals gives them. A word holds no line feed.
     """
 
-    def __init__(self, text: str, hits: Iterable[tuple[int, int]]) -> None:
+    def __init__(self, text: str, hits: Iterable[Hit]) -> None:
         self.text = text
         self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self.lines: defaultdict[int, list[int]] = defaultdict(list)
@@ -38,18 +40,18 @@ class Lines:
         self._windows: dict[Window, Window] = {}
         self._sort(hits)
 
-    def _sort(self, hits: Iterable[tuple[int, int]]) -> None:
+    def _sort(self, hits: Iterable[Hit]) -> None:
         starts, lines, places = self.starts, self.lines, self.places
         line, after, short = -1, 0, True
         present: set[int] = set()
-        for number, at in hits:
-            if at >= after:
-                line = bisect_right(starts, at) - 1
+        for end, (number, before) in hits:
+            if end >= after:
+                line = bisect_right(starts, end) - 1
                 after = starts[line + 1] if line + 1 < len(starts) else len(self.text) + 1
                 short = after - starts[line] <= WINDOW
                 present = self._present[line] = set()
             if not short:
-                places[number].append(at)
+                places[number].append(end - before)
             elif number not in present and len(lines[number]) < HITS:
                 lines[number].append(line)
             present.add(number)
@@ -59,7 +61,10 @@ class Lines:
         return set().union(*self._present.values())
 
     def windows(self, words: Sequence[int], near: Sequence[frozenset[int]], lines: int) -> list[Window]:
-        """The windows of `lines` lines before and after each place of these words, in which one of each set of `near` stands."""
+        """The windows of `lines` lines before and after each place of these words, in which one of each set of `near` stands.
+
+        words: of those that stand in the text.
+        """
         found = []
         for line in self._lines_of(words):
             for several in near:
@@ -73,8 +78,9 @@ class Lines:
         return found
 
     def _lines_of(self, words: Sequence[int]) -> list[int]:
-        several = [self.lines[number] for number in words if number in self.lines]
-        return several[0] if len(several) == 1 else sorted(set(chain.from_iterable(several)))
+        if len(words) == 1:
+            return self.lines.get(words[0], [])
+        return sorted({line for number in words for line in self.lines.get(number, ())})
 
     def _near(self, several: frozenset[int], line: int, lines: int) -> bool:
         if lines == 1:

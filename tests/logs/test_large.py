@@ -143,7 +143,9 @@ def test_memory_stays_small_however_much_is_read(kind: str) -> None:
 def test_line_longer_than_a_share_is_read_by_all_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.log"
     filler = "words and words without an end " * 40_000
-    path.write_text("a first line\n" + filler + MESSAGE + " " + filler * 3 + "\nlast " + MESSAGE.replace("cudnn", "cufft"))
+    path.write_text(
+        "a first line\n" + filler + MESSAGE + " " + filler * 3 + "\nlast " + MESSAGE.replace("cudnn", "cufft")
+    )
     monkeypatch.setattr(large, "SHARE", 1 << 20)
     monkeypatch.setattr(large, "SAMPLE", 1 << 16)
     monkeypatch.setattr(os, "cpu_count", lambda: 4)

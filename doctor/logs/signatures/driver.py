@@ -256,7 +256,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r"nvidia-smi: (?:command )?not found|nvidia-smi[`'\"]? (?:is(?:n't| not)|was(?:n't| not)) (?:found|installed|there|available)|nvidia-smi: No such file or directory|'nvidia-smi' (?:is not recognized|not found|n'est pas|no se reconoce)"
         r"|No such file or directory: '?nvidia-smi|['\"]nvidia-smi['\"] 不是|Befehl .?nvidia-smi.? .{0,30}nicht gefunden",
         "bash: nvidia-smi: command not found",
-        near="not found|is |isn't|was |wasn't|no such file|不是|nicht gefunden|n'est pas|no se reconoce",
     ),
     sig(
         "smi-no-devices",

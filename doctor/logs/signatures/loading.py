@@ -140,12 +140,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "library-on-disk",
-        ("/lib",),
+        "/libcu",
         r"(?:=> |-> |^\s*|\s)(?P<path>/[\w./+~-]{1,200}/lib(?:cudnn|cudart|cublas|cusolver|cusparse|cufft|curand|cuda)"
         r"[\w]*\.so(?:\.\d+){0,3})(?=[\s'\"`,;)]|$)(?!: (?:cannot|version|undefined|file too|invalid))",
         "\tlibcudnn.so.8 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcudnn.so.8",
         on_disk,
-        near="/libcudnn|/libcudart|/libcublas|/libcusolver|/libcusparse|/libcufft|/libcurand|/libcuda",
     ),
     sig(
         "library-on-disk",

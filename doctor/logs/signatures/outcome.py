@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, sig, words
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
@@ -15,18 +15,16 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "fatal-check",
-        (".cc:",),
+        words("f tensorflow/|f external/|f xla/|f ./|f0|f1"),
         r"(?:^|[\s:])F (?:\./)?(?:tensorflow|external|xla)/\S{1,160}\.cc:\d+\] (?P<what>[^\n]{1,160})|\bF[01]\d{3} \d\d:\d\d:[\d.]+\s+\d+ \w+\.cc:\d+\] (?P<what2>[^\n]{1,160})",
         "F tensorflow/core/platform/default/env.cc:72] Check failed: ret == 0 (11 vs. 0)Thread creation via pthread_create() failed.",
-        near="f tensorflow/|f external/|f xla/|f ./|f0|f1",
     ),
     sig(
         "xla-compile-crash",
-        (".cc:",),
+        words("f tensorflow/|f external/|f xla/|f0|f1"),
         r"(?:^|[\s:])F (?:external/(?:local_xla|org_tensorflow)/)?(?:tensorflow/compiler/)?xla/service/\S{1,120}\.cc:\d+\] (?P<what>[^\n]{1,160})"
         r"|\bF[01]\d{3} \d\d:\d\d:[\d.]+\s+\d+ (?:ir_emitter|triton|gpu_compiler|nvptx_compiler|llvm_|hlo_|\w{0,40}(?:_triton|fusion|autotun|_rewriter))\w{0,40}\.cc:\d+\] (?P<what2>[^\n]{1,160})",
         "F external/local_xla/xla/service/gpu/ir_emitter_triton.cc:1021] Check failed: mlir::succeeded(mlir::verify(*module))",
         origin="xla/service/gpu/*.cc",
-        near="f tensorflow/|f external/|f xla/|f0|f1",
     ),
 )

@@ -360,6 +360,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:takes?|took|needs?|taking) (?:too long|about |around |over |more than |up to )?(?:\d+(?:-\d+)?|several|many|ten|some)? ?(?:min(?:ute)?s\b|too long)|(?:too|very|extremely|so|really|quite|awfully|terribly|incredibly) (?:long|slow)(?:ly)?\b"
         r"|\b(?:takes?|took|taking|needs?|needed|lasts?)\b[^\n.]{0,24}\b(?:ages|forever|hours|an eternity|(?:a )?(?:very |really |quite a )?long (?:time|while))\b|\bslow (?:\w+ )?(?:start|initiali[sz]ation|loading|first)",
         "the first call takes 35 minutes",
+        near="take|took|taking|need|too|very|extremely|so |really|quite|awful|terrib|incredib|last|slow ",
     ),
     sig(
         "rocm-library",

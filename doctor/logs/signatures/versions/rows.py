@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import PROSE, CudaVersion, CudnnVersion, DriverVersion, Fact, PythonVersion, Source, TensorFlowVersion
-from doctor.logs.signatures.signature import Signature, sig, words
+from doctor.logs.signatures.signature import Signature, glued, sig, words
 from doctor.logs.signatures.versions.cuda import plausible_cuda
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
 
@@ -45,8 +45,8 @@ def row(match: re.Match[str], source: Source) -> Fact | None:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "version-row",
-        words("tensorflow|tf|cudnn|cuda|driver|treiber|controlador|pilote|驱动|python"),
-        r"^[\s>]{0,6}\|\s{0,20}[*_`]{0,3}(?P<what>[^|\n*_`]{0,20}?(?:tensorflow|tf|cudnn|cuda|driver|controlador|pilote|treiber|驱动|python)[^|\n*_`]{0,20}?)[*_`]{0,3}\s{0,30}\|\s{0,20}[*_`]{0,3}v?(?P<version>\d{1,3}(?:\.\d{1,5}){1,3})(?P<rest>[^|\n]{0,60})\|",
+        (*glued("|*`_ ", ("tf",)), *words("tensorflow|cudnn|cuda|driver|treiber|controlador|pilote|驱动|python")),
+        r"^[\s>]{0,6}\|\s{0,20}[*_`]{0,3}(?P<what>(?:tf|[^|\n*_`]{0,20}?(?: tf|tensorflow|cudnn|cuda|driver|controlador|pilote|treiber|驱动|python))[^|\n*_`]{0,20}?)[*_`]{0,3}\s{0,30}\|\s{0,20}[*_`]{0,3}v?(?P<version>\d{1,3}(?:\.\d{1,5}){1,3})(?P<rest>[^|\n]{0,60})\|",
         "| CUDA Toolkit | 12.4.1 | installed |",
         row,
         near=("|",),
