@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Collection, Iterator
 from importlib import resources
 from pathlib import Path
@@ -57,6 +58,10 @@ class SimulationError(UnableError):
     """What was asked cannot be simulated here; the text says why and what to do."""
 
 
+UNUSED_DAYS = 30
+"""How long compiled libraries are kept that nobody uses: each version of the sources has its own."""
+
+
 class CallError(UsageError):
     """What was asked for is wrong: a name that nothing has, a number that does not go."""
 
@@ -90,7 +95,18 @@ def build(file_names: Collection[str]) -> Path:
             print("tfgpu-doctor: compiling the simulated libraries, once (some seconds)", file=sys.stderr, flush=True)
         with _locked(folder):
             _make(folder, [name for name in missing if not (folder / name).exists()], sources, compiler)
+        _forget(folder)
+    with contextlib.suppress(OSError):  # of somebody else's folder, which serves all the same
+        os.utime(folder)
     return folder
+
+
+def _forget(folder: Path) -> None:
+    """Remove what other versions of the sources or the compiler left and nobody used for UNUSED_DAYS."""
+    oldest = time.time() - UNUSED_DAYS * 86400
+    for other in folder.parent.iterdir():
+        if other != folder and other.is_dir() and not other.is_symlink() and other.stat().st_mtime < oldest:
+            shutil.rmtree(other, ignore_errors=True)
 
 
 def cache_folder() -> Path:

@@ -57,7 +57,7 @@ def resolved(uv: Path, wanted: Wanted, folder: Path) -> str:
         capture_output=True, text=True, timeout=600, check=False, env=environment,
     )  # fmt: skip
     if done.returncode:
-        return f"{wanted}: {done.stderr.strip()[-400:]}"
+        return f"{wanted}: {done.stderr.strip()[-2000:]}"
     missing = [name for name in names if not re.search(rf"^{re.escape(name)}(\[.*\])?==", done.stdout, re.MULTILINE)]
     return f"{wanted}: {missing} not in the answer" if missing else ""
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import resource
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -53,6 +55,20 @@ def test_the_second_time_nothing_is_compiled(empty_cache, monkeypatch):
     first = build(EVERYTHING)
     monkeypatch.setattr(compilation, "_run", None)
     assert build(EVERYTHING) == first
+
+
+def test_what_nobody_used_for_a_month_is_removed(empty_cache, monkeypatch):
+    folder = build(["memory_holder"])
+    month = compilation.UNUSED_DAYS * 86400
+    for name, age in (("of-a-version-long-gone", month + 60), ("of-last-week", month / 4)):
+        other = folder.with_name(name)
+        other.mkdir()
+        (other / "libcuda.so.1").touch()
+        os.utime(other, (time.time() - age, time.time() - age))
+    os.utime(folder, (1, 1))
+    build(["files.so"])
+    assert {path.name for path in folder.parent.iterdir()} == {folder.name, "of-last-week"}
+    assert time.time() - folder.stat().st_mtime < 60, "it is in use"
 
 
 def test_changed_sources_or_another_compiler_have_a_place_of_their_own(monkeypatch):

@@ -171,3 +171,14 @@ def test_script_builds_the_bundled_gpu_table_again(tmp_path: Path) -> None:
     bundled = {row["pci_id"]: row for row in json.loads((BUNDLED / "gpus.json").read_text())["rows"]}
     for pci_id in ("10de:0f02", "10de:13f2", "10de:2484"):
         assert made[pci_id] == bundled[pci_id]
+
+
+def test_better_reading_takes_the_place_of_the_older(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    cache.put("a" * 64, "texts-1", {"read": 1})
+    cache.put("b" * 64, "texts-1", {"read": 1})
+    cache.put("a" * 64, "dlls-1", {})
+    cache.put("a" * 64, "texts-2", {"read": 2})
+    assert cache.get("a" * 64, "texts-1") is None
+    assert cache.get("a" * 64, "texts-2") == {"read": 2}
+    assert sorted(p.name[0] + p.name[64:] for p in cache.folder.iterdir()) == ["a.dlls-1.json", "a.texts-2.json", "b.texts-1.json"]

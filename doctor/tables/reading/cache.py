@@ -1,7 +1,8 @@
 """Facts that were read from a wheel, kept in the user's cache folder under the wheel's sha256.
 
 A wheel never changes under its sha256, so an entry is good for ever; its kind is part of the name and ends in a number
-("texts-1"), so that a better reader, which asks for another number, reads again.
+("texts-1"), so that a better reader, which asks for another number, reads again and takes the place of the older.
+So the folder holds one small file for each kind and wheel that the index has, whatever runs.
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ class Cache:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 json.dump(facts, file)
             Path(name).replace(self._path(sha256, kind))
+            what, _, number = kind.rpartition("-")
+            for older in range(1, int(number)):
+                self._path(sha256, f"{what}-{older}").unlink(missing_ok=True)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
