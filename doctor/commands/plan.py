@@ -56,7 +56,7 @@ def wish_arguments(parser: argparse.ArgumentParser) -> None:
         "--os", metavar="NAME", help="'Ubuntu 24.04', 'Windows 11', WSL, 'macOS arm64', 'linux aarch64'"
     )
     machine.add_argument(
-        "--gpu", metavar="NAME", action="append", help="name, PCI id or compute capability; may be repeated"
+        "--gpu", metavar="NAME", action="append", help="name, PCI id or compute capability; several: with commas, or repeated"
     )
     machine.add_argument("--driver", metavar="V", help="version of its NVIDIA driver")
     machine.add_argument("--machine", metavar="FILE", help="the JSON of `check` on that machine")
@@ -140,6 +140,8 @@ def wished(args: argparse.Namespace, tables: Tables) -> Wish:
     from doctor.plan.described import described
     from doctor.plan.wish import check
 
+    if args.python and "." not in args.python:
+        raise UsageError(f"--python {args.python}: which one?", "give its minor version too, such as --python 3.12")
     wish = Wish(args.tensorflow or "", args.python, args.cuda, args.cudnn)
     described(tables, python=args.python, cuda=args.cuda, cudnn=args.cudnn)  # refuses what is no version
     check(wish, tables)
@@ -155,7 +157,8 @@ def machine_facts(args: argparse.Namespace, tables: Tables) -> Facts:
             raise UsageError("--machine excludes --os, --gpu and --driver: the file says what they say")
         return machine_file(args.machine, tables)
     if args.os or args.driver or args.gpu:
-        return described(tables, os=args.os, gpu=args.gpu, driver=args.driver)
+        names = [name.strip() for given in args.gpu or () for name in given.split(",") if name.strip()]
+        return described(tables, os=args.os, gpu=names, driver=args.driver)
     from doctor.probe import Machine, examine
 
     return examine(Machine.here(), None, tables)

@@ -57,9 +57,33 @@ def test_gate_is_one_line_and_an_exit_code(cli: Cli, tmp_path: Path) -> None:
     assert cli("plan", "--check", "--exit-zero", *MACHINE, "--python", "3.12", "-r", str(bad)).returncode == 0
 
 
+def test_file_takes_in_others_relative_to_itself(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "requirements"
+    folder.mkdir()
+    (folder / "dev.txt").write_text("pytest\n-r base.txt\n-c limits.txt\n-r https://example.org/no.txt\n")
+    (folder / "base.txt").write_text("tensorflow[and-cuda]\n-r dev.txt\n")
+    (folder / "limits.txt").write_text("tensorflow==2.4.0\n")
+    done = cli("plan", *MACHINE, "-r", str(folder / "dev.txt"), "--format", "json")
+    assert done.returncode == 1
+    first = json.loads(done.stdout)["findings"][0]
+    assert first["code"] == "tf-no-wheel"
+    assert first["evidence"][0]["source"] == str(folder / "base.txt")
+    (folder / "limits.txt").unlink()
+    gone = cli("plan", *MACHINE, "-r", str(folder / "dev.txt"))
+    assert gone.returncode == 2
+    assert b"limits.txt" in gone.stderr
+    assert b"takes it in" in gone.stderr
+
+
+def test_several_gpus_in_one_option(cli: Cli) -> None:
+    both = cli("plan", "--gpu", "A100, Tesla K80", "--format", "json").stdout
+    assert both == cli("plan", "--gpu", "A100", "--gpu", "Tesla K80", "--format", "json").stdout
+    assert json.loads(both)["plans"][0]["tensorflow"] == "2.14.1", "the one that serves both"
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [("--tensorflow", "9.9"), ("--gpu", "Voodoo 2"), ("--os", "CP/M"), ("--python", "three"), ("-r", "/no/such/file"),
+    [("--tensorflow", "9.9"), ("--gpu", "Voodoo 2"), ("--os", "CP/M"), ("--python", "three"), ("--python", "3"), ("-r", "/no/such/file"),
      ("--machine", "/no/such/file"), ("--resolve",)],
     ids=" ".join,
 )  # fmt: skip
