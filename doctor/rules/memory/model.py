@@ -15,7 +15,7 @@ OTHERWISE = ("other-process", "host-memory-said", "memory-grows", "host-killed",
 
 
 _OOM = re.compile(
-    r"(?!.*\bPyTorch\b)(?:out of memory|\bOOM (?:error|exception|when|while|in|on|at|after|during)|\b(?:an|the|with|get\w*|got|to|throws?|gives?) OOM\b)",
+    r"(?:out of memory|\bOOM (?:error|exception|when|while|in|on|at|after|during)|\b(?:an|the|with|get\w*|got|to|throws?|gives?) OOM\b)",
     re.IGNORECASE,
 )
 """Memory that runs out in the words of a person; a bare OOM may be a heading."""
@@ -51,7 +51,7 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
     smaller = [] if handle_signs(picture) or facts.has("other-process", "host-memory-said") else facts.symptoms("batch-told")
     said = facts.symptoms("cuda-out-of-memory", "oom-said") if smaller else []
     alone = not (said or handle_signs(picture) or facts.has(*OTHERWISE)) and facts.has("mentions-gpu")
-    only = [s for s in facts.symptoms("oom-said") if alone and _OOM.search(s.source.text)]
+    only = [s for s in facts.symptoms("oom-said") if alone and _OOM.search(s.source.text) and "pytorch" not in s.source.text.lower()]
     if not (oom or exhausted or failed or dst or stats or said or only):
         return
     if exhausted and not (oom or failed or dst) and facts.has("cuda-out-of-memory") and handle_signs(picture):
