@@ -34,7 +34,7 @@ def libraries_of(
     line: Asked, build: TensorFlowRelease, asked: list[Asked], wanted: Wanted, ground: Ground, name: str
 ) -> list[Finding]:
     """What is wrong with where the CUDA libraries of this line's build come from."""
-    if "and-cuda" in line.extras or not build.gpu or ground.platform != "linux-x86_64":
+    if ("and-cuda" in line.extras and build.extras.get("and-cuda")) or not build.gpu or ground.platform != "linux-x86_64":
         return []
     if any(_OF_CUDA.match(other.name) for other in asked):
         return []
@@ -76,7 +76,8 @@ def _of_image(build: TensorFlowRelease, tag: re.Match[str], evidence: tuple[Sour
 def _nothing(
     line: Asked, build: TensorFlowRelease, evidence: tuple[Source, ...], ground: Ground, where: str
 ) -> Finding:
-    brought = f"The line brings no CUDA libraries; {where}. Without them TensorFlow computes on the CPU, and says so once in its log."
+    extra = f"{build.requirement} has no extra and-cuda, which came with 2.14: pip warns and goes on. " if "and-cuda" in line.extras else ""
+    brought = f"{extra}The line brings no CUDA libraries; {where}. Without them TensorFlow computes on the CPU, and says so once in its log."
     return Finding(
         "cuda-missing",
         "warning",

@@ -63,7 +63,7 @@ def test_file_takes_in_others_relative_to_itself(cli: Cli, tmp_path: Path) -> No
     (folder / "dev.txt").write_text("pytest\n-r base.txt\n-c limits.txt\n-r https://example.org/no.txt\n")
     (folder / "base.txt").write_text("tensorflow[and-cuda]\n-r dev.txt\n")
     (folder / "limits.txt").write_text("tensorflow==2.4.0\n")
-    done = cli("plan", *MACHINE, "-r", str(folder / "dev.txt"), "--format", "json")
+    done = cli("plan", *MACHINE, "--python", "3.12", "-r", str(folder / "dev.txt"), "--format", "json")
     assert done.returncode == 1
     first = json.loads(done.stdout)["findings"][0]
     assert first["code"] == "tf-no-wheel"

@@ -178,6 +178,12 @@ def test_numpy_2_beside_a_release_whose_metadata_lets_it_in(tables: Tables) -> N
     assert not [f for f in on_3_8.findings if f.code == "python-dependency-conflict"], "NumPy 2 does not take Python 3.8"
 
 
+def test_extra_that_a_release_does_not_have_brings_nothing(tables: Tables) -> None:
+    found = judged(tables, "requirements.txt", "tensorflow[and-cuda]==2.13.1\n")
+    missing = next(f for f in found.findings if f.code == "cuda-missing")
+    assert "has no extra and-cuda" in missing.explanation
+
+
 def test_lines_that_exclude_each_other(tables: Tables) -> None:
     found = judged(tables, "requirements.txt", "tensorflow>=2.17\nkeras\ntensorflow<2.16\n")
     conflict = found.findings[0]
