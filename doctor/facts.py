@@ -433,11 +433,13 @@ class Facts:
         """All symptoms of these kinds; with no kind, all of them."""
         if not kinds:
             return [s for group in self._symptoms.values() for s in group]
-        return [s for kind in kinds for s in self._symptoms.get(kind, ())]
+        if len(kinds) == 1:
+            return list(self._symptoms.get(kinds[0], ()))
+        return [s for kind in kinds if kind in self._symptoms for s in self._symptoms[kind]]
 
     def has(self, *kinds: str) -> bool:
         """Whether a symptom of one of these kinds was seen."""
-        return any(kind in self._symptoms for kind in kinds)
+        return not self._symptoms.keys().isdisjoint(kinds)
 
     def absent(self, what: str) -> Absent | None:
         """The record that `what` was looked for and is not there."""
