@@ -110,7 +110,7 @@ def healthy(picture: Picture) -> Iterator[Finding]:
         if c.rank == 0 and (facts.kind == "machine" or "loaded cudnn" in c.source.text.lower())
     ]
     opened = [lib for lib in facts.of(LibraryLoaded) if picture.component(lib.name) in ("cuda", "cudnn")]
-    if facts.kind == "report" and facts.has(*DIED, "hangs"):
+    if facts.kind == "report" and facts.has(*DIED, "hangs", "oom-said"):
         return  # the GPU was registered, and then the process died or stopped of something that no rule knows
     if not works and not (cudnn or any("cudnn" in lib.name for lib in opened)):
         return

@@ -87,3 +87,17 @@ def test_a_distribution_is_known_by_its_version_and_by_a_slip_of_the_pen(text: s
     assert system is not None
     assert system.name == name
     assert Picture(read(text.encode(), "report"), Tables.bundled()).platform == "linux"
+
+
+@pytest.mark.parametrize(
+    ("text", "versions"),
+    [
+        ("See https://blog.example/posts/install-tensorflow-2.4.0-on-ubuntu.html\n", {}),
+        ("pip install https://wheels.example/linux/gpu/tensorflow_gpu-1.13.1-cp37-cp37m-linux_x86_64.whl\n", {"tensorflow": "1.13.1", "python": "3.7"}),
+        ("> Driver 535.54.03\n", {"driver": "535.54.03"}),
+        ("It wants a driver >= 535.54.03\n", {}),
+    ],
+    ids=["a page's address", "a wheel's address", "a quotation", "a comparison"],
+)
+def test_what_an_address_and_a_mark_of_quotation_say(text: str, versions: dict[str, str]) -> None:
+    assert stated(text) == versions

@@ -30,6 +30,14 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|Detected (?:incompatible|mismatched) Protobuf|unexpected keyword argument 'serialized_options'",
         "TypeError: Descriptors cannot not be created directly.",
     ),
+    sig(  # in a sentence
+        "protobuf-conflict",
+        "protobuf",
+        r"\b(?P<told>import\w*|fail\w*|crash\w*|br[eo]ak?\w*|errors?)\b[^\n.]{0,40}\b(?:due to|because of|owing to|caused by) (?:the |a |an |my )?(?:\w+ ){0,2}[`'\"]?protobuf\b"
+        r"|\bprotobuf\b[`'\"]?(?: version)?[ \d.]{0,12} (?P<t2>breaks?|broke|is too (?:new|recent|old)|is incompatible)\b",
+        "the import of tensorflow fails because of protobuf",
+        near="due to|because of|owing to|caused by|break|broke|is too|is incompatible",
+    ),
     sig(
         "h5py-conflict",
         ("'str' object has no attribute 'decode'", "no module named 'h5py'", "h5py is running against hdf5"),

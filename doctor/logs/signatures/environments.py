@@ -72,6 +72,13 @@ SIGNATURES: tuple[Signature, ...] = (
         once=True,
     ),
     sig(
+        "nv-flag-missing",
+        ("singularity ", "apptainer "),
+        r"\b(?:singularity|apptainer) (?:-\w+ )?(?:run|exec|shell) (?![^\n]*(?:--?nv|--rocm|\$|\\\s*$))[^\n]{0,160}?(?:\.(?:sif|simg|img|sqsh)\b|docker://|library://)",
+        "singularity shell tensorflow.sif",
+    ),
+    sig("nv-flag", "--nv", r"--nv(?:ccli)?\b", "apptainer exec --nv tensorflow.sif python train.py"),
+    sig(
         "environment-conda",
         ("conda", "envs/", "envs\\", "miniforge", "mambaforge", "mamba install", "mamba create"),
         r"\bconda (?:install|create|activate|list|env|update|info)|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+|miniforge|mambaforge|\bmamba (?:install|create)",

@@ -53,6 +53,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?: \(required by (?P<by>[^)\n]{1,200}))?",
         "ImportError: /lib64/libc.so.6: version `GLIBC_2.17' not found (required by /usr/lib/python2.7/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so)",
     ),
+    sig(  # in a sentence, without the library that lacks it
+        "glibc-too-old",
+        ("glibc_", "glibcxx_", "cxxabi_"),
+        r"^(?![^\n]{0,300}\.so\b)[^\n]{0,200}?\b(?P<needs>(?:GLIBC|GLIBCXX|CXXABI)_\d[\d.]{0,8}\d)[`'\"”’]{0,3} (?:(?:is|was) )?(?:not found|missing)",
+        "it stops with GLIBCXX_3.4.22' not found",
+        near="not found|missing",
+    ),
     sig(  # glibc keeps little room for such variables, and the libraries before have used it up
         "static-tls",
         "in static tls block",

@@ -50,8 +50,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-out-of-memory",
-        ("cuda_error_out_of_memory", "failed. status: out of memory", "cudaerrormemoryallocation"),
-        r"(?P<call>cu\w+)?[^\n]{0,40}CUDA_ERROR_OUT_OF_MEMORY|failed\. Status: out of memory|cudaErrorMemoryAllocation",
+        (
+            "cuda_error_out_of_memory",
+            "failed. status: out of memory",
+            "status: internal: out of memory",
+            "cudaerrormemoryallocation",
+        ),
+        r"(?P<call>cu\w+)?[^\n]{0,40}CUDA_ERROR_OUT_OF_MEMORY|failed\. Status: out of memory|status: Internal: out of memory|cudaErrorMemoryAllocation",
         "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
     ),
     sig(
@@ -116,6 +121,12 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|killed by the cgroup out-of-memory handler|TERM_MEMLIMIT"
         r"|exit(?:ed with)? ?code:? 137|(?:finished with|signal) (?:exit code )?(?:signal )?9(?: ?\(?:?.?SIGKILL|\b:? ?Killed)|interrupted by signal 9",
         "python invoked oom-killer: gfp_mask=0x24280ca, order=0, oom_score_adj=0",
+    ),
+    sig(
+        "host-killed",
+        ("oom killer", "by oom", "by the oom"),
+        r"\bOOM killer\b|\b(?:jobs?|pods?|containers?|workers?|tasks?|steps?|process(?:es)?)\b[^\n.]{0,40}\bkilled by (?:the )?OOM\b",
+        "two jobs were killed by OOM after an hour",
     ),
     sig(
         "host-killed",
@@ -213,6 +224,15 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:still|memory|hold|running)|somebody else|someone else",
         "There was another process using the GPU memory on that server",
         near="gpu|memory|running|using|open|hold|occup|zombie|shared|still|somebody|someone",
+    ),
+    sig(  # the first of several models, each in a process of its own or in one
+        "other-process",
+        ("memory", "vram", "left for"),
+        r"\b(?:grabs?|grabbed|takes?|took|allocates?|allocated|reserves?|reserved|claims?|occup(?:y|ies|ied)|hogs?|eats?)\b(?: up)?(?: nearly| almost)? all (?:of )?(?:the |its )?(?:available )?"
+        r"(?:GPU |video )?(?:memory|VRAM)\b[^\n.]{0,16} (?:for|in|by|with) (?:the )?first (?:model|process|worker|job|instance|session|program|script)\b"
+        r"|\b(?:nothing|no (?:GPU |video )?memory|no VRAM)\b[^\n.]{0,16} left for (?:the |any |a |my )?(?:second|other|next|another|2nd)\b",
+        "the whole of it: TensorFlow takes all the GPU memory for the first model",
+        near="first|left for",
     ),
     sig(  # Windows: no room left in RAM and paging file, whatever was to be loaded
         "host-alloc-failed",

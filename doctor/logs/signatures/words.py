@@ -145,7 +145,7 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "cpu version|cpu build|cpu-only|mkl build|without gpu support|compiled without cuda|not built with cuda|not compiled with cuda|cpu-only variant|cpu variant|mkl variant|mkl version|cpu only|mkl-only|mkl only|the mkl|without cuda support|not built with gpu|not compiled with gpu"
         ),
-        r"(?:installs?|installed|is|picks|picked|gets?|got|the) (?:the |a |only the |only a )?(?:CPU|mkl)(?:[- ]only)? (?:version|build|variant)(?: of tensorflow)?|tensorflow[^\n.]{0,40}without (?:GPU|CUDA) support|not (?:built|compiled) with (?:CUDA|GPU)",
+        r"(?:installs?|installed|is|picks|picked|gets?|got|(?<!\bwith )(?<!\bthan )the) (?:the |a |only the |only a )?(?:CPU|mkl)(?:[- ]only)? (?:version|build|variant)(?: of tensorflow)?|tensorflow[^\n.]{0,40}without (?:GPU|CUDA) support|not (?:built|compiled) with (?:CUDA|GPU)",
         "conda installed the CPU version of tensorflow",
     ),
     sig(
@@ -176,7 +176,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ("tensorflow-gpu", "tensorflow gpu", "gpu version", "tensorflow_gpu"),
         r"\b(?:pulls?|brings?|installs?|installed|drags?|puts?|downloads?|replac\w+|overwr\w+|overrid\w+)\b[^\n.]{0,60}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:cpu|although|even though|instead of|over|despite|ignor\w+)\b[^\n.]{0,40}\b(?:tensorflow[-_ ]gpu|gpu version)"
         r"|\btensorflow[-_ ]gpu\b[^\n.]{0,60}\b(?:is |gets |was )?(?:replaced|overwritten|overridden|ignored|shadowed)\b[^\n.]{0,60}\b(?:cpu|tensorflow)\b"
-        r"|\bignores? tensorflow[-_]gpu\b",
+        r"|\bignores? tensorflow[-_]gpu\b"
+        r"|\binstall\w*\b[^\n.]{0,24}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:in the way of|conflicts? with|clash(?:es)? with|interferes? with|disturbs?)\b[^\n.]{0,24}\btensorflow[-_ ]gpu\b",
         "the plugin installs tensorflow (the CPU version) although tensorflow-gpu is there",
     ),
     sig(

@@ -55,8 +55,12 @@ FAILURES = (
 
 
 DEVICE_CALLS = ("cuDevicePrimaryCtx", "cuDeviceGet", "cuCtxCreate")
-SILENT = frozenset(("CUDA_ERROR_UNKNOWN", "CUDA_ERROR_NOT_INITIALIZED", "CUDA_ERROR_DEVICE_UNAVAILABLE"))
-"""Calls that make or ask for a device, and the errors by which a driver that came up does not serve them."""
+SILENT = frozenset(("CUDA_ERROR_UNKNOWN", "CUDA_ERROR_DEVICE_UNAVAILABLE"))
+"""Calls that make or ask for a device, and the errors by which a driver that came up does not serve them.
+
+CUDA_ERROR_NOT_INITIALIZED is none of them: TensorFlow asks for devices only after cuInit, and remembers in a variable that
+it succeeded, so a worker that was forked from a process with TensorFlow in it gets that answer from a driver that is well.
+"""
 
 
 @rule(

@@ -11,6 +11,9 @@ from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 
+NONE_SEEN = ("no-known-devices", "gpu-list-empty", "gpu-not-found", "cpu-only-listed", "gpu-not-used")
+"""Symptoms of a TensorFlow that sees no GPU."""
+
 
 @rule(
     "container-no-gpu",
@@ -36,6 +39,7 @@ from doctor.rules.registry import found, rule
         "libcuda-not-found",
         "kernel-driver-not-running",
         "smi-not-found",
+        "nv-flag-missing",
     ),
 )
 def container_no_gpu(picture: Picture) -> Iterator[Finding]:
@@ -72,6 +76,10 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
     flag = facts.symptoms("gpu-flag-said")
     if flag and inside:
         signs = [*flag, *signs]
+    bare = facts.symptoms("nv-flag-missing") if facts.has(*NONE_SEEN) and not facts.has("nv-flag") else []
+    if bare and all(x.name.startswith(("libcuda.", "libnvinfer")) for x in picture.not_loaded):
+        flag = bare
+        signs = [*bare[:1], *signs[:1], *facts.symptoms(*NONE_SEEN)[:1]]
     told = facts.symptoms("container-lacks-gpu")
     other = bool(facts.of(CudaCallFailed) or picture.not_loaded) or bool(facts.of(DriverMismatch))
     if told and inside and not (said or signs or other):

@@ -82,7 +82,8 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     fresh = _fresh_copy(picture)
     if glibc:
         needs = glibc[0].get("needs")
-        text = f"TensorFlow's library needs {needs}, and this system's {glibc[0].get('library').rsplit('/', 1)[-1]} is older."
+        library = glibc[0].get("library").rsplit("/", 1)[-1] or ("glibc" if needs.startswith("GLIBC_") else "libstdc++")
+        text = f"TensorFlow's library needs {needs}, and this system's {library} is older."
         number = re.search(r"GLIBC_(2\.\d+)", needs)
         fitting = [
             r

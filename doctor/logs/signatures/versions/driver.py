@@ -22,9 +22,10 @@ def smi_header(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 _WANTED = re.compile(
-    r"(?:\bneed(?:s|ed|ing)?|\brequir\w+|\bat least|\bminimum|\bwants?|\b(?:newer|later|higher) than|>=?|≥)[^\n.;]{0,24}$",
+    r"(?:\bneed(?:s|ed|ing)?|\brequir\w+|\bat least|\bminimum|\bwants?|\b(?:newer|later|higher) than|(?<=[\w)`'\"])>=?|(?<=[\w)`'\"] )>=?|≥)[^\n.;]{0,24}$",
     re.IGNORECASE,
 )
+"""What stands before a driver that is asked for; a mark of quotation at the start of a line is no comparison."""
 _OR_LATER = re.compile(r"\s*(?:\+|or (?:later|newer|higher|above|greater)|and (?:later|newer|above))", re.IGNORECASE)
 
 

@@ -9,6 +9,11 @@ from doctor.logs.signatures.installers import LISTED, LISTING, TF
 from doctor.logs.signatures.signature import Maker, Signature, glued, sig, words
 from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED, NAMED, RELEASE
 
+_PAGE = re.compile(r"https?://[^\s()<>\"']{1,160}/[^\s/()<>\"']{0,80}$", re.IGNORECASE)
+"""What stands before a word in the last part of a web address."""
+_WHEEL = re.compile(r"-cp\d|[^\s/]{0,80}?\.(?:whl|tar|zip)\b", re.IGNORECASE)
+"""What follows where that part is the name of a file to install."""
+
 
 def tensorflow(rank: int, package: bool = False) -> Maker:
     """A maker of TensorFlowVersion; `package`: the group `package` names the distribution."""
@@ -16,6 +21,12 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
     def make(match: re.Match[str], source: Source) -> Fact | None:
         if re.search(r"[<>≥≤]\s?=?\s?v?$", match.string[max(0, match.start("version") - 5) : match.start("version")]):
             return None  # what something requires, or a range
+        if (
+            rank == PROSE
+            and _PAGE.search(match.string[max(0, match.start() - 260) : match.start()])
+            and not _WHEEL.match(match.string, match.end("version"))
+        ):
+            return None  # a page's address says what the page is about
         group = match.groupdict()
         version = (
             group["version"]

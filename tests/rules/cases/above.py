@@ -1,0 +1,110 @@
+"""What users of programs above TensorFlow tell and paste: workers, schedulers, images of containers, installers."""
+
+from __future__ import annotations
+
+from tests.rules.situation import Fires, NearMiss
+from tests.rules.spelling import created, found, log, logged
+
+DRIVER = "stream_executor/cuda/cuda_driver.cc"
+
+FIRES = (
+    Fires(
+        "gpu-memory-held",
+        "a kernel that finds no memory at its launch",
+        "Non-OK-status: GpuLaunchKernel(FillKernel<float>, blocks, threads, 0, d.stream(), size, data) status: Internal: out of memory\n",
+        "GpuLaunchKernel",
+        says=("nvidia-smi",),
+    ),
+    Fires(
+        "gpu-memory-held",
+        "the second of two models",
+        "It dies with out of memory when the second worker starts.\nOf course: TensorFlow takes all the GPU memory for the first model.\n",
+        "takes all the GPU memory",
+    ),
+    Fires(
+        "host-oom",
+        "jobs that the kernel ended",
+        "Two of the jobs were killed by OOM after an hour, each with 8 GB of RAM and a V100.\n",
+        "killed by OOM",
+        says=("free -h",),
+    ),
+    Fires(
+        "device-not-found",
+        "a list of devices that is cut off",
+        "Cannot assign a device for operation stats: node stats was explicitly assigned to /device:GPU:1 but available devices are "
+        "[ /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0, /job:local\n",
+        "explicitly assigned",
+    ),
+    Fires(
+        "tf-import-failed",
+        "a version of libstdc++ in a sentence",
+        "# After the update to 1.4\n\nEach start ends with ``GLIBCXX_3.4.22' not found``\n",
+        "GLIBCXX_3.4.22",
+        words=("libstdc++",),
+    ),
+    Fires(
+        "python-dependency-conflict",
+        "protobuf, as somebody says",
+        "Since last week tensorflow cannot be imported on our build machine: the import fails because of protobuf.\n",
+        "because of protobuf",
+        says=("protobuf",),
+    ),
+    Fires(
+        "tf-conflicting-packages",
+        "a program that brings its own",
+        "The setup installs tensorflow and that conflicts with the tensorflow-gpu that was there: the GPU is not used any more\n",
+        "conflicts with",
+    ),
+    Fires(
+        "container-no-gpu",
+        "Apptainer without --nv, and an empty list",
+        "$ apptainer shell tensorflow_2.15.sif\n>>> tf.config.list_physical_devices('GPU')\n[]\n",
+        "apptainer shell",
+        says=("--nv",),
+    ),
+    Fires(
+        "gpu-arch-too-new",
+        "a card that wants more, and a page about it",
+        "I have a RTX 3080 and this card wants a newer TF.\n\nSee https://blog.example/posts/how-to-install-tensorflow-2.4.0-on-ubuntu.html\n",
+        "wants a newer TF",
+    ),
+)
+
+NEAR_MISSES = (
+    NearMiss(
+        "gpu-bad-state",
+        "workers that were forked after TensorFlow had started",
+        "undetermined",
+        log("2.13.0", logged("E", DRIVER, "could not retrieve CUDA device count: CUDA_ERROR_NOT_INITIALIZED: initialization error", 1278)),
+    ),
+    NearMiss(
+        "tf-cpu-only",
+        "two times side by side",
+        "undetermined",
+        "On the GPU it takes 65 minutes, with the CPU version 75. Is the GPU really used?\n",
+    ),
+    NearMiss(
+        "healthy",
+        "a GPU, and a program that then says OOM",
+        "undetermined",
+        log("1.13.1", "Yesterday it ran, today I get 'OOM'.", found("GeForce RTX 2080 Ti", "7.5"), created("GeForce RTX 2080 Ti", "7.5", 8620)),
+    ),
+    NearMiss(
+        "tf-conflicting-packages",
+        "both were installed, and the GPU is used",
+        "gpu-arch-too-new",
+        "pip install tensorflow==1.12.0 tensorflow-gpu==1.12.0 keras\n\nRTX 2080 Ti: cuDNN launch failure : input shape ([16,3,32,32])\n",
+    ),
+    NearMiss(
+        "container-no-gpu",
+        "Apptainer with --nv, and an empty list",
+        "undetermined",
+        "$ apptainer exec --nv tf.sif python\n>>> tf.config.list_physical_devices('GPU')\n[]\n",
+    ),
+    NearMiss(
+        "python-dependency-conflict",
+        "protobuf, which is only there",
+        "undetermined",
+        "The import of tensorflow prints a warning about the GPU, and protobuf is installed in version 3.20.3.\n",
+    ),
+)
