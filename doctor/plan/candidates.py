@@ -115,6 +115,8 @@ def _age(candidate: Candidate) -> tuple[float, ...]:
 
 def _targets(ground: Ground) -> list[tuple[str, str, bool]]:
     """Platform, driver's side, and whether it is another system than the one at hand."""
+    if ground.kind == "macos" or ground.windows_on_arm:
+        return []  # no driver of today, and none at all
     if ground.kind == "windows":
         return [(ground.platform, "windows", False), ("linux-x86_64", "wsl", True)]
     return [(ground.platform, ground.side, False)]
@@ -136,6 +138,8 @@ def _builds(releases: Iterable[TensorFlowRelease], spec: str) -> list[TensorFlow
 def _routes_of(ground: Ground, platform: str, system: bool) -> tuple[str, ...]:
     if system:
         return ("wsl2",)
+    if ground.musl:  # an image brings its own C library
+        return () if ground.container else ("docker",)
     routes = ["pip-and-cuda"] if platform == "linux-x86_64" else []
     if ground.cuda is not None:
         routes.append("pip-system-cuda")

@@ -12,6 +12,8 @@ from doctor.tables.ordering import is_final, order
 
 def cpu_candidate(ground: Ground) -> Candidate | None:
     """The newest release that installs here, the wished one where there is one; None where there is none at all."""
+    if ground.musl:
+        return None
     newest = ground.newest
     builds = [
         b

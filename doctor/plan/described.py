@@ -20,6 +20,7 @@ from doctor.facts import (
     Platform,
     PythonVersion,
     Source,
+    Symptom,
 )
 from doctor.tables import Tables, dotted
 
@@ -79,6 +80,8 @@ def _system(text: str) -> list[Fact]:
         )
         if low.startswith(("jetson", "l4t")):
             facts.append(EnvironmentKind(source, "jetson"))
+        if low.startswith("alpine"):
+            facts.append(Symptom(source, "musl-libc"))
     else:
         raise UsageError(
             f"--os {text}: not known",

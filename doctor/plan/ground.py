@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from doctor.compat import Judgement, Situation, judge
-from doctor.facts import Absent, Facts, Glibc, Source
+from doctor.facts import Absent, Facts, Glibc, Platform, Source, Symptom
 from doctor.picture import Picture
 from doctor.plan.wish import Wish, newest_final
 from doctor.tables import Tables, TensorFlowRelease
@@ -138,6 +138,16 @@ class Ground:
         return self.picture.cudnn.version if self.picture.cudnn else None
 
     @property
+    def musl(self) -> bool:
+        """Whether the C library is musl (Alpine Linux), on which no wheel of TensorFlow runs."""
+        return any(symptom.kind == "musl-libc" for symptom in self.facts.of(Symptom))
+
+    @property
+    def windows_on_arm(self) -> bool:
+        """Whether this is Windows on an Arm processor: WSL2 runs Linux for Arm there."""
+        return self.kind == "windows" and any(p.machine in ("aarch64", "arm64") for p in self.facts.of(Platform))
+
+    @property
     def container(self) -> bool:
         """Whether this is inside a container, where driver and kernel are the host's."""
         return self.picture.container
@@ -152,7 +162,7 @@ class Ground:
         """All of this that the choice of a release depends on: grounds alike in it get the same one."""
         return (
             *(self.wish, self.kind, self.platform, self.python, self.glibc, self.capabilities, self.gpu_absent),
-            *(self.driver, self.driver_absent, self.cuda, self.cudnn, self.container, self.conda),
+            *(self.driver, self.driver_absent, self.cuda, self.cudnn, self.container, self.conda, self.musl, self.windows_on_arm),
             self.picture.os.name if self.picture.os else None,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.compat import Answer
-from doctor.facts import Source
+from doctor.facts import Source, Symptom
 from doctor.findings import Finding
 from doctor.plan.candidate import Candidate, Refusal
 from doctor.plan.candidates import Field
@@ -48,7 +48,10 @@ def obstacles(ground: Ground, field: Field, chosen: list[Candidate]) -> list[Fin
 
 
 def _blocked(ground: Ground, field: Field, chosen: list[Candidate]) -> list[Finding]:
-    if not any(b.gpu for b in ground.releases if b.package == "tensorflow" and _wished(b, ground)):
+    if ground.musl:
+        return [_musl(ground, chosen)]
+    none_wished = not any(b.gpu for b in ground.releases if b.package == "tensorflow" and _wished(b, ground))
+    if none_wished or ground.kind == "macos" or ground.windows_on_arm:
         special = _no_gpu_build(ground, chosen)
         if special is not None:
             return [special]
@@ -184,6 +187,14 @@ def _windows(ground: Ground, severity: str, chosen: list[Candidate]) -> Finding:
 
 def _no_gpu_build(ground: Ground, chosen: list[Candidate]) -> Finding | None:
     """Where the platform has no build with CUDA for the wish at all."""
+    if ground.windows_on_arm:
+        return Finding(
+            "tf-cpu-only",
+            "error",
+            "no TensorFlow with CUDA runs on Windows on Arm",
+            "The builds with CUDA for Windows (up to 2.10) and for the Linux of WSL2 are for x86_64.",
+            (ground.evidence("system"),),
+        )
     if ground.kind == "windows":
         return _windows(ground, "error", chosen)
     wanted = [
@@ -207,6 +218,20 @@ def _no_gpu_build(ground: Ground, chosen: list[Candidate]) -> Finding | None:
         (ground.evidence("system"),),
         (trap.ref,),
     )
+
+
+def _musl(ground: Ground, chosen: list[Candidate]) -> Finding:
+    return Finding(
+        "tf-no-wheel",
+        "error",
+        "no TensorFlow has a wheel for this C library (musl)",
+        "Every wheel of TensorFlow for Linux is made for glibc; Alpine Linux has musl. "
+        + ("An image that is based on Debian or Ubuntu serves in its place (FROM python:3.12-slim)." if ground.container else
+           "A container of the official image brings its own C library."),
+        (next(s.source for s in ground.facts.of(Symptom) if s.kind == "musl-libc"),),
+        (),
+        tuple(steps(chosen[0], ground)) if chosen else (),
+    )  # fmt: skip
 
 
 def _driver_missing(ground: Ground, best: Candidate) -> Finding:

@@ -153,6 +153,27 @@ def test_mac_has_no_cuda(tables: Tables) -> None:
     assert [p.route for p in found.plans] == ["cpu"]
 
 
+def test_mac_with_an_intel_processor_gets_no_cuda_of_2017(tables: Tables) -> None:
+    """tensorflow 1.0 had CUDA on macOS; no macOS since 10.13 has a driver."""
+    found = outcome(tables, os="macOS x86_64")
+    assert codes(found) == ["tf-cpu-only"]
+    assert [p.route for p in found.plans] == ["cpu"]
+
+
+def test_alpine_has_no_wheel_and_an_image_serves(tables: Tables) -> None:
+    found = outcome(tables, os="Alpine 3.20", gpu="RTX 3080")
+    assert codes(found) == ["tf-no-wheel"]
+    assert "musl" in found.findings[0].title
+    assert {p.route for p in found.plans} == {"docker"}
+    assert found.findings[0].prescription
+
+
+def test_windows_on_arm_has_no_cuda(tables: Tables) -> None:
+    found = outcome(tables, os="Windows 11 arm64")
+    assert codes(found) == ["tf-cpu-only"]
+    assert [p.route for p in found.plans] == ["cpu"]
+
+
 def test_empty_wheel_is_planned_only_where_what_it_requires_has_a_file(tables: Tables) -> None:
     """The files of tensorflow-intel, tensorflow-macos and tensorflow-cpu-aws on the package index; 2.13.0 has those for 3.8."""
     for system, version, python in (("Windows 11", "2.13.1", "3.8"), ("macOS arm64", "2.13.1", "3.8"), ("linux aarch64", "2.11.1", "3.10")):
