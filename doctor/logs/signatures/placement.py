@@ -80,6 +80,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"because no devices matching that specification are registered in this process; available devices: (?P<available>[^\n]{0,800})"
         r"|was explicitly assigned to\s{1,30}(?P<wanted>\S{1,80})\s{1,30}but available devices are\s{1,30}\[(?P<available2>[^\]]{0,1200})\]?"
+        r"|Cannot assign a device (?:for operation|to node) '?[^'\n]{1,120}'?:? (?:Operation|[Nn]ode \S{1,120}) was explicitly assigned to\s{1,4}(?P<wanted2>/\S{0,60}GPU:\d+)[\s.]{0,4}$"
         r"|(?P<spec>/\S{0,60}(?:GPU|gpu):\d+) unknown device|Unable to find any devices for spec (?P<spec2>\S{1,80})",
         "Cannot assign a device for operation 'x': node x was explicitly assigned to /device:GPU:1 but available devices are "
         "[ /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0 ].",

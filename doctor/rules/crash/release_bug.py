@@ -64,9 +64,11 @@ def known_release_bug(picture: Picture) -> Iterator[Finding]:
         )
     yield found(
         "known-release-bug",
-        f"This message is printed by TensorFlow {release} only; nothing on the machine is wrong.",
+        f"TensorFlow {release} is said to have a defect that a later release has not."
+        if first.get("told")
+        else f"This message is printed by TensorFlow {release} only; nothing on the machine is wrong.",
         signs[:3],
-        confidence="likely",
+        confidence="possible" if first.get("told") else "likely",
         tables=[defective] if defective is not None else [],
         steps=steps,
         verify=commands.list_gpus(picture),

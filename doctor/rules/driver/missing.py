@@ -56,7 +56,7 @@ def driver_missing(picture: Picture) -> Iterator[Finding]:
     told = (
         facts.symptoms("driver-said-missing")
         if picture.gpus or facts.has("gpu-not-used", "uses-cpu", "gpu-list-empty")
-        else []
+        else [s for s in facts.symptoms("driver-said-missing") if s.get("told")]
     )
     evidence += told[:1]
     conda = facts.symptoms("conda-no-driver")

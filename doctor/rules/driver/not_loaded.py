@@ -43,6 +43,7 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
         yield _kept_for_a_virtual_machine(taken)
         return
     # what only the host says, wherever the text was written
+    said = facts.symptoms("driver-said-down") if not facts.of(CudaCallFailed) and not picture.not_loaded else []
     host = facts.symptoms("host-driver-down", "kernel-module-missing", "module-not-listed")
     told = facts.kind == "report" and facts.has("smi-no-driver") and no_libcuda(picture) is None
     if picture.container and not host and not told:
@@ -68,8 +69,8 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
     have_libcuda = user is not None or any(n.startswith(("libcuda.", "nvcuda")) for n in picture.loaded)
     quiet = cuinit(picture, "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_UNKNOWN")
     missing = no_libcuda(picture)
-    evidence: list[Fact | None] = [*smi[:2], *host[:1], error, *down[:1], user, *refused[:2], *built[:1], *nouveau[:1]]
-    if not (smi or host or (down and (have_libcuda or quiet) and missing is None)):
+    evidence: list[Fact | None] = [*smi[:2], *host[:1], *said[:1], error, *down[:1], user, *refused[:2], *built[:1], *nouveau[:1]]
+    if not (smi or host or said or (down and (have_libcuda or quiet) and missing is None)):
         return
     why = (
         "The nouveau driver holds the GPU."
@@ -115,7 +116,7 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
         or refused
         or nouveau
         or facts.absent("nvidia kernel module")
-        or (picture.gpus and not facts.has("host-driver-down"))
+        or (picture.gpus and not facts.has("host-driver-down") and not said)
         else "likely",
         steps=steps,
         verify="nvidia-smi",

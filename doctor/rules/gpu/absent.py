@@ -119,7 +119,7 @@ def sign(picture: Picture) -> Reason | None:
         return Reason(
             "This ran on a login node, which has no GPU.", [*facts.symptoms("login-node"), *signs[:2]], "likely"
         )
-    complaint = facts.symptoms("gpu-not-used", "gpu-list-empty", "uses-cpu")
+    complaint = facts.symptoms("gpu-not-used", "gpu-list-empty", "uses-cpu", "other-gpu-only")
     foreign = other is not None and picture.platform != "macos" and not picture.gpus and not facts.has("plugin-device")
     if foreign and other is not None and complaint and not signs:
         return Reason(
@@ -155,7 +155,7 @@ def sign(picture: Picture) -> Reason | None:
     if (
         picture.platform != "wsl"
         and not picture.container
-        and not facts.has("driver-versions-agree", "smi-works")
+        and not (picture.drivers_agree or facts.has("smi-works"))
         and not (facts.kind == "machine" and picture.gpus)
         and cuinit(picture, "CUDA_ERROR_NO_DEVICE")
         and not facts.has("smi-no-driver", "kernel-driver-not-running")

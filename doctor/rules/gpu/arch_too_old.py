@@ -81,6 +81,7 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
             "gpu-arch-too-old",
             f"The GPU has compute capability {have}; this build wants {need} at least and leaves the GPU out.",
             ignored[:3],
+            confidence="likely" if ignored[0].get("told") else "certain",
             tables=[build] if build else [],
             steps=steps,
             verify=verify,
@@ -102,7 +103,7 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
     complaint = (
         []
         if image or facts.kind == "machine" or registered(picture)
-        else facts.symptoms("gpu-not-used", "gpu-list-empty", "uses-cpu")
+        else facts.symptoms("gpu-not-used", "gpu-list-empty", "uses-cpu", "card-support-asked")
     )
     unsure = bool(complaint)
     if unsure:

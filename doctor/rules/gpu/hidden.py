@@ -40,6 +40,7 @@ def hides(value: str) -> bool:
         "visible-emptied",
         "container-device-unknown",
         "code-hides-gpus",
+        "visible-cure-told",
     ),
 )
 def gpu_hidden(picture: Picture) -> Iterator[Finding]:
@@ -71,6 +72,17 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         return
     if registered(picture) or facts.has("illegal-address", "launch-failed"):  # what crashes on a GPU, has one
         return
+    cured = facts.symptoms("visible-cure-told")
+    if cured and not facts.of(CudaCallFailed) and not picture.not_loaded and not facts.has("gpu-skipped"):
+        yield found(
+            "gpu-hidden",
+            "What is said to have helped is another value of CUDA_VISIBLE_DEVICES, or none.",
+            cured[:2],
+            confidence="possible",
+            steps=[manual("Unset CUDA_VISIBLE_DEVICES, or name GPUs by the numbers that nvidia-smi -L shows; look for it in the code too (os.environ)")],
+            verify=commands.list_gpus(picture),
+        )
+        return
     asked = facts.symptoms("container-device-unknown")
     if asked:
         name = asked[0].get("value") or asked[0].get("id")
@@ -92,7 +104,7 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         )
         return
     error = cuinit(picture, "CUDA_ERROR_NO_DEVICE")
-    agree = facts.symptoms("driver-versions-agree")
+    agree = picture.drivers_agree
     said = facts.symptoms("visible-list")
     emptied = facts.symptoms("visible-emptied")
     variable = picture.env.get("CUDA_VISIBLE_DEVICES")
@@ -153,7 +165,7 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
             else "Kernel module and libraries of the driver agree, and still the process is shown no device: nearly always CUDA_VISIBLE_DEVICES is set "
             "to an empty or wrong value, in the shell, the scheduler's job or the code."
         ),
-        [shown, *said[:1], *emptied[:2], error, *agree[:1], *empty[:1]],
+        [shown, *said[:1], *emptied[:2], error, *agree[:2], *empty[:1]],
         confidence="certain"
         if (shown is not None and hides(shown.value)) or said
         else "likely"

@@ -66,7 +66,7 @@ def device_permission(picture: Picture) -> Iterator[Finding]:
     steps = [
         shell("sudo nvidia-modprobe -u -c=0", "makes /dev/nvidia-uvm and the other nodes", platform="linux", root=True)
     ]
-    if nodes or denied:
+    if nodes or denied or (root and root[0].get("group")):
         steps.append(
             shell(
                 'sudo usermod -aG video "$USER"',
@@ -85,7 +85,7 @@ def device_permission(picture: Picture) -> Iterator[Finding]:
     yield found(
         "device-permission",
         "The driver works for root and this user cannot open its device files."
-        if root
+        if root and not root[0].get("group")
         else "The GPU's device files are missing or closed to this user.",
         [*root[:1], *denied[:2], *nodes[:3], *lost[:1], *uvm[:1], missing, error],
         confidence="certain" if nodes or denied or missing else "likely",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import CudnnMismatch, DriverVersion
+from doctor.facts import CudaCallFailed, CudnnMismatch, DriverVersion, Symptom
 from doctor.findings import Finding, Step, manual, python, shell
 from doctor.picture import Picture
 from doctor.remedies import code, commands
@@ -17,7 +17,7 @@ from doctor.rules.tensorflow.release import likely_build, version_of
     "cudnn-init-oom",
     "cuDNN or cuBLAS cannot start because TensorFlow took nearly all GPU memory first",
     explains=("ptx-jit-or-kernel-crash", "known-release-bug"),
-    needs=(*HANDLE_FAILURES, "cudnn-status-said"),
+    needs=(*HANDLE_FAILURES, "cudnn-status-said", "growth-cure-told"),
 )
 def cudnn_init_oom(picture: Picture) -> Iterator[Finding]:
     """cuDNN or cuBLAS cannot create its handle, because TensorFlow took nearly all GPU memory first.
@@ -39,7 +39,7 @@ def cudnn_init_oom(picture: Picture) -> Iterator[Finding]:
     signs = handle_signs(picture)
     bare = not signs and not picture.not_loaded and not facts.has("illegal-address", "launch-failed", "tensor-oom", "cudnn-said-missing")
     if bare:
-        signs = facts.symptoms("cudnn-status-said")
+        signs = facts.symptoms("cudnn-status-said") or _cured(picture)
     if not signs or facts.of(CudnnMismatch) or roomy_handle(picture) is not None:
         return
     statuses = {s.get("status").rsplit("CUDNN_STATUS_", 1)[-1] for s in signs if s.get("status")}
@@ -88,3 +88,11 @@ def cudnn_init_oom(picture: Picture) -> Iterator[Finding]:
         steps=steps,
         verify=commands.convolution(picture),
     )
+
+
+def _cured(picture: Picture) -> list[Symptom]:
+    """Memory growth is said to have helped, and nothing was printed that it would cure or not."""
+    facts = picture.facts
+    if facts.of(CudaCallFailed) or picture.not_loaded or facts.has("oom-said", "other-process", "memory-grows", "config-conflict", "resource-exhausted"):
+        return []
+    return facts.symptoms("growth-cure-told")

@@ -124,6 +124,8 @@ def gpu_memory_held(picture: Picture) -> Iterator[Finding]:
         confidence = "possible" if handle_signs(picture) else "likely"
     elif said and facts.has("oom-said") and not facts.has("tensor-oom", "memory-grows"):
         evidence, confidence = [*said[:1], *facts.symptoms("oom-said")[:1]], "possible"
+    elif any(s.get("held") for s in said) and not facts.has("tensor-oom", "memory-grows"):
+        evidence, confidence = [*[s for s in said if s.get("held")][:1]], "possible"
     elif facts.kind == "machine" and full and processes:
         evidence = [*full[:1], *processes[:3]]
     elif full and (said or facts.has("process-died")) and facts.kind == "report":

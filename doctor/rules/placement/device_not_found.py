@@ -59,7 +59,7 @@ def device_not_found(picture: Picture) -> Iterator[Finding]:
         "device-not-found",
         text + ".",
         signs[:3],
-        confidence="certain" if not (none or only_xla) else "likely",
+        confidence="certain" if not (none or only_xla or all(s.get("told") for s in signs)) else "likely",
         steps=steps,
         verify=commands.list_gpus(picture),
     )

@@ -48,6 +48,7 @@ def op_no_gpu_kernel(picture: Picture) -> Iterator[Finding]:
         + (" (int32 variables live on the CPU)" if int32 else "")
         + "; the GPU itself is in order.",
         [*signs[:3], *typed[:1]],
+        confidence="likely" if all(s.get("told") for s in signs) else "certain",
         steps=[
             python(code.soft_placement(version), "soft placement: such ops go to the CPU, the rest stays on the GPU"),
             python(code.pin_to_cpu(), "or place them by hand"),

@@ -38,7 +38,7 @@ def gpu_config_conflict(picture: Picture) -> Iterator[Finding]:
         return
     first = conflict[0].source.text
     text = "Settings of the GPUs contradict each other."
-    if "cannot differ" in first:
+    if "cannot differ" in first or conflict[0].get("every"):
         text = "Memory growth was set for some of the visible GPUs only; it has to be the same for all of them."
     elif "mapped to multiple" in first or "different GPU config" in first:
         text = "Two parts of one process map GPU:0 to different devices (visible_device_list of a session against TensorFlow 2's own configuration)."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import Package, TensorFlowVersion
+from doctor.facts import CudaCallFailed, Package, TensorFlowVersion
 from doctor.findings import Finding, shell
 from doctor.picture import Picture
 from doctor.remedies import cures
@@ -54,7 +54,9 @@ def tf_windows_native(picture: Picture) -> Iterator[Finding]:
     )
     hinted = late and facts.has("mentions-gpu")
     old = known is not None and known.rank <= 1 and dotted(re.split(r"[a-z+]", known.version)[0].strip(".")) < (2, 11)
-    told = facts.symptoms("windows-native-told") if picture.platform == "windows" and not old and not picture.not_loaded else []
+    silent = not picture.not_loaded and not picture.loaded and not facts.of(CudaCallFailed)
+    here = picture.platform == "windows" or (picture.platform == "wsl" and silent)  # an answer that names the way out
+    told = [s for s in facts.symptoms("windows-native-told") if here and not picture.not_loaded and (s.get("after") or not old)]
     intel = facts.symptoms("intel-package") if late or (known is None and wanting) else []
     if (
         not said

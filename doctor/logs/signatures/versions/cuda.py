@@ -38,6 +38,12 @@ def cuda(rank: int, sentence: bool = False) -> Maker:
     return make
 
 
+def _only_cudnn(version: str) -> bool:
+    """Whether there is a cuDNN, and no CUDA, of this number: CUDA had no 7.6, 8.1 or 9.3."""
+    major, dot, rest = version.partition(".")
+    return bool(dot) and 5 <= int(major) <= 9 and ".".join((major, rest.split(".")[0])) not in ("7.0", "7.5", "8.0", "9.0", "9.1", "9.2")
+
+
 def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """The field "CUDA/cuDNN version" of TensorFlow's issue form, however it was filled in."""
     value = match["value"]
@@ -55,7 +61,9 @@ def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
                 yield CudnnVersion(source, cudnn_text(second[0]), rank=FORM)
         return
     numbers = re.findall(r"\d+(?:\.\d+){0,3}", value)
-    if numbers and plausible_cuda(numbers[0]) and "driver" not in value.lower():
+    if len(numbers) == 1 and _only_cudnn(numbers[0]):
+        yield CudnnVersion(source, cudnn_text(numbers[0]), rank=FORM)
+    elif numbers and plausible_cuda(numbers[0]) and "driver" not in value.lower():
         yield CudaVersion(source, numbers[0], rank=FORM)
         later = [n for n in numbers[1:] if n != numbers[0] and plausible_cudnn(n)]
         if not named_cudnn and later:

@@ -1,0 +1,120 @@
+"""The driver, the card and what stands before them: too old, not loaded, closed to the user, hidden, not passed in."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts import EnvironmentKind, Fact, Source, Symptom
+from doctor.logs.signatures.said.helped import HELPED, HELPED_NEAR
+from doctor.logs.signatures.signature import Signature, sig
+
+
+def lower(match: re.Match[str], source: Source) -> Fact | None:
+    """A driver branch that is lower than the one that is wanted."""
+    have, need = (
+        next((v for k, v in match.groupdict().items() if v and k.startswith(key)), "") for key in ("have", "need")
+    )
+    return Symptom(source, "driver-said-old") if have and need and int(have) < int(need) else None
+
+
+def short(match: re.Match[str], source: Source) -> Fact | None:
+    """A compute capability below the one that is said to be wanted."""
+    have, need = match["have"] or match["have2"], match["need"] or match["need2"]
+    if tuple(map(int, have.split("."))) >= tuple(map(int, need.split("."))):
+        return None
+    return Symptom(source, "gpu-ignored-capability", (("cc", have), ("minimum", need), ("told", "yes")))
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "driver-said-old",
+        "driver",
+        r"\bdrivers?\b[^\n.]{0,16}?\b(?:was|is|are|had|has|version|at)\b\D{0,12}(?P<have>[1-9]\d\d)\b(?:\.\d+)*[^\n]{0,60}?\b(?:needs?|requires?|wants?|at least|minimum|asks? for)\b\D{0,24}(?P<need>[1-9]\d\d)\b"
+        r"|\b(?:needs?|requires?|wants?|asks? for)\b\D{0,12}\bdrivers?\b\D{0,16}(?P<need2>[1-9]\d\d)\b(?:\.\d+)*[^\n]{0,30}\b(?:but|while|whereas|and)\b[^\n\d]{0,40}(?P<have2>[1-9]\d\d)\b",
+        "the driver was 384, TF 1.13 needs 410 at least",
+        lower,
+        near="need|require|want|at least|minimum|ask",
+    ),
+    sig(
+        "driver-said-down",
+        ("nvidia-smi", "nvidia smi"),
+        r"\bnvidia[- ]smi\b[^\n.]{0,16}\b(?:stopped working|stops working|no longer works?|(?:does|did)(?: not|n't) work (?:any ?more|any longer)|(?:is|was) (?:broken|dead)|fails? since|fail(?:s|ed) after|broke)\b|\b(?:since|after)\b[^\n.]{0,30}\b(?:kernel|driver|system)? ?(?:update|upgrade|reboot)\b[^\n.]{0,30}\bnvidia[- ]smi\b[^\n.]{0,16}\b(?:fails?|failed|(?:does|did)(?: not|n't) work|stopped|not working|error)",
+        "nvidia-smi stopped working",
+        near="stop|no longer|not work|n't work|broke|dead|fail|not working|error",
+    ),
+    sig(
+        "smi-not-found",
+        "nvidia-smi",
+        r"\bnvidia-smi[`'\"]? (?:(?:says|gives|returns|is|was|:|-) )?[`'\"]?(?:command )?not found\b",
+        "nvidia-smi command not found",
+    ),
+    sig(
+        "driver-said-missing",
+        "driver",
+        r"\b(?:had|have|has)(?: not|n't) (?:yet |even )?installed (?:the |an? |any )?(?:NVIDIA |graphics |GPU |video )drivers?\b|\b(?:forgot|forgotten) (?:to install )?(?:the )?(?:NVIDIA |graphics |GPU |video )drivers?\b",
+        "I had not installed the NVIDIA driver",
+        lambda m, s: Symptom(s, "driver-said-missing", (("told", "yes"),)),
+        near="installed|forgot",
+    ),
+    sig(
+        "permission-by-escalation",
+        ("video", "vglusers", "render"),
+        r"\badd\w* (?:(?:my|the|your|a) )?(?:user(?:name)?|account|me|myself|yourself|\$USER|\w+)[^\n.]{0,16}? to (?:the )?[`'\"]?(?:video|vglusers|render)[`'\"]?(?: group|\b[^\n]{0,24}group)|\busermod\b[^\n]{0,24} -?a?G[ ,\w]{0,24}\b(?:video|vglusers|render)\b",
+        "I had to add my user to the video group",
+        lambda m, s: Symptom(s, "permission-by-escalation", (("group", "yes"),)),
+        near="add|usermod",
+    ),
+    sig(
+        "visible-cure-told",
+        "visible_devices",
+        rf"VISIBLE_DEVICES\b[^\n]{{0,60}}\b(?:chang|unset|remov|delet|correct|comment)\w*[^\n]{{0,50}}?{HELPED}|\b(?:unset|remov|delet|comment|correct|chang)\w*[^\n]{{0,40}}VISIBLE_DEVICES\b[^\n]{{0,50}}?{HELPED}"
+        rf"|{HELPED}[^\n]{{0,30}}\b(?:unset|remov|delet|comment|correct|chang)\w*[^\n]{{0,30}}VISIBLE_DEVICES\b",
+        "I removed CUDA_VISIBLE_DEVICES from the script, and it works",
+        near=("unset|remov|delet|correct|comment|chang", HELPED_NEAR),
+    ),
+    sig(
+        "gpu-ignored-capability",
+        "capability",
+        r"compute capability\b[^\n\d]{0,12}(?P<have>\d\.\d)\b[^\n]{0,50}?\b(?:requires?|needs?|wants?|minimum|at least|supports? only|only supports?)\b[^\n\d]{0,32}(?P<need>\d\.\d)\b"
+        r"|\b(?:requires?|needs?|wants?|minimum|at least|supports? only|only supports?)\b[^\n\d]{0,32}compute capability\b[^\n\d]{0,24}(?P<need2>\d\.\d)\b[^\n]{0,40}\b(?:but|while|whereas|and|mine|my)\b[^\n\d]{0,40}(?P<have2>\d\.\d)\b",
+        "My card has compute capability 3.0 and TensorFlow requires 3.5",
+        short,
+        near="require|need|want|minimum|at least|support",
+    ),
+    sig(
+        "card-support-asked",
+        (" supported", " compatible", " support"),
+        r"\b(?:is|are) (?:the|my|a|an|this|nvidia)? ?(?:\w+ ){0,3}?\w*\d{2,4}\w*(?: \w+){0,3}? (?:supported|compatible)\b|\b(?:does|will|can|do|did) (?:tensorflow|tf)\b[^\n.?]{0,16} support (?:the |my |an? )?[^\n.?]{0,24}\d",
+        "Is the GT 630M supported?",
+    ),
+    sig(
+        "gpu-code-asked",
+        ("sm_100", "sm_120", "sm100", "sm120", "blackwell"),
+        r"\b(?:support\w*|kernels?|code|wheels?|builds?|release|compiled|version)\b[^\n.?]{0,24}\b(?:sm_?1[02]0|blackwell)|\b(?:sm_?1[02]0|blackwell)\b[^\n.?]{0,24}\b(?:support\w*|kernels?|code|wheels?|builds?|missing|not)\b",
+        "when is there a release with sm_120 support?",
+    ),
+    sig(
+        "gpu-flag-said",
+        ("--gpus", "--runtime=nvidia", "--runtime nvidia"),
+        r"\b(?:forgot(?:ten)?|missed|left out)\b(?: \w+){0,3} [`'\"]{0,3}--(?:gpus|runtime[= ]nvidia)\b|--(?:gpus(?:[= ]all)?|runtime[= ]nvidia)[`'\"]{0,3}[^\n.]{0,30}\b(?:missing|forgotten|solved|fixed|helped|was it|did it)",
+        "forgot --gpus all, thanks",
+        lambda m, s: (Symptom(s, "gpu-flag-said"), EnvironmentKind(s, "docker")),
+        near="forgot|missed|left out|missing|solved|fixed|helped|was it|did it",
+    ),
+    sig(
+        "container-lacks-gpu",
+        ("container", "docker"),
+        r"\b(?:in|inside|within)\b (?:\w+ ){0,3}?(?:container|docker)\b[^\n]{0,90}(?:\[\]|\bno GPUs?\b|\b0 GPUs?\b|\bFalse\b|\bonly (?:the )?CPU)[^\n]{0,40}\b(?:on|from|at) (?:the |my )?(?:host|outside|machine)\b"
+        r"|\b(?:on|from) (?:the |my )?host\b[^\n]{0,90}\b(?:in|inside|within)\b (?:\w+ ){0,3}?(?:container|docker)\b[^\n]{0,50}(?:\[\]|\bno GPUs?\b|\b0 GPUs?\b|\bFalse\b|\bonly (?:the )?CPU|(?:not|n't)\b)",
+        "in the container the list is [], on the host it has the GPU",
+        near="host|outside|machine",
+    ),
+    sig(
+        "other-gpu-only",
+        ("amd", "radeon", "intel", "nvidia"),
+        r"\b(?:have|has|got|having|is|with)(?: only| just| nothing but) (?:an? |the |integrated |onboard )*(?:AMD|Radeon|Intel)\b(?! (?:CPU|Core|Ryzen|Xeon|processor))|\bonly (?:have|has|got) (?:an? |the |integrated )*(?:AMD|Radeon|Intel)\b(?! (?:CPU|Core|Ryzen|Xeon|processor))"
+        r"|\b(?:do|does|did)(?: not|n't) (?:even )?have (?:an? |any )?nvidia (?:gpu|card|graphics)",
+        "I have only an AMD Radeon",
+        near="only|just|nothing but|not|n't",
+    ),
+)

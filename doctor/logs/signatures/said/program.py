@@ -1,0 +1,169 @@
+"""The installation and the program: what was installed wrongly, what fills the memory, where an op was placed."""
+
+from __future__ import annotations
+
+from doctor.facts import Symptom
+from doctor.logs.signatures.said.helped import HELPED, HELPED_NEAR
+from doctor.logs.signatures.signature import Signature, glued, sig
+
+_TF = r"\b(?:tensorflow|tf)\b"
+_PINNED = r"(?:numpy|protobuf|h5py|typing[_-]extensions|ml[_-]dtypes)"
+_GONE_IN_2 = (
+    "Session|placeholder|contrib|ConfigProto|GPUOptions|InteractiveSession|get_default_graph|global_variables_initializer|layers|app|flags|variable_scope"
+    "|get_variable|reset_default_graph|train|logging|set_random_seed|log"
+)
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "cpu-build-said",
+        ("tensorflow-gpu", "tensorflow_gpu", "tensorflow gpu"),
+        r"\b(?:I|we|you|he|had|have|has|was|mistakenly|accidentally|wrongly) (?:\w+ ){0,3}?install\w*(?: just| only| plain)? [`'\"]{0,3}tensorflow[`'\"]{0,3}(?: package)?,? (?:instead of|and not|rather than|not) (?:the )?[`'\"]{0,3}tensorflow[-_ ]gpu",
+        "I had installed tensorflow instead of tensorflow-gpu",
+        near="install",
+    ),
+    sig(
+        "both-packages",
+        "gpu",
+        r"\bboth\b(?: the| a)? (?:cpu|normal)[^\n.]{0,24}\band\b(?: the| a)? gpu\b[-\w ]{0,12}?\b(?:versions?|packages?|builds?|tensorflow)\b[^\n]{0,24}?install"
+        r"|\bboth\b(?: the| a)? gpu[^\n.]{0,24}\band\b(?: the| a)? (?:cpu|normal)\b[-\w ]{0,12}?\b(?:versions?|packages?|builds?|tensorflow)\b[^\n]{0,24}?install"
+        r"|\binstall\w*[^\n.]{0,16} both\b(?: the| a)? (?:cpu|normal)[^\n.]{0,24}\band\b(?: the| a)? gpu\b[-\w ]{0,12}?\b(?:versions?|packages?|builds?|tensorflow)\b"
+        r"|\b(?:uninstall|remov)\w*\b[^\n.]{0,30}\b(?:whatever|everything|anything|all)\b[^\n.]{0,24}\btensorflow\b[^\n.]{0,50}\b(?:only|just|again|re-?install\w*)\b[^\n.]{0,24}tensorflow[-_ ]gpu",
+        "I had both the CPU and the GPU version installed",
+        near="both|uninstall|remov",
+    ),
+    sig(
+        "python-told",
+        "python",
+        rf"\bpython ?v?3\.\d+\b (?:is|was|are)(?: not|n't) (?:yet |currently )?(?:supported|compatible)[^\n.]{{0,16}} (?:by|in|for|with) {_TF}|{_TF}[-\w. ]{{0,16}} (?:does not|doesn't|did not|didn't) (?:yet |currently )?(?:support|work (?:with|on)) python ?v?3"
+        rf"|{_TF}[-\w. ]{{0,16}} (?:only (?:supports?|works (?:with|on))|(?:supports?|works (?:with|on)) only) python ?v?3"
+        rf"|\b(?:can'?t|cannot|can not|could(?:n't| not)|does(?:n't| not)|not|no|unable to) (?:find|install|have|get)\b[^\n.]{{0,24}}{_TF}[-_\w. ]{{0,12}} (?:on|for|with|under|in|using) python ?v?3\.?\d",
+        "Python 3.7 is not supported by tensorflow 1.12",
+        near=("tf|tensorflow", "not|n't|only|cannot|can't|cant |unable|no "),
+    ),
+    sig(
+        "gpu-package-removed",
+        ("tensorflow-gpu", "tensorflow_gpu"),
+        r"\btensorflow[-_]gpu\b[^\n.;]{0,50}\b(?:has been|was|is|been|got) (?:\w+ )?(?:removed|discontinued|dropped|gone|no longer)\b|\btensorflow[-_]gpu[`'\"]? (?:package )?(?:no longer exists|does(?: not|n't) exist any ?more)|\btensorflow[-_]gpu\b[^\n.]{0,24}\b(?:fail\w*|error\w*|broken|stub)\b[^\n.]{0,16}\b(?:since|from|after|with) 2\.1[2-9]",
+        "the package tensorflow-gpu has been removed",
+        near="removed|discontinued|dropped|gone|no longer|any more|anymore|2.1",
+    ),
+    sig(
+        "shadowing-file",
+        ("tensorflow.py", "keras.py"),
+        r"\brenam\w*\b[^\n.]{0,40}?[`'\" ](?P<path>(?:tensorflow|keras)\.py)\b|\b(?:file|script|program|module)\b[^\n.]{0,16}\b(?:named|called) [`'\"]{0,2}(?P<p2>(?:tensorflow|keras)\.py)\b",
+        "I had a script called tensorflow.py",
+        near="renam|named|called",
+    ),
+    sig(
+        "python-package-conflict",
+        ("numpy", "protobuf", "h5py", "typing_extensions", "typing-extensions", "ml_dtypes", "ml-dtypes"),
+        rf"\binstall\w*(?: -\S+)* [`'\"]?{_PINNED} ?(?:[<=~]=?|<)? ?v?\d[\d.]*[^\n]{{0,50}}?{HELPED}|{HELPED}[^\n]{{0,40}}\b(?:downgrad|install|pin)\w*[^\n.]{{0,16}}\b{_PINNED} ?(?:to |[<=~]=?|<)? ?v?\d"
+        rf"|{_TF}[-\w. ]{{0,16}} (?:does not|doesn't|is not|isn't|won't|cannot) (?:like|support|work with|compatible with|go with|run with) {_PINNED} ?v?\d",
+        "pip install numpy==1.26.4 solved it",
+        near=("tf|tensorflow|install|downgrad|pin", HELPED_NEAR + "|not |n't "),
+    ),
+    sig(
+        "missing-attribute",
+        ("tf.", "tensorflow."),
+        rf"\b(?:tf|tensorflow)\.(?P<name>{_GONE_IN_2})\b[^\n.]{{0,16}}?\b(?:does(?: not|n't) exist|is gone|no longer (?:exists?|there|available|works?|supported)|(?:is|was|has been|are) (?:removed|deleted|dropped|deprecated and removed)|(?:is|was)(?: not|n't) (?:available|there|part of|in|supported))\b",
+        "tf.Session does not exist in TensorFlow 2",
+        near="not |n't |gone|no longer|removed|deleted|dropped",
+    ),
+    sig(
+        "growth-cure-told",
+        ("memory_growth", "memory growth", "allow_growth", "allow growth"),
+        rf"(?:memory|allow)[_ ]growth\b[^\n]{{0,60}}?{HELPED}|{HELPED}[^\n]{{0,40}}(?:memory|allow)[_ ]growth\b",
+        "set_memory_growth fixed it",
+        near=HELPED_NEAR,
+        lines=2,
+    ),
+    sig(
+        "other-process",
+        ("memory", "vram"),
+        r"\b(?:notebooks?|jupyter|kernel|session|script|process(?:es)?|program|terminal|debugger|pycharm|spyder|python)\b[^\n.]{0,40}?\b(?:holds?|held|holding|hogg\w+|occup\w+|keeps?|kept|took up)\b[^\n.]{0,24}\b(?:memory|vram)\b",
+        "an old notebook still held all the GPU memory",
+        lambda m, s: Symptom(s, "other-process", (("held", "yes"),)),
+        near="hold|held|hogg|occup|keep|kept|took up",
+    ),
+    sig(
+        "memory-grows",
+        "memory",
+        r"\bleak(?:s|ed|ing)? (?:\w+ ){0,2}?memory\b",
+        "predict in a loop leaks memory",
+        near="leak",
+    ),
+    sig(
+        "mentions-gpu",
+        (*glued(("gb",), (" card", " vram", " gpu")), "vram", "video card", "video memory"),
+        r"\b\d+ ?GB (?:card|VRAM|GPU)\b|\bVRAM\b|\bvideo (?:card|memory)\b",
+        "my 4GB card",
+        once=True,
+    ),
+    sig(
+        "fraction-set",
+        ("gpu_memory_fraction",),
+        r"gpu_memory_fraction[`'\"]? (?:was|is|were|of|set to|to|at)(?: set to| only)? [`'\"]?(?P<fraction>0?\.\d+)",
+        "per_process_gpu_memory_fraction was 0.1",
+    ),
+    sig(
+        "oom-said",
+        "oom",
+        r"\bOOMs?\b(?=[ .,;!]|$)",
+        "that solved the OOM",
+    ),
+    sig(
+        "config-conflict",
+        ("memory growth", "memory_growth"),
+        r"memory[_ ]growth\b[^\n.]{0,40}\b(?:for|on) (?:all|every|each|both)(?: one)?(?: of)?(?: the| my)? (?:GPUs?|devices?|cards?)\b[^\n.]{0,30}\bnot (?:only|just)\b",
+        "memory growth has to be set for all GPUs, not only for the first",
+        lambda m, s: Symptom(s, "config-conflict", (("every", "yes"),)),
+        near="not only|not just",
+    ),
+    sig(
+        "no-gpu-kernel",
+        ("soft_placement", "soft placement"),
+        rf"\b(?:allow_?)?soft[_ ]placement\b[^\n]{{0,40}}?{HELPED}|{HELPED}[^\n]{{0,40}}\b(?:allow_?)?soft[_ ]placement\b",
+        "allow_soft_placement=True fixed it",
+        lambda m, s: Symptom(s, "no-gpu-kernel", (("told", "yes"),)),
+        near=HELPED_NEAR,
+    ),
+    sig(
+        "no-gpu-kernel",
+        ("gpu kernel", "gpu implementation", "kernel for gpu", "kernel for the gpu", "gpu version of the op"),
+        r"\b(?:ops?|operations?|kernels?|layers?|tf\.\w+)\b[^\n.]{0,40}?\b(?:no|without(?: a| any)?|lacks? a|(?:does|do|did)(?: not|n't) have (?:an? |any )?|missing a?|(?:has|have) no) ?(?:registered )?(?:GPU (?:kernel|implementation)|kernel for (?:the )?GPU)",
+        "this op has no GPU kernel",
+        lambda m, s: Symptom(s, "no-gpu-kernel", (("told", "yes"),)),
+        near="no|without|lack|not |n't |missing",
+    ),
+    sig(
+        "device-unknown",
+        ("gpu:1", "gpu:2", "gpu:3", "gpu:4"),
+        r"\bgpu:[1-4]\b[^\n]{0,60}\b(?:only (?:have |has |had |got )?(?:one|1|a single) (?:GPU|card)|(?:there )?is (?:only|no)(?: one| such| second)? (?:GPU|card|device))",
+        "tf.device('/gpu:1') fails because there is only one GPU",
+        lambda m, s: Symptom(s, "device-unknown", (("told", "yes"),)),
+        near="only|is no",
+    ),
+    sig(
+        "ptxas-missing",
+        "ptxas",
+        r"\bptxas[`'\"]?(?: binary| executable|\.exe)?\b (?:(?:is|was)(?: not|n't) (?:\w+ )?(?:in|on|found|there|installed)|(?:is|was) missing|not (?:in|on) (?:the |my )?path)",
+        "ptxas is not in the path",
+        near="not |n't |missing",
+    ),
+    sig(
+        "known-defect",
+        ("bug in", "bug of", "bug with", "regression in", "regression of", "regression with"),
+        r"\b(?:bug|regression) (?:in|of|with) (?:tensorflow|tf)?[- ]?v?(?P<release>[12]\.\d+(?:\.\d+)?)\b[^\n]{0,50}?\b(?:fixed|solved|resolved|gone|works|working|fine)\b[^\n\d]{0,16}(?P<better>[12]\.\d+(?:\.\d+)?)\b",
+        "it is a bug in 2.4.0, fixed in 2.4.1",
+        lambda m, s: Symptom(
+            s,
+            "known-defect",
+            (
+                ("release", m["release"]),
+                ("cure", f"Install TensorFlow {m['better']}, with which it is said to work"),
+                ("told", "yes"),
+            ),
+        ),
+        near="fixed|solved|resolved|gone|works|working|fine",
+    ),
+)
