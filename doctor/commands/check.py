@@ -10,8 +10,6 @@ from doctor.commands.numbers import SECONDS
 from doctor.errors import InputError, UnableError, UsageError
 
 if TYPE_CHECKING:
-    import threading
-
     from doctor.facts import Fact, Facts
     from doctor.probe import Examination, Machine
 
@@ -78,6 +76,7 @@ def _recorded(args: argparse.Namespace) -> Facts:
 
 def _examined(args: argparse.Namespace) -> Facts:
     """The facts of this machine or of another one's files."""
+    from doctor.commands.waiting import LOOKING, said_after_a_second
     from doctor.probe import Machine, NoPythonError, look
 
     if args.root and args.deep:
@@ -86,15 +85,13 @@ def _examined(args: argparse.Namespace) -> Facts:
         machine = Machine.at(args.root) if args.root else Machine.here()
     except (NotADirectoryError, ValueError) as problem:
         raise InputError(str(problem)) from problem
-    said = _after_a_second("Looking at the machine: its driver or its Python takes a while to answer ...", args)
     try:
-        seen = look(machine, args.python)
+        with said_after_a_second(LOOKING, args):
+            seen = look(machine, args.python)
     except NoPythonError as problem:
         raise InputError(
             str(problem), "--python takes an interpreter or the folder of an environment, such as ~/venv"
         ) from problem
-    finally:
-        said.cancel()
     facts = seen.facts
     if args.deep:
         facts = facts.plus(_deep(machine, seen, args))
@@ -102,20 +99,6 @@ def _examined(args: argparse.Namespace) -> Facts:
         times = ", ".join(f"{name} {1000 * seconds:.0f} ms" for name, seconds in seen.times.items())
         print(f"probes: {times}", file=sys.stderr)
     return facts
-
-
-def _after_a_second(text: str, args: argparse.Namespace) -> threading.Timer:
-    """A timer that says on the terminal what is waited for; to be cancelled."""
-    import threading
-
-    def say() -> None:
-        if sys.stderr.isatty() and not getattr(args, "quiet", False):
-            print(text, file=sys.stderr, flush=True)
-
-    timer = threading.Timer(1.0, say)
-    timer.daemon = True
-    timer.start()
-    return timer
 
 
 def _deep(machine: Machine, seen: Examination, args: argparse.Namespace) -> list[Fact]:

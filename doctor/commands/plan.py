@@ -159,9 +159,11 @@ def machine_facts(args: argparse.Namespace, tables: Tables) -> Facts:
     if args.os or args.driver or args.gpu:
         names = [name.strip() for given in args.gpu or () for name in given.split(",") if name.strip()]
         return described(tables, os=args.os, gpu=names, driver=args.driver)
+    from doctor.commands.waiting import LOOKING, said_after_a_second
     from doctor.probe import Machine, examine
 
-    return examine(Machine.here(), None, tables)
+    with said_after_a_second(LOOKING, args):
+        return examine(Machine.here(), None, tables)
 
 
 def show(outcome: Outcome, args: argparse.Namespace) -> None:

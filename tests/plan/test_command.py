@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -136,6 +137,23 @@ def test_plan_takes_less_than_300_ms(cli: Cli, machine: tuple[str, ...]) -> None
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert best < 0.3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of POSIX")
+@pytest.mark.parametrize("command", [("plan", "--check"), ("check",)], ids=" ".join)
+def test_a_python_that_takes_long_is_waited_for_with_a_word_on_the_terminal(tmp_path: Path, command: tuple[str, ...]) -> None:
+    import pty
+
+    slow = tmp_path / "bin" / "python"
+    slow.parent.mkdir()
+    slow.write_text(f'#!/bin/sh\nsleep 1.5\nexec "{sys.executable}" "$@"\n')
+    slow.chmod(0o755)
+    terminal, end = pty.openpty()
+    started = [sys.executable, "-m", "doctor", *command]
+    subprocess.run(started, stderr=end, stdout=subprocess.DEVNULL, env={**os.environ, "VIRTUAL_ENV": str(tmp_path)}, check=False, timeout=60)
+    os.close(end)
+    assert os.read(terminal, 4000).count(b"takes a while to answer") == 1
+    os.close(terminal)
 
 
 def test_plan_reads_no_network(cli: Cli) -> None:

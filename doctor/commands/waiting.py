@@ -1,0 +1,28 @@
+"""A word on the terminal where something takes longer than a second."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+
+LOOKING = "Looking at the machine: its driver or its Python takes a while to answer ..."
+
+
+@contextlib.contextmanager
+def said_after_a_second(text: str, args: argparse.Namespace) -> Iterator[None]:
+    """Say on standard error what is waited for, where that is a terminal and --quiet was not given."""
+
+    def say() -> None:
+        if sys.stderr.isatty() and not getattr(args, "quiet", False):
+            print(text, file=sys.stderr, flush=True)
+
+    timer = threading.Timer(1.0, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
