@@ -101,3 +101,15 @@ def test_a_distribution_is_known_by_its_version_and_by_a_slip_of_the_pen(text: s
 )
 def test_what_an_address_and_a_mark_of_quotation_say(text: str, versions: dict[str, str]) -> None:
     assert stated(text) == versions
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Will it use my GPU? It's a 3090.\n", ["3090"]),
+        ("we have two 2080 Ti in the machine\n", ["2080 Ti"]),
+        ("my 1080 images, with 2080 steps, have 3080x2160 pixels and took 3090 ms\n", []),
+    ],
+)
+def test_a_card_is_known_by_its_number_where_somebody_owns_it(text: str, names: list[str]) -> None:
+    assert [gpu.name for gpu in Picture(read(text.encode(), "report"), Tables.bundled()).gpus] == names

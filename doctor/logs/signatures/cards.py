@@ -174,6 +174,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "my RTX 3080 is not used",
         gpu_in(PROSE),
     ),
+    sig(  # a number alone, as its owner calls it
+        "gpu-prose",
+        glued(glued((" 1", " 2", " 3", " 4", " 5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
+        r"\b(?:it's|it is|have|has|got|own|bought|using|use|with|my|our)(?: (?:a|an|my|our|one|two|dual|[2-8] ?x))? (?P<value>(?:10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)(?: ?(?:Ti|SUPER))?)\b"
+        r"(?![.,]?\d|[:%/=-]| ?(?:[x×*]|px|MB|MiB|GB|ms|s|seconds?|min|steps?|images?|epochs?|samples?|rows?|columns?|frames?|classes|features|words|tokens|iterations|files|points|videos|units|neurons|pixels?|people|cases|lines|errors?)\b)",
+        "Will it use my GPU? It's a 3090.",
+        lambda m, s: Gpu(s, m["value"].strip(), rank=PROSE),
+    ),
     sig(
         "compute-capability",
         ("compute capability", "computecapability", "compute_capability", "cuda capability"),

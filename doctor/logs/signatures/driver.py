@@ -318,6 +318,14 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|CUDA_ERROR_CONTEXT_ALREADY_IN_USE|cuCtxSetCurrent\(context\) \(0 vs\. 216\)",
         "cudaSetDevice() on GPU:0 failed. Status: all CUDA-capable devices are busy or unavailable",
     ),
+    sig(  # a virtual GPU whose guest holds no licence
+        "vgpu-unlicensed",
+        ("licens", "licenc"),
+        r"\bvalid (?:grid|vGPU) licen[sc]e\b|\bLicen[sc]e Status\s{0,24}: ?Unlicen[sc]ed|\b(?:vGPU|grid)\b[^\n.]{0,24}\bunlicen[sc]ed\b"
+        r"|\b(?:no|without(?: a)?|expired|invalid)(?: \w+)? (?:grid|vGPU) licen[sc]e\b|\bFailed to acquire licen[sc]e\b[^\n]{0,60}(?:grid|vgpu|nvidia)",
+        "the device has no valid GRID license",
+        near="grid|vgpu|status|nvidia",
+    ),
     sig(
         "ecc-error",
         ("cuda_error_ecc_uncorrectable", "uncorrectable ecc error"),

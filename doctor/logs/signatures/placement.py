@@ -181,7 +181,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "multi-gpu-hang",
         ("multi-gpu", "multi gpu", "multiple gpu", "gpus", "more than one gpu", "multigpu"),
         r"(?P<several>\b(?:multi[- ]?GPUs?|multiple GPUs?|more than one GPU|(?:dual|two|both|all|three|four|eight|[2-8]) (?:x )?(?:[\w-]+ ){0,2}GPUs))\b[^\n.]{0,50}?\b(?:hangs?|hanging|hung|freez(?:es|ed)|freezing\b(?! (?:the|all|some|of|my|layers?|weights)\b)|froze|(?:gets?|is|are|got) stuck|never starts?(?:ed)?|not starting|deadlocks?)\b"
-        r"|\b(?:hangs?|hanging|hung|freez(?:es|ed)|freezing\b(?! (?:the|all|some|of|my|layers?|weights)\b)|froze|(?:gets?|is|are|got) stuck|never start(?:s|ed)|deadlocks?)\b[^\n.]{0,50}\b(?:with|on|using|for|when|over|across)\b[^\n.]{0,20}\b(?:multi[- ]?GPUs?|multiple GPUs?|more than one GPU|(?:dual|two|both|three|four|eight|[2-8]) (?:[\w-]+ ){0,2}GPUs)\b",
+        r"|\b(?:hangs?|hanging|hung|freez(?:es|ed)|freezing\b(?! (?:the|all|some|of|my|layers?|weights)\b)|froze|(?:gets?|is|are|got) stuck|never start(?:s|ed)|deadlocks?)\b[^\n.]{0,50}\b(?:with|on|using|for|when|over|across|as soon as|once|if)\b[^\n.]{0,20}\b(?:multi[- ]?GPUs?|multiple GPUs?|more than one GPU|(?:dual|two|both|three|four|eight|[2-8]) (?:[\w-]+ ){0,2}GPUs)\b",
         "multi-GPU training hangs at the first step",
     ),
     sig(
@@ -214,6 +214,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\b(?:starts?|counts?|counted|begins?|numbered)\b (?:from|at|with) (?:0|zero)\b[^\n.]{0,60}\b(?:which|whichever|what) GPUs?\b",
         "Are the GPU numbers always counted from 0 in a container?",
         near="from 0|from zero|at 0|at zero|with 0|with zero",
+    ),
+    sig(
+        "renumbered",
+        ("gpu:0", "gpu 0"),
+        r"\b(?:uses|used|takes|took|begins? with|starts? with|runs? on|ran on)\b (?:only )?GPU[: ]0\b[^\n.]{0,50}\b(?:regardless|no matter (?:what|which)|whatever|(?:doesn't|does not|didn't|did not) (?:care|heed|respect|listen))\b",
+        "it uses GPU:0 and GPU:1, and does not care what I set",
+        near="regardless|no matter|whatever|care|heed|respect|listen",
     ),
     sig(
         "renumbered",

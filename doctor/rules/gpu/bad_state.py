@@ -50,6 +50,7 @@ FAILURES = (
     "hung-driver",
     "driver-call-crashed",
     "mps-failed",
+    "vgpu-unlicensed",
 )
 """Symptoms each of which says by itself that the GPU or its driver does not work."""
 
@@ -178,6 +179,13 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
                 "NVSwitch systems need it before CUDA starts",
                 platform="linux",
                 root=True,
+            )
+        )
+    if facts.has("vgpu-unlicensed"):
+        steps.append(
+            manual(
+                "Give the virtual machine its vGPU licence: name the licence server to the guest's driver (nvidia-gridd on Linux, the NVIDIA control "
+                "panel on Windows), and look with `nvidia-smi -q` for License Status: Licensed"
             )
         )
     if facts.has("device-busy", "compute-mode-exclusive", "compute-mode-prohibited"):

@@ -63,6 +63,32 @@ FIRES = (
         says=("--nv",),
     ),
     Fires(
+        "gpu-bad-state",
+        "a virtual GPU without a licence",
+        "The guest's driver says that the device has no valid GRID license.\ncudaSetDevice() on GPU:0 failed. Status: operation not supported\n",
+        "GRID license",
+        says=("licence",),
+    ),
+    Fires(
+        "gpu-renumbered",
+        "two cards that are called 0 and 1",
+        "CUDA_VISIBLE_DEVICES='5,6' is exported first.\nThe training then takes GPU:0 and GPU:1, and does not care what I chose.\n",
+        "takes GPU:0",
+    ),
+    Fires(
+        "nccl-failure",
+        "an example that stops with the second card",
+        "# The example hangs once there are two GPUs\n\nBefore that all is well.\n",
+        "hangs once",
+    ),
+    Fires(
+        "cudnn-version-mismatch",
+        "the name of the archive that was unpacked",
+        "cudnn-8.0-linux-x64-v7.tgz is unpacked into /usr/local/cuda-8.0\n"
+        "ImportError: libcudnn.so.6: cannot open shared object file: No such file or directory\n",
+        "v7.tgz",
+    ),
+    Fires(
         "gpu-arch-too-new",
         "a card that wants more, and a page about it",
         "I have a RTX 3080 and this card wants a newer TF.\n\nSee https://blog.example/posts/how-to-install-tensorflow-2.4.0-on-ubuntu.html\n",
@@ -100,6 +126,18 @@ NEAR_MISSES = (
         "Apptainer with --nv, and an empty list",
         "undetermined",
         "$ apptainer exec --nv tf.sif python\n>>> tf.config.list_physical_devices('GPU')\n[]\n",
+    ),
+    NearMiss(
+        "gpu-bad-state",
+        "a licence that is there",
+        "undetermined",
+        "The vGPU has its license, and nvidia-smi lists it.\n",
+    ),
+    NearMiss(
+        "gpu-renumbered",
+        "the one card that is there",
+        "undetermined",
+        "It takes GPU:0, which is the only card.\n",
     ),
     NearMiss(
         "python-dependency-conflict",

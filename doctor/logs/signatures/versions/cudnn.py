@@ -56,7 +56,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-version",
         ("cudnn-",),
-        r"cudnn-(?:\d{1,2}\.\d-)?(?:linux|windows\w*|local)[\w.-]{0,40}?-v?(?P<version>\d+\.\d+\.\d+(?:\.\d+)?)",
+        r"cudnn-(?:\d{1,2}\.\d-)?(?:linux|windows\w*|local|osx)[\w.-]{0,40}?-v?(?P<version>(?:\d+\.\d+\.\d+(?:\.\d+)?|(?<=-v)\d\.\d|(?<=-v)\d(?=\.(?:tgz|zip|solitairetheme8)\b)))",
         "sudo tar -xvf cudnn-10.0-linux-x64-v7.6.5.32.tgz",
         cudnn(PROSE),
     ),
@@ -70,7 +70,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-version",
         ("libcudnn",),
-        r"libcudnn\d(?:-dev)?(?:=|\s+)(?P<version>\d+\.\d+\.\d+)",
+        r"libcudnn\d(?:-dev)?(?:=|_|\s+)(?P<version>\d+\.\d+\.\d+)",
         "apt install libcudnn8=8.6.0.163-1+cuda11.8",
         cudnn(PROSE),
     ),
