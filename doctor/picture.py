@@ -218,6 +218,20 @@ class Picture:
         return told or best(found)
 
     @cached_property
+    def drivers_agree(self) -> list[Fact]:
+        """What a report shows of TensorFlow's finding that kernel module and libraries of the driver are of one version.
+
+        TensorFlow looks only where cuInit failed, and says so in a line of its own after the two versions
+        (stream_executor/cuda/cuda_diagnostics.cc), which many excerpts no longer hold.
+        """
+        said: list[Fact] = [*self.facts.symptoms("driver-versions-agree")]
+        if said or self.facts.kind != "report":
+            return said
+        parts = {d.part: d for d in self.facts.of(DriverVersion) if d.part != "any"}
+        user, kernel = parts.get("user"), parts.get("kernel")
+        return [user, kernel] if user and kernel and user.version == kernel.version else []
+
+    @cached_property
     def driver_cuda(self) -> DriverCuda | None:
         """The highest CUDA that the driver offers."""
         return self.facts.first(DriverCuda)

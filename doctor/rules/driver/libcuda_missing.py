@@ -34,7 +34,7 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
     `ldconfig`; in a container ask for the `compute` capability.
     """
     facts = picture.facts
-    unknown = next((s for s in facts.symptoms("smi-cuda-unknown") if not picture.container), None)
+    unknown = next(iter(facts.symptoms("smi-cuda-unknown")), None)
     lib = no_libcuda(picture) or facts.absent("libcuda") or unknown
     lib = lib or next(iter(facts.symptoms("libcuda-not-found")), None)
     kernel = next((d for d in facts.of(DriverVersion) if d.part in ("kernel", "any") and d.rank == 0), None)
@@ -71,6 +71,8 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
         "driver-libcuda-missing",
         "The NVIDIA kernel driver runs here, and still libcuda.so.1, which belongs to it, cannot be opened by this process.",
         [lib, kernel, module, capabilities if without_compute else None],
+        # the nvidia-smi of a container shows no CUDA wherever the image's libraries are not mounted, whatever is wrong
+        confidence="possible" if lib is unknown and picture.container and not without_compute else "certain",
         steps=steps,
         verify="ldconfig -p | grep libcuda.so.1",
     )

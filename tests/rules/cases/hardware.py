@@ -239,6 +239,13 @@ FIRES = (
     # --- driver-libcuda-missing
     Fires(
         "driver-libcuda-missing",
+        "nvidia-smi runs in a container and gets no answer about CUDA",
+        "docker run --gpus all -it tensorflow/tensorflow:2.4.0-gpu bash\nroot@1f2e3d4c5b6a:/# nvidia-smi\n" + smi("460.91.03", "ERR!", "GeForce GTX 1080"),
+        "ERR!",
+        says=("NVIDIA_DRIVER_CAPABILITIES=compute,utility",),
+    ),
+    Fires(
+        "driver-libcuda-missing",
         "a container with utility but not compute",
         log(
             "2.5.0",
@@ -384,6 +391,19 @@ FIRES = (
         "os.environ",
         says=("unset CUDA_VISIBLE_DEVICES",),
         words=('""',),
+    ),
+    Fires(
+        "gpu-hidden",
+        "both versions are shown, and the line that says that they agree is cut off",
+        log(
+            "2.4.0",
+            cuinit(*NO_DEVICE),
+            diagnosed("hostname: lab3"),
+            diagnosed("libcuda reported version is: 440.100.0"),
+            diagnosed("kernel reported version is: 440.100.0"),
+        ),
+        "kernel reported version is",
+        says=("unset CUDA_VISIBLE_DEVICES",),
     ),
     Fires(
         "gpu-hidden",

@@ -27,6 +27,13 @@ def dll(words: str, python: str = "36") -> str:
 FIRES = (
     # --- tf-not-installed
     Fires(
+        "python-dependency-conflict",
+        "a type of NumPy that TensorFlow's bindings do not know",
+        "  File \"train.py\", line 1, in <module>\n    import tensorflow as tf\n"
+        "TypeError: Unable to convert function return value to a Python type! The signature was\n\t() -> handle\n",
+        "Unable to convert function return value",
+    ),
+    Fires(
         "tf-not-installed",
         "another Python runs the program",
         "$ python3 train.py\nTraceback (most recent call last):\n  File \"train.py\", line 1, in <module>\nModuleNotFoundError: No module named 'tensorflow'\n",
@@ -387,6 +394,12 @@ FIRES = (
 
 NEAR_MISSES = (
     NearMiss("tf-no-wheel", "a Python that is too new for something else", "undetermined", "python版本太新了，我的爬虫跑不了\n"),
+    NearMiss(
+        "tf-cpu-only",
+        "no code for a new card is not no code for any",
+        "gpu-arch-too-new",
+        versions("2.20.0") + "\nWARNING: TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0. CUDA kernels will be jit-compiled from PTX\n",
+    ),
     NearMiss("python-dependency-conflict", "an older NumPy that somebody has", "undetermined", "import tensorflow works, and I have numpy 1.26.4. Should I downgrade it?\n"),
     NearMiss("tf-windows-native", "a release and Windows in one sentence", "undetermined", "Ich habe TensorFlow 2.11 unter Windows, und wie speichert man ein Modell?\n"),
     NearMiss(

@@ -21,6 +21,12 @@ GPU0 = "/job:localhost/replica:0/task:0/device:GPU:0"
 
 FIRES = (
     Fires(
+        "device-not-found",
+        "the rest of the message is cut off",
+        "Cannot assign a device for operation 'a': Operation was explicitly assigned to /device:GPU:0\n",
+        "explicitly assigned",
+    ),
+    Fires(
         "op-no-gpu-kernel",
         "an op that Apple's plugin lacks",
         "NotFoundError: No registered 'RngReadAndSkip' OpKernel for 'GPU' devices compatible with node {{node RngReadAndSkip}}\n\t.  Registered:  device='CPU'\n",
