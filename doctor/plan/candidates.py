@@ -141,7 +141,7 @@ def _routes_of(ground: Ground, platform: str, system: bool) -> tuple[str, ...]:
     if ground.musl:  # an image brings its own C library
         return () if ground.container else ("docker",)
     routes = ["pip-and-cuda"] if platform == "linux-x86_64" else []
-    if ground.cuda is not None:
+    if ground.cuda is not None and not ground.cudnn_absent:
         routes.append("pip-system-cuda")
     routes.append("conda")
     if platform == "linux-x86_64" and not ground.container:

@@ -146,6 +146,14 @@ def machine_file(path: str, tables: Tables) -> Facts:
     return from_check(document["facts"], path)
 
 
+def _place(entry: Mapping[str, Any]) -> str | None:
+    """Where a fact of check's JSON was seen: whether a library is the system's or an environment's shows in it."""
+    evidence = entry.get("evidence")
+    first = evidence[0] if isinstance(evidence, list) and evidence else None
+    source = first.get("source") if isinstance(first, Mapping) else None
+    return source if isinstance(source, str) else None
+
+
 def from_check(facts: Mapping[str, Any], name: str) -> Facts:
     """The facts of check's JSON, as far as a plan needs them; what is not of its form is left out."""
 
@@ -164,15 +172,14 @@ def from_check(facts: Mapping[str, Any], name: str) -> Facts:
         found.append(Platform(Source(name, None, platform), platform, machine))
     if os:
         found.append(OperatingSystem(Source(name, None, os), os))
-    for key, kind in (
-        ("driver", DriverVersion),
-        ("python", PythonVersion),
-        ("cuda", CudaVersion),
-        ("cudnn", CudnnVersion),
-    ):
+    for key, kind in (("driver", DriverVersion), ("python", PythonVersion)):
         version = text(key)
         if version and re.match(r"\d", version):
             found.append(kind(Source(name, None, f"{key}: {version}"), version))
+    for key, library in (("cuda", CudaVersion), ("cudnn", CudnnVersion)):
+        version = text(key)
+        if version and re.match(r"\d", version):
+            found.append(library(Source(name, None, f"{key}: {version}"), version, _place(facts[key])))
     gpus = value("gpus")
     for gpu in gpus if isinstance(gpus, list) else ():
         if isinstance(gpu, Mapping):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from doctor.compat import Judgement, Situation, judge
-from doctor.facts import Absent, Facts, Glibc, Platform, Source, Symptom
-from doctor.picture import Picture
+from doctor.facts import Absent, CudaVersion, CudnnVersion, Facts, Glibc, Platform, Source, Symptom
+from doctor.picture import Picture, best
 from doctor.plan.wish import Wish, newest_final
 from doctor.tables import Tables, TensorFlowRelease
 from doctor.tables.versions import minor
@@ -125,17 +125,47 @@ class Ground:
 
     @cached_property
     def cuda(self) -> str | None:
-        """A CUDA toolkit outside of pip: given, or found on the machine."""
+        """A CUDA toolkit outside of every environment: given, or found on the machine."""
         if self.wish.cuda:
             return self.wish.cuda
-        return self.picture.cuda.version if self.picture.cuda else None
+        return self.system_cuda.version if self.system_cuda else None
 
     @cached_property
     def cudnn(self) -> str | None:
-        """A cuDNN outside of pip: given, or found on the machine."""
+        """A cuDNN outside of every environment: given, or found on the machine."""
         if self.wish.cudnn:
             return self.wish.cudnn
-        return self.picture.cudnn.version if self.picture.cudnn else None
+        return self.system_cudnn.version if self.system_cudnn else None
+
+    @cached_property
+    def system_cuda(self) -> CudaVersion | None:
+        """The CUDA that was found on the machine; what pip or conda brought into an environment serves that one alone."""
+        return best([fact for fact in self.facts.of(CudaVersion) if not self._in_environment(fact)])
+
+    @cached_property
+    def system_cudnn(self) -> CudnnVersion | None:
+        """The cuDNN that was found on the machine, outside of every environment."""
+        return best([fact for fact in self.facts.of(CudnnVersion) if not self._in_environment(fact)])
+
+    @property
+    def cudnn_absent(self) -> bool:
+        """Whether the machine was looked at and has no cuDNN outside of its environments."""
+        if self.cudnn is not None:
+            return False
+        return self.facts.absent("cudnn") is not None or bool(self.facts.of(CudnnVersion))
+
+    def _in_environment(self, fact: CudaVersion | CudnnVersion) -> bool:
+        """Whether a library belongs to an environment of pip's or conda's."""
+        places = [place.replace("\\", "/") for place in (fact.source.where, fact.location or "")]
+        if any(word in place for place in places for word in ("/site-packages/", "/dist-packages/", "/conda-meta/")):
+            return True
+        return any(place.startswith(f"{prefix}/") for place in places for prefix in self._conda_prefixes)
+
+    @cached_property
+    def _conda_prefixes(self) -> frozenset[str]:
+        """The folders of conda environments that something was seen in."""
+        found = (fact.source.where.replace("\\", "/").partition("/conda-meta") for fact in self.facts)
+        return frozenset(prefix for prefix, meta, _ in found if meta and prefix)
 
     @property
     def musl(self) -> bool:
@@ -181,8 +211,8 @@ class Ground:
             "python": picture.python,
             "driver": picture.driver,
             "gpu": picture.gpus[0] if picture.gpus else None,
-            "cuda": picture.cuda,
-            "cudnn": picture.cudnn,
+            "cuda": self.system_cuda,
+            "cudnn": self.system_cudnn,
             "system": picture.os or picture.platform_fact,
         }.get(aspect)
         if fact is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from doctor.compat import requirement
-from doctor.findings import Step, shell
+from doctor.findings import Step, manual, shell
 from doctor.plan.candidate import UV_PYTHONS, WSL_PYTHON, Candidate
 from doctor.plan.ground import Ground
 from doctor.remedies import code, driver
@@ -35,6 +35,7 @@ def steps(candidate: Candidate, ground: Ground, env: str = ENV) -> list[Step]:
                            "registers", platform=kind))  # fmt: skip
         return [*found, *driver_steps(candidate, ground)]
     found += environment_steps(candidate, ground, env)
+    found += _found_by_the_loader(candidate, ground)
     found += driver_steps(candidate, ground)
     proof = "starts TensorFlow there" + ("" if candidate.route == "cpu" else " and runs a convolution on each GPU")
     there = " (tfgpu-doctor has to be installed in Ubuntu, too)" if candidate.route == "wsl2" else ""
@@ -54,6 +55,20 @@ def environment_steps(candidate: Candidate, ground: Ground, env: str = ENV) -> l
     found.append(make.pip_install(env, requirements(candidate), kind, _what(candidate), uv=uv, options=options))
     found += [shell(text, why, platform=kind) for text, why in link_commands(candidate, env)]
     return found
+
+
+def _found_by_the_loader(candidate: Candidate, ground: Ground) -> list[Step]:
+    """CUDA that is installed is of use where the loader looks for it, which another's installation does not promise."""
+    if candidate.route != "pip-system-cuda":
+        return []
+    which = f"CUDA {ground.cuda} and cuDNN {ground.cudnn or candidate.build.cudnn or ''}".rstrip()
+    at = f" ({ground.system_cuda.location})" if ground.system_cuda and ground.system_cuda.location and not ground.wish.cuda else ""
+    if ground.kind == "windows":
+        text, how = f"Put the bin folders of {which} on PATH{at}", "where they are not"
+    else:
+        text = f"Let the loader find {which}{at}"
+        how = "their library folders in ldconfig's cache or on LD_LIBRARY_PATH; on a cluster: module load"
+    return [manual(text, f"{how}; the proof names each library that is not found", platform=ground.kind)]
 
 
 def link_commands(candidate: Candidate, env: str = ENV) -> list[tuple[str, str]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from doctor.plan import Plan
+from doctor.facts import CudaVersion, CudnnVersion, DriverVersion, Fact, Facts, Gpu, Platform, PythonVersion, Source
+from doctor.plan import Ground, Plan, Wish, make_plans
 from doctor.plan.routes import install_options
 from doctor.tables import Tables
 from tests.plan.grounds import codes, commands, first, outcome
@@ -94,6 +95,7 @@ def test_cuda_11_2_and_cudnn_8_1_fixed_by_an_administrator(tables: Tables) -> No
     plan = first(found)
     assert (plan.tensorflow, plan.route, plan.python) == ("2.11.1", "pip-system-cuda", "3.10")
     assert "numpy<2" in commands(plan), "2.11 sets no bound on NumPy itself"
+    assert any(step.kind == "manual" and "Let the loader find CUDA 11.2 and cuDNN 8.1" in step.text for step in plan.commands)
     own = by_route(found.plans, "pip-and-cuda")
     assert any("stays untouched" in change for change in own.changes)
 
@@ -284,3 +286,27 @@ def test_uv_is_found_by_the_shell_that_installed_it(tables: Tables) -> None:
 def test_every_plan_ends_with_the_cpu(tables: Tables) -> None:
     for machine in ({"gpu": "RTX 3090"}, {"os": "Windows 11"}, {"os": "macOS x86_64"}, {"gpu": "Tesla K80", "driver": "535"}):
         assert outcome(tables, **machine).plans[-1].route == "cpu"
+
+
+def looked_at(*facts: Fact) -> Ground:
+    """A Linux machine with a GPU, a driver and Python 3.11, where more was seen."""
+    here = Source("the machine")
+    more = (Platform(here, "linux", "x86_64"), Gpu(here, "an NVIDIA card", "8.6"), DriverVersion(here, "550.54.14"), PythonVersion(here, "3.11.2", 64))
+    return Ground(Facts((*more, *facts), "machine", "a machine"), Tables.bundled(), Wish())
+
+
+def test_cuda_that_pip_or_conda_brought_into_an_environment_serves_no_other(tables: Tables) -> None:
+    wheels, conda, toolkit = "/home/me/venv/lib/python3.11/site-packages", "/opt/conda/envs/tf", "/usr/local/cuda-12.3"
+    inside = (
+        CudaVersion(Source(f"{wheels}/nvidia_cuda_runtime_cu12-12.9.79.dist-info"), "12.9.79", f"{wheels}/nvidia/cuda_runtime/lib"),
+        CudnnVersion(Source(f"{wheels}/nvidia_cudnn_cu12-9.28.0.42.dist-info"), "9.28.0.42", f"{wheels}/nvidia/cudnn/lib"),
+        CudaVersion(Source(f"{conda}/conda-meta/cudatoolkit-11.8.0-h1.json"), "11.8.0", f"{conda}/lib"),
+        CudnnVersion(Source(f"{conda}/lib/libcudnn.so.8"), "8.9.7", f"{conda}/lib"),
+    )
+    assert "pip-system-cuda" not in {p.route for p in make_plans(looked_at(*inside)).plans}
+    cuda = CudaVersion(Source(f"{toolkit}/version.json"), "12.3", toolkit)
+    without_cudnn = make_plans(looked_at(*inside, cuda))
+    assert "pip-system-cuda" not in {p.route for p in without_cudnn.plans}, "its cuDNN is the environments'"
+    cudnn = CudnnVersion(Source("/usr/lib/x86_64-linux-gnu/libcudnn.so.8"), "8.9.7", "/usr/lib/x86_64-linux-gnu")
+    own = by_route(make_plans(looked_at(*inside, cuda, cudnn)).plans, "pip-system-cuda")
+    assert (own.cuda, own.cudnn) == ("12.3", "8.9.7")
