@@ -70,6 +70,22 @@ SIGNATURES: tuple[Signature, ...] = (
         "No OpKernel was registered to support Op 'Foo' used by node with these attrs, device='GPU'",
     ),
     sig(
+        "colocation-failed",
+        "failed to place the graph without changing the devices of some resources",
+        r"Failed to place the graph without changing the devices of some resources",
+        "W tensorflow/core/common_runtime/colocation_graph.cc:1017] Failed to place the graph without changing the devices of some resources. "
+        "Some of the operations (that had to be colocated with resource generating operations) are not supported on the resources' devices.",
+        seen_in="1.14 and later",
+        origin="tensorflow/core/common_runtime/colocation_graph.cc",
+    ),
+    sig(  # a row of the table that follows: an op, and the device types of this process for which it has a kernel
+        "colocated-op",
+        (": cpu", ": gpu", ": xla_"),
+        r"^[>\s]{0,8}(?P<op>[a-z]\w{2,60}): (?P<devices>(?:XLA_)?[CG]PU(?:_JIT)?(?: (?:XLA_)?[CG]PU(?:_JIT)?){0,6}) {0,3}$",
+        "HashTableV2: CPU",
+        origin="tensorflow/core/common_runtime/colocation_graph.cc",
+    ),
+    sig(
         "device-unknown",
         (
             "no devices matching that specification are registered",

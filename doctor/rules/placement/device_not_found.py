@@ -8,6 +8,7 @@ from doctor.facts import Symptom
 from doctor.findings import Finding, python, shell
 from doctor.picture import Picture
 from doctor.remedies import code, commands
+from doctor.rules.placement.colocation import colocated
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 
@@ -15,7 +16,7 @@ from doctor.rules.tensorflow.release import version_of
 @rule(
     "device-not-found",
     "The code names a device that this process does not have",
-    needs=("device-unknown", "invalid-ordinal", "gpu-index-error", "gpu-not-found", "gpu-op-without-gpu"),
+    needs=("device-unknown", "invalid-ordinal", "gpu-index-error", "gpu-not-found", "gpu-op-without-gpu", "colocation-failed"),
 )
 def device_not_found(picture: Picture) -> Iterator[Finding]:
     """The code names a device that this process does not have.
@@ -34,9 +35,14 @@ def device_not_found(picture: Picture) -> Iterator[Finding]:
     signs: list[Symptom] = facts.symptoms(
         "device-unknown", "invalid-ordinal", "gpu-index-error", "gpu-not-found", "gpu-op-without-gpu"
     )
+    skipped, gpus = colocated(picture)
+    if gpus == "XLA":
+        signs = [*signs, *facts.symptoms("colocation-failed")[:1], *skipped[:1]]
+    if not signs:
+        return
     available = " ".join(s.get("available") + s.get("available2") for s in signs)
-    none = "GPU" not in available.replace("XLA_GPU", "").upper() and bool(available)
-    only_xla = "XLA_GPU" in available.upper() and none
+    none = gpus == "XLA" or ("GPU" not in available.replace("XLA_GPU", "").upper() and bool(available))
+    only_xla = gpus == "XLA" or ("XLA_GPU" in available.upper() and none)
     text = "The code asks for a device that TensorFlow did not register in this process"
     if only_xla:
         text += "; XLA_GPU is listed and GPU is not, so TensorFlow skipped the GPU (usually for want of a CUDA library of the version that it opens)"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from doctor.findings import Finding, python
 from doctor.picture import Picture
 from doctor.remedies import code, commands
+from doctor.rules.placement.colocation import colocated
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 
@@ -15,7 +16,7 @@ from doctor.rules.tensorflow.release import version_of
     "op-no-gpu-kernel",
     "An op that is pinned to a GPU has no GPU kernel",
     explains=("device-not-found",),
-    needs=("no-gpu-kernel",),
+    needs=("no-gpu-kernel", "colocation-failed"),
 )
 def op_no_gpu_kernel(picture: Picture) -> Iterator[Finding]:
     """An op pinned to a GPU has no GPU kernel for its types.
@@ -32,7 +33,11 @@ def op_no_gpu_kernel(picture: Picture) -> Iterator[Finding]:
     Let TensorFlow place what it must elsewhere (soft placement), or pin such ops to the CPU; use float32 where a number is meant for the GPU.
     """
     facts = picture.facts
-    signs = facts.symptoms("no-gpu-kernel")
+    told = facts.symptoms("no-gpu-kernel")
+    without, gpus = colocated(picture)
+    if not told and (not without or gpus == "XLA" or facts.has("work-done")):
+        return
+    signs = told or [*facts.symptoms("colocation-failed")[:1], *without]
     version = version_of(picture)
     if version is None and any("node '" in s.source.text or "operation '" in s.source.text.lower() for s in signs):
         version = (
@@ -48,7 +53,7 @@ def op_no_gpu_kernel(picture: Picture) -> Iterator[Finding]:
         + (" (int32 variables live on the CPU)" if int32 else "")
         + "; the GPU itself is in order.",
         [*signs[:3], *typed[:1]],
-        confidence="likely" if all(s.get("told") for s in signs) else "certain",
+        confidence="possible" if not told and not gpus else "likely" if not told or all(s.get("told") for s in told) else "certain",
         steps=[
             python(code.soft_placement(version), "soft placement: such ops go to the CPU, the rest stays on the GPU"),
             python(code.pin_to_cpu(), "or place them by hand"),

@@ -21,6 +21,21 @@ GPU0 = "/job:localhost/replica:0/task:0/device:GPU:0"
 
 FIRES = (
     Fires(
+        "op-no-gpu-kernel",
+        "a hash table beside a multiplication that a GPU can do",
+        "2020-07-30 09:50:55.366291: W tensorflow/core/common_runtime/colocation_graph.cc:1017] Failed to place the graph without changing the devices of some resources.\n"
+        "Colocation Debug Info:\nHashTableV2: CPU \nMul: GPU CPU XLA_CPU XLA_GPU \n",
+        "HashTableV2: CPU",
+    ),
+    Fires(
+        "device-not-found",
+        "every op could run on XLA_GPU, none on GPU",
+        "2020-07-30 09:50:55.366291: W tensorflow/core/common_runtime/colocation_graph.cc:1017] Failed to place the graph without changing the devices of some resources.\n"
+        "Colocation Debug Info:\nAdd: CPU XLA_CPU XLA_GPU \n  conv/weights (VariableV2) /device:GPU:0\n",
+        "Failed to place the graph",
+        words=("XLA_GPU",),
+    ),
+    Fires(
         "device-not-found",
         "the rest of the message is cut off",
         "Cannot assign a device for operation 'a': Operation was explicitly assigned to /device:GPU:0\n",
@@ -226,6 +241,23 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "op-no-gpu-kernel",
+        "the table of a graph that trains all the same",
+        "healthy",
+        log(
+            "2.3.0",
+            created("GeForce RTX 2080", "7.5", 6786),
+            "2020-07-30 09:50:55.366291: W tensorflow/core/common_runtime/colocation_graph.cc:1017] Failed to place the graph without changing the devices of some resources.",
+            "Colocation Debug Info:",
+            "HashTableV2: CPU ",
+            "Mul: GPU CPU ",
+            "Epoch 1/2",
+            "100/100 [==============================] - 3s 30ms/step - loss: 0.4301",
+            "Epoch 2/2",
+            "100/100 [==============================] - 3s 30ms/step - loss: 0.2301",
+        ),
+    ),
     NearMiss(
         "op-no-gpu-kernel",
         "an op that the CPU lacks",
