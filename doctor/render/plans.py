@@ -136,6 +136,7 @@ def markdown(outcome: Outcome) -> str:
     lines: list[str] = []
     for finding in outcome.findings:
         lines += [f"**{finding.severity}: {finding.title}** (`{finding.code}`)", "", finding.explanation, ""]
+        lines += [f"- seen: {source}{f': `{source.text}`' if source.text else ''}" for source in finding.evidence] + [""]
     for number, plan in enumerate(outcome.plans, 1):
         lines += [f"## Plan {number}: {plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}", ""]
         lines += [f"- change: {change}" for change in plan.changes] + [f"- why: {reason}" for reason in plan.why] + [""]
