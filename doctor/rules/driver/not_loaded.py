@@ -43,7 +43,7 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
         yield _kept_for_a_virtual_machine(taken)
         return
     # what only the host says, wherever the text was written
-    said = facts.symptoms("driver-said-down") if not facts.of(CudaCallFailed) and not picture.not_loaded else []
+    said = facts.symptoms("driver-said-down", "driver-reinstalled") if not facts.of(CudaCallFailed) and not picture.not_loaded else []
     host = facts.symptoms("host-driver-down", "kernel-module-missing", "module-not-listed")
     told = facts.kind == "report" and facts.has("smi-no-driver") and no_libcuda(picture) is None
     if picture.container and not host and not told:
@@ -83,6 +83,8 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
         if refused
         else "After a kernel or driver upgrade it was probably not rebuilt, or Secure Boot refuses it."
     )
+    if said and not (smi or host or down):
+        why = "That is what is said of it, or a new installation of the driver is said to have helped; " + why[0].lower() + why[1:]
     steps = [
         shell(
             "sudo dkms autoinstall && sudo modprobe nvidia",
@@ -117,6 +119,8 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
         or nouveau
         or facts.absent("nvidia kernel module")
         or (picture.gpus and not facts.has("host-driver-down") and not said)
+        else "possible"
+        if said and not (smi or host or down)
         else "likely",
         steps=steps,
         verify="nvidia-smi",

@@ -203,6 +203,8 @@ def _told(picture: Picture) -> Iterator[Finding]:
     """No log, and somebody says that a folder had to be named to the loader, or that the files are in one that is named."""
     facts = picture.facts
     told = [*(s for s in facts.symptoms("path-cure-told") if s.get("helped")), *facts.symptoms("file-said-there")]
+    if picture.tensorflow is None and facts.has("gpu-not-used", "gpu-list-empty"):  # two releases do not find what pip brings
+        told += facts.symptoms("and-cuda-installed")
     versions = facts.has("cuda-version-told", "cuda-version-blamed", "cudnn-version-told", "cudnn-version-blamed")
     otherwise = picture.not_loaded or facts.of(CudaCallFailed) or facts.has("cudnn-said-missing", "own-build") or mismatched_pair(picture)
     if facts.kind != "report" or not told or versions or otherwise:

@@ -20,7 +20,7 @@ def mismatched_pair(picture: Picture) -> list[Symptom]:
     tensorflow, cuda = picture.tensorflow, picture.cuda
     if facts.kind != "report" or tensorflow is None or cuda is None or picture.not_loaded:
         return []
-    if cuda.rank > PROSE or "." not in cuda.version or facts.of(CudaCallFailed) or facts.has("gpu-ignored-capability", "own-build"):
+    if cuda.rank > PROSE or facts.of(CudaCallFailed) or facts.has("gpu-ignored-capability", "own-build"):
         return []
     builds = [b for b in picture.builds if b.gpu and b.cuda]
     if not builds or any(b.extras.get("and-cuda") for b in builds):  # pip brings CUDA to those

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.facts import CudaCallFailed
 from doctor.findings import Finding, manual, python
 from doctor.picture import Picture
 from doctor.remedies import code
@@ -15,7 +16,7 @@ from doctor.rules.tensorflow.release import version_of
     "memory-leak",
     "Memory grows in one process until it fails",
     explains=("model-oom", "cudnn-init-oom", "gpu-memory-held"),
-    needs=("memory-grows",),
+    needs=("memory-grows", "memory-kept"),
 )
 def memory_leak(picture: Picture) -> Iterator[Finding]:
     """Memory grows over epochs, folds or models in one process until it fails.
@@ -41,14 +42,17 @@ def memory_leak(picture: Picture) -> Iterator[Finding]:
         "bfc-out-of-memory",
         "oom-said",
     )
-    if not grows:
+    kept = facts.symptoms("memory-kept")
+    if not grows and (not kept or facts.of(CudaCallFailed) or facts.has("other-process")):
         return
     yield found(
         "memory-leak",
-        "The report says that memory grows while the program runs: what earlier steps, folds or models left is still held.",
-        [*grows[:2], *trouble[:2]],
+        "The report says that memory grows while the program runs: what earlier steps, folds or models left is still held."
+        if grows
+        else "Memory is said not to be given back: TensorFlow keeps what it took until the process ends.",
+        [*(grows or kept)[:2], *trouble[:2]],
         severity="error" if trouble else "warning",
-        confidence="likely" if trouble else "possible",
+        confidence="likely" if trouble and grows else "possible",
         steps=[
             python(code.clear_session(version_of(picture)), "forgets the graphs of earlier models"),
             manual(

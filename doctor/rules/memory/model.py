@@ -25,7 +25,7 @@ _OOM = re.compile(
     "model-oom",
     "The model, batch or input does not fit into the GPU's memory",
     explains=("cudnn-init-oom", "ptx-jit-or-kernel-crash"),
-    needs=("tensor-oom", "resource-exhausted", "dst-not-initialized", "bfc-out-of-memory", "allocator-stats", "batch-told", "oom-said"),
+    needs=("tensor-oom", "resource-exhausted", "dst-not-initialized", "bfc-out-of-memory", "allocator-stats", "batch-told", "oom-said", "size-told"),
 )
 def model_oom(picture: Picture) -> Iterator[Finding]:
     """The model, batch or input does not fit the GPU.
@@ -52,6 +52,7 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
     said = facts.symptoms("cuda-out-of-memory", "oom-said") if smaller else []
     alone = not (said or handle_signs(picture) or facts.has(*OTHERWISE)) and facts.has("mentions-gpu")
     only = [s for s in facts.symptoms("oom-said") if alone and _OOM.search(s.source.text) and "pytorch" not in s.source.text.lower()]
+    only += [] if handle_signs(picture) or facts.has(*OTHERWISE, "cuda-out-of-memory") else facts.symptoms("size-told")
     if not (oom or exhausted or failed or dst or stats or said or only):
         return
     if exhausted and not (oom or failed or dst) and facts.has("cuda-out-of-memory") and handle_signs(picture):

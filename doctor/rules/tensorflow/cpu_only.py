@@ -74,6 +74,8 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
         evidence, confidence = [*tried[:1], *wanting[:1]], "likely"
     elif facts.has("cpu-build-said") and (wanting or facts.has("mentions-gpu")):
         evidence, confidence = [*facts.symptoms("cpu-build-said")[:1], *wanting[:1]], "likely"
+    elif said := [s for s in facts.symptoms("cpu-build-said") if s.get("told") and not picture.loaded]:
+        evidence, confidence = [*said[:1]], "possible"
     elif (
         facts.has("install-gpu-version", "no-known-devices")
         and not picture.loaded

@@ -166,4 +166,44 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Symptom(s, "windows-native-told", (("after", "2.10"),)),
         near="2.10",
     ),
+    sig(
+        "cuda-version-told",
+        "cuda",
+        rf"\b(?:downgrad|upgrad|switch|revert|roll)\w*(?: \w+){{0,3}}? CUDA ?(?:toolkit |version )?[=v]{{0,2}} ?\d+(?:\.\d)?\b[^\n]{{0,80}}?{HELPED}"
+        rf"|\b(?:re-?)?installing (?:the )?CUDA ?v?\d+(?:\.\d)?\b[^\n]{{0,50}}?\b(?:fixed|solved|resolved|did it|helped)\b"
+        r"|\buninstall\w*[^\n.]{0,16} (?:previous|other|old|older|all|any|every)(?: versions?)?(?: of)? CUDA\b[^\n]{0,60}?\binstall\w* CUDA ?v?\d",
+        "I downgraded to CUDA 9. It works now.",
+        near="downgrad|upgrad|switch|revert|roll|installing|reinstalling|uninstall",
+    ),
+    sig(
+        "path-cure-told",
+        "path",
+        r"\b(?:folder|director(?:y|ies)|bin|dlls?|cuda|cudnn)\b[^\n.]{0,60}\b(?:missing (?:from|in|on)|(?:is|are|was|were)(?: not|n't) (?:in|on|part of))\b[^\n.\w%]{0,4}(?:\w+ )?[%$`'\"]{0,2}PATH\b"
+        r"|\b(?:it|that|this)(?:'?s| is| was) (?:just |only |all |likely |probably )?an? (?:library )?path (?:issue|problem|thing)\b",
+        "the folder of the DLLs is missing from %PATH%",
+        helped,
+        near="missing|is not|are not|was not|were not|n't|path issue|path problem|path thing",
+    ),
+    sig(
+        "path-cure-told",
+        ("bin", "add_dll_directory"),
+        r"\badd(?:ing|ed)?\b[^\n]{0,30}\b(?:cuda|cudnn)[\\/ ]{1,2}bin\b[^\n]{0,30}\b(?:sub)?(?:director|folder)\w*|\bos\.add_dll_directory\(",
+        "you have to add the cuda\\bin subdirectory",
+        helped,
+    ),
+    sig(
+        "file-said-there",
+        "path",
+        r"\b(?:cuda|cudnn)\b[^\n]{0,24}\bpaths?\b[^\n]{0,40}\b(?:added|set|correct\w*|right)\b[^\n]{0,50}\b(?:still|but|yet)\b[^\n]{0,40}(?:n't|not|cannot|unable) (?:\w+ ){0,2}(?:recogni[sz]e|find|found|load|see|detect)\w*",
+        "the CUDA paths are set correctly, but it cannot find the libraries",
+        near="not|n't|cannot|unable",
+    ),
+    sig(
+        "windows-native-told",
+        "windows",
+        r"\b(?:does(?: not|n't)|no longer|did(?: not|n't)|stopped|dropped|ended) (?:\w+ ){0,2}?support\w*[^\n.]{0,24}\bGPUs?\b[^\n.]{0,24} Windows\b[^\n.]{0,16} (?:since|from|after|as of) (?:version |tensorflow |tf |v)*2\.1[01]\b",
+        "TensorFlow does not support GPUs on Windows since 2.11",
+        lambda m, s: (Symptom(s, "windows-native-told"), Platform(s, "windows", rank=2)),
+        near="2.10|2.11",
+    ),
 )

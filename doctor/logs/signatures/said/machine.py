@@ -17,6 +17,12 @@ def lower(match: re.Match[str], source: Source) -> Fact | None:
     return Symptom(source, "driver-said-old") if have and need and int(have) < int(need) else None
 
 
+def newer(match: re.Match[str], source: Source) -> Fact | None:
+    """A CUDA that is newer than the one up to which the driver is said to serve."""
+    have, need = (tuple(map(int, match[name].split("."))) for name in ("have", "need"))
+    return Symptom(source, "driver-said-old") if have < need else None
+
+
 def short(match: re.Match[str], source: Source) -> Fact | None:
     """A compute capability below the one that is said to be wanted."""
     have, need = match["have"] or match["have2"], match["need"] or match["need2"]
@@ -116,5 +122,49 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\b(?:do|does|did)(?: not|n't) (?:even )?have (?:an? |any )?nvidia (?:gpu|card|graphics)",
         "I have only an AMD Radeon",
         near="only|just|nothing but|not|n't",
+    ),
+    sig(
+        "driver-said-old",
+        "nvidia-",
+        r"\b(?:uninstall|remov|purg|replac)\w* nvidia-(?:driver-)?(?P<have>[1-9]\d\d)\b[^\n]{0,40}\b(?:install\w*|with|by) nvidia-(?:driver-)?(?P<need>[1-9]\d\d)\b",
+        "I uninstalled nvidia-340 and installed nvidia-352",
+        lower,
+        near="uninstall|remov|purg|replac",
+    ),
+    sig(
+        "driver-said-old",
+        "driver",
+        r"\bdrivers?\b[^\n.]{0,16} supports? (?:only |at most )?CUDA ?(?P<have>\d+\.\d)\b[^\n]{0,50}\b(?:installed|have|has|use|using)\b[^\n\d]{0,20}(?P<need>\d+\.\d)\b",
+        "Your drivers support CUDA 12.3 at most, and you have installed CUDA 12.8",
+        newer,
+        near="support",
+    ),
+    sig(
+        "driver-reinstalled",
+        "driver",
+        rf"\bre-?install(?:ed|ing)?\b(?: \w+){{0,2}}? (?:nvidia |gpu |graphics |video )drivers?\b[^\n]{{0,60}}?{HELPED}|\bpurg\w*[^\n.]{{0,16}} nvidia drivers?\b[^\n]{{0,50}}?{HELPED}",
+        "I just reinstalled the nvidia driver and it works",
+        near=HELPED_NEAR,
+    ),
+    sig(
+        "gpu-flag-said",
+        ("default runtime", "default-runtime"),
+        r"\b(?:set|make|made|need|chang|config|put|want)\w*[^\n]{0,60}\bdefault[- ]runtime\b[^\n]{0,40}\bnvidia\b|\b(?:set|make|made|need|chang|config|put|want)\w*[^\n]{0,30}\bnvidia\b[^\n]{0,40}\bdefault[- ]runtime\b",
+        "You need to set nvidia as the default runtime of docker",
+        lambda m, s: (Symptom(s, "gpu-flag-said"), EnvironmentKind(s, "docker")),
+        near="nvidia",
+    ),
+    sig(
+        "other-gpu-only",
+        ("intel", "amd", "radeon"),
+        r"\b(?:Intel|AMD|Radeon)\b[^\n]{0,80}\b(?:(?:does|do|did)(?: not|n't) (?:seem to )?support|no support for|(?:is|are)(?: not|n't)) CUDA\b",
+        "Intel HD graphics does not support CUDA",
+        near="cuda",
+    ),
+    sig(
+        "multi-gpu-hang",
+        "iommu",
+        r"\b(?:turn|disabl|switch)\w*[^\n.]{0,12} IOMMU\b|\bIOMMU\b (?:is |was )?(?:off|disabled|on|enabled)\b",
+        "I turned off IOMMU and it works",
     ),
 )
