@@ -193,6 +193,85 @@ FIRES = (
         "a bug in",
         words=("is said",),
     ),
+    Fires(
+        "cuda-version-mismatch",
+        "a move to another CUDA",
+        "Went from 9.2 and downgraded to CUDA==9.0. It works now.\n",
+        "downgraded to",
+    ),
+    Fires(
+        "library-path",
+        "a folder that was not on the list",
+        "The cuDNN folder isn't in PATH, so it cannot be used\n",
+        "isn't in PATH",
+    ),
+    Fires(
+        "library-path",
+        "a folder named in the code",
+        'Try os.add_dll_directory(r"D:/cuda/bin") first\n',
+        "add_dll_directory",
+    ),
+    Fires(
+        "library-path",
+        "pip's libraries, release unknown",
+        "After pip install 'tensorflow[and-cuda]' it can't find my GPU\n",
+        "and-cuda",
+    ),
+    Fires("driver-too-old", "two drivers of Ubuntu", "I replaced nvidia-375 by nvidia-410\n", "nvidia-375"),
+    Fires(
+        "driver-too-old",
+        "what the driver serves",
+        "The driver supports CUDA 11.4 only, and you use 12.2\n",
+        "supports CUDA",
+    ),
+    Fires(
+        "driver-not-loaded",
+        "a driver that was installed anew",
+        "Reinstalled the NVIDIA driver, the error is gone\n",
+        "Reinstalled",
+    ),
+    Fires(
+        "container-no-gpu",
+        "the runtime of all containers",
+        "You have to make nvidia the default runtime in daemon.json\n",
+        "default runtime",
+    ),
+    Fires(
+        "gpu-absent", "a card without CUDA", "It has an Intel UHD 620, which doesn't support CUDA at all\n", "Intel UHD"
+    ),
+    Fires("nccl-failure", "the firmware's setting", "With MirroredStrategy I had to disable IOMMU\n", "IOMMU"),
+    Fires(
+        "tf-conflicting-packages",
+        "one over the other",
+        "that requirement overwrites tensorflow-gpu, which had found the GPU\n",
+        "overwrites",
+    ),
+    Fires("tf-cpu-only", "what the solver took", "conda doesn't pick the right build of the two\n", "doesn't pick"),
+    Fires("model-oom", "advice on size", "Take a smaller network or a bigger GPU.\n", "smaller network"),
+    Fires("memory-leak", "folds", "In cross validation I run out of memory with the third\n", "cross validation"),
+    Fires("memory-leak", "memory that stays", "GPU memory isn't freed until Python ends\n", "isn't freed"),
+    Fires("gpu-memory-held", "somebody else", "Is anybody else using the GPU?\n", "anybody else"),
+    Fires(
+        "cudnn-init-oom",
+        "growth in code",
+        "For me it works with tf.config.experimental.set_memory_growth(g[0], True)\n",
+        "set_memory_growth",
+    ),
+    Fires(
+        "tf-conflicting-packages",
+        "both in a list",
+        "My GPU isn't used.\nTensorflow: 1.10.0\nTensorflow- GPU: 1.10.0\n",
+        "Tensorflow: 1.10.0",
+    ),
+    Fires(
+        "tf-windows-native", "since when", "TF does not support the GPU on native Windows since 2.11\n", "since 2.11"
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "a major alone",
+        "TensorFlow version: 1.12.0\nCUDA/cuDNN version: 10\n\nMy tensorflow-gpu stopped working\n",
+        "CUDA/cuDNN version: 10",
+    ),
 )
 
 NEAR_MISSES = (
@@ -260,4 +339,17 @@ NEAR_MISSES = (
         "known-release-bug", "no release named", "undetermined", "That is a bug in your script, fixed it for you\n"
     ),
     NearMiss("tf-gpu-package-removed", "taken off by its owner", "undetermined", "So I removed tensorflow-gpu\n"),
+    NearMiss(
+        "driver-too-old", "the same CUDA", "undetermined", "The driver supports CUDA 12.4 only, and you use 12.2\n"
+    ),
+    NearMiss("driver-too-old", "back to an older driver", "undetermined", "I replaced nvidia-410 by nvidia-390\n"),
+    NearMiss("memory-leak", "memory that is given back", "undetermined", "GPU memory is freed when Python ends\n"),
+    NearMiss("model-oom", "smaller without memory", "undetermined", "A smaller model is slower on my GPU\n"),
+    NearMiss("tf-cpu-only", "a build that is right", "undetermined", "conda picks the right build\n"),
+    NearMiss(
+        "cuda-version-mismatch",
+        "a major alone that fits",
+        "undetermined",
+        "TensorFlow version: 1.14.0\nCUDA/cuDNN version: 10\n\ntensorflow-gpu doesn't work\n",
+    ),
 )
