@@ -44,6 +44,8 @@ _FIELDS = (
     *words("graphic card|graphic cards|graphics card|graphics cards|video card"),
 )
 """How a report names the field for its card."""
+_NUMBER = r"(?:10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)(?: ?(?:Ti|SUPER))?"
+"""A GeForce by its number alone."""
 _NEWER = r"(?:higher|newer|later|more recent)"
 
 
@@ -177,10 +179,21 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # a number alone, as its owner calls it
         "gpu-prose",
         glued(glued((" 1", " 2", " 3", " 4", " 5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
-        r"\b(?:it's|it is|have|has|got|own|bought|using|use|with|my|our)(?: (?:a|an|my|our|one|two|dual|[2-8] ?x))? (?P<value>(?:10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)(?: ?(?:Ti|SUPER))?)\b"
+        r"\b(?:it's|it is|have|has|got|own|bought|using|use|with|my|our)(?: (?:a|an|my|our|one|two|dual|[2-8] ?x))? (?P<value>"
+        + _NUMBER
+        + r")\b"
         r"(?![.,]?\d|[:%/=-]| ?(?:[x×*]|px|MB|MiB|GB|ms|s|seconds?|min|steps?|images?|epochs?|samples?|rows?|columns?|frames?|classes|features|words|tokens|iterations|files|points|videos|units|neurons|pixels?|people|cases|lines|errors?)\b)",
         "Will it use my GPU? It's a 3090.",
         lambda m, s: Gpu(s, m["value"].strip(), rank=PROSE),
+    ),
+    sig(  # a number beside a word for a card
+        "gpu-prose",
+        glued(glued(("1", "2", "3", "4", "5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
+        rf"(?<![\w.,:/-])(?P<value>{_NUMBER}) ?(?:显卡|グラボ|그래픽|видеокарт|(?:graphics? |video )?cards?\b|GPUs?\b(?! hours?))"
+        rf"|(?:显卡|グラボ|그래픽 ?카드|видеокарт\w{{0,3}}|(?:graphics?|video) card)(?:是|は|:|：| is| -)?\s?(?:an? )?(?P<v2>{_NUMBER})(?![\w.,:%/])",
+        "那块 3060 显卡",
+        lambda m, s: Gpu(s, (m["value"] or m["v2"]).strip(), rank=PROSE),
+        near="显卡|グラボ|그래픽|видеокарт|card|gpu",
     ),
     sig(
         "compute-capability",
