@@ -119,7 +119,7 @@ SIGNATURES: tuple[Signature, ...] = (
             ),
             (
                 _NEW_CARD
-                + r"[^\n.]{0,16} (?:does(?: not|n't)|did(?: not|n't)|cannot|can't|won't|is(?: not|n't)) (?:work|run|supported|compatible)\w* (?:with|by|on|under|in) (?:CUDA|tensorflow|TF)\b ?v?[\d.]",
+                + r"[^\n.]{0,16} (?:does(?: not|n't)|did(?: not|n't)|cannot|can't|won't|(?:is|are)(?: not|n't)) (?:work|run|supported|compatible)\w* (?:with|by|on|under|in) (?:CUDA|tensorflow|TF)\b ?v?[\d.]",
                 "RTX 3080 Ti does not work with TF 1.12",
                 " not|n't|cannot",
             ),

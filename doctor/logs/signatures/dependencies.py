@@ -34,9 +34,16 @@ SIGNATURES: tuple[Signature, ...] = (
         "protobuf-conflict",
         "protobuf",
         r"\b(?P<told>import\w*|fail\w*|crash\w*|br[eo]ak?\w*|errors?)\b[^\n.]{0,40}\b(?:due to|because of|owing to|caused by) (?:the |a |an |my )?(?:\w+ ){0,2}[`'\"]?protobuf\b"
-        r"|\bprotobuf\b[`'\"]?(?: version)?[ \d.]{0,12} (?P<t2>breaks?|broke|is too (?:new|recent|old)|is incompatible)\b",
+        r"|\b(?P<t3>import\w*|fail\w*)\b[^\n.]{0,24}\bwith a protobuf error\b|\bprotobuf\b[`'\"]?(?: version)?[ \d.]{0,12} (?P<t2>breaks?|broke|is too (?:new|recent|old)|is incompatible)\b",
         "the import of tensorflow fails because of protobuf",
-        near="due to|because of|owing to|caused by|break|broke|is too|is incompatible",
+        near="due to|because of|owing to|caused by|with a protobuf|break|broke|is too|is incompatible",
+    ),
+    sig(
+        "numpy-abi",
+        "numpy",
+        r"\b(?:import\w*|fail\w*|crash\w*|broken?|breaks?|errors?)\b[^\n.]{0,40}\b(?:due to|because of|owing to|caused by) (?:the |a |an |my )?(?:\w+ ){0,2}[`'\"]?numpy (?:>=|==|version )?(?P<told>2)\b",
+        "the import of tensorflow fails because of NumPy 2",
+        near="due to|because of|owing to|caused by",
     ),
     sig(
         "h5py-conflict",

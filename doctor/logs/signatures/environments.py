@@ -78,6 +78,19 @@ SIGNATURES: tuple[Signature, ...] = (
         "singularity shell tensorflow.sif",
     ),
     sig("nv-flag", "--nv", r"--nv(?:ccli)?\b", "apptainer exec --nv tensorflow.sif python train.py"),
+    sig(  # the same of docker, whose image was made for the GPU
+        "gpus-flag-missing",
+        "docker run ",
+        r"(?<!nvidia-)\bdocker run (?![^\n]*(?:--gpus|--runtime|--device|nvidia-docker|\\\s*$))[^\n]{0,200}?(?:tensorflow/tensorflow:[\w.-]*gpu|nvcr\.io/nvidia/tensorflow:)",
+        "docker run -it --rm tensorflow/tensorflow:2.11.0-gpu bash",
+    ),
+    sig(
+        "gpus-flag",
+        ("--gpus", "--runtime", "nvidia-docker", "default-runtime"),
+        r"--gpus\b|--runtime[= ]nvidia\b|\bnvidia-docker\b|default-runtime\b",
+        "docker run --gpus all tensorflow/tensorflow:2.11.0-gpu",
+        once=True,
+    ),
     sig(
         "environment-conda",
         ("conda", "envs/", "envs\\", "miniforge", "mambaforge", "mamba install", "mamba create"),

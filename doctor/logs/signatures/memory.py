@@ -124,8 +124,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "host-killed",
-        ("oom killer", "by oom", "by the oom"),
-        r"\bOOM killer\b|\b(?:jobs?|pods?|containers?|workers?|tasks?|steps?|process(?:es)?)\b[^\n.]{0,40}\bkilled by (?:the )?OOM\b",
+        ("oom killer", "by oom", "by the oom", "low on resource: memory", "zsh: killed"),
+        r"\bOOM killer\b|low on resource: memory|zsh: killed\b|\b(?:jobs?|pods?|containers?|workers?|tasks?|steps?|process(?:es)?)\b[^\n.]{0,40}\bkilled by (?:the )?OOM\b",
         "two jobs were killed by OOM after an hour",
     ),
     sig(
@@ -227,12 +227,12 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # the first of several models, each in a process of its own or in one
         "other-process",
-        ("memory", "vram", "left for"),
-        r"\b(?:grabs?|grabbed|takes?|took|allocates?|allocated|reserves?|reserved|claims?|occup(?:y|ies|ied)|hogs?|eats?)\b(?: up)?(?: nearly| almost)? all (?:of )?(?:the |its )?(?:available )?"
+        ("memory", "vram", "left for", "used by ", "taken by ", "held by ", "occupied by ", "eaten by ", "hogged by "),
+        r"\b(?:used|taken|held|occupied|eaten|hogged) by (?:another|an old|an other|a second|somebody|someone|a colleague)\b|\b(?:grabs?|grabbed|takes?|took|allocates?|allocated|reserves?|reserved|claims?|occup(?:y|ies|ied)|hogs?|eats?)\b(?: up)?(?: nearly| almost)? all (?:of )?(?:the |its )?(?:available )?"
         r"(?:GPU |video )?(?:memory|VRAM)\b[^\n.]{0,16} (?:for|in|by|with) (?:the )?first (?:model|process|worker|job|instance|session|program|script)\b"
         r"|\b(?:nothing|no (?:GPU |video )?memory|no VRAM)\b[^\n.]{0,16} left for (?:the |any |a |my )?(?:second|other|next|another|2nd)\b",
         "the whole of it: TensorFlow takes all the GPU memory for the first model",
-        near="first|left for",
+        near="first|left for|another|an old|an other|a second|somebody|someone|a colleague",
     ),
     sig(  # Windows: no room left in RAM and paging file, whatever was to be loaded
         "host-alloc-failed",

@@ -94,7 +94,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "unable to find any devices for spec",
             "not a valid device",
         ),
-        r"because no devices matching that specification are registered in this process; available devices: (?P<available>[^\n]{0,800})"
+        r"because no devices matching that specification are registered in this process(?:; available devices: (?P<available>[^\n]{0,800}))?"
         r"|was explicitly assigned to\s{1,30}(?P<wanted>\S{1,80})\s{1,30}but available devices are\s{1,30}\[(?P<available2>[^\]]{0,1200})\]?"
         r"|Cannot assign a device (?:for operation|to node) '?[^'\n]{1,120}'?:? (?:Operation|[Nn]ode \S{1,120}) was explicitly assigned to\s{1,4}(?P<wanted2>/\S{0,60}GPU:\d+)[\s.]{0,4}$"
         r"|(?P<spec>/\S{0,60}(?:GPU|gpu):\d+) unknown device|Unable to find any devices for spec (?P<spec2>\S{1,80})",

@@ -176,7 +176,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("tensorflow-gpu", "tensorflow gpu", "gpu version", "tensorflow_gpu"),
         r"(?<!\bI )(?<!\bhad )(?<!\bhave )(?<!\bwe )\b(?:pulls?|brings?|installs?|installed|drags?|puts?|downloads?|replac\w+|overwr\w+|overrid\w+)\b[^\n.]{0,60}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:cpu|although|even though|instead of|over|despite|ignor\w+)\b[^\n.]{0,40}\b(?:tensorflow[-_ ]gpu|gpu version)"
         r"|\btensorflow[-_ ]gpu\b[^\n.]{0,60}\b(?:is |gets |was )?(?:replaced|overwritten|overridden|ignored|shadowed)\b[^\n.]{0,60}\b(?:cpu|tensorflow)\b"
-        r"|\bignores? tensorflow[-_]gpu\b"
+        r"|\bignores? tensorflow[-_]gpu\b|\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,40}\b(?:overrides?|overwrites?|replaces?|shadows?|on top of)\b[^\n.]{0,12}\btensorflow[-_ ]gpu\b"
         r"|\binstall\w*\b[^\n.]{0,24}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:in the way of|conflicts? with|clash(?:es)? with|interferes? with|disturbs?)\b[^\n.]{0,24}\btensorflow[-_ ]gpu\b",
         "the plugin installs tensorflow (the CPU version) although tensorflow-gpu is there",
     ),

@@ -167,6 +167,11 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
     )
     if refused is not None and facts.kind == "machine" and not registered(picture):
         evidence.append(refused)
+    unlicensed = next(  # CUDA's answer for a virtual GPU whose licence does not cover it
+        (c for c in facts.of(CudaCallFailed) if c.call.startswith("cuda") and c.error.startswith("operation not supported")), None
+    )
+    if unlicensed is not None and not registered(picture):
+        evidence.append(unlicensed)
     if mps is not None:
         evidence.append(mps)
     if not evidence:
@@ -181,10 +186,10 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
                 root=True,
             )
         )
-    if facts.has("vgpu-unlicensed"):
+    if unlicensed is not None or facts.has("vgpu-unlicensed"):
         steps.append(
             manual(
-                "Give the virtual machine its vGPU licence: name the licence server to the guest's driver (nvidia-gridd on Linux, the NVIDIA control "
+                "If the GPU is a virtual one, give the machine its vGPU licence: name the licence server to the guest's driver (nvidia-gridd on Linux, the NVIDIA control "
                 "panel on Windows), and look with `nvidia-smi -q` for License Status: Licensed"
             )
         )

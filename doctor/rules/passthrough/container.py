@@ -40,6 +40,7 @@ NONE_SEEN = ("no-known-devices", "gpu-list-empty", "gpu-not-found", "cpu-only-li
         "kernel-driver-not-running",
         "smi-not-found",
         "nv-flag-missing",
+        "gpus-flag-missing",
     ),
 )
 def container_no_gpu(picture: Picture) -> Iterator[Finding]:
@@ -76,7 +77,14 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
     flag = facts.symptoms("gpu-flag-said")
     if flag and inside:
         signs = [*flag, *signs]
-    bare = facts.symptoms("nv-flag-missing") if facts.has(*NONE_SEEN) and not facts.has("nv-flag") else []
+    bare = (
+        [
+            *([] if facts.has("nv-flag") else facts.symptoms("nv-flag-missing")),
+            *([] if facts.has("gpus-flag") else facts.symptoms("gpus-flag-missing")),
+        ]
+        if facts.has(*NONE_SEEN)
+        else []
+    )
     if bare and all(x.name.startswith(("libcuda.", "libnvinfer")) for x in picture.not_loaded):
         flag = bare
         signs = [*bare[:1], *signs[:1], *facts.symptoms(*NONE_SEEN)[:1]]

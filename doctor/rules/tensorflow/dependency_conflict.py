@@ -47,7 +47,7 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     numpy = facts.symptoms("numpy-abi", "numpy-alias")
     protobuf = facts.symptoms("protobuf-conflict")
-    seen = [s for s in protobuf if not (s.get("told") or s.get("t2"))]  # printed, not only said
+    printed = [s for s in [*numpy, *protobuf] if not any(s.get(key) for key in ("told", "t2", "t3"))]
     h5py = facts.symptoms("h5py-conflict")
     keras = facts.symptoms("keras-mismatch")
     other = facts.symptoms("python-package-conflict")
@@ -165,7 +165,7 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
         text,
         [*numpy[:2], *protobuf[:2], *h5py[:1], *keras[:2], *other[:1], *broken[:3], *resolver[:1]],
         severity="warning" if only_warning else "error",
-        confidence="likely" if not (numpy or h5py or keras or (broken and not other) or seen) else "certain",
+        confidence="likely" if not (printed or h5py or keras or (broken and not other)) else "certain",
         tables=[build] if build is not None and requires else [],
         steps=steps,
         verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),

@@ -43,7 +43,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-package-removed",
         ("tensorflow-gpu", "tensorflow_gpu"),
-        r"\btensorflow[-_]gpu\b[^\n.;]{0,50}\b(?:has been|was|is|been|got) (?:\w+ )?(?:removed|discontinued|dropped|gone|no longer)\b|\btensorflow[-_]gpu[`'\"]? (?:package )?(?:no longer exists|does(?: not|n't) exist any ?more)|\btensorflow[-_]gpu\b[^\n.]{0,24}\b(?:fail\w*|error\w*|broken|stub)\b[^\n.]{0,16}\b(?:since|from|after|with) 2\.1[2-9]",
+        r"\btensorflow[-_]gpu\b(?![^\n.;]{0,50}\bGPU (?:is|was|has|got)\b)[^\n.;]{0,50}\b(?:has been|was|is|been|got) (?:\w+ )?(?:removed|discontinued|dropped|gone|no longer)\b|\btensorflow[-_]gpu[`'\"]? (?:package )?(?:no longer exists|does(?: not|n't) exist any ?more)|\btensorflow[-_]gpu\b[^\n.]{0,24}\b(?:fail\w*|error\w*|broken|stub)\b[^\n.]{0,16}\b(?:since|from|after|with) 2\.1[2-9]",
         "the package tensorflow-gpu has been removed",
         near="removed|discontinued|dropped|gone|no longer|any more|anymore|2.1",
     ),
