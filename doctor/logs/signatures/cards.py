@@ -46,6 +46,12 @@ _FIELDS = (
 """How a report names the field for its card."""
 _NUMBER = r"(?:10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)(?: ?(?:Ti|SUPER))?"
 """A GeForce by its number alone."""
+_BESIDE_NUMBER = "|".join(
+    (
+        *words("显卡|グラボ|그래픽|видеокарт|graphic card|graphics card|video card"),
+        *glued(glued(("0", "ti", "super"), ("", " ")), ("gpu", "card", "graphic", "video")),
+    )
+)
 _NEWER = r"(?:higher|newer|later|more recent)"
 
 
@@ -193,7 +199,7 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"|(?:显卡|グラボ|그래픽 ?카드|видеокарт\w{{0,3}}|(?:graphics?|video) card)(?:是|は|:|：| is| -)?\s?(?:an? )?(?P<v2>{_NUMBER})(?![\w.,:%/])",
         "那块 3060 显卡",
         lambda m, s: Gpu(s, (m["value"] or m["v2"]).strip(), rank=PROSE),
-        near="显卡|グラボ|그래픽|видеокарт|card|gpu",
+        near=(_BESIDE_NUMBER,),
     ),
     sig(
         "compute-capability",
