@@ -169,6 +169,10 @@ def runs_with_cudnn(build: TensorFlowRelease, cudnn: str, tables: Tables, capabi
     answer = cudnn_serves_gpu(cudnn, capabilities, tables, cuda_major(build, tables))
     if answer.verdict == "no":
         return Answer("no", answer.reason, (build, *answer.rows))
+    last = None if compiled is not None else _last_minor(here[0], tables)
+    if last is not None and here[:2] >= dotted(last.version)[:2]:
+        why = f"cuDNN {'.'.join(map(str, here[:2]))} is the last of cuDNN {here[0]}: whichever of them {build.requirement} was compiled with, it is not newer"
+        return Answer("yes", why, (build, last, *answer.rows))
     if compiled is None:
         why = (
             f"cuDNN {cudnn} has the major version that {build.requirement} opens; the minor that it was compiled with "
@@ -176,6 +180,17 @@ def runs_with_cudnn(build: TensorFlowRelease, cudnn: str, tables: Tables, capabi
         return Answer("unknown", why + "is not known", (build, *answer.rows))
     return Answer("yes", f"{build.requirement} takes cuDNN {wanted[0]} from {compiled[0]} on",
                   (build, compiled[1], *answer.rows))  # fmt: skip
+
+
+def _last_minor(major: int, tables: Tables) -> Cudnn | None:
+    """The newest release of a major that is closed; before cuDNN 7 a newer minor did not serve, and tells nothing."""
+    rows = tables.cudnns()
+    closed = major >= 7 and any(dotted(row.version)[0] > major for row in rows)
+    return (
+        max((row for row in rows if dotted(row.version)[0] == major), key=lambda row: dotted(row.version))
+        if closed
+        else None
+    )
 
 
 def cuda_major(build: TensorFlowRelease, tables: Tables) -> str | None:

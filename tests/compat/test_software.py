@@ -118,6 +118,8 @@ def test_missing_library_is_named_with_the_toolkits_that_hold_it(tables: Tables)
         ("2.18.0", "9", "yes"),
         ("2.18.0", "9.3.0.75", "yes"),
         ("1.12.0", "7.2.1", "unknown"),  # the minor that it was compiled with is in no document
+        ("1.12.0", "7.6.5", "yes"),  # there is no later cuDNN 7 that it could be
+        ("1.3.0", "7.6.5", "no"),
         ("1.12.0", "6.0.21", "no"),
     ],
 )
