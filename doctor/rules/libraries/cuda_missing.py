@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import FORM, CudnnVersion, LibraryNotLoaded, Noise
+from doctor.facts import FORM, CudaCallFailed, CudnnVersion, LibraryNotLoaded, Noise
 from doctor.findings import Finding, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures
@@ -38,7 +38,7 @@ def asked_for(picture: Picture) -> bool:
     "cuda-missing",
     "The CUDA libraries that this TensorFlow opens are not on this machine",
     explains=("cudnn-missing", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "gpu-skipped", "cudart-stub", "cuda-libraries-error"),
+    needs=(LibraryNotLoaded, "gpu-skipped", "cudart-stub", "cuda-libraries-error", "cuda-said-missing"),
 )
 def cuda_missing(picture: Picture) -> Iterator[Finding]:
     """A CUDA library that this TensorFlow build opens is not on the machine, in any version.
@@ -64,6 +64,9 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
     skipped = facts.symptoms("gpu-skipped")
     stub = facts.symptoms("cudart-stub", "cuda-libraries-error")
     absent = [a for a in [facts.absent("cuda")] if a]
+    if not (missing or skipped or stub or absent):
+        yield from _told(picture)
+        return
     if not missing and (picture.missing("cudnn") or not (skipped or stub or absent)):
         return
     if not missing and [lib for lib in picture.not_loaded if lib.cause == "broken"]:
@@ -107,6 +110,23 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
         if missing or skipped or facts.has("device-unknown", "invalid-ordinal", "gpu-list-empty")
         else "possible",
         tables=table_rows(picture, names),
+        steps=cure.steps,
+        verify=cure.lists_gpus(picture),
+    )
+
+
+def _told(picture: Picture) -> Iterator[Finding]:
+    """No log, and CUDA is said not to be installed, or that it has to be."""
+    facts = picture.facts
+    told = facts.symptoms("cuda-said-missing")
+    if facts.kind != "report" or not told or picture.not_loaded or picture.loaded or facts.of(CudaCallFailed):
+        return
+    cure = cures.libraries_for_build(picture)
+    yield found(
+        "cuda-missing",
+        "CUDA is said not to be installed yet, or that it has to be; nothing was printed that shows what is there.",
+        told[:2],
+        confidence="possible",
         steps=cure.steps,
         verify=cure.lists_gpus(picture),
     )

@@ -272,6 +272,44 @@ FIRES = (
         "TensorFlow version: 1.12.0\nCUDA/cuDNN version: 10\n\nMy tensorflow-gpu stopped working\n",
         "CUDA/cuDNN version: 10",
     ),
+    Fires(
+        "cuda-missing",
+        "an installation that is still to come",
+        "First of all you need to install CUDA 9.0 from NVIDIA's site\n",
+        "need to install",
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "a release for a CUDA",
+        "Solved, I installed the release that works with CUDA 9.0\n",
+        "works with",
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "one that failed and another",
+        "I tried CUDA 11.2 and got errors; CUDA 11.0 is what TF 2.4 runs with\n",
+        "I tried",
+    ),
+    Fires("library-path", "a variable to look at", "Make sure that LD_LIBRARY_PATH contains the folder\n", "Make sure"),
+    Fires(
+        "library-path",
+        "a file whose folder is told",
+        "libcublas.so.9.0 is in /opt/cuda-9.0/lib64 as it should.\nImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n",
+        "is in /opt",
+    ),
+    Fires("gpu-arch-too-new", "a series of cards", "CUDA 10 can't serve the 30 series\n", "30 series"),
+    Fires(
+        "tf-cpu-only",
+        "advice on the package",
+        "You have to use the tensorflow-gpu package, not the regular tensorflow\n",
+        "not the regular",
+    ),
+    Fires(
+        "gpu-memory-held",
+        "a kernel to end",
+        "Restart the kernel of the other notebook, that gives the GPU's memory back\n",
+        "Restart",
+    ),
 )
 
 NEAR_MISSES = (
@@ -351,5 +389,25 @@ NEAR_MISSES = (
         "a major alone that fits",
         "undetermined",
         "TensorFlow version: 1.14.0\nCUDA/cuDNN version: 10\n\ntensorflow-gpu doesn't work\n",
+    ),
+    NearMiss(
+        "cuda-missing", "an installation that is done", "undetermined", "I have installed CUDA 9.0 from NVIDIA's site\n"
+    ),
+    NearMiss("gpu-arch-too-new", "a CUDA that serves the series", "undetermined", "CUDA 11 can serve the 30 series\n"),
+    NearMiss(
+        "gpu-memory-held",
+        "a kernel of another kind",
+        "undetermined",
+        "Restart the computer to take the new kernel of Linux\n",
+    ),
+    NearMiss(
+        "cudnn-init-oom",
+        "growth that works, and nothing that it cured",
+        "undetermined",
+        "Memory growth works here, but I want a hard limit on my GPU\n",
+    ),
+    NearMiss("gpu-memory-held", "somebody who looks", "undetermined", "Somebody of the GPU group will see to it\n"),
+    NearMiss(
+        "cuda-missing", "what a build needs", "undetermined", "Do I need to install CUDA to build it from source?\n"
     ),
 )

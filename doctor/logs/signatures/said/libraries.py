@@ -206,4 +206,44 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: (Symptom(s, "windows-native-told"), Platform(s, "windows", rank=2)),
         near="2.10|2.11",
     ),
+    sig(
+        "cuda-version-told",
+        "cuda",
+        rf"\b(?:solution|solved|fixed|download\w*|install\w*|need\w*|take|took)\b[^\n.]{{0,60}}\b(?:version|build|release|wheel)s? (?:of tensor ?flow )?(?:that|which) (?:supports?|works? with|(?:is|was) (?:built|compiled|made) for) {_CUDA}\d"
+        rf"|\b(?:tried|tested|took|used|with) {_CUDA}(?P<one>\d+\.\d)\b[^\n]{{0,80}}?(?:errors?\b|could not load|fail\w*|crash\w*)[^\n]{{0,60}}?{_CUDA}(?P<two>\d+\.\d)\b[^\n]{{0,40}}?\b(?:tensorflow|tf)",
+        "The solution was to install the version that supports CUDA 8.0",
+        differ("cuda-version-told"),
+        near=(
+            "solution|solved|fixed|download|install|need|take|took|tried|tested|used|with",
+            "version|build|release|wheel|error|could not load|fail|crash",
+        ),
+    ),
+    sig(
+        "cuda-said-missing",
+        "cuda",
+        r"\b(?:need|have|had|ought|has|forgot|forgotten) to install (?:the )?(?:NVIDIA )?CUDA\b(?! ?(?:version|driver)|[^\n.]{0,24} (?:to|for) (?:build|compil))|\bCUDA(?: toolkit| libraries)? (?:is|was|are|were)(?: not|n't) (?:even |yet )?installed\b|\b(?:had|have|has|did)(?: not|n't) (?:yet |even )?install(?:ed)? (?:the )?CUDA\b|\bwithout (?:having )?(?:installed|installing) (?:the )?CUDA\b",
+        "you need to install CUDA 9.0 first",
+        near="install",
+    ),
+    sig(
+        "path-cure-told",
+        ("ld_library_path", "ldconfig"),
+        r"\b(?:make sure|making sure|check|ensure)\b[^\n]{0,60}\bLD_LIBRARY_PATH\b[^\n]{0,40}\b(?:set|right|correct\w*|proper\w*|contains?|includes?|points?)\b|\b(?:then|run|do|just|by)\W{1,3}(?:a )?[`'\"]{0,3}sudo ldconfig\b",
+        "make sure that LD_LIBRARY_PATH is set properly",
+        helped,
+    ),
+    sig(
+        "file-said-there",
+        (".so", ".dll"),
+        r"\b(?:lib)?cu(?:dart|blas|fft|rand|solver|sparse|dnn)\w*\.(?:so[.\d]*|dll)[`'\"]* (?:is|was|lies|sits|exists)(?: there| located| present)? (?:in|at|under|inside) [`'\"]?(?:/|[A-Z]:)",
+        "libcublas.so.9.0 is in /usr/local/cuda-9.0/lib64",
+        near="in |at |under|inside",
+    ),
+    sig(
+        "library-not-loaded",
+        ("import error: libcu", "import error libcu"),
+        r"\bimport error:? (?P<name>libcu\w*\.so(?:\.\d+){0,3})",
+        "import error libcublas.so.9.1 (I have CUDA 9.0)",
+        lambda m, s: LibraryNotLoaded(s, m["name"].rstrip("."), "", "absent", None),
+    ),
 )

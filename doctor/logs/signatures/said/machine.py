@@ -167,4 +167,12 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:turn|disabl|switch)\w*[^\n.]{0,12} IOMMU\b|\bIOMMU\b (?:is |was )?(?:off|disabled|on|enabled)\b",
         "I turned off IOMMU and it works",
     ),
+    sig(
+        "gpu-needs-newer",
+        ("30 series", "30-series", "30xx", "40 series", "40-series", "40xx", "ampere"),
+        r"\bCUDA ?(?:v|version )?(?:8|9|10)\b[^\n]{0,40}(?:can'?t|cannot|not|n't|too old)\b[^\n.]{0,30}\b(?:30 series|30-series|30xx|40 series|40-series|40xx|ampere)|\b(?:30 series|30-series|30xx|40 series|40-series|40xx|ampere)\b[^\n.]{0,60}\b(?:needs?|requires?|wants?)\b[^\n.]{0,16} CUDA ?1[1-9]",
+        "CUDA 10 cannot run on the 30 series",
+        lambda m, s: Symptom(s, "gpu-needs-newer", (("cuda", "11"),)),
+        near="cuda",
+    ),
 )

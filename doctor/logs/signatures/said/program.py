@@ -7,6 +7,7 @@ from doctor.logs.signatures.said.helped import HELPED, HELPED_NEAR
 from doctor.logs.signatures.signature import Signature, glued, sig
 
 _TF = r"\b(?:tensorflow|tf)\b"
+_GROWTH_HELPED = r"\b(?:fixed|fixes|solved|solves|resolved|resolves|helped|helps|(?:did|does) (?:it|the (?:trick|job))|worked|works (?:for (?:me|us)|now|again|too|fine now))\b"
 _PINNED = r"(?:numpy|protobuf|h5py|typing[_-]extensions|ml[_-]dtypes)"
 _GONE_IN_2 = (
     "Session|placeholder|contrib|ConfigProto|GPUOptions|InteractiveSession|get_default_graph|global_variables_initializer|layers|app|flags|variable_scope"
@@ -72,9 +73,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "growth-cure-told",
         ("memory_growth", "memory growth", "allow_growth", "allow growth"),
-        rf"(?:memory|allow)[_ ]growth\b[^\n]{{0,60}}?{HELPED}|{HELPED}[^\n]{{0,40}}(?:memory|allow)[_ ]growth\b",
+        rf"(?:memory|allow)[_ ]growth\b[^\n]{{0,60}}?{_GROWTH_HELPED}|{_GROWTH_HELPED}[^\n]{{0,40}}(?:memory|allow)[_ ]growth\b",
         "set_memory_growth fixed it",
-        near=HELPED_NEAR,
+        near="fixed|fixes|solve|resolve|help|did |does |work",
         lines=2,
     ),
     sig(
@@ -237,5 +238,21 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\btensorflow[-_ ]gpu\b (?:\w+ )?(?:stopped working|(?:does|did|is|was)(?: not|n't) work(?:ing)?)\b",
         "since then tensorflow-gpu still doesn't work",
         near="stopped working|not work|n't work",
+    ),
+    sig(
+        "cpu-build-said",
+        ("tensorflow-gpu", "tensorflow_gpu", "tensorflow gpu"),
+        r"\b(?:need|want|use|install|take|get)\w*\b[^\n.]{0,24}\btensorflow[-_ ]gpu\b[^\n.]{0,30}\b(?:not|instead of|rather than)\b(?: the)? (?:regular|normal|plain|ordinary|standard|default|cpu)[^\n.]{0,12} tensorflow\b|\b(?:need|have) to install [`'\"]{0,3}tensorflow[-_ ]gpu\b[^\n.]{0,24} (?:for|to (?:use|get|have))[^\n.]{0,16} GPU",
+        "you need the tensorflow-gpu version and not regular tensorflow",
+        lambda m, s: Symptom(s, "cpu-build-said", (("told", "yes"),)),
+        near="need|want|use|install|take|get|have",
+    ),
+    sig(
+        "other-process",
+        ("kernel", "notebook", "jupyter", "task", "user", "workmate", "colleague", "somebody", "someone"),
+        r"\b(?:restart|shut|clos)\w*\b[^\n.]{0,16} (?:kernels?|notebooks?|jupyter)\b[^\n]{0,80}\bmemory\b|\b(?:another|other) (?:tasks?|users?)\b[^\n.]{0,24}\b(?:on|us\w+|occup\w+|took|tak\w+)\b[^\n.]{0,16} GPU|\b(?:workmate|colleague|somebody|someone)s?\b[^\n.]{0,24}\b(?:used|using|uses|ran|running|loaded|took|held|occupied)\b[^\n.]{0,30}\b(?:GPU|memory)\b",
+        "another task was running on your GPU",
+        lambda m, s: Symptom(s, "other-process", (("held", "yes"),)),
+        near="memory|gpu",
     ),
 )
