@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.facts import DriverCuda
 from doctor.logs import read
 from doctor.picture import Picture
 from doctor.tables import Tables
@@ -113,3 +114,15 @@ def test_what_an_address_and_a_mark_of_quotation_say(text: str, versions: dict[s
 )
 def test_a_card_is_known_by_its_number_where_somebody_owns_it(text: str, names: list[str]) -> None:
     assert [gpu.name for gpu in Picture(read(text.encode(), "report"), Tables.bundled()).gpus] == names
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("驱动最近升级到了 451.48，对应的CUDA版本是11.0\n", ["11.0"]),
+        ("The driver 525.60 supports CUDA 12.0 at most\n", ["12.0"]),
+        ("The driver is new, and TensorFlow 2.4 wants CUDA 11.0\n", []),
+    ],
+)
+def test_the_cuda_that_a_driver_offers_is_read_from_a_sentence(text: str, offered: list[str]) -> None:
+    assert [fact.version for fact in read(text.encode(), "report").of(DriverCuda)] == offered

@@ -67,6 +67,15 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: DriverCuda(s, m["cuda"] or m["c2"]),
     ),
     sig(
+        "driver-cuda",
+        ("驱动", "driver"),
+        r"驱动[^\n。]{0,40}(?:对应|支持)的? ?CUDA ?(?:的?版本)? ?(?:是|为|:|：)? ?(?P<cuda>\d{1,2}\.\d)(?!\.?\d)"
+        r"|\bdriver\b[^\n.]{0,20}(?: \d{3}(?:\.\d+){0,2})?[^\n.]{0,24}\b(?:supports|offers|corresponds to|goes up to) (?:up to )?CUDA (?P<c2>\d{1,2}\.\d)(?!\.?\d)",
+        "驱动升级到了451.48，对应的CUDA版本是11.0",
+        lambda m, s: DriverCuda(s, m["cuda"] or m["c2"]),
+        near="对应|支持|supports|offers|corresponds to|goes up to",
+    ),
+    sig(
         "driver-version",
         words("驱动|ドライバ|드라이버|treiber|драйвер|libcuda.so.|nvidia-smi|nvidia driver|driver version"),
         rf"(?:驱动|ドライバ|드라이버|[Tt]reiber|драйвер\w{{0,3}})[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI: ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
