@@ -8,7 +8,7 @@ ends, progress bars with carriage returns) and several input lines one (text wra
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -112,30 +112,60 @@ FULL = 85
 """Percent of the terminal's width from which on a line is full: some programs indent what they wrap."""
 NEIGHBOURS = 8
 """Records before and after one that tell how wide the terminal was."""
+WIDTHS = (72, 78, 79, 80, 100, 120, 132)
+"""How wide terminals and editors are unless somebody makes them wider or narrower."""
+ALIKE, SEVERAL = 12, 3
+"""So many lines that end within so many characters of each other show the margin at which all were wrapped."""
+
+Lines = list[tuple[int, str]]
 
 
 def unwrap(text: Text, limit: int = 400) -> Text | None:
     """The log records of a text whose lines were wrapped, joined; None where nothing looks wrapped.
 
     A record of TensorFlow is one line. What follows it without a prefix of its own may be its wrapped rest: then the
-    line was as full as the records around it, and the next word had no room in it. This text serves only to find what
-    the lines alone do not show. At most `limit` records are joined.
+    line was as full as the records around it, the next word had no room in it, and something shows that it was a margin
+    at which the line ended. This text serves only to find what the lines alone do not show. At most `limit` records are
+    joined.
     """
     lines = list(text.lines())
     records = [i for i, (_, line) in enumerate(lines) if _RECORD.search(line[:200])]
-    joined: list[str] = []
-    starts: list[int] = []
-    numbers: list[int] = []
-    at = 0
+    broken: list[Lines] = []
     for which, first in enumerate(records):
         around = records[max(0, which - NEIGHBOURS) : which + NEIGHBOURS + 1]
         width = max(len(lines[i][1]) for i in around) * FULL // 100
         end = records[which + 1] if which + 1 < len(records) else len(lines)
         pieces = _pieces([lines[first], *lines[first + 1 : min(end, first + PIECES)]], width)
-        if len(pieces) < 2:
-            continue
+        if len(pieces) > 1:
+            broken.append(pieces)
+    ends = sorted(len(piece) for pieces in broken for _, piece in pieces[:-1])
+    return _joined(text, [pieces for pieces in broken if _wrapped(pieces, ends)][:limit])
+
+
+def _wrapped(pieces: Lines, ends: list[int]) -> bool:
+    """Whether a margin is seen: the rest begins within a sentence, terminals are as wide, or other lines end there too.
+
+    ends: the lengths of all lines that may have been wrapped, ascending.
+    """
+    (_, before), (_, rest) = pieces[:2]
+    size, begins = len(before), rest.lstrip()
+    if begins[:1].islower() or begins[:1] in "'\"`/\\(,.;:)]}-_=":
+        return True
+    word = begins.split(maxsplit=1)[0] if begins else ""
+    if not word.endswith(":") and any(size <= width <= size + len(word) for width in WIDTHS):
+        return True
+    return bisect_right(ends, size + ALIKE) - bisect_left(ends, size - ALIKE) >= SEVERAL
+
+
+def _joined(text: Text, broken: list[Lines]) -> Text | None:
+    """The records as one text; each piece keeps the number of its own line."""
+    joined: list[str] = []
+    starts: list[int] = []
+    numbers: list[int] = []
+    at = 0
+    for pieces in broken:
         widest = max(len(piece) for _, piece in pieces[:-1])
-        for number, piece in pieces:  # each piece keeps the number of its own line
+        for number, piece in pieces:
             told = piece if len(piece) >= widest else piece + " "
             starts.append(at)
             numbers.append(number)
@@ -143,13 +173,10 @@ def unwrap(text: Text, limit: int = 400) -> Text | None:
             at += len(told)
         joined.append("\n")
         at += 1
-        limit -= 1
-        if not limit:
-            break
     return Text(text.name, "".join(joined), text.total, starts, numbers) if joined else None
 
 
-def _pieces(lines: list[tuple[int, str]], width: int) -> list[tuple[int, str]]:
+def _pieces(lines: Lines, width: int) -> Lines:
     """The lines of one record: the first, and each that follows a full one."""
     pieces = lines[:1]
     for number, line in lines[1:]:

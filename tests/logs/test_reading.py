@@ -14,6 +14,7 @@ from doctor.diagnose import diagnose
 from doctor.facts import CudnnVersion, Facts, LibraryNotLoaded
 from doctor.logs import NotText, read
 from doctor.logs.reader import encoding_of
+from doctor.logs.text import Text, split, unwrap
 from doctor.tables import Tables
 
 BEFORE = "a first line\nanother: 内存 über 東京\n"
@@ -209,3 +210,15 @@ def test_language_of_a_code_page_is_told_by_its_letters(encoding: str, text: str
 
 def test_progress_bar_among_lines_does_not_count_as_lines() -> None:
     assert missing(read(("10%\r20%\r30%\n" + MESSAGE + "\n").encode(), "a.log")) == [("libcudnn.so.7", 2)]
+
+
+def test_an_error_of_its_own_after_a_record_is_no_rest_of_it() -> None:
+    record = "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR"
+    report = f"{record}\nUnknownError: Failed to get convolution algorithm. This is probably because cuDNN failed to initialize\n"
+    assert unwrap(Text.of("pasted", split(report), 2)) is None
+
+
+def test_a_record_that_is_cut_at_a_terminal_s_width_is_joined() -> None:
+    record = "W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load\nLibrary 'libcudnn.so.8'\n"
+    joined = unwrap(Text.of("pasted", split(record), 2))
+    assert joined is not None and "Could not load Library 'libcudnn.so.8'" in joined.text
