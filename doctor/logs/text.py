@@ -143,13 +143,13 @@ def unwrap(text: Text, limit: int = 400) -> Text | None:
 
 
 def _wrapped(pieces: Lines, ends: list[int]) -> bool:
-    """Whether a margin is seen: the rest begins within a sentence, terminals are as wide, or other lines end there too.
+    """Whether a margin is seen: the line breaks off within a sentence, terminals are as wide, or other lines end there too.
 
     ends: the lengths of all lines that may have been wrapped, ascending.
     """
     (_, before), (_, rest) = pieces[:2]
     size, begins = len(before), rest.lstrip()
-    if begins[:1].islower() or begins[:1] in "'\"`/\\(,.;:)]}-_=":
+    if before.rstrip()[-1:] in ":,(" or begins[:1].islower() or begins[:1] in "'\"`/\\(,.;:)]}-_=":
         return True
     word = begins.split(maxsplit=1)[0] if begins else ""
     if not word.endswith(":") and any(size <= width <= size + len(word) for width in WIDTHS):
