@@ -221,4 +221,5 @@ def test_an_error_of_its_own_after_a_record_is_no_rest_of_it() -> None:
 def test_a_record_that_is_cut_at_a_terminal_s_width_is_joined() -> None:
     record = "W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load\nLibrary 'libcudnn.so.8'\n"
     joined = unwrap(Text.of("pasted", split(record), 2))
-    assert joined is not None and "'libcudnn.so.8'" in joined.text
+    assert joined is not None
+    assert "'libcudnn.so.8'" in joined.text
