@@ -302,7 +302,7 @@ class Picture:
         if "cudnn" in lowered:
             return "cudnn"
         if row is not None or lowered.startswith(
-            ("libcu", "cu", "libnvjitlink", "libnvrtc", "nvrtc", "libnpp", "libnccl")
+            ("libcu", "cu", "libnvjitlink", "libnvrtc", "nvrtc", "libnpp", "libnccl", "libnvtoolsext", "nvtoolsext")
         ):
             return "cuda"
         return "other"

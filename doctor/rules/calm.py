@@ -8,6 +8,7 @@ from doctor.facts import CudaCallFailed, CudnnVersion, LibraryLoaded, Noise, Sou
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
+from doctor.rules.driver.signs import cuinit
 from doctor.rules.gpu.registered import registered
 from doctor.rules.memory.signs import retried_allocations
 from doctor.rules.registry import found, rule
@@ -112,6 +113,8 @@ def healthy(picture: Picture) -> Iterator[Finding]:
     opened = [lib for lib in facts.of(LibraryLoaded) if picture.component(lib.name) in ("cuda", "cudnn")]
     if facts.kind == "report" and facts.has(*DIED, "hangs", "oom-said"):
         return  # the GPU was registered, and then the process died or stopped of something that no rule knows
+    if not works and cuinit(picture) is not None:
+        return  # libraries that opened show no GPU where CUDA did not start
     if not works and not (cudnn or any("cudnn" in lib.name for lib in opened)):
         return
     if facts.kind == "machine" and not works:

@@ -62,7 +62,15 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-package-conflict",
-        ("no module named", "typing_extensions", "ml_dtypes", "gast", "wrapt", "metaclass conflict", "unable to convert function return value"),
+        (
+            "no module named",
+            "typing_extensions",
+            "ml_dtypes",
+            "gast",
+            "wrapt",
+            "metaclass conflict",
+            "unable to convert function return value",
+        ),
         r"module '(?:typing_extensions|ml_dtypes|gast|wrapt)' has no attribute '\w+'|cannot import name '\w+' from '(?:typing_extensions|wrapt)'"
         r"|No module named ['\"]?(?:wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|numpy(?:\.core\._multiarray_umath)?|distutils|imp|pkg_resources|ml_dtypes)['\"]?(?=\s|$)|metaclass conflict|Unable to convert function return value to a Python type! The signature was",
         "AttributeError: module 'ml_dtypes' has no attribute 'float8_e4m3b11'",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import Fact, Gpu, GpuMemory, GpuRegistered, Source, Symptom
+from doctor.facts import Fact, Gpu, GpuMemory, GpuRegistered, OtherGpu, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig, words
 
 NAME = r"(?P<name>[A-Za-z][\w .()/+-]{1,60}?)"
@@ -329,12 +329,21 @@ SIGNATURES: tuple[Signature, ...] = (
             "cuda_error_invalid_ptx",
             "a ptx jit compilation failed",
             "does not support target 'sm_",
-            "is not defined for option 'gpu-name'",
+            "is not defined for option 'gpu-",
+            "unsupported gpu architecture 'compute_",
             "cuda_error_invalid_handle",
         ),
         r"CUDA_ERROR_INVALID_PTX|a PTX JIT compilation failed|PTX version (?P<isa>[\d.]+\d) does not support target '(?P<target>sm_\w+)'"
-        r"|Value 'sm_(?P<sm>\w+)' is not defined for option 'gpu-name'|'cuLaunchKernel[^\n]{0,160}CUDA_ERROR_INVALID_HANDLE",
+        r"|Value 'sm_(?P<sm>\w+)' is not defined for option 'gpu-name'|Value 'sm_(?:75|[89]\d|1\d\d)\w?' is not defined for option 'gpu-architecture'|Unsupported gpu architecture 'compute_(?:75|[89]\d|1\d\d)\w?'|'cuLaunchKernel[^\n]{0,160}CUDA_ERROR_INVALID_HANDLE",
         "InternalError: CUDA error: Failed to load in-memory CUBIN: CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed",
+    ),
+    sig(  # TensorFlow's build for ROCm says of an AMD GPU what that for CUDA says of an NVIDIA one
+        "amd-gpu-ignored",
+        "with amdgpu version",
+        r"Ignoring visible gpu device \(device: \d+, name: (?P<name>[^,\n]{1,60}),[^\n]{0,80}\) with AMDGPU version ?: (?P<version>gfx\w+)",
+        "Ignoring visible gpu device (device: 0, name: Radeon RX 7600, pci bus id: 0000:03:00.0) with AMDGPU version : gfx1102. The supported AMDGPU versions are gfx1030, gfx900.",
+        lambda m, s: (OtherGpu(s, m["name"], "amd"), Symptom(s, "amd-gpu-ignored", (("version", m["version"]),))),
+        origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
     ),
     sig(
         "arch-mismatch",

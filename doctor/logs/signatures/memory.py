@@ -131,7 +131,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "host-killed",
         "killed",
-        r"^(?:\$ |.{0,30}\d+ )?\s*Killed(?:\s+python.{0,60}|\s*\[?.{0,12})?$|Killed: 9$|Killed \(core dumped\)",
+        r"^(?:#{1,4} |\$ |.{0,30}\d+ )?\s*Killed(?:\s+python.{0,60}|\s*\[?.{0,12})?$|Killed: 9$|Killed \(core dumped\)",
         "Killed",
     ),
     sig(

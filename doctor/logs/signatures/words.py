@@ -43,9 +43,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "library-said-missing",
         (".dll", ".so", ".dylib"),
-        r"(?:not able to|unable to|cannot|can't|could ?n[o']t|did(?:n't| not)|does(?:n't| not)|fails? to|failed to|没有|找不到|无法|missing) (?:\w+ )?(?:find|locate|open|load|be found|library|file)?\s*['`\"]?"
+        r"(?:not able to|unable to|cannot|can't|could ?n[o']t|did(?:n't| not)|does(?:n't| not)|fails? to|failed to|没有|找不到|无法|missing) (?:\w+ )?(?:(?:find|locate|open|load)(?:ed)?|be found)?(?: ?the)?(?: ?(?:dynamic|shared))?(?: ?(?:library|file|dll))?\s*['`\"]?"
         + _CUDA_LIBRARY
-        + r"(?!\.? Error code)",  # cuDNN's own line, which says why
+        + r"(?!['\"]?;|\.? Error)",  # TensorFlow's and cuDNN's own lines, which say why
         "TensorFlow is not able to find libcudnn.so.7",
         said_missing,
         near="not |n't |n'o |fail|没有|找不到|无法|missing|cannot|cano|unable to",

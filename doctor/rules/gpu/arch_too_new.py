@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.facts import Gpu
 from doctor.findings import Finding, manual
 from doctor.picture import Picture
-from doctor.remedies import cures
+from doctor.remedies import commands, cures
 from doctor.rules.gpu.capability import code_answer, minor
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
@@ -35,7 +35,7 @@ BLACKWELL = (10, 0)
     "gpu-arch-too-new",
     "The GPU is newer than the code in this TensorFlow build",
     explains=("cudnn-init-oom", "ptx-jit-or-kernel-crash", "model-oom", "xla-toolchain-missing", "cudnn-missing"),
-    needs=("jit-from-ptx", "ptx-invalid", "no-kernel-image", "arch-mismatch", "container-gpu-newer", "gpu-needs-newer", "gpu-code-asked", Gpu),
+    needs=("jit-from-ptx", "ptx-invalid", "no-kernel-image", "arch-mismatch", "container-gpu-newer", "gpu-needs-newer", "gpu-code-asked", "amd-gpu-ignored", Gpu),
 )
 def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
     """The GPU is newer than every kernel in this TensorFlow build, or than its CUDA libraries.
@@ -57,6 +57,19 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
     build = picture.build
     steps = cures.Later(cures.another_build, picture)
     verify = steps.convolves
+    amd = facts.symptoms("amd-gpu-ignored")
+    if amd:
+        yield found(
+            "gpu-arch-too-new",
+            f"This TensorFlow is made for AMD's ROCm and has no code for {amd[0].get('version')}; which GPUs a release of it serves is in AMD's documents, "
+            "not in the tables here.",
+            amd[:2],
+            title="The AMD GPU is not among those that this build for ROCm has code for",
+            confidence="likely",
+            steps=[manual("Take a release of tensorflow-rocm, and the ROCm it names, that lists this GPU")],
+            verify=commands.list_gpus(picture),
+        )
+        return
     jit = facts.symptoms("jit-from-ptx")
     invalid = facts.symptoms("ptx-invalid", "arch-mismatch")
     image = facts.symptoms("no-kernel-image")

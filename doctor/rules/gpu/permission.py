@@ -59,7 +59,9 @@ def device_permission(picture: Picture) -> Iterator[Finding]:
     nodes = [n for n in facts.of(DeviceNode) if not n.accessible]
     lost = facts.symptoms("nvml-unknown-error") if facts.kind == "report" or picture.container else []
     missing = facts.absent("device nodes") if any(m.name == "nvidia" for m in facts.of(KernelModule)) else None
-    if registered(picture) or not (root or denied or nodes or lost or missing or refused or uvm):
+    # TensorFlow looks for the node where cuInit fails; with no driver at all, or no GPU, cuInit fails with another error
+    away = facts.symptoms("no-device-node") if cuinit(picture, "CUDA_ERROR_UNKNOWN") and not picture.container else []
+    if registered(picture) or not (root or denied or nodes or lost or missing or refused or uvm or away):
         return
     if facts.absent("nvidia gpu") is not None:  # without a GPU there is no node to open
         return
@@ -87,7 +89,7 @@ def device_permission(picture: Picture) -> Iterator[Finding]:
         "The driver works for root and this user cannot open its device files."
         if root and not root[0].get("group")
         else "The GPU's device files are missing or closed to this user.",
-        [*root[:1], *denied[:2], *nodes[:3], *lost[:1], *uvm[:1], missing, error],
+        [*root[:1], *denied[:2], *nodes[:3], *lost[:1], *uvm[:1], *away[:1], missing, error],
         confidence="certain" if nodes or denied or missing else "likely",
         steps=steps,
         verify="ls -l /dev/nvidia*",

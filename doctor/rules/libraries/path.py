@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import CudaCallFailed, CudaVersion, CudnnVersion, Fact, LibraryNotLoaded, Package
+from doctor.facts import FORM, PROSE, CudaCallFailed, CudaVersion, CudnnVersion, Fact, LibraryNotLoaded, Package
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
@@ -153,7 +153,7 @@ def library_path(picture: Picture) -> Iterator[Finding]:
     if facts.kind == "machine" and not facts.has("works-in-terminal"):
         return  # the disk was searched: what was not found is not there
     hints = mentions_path(picture)
-    versions = [v for v in facts.of(CudaVersion) if v.rank <= 2]
+    versions = [v for v in facts.of(CudaVersion) if v.rank <= FORM] or [v for v in facts.of(CudaVersion) if v.rank <= PROSE]
     fits: list[CudaVersion | CudnnVersion] = [
         v
         for v in versions

@@ -99,7 +99,9 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
     # nodes there: the GPU was passed in, something else is wrong
     passed_in = facts.absent("device nodes") is None
     runs = kernel is not None or any(m.kernel for m in facts.of(DriverMismatch))
-    if not said and passed_in and (runs or (facts.has("smi-no-driver") and not lib)):
+    # a libcuda that is only a stub, beside the host's running driver, is the image's own
+    stub = cuinit(picture, "UNKNOWN_ERROR_303", "CUDA_ERROR_STUB_LIBRARY") is not None and bool(picture.loaded)
+    if not said and passed_in and not stub and (runs or (facts.has("smi-no-driver") and not lib)):
         return
     if not said and not (
         lib

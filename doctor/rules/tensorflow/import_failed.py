@@ -15,6 +15,9 @@ from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
 
+OWN_PARTS = ("tensorflow.python", "tensorflow.core", "tensorflow.python.tools", "tensorflow.python.platform")
+"""Packages inside TensorFlow that its own first lines import (tensorflow/__init__.py, 1.0 to 2.21)."""
+
 
 @rule(
     "tf-import-failed",
@@ -33,6 +36,7 @@ from doctor.tables import dotted
         "hollow-module",
         "undefined-symbol",
         "rocm-library",
+        "missing-module",
         "deep-import-failed",
         "deep-crashed",
         "tensorflow-library-fails",
@@ -56,6 +60,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     glibc = [s for s in facts.symptoms("glibc-too-old") if not re.search(r"tensorboard_data_server", s.source.text)]
     dll = facts.symptoms("dll-load-failed", "msvc-runtime")
     shadow = facts.symptoms("circular-import", "shadowing-file", "stray-tensorflow-module")
+    parts = [s for s in facts.symptoms("missing-module") if s.get("module") in OWN_PARTS]
     arch = facts.symptoms("wrong-architecture")
     tls = facts.symptoms("static-tls")
     native = facts.symptoms("native-runtime-failed")
@@ -70,7 +75,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
         *(s for s in facts.symptoms("deep-crashed") if s.get("stage") in ("started", "nothing")),
         *facts.symptoms("tensorflow-library-fails"),
     ]
-    if not (glibc or tf_dll or shadow or arch or tls or symbol or seen or (native and not cuda)):
+    if not (glibc or tf_dll or shadow or parts or arch or tls or symbol or seen or (native and not cuda)):
         return
     another = facts.has("cuda-version-told", "cudnn-version-told") or mismatched_pair(picture) or bool(blamed_path(picture))
     if another and not (glibc or arch or shadow or tls or seen or facts.has("msvc-runtime")):
@@ -120,6 +125,18 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
             manual(
                 f"Rename {path or 'the file or folder called tensorflow in your project'} and delete the __pycache__ beside it; start Python from another folder"
             )
+        ]
+    elif parts:
+        text = (
+            f"What `import tensorflow` finds has no {parts[0].get('module')}, which is a part of every release: the installation broke off or was "
+            "overwritten, or a folder of that name stands in its place."
+        )
+        steps = [
+            shell(
+                commands.run_python(picture, "import importlib.util; print(importlib.util.find_spec('tensorflow').origin)"),
+                "which file is found; outside site-packages it is not the package",
+            ),
+            *fresh,
         ]
     elif arch:
         text = "TensorFlow's library is for another processor than this Python (an x86_64 Python or wheel under Rosetta on an Arm Mac, say)."
@@ -172,7 +189,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     yield found(
         "tf-import-failed",
         text,
-        [*glibc[:2], *shadow[:2], *arch[:1], *tls[:1], *tf_dll[:2], *symbol[:1], *native[:1], *seen[:2]],
+        [*glibc[:2], *shadow[:2], *parts[:1], *arch[:1], *tls[:1], *tf_dll[:2], *symbol[:1], *native[:1], *seen[:2]],
         confidence="certain" if glibc or shadow or arch or tls else "likely",
         tables=rows,
         steps=steps,

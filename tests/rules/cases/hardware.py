@@ -377,6 +377,31 @@ FIRES = (
         "does not match DSO version",
         words=("460.73.1", "470.82"),
     ),
+    Fires(
+        "device-permission",
+        "TensorFlow does not find the node of a driver that answers with an unknown error",
+        log(
+            "0.12.0",
+            opened("libcudnn.so", "libcuda.so.1"),
+            cuinit("CUDA_ERROR_UNKNOWN"),
+            diagnosed("no NVIDIA GPU device is present: /dev/nvidia0 does not exist"),
+        ),
+        "/dev/nvidia0 does not exist",
+        says=("nvidia-modprobe",),
+    ),
+    Fires(
+        "gpu-arch-too-new",
+        "an AMD card that a build for ROCm leaves out",
+        "2024-03-06 07:01:26.857236: I tensorflow/core/common_runtime/gpu/gpu_device.cc:2266] Ignoring visible gpu device (device: 0, name: Radeon RX 7600, "
+        "pci bus id: 0000:03:00.0) with AMDGPU version : gfx1102. The supported AMDGPU versions are gfx1030, gfx900.\n[]\n",
+        "gfx1102",
+    ),
+    Fires(
+        "gpu-arch-too-new",
+        "the nvcc of an older toolkit",
+        "RTX 3090\nnvcc fatal   : Value 'sm_86' is not defined for option 'gpu-architecture'\n",
+        "sm_86",
+    ),
     # --- gpu-hidden
     Fires(
         "gpu-hidden",
@@ -556,6 +581,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "healthy",
+        "the libraries open, and CUDA itself does not start",
+        "gpu-bad-state",
+        log("1.8.0", opened("libcudnn.so.7", "libcuda.so.1"), cuinit("CUDA_ERROR_UNKNOWN")),
+    ),
     NearMiss(
         "gpu-hidden",
         "the variable in a sentence, with a card's number",

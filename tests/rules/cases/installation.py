@@ -27,6 +27,14 @@ def dll(words: str, python: str = "36") -> str:
 FIRES = (
     # --- tf-not-installed
     Fires(
+        "tf-import-failed",
+        "a package that lacks its own parts",
+        '  File "/home/mira/tf/lib/python3.8/site-packages/tensorflow/__init__.py", line 41, in <module>\n'
+        "    from tensorflow.python.tools import module_util as _module_util\nModuleNotFoundError: No module named 'tensorflow.python'\n",
+        "No module named 'tensorflow.python'",
+        says=("--force-reinstall",),
+    ),
+    Fires(
         "python-dependency-conflict",
         "a type of NumPy that TensorFlow's bindings do not know",
         "  File \"train.py\", line 1, in <module>\n    import tensorflow as tf\n"

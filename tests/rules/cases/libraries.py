@@ -25,6 +25,18 @@ CUDNN = "stream_executor/cuda/cuda_dnn.cc"
 FIRES = (
     Fires(
         "library-path",
+        "the very CUDA of the file stands in a list",
+        "- Windows 10\n- tensorflow-gpu 2.2.0\n- Python 3.8.3\n- CUDA version 10.1 (update2)\n\nCould not load dynamic library 'cudart64_101.dll'\n",
+        "cudart64_101.dll",
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "a reader's words for the message, beside another CUDA in the form",
+        "- Windows 10\n- TensorFlow version: 2.1.0\n- CUDA/cuDNN version: 10.2 / 7.6\n- GPU: GTX 1050\ncannot opened dynamic library cudart64_101.dll\n",
+        "cudart64_101.dll",
+    ),
+    Fires(
+        "library-path",
         "a folder that was put onto PATH",
         "Could not load dynamic library 'cudart64_101.dll'; dlerror: cudart64_101.dll not found\nSolved by adding the bin folder of CUDA 10.1 to PATH\n",
         "cudart64_101.dll",

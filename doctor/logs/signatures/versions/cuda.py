@@ -41,7 +41,11 @@ def cuda(rank: int, sentence: bool = False) -> Maker:
 def _only_cudnn(version: str) -> bool:
     """Whether there is a cuDNN, and no CUDA, of this number: CUDA had no 7.6, 8.1 or 9.3."""
     major, dot, rest = version.partition(".")
-    return bool(dot) and 5 <= int(major) <= 9 and ".".join((major, rest.split(".")[0])) not in ("7.0", "7.5", "8.0", "9.0", "9.1", "9.2")
+    return (
+        bool(dot)
+        and 5 <= int(major) <= 9
+        and ".".join((major, rest.split(".")[0])) not in ("7.0", "7.5", "8.0", "9.0", "9.1", "9.2")
+    )
 
 
 def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
@@ -128,6 +132,14 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"(?<![/|] )(?<![|/])\bcuda(?: toolkit| tool kit|_toolkit| runtime)?\s?(?:version|ver\.?|版本)?(?: host)?{NAMED}>?{EMPHASIS}(?:cuda ?|v|version )?(?P<version>\d{{1,2}}\.\d+(?:\.\d+)?)(?![\w]|[^\n]{{0,30}}\|\s*$)",
         "Cuda Toolkit Version: 10.1 u2",
         cuda(FORM),
+    ),
+    sig(  # an entry of a list, without a colon
+        "cuda-version",
+        "cuda",
+        r"^[\s>]{0,4}[-*•] ?(?:NVIDIA )?CUDA(?: toolkit)?(?: version)? v?(?P<version>\d{1,2}\.\d{1,2}(?:\.\d{1,3})?)(?=\s{0,2}(?:$|[(,;]))",
+        "- CUDA version 10.1 (update2)",
+        cuda(FORM),
+        near="- |-n|-c|* |*n|*c|•",
     ),
     sig(
         "cuda-version",

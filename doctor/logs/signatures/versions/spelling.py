@@ -7,7 +7,7 @@ import re
 RELEASE = r"[0-2]\.\d{1,2}(?:\.\d{1,2})?(?:[-.]?(?:rc|alpha|beta|a|b|dev|post)[-.]?\d{0,8})?"
 """A TensorFlow release: 2.15.0, 2.16.0rc0, 2.4.0-dev20200808."""
 
-NAMED = r"(?:__)?[*`'\" ]{0,6}(?:[:：=]|\bis\b)"
+NAMED = r"(?:(?:__)?[*`'\" ]{0,6}(?:[:：=]|\bis\b)| [-–](?= ))"
 """What stands after a field's name: marks of Markdown and quotation, and the sign that its value follows."""
 AFTER_NAME = ("__", *"*`'\" :：=", "is")
 """How NAMED can begin: after a name, literals."""
