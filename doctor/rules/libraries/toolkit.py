@@ -26,12 +26,18 @@ def window(picture: Picture, names: list[str]) -> tuple[tuple[int, ...], tuple[i
 def serves(picture: Picture, version: str, name: str) -> bool | None:
     """Whether a CUDA release holds a library of this name; None where the tables do not know the name."""
     row = picture.tables.library(name)
-    asked = dotted(version)[:2]
+    asked = _minor(version)
     old = re.fullmatch(r"lib(?:cudart|cublas|cufft|curand|cusolver|cusparse)\.so\.([678]\.\d)", name) if row is None else None
     if old and "." in version:  # up to CUDA 10 the file names its release
-        return dotted(old[1])[:2] == asked
+        return _minor(old[1]) == asked
     if row is None or row.data.get("product") != "CUDA" or not row.first:
         return None
-    if len(asked) == 1:
-        return dotted(row.first)[:1] <= asked and (row.last is None or asked <= dotted(row.last)[:1])
-    return dotted(row.first)[:2] <= asked and (row.last is None or asked <= dotted(row.last)[:2])
+    if "." not in version:  # the major alone is said
+        return _minor(row.first)[0] <= asked[0] and (row.last is None or asked[0] <= _minor(row.last)[0])
+    return _minor(row.first) <= asked and (row.last is None or asked <= _minor(row.last))
+
+
+def _minor(version: str) -> tuple[int, int]:
+    """Major and minor, the 0 of 10.0 too."""
+    major, minor = (*dotted(version), 0, 0)[:2]
+    return major, minor

@@ -24,6 +24,13 @@ CUDNN = "stream_executor/cuda/cuda_dnn.cc"
 
 FIRES = (
     Fires(
+        "cuda-version-mismatch",
+        "CUDA 10.0 in the form, and the file of 10.1",
+        "- OS Platform: Windows 10\n- TensorFlow version: 2.1.0\n- CUDA/cuDNN version: 10.0\n\n"
+        "Could not load dynamic library 'cudart64_101.dll'; dlerror: cudart64_101.dll not found\n",
+        "10.0",
+    ),
+    Fires(
         "library-path",
         "the very CUDA of the file stands in a list",
         "- Windows 10\n- tensorflow-gpu 2.2.0\n- Python 3.8.3\n- CUDA version 10.1 (update2)\n\nCould not load dynamic library 'cudart64_101.dll'\n",
