@@ -105,6 +105,27 @@ SIGNATURES: tuple[Signature, ...] = (
         "ImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory",
         not_loaded,
     ),
+    sig(  # macOS: a library that another one names through @rpath
+        "library-not-loaded",
+        "library not loaded:",
+        r"Library not loaded: (?:@rpath/)?(?:[^\s/]+/)*(?P<name>lib(?:cu(?:dart|blas|fft|rand|solver|sparse|dnn)|cuda)[\w.]*\.dylib)",
+        "Library not loaded: @rpath/libcudart.7.5.dylib",
+        lambda m, s: LibraryNotLoaded(s, m["name"], "image not found", "absent", None),
+    ),
+    sig(
+        "library-not-loaded",
+        ("importerror libcu", "importerror: libcu"),
+        r"\bImportError:? (?P<name>libcu\w*\.so(?:\.\d+){0,3}) ?: ?cannot open shared object",
+        "ImportError libcudart.so.7.5 : cannot open shared object file",
+        lambda m, s: LibraryNotLoaded(s, m["name"], "cannot open shared object file", "absent", None),
+    ),
+    sig(
+        "library-not-loaded",
+        ("import error: libcu", "import error libcu"),
+        r"\bimport error:? (?P<name>libcu\w*\.so(?:\.\d+){0,3})",
+        "import error libcublas.so.9.1 (I have CUDA 9.0)",
+        lambda m, s: LibraryNotLoaded(s, m["name"].rstrip("."), "", "absent", None),
+    ),
     sig(  # whatever stands before it: Go, Julia, a backend that reports what its loader said
         "library-not-loaded",
         "cannot open shared object file",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import Fact, LibraryNotLoaded, Platform, Source, Symptom
+from doctor.logs.signatures.helped import ELSEWHERE, HELPED, HELPED_NEAR
 from doctor.logs.signatures.signature import Signature, sig, words
 
 _UNFIT_EN = (
@@ -47,10 +48,7 @@ def another_helped(match: re.Match[str], source: Source) -> Fact | None:
     return Symptom(source, "cudnn-version-blamed", (("one", first), ("other", second)))
 
 
-_GOOD = (
-    r"\b(?:works?|worked|working|fixed|solved|resolved|helped|recogni[sz]ed|detected|shows up|found)\b|解决|好了|成功|正常|해결|인식|잘 ?(?:됨|됩니다|돌아)"
-    r"|動(?:い|き)|解決|認識"
-)
+_GOOD = f"{HELPED}|{ELSEWHERE}"
 _MOVED = r"(?:downgrad|upgrad|switch|chang|roll|revert|mov)\w*(?: back| over)?|went back|cambi\w+|mud\w+|trocar?|troquei|gewechselt"
 
 
@@ -202,7 +200,7 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"|(?:加到|加入|添加到|加进|设置|配置|추가|通し|追加|設定|agreg\w+|añad\w+|adicion\w+|добав\w+)[^\n]{{0,40}}(?:\bPATH|环境变量|環境変数|환경 ?변수)[^\n]{{0,40}}?(?:{_GOOD}|直)"
         rf"|(?:\bPATH|环境变量|環境変数|환경 ?변수) ?(?:を通|に追加|を設定|에 추가|里加|中加)[^\n]{{0,40}}?(?:{_GOOD}|直)",
         "solved by adding the bin folder of CUDA to PATH",
-        near="solved|fixed|resolved|worked|working|works|did it|made it work|helped|recogni|detected|shows up|found|work|解决|好了|成功|正常|해결|인식|잘|動|解決|認識|直",
+        near=HELPED_NEAR + "|解决|好了|成功|正常|해결|인식|잘|動|解決|認識|直",
     ),
     sig(  # which folder Windows has to search for CUDA's or cuDNN's DLLs
         "path-cure-told",

@@ -213,7 +213,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "oom-said",
         ("out of memory", "oom", "显存", "内存不", "메모리", "メモリ不足"),
-        r"\bout of memory\b(?! trying to allocate [^\n]{0,80}(?:The caller indicates|$))|\bOOM\b|显存不(?:足|够)|(?:GPU|显卡)的?内存不(?:足|够)|爆显存|显存爆|메모리 ?부족|メモリ不足",
+        r"\bout of memory\b(?! trying to allocate [^\n]{0,80}(?:The caller indicates|$))|\bOOMs?\b|显存不(?:足|够)|(?:GPU|显卡)的?内存不(?:足|够)|爆显存|显存爆|메모리 ?부족|メモリ不足",
         "it crashes (out of memory) after the third model",
     ),
     sig(

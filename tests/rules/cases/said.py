@@ -314,6 +314,13 @@ FIRES = (
 
 NEAR_MISSES = (
     NearMiss(
+        "library-path",
+        "what was tried and did not help",
+        "cudnn-missing",
+        "TensorFlow 2.10 on Ubuntu. I ran sudo ldconfig and libcudnn.so.8 is not found, it doesn't work.\n"
+        "Could not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such file or directory\n",
+    ),
+    NearMiss(
         "cuda-version-mismatch",
         "the release that is wanted is there",
         "undetermined",

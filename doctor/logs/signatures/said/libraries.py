@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import PROSE, CudnnVersion, Fact, LibraryNotLoaded, Platform, Source, Symptom
-from doctor.logs.signatures.said.helped import HELPED, HELPED_NEAR
+from doctor.logs.signatures.helped import HELPED, HELPED_NEAR
 from doctor.logs.signatures.signature import Maker, Signature, sig
 
 _WANTS = r"(?:needs?|wants?|requires?|expects?|asks? for|looks? for|looking for|only supports?|supports? only)"
@@ -128,20 +128,6 @@ SIGNATURES: tuple[Signature, ...] = (
         "I can import it from the terminal but in PyCharm it fails",
         near="terminal|command line|cmd|console|shell|bash|python",
     ),
-    sig(  # macOS: a library that another one names through @rpath
-        "library-not-loaded",
-        "library not loaded:",
-        r"Library not loaded: (?:@rpath/)?(?:[^\s/]+/)*(?P<name>lib(?:cu(?:dart|blas|fft|rand|solver|sparse|dnn)|cuda)[\w.]*\.dylib)",
-        "Library not loaded: @rpath/libcudart.7.5.dylib",
-        lambda m, s: LibraryNotLoaded(s, m["name"], "image not found", "absent", None),
-    ),
-    sig(
-        "library-not-loaded",
-        ("importerror libcu", "importerror: libcu"),
-        r"\bImportError:? (?P<name>libcu\w*\.so(?:\.\d+){0,3}) ?: ?cannot open shared object",
-        "ImportError libcudart.so.7.5 : cannot open shared object file",
-        lambda m, s: LibraryNotLoaded(s, m["name"], "cannot open shared object file", "absent", None),
-    ),
     sig(  # cuDNN 8 on Windows asks for it
         "library-not-loaded",
         "zlibwapi",
@@ -238,12 +224,5 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:lib)?cu(?:dart|blas|fft|rand|solver|sparse|dnn)\w*\.(?:so[.\d]*|dll)[`'\"]* (?:is|was|lies|sits|exists)(?: there| located| present)? (?:in|at|under|inside) [`'\"]?(?:/|[A-Z]:)",
         "libcublas.so.9.0 is in /usr/local/cuda-9.0/lib64",
         near="in |at |under|inside",
-    ),
-    sig(
-        "library-not-loaded",
-        ("import error: libcu", "import error libcu"),
-        r"\bimport error:? (?P<name>libcu\w*\.so(?:\.\d+){0,3})",
-        "import error libcublas.so.9.1 (I have CUDA 9.0)",
-        lambda m, s: LibraryNotLoaded(s, m["name"].rstrip("."), "", "absent", None),
     ),
 )

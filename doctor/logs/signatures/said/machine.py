@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import EnvironmentKind, Fact, Source, Symptom
-from doctor.logs.signatures.said.helped import HELPED, HELPED_NEAR
+from doctor.logs.signatures.helped import HELPED, HELPED_NEAR
 from doctor.logs.signatures.signature import Signature, sig
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from doctor.facts import Symptom
-from doctor.logs.signatures.said.helped import HELPED, HELPED_NEAR
+from doctor.logs.signatures.helped import HELPED, HELPED_NEAR
 from doctor.logs.signatures.signature import Signature, glued, sig
 
 _TF = r"\b(?:tensorflow|tf)\b"
-_GROWTH_HELPED = r"\b(?:fixed|fixes|solved|solves|resolved|resolves|helped|helps|(?:did|does) (?:it|the (?:trick|job))|worked|works (?:for (?:me|us)|now|again|too|fine now))\b"
+_CURED = r"\b(?:fixed|fixes|solved|solves|resolved|resolves|helped|helps|(?:did|does) (?:it|the (?:trick|job))|worked|works (?:for (?:me|us)|now|again|too|fine now))\b"
+"""Narrower than HELPED: that growth works says nothing of what it cured."""
 _PINNED = r"(?:numpy|protobuf|h5py|typing[_-]extensions|ml[_-]dtypes)"
 _GONE_IN_2 = (
     "Session|placeholder|contrib|ConfigProto|GPUOptions|InteractiveSession|get_default_graph|global_variables_initializer|layers|app|flags|variable_scope"
@@ -73,9 +74,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "growth-cure-told",
         ("memory_growth", "memory growth", "allow_growth", "allow growth"),
-        rf"(?:memory|allow)[_ ]growth\b[^\n]{{0,60}}?{_GROWTH_HELPED}|{_GROWTH_HELPED}[^\n]{{0,40}}(?:memory|allow)[_ ]growth\b",
+        rf"(?:memory|allow)[_ ]growth\b[^\n]{{0,60}}?{_CURED}|{_CURED}[^\n]{{0,40}}(?:memory|allow)[_ ]growth\b",
         "set_memory_growth fixed it",
-        near="fixed|fixes|solve|resolve|help|did |does |work",
+        near=HELPED_NEAR,
         lines=2,
     ),
     sig(
@@ -105,12 +106,6 @@ SIGNATURES: tuple[Signature, ...] = (
         ("gpu_memory_fraction",),
         r"gpu_memory_fraction[`'\"]? (?:was|is|were|of|set to|to|at)(?: set to| only)? [`'\"]?(?P<fraction>0?\.\d+)",
         "per_process_gpu_memory_fraction was 0.1",
-    ),
-    sig(
-        "oom-said",
-        "oom",
-        r"\bOOMs?\b(?=[ .,;!]|$)",
-        "that solved the OOM",
     ),
     sig(
         "config-conflict",
