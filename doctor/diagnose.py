@@ -39,6 +39,7 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
         except Exception as error:  # noqa: BLE001  one broken rule must not hide what the others found
             skipped.append(Skipped(rule.code, f"the rule failed: {type(error).__name__}: {error}"))
     told = [reworded(fitting(finding, picture.platform), picture) for finding in merged(findings, by_code)]
+    told[:1] = [compared(verdict, picture) for verdict in told[:1]]
     return Diagnosis(facts, tuple(told), tuple(skipped))
 
 
@@ -62,6 +63,24 @@ def fitting(finding: Finding, platform: str | None) -> Finding:
     """
     steps = tuple(s for s in finding.prescription if platform is None or s.platform in AT_HOME.get(platform, ("",)))
     return replace(finding, prescription=steps) if steps else finding
+
+
+CHANGES = ("and-cuda-installed", "growth-set", "visible-cure-told")
+"""Symptoms that name what a person changed between two runs."""
+
+
+def compared(verdict: Finding, picture: Picture) -> Finding:
+    """The verdict with what a text shows besides: another run that got a GPU, and what is named in between."""
+    works = next((device.source for device in picture.in_another_run if device.source.line is not None), None)
+    at = min((source.line for source in verdict.evidence if source.line is not None), default=None)
+    if works is None or works.line is None:
+        return verdict
+    first, last = sorted((works.line, works.line if at is None else at))
+    between = [s.source for s in picture.facts.symptoms(*CHANGES) if first < (s.source.line or 0) < last]
+    change = f" (line {between[0].line})" if between else ""
+    note = f"Line {works.line} is of another run, which got a GPU: what differs between the two{change} is what to look at."
+    told = replace(verdict, explanation=f"{verdict.explanation} {note}")
+    return told.with_more(evidence=[works, *between[:1]])
 
 
 def _rank(finding: Finding) -> tuple[int, int, int]:

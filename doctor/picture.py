@@ -17,6 +17,7 @@ from doctor.facts import (
     INFERRED,
     MEASURED,
     PROSE,
+    CudaCallFailed,
     CudaVersion,
     CudnnMismatch,
     CudnnVersion,
@@ -273,8 +274,23 @@ class Picture:
 
     @cached_property
     def registered(self) -> list[GpuRegistered]:
-        """The GPU devices that TensorFlow made."""
-        return self.facts.of(GpuRegistered)
+        """The GPU devices that TensorFlow made in the run that the case is about (see `in_another_run`)."""
+        return [] if self.in_another_run else self.facts.of(GpuRegistered)
+
+    @cached_property
+    def in_another_run(self) -> list[GpuRegistered]:
+        """The GPU devices of a report in which a run got none at all: before the cure, or elsewhere.
+
+        A process looks for GPUs once. One that skipped them, listed none, or whose cuInit failed makes no device later.
+        NO_DEVICE alone is left out: of several processes that print into one log some are meant to see no GPU.
+        """
+        made = [device for device in self.facts.of(GpuRegistered) if device.count]
+        if not made or self.facts.kind != "report":
+            return []
+        without = self.facts.has("gpu-skipped", "cpu-only-listed", "gpu-list-empty", "cudart-stub") or any(
+            failed.call == "cuInit" and failed.error != "CUDA_ERROR_NO_DEVICE" for failed in self.facts.of(CudaCallFailed)
+        )
+        return made if without else []
 
     # --- libraries
 
