@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from tests.rules.cases import above, calm, hardware, installation, libraries, memory, pasted, placement, runtimes, said, told
+from tests.rules.cases import (
+    above,
+    calm,
+    hardware,
+    installation,
+    libraries,
+    memory,
+    pasted,
+    placement,
+    runtimes,
+    said,
+    told,
+)
 
 FAMILIES = (hardware, libraries, installation, memory, placement, runtimes, told, said, above, pasted, calm)
 FIRES = tuple(case for family in FAMILIES for case in family.FIRES)
