@@ -90,6 +90,17 @@ def benign_messages(picture: Picture) -> Iterator[Finding]:
     )
 
 
+def _stops_in_nccl(picture: Picture) -> bool:
+    """Whether NCCL's own messages (NCCL_DEBUG=INFO) are the last that a report shows of a run.
+
+    GPUs that are still finding one another have not worked together; `Init COMPLETE` ends that (NCCL, src/init.cc).
+    """
+    lines = [s.source for s in picture.facts.symptoms("nccl-used") if "NCCL INFO" in s.source.text]
+    last = max((line.line or 0 for line in lines), default=0)
+    ready = any("Init COMPLETE" in line.text for line in lines)
+    return bool(lines) and not ready and all((done.source.line or 0) < last for done in picture.facts.symptoms("work-done"))
+
+
 @rule("healthy", "A GPU is registered and used; nothing alarming", severity="info")
 def healthy(picture: Picture) -> Iterator[Finding]:
     """A GPU is registered and used; nothing alarming.
@@ -115,6 +126,8 @@ def healthy(picture: Picture) -> Iterator[Finding]:
         return  # the GPU was registered, and then the process died or stopped of something that no rule knows
     if not works and cuinit(picture) is not None:
         return  # libraries that opened show no GPU where CUDA did not start
+    if _stops_in_nccl(picture):
+        return
     if not works and not (cudnn or any("cudnn" in lib.name for lib in opened)):
         return
     if facts.kind == "machine" and not works:

@@ -16,6 +16,7 @@ from doctor.tables import dotted
 
 if TYPE_CHECKING:
     from doctor import compat
+    from doctor.tables import DriverFloor
 
 
 def driver_trap(picture: Picture) -> compat.Answer | None:
@@ -32,6 +33,18 @@ def driver_trap(picture: Picture) -> compat.Answer | None:
             if trap.data["aspect"] == "driver" and "driver_cuda" in trap.data["when"] and trap.verdict == "no":
                 return compat.Answer("no", trap.reason, (trap, picture.build), trap.cure)
     return None
+
+
+def _serves(driver: DriverVersion | None, floor: DriverFloor | None, picture: Picture) -> bool:
+    """Whether a driver below a toolkit's floor, which is the driver of its last update, came with its first release.
+
+    The runtime asks only that the driver's CUDA is its own minor release or a later one (cudart: cudaErrorInsufficientDriver).
+    """
+    first = picture.tables.toolkit(floor.cuda) if floor is not None and floor.rule == "toolkit" else None
+    if driver is None or floor is None or first is None:
+        return False
+    made_with = first.windows if floor.platform == "windows" else first.linux
+    return made_with is not None and dotted(driver.version) >= dotted(made_with)
 
 
 @rule(
@@ -79,13 +92,19 @@ def driver_too_old(picture: Picture) -> Iterator[Finding]:
         and driver.rank <= PROSE
         and picture.build is not None
         and dotted(driver.version) < dotted(floor.driver)
+        and not _serves(driver, floor, picture)
         and not registered(picture)
     )
     blamed = [] if registered(picture) else facts.symptoms("driver-said-old")
     if not said and not below and not blamed:
         return
     detail = ""
-    if driver is not None and floor is not None and dotted(driver.version) < dotted(floor.driver):
+    if (
+        driver is not None
+        and floor is not None
+        and dotted(driver.version) < dotted(floor.driver)
+        and not _serves(driver, floor, picture)
+    ):
         detail = f" CUDA {floor.cuda} needs driver {floor.driver} or later; this one is {driver.version}."
     steps = commands.driver_install(picture)
     offered = (

@@ -23,9 +23,20 @@ def xla_gpu_note(picture: Picture) -> str:
 
 
 def gone(picture: Picture) -> list[LibraryNotLoaded]:
-    """CUDA libraries that a GPU device needs and that did not open; not CUPTI, NCCL and the like."""
-    optional = ("cupti", "nccl", "nvshmem", "nvrtc", "npp", "nvtoolsext")
-    return [lib for lib in picture.missing("cuda") if not any(word in lib.name.lower() for word in optional)]
+    """CUDA libraries that a GPU device needs and that did not open; not CUPTI, NCCL and the like.
+
+    Those of the toolkit count where the import itself ended for want of them: the build is linked to them, as NVIDIA's
+    builds for its Jetson boards are to NVTX.
+    """
+    linked = ("cupti", "nvrtc", "npp", "nvtoolsext")
+    optional = ("nccl", "nvshmem", *linked)
+
+    def counts(lib: LibraryNotLoaded) -> bool:
+        name = lib.name.lower()
+        ended = "ImportError" in lib.source.text and any(word in name for word in linked)
+        return ended or not any(word in name for word in optional)
+
+    return [lib for lib in picture.missing("cuda") if counts(lib)]
 
 
 def other_files(picture: Picture, names: list[str]) -> tuple[list[LibraryFile], list[LibraryFile]]:

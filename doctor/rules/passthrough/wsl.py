@@ -48,7 +48,7 @@ def wsl_driver(picture: Picture) -> Iterator[Finding]:
     WSL lies over it and cannot work; a missing mount, WSL 1 or an old Windows driver leave nothing to open.
 
     ## How it shows
-    WSL, and `cuInit` fails with NO_DEVICE or 303, `kernel driver does not appear to be running on this host (DESKTOP-…)`, nvidia-smi
+    WSL, and `cuInit` fails with NO_DEVICE, NOT_FOUND or 303, `kernel driver does not appear to be running on this host (DESKTOP-…)`, nvidia-smi
     cannot talk to the driver or says `GPU access blocked by the operating system`.
 
     ## What to do
@@ -58,7 +58,8 @@ def wsl_driver(picture: Picture) -> Iterator[Finding]:
     if picture.platform != "wsl" or registered(picture):
         return
     seen = facts.symptoms("wsl1", "wsl-no-windows-driver", "wsl-linux-driver", "wsl-library-not-searched", "wsl-blocked")
-    signs = [*seen, *no_driver_signs(picture)]
+    foreign = cuinit(picture, "CUDA_ERROR_NOT_FOUND")  # a libcuda that is not the one of this Windows driver, as in containers
+    signs = [*seen, *([foreign] if foreign else []), *no_driver_signs(picture)]
     down = (
         seen
         or cuinit(picture)

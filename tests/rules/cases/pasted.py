@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.rules.situation import Fires, NearMiss
-from tests.rules.spelling import created, cuinit, loaded_cudnn, log, no_cuda_drivers, no_module, skipped
+from tests.rules.spelling import created, cuinit, form, loaded_cudnn, log, no_cuda_drivers, no_module, skipped
 
 FIRES = (
     Fires(
@@ -40,6 +40,32 @@ FIRES = (
         "Available:  0",
         words=("Line 4 is of another run",),
     ),
+    Fires(
+        "wsl-driver",
+        "a container under WSL with a libcuda of its own",
+        "Docker Desktop, WSL2 (Ubuntu 22.04)\n" + log("2.16.1", cuinit("CUDA_ERROR_NOT_FOUND", "named symbol not found")),
+        "named symbol not found",
+    ),
+    Fires(
+        "driver-too-old",
+        "older than the driver that came with the first release of that CUDA",
+        form(system="Ubuntu 16.04", tensorflow="1.2.0", cuda="8.0/5.1", gpu="GTX 970") + "\nNVIDIA driver 361.42\nIt does not see the GPU.\n",
+        "361.42",
+        words=("needs driver 375.26",),
+    ),
+    Fires(
+        "healthy",
+        "NCCL says that it is ready",
+        log("2.11.0", created("Tesla V100-SXM2-16GB", "7.0", 14756), "node7:88:240 [0] NCCL INFO comm 0x7f2c rank 0 nranks 2 - Init COMPLETE"),
+        "Created device",
+    ),
+    Fires(
+        "cuda-missing",
+        "a Jetson board whose build is linked to NVTX",
+        "Jetson Nano, no CUDA on it yet\nImportError: libnvToolsExt.so.1: cannot open shared object file: No such file or directory\n\n"
+        "Failed to load the native TensorFlow runtime.\n",
+        "libnvToolsExt.so.1",
+    ),
 )
 
 NEAR_MISSES = (
@@ -48,5 +74,36 @@ NEAR_MISSES = (
         "one of several processes of a job is meant to see no GPU",
         "healthy",
         log("2.4.1", cuinit("CUDA_ERROR_NO_DEVICE"), created("Tesla V100-SXM2-16GB", "7.0", 14756), loaded_cudnn(8005)),
+    ),
+    NearMiss(
+        "wsl-driver",
+        "a named symbol that is not found on plain Linux",
+        "gpu-bad-state",
+        "Ubuntu 22.04\n" + log("2.16.1", cuinit("CUDA_ERROR_NOT_FOUND", "named symbol not found")),
+    ),
+    NearMiss(
+        "driver-too-old",
+        "a driver between the first release of CUDA 8.0 and its update",
+        "undetermined",
+        form(system="Ubuntu 16.04", tensorflow="1.2.0", cuda="8.0/5.1", gpu="GTX 970") + "\nNVIDIA driver 370.28\nIt does not see the GPU.\n",
+    ),
+    NearMiss(
+        "healthy",
+        "the last that is seen of a run is NCCL looking for its network",
+        "undetermined",
+        log(
+            "2.11.0",
+            created("Tesla V100-SXM2-16GB", "7.0", 14756),
+            loaded_cudnn(8100),
+            "node7:88:240 [0] NCCL INFO Bootstrap : Using eth0:10.1.0.7<0>",
+            "node7:88:240 [0] NCCL INFO NET/Socket : Using [0]eth0:10.1.0.7<0>",
+        ),
+    ),
+    NearMiss(
+        "cuda-missing",
+        "NVTX, which another library wants and TensorFlow does not need",
+        "undetermined",
+        'File "site-packages/torch/__init__.py", line 118, in _load_global_deps\n'
+        "OSError: libnvToolsExt.so.1: cannot open shared object file: No such file or directory\n",
     ),
 )
