@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 
-from doctor.facts import Facts
+from doctor.facts import CudaCallFailed, Facts, GpuRegistered
 from doctor.findings import CONFIDENCES, SEVERITIES, Diagnosis, Finding, Skipped
 from doctor.picture import Picture
 from doctor.remedies.without_pip import reworded
@@ -38,7 +38,8 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
             findings.extend(rule.judge(picture))
         except Exception as error:  # noqa: BLE001  one broken rule must not hide what the others found
             skipped.append(Skipped(rule.code, f"the rule failed: {type(error).__name__}: {error}"))
-    told = [reworded(fitting(finding, picture.platform), picture) for finding in merged(findings, by_code)]
+    ordered = merged(overcome(findings, picture), by_code)
+    told = [reworded(fitting(finding, picture.platform), picture) for finding in ordered]
     told[:1] = [compared(verdict, picture) for verdict in told[:1]]
     return Diagnosis(facts, tuple(told), tuple(skipped))
 
@@ -63,6 +64,26 @@ def fitting(finding: Finding, platform: str | None) -> Finding:
     """
     steps = tuple(s for s in finding.prescription if platform is None or s.platform in AT_HOME.get(platform, ("",)))
     return replace(finding, prescription=steps) if steps else finding
+
+
+BEFORE_IT_STARTS = ("tf-not-installed", "tf-no-wheel", "python-dependency-conflict", "tf-import-failed")
+"""Codes of what keeps TensorFlow from being installed or imported."""
+
+
+def overcome(findings: list[Finding], picture: Picture) -> list[Finding]:
+    """The findings, where those are mere possibilities that a report got past: faults of the import before a run that looked for GPUs.
+
+    Steps of a guide and threads name such faults on the way; what the run then meets is what is left.
+    """
+    facts = picture.facts
+    runs = [*facts.symptoms("gpu-skipped"), *(c for c in facts.of(CudaCallFailed) if c.call == "cuInit"), *facts.of(GpuRegistered)]
+    start = max((fact.source.line or 0 for fact in runs), default=0)
+    if facts.kind != "report" or not start:
+        return findings
+    behind = [f for f in findings if f.code in BEFORE_IT_STARTS and all(0 < (e.line or 0) < start for e in f.evidence)]
+    last = max((e.line or 0 for f in behind for e in f.evidence), default=0)
+    left = [f for f in findings if f not in behind and f.severity == "error" and any((e.line or 0) > last for e in f.evidence)]
+    return [replace(f, confidence="possible") if left and f in behind else f for f in findings]
 
 
 CHANGES = ("and-cuda-installed", "growth-set", "visible-cure-told")

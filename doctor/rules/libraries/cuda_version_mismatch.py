@@ -111,11 +111,18 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
         return
     wanted = picture.wanted_cuda
     first = missing[0]
+    strange = picture.build is not None and first.name not in picture.build.libraries
+    if strange:  # the table's words for the file instead of the build's
+        row = picture.tables.library(first.name)
+        wanted = tuple(dict.fromkeys(v for v in (row.first, row.last) if v)) if row is not None else ()
     need = f"CUDA {' or '.join(wanted)}" if 0 < len(wanted) <= 3 else f"the release that holds {first.name}"
     cure = matching(picture)
+    if strange and "ImportError" in first.source.text:
+        look = shell(f"{commands.venv_prefix(picture)} list", "which TensorFlow is there: the one that is named here opens other libraries")
+        cure = cure.after(look)
     yield found(
         "cuda-version-mismatch",
-        f"This build opens {', '.join(names[:4])}{' …' if len(names) > 4 else ''}, which is {need}; {said}."
+        f"{'What is imported' if strange else 'This build'} opens {', '.join(names[:4])}{' …' if len(names) > 4 else ''}, which is {need}; {said}."
         + xla_gpu_note(picture),
         [
             *missing[:4],
@@ -133,7 +140,12 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
 
 
 def _asked_by_another(picture: Picture, lib: LibraryNotLoaded) -> bool:
-    """Whether a library is of another CUDA major than the build, so that not the build but cuDNN, say, asks for it."""
+    """Whether a library is of another CUDA major than the build, so that not the build but cuDNN, say, asks for it.
+
+    An import that ends for want of it is another matter: then what is imported is not the build that is named.
+    """
+    if "ImportError" in lib.source.text:
+        return False
     row, build = picture.tables.library(lib.name), picture.build
     if build is None or not build.cuda or row is None or lib.name in build.libraries or not row.first:
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.rules.situation import Fires, NearMiss
-from tests.rules.spelling import created, cuinit, form, loaded_cudnn, log, no_cuda_drivers, no_module, skipped
+from tests.rules.spelling import created, cuinit, form, loaded_cudnn, log, no_cuda_drivers, no_module, refused, skipped
 
 FIRES = (
     Fires(
@@ -66,6 +66,29 @@ FIRES = (
         "Failed to load the native TensorFlow runtime.\n",
         "libnvToolsExt.so.1",
     ),
+    Fires(
+        "cuda-version-mismatch",
+        "the TensorFlow that is named fits CUDA 9.0, and the one that is imported wants 8.0",
+        "Here it is CUDA 9.0, cuDNN 7.0 and tensorflow-gpu 1.6.0.\n>>> import tensorflow\n"
+        "ImportError: libcublas.so.8.0: cannot open shared object file: No such file or directory\n",
+        "ImportError: libcublas.so.8.0",
+        says=("list",),
+        words=("What is imported opens libcublas.so.8.0, which is CUDA 8.0", "CUDA 9.0 is there"),
+    ),
+    Fires(
+        "cuda-missing",
+        "a guide that gets past protobuf first",
+        "Step 3: `TypeError: Descriptors cannot be created directly.` Take protobuf 3.20.\nStep 4: run it\n"
+        + log("2.9.1", refused("libcudart.so.11.0", "libcublas.so.11"), skipped),
+        "'libcudart.so.11.0'",
+    ),
+    Fires(
+        "python-dependency-conflict",
+        "what comes after a run that found no library",
+        log("2.9.1", refused("libcudart.so.11.0", "libcublas.so.11"), skipped) + "\nToday, after `pip install -U protobuf`, even this no more:\n"
+        "TypeError: Descriptors cannot be created directly.\n",
+        "Descriptors cannot be created directly",
+    ),
 )
 
 NEAR_MISSES = (
@@ -74,6 +97,13 @@ NEAR_MISSES = (
         "one of several processes of a job is meant to see no GPU",
         "healthy",
         log("2.4.1", cuinit("CUDA_ERROR_NO_DEVICE"), created("Tesla V100-SXM2-16GB", "7.0", 14756), loaded_cudnn(8005)),
+    ),
+    NearMiss(
+        "cuda-version-mismatch",
+        "a library of the CUDA that is named",
+        "cuda-missing",
+        "Here it is CUDA 9.0, cuDNN 7.0 and tensorflow-gpu 1.6.0.\n>>> import tensorflow\n"
+        "ImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n",
     ),
     NearMiss(
         "wsl-driver",
