@@ -435,6 +435,8 @@ class Facts:
             return [s for group in self._symptoms.values() for s in group]
         if len(kinds) == 1:
             return list(self._symptoms.get(kinds[0], ()))
+        if self._symptoms.keys().isdisjoint(kinds):  # as mostly
+            return []
         return [s for kind in kinds if kind in self._symptoms for s in self._symptoms[kind]]
 
     def has(self, *kinds: str) -> bool:

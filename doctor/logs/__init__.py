@@ -16,6 +16,8 @@ __all__ = ["NotText", "Text", "facts_of", "read", "read_stream"]
 
 LARGE = 1 << 20
 """Bytes of a report that is read whole; of a larger one only the lines that can matter are."""
+SHORT = 1 << 16
+"""Bytes that are asked for first: making room for LARGE takes longer than reading most reports does."""
 
 
 def facts_of(text: Text) -> Facts:
@@ -36,7 +38,9 @@ def read_stream(stream: IO[bytes], name: str = "-", progress: Progress | None = 
 
     Raises NotText for binary or empty input.
     """
-    head = stream.read(LARGE + 1)
+    head = stream.read(SHORT)
+    if len(head) == SHORT:
+        head += stream.read(LARGE + 1 - SHORT)
     if len(head) <= LARGE:
         return read(head, name)
     from doctor.logs.large import read_large

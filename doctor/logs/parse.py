@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain
 
@@ -12,12 +12,20 @@ from doctor.facts import EVIDENCE_LIMIT, Fact, Source
 from doctor.logs.literals import Literals
 from doctor.logs.signatures.signature import Signature
 from doctor.logs.text import Text, unwrap
-from doctor.logs.windows import Lines, Window
+from doctor.logs.windows import Lines, Window, Words
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE | re.ASCII)
+
+
+def _logged(signature: Signature) -> Iterator[tuple[str, ...]]:
+    """Its words that count where they stand in a record of a log: beside one, the near ones of an unlogged one do."""
+    if not signature.unlogged:
+        yield signature.literals
+    if not signature.unlogged or signature.lines > 1:
+        yield from signature.near
 
 
 class _Index:
@@ -26,33 +34,51 @@ class _Index:
     def __init__(self, signatures: Sequence[Signature]) -> None:
         self.signatures = signatures
         needed = ((signature.literals, *signature.near) for signature in signatures)
-        self.words = Literals(chain.from_iterable(chain.from_iterable(needed)))
-        numbers = {word: number for number, word in enumerate(self.words.words)}
+        everywhere = Literals(chain.from_iterable(chain.from_iterable(needed)))
+        numbers = {word: number for number, word in enumerate(everywhere.words)}
+        logged = chain.from_iterable(map(_logged, signatures))
+        self.words = Words(everywhere, Literals(chain.from_iterable(logged), numbers))
         self.near = [
             tuple(frozenset(numbers[word] for word in several) for several in signature.near)
             for signature in signatures
         ]
         self.users: list[list[int]] = [[] for _ in numbers]
+        self.unlogged: list[list[int]] = [[] for _ in numbers]
         for which, signature in enumerate(signatures):
+            users = self.unlogged if signature.unlogged else self.users
             for word in dict.fromkeys(signature.literals):
-                self.users[numbers[word]].append(which)
+                users[numbers[word]].append(which)
+        sets = {several: 1 << i for i, several in enumerate(dict.fromkeys(chain.from_iterable(self.near)))}
+        self.needs = [sum(sets[several] for several in set(near)) for near in self.near]
+        """The sets of near words of each signature, a bit a set."""
+        self.serves = [0] * len(numbers)
+        """The sets that each word is in."""
+        for several, bit in sets.items():
+            for number in several:
+                self.serves[number] |= bit
 
     def hits(self, text: str, lower: str) -> Iterator[tuple[Signature, list[Window]]]:
         """The signatures, in their order, of which a literal stands in a text, with the windows to look at.
 
         lower: the same text in lower-case letters.
         """
-        lines = Lines(text, self.words.hits(lower))
+        lines = Lines(text, lower, self.words)
         words = lines.words()
-        leading: defaultdict[int, list[int]] = defaultdict(list)
+        lacking = ~0
         for number in words:
-            for which in self.users[number]:
-                leading[which].append(number)
+            lacking &= ~self.serves[number]
+        needs = self.needs
+        leading: defaultdict[int, list[int]] = defaultdict(list)
+        for users, present in ((self.users, words), (self.unlogged, lines.unlogged())):
+            for number in present:
+                for which in users[number]:
+                    if not needs[which] & lacking:
+                        leading[which].append(number)
         for which in sorted(leading):
-            near = self.near[which]
-            if not any(words.isdisjoint(several) for several in near):
-                signature = self.signatures[which]
-                yield signature, lines.windows(leading[which], near, signature.lines)
+            signature = self.signatures[which]
+            windows = lines.windows(leading[which], self.near[which], signature.lines, signature.unlogged)
+            if windows:
+                yield signature, windows
 
 
 _index: _Index | None = None
@@ -108,11 +134,15 @@ def _search(text: Text, signatures: Sequence[Signature]) -> Iterator[tuple[int, 
                 break
 
 
-def _matches(signature: Signature, body: str, windows: Iterable[Window]) -> Iterator[re.Match[str]]:
+def _matches(signature: Signature, body: str, windows: Sequence[Window]) -> Iterator[re.Match[str]]:
     """Every occurrence once, although windows may overlap."""
+    finditer = _compiled(signature.pattern).finditer
+    if len(windows) == 1:
+        yield from finditer(body, *windows[0])
+        return
     seen: set[int] = set()
     for start, end in windows:
-        for match in _compiled(signature.pattern).finditer(body, start, end):
+        for match in finditer(body, start, end):
             if match.start() not in seen:
                 seen.add(match.start())
                 yield match

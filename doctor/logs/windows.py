@@ -1,6 +1,6 @@
 """Which parts of a text a pattern is tried on: the lines in which its words stand, cut to a bounded length.
 
-In: a text, and where the words of a catalogue stand in it. Out: windows, pairs of offsets, few and short whatever the
+In: a text, and the words of a catalogue. Out: windows, pairs of offsets, few and short whatever the
 text holds, so that no input can make a pattern slow.
 """
 
@@ -9,27 +9,44 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple
 
-from doctor.logs.literals import Hit
+from doctor.logs.literals import Hit, Literals
 
 WINDOW = 1_500
 """Characters around a literal that a pattern may look at."""
 HITS = 300
 """Occurrences of one literal that are read; more say nothing new."""
 
+RECORD = 500
+"""Characters of the longest line that counts as a record: a longer one may be a whole report that lost its line ends."""
+PRINTED = re.compile(
+    r"[ \t>|]*(?:\d{1,6}[:|.)\]]?[ \t]+)?(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^ \n]{0,12} \[?[IWEF]\]?[: ]"
+    r"|[IWEF]\d{4} \d\d:\d\d:\d\d|[IWEF] (?:(?:\./)?(?:tensorflow|external)|[cC]:)[/\\]|File \"[^\"\n]+\", line \d)"
+)
+"""How a record of a log begins (the prefixes of TensorFlow 0.12 to 2.21, with or without a time), and a frame of a traceback."""
+
 Window = tuple[int, int]
 """Offsets between which a pattern is searched for."""
+
+
+class Words(NamedTuple):
+    """What is searched for: in a text as a whole, and in those of its lines that are records of a log or frames."""
+
+    everywhere: Literals
+    logged: Literals
+    """Some of the same words, with the same numbers."""
 
 
 class Lines:
     """The lines of a text, and the words in each.
 
-    hits: as Literals gives them. A word holds no line feed.
+    lower: the same text in lower-case letters. A word holds no line feed.
     """
 
-    def __init__(self, text: str, hits: Iterable[Hit]) -> None:
+    def __init__(self, text: str, lower: str, words: Words) -> None:
         self.text = text
         self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self.lines: defaultdict[int, list[int]] = defaultdict(list)
@@ -38,7 +55,25 @@ class Lines:
         """The places of a word in longer lines."""
         self._present: dict[int, set[int]] = {}
         self._windows: dict[Window, Window] = {}
-        self._sort(hits)
+        self._records: set[int] = set()
+        """The lines that a program printed with its own mark."""
+        self._sort(chain.from_iterable(self._hits(lower, words)))
+
+    def _hits(self, lower: str, words: Words) -> Iterator[Iterable[Hit]]:
+        """What is found in each run of lines that are records, or are none."""
+        text, starts = self.text, self.starts
+        matches, records = PRINTED.match, self._records
+        begin, within = 0, False
+        for line, start in enumerate(starts):
+            end = starts[line + 1] if line + 1 < len(starts) else len(text)
+            record = end - start <= RECORD and matches(text, start) is not None
+            if record:
+                records.add(line)
+            if record is not within:
+                if start > begin:
+                    yield (words.logged if within else words.everywhere).hits(lower, begin, start)
+                begin, within = start, record
+        yield (words.logged if within else words.everywhere).hits(lower, begin)
 
     def _sort(self, hits: Iterable[Hit]) -> None:
         starts, lines, places = self.starts, self.lines, self.places
@@ -60,13 +95,20 @@ class Lines:
         """The words that stand in the text."""
         return set().union(*self._present.values())
 
-    def windows(self, words: Sequence[int], near: Sequence[frozenset[int]], lines: int) -> list[Window]:
+    def unlogged(self) -> set[int]:
+        """Those of them that stand elsewhere than in records and frames."""
+        return set().union(*(words for line, words in self._present.items() if line not in self._records))
+
+    def windows(self, words: Sequence[int], near: Sequence[frozenset[int]], lines: int, unlogged: bool) -> list[Window]:
         """The windows of `lines` lines before and after each place of these words, in which one of each set of `near` stands.
 
-        words: of those that stand in the text.
+        words: of those that stand in the text. unlogged: records and frames are passed over.
         """
         found = []
+        passed = self._records if unlogged else ()
         for line in self._lines_of(words):
+            if line in passed:
+                continue
             for several in near:
                 if not self._near(several, line, lines):
                     break

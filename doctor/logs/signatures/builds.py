@@ -73,6 +73,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"^\W{0,4}(?:[\w-]+[/:]{1,2})?(?P<name>tensorflow(?:-base|-gpu|-mkl|-eigen)?)\s+(?P<version>\d+\.\d+(?:\.\d+)?)\s+(?P<build>(?:mkl|eigen|gpu|cpu|cuda)\w*)",
         "tensorflow                2.10.0          mkl_py310hd99672f_0",
         conda_build,
+        unlogged=True,
     ),
     sig(
         "conda-tensorflow",
@@ -110,11 +111,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:==|\s{1,40}|\s*\|\s*)(?P<version>\d+\.\d+(?:\.[\w.]+)?)(?:\s+(?P<build>[\w.]+_\w+|\d|h\w{5,12}_\d)(?:\s+(?P<channel>[\w-]+))?)?\s*[|│]?$",
         "tensorflow-gpu         2.3.1",
         pip_list_line,
+        unlogged=True,
     ),
     sig(  # TensorFlow's issue form; such a build opens the CUDA that it was compiled with
         "own-build",
         ("(source or binary)", "from source", "bazel build"),
         r"(?:installed from|Source) \(source or binary\)[*_: ]{1,6}(?:from )?source\b|(?:built|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build [^\n]{0,200}tensorflow",
         "- TensorFlow installed from (source or binary): source",
+        unlogged=True,
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from doctor.facts import FORM, PROSE, Fact, Gpu, OtherGpu, Source, Symptom
 from doctor.logs.signatures.devices import mib
-from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, words
+from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken, words
 
 GPU_NAME = (
     r"(?:NVIDIA\s+)?(?:"
@@ -158,6 +158,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?|video card|显卡|GPU name|CUDA device)(?: \([^)\n]{0,40}\))?(?: ?[*_`]{1,3})? ?(?:[:：=-]|is)[ *_`-]{0,6}(?P<value>[^\n]{2,120})",
         "- GPU model and memory: GeForce GTX 1060 6GB",
         gpu_in(FORM),
+        unlogged=True,
     ),
     sig(
         "gpu-form",
@@ -167,7 +168,7 @@ SIGNATURES: tuple[Signature, ...] = (
         gpu_in(FORM),
         lines=3,
     ),
-    sig(
+    spoken(
         "gpu-prose",
         (
             *words("rtx|gtx|tesla|quadro|titan|geforce|jetson|grid|gt |900mx|910mx|920mx|930mx|940mx"),
@@ -182,7 +183,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "my RTX 3080 is not used",
         gpu_in(PROSE),
     ),
-    sig(  # a number alone, as its owner calls it
+    spoken(  # a number alone, as its owner calls it
         "gpu-prose",
         glued(glued((" 1", " 2", " 3", " 4", " 5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
         r"\b(?:it's|it is|have|has|got|own|bought|using|use|with|my|our)(?: (?:a|an|my|our|one|two|dual|[2-8] ?x))? (?P<value>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import CudnnMismatch, CudnnVersion, Fact, Source
-from doctor.logs.signatures.signature import Signature, sig, words
+from doctor.logs.signatures.signature import Signature, sig, spoken, words
 
 
 def dotted(number: str) -> str:
@@ -54,7 +54,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR",
         origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
     ),
-    sig(  # without the message around it, as titles and short questions name it; PyTorch says "cuDNN error: …"
+    spoken(  # without the message around it, as titles and short questions name it; PyTorch says "cuDNN error: …"
         "cudnn-status-said",
         ("cudnn_status_internal_error", "cudnn_status_not_initialized", "cudnn_status_alloc_failed"),
         r"(?<!cuDNN error: )(?<!cudnn handle: )\bCUDNN_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED|ALLOC_FAILED)\b",
@@ -149,7 +149,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"loss: nan|loss is NaN|all NaNs?|returns NaNs?|NaN loss|outputs NaN",
         "60/60 [=====] - 2s - loss: nan - accuracy: 0.1",
     ),
-    sig(
+    spoken(
         "hangs",
         words("hang|freez|stuck|takes forever|takes minutes|very slow to start|takes a long time|hung|minutes"),
         r"\b(?:hangs?|hanging|hung|(?<!pip )(?<!pip3 )(?<!conda )freez(?:es?|ing)(?! [^\n.]{0,24}(?:graph|layer|model|weight|backbone))|stuck|takes forever|takes (?:several |many |\d+ )?minutes|takes a long time)\b",

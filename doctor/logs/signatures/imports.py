@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.logs.signatures.signature import Signature, glued, sig, words
+from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
 
 _LACKING = ("no", "without", "lack", "lacks", "lacking", "support", "have", "supporting")
 
@@ -110,7 +110,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"TensorFlow library was compiled to use (?P<set>\S+) instructions, but these aren't available",
         "The TensorFlow library was compiled to use AVX instructions, but these aren't available on your machine.",
     ),
-    sig(
+    spoken(
         "no-avx",
         (*glued(_LACKING, (" avx", " the avx")), "not supported"),
         r"(?:no|without|lacks?|lacking|(?:does|do)(?:n't| not) (?:support|have)|not support(?:ing)?)\s+(?:the\s+)?AVX\b|AVX[^\n.]{0,20}(?:is |are )?not supported",

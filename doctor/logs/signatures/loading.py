@@ -133,6 +133,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?P<name>libcu(?:da|dart|blas|blasLt|fft|rand|solver|sparse|dnn)\.so[\d.]*): (?P<error>cannot open shared object file[^\n]{0,80})",
         "panic: libcudart.so.11.0: cannot open shared object file: No such file or directory",
         not_loaded,
+        unlogged=True,
     ),
     sig(
         "library-not-loaded",
@@ -173,6 +174,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?P<path>[A-Z]:\\[^\n\"'<>|:*?]{1,200}\\(?:cudart64|cudnn64|cublas64|cusolver64|cusparse64|cufft64|curand64)_\w{1,6}\.dll)",
         r"where cudart64_110.dll gives C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\v11.0\bin\cudart64_110.dll",
         on_disk,
+        unlogged=True,
     ),
     sig(
         "gpu-skipped",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, glued, sig
+from doctor.logs.signatures.signature import Signature, glued, sig, spoken
 
 
 def closed(match: re.Match[str], source: Source) -> Fact | None:
@@ -16,26 +16,26 @@ def closed(match: re.Match[str], source: Source) -> Fact | None:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    sig(
+    spoken(
         "after-suspend",
         ("suspend", "hibernat", "standby", "stand-by", "sleep", "woke up", "wakes up", "waking up", "suspension"),
         r"\b(?:after|since|once|when(?:ever)?|until|upon|if|by)\b[^\n.]{0,50}\b(?:suspend(?:s|ed|ing)?|suspension|hibernat\w+|stand-?by|(?:goes|went|gone|put|puts|going) (?:\w+ ){0,2}to sleep|sleep mode|from sleep|woke up|wak(?:es|ing) up)\b"
         r"|\b(?:suspend(?:s|ed|ing)?|hibernat\w+|sleep|stand-?by)\b[^\n.]{0,30}\b(?:and|then|/) ?(?:resum\w+|wak\w+)",
         "it stops working whenever the laptop was suspended",
     ),
-    sig(
+    spoken(
         "lspci-no-nvidia",
         "lspci",
         r"lspci[^\n]{0,40}nvidia[`'\"]{0,2}[^\n.]{0,30}\b(?:nothing|no output|no lines?|empty|blank)\b|\bnothing\b[^\n.]{0,30}lspci[^\n]{0,30}nvidia",
         "lspci | grep -i nvidia shows nothing",
     ),
-    sig(
+    spoken(
         "module-not-listed",
         "lsmod",
         r"lsmod[^\n]{0,40}nvidia[`'\"]{0,2}[^\n.]{0,30}\b(?:nothing|no output|no lines?|empty|blank)\b",
         "lsmod | grep nvidia gives no output",
     ),
-    sig(
+    spoken(
         "driver-said-missing",
         " driver",
         r"\b(?:no|without(?: an?| any| the)?) (?:\w+ ){0,2}?(?:NVIDIA|graphics|GPU|video) drivers? (?:is|are|was|were|have been|has been)?\s?(?:yet )?install\w*"
@@ -45,13 +45,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "the NVIDIA driver was not yet installed",
         near="install|gone|vanished|disappeared",
     ),
-    sig(
+    spoken(
         "driver-said-missing",
         ("装", "安装"),
         r"没有?(?:安)?装[^\n，。,]{0,12}驱动|驱动[^\n，。,]{0,6}(?:没有?|未)(?:安)?装|未安装[^\n，。,]{0,12}驱动",
         "电脑没有安装显卡驱动",
     ),
-    sig(
+    spoken(
         "driver-said-old",
         (" driver", *glued(("driver", "drivers"), (" is", " was", " are", " were", " version"))),
         r"\bdrivers?(?: version)? (?:is|was|were|are) (?:(?:much|far|a bit|quite|simply|just) )?(?:too old|too low|outdated|out of date|out-of-date)\b|\b(?:too old|outdated|obsolete)(?: an?| the)? (?:\w+ ){0,2}?drivers?\b"
@@ -61,7 +61,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "the graphics driver was too old",
         near="too old|too low|outdated|out of date|out-of-date|obsolete|updat|upgrad|supported by",
     ),
-    sig(
+    spoken(
         "driver-said-old",
         ("驱动", "ドライバ", "драйвер", "드라이버"),
         r"驱动(?:的|程序)?(?:版本)?(?:号)?(?:太|过|比较)(?:低|旧|老)|驱动版本不够|(?:升级|更新)[^\n，。,]{0,8}驱动[^\n。]{0,24}(?:解决|好了|可以了|能用|就能)|ドライバ[^\n。]{0,8}(?:が|は)古|драйвер[^\n.]{0,16}(?:устар|стар)|드라이버[^\n.]{0,12}(?:낮|오래)",
@@ -86,45 +86,45 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:exit(?:s|ed)?|exit code|exitcode|code|status|returned)(?: with)?(?: (?:exit )?(?:code|status))?:? ?\(?132\b",
         "the container exited with code 132",
     ),
-    sig(
+    spoken(
         "colab-no-backend",
         ("gpu backend", "connect to a gpu", "usage limits", "connect to gpu"),
         r"cannot (?:currently )?connect to (?:a )?GPU(?: backend)?|no GPU backend|GPU backend (?:is |was )?(?:not available|unavailable)",
         "You cannot currently connect to a GPU due to usage limits in Colab.",
     ),
-    sig(
+    spoken(
         "renumbered",
         ("nvidia-smi",),
         r"nvidia-smi\b[^\n.]{0,60}\b(?:order|number(?:s|ing|ed)?|index|indices|ids?)\b[^\n.]{0,50}\b(?:differ\w*|other|another|not the same|mismatch\w*|swapped|reversed)\b"
         r"|\b(?:order|numbering|index|indices|ids?)\b[^\n.]{0,50}\b(?:differ\w*|other|not the same|swapped|reversed|mismatch\w*)\b[^\n.]{0,50}nvidia-smi",
         "nvidia-smi lists the cards in another order than CUDA: the numbers differ",
     ),
-    sig(
+    spoken(
         "gpu-flag-said",
         ("--gpus", "--nv"),
         r"(?:没有?加|忘(?:记|了)?(?:加)?|漏了?|加(?:上)?了?|要加) ?[`'\"]{0,2}--(?:gpus|nv)\b|--(?:gpus(?: all)?|nv)[`'\"]{0,2} (?:vergessen|fehlt|oublié|olvid\w+)",
         "启动容器时忘了加 --gpus all",
     ),
-    sig(
+    spoken(
         "gpu-flag-said",
         ("--gpus", "--nv", "--runtime=nvidia", "--runtime nvidia"),
         r"(?:\bforgot(?:ten)?|\bmiss(?:ed|ing)|\bwithout|\blacks?|\blacked|\bleft out|\bhad to add|\badd(?:ing|ed)?|\bneeds?|\bneeded|\bsolved (?:it )?(?:by|with)|\bfixed (?:it )?(?:by|with)|\bworks? (?:now )?with) (?:\w+ ){0,4}?[`'\"]{0,3}(?:docker run )?--(?:gpus\b|nv\b|runtime[= ]nvidia)",
         "I forgot `--gpus all` when the container was started",
     ),
-    sig(
+    spoken(
         "gpu-flag-said",
         "nvidia-docker",
         r"\b(?:use|need|with|run|start(?:ed)?)\b(?: \w+){0,2} [`'\"]{0,2}nvidia-docker[`'\"]{0,2} +(?:instead of|rather than|and not) (?:the )?(?:plain |normal |bare )?[`'\"]{0,2}docker\b",
         "you have to use `nvidia-docker` instead of `docker`",
     ),
-    sig(
+    spoken(
         "gpu-not-used",
         ("gpu",),
         r"\b(?:finds?|found|sees?|saw|detects?|detected|shows?|lists?|recogni[sz]es?|gets?|registers?|reports?|has|there (?:is|are)) (?:no|zero|0) (?:\w+ )?GPUs?\b(?!:\d)",
         "TensorFlow sees no GPU on the node",
         near=" no | zero | 0 ",
     ),
-    sig(  # told, and nothing printed
+    spoken(  # told, and nothing printed
         "container-lacks-gpu",
         ("container", "docker"),
         r"\b(?:container|docker)\b[^\n]{0,120}?\b(?:no (?:GPU|graphics? card|video card|CUDA device)s?\b[^\n.]{0,30}\b(?:seen|found|detected|recogni[sz]ed|visible|available|listed)"
@@ -133,7 +133,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "in the container of the service no GPU is visible",
         near="gpu|card|device",
     ),
-    sig(
+    spoken(
         "wsl1",
         ("wsl 1", "wsl1", "version 10.0.1", "wsl -l -v"),
         r"\[x\] WSL ?1\b|\b(?:I|we) (?:use|run|have|am on|are on|still use) WSL ?1\b(?!\.\d)|\bwsl -l -v[^\n]*\n(?:[^\n]*\n)?[^\n]*\s1\s*$|Windows \[Version 10\.0\.1[0-8]\d{3}\.[^\n]{0,20}\](?=[^\x00]{0,300}\bWSL\b)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig, words
+from doctor.logs.signatures.signature import Signature, sig, spoken, words
 
 
 def specification(match: re.Match[str], source: Source) -> Fact:
@@ -238,7 +238,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "it uses GPU:0 and GPU:1, and does not care what I set",
         near="regardless|no matter|whatever|care|heed|respect|listen",
     ),
-    sig(
+    spoken(
         "renumbered",
         ("cuda_visible_devices",),
         r"CUDA_VISIBLE_DEVICES[^\n]{0,60}(?:but|still|yet|always|only)[^\n]{0,80}(?:GPU:0|gpu:0|device 0|gpu 0)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doctor.facts import Fact, Source, Symptom
@@ -31,6 +32,8 @@ class Signature:
     near: more sets of lower-case pieces, of each of which one stands in every occurrence too, where the literal is a
         frequent word and the pattern slow: lines without them are passed over.
     once: the first occurrence says all; the others are not looked at.
+    unlogged: what people write, or a list, or a form: no occurrence stands in a record of a log or in a frame of a
+        traceback (doctor.logs.windows.PRINTED), and those lines are passed over.
     example: a line that matches (the tests hold it to that).
     seen_in: the TensorFlow releases that print it, where known; origin: the file of TensorFlow's source.
     at: the named group whose line is the evidence; the line in which the match begins where none is named.
@@ -47,6 +50,7 @@ class Signature:
     at: str = ""
     near: tuple[tuple[str, ...], ...] = ()
     once: bool = False
+    unlogged: bool = False
 
     def place(self, match: re.Match[str]) -> int:
         """The offset in the text that stands for one occurrence."""
@@ -89,8 +93,13 @@ def sig(
     at: str = "",
     near: str | tuple[str, ...] = (),
     once: bool = False,
+    unlogged: bool = False,
 ) -> Signature:
     """A signature; one literal may be given as a plain string, a set of `near` as one with bars between its words."""
     several = (literals,) if isinstance(literals, str) else literals
     beside = tuple(words(several) for several in ((near,) if isinstance(near, str) else near))
-    return Signature(kind, several, pattern, example, make, lines, seen_in, origin, at, beside, once)
+    return Signature(kind, several, pattern, example, make, lines, seen_in, origin, at, beside, once, unlogged)
+
+
+spoken = partial(sig, unlogged=True)
+"""A signature of what people write."""

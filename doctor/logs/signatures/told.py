@@ -9,7 +9,7 @@ import re
 
 from doctor.facts import Fact, LibraryNotLoaded, Platform, Source, Symptom
 from doctor.logs.signatures.helped import ELSEWHERE, HELPED, HELPED_NEAR
-from doctor.logs.signatures.signature import Signature, sig, words
+from doctor.logs.signatures.signature import Signature, spoken, words
 
 _UNFIT_EN = (
     r"(?:do(?:es)?(?:n't| not) (?:match|fit|suit|go with|work with)|mismatch\w*|(?:is|was|are|were) (?:not (?:compatible|supported|the right)"
@@ -85,14 +85,14 @@ _UNFIT = (
 """One of these stands wherever a version is said not to fit."""
 
 SIGNATURES: tuple[Signature, ...] = (
-    sig(
+    spoken(
         "cuda-version-blamed",
         ("cuda",),
         _unfit("CUDA"),
         "系统里的CUDA版本跟TensorFlow对不上",
         near=_UNFIT,
     ),
-    sig(
+    spoken(
         "cuda-version-told",
         ("cuda",),
         r"(?:tensorflow|\btf)\b[-\w. ]{0,24} (?:does not|doesn't|did not|didn't|won't|cannot|can't) (?:work|run|go|support|be used)(?: well)?(?: with)? CUDA ?\d"
@@ -104,7 +104,7 @@ SIGNATURES: tuple[Signature, ...] = (
         another_cuda,
         near="not work|not run|not go|not support|not be used|n't work|n't run|n't go|n't support|n't be used|not with|not cuda|not 0|not 1|not 2|not 3|not 4|not 5|not 6|not 7|not 8|not 9|not compatible|match|installed cuda|built |compiled ",
     ),
-    sig(
+    spoken(
         "cuda-version-told",
         "cuda",
         rf"(?:{_MOVED}) (?:to |a |para |auf |from |by )?(?:the )?CUDA ?(?:toolkit |version )?(?:from \d[\d.]* )?(?:to )?\d+(?:\.\d)?\b[^\n]{{0,60}}?(?:{_GOOD})"
@@ -114,7 +114,7 @@ SIGNATURES: tuple[Signature, ...] = (
         another_cuda,
         near="downgrad|upgrad|switch|chang|roll|revert|mov|went back|cambi|mud|trocar|troca|troquei|gewechselt|降级|降到|换成|换到|改成|다운그레이드|낮추|낮췄|ダウングレード|下げ",
     ),
-    sig(
+    spoken(
         "cudnn-version-told",
         "cudnn",
         r"mis{1,2}match\w* (?:between|of) (?:the |my )?(?:CUDA(?: version)?(?:,| and)? (?:and )?(?:the )?cudnn|cudnn(?: version)?(?:,| and)? (?:and )?(?:the )?CUDA)(?: versions?)?"
@@ -122,21 +122,21 @@ SIGNATURES: tuple[Signature, ...] = (
         "the trouble was a mismatch between the CUDA and the cuDNN version",
         near="match|not ",
     ),
-    sig(
+    spoken(
         "nccl-error",
         ("nccl",),
         r"\bNCCL\b[^\n.]{0,60}\b(?:only (?:\w+ ){0,3}(?:on|for) Linux|not (?:\w+ ){0,2}(?:on|for) Windows)",
         "NCCL is there only on Linux",
         near="windows|linux",
     ),
-    sig(
+    spoken(
         "cudnn-version-blamed",
         ("cudnn",),
         _unfit("cuDNN"),
         "cuDNN的版本不对，换成7.6就好了",
         near=_UNFIT,
     ),
-    sig(
+    spoken(
         "cudnn-version-blamed",
         ("cudnn",),
         rf"{_CUDNN}(?P<first>[4-9](?:\.\d+){{1,3}})[^\n]{{1,60}}?{_CUDNN}(?P<second>[4-9](?:\.\d+){{1,3}})[^\n]{{0,40}}?\b{_WORKS}"
@@ -145,14 +145,14 @@ SIGNATURES: tuple[Signature, ...] = (
         another_helped,
         near="work|fine|solved|no error|help|fixed|ok|运行正常|解决|好了|可以|해결|정상|動|直|downgrad|upgrad|switch|chang|replac|roll|降级|换",
     ),
-    sig(
+    spoken(
         "gpu-not-used",
         ("rtx", "gtx", "geforce", "quadro", "tesla", "titan", "graphics card", "video card"),
         r"\b(?:RTX|GTX|GeForce|Quadro|Tesla|Titan|graphics card|video card)\b[^\n.:;]{0,16}\b(?:is|was|are|does|cannot be|can't be|isn't|wasn't|doesn't)(?: not)? (?:found|detected|used|recogni[sz]ed|seen)\b",
         "my RTX 4070 is not found",
         near="found|detected|used|recogni|seen",
     ),
-    sig(  # as words.py has it for English
+    spoken(  # as words.py has it for English
         "gpu-not-used",
         words(
             "调用不|用不上|用不起|不走gpu|不走 gpu|没有用gpu|没用到gpu|还是用cpu|还是cpu|cpu在跑|看不到gpu|认不到|gpu를|gpu가|gpu 를|gpu 가|gpuを|gpuが|gpu を|gpu が|не видит|не использует|не находит|не определя|não reconhece|não detecta|não usa|não está usando|não encontra|no encuentra|no está usando|no utiliza|no ve la|erkennt|nicht erkannt|nutzt|benutzt|verwendet|ne détecte|ne reconnaît|ne voit|görmüyor|kullanmıyor|tanımıyor|algılamıyor|không nhận|không sử dụng|không thấy|non rileva|non vede|non usa|non riconosce|nie widzi|gpu 이|gpu 을|gpu이|gpu을|не видна|没有用|没用|用到 gpu|不走显卡|不走 显卡|还是用 cpu|还是 cpu|cpu 在跑|no ve|不走|看不到"
@@ -165,7 +165,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|GPU\W?\w{0,4} (?:görmüyor|kullanmıyor|tanımıyor|algılamıyor)|không (?:nhận|sử dụng|thấy)[^\n.]{0,12} GPU|non (?:rileva|vede|usa|riconosce)[^\n.]{0,6} GPU|nie widzi GPU",
         "TensorFlow не видит GPU",
     ),
-    sig(
+    spoken(
         "config-conflict",
         ("memory growth", "memory_growth"),
         r"memory[ _]growth\b[^\n.]{0,30}?\b(?:and|with|plus|vs\.?|versus)\b[^\n.]{0,20}(?:memory[ _]limit|virtual[ _]device)\w*[^\n.]{0,30}(?P<told>\bincompatib\w+|\bconflict\w*|\bexclu\w+|\btogether|\bat the same time)"
@@ -173,7 +173,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "memory growth and a memory limit exclude each other",
         lambda m, s: Symptom(s, "config-conflict", (("told", "growth and limit"),)),
     ),
-    sig(
+    spoken(
         "cpu-build-said",
         words(
             "gpu to mkl|gpu to cpu|gpu to eigen|gpu build to|gpu version to|gpu_py|cudatoolkit|装的是cpu|装的是 cpu|装成了cpu|装成cpu|装错了|cpu版が|cpu 版が|cpu 버전이|cpu버전이|gpu to the |装的是|装成|装错"
@@ -183,7 +183,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|CPU ?版が(?:入|インストール)[^\n。]{0,8}(?:て(?:い)?た|てい(?:る|まし)|された)|CPU ?버전이 ?(?:설치|깔)",
         "an update changed tensorflow from the GPU build to the mkl build",
     ),
-    sig(  # as words.py and memory.py have it for English
+    spoken(  # as words.py and memory.py have it for English
         "other-process",
         ("进程", "プロセス", "프로세스", "proceso", "processo", "процесс", "prozess", "processus"),
         r"(?:杀(?:死|掉)|kill ?掉|结束)[^\n，。]{0,16}进程|进程[^\n，。]{0,12}(?:占(?:用|着|满)|没有?(?:关|退出|结束|释放))|(?:残留|僵尸)[^\n]{0,6}进程"
@@ -193,7 +193,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:anderer|alter|alte|andere) Prozess\w*[^\n.]{0,40}(?:GPU|Speicher)|(?:autre|ancien)s? processus[^\n.]{0,40}(?:GPU|mémoire)",
         "先 nvidia-smi 看一下，杀掉残留的 python 进程",
     ),
-    sig(  # the folder of the libraries was put onto Windows' path, and that was it
+    spoken(  # the folder of the libraries was put onto Windows' path, and that was it
         "path-cure-told",
         ("path", "环境变量", "環境変数", "환경변수", "환경 변수"),
         rf"(?:solved|fixed|resolved|worked)\b[^\n]{{0,24}}\b(?:adding|setting)\b[^\n]{{0,80}}\bPATH\b|(?:add(?:ed|ing)|set(?:ting)?|put(?:ting)?)\b[^\n]{{0,80}}\bPATH\b[^\n]{{0,30}}?\b(?:solved|fixed|resolved|did it|made it work)\b"
@@ -202,7 +202,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "solved by adding the bin folder of CUDA to PATH",
         near=HELPED_NEAR + "|解决|好了|成功|正常|해결|인식|잘|動|解決|認識|直",
     ),
-    sig(  # which folder Windows has to search for CUDA's or cuDNN's DLLs
+    spoken(  # which folder Windows has to search for CUDA's or cuDNN's DLLs
         "path-cure-told",
         ("path",),
         r"\b(?P<of>CUDA|cuDNN)\b[^\n]{0,100}\b(?:(?:has|have|needs?|must|should|ought)(?: to)?(?: also)? be|(?:was|were|is|are) (?:missing|not)|isn't|wasn't|lacks?|missing|add(?:ed|ing)?|put|include)\b[^\n]{0,60}[%$`'\" ]PATH\b"
@@ -211,7 +211,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Symptom(s, "path-cure-told", (("of", m["of"] or m["of2"]),)),
         near="cuda|cudnn",
     ),
-    sig(
+    spoken(
         "python-told",
         ("python", "파이썬"),
         r"python ?的?版本(?:太|过)(?:高|低|新|旧)|(?:python|파이썬) ?3?\.?\d*[^\n]{0,40}(?:装不(?:了|上) ?tensorflow|tensorflow[^\n]{0,20}見つからな|텐서플로우?[^\n]{0,12}설치가? ?(?:안|되지))"
@@ -219,14 +219,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "python版本太高，装不了tensorflow",
         near="版本|装不|설치|見つから|downgrad|switch|revert|went back",
     ),
-    sig(
+    spoken(
         "python-package-conflict",
         ("numpy", "protobuf", "h5py", "typing_extensions", "typing-extensions", "ml_dtypes", "ml-dtypes"),
         rf"\bdowngrad\w* (?:the )?(?:numpy|protobuf|h5py|typing[_-]extensions|ml[_-]dtypes)(?: version)? (?:to|from) [<=]*\d[\d.]*[^\n.]{{0,40}}?(?:{_GOOD})"
         rf"|(?:numpy|protobuf|h5py)(?:的?版本)?[^\n]{{0,24}}?(?:降到|降为|降至|낮추|다운그레이드|下げ|ダウングレード)[^\n。]{{0,40}}?(?:{_GOOD}|直)",
         "downgrading numpy to 1.26.4 fixed it",
     ),
-    sig(  # as loading.py has it for what programs print
+    spoken(  # as loading.py has it for what programs print
         "library-not-loaded",
         (".dll", ".so"),
         rf"{_FILE}[`'\"”」]?(?:[^\n\w]{{0,3}}|[^\n]{{0,3}}是){_LOST}|{_LOST_BEFORE}[^\n\w]{{0,4}}{_FILE.replace('name', 'n2', 1)}",
@@ -234,7 +234,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: LibraryNotLoaded(s, (m["name"] or m["n2"]).strip(), "", "absent", None),
         near="找不到|丢失|缺失|缺少|不存在|没有找到|无法|not being found|찾을 수 없|없|見つ|無|がな|がありません|encuentr|encontr|удалось|найд|находит|отсутствует|fehlt|nicht gefunden|introuvable|manquant|bulunamad|trovat|không tìm|znaleziono|falta|impossible de ",
     ),
-    sig(
+    spoken(
         "windows-native-told",
         ("windows", "윈도우"),
         r"2\.1[01]\b[^\n]{0,40}(?:Windows|윈도우)[^\n]{0,40}(?:不(?:再)?支持|使えな|サポートされな|(?:지원|사용)[^\n]{0,8}(?:안 ?|않|중단|불가|못)|no (?:longer|soporta)|não suporta|not support|dropped|nicht (?:mehr )?unterst|не поддерж)"
@@ -244,14 +244,14 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: (Symptom(s, "windows-native-told"), Platform(s, "windows", rank=2)),
         near="2.10|2.11",
     ),
-    sig(
+    spoken(
         "path-cure-told",
         ("ldconfig",),
         r"\bldconfig(?: /\S{1,80})?[`'\"]{0,3} (?:works|worked|did it|fixed|solved|helps|helped)\b",
         "sudo ldconfig /opt/cuda/lib64 works for me",
         near=" work| did it| fixed| solved| help",
     ),
-    sig(  # weak: chooses where memory ran out and nothing says for what
+    spoken(  # weak: chooses where memory ran out and nothing says for what
         "batch-told",
         ("batch", "バッチ", "배치"),
         r"\b(?:decreas|reduc|lower|small|halv|cut)\w*\W{1,3}(?:\w+ ){0,3}?[`'\"-]{0,3}batch(?:[-_ ]?size)?\b|batch[-_ ]?size[^\n.]{0,12} (?:too (?:big|large|high)|down to|from \d+ to \d)"
@@ -259,7 +259,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:reduc|disminu|baj|diminu)\w*[^\n.]{0,16} batch|уменьш\w+[^\n.]{0,16} batch",
         "I decreased the batch size to 4",
     ),
-    sig(
+    spoken(
         "path-cure-told",
         words(
             "export ld_library_path|ld.so.conf|add ld_library_path|`ld_library_path|set path=|ldconfig|to the path|to path|환경변수|환경 변수|环境变量|環境変数|add 'ld_library_path=|add \"ld_library_path=|adding 'ld_library_path=|adding \"ld_library_path=|adding ld_library_path="

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from doctor.logs.signatures.signature import Signature, sig, words
+from doctor.logs.signatures.signature import Signature, sig, spoken, words
 
 SIGNATURES: tuple[Signature, ...] = (
-    sig(
+    spoken(
         "wants-no-gpu",
         words(
             "cpu only|cpu-only|no gpu|without a gpu|without gpu|don't have a gpu|do not have a gpu|xnnpack delegate for cpu|running on cpu|has no gpu|have no gpu|any gpu|an gpu|no nvidia gpu|a nvidia gpu|an nvidia gpu|any nvidia gpu|without an nvidia gpu|without nvidia gpu|without an gpu"
@@ -19,7 +19,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"TensorBoard [\d.]+\S* at http|Serving TensorBoard on",
         "TensorBoard 2.8.0 at http://localhost:6006/ (Press CTRL+C to quit)",
     ),
-    sig(
+    spoken(
         "uses-cpu",
         ("cpu", "gpu"),
         r"(?:uses?|using|runs? on|running on) (?:only )?(?:the )?CPU\b|GPU (?:is )?(?:not|n't|never) (?:being )?(?:used|found|detected|recognized|recognised|visible|available)|(?:not|n't|cannot|can't|doesn't|does not|isn't) (?:\w+ )?(?:use|using|detect|find|see|recogni[sz]e)(?:ing)? (?:\w+ ){0,3}GPU|no GPU (?:found|detected|device)",

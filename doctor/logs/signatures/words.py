@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
-from doctor.logs.signatures.signature import Signature, glued, sig, words
+from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
 
 _CUDA_LIBRARY = r"(?P<name>(?:lib)?(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|cudnn|cuda)(?:64)?\w*\.(?:so(?:\.\d+)*|dll|dylib))(?![\w]|\.\w)"
 
@@ -40,7 +40,7 @@ _AFTER_RAM = " \t,):'\"`*-/(!;%>]|"
 _RAM = r"\bRAM(?=[ \t,):'\"`*/(!;%>\]|-])"
 
 SIGNATURES: tuple[Signature, ...] = (
-    sig(
+    spoken(
         "library-said-missing",
         (".dll", ".so", ".dylib"),
         r"(?:not able to|unable to|cannot|can't|could ?n[o']t|did(?:n't| not)|does(?:n't| not)|fails? to|failed to|没有|找不到|无法|missing) (?:\w+ )?(?:(?:find|locate|open|load)(?:ed)?|be found)?(?: ?the)?(?: ?(?:dynamic|shared))?(?: ?(?:library|file|dll))?\s*['`\"]?"
@@ -50,7 +50,7 @@ SIGNATURES: tuple[Signature, ...] = (
         said_missing,
         near="not |n't |n'o |fail|没有|找不到|无法|missing|cannot|cano|unable to",
     ),
-    sig(
+    spoken(
         "library-said-missing",
         (".dll", ".so", ".dylib"),
         _CUDA_LIBRARY
@@ -59,14 +59,14 @@ SIGNATURES: tuple[Signature, ...] = (
         said_missing,
         near="not|n't|no such file|missing|is wanted|找不到|不存在",
     ),
-    sig(
+    spoken(
         "library-said-missing",
         ("importerror: libcu", "importerror:libcu", "error: libcu", "error: cu", "error:cu", "error:libcu"),
         r"(?:importerror|error): ?" + _CUDA_LIBRARY + r"(?!: )",
         "importerror: libcublas.so.9.0 with tensorflow-gpu",
         said_missing,
     ),
-    sig(
+    spoken(
         "cudnn-said-missing",
         ("cudnn", "cuda deep neural network"),
         r"\b(?:missing|no|without|lacks?|lacking|miss(?:es)?|(?:does|did|do|has|have)(?: not|n't) (?:seem to )?(?:have|contain|include|ship|come with|bring|carry)) (?:the |any |a )?(?:NVIDIA )?(?:cuDNN|CUDA Deep Neural Network)\b"
@@ -84,14 +84,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "My GPU is not used",
         once=True,
     ),
-    sig(
+    spoken(
         "gpu-not-used",
         ("gpu",),
         r"GPUs? (?:is|are|was|were)? ?(?:not|n't|never) (?:being )?(?:used|found|detected|recogni[sz]ed|visible|available|seen|working|utili[sz]ed)",
         "My GPU is not being used",
         near="not |n't |never ",
     ),
-    sig(
+    spoken(
         "gpu-not-used",
         ("gpu", "cuda"),
         r"(?:not|n't|unable to|fails? to) (?:\w+ ){0,2}?(?:use|using|detect|find|see|recogni[sz]e|access|utili[sz]e)(?:ing)? (?:\w+ ){0,4}(?:GPU|CUDA)(?! drivers on your machine)",
@@ -128,7 +128,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "Is GPU available? []",
         of_gpus,
     ),
-    sig(
+    spoken(
         "built-without-cuda",
         ("is_built_with_cuda", "is_build_with_cuda", "built with cuda"),
         r"is_buil[td]_with_cuda(?:\(\))?\)?[^\n]{0,12}(?:returns?|is|gives|->|=|:|#)[^\n]{0,8}\bfalse\b|built with CUDA\?? ?:? ?(?:False|No\b)",
@@ -140,7 +140,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"Please install GPU version of TF",
         "Please install GPU version of TF",
     ),
-    sig(
+    spoken(
         "cpu-build-said",
         words(
             "cpu version|cpu build|cpu-only|mkl build|without gpu support|compiled without cuda|not built with cuda|not compiled with cuda|cpu-only variant|cpu variant|mkl variant|mkl version|cpu only|mkl-only|mkl only|the mkl|without cuda support|not built with gpu|not compiled with gpu"
@@ -148,7 +148,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:installs?|installed|is|picks|picked|gets?|got|(?<!\bwith )(?<!\bthan )the) (?:the |a |only the |only a )?(?:CPU|mkl)(?:[- ]only)? (?:version|build|variant)(?: of tensorflow)?|tensorflow[^\n.]{0,40}without (?:GPU|CUDA) support|not (?:built|compiled) with (?:CUDA(?! kernel binaries)|GPU)",
         "conda installed the CPU version of tensorflow",
     ),
-    sig(
+    spoken(
         "both-packages",
         ("tensorflow-gpu", "tensorflow_gpu", "tensorflow gpu"),
         r"both (?:the )?`?tensorflow`? (?:\(?cpu\)? )?and (?:the )?`?tensorflow[-_]gpu"
@@ -157,7 +157,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|uninstall(?:ed|ing)? (?:the )?`?tensorflow`?(?![-_]gpu)\b[^\n]{0,60}(?:keep|leav|only|and)[^\n]{0,20}tensorflow[-_]gpu",
         "I have both tensorflow and tensorflow-gpu installed",
     ),
-    sig(  # the same in other languages
+    spoken(  # the same in other languages
         "both-packages",
         ("tensorflow-gpu", "tensorflow_gpu"),
         r"(?:同时|都)[^\n，。]{0,8}(?:安?装)[^\n，。]{0,8}tensorflow(?![-_]gpu)[^\n，。]{0,6}(?:和|与|跟|以及)[^\n，。]{0,4}tensorflow[-_]gpu|tensorflow(?![-_]gpu)\W{0,3}(?:和|与|跟|以及)\W{0,3}tensorflow[-_]gpu\W{0,3}(?:同时|都)"
@@ -165,13 +165,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:sowohl|tanto|ambos|entrambi|i\W|и|les deux)[^\n.]{0,20} tensorflow(?![-_]gpu)\W{1,4}(?:als auch|como|y|e|и|und|et|i)\W{1,3}(?:el |o |le |la )?tensorflow[-_]gpu",
         "同时安装了tensorflow和tensorflow-gpu",
     ),
-    sig(
+    spoken(
         "both-packages",
         ("pip install", "pip3 install", "conda install"),
         r"\b(?:pip3?|conda) install\b(?=[^\n`;&|]*\btensorflow[-_]gpu\b)(?=[^\n`;&|]*\btensorflow(?![-_\w]|/))[^\n`;&|]{1,200}",
         "pip install tensorflow tensorflow-gpu keras",
     ),
-    sig(
+    spoken(
         "both-packages",
         ("tensorflow-gpu", "tensorflow gpu", "gpu version", "tensorflow_gpu"),
         r"(?<!\bI )(?<!\bhad )(?<!\bhave )(?<!\bwe )\b(?:pulls?|brings?|installs?|installed|drags?|puts?|downloads?|replac\w+|overwr\w+|overrid\w+)\b[^\n.]{0,60}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:cpu|although|even though|instead of|over|despite|ignor\w+)\b[^\n.]{0,40}\b(?:tensorflow[-_ ]gpu|gpu version)"
@@ -180,7 +180,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\binstall\w*\b[^\n.]{0,24}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:in the way of|conflicts? with|clash(?:es)? with|interferes? with|disturbs?)\b[^\n.]{0,24}\btensorflow[-_ ]gpu\b",
         "the plugin installs tensorflow (the CPU version) although tensorflow-gpu is there",
     ),
-    sig(
+    spoken(
         "both-packages",
         "tensorflow",
         r"\b(?:several|multiple|more than one|two|both|different|many)\b(?: \w+){0,2}? tensorflow(?:'s|s)?(?: versions?| packages?| installations?)?[^\n.]{0,16}\b(?:is|are|were|was|been|be|got)? ?installed\b"
@@ -191,7 +191,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "install|uninstall|remov|delet|purg|take|took|throw|threw",
         ),
     ),
-    sig(  # Keras and others that depend on `tensorflow` bring it, over a tensorflow-gpu that does not count for pip
+    spoken(  # Keras and others that depend on `tensorflow` bring it, over a tensorflow-gpu that does not count for pip
         "both-packages",
         ("keras", "tensorflow-gpu", "tensorflow_gpu", "of tensorflow"),
         r"\b(?:installing keras[\w-]*|after (?:I )?(?:install(?:ing|ed|ation of)? )?(?:the )?keras[\w-]*)(?![^\n.]{0,24}tensorflow[-_ ]?gpu)[^\n.]{0,40}\b(?:(?:can't|cannot|can not|couldn't|doesn't|does not|not|no longer|stop\w*|unable to)\b[^\n.]{0,24}\bGPU|(?:only|nothing but|just)\b[^\n.]{0,24}\bCPU)\b"
@@ -200,7 +200,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "after installing keras, tensorflow only sees the CPU",
         near="installing keras|after |uninstall|forces ",
     ),
-    sig(
+    spoken(
         "host-memory-said",
         (
             *(" ram", "-ram", *glued(("ram",), _AFTER_RAM), "swap", "内存"),
@@ -222,13 +222,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"Filling up shuffle buffer|Shuffle buffer filled",
         "shuffle_dataset_op.cc:111] Filling up shuffle buffer (this may take a while): 257 of 2048",
     ),
-    sig(
+    spoken(
         "process-died",
         ("crash", "killed", "dies", "died", "dead", "崩", "restart", "죽"),
         r"(?:kernel|process|training|session|it|program|python)\b[^\n.]{0,30}(?:crash(?:es|ed)?|(?:is|was|gets|got|be) killed|dies|died|appears to have died|restart(?:s|ed|ing))|崩溃|崩了|죽",
         "The kernel appears to have died. It will restart automatically.",
     ),
-    sig(
+    spoken(
         "memory-grows",
         ("memory", "speicher", "显存", "memoria"),
         r"memory[^\n.]{0,60}(?:rising|rises|goes up|builds up|build up|piles up|accumulat\w*|creeps up|climbs|leaks?|is leaking)(?![^\n]{0,20}fragment)"
@@ -236,7 +236,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "The GPU memory is rising through iterations of cross-validation",
         near="rising|rises|goes up|builds up|build up|piles up|accumulat|creeps|climbs|leak|fold|validation|iteration|trial|each model|loop|between models|大|增|上升",
     ),
-    sig(
+    spoken(
         "exclusive-mode",
         ("exclusive", "prohibited", "e. process", "e. thread"),
         r"exclusive[ _-](?:mode|process|thread)|compute[ _-]?mode[^\n]{0,20}(?:exclusive|prohibited)|%\s+(?:E\. (?:Process|Thread)|Prohibited)\b",
@@ -259,13 +259,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"Traceback \(most recent call last\)|Fatal Python error|Aborted \(core dumped\)|Check failure stack trace",
         "Traceback (most recent call last):",
     ),
-    sig(
+    spoken(
         "smi-works",
         ("nvidia-smi", "nvida-smi", "nvidia smi", "nvida smi"),
         r"nvidi?a[- ]smi\W{0,3}[^\n.|]{0,30}?\b(?:works?|is (?:good|fine|ok)|(?:are |looks? )?(?:good|fine|ok)|shows? (?:the|my|both|all|a|2|two)|lists?|saw|sees|normal|正常)\b",
         "what nvidia-smi prints is good",
     ),
-    sig(
+    spoken(
         "renumbered",
         ("visible_devices", "gpu:0", "gpu:1"),
         r"VISIBLE_DEVICES[`'\"]? ?(?:=|to|as|is) ?[`'\"]?\d[^\n]{0,30}\b(?:but|yet|however)\b[^\n.]{0,24}\b(?:uses?|used|using|takes?|runs? on|ran on|goes to|allocates? (?:memory )?on|starts? on)\b[^\n.]{0,16}\bGPU[ :#]?\d"
@@ -276,7 +276,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lines=2,
         near="but|yet|however|no use|ignored|no effect|work|keep|kept|always|all the same|less|still|seem|in vain|instead|although|even though",
     ),
-    sig(
+    spoken(
         "renumbered",
         ("visible_devices", "nvidia-smi"),
         r"\bGPU[ :#]?0\b[^\n.]{0,40}\b(?:even (?:if|though|when)?|although|despite|while)\b[^\n.]{0,30}VISIBLE_DEVICES[`'\"]? ?(?:=|to|is|as) ?[`'\"]?[1-9]"
@@ -291,7 +291,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "/dev/nvidia0:        user     20450 F...m  python",
         near="python",
     ),
-    sig(
+    spoken(
         "other-process",
         words(
             " process| notebook| kernel|进程| job|kill| training| session|memory stays|memory is still|memory remains|another notebook"

@@ -6,7 +6,7 @@ import re
 
 from doctor.facts import PROSE, CudnnVersion, Fact, LibraryNotLoaded, Platform, Source, Symptom
 from doctor.logs.signatures.helped import HELPED, HELPED_NEAR
-from doctor.logs.signatures.signature import Maker, Signature, sig
+from doctor.logs.signatures.signature import Maker, Signature, spoken
 
 _WANTS = r"(?:needs?|wants?|requires?|expects?|asks? for|looks? for|looking for|only supports?|supports? only)"
 _WANTS_NEAR = "need|want|require|expect|ask for|asks for|look|support"
@@ -37,7 +37,7 @@ def helped(match: re.Match[str], source: Source) -> Fact:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    sig(
+    spoken(
         "cuda-version-told",
         "cuda",
         rf"\b(?:had|have|has|having|got|installed|using|used|with|on|is|was)(?: only| just| still)? (?:the )?{_CUDA}(?P<one>\d+\.\d)\b[^\n]{{0,60}}?{_TF}[-\w. ]{{0,16}} {_WANTS}\b[^\n\d]{{0,24}}(?P<two>\d+\.\d)"
@@ -49,7 +49,7 @@ SIGNATURES: tuple[Signature, ...] = (
         differ("cuda-version-told"),
         near=("tf|tensorflow", _WANTS_NEAR + "|not |n't |built|compiled|made "),
     ),
-    sig(
+    spoken(
         "cuda-version-told",
         "cuda",
         rf"\b(?:uninstall|remov|purg|delet|replac)\w*(?: the| my)? {_CUDA}(?P<one>\d+(?:\.\d)?)\b[^\n]{{0,40}}?\b(?:install|with|by)\w*(?: the)? {{0,1}}(?:CUDA ?)?(?P<two>\d+\.\d)\b"
@@ -60,14 +60,14 @@ SIGNATURES: tuple[Signature, ...] = (
         differ("cuda-version-told"),
         near="uninstall|remov|purg|delet|replac|is there|are there|anyone|anybody|someone|somebody|support",
     ),
-    sig(  # what a failed import is called in a title, without the line that says why
+    spoken(  # what a failed import is called in a title, without the line that says why
         "import-error-said",
         "import",
         r"\bImportError\b(?= (?:with|when|on|after|in|using|for|while|at|by)\b|[^\n:]{0,60}$)|\b(?:can'?t|can ?not|unable to|couldn'?t|fail(?:s|ed)? to) import tensorflow\b|\bimport(?:ing)? (?:of )?tensorflow fail(?:s|ed)\b",
         "TF 1.6 ImportError with CUDA 9.1",
         near="importerror|can't|cant |cannot|can not|unable to|couldn|fail",
     ),
-    sig(
+    spoken(
         "cudnn-version-told",
         "cudnn",
         rf"{_CUDNN}[^\n.;,\d]{{0,16}}(?P<one>\d(?:\.\d+)+)\b[^\n]{{0,50}}\b(?:compiled|built) (?:with|against|for)\b[^\n\d]{{0,16}}(?P<two>\d(?:\.\d+)+)"
@@ -79,14 +79,14 @@ SIGNATURES: tuple[Signature, ...] = (
         differ("cudnn-version-told"),
         near="compiled|built|" + _WANTS_NEAR + "|rather than|instead of|not|no longer",
     ),
-    sig(
+    spoken(
         "cudnn-version",
         ("have cudnn", "had cudnn", "has cudnn", "got cudnn", "installed cudnn"),
         r"\b(?:have|had|has|got|installed) cudnn ?v?(?P<version>[4-9])(?![\d\w]|\.\d)",
         "I have cuDNN 8",
         lambda m, s: CudnnVersion(s, m["version"], None, PROSE),
     ),
-    sig(
+    spoken(
         "path-cure-told",
         ("ld_library_path",),
         rf"\bLD_LIBRARY_PATH\b[^\n.]{{0,30}}\b(?:was|were|is|are)(?: not|n't) (?:set|exported|defined|there|right|correct)|\b(?:set(?:ting)?|export(?:ed|ing)?|add(?:ed|ing)?|put(?:ting)?|correct(?:ed|ing)|fix(?:ed|ing))\b[^\n]{{0,40}}\bLD_LIBRARY_PATH\b[^\n]{{0,80}}?{HELPED}"
@@ -95,7 +95,7 @@ SIGNATURES: tuple[Signature, ...] = (
         helped,
         near="not |n't |forgot|" + HELPED_NEAR,
     ),
-    sig(
+    spoken(
         "path-cure-told",
         "ldconfig",
         rf"\bldconfig\b[^\n]{{0,60}}?{HELPED}|{HELPED}[^\n]{{0,30}}\bldconfig\b",
@@ -103,7 +103,7 @@ SIGNATURES: tuple[Signature, ...] = (
         helped,
         near=HELPED_NEAR,
     ),
-    sig(
+    spoken(
         "path-cure-told",
         "path",
         rf"\b(?:add|put|set|includ|append)\w*[^\n]{{0,30}}\b(?:CUDA|cuDNN|bin|libnvvp|extras|dlls?)\b[^\n]{{0,50}}\bto (?:the |my |your )?(?:\w+ )?[%$`'\"]?PATH\b[^\n]{{0,80}}?{HELPED}",
@@ -111,7 +111,7 @@ SIGNATURES: tuple[Signature, ...] = (
         helped,
         near=("cuda|cudnn|bin|libnvvp|extras|dll", HELPED_NEAR),
     ),
-    sig(  # said to be on the disk, and on the list of folders, and yet not found
+    spoken(  # said to be on the disk, and on the list of folders, and yet not found
         "file-said-there",
         ("director", "folder", "path"),
         r"\b(?:files?|dlls?|librar(?:y|ies)|\.dll|\.so[.\d]*)\b[^\n]{0,50}\b(?:is|are|lies?|sits?|exists?|located|copied|put)\b[^\n]{0,60}\b(?:path|director(?:y|ies)|folders?)\b[^\n]{0,80}\b(?:still|yet|but|however|though)\b[^\n]{0,40}(?:n't|not|cannot|unable|fails?|missing)"
@@ -119,7 +119,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "the files are in a folder that my path names, and still it cannot find them",
         near="not|n't|unable|fail|missing",
     ),
-    sig(
+    spoken(
         "works-in-terminal",
         ("pycharm", "spyder", "ipython", "vscode", "vs code", "jupyter", "eclipse", "the ide", "my ide"),
         r"\b(?:works?|fine|ok|can (?:import|be (?:used|imported)))\b[^\n]{0,60}\b(?:terminal|command line|cmd|console|shell|bash|`?python`?)\b[^\n]{0,40}\b(?:but|and|while)?\b[^\n]{0,24}(?:not|n't)\b[^\n]{0,16}?\b(?:(?:in|from|with|on) )?(?:the )?[`'\"]?(?:PyCharm|Spyder|iPython|VS ?Code|Jupyter|Eclipse|(?:the |my )IDE)"
@@ -128,14 +128,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "I can import it from the terminal but in PyCharm it fails",
         near="terminal|command line|cmd|console|shell|bash|python",
     ),
-    sig(  # cuDNN 8 on Windows asks for it
+    spoken(  # cuDNN 8 on Windows asks for it
         "library-not-loaded",
         "zlibwapi",
         r"\b(?:need|requir|miss|lack|download|install|cop(?:y|i)|add|put|plac)\w*\b[^\n.]{0,30}\bzlibwapi(?:\.dll)?|\bzlibwapi(?:\.dll)? (?:\w+ ){0,2}?(?:missing|needed|required|not found|is wanted)",
         "I had to put zlibwapi.dll into the folder",
         lambda m, s: LibraryNotLoaded(s, "zlibwapi.dll", "", "absent", None),
     ),
-    sig(
+    spoken(
         "windows-native-told",
         "windows",
         r"2\.10 (?:is|was) the last (?:\w+ ){1,4}?(?:with|having|that had|that has|to have|where)\b[^\n.]{0,24}\bGPUs?\b[^\n.]{0,24} Windows"
@@ -144,7 +144,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: (Symptom(s, "windows-native-told"), Platform(s, "windows", rank=2)),
         near="2.10|2.11|gpu",
     ),
-    sig(
+    spoken(
         "windows-native-told",
         ("gpu", "2.10"),
         r"\b(?:no |not? (?:\w+ )?|n't (?:\w+ ){0,2}?|stop\w* )?(?:GPUs?|gpu support)\b[^\n.]{0,24}\b(?:not |no longer |n't )?(?:found|detected|used|recogni[sz]ed|supported|work\w*|seen)?[^\n.]{0,12}\b(?:after|since|above|beyond|later than|newer than) (?:version |tensorflow |tf |v)*2\.10\b",
@@ -152,7 +152,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Symptom(s, "windows-native-told", (("after", "2.10"),)),
         near="2.10",
     ),
-    sig(
+    spoken(
         "cuda-version-told",
         "cuda",
         rf"\b(?:downgrad|upgrad|switch|revert|roll)\w*(?: \w+){{0,3}}? CUDA ?(?:toolkit |version )?[=v]{{0,2}} ?\d+(?:\.\d)?\b[^\n]{{0,80}}?{HELPED}"
@@ -161,7 +161,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "I downgraded to CUDA 9. It works now.",
         near="downgrad|upgrad|switch|revert|roll|installing|reinstalling|uninstall",
     ),
-    sig(
+    spoken(
         "path-cure-told",
         "path",
         r"\b(?:folder|director(?:y|ies)|bin|dlls?|cuda|cudnn)\b[^\n.]{0,60}\b(?:missing (?:from|in|on)|(?:is|are|was|were)(?: not|n't) (?:in|on|part of))\b[^\n.\w%]{0,4}(?:\w+ )?[%$`'\"]{0,2}PATH\b"
@@ -170,21 +170,21 @@ SIGNATURES: tuple[Signature, ...] = (
         helped,
         near="missing|is not|are not|was not|were not|n't|path issue|path problem|path thing",
     ),
-    sig(
+    spoken(
         "path-cure-told",
         ("bin", "add_dll_directory"),
         r"\badd(?:ing|ed)?\b[^\n]{0,30}\b(?:cuda|cudnn)[\\/ ]{1,2}bin\b[^\n]{0,30}\b(?:sub)?(?:director|folder)\w*|\bos\.add_dll_directory\(",
         "you have to add the cuda\\bin subdirectory",
         helped,
     ),
-    sig(
+    spoken(
         "file-said-there",
         "path",
         r"\b(?:cuda|cudnn)\b[^\n]{0,24}\bpaths?\b[^\n]{0,40}\b(?:added|set|correct\w*|right)\b[^\n]{0,50}\b(?:still|but|yet)\b[^\n]{0,40}(?:n't|not|cannot|unable) (?:\w+ ){0,2}(?:recogni[sz]e|find|found|load|see|detect)\w*",
         "the CUDA paths are set correctly, but it cannot find the libraries",
         near="not|n't|cannot|unable",
     ),
-    sig(
+    spoken(
         "windows-native-told",
         "windows",
         r"\b(?:does(?: not|n't)|no longer|did(?: not|n't)|stopped|dropped|ended) (?:\w+ ){0,2}?support\w*[^\n.]{0,24}\bGPUs?\b[^\n.]{0,24} Windows\b[^\n.]{0,16} (?:since|from|after|as of) (?:version |tensorflow |tf |v)*2\.1[01]\b",
@@ -192,7 +192,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: (Symptom(s, "windows-native-told"), Platform(s, "windows", rank=2)),
         near="2.10|2.11",
     ),
-    sig(
+    spoken(
         "cuda-version-told",
         "cuda",
         rf"\b(?:solution|solved|fixed|download\w*|install\w*|need\w*|take|took)\b[^\n.]{{0,60}}\b(?:version|build|release|wheel)s? (?:of tensor ?flow )?(?:that|which) (?:supports?|works? with|(?:is|was) (?:built|compiled|made) for) {_CUDA}\d"
@@ -204,21 +204,21 @@ SIGNATURES: tuple[Signature, ...] = (
             "version|build|release|wheel|error|could not load|fail|crash",
         ),
     ),
-    sig(
+    spoken(
         "cuda-said-missing",
         "cuda",
         r"\b(?:need|have|had|ought|has|forgot|forgotten) to install (?:the )?(?:NVIDIA )?CUDA\b(?! ?(?:version|driver)|[^\n.]{0,24} (?:to|for) (?:build|compil))|\bCUDA(?: toolkit| libraries)? (?:is|was|are|were)(?: not|n't) (?:even |yet )?installed\b|\b(?:had|have|has|did)(?: not|n't) (?:yet |even )?install(?:ed)? (?:the )?CUDA\b|\bwithout (?:having )?(?:installed|installing) (?:the )?CUDA\b",
         "you need to install CUDA 9.0 first",
         near="install",
     ),
-    sig(
+    spoken(
         "path-cure-told",
         ("ld_library_path", "ldconfig"),
         r"\b(?:make sure|making sure|check|ensure)\b[^\n]{0,60}\bLD_LIBRARY_PATH\b[^\n]{0,40}\b(?:set|right|correct\w*|proper\w*|contains?|includes?|points?)\b|\b(?:then|run|do|just|by)\W{1,3}(?:a )?[`'\"]{0,3}sudo ldconfig\b",
         "make sure that LD_LIBRARY_PATH is set properly",
         helped,
     ),
-    sig(
+    spoken(
         "file-said-there",
         (".so", ".dll"),
         r"\b(?:lib)?cu(?:dart|blas|fft|rand|solver|sparse|dnn)\w*\.(?:so[.\d]*|dll)[`'\"]* (?:is|was|lies|sits|exists)(?: there| located| present)? (?:in|at|under|inside) [`'\"]?(?:/|[A-Z]:)",

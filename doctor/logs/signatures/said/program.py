@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.facts import Symptom
 from doctor.logs.signatures.helped import HELPED, HELPED_NEAR
-from doctor.logs.signatures.signature import Signature, glued, sig
+from doctor.logs.signatures.signature import Signature, glued, spoken
 
 _TF = r"\b(?:tensorflow|tf)\b"
 _CURED = r"\b(?:fixed|fixes|solved|solves|resolved|resolves|helped|helps|(?:did|does) (?:it|the (?:trick|job))|worked|works (?:for (?:me|us)|now|again|too|fine now))\b"
@@ -16,14 +16,14 @@ _GONE_IN_2 = (
 )
 
 SIGNATURES: tuple[Signature, ...] = (
-    sig(
+    spoken(
         "cpu-build-said",
         ("tensorflow-gpu", "tensorflow_gpu", "tensorflow gpu"),
         r"\b(?:I|we|you|he|had|have|has|was|mistakenly|accidentally|wrongly) (?:\w+ ){0,3}?install\w*(?: just| only| plain)? [`'\"]{0,3}tensorflow[`'\"]{0,3}(?: package)?,? (?:instead of|and not|rather than|not) (?:the )?[`'\"]{0,3}tensorflow[-_ ]gpu",
         "I had installed tensorflow instead of tensorflow-gpu",
         near="install",
     ),
-    sig(
+    spoken(
         "both-packages",
         "gpu",
         r"\bboth\b(?: the| a)? (?:cpu|normal)[^\n.]{0,24}\band\b(?: the| a)? gpu\b[-\w ]{0,12}?\b(?:versions?|packages?|builds?|tensorflow)\b[^\n]{0,24}?install"
@@ -33,7 +33,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "I had both the CPU and the GPU version installed",
         near="both|uninstall|remov",
     ),
-    sig(
+    spoken(
         "python-told",
         "python",
         rf"\bpython ?v?3\.\d+\b (?:is|was|are)(?: not|n't) (?:yet |currently )?(?:supported|compatible)[^\n.]{{0,16}} (?:by|in|for|with) {_TF}|{_TF}[-\w. ]{{0,16}} (?:does not|doesn't|did not|didn't) (?:yet |currently )?(?:support|work (?:with|on)) python ?v?3"
@@ -42,21 +42,21 @@ SIGNATURES: tuple[Signature, ...] = (
         "Python 3.7 is not supported by tensorflow 1.12",
         near=("tf|tensorflow", "not|n't|only|cannot|can't|cant |unable|no "),
     ),
-    sig(
+    spoken(
         "gpu-package-removed",
         ("tensorflow-gpu", "tensorflow_gpu"),
         r"\btensorflow[-_]gpu\b(?![^\n.;]{0,50}\bGPU (?:is|was|has|got)\b)[^\n.;]{0,50}\b(?:has been|was|is|been|got) (?:\w+ )?(?:removed|discontinued|dropped|gone|no longer)\b|\btensorflow[-_]gpu[`'\"]? (?:package )?(?:no longer exists|does(?: not|n't) exist any ?more)|\btensorflow[-_]gpu\b[^\n.]{0,24}\b(?:fail\w*|error\w*|broken|stub)\b[^\n.]{0,16}\b(?:since|from|after|with) 2\.1[2-9]",
         "the package tensorflow-gpu has been removed",
         near="removed|discontinued|dropped|gone|no longer|any more|anymore|2.1",
     ),
-    sig(
+    spoken(
         "shadowing-file",
         ("tensorflow.py", "keras.py"),
         r"\brenam\w*\b[^\n.]{0,40}?[`'\" ](?P<path>(?:tensorflow|keras)\.py)\b|\b(?:file|script|program|module)\b[^\n.]{0,16}\b(?:named|called) [`'\"]{0,2}(?P<p2>(?:tensorflow|keras)\.py)\b",
         "I had a script called tensorflow.py",
         near="renam|named|called",
     ),
-    sig(
+    spoken(
         "python-package-conflict",
         ("numpy", "protobuf", "h5py", "typing_extensions", "typing-extensions", "ml_dtypes", "ml-dtypes"),
         rf"\binstall\w*(?: -\S+)* [`'\"]?{_PINNED} ?(?:[<=~]=?|<)? ?v?\d[\d.]*[^\n]{{0,50}}?{HELPED}|{HELPED}[^\n]{{0,40}}\b(?:downgrad|install|pin)\w*[^\n.]{{0,16}}\b{_PINNED} ?(?:to |[<=~]=?|<)? ?v?\d"
@@ -64,14 +64,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "pip install numpy==1.26.4 solved it",
         near=("tf|tensorflow|install|downgrad|pin", HELPED_NEAR + "|not |n't "),
     ),
-    sig(
+    spoken(
         "missing-attribute",
         ("tf.", "tensorflow."),
         rf"\b(?:tf|tensorflow)\.(?P<name>{_GONE_IN_2})\b[^\n.]{{0,16}}?\b(?:does(?: not|n't) exist|is gone|no longer (?:exists?|there|available|works?|supported)|(?:is|was|has been|are) (?:removed|deleted|dropped|deprecated and removed)|(?:is|was)(?: not|n't) (?:available|there|part of|in|supported))\b",
         "tf.Session does not exist in TensorFlow 2",
         near="not |n't |gone|no longer|removed|deleted|dropped",
     ),
-    sig(
+    spoken(
         "growth-cure-told",
         ("memory_growth", "memory growth", "allow_growth", "allow growth"),
         rf"(?:memory|allow)[_ ]growth\b[^\n]{{0,60}}?{_CURED}|{_CURED}[^\n]{{0,40}}(?:memory|allow)[_ ]growth\b",
@@ -79,7 +79,7 @@ SIGNATURES: tuple[Signature, ...] = (
         near=HELPED_NEAR,
         lines=2,
     ),
-    sig(
+    spoken(
         "other-process",
         ("memory", "vram"),
         r"\b(?:notebooks?|jupyter|kernel|session|script|process(?:es)?|program|terminal|debugger|pycharm|spyder|python)\b[^\n.]{0,40}?\b(?:holds?|held|holding|hogg\w+|occup\w+|keeps?|kept|took up)\b[^\n.]{0,24}\b(?:memory|vram)\b",
@@ -87,27 +87,27 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Symptom(s, "other-process", (("held", "yes"),)),
         near="hold|held|hogg|occup|keep|kept|took up",
     ),
-    sig(
+    spoken(
         "memory-grows",
         "memory",
         r"\bleak(?:s|ed|ing)? (?:\w+ ){0,2}?memory\b",
         "predict in a loop leaks memory",
         near="leak",
     ),
-    sig(
+    spoken(
         "mentions-gpu",
         (*glued(("gb",), (" card", " vram", " gpu")), "vram", "video card", "video memory"),
         r"\b\d+ ?GB (?:card|VRAM|GPU)\b|\bVRAM\b|\bvideo (?:card|memory)\b",
         "my 4GB card",
         once=True,
     ),
-    sig(
+    spoken(
         "fraction-set",
         ("gpu_memory_fraction",),
         r"gpu_memory_fraction[`'\"]? (?:was|is|were|of|set to|to|at)(?: set to| only)? [`'\"]?(?P<fraction>0?\.\d+)",
         "per_process_gpu_memory_fraction was 0.1",
     ),
-    sig(
+    spoken(
         "config-conflict",
         ("memory growth", "memory_growth"),
         r"memory[_ ]growth\b[^\n.]{0,40}\b(?:for|on) (?:all|every|each|both)(?: one)?(?: of)?(?: the| my)? (?:GPUs?|devices?|cards?)\b[^\n.]{0,30}\bnot (?:only|just)\b",
@@ -115,7 +115,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Symptom(s, "config-conflict", (("every", "yes"),)),
         near="not only|not just",
     ),
-    sig(
+    spoken(
         "no-gpu-kernel",
         ("soft_placement", "soft placement"),
         rf"\b(?:allow_?)?soft[_ ]placement\b[^\n]{{0,40}}?{HELPED}|{HELPED}[^\n]{{0,40}}\b(?:allow_?)?soft[_ ]placement\b",
@@ -123,7 +123,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Symptom(s, "no-gpu-kernel", (("told", "yes"),)),
         near=HELPED_NEAR,
     ),
-    sig(
+    spoken(
         "no-gpu-kernel",
         ("gpu kernel", "gpu implementation", "kernel for gpu", "kernel for the gpu", "gpu version of the op"),
         r"\b(?:ops?|operations?|kernels?|layers?|tf\.\w+)\b[^\n.]{0,40}?\b(?:no|without(?: a| any)?|lacks? a|(?:does|do|did)(?: not|n't) have (?:an? |any )?|missing a?|(?:has|have) no) ?(?:registered )?(?:GPU (?:kernel|implementation)|kernel for (?:the )?GPU)",
@@ -131,7 +131,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Symptom(s, "no-gpu-kernel", (("told", "yes"),)),
         near="no|without|lack|not |n't |missing",
     ),
-    sig(
+    spoken(
         "device-unknown",
         ("gpu:1", "gpu:2", "gpu:3", "gpu:4"),
         r"\bgpu:[1-4]\b[^\n]{0,60}\b(?:only (?:have |has |had |got )?(?:one|1|a single) (?:GPU|card)|(?:there )?is (?:only|no)(?: one| such| second)? (?:GPU|card|device))",
@@ -139,14 +139,14 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Symptom(s, "device-unknown", (("told", "yes"),)),
         near="only|is no",
     ),
-    sig(
+    spoken(
         "ptxas-missing",
         "ptxas",
         r"\bptxas[`'\"]?(?: binary| executable|\.exe)?\b (?:(?:is|was)(?: not|n't) (?:\w+ )?(?:in|on|found|there|installed)|(?:is|was) missing|not (?:in|on) (?:the |my )?path)",
         "ptxas is not in the path",
         near="not |n't |missing",
     ),
-    sig(
+    spoken(
         "known-defect",
         ("bug in", "bug of", "bug with", "regression in", "regression of", "regression with"),
         r"\b(?:bug|regression) (?:in|of|with) (?:tensorflow|tf)?[- ]?v?(?P<release>[12]\.\d+(?:\.\d+)?)\b[^\n]{0,50}?\b(?:fixed|solved|resolved|gone|works|working|fine)\b[^\n\d]{0,16}(?P<better>[12]\.\d+(?:\.\d+)?)\b",
@@ -162,28 +162,28 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         near="fixed|solved|resolved|gone|works|working|fine",
     ),
-    sig(
+    spoken(
         "both-packages",
         ("tensorflow-gpu", "tensorflow_gpu", "tensorflow gpu"),
         r"\b(?:overwrit|overrid|overrul)\w*\b[^\n.]{0,24}\btensorflow[-_ ]gpu\b",
         "the update overwrites the tensorflow-gpu package",
         near="overwrit|overrid|overrul",
     ),
-    sig(
+    spoken(
         "cpu-build-said",
         ("cpu", "gpu_py", "tensorflow build", "right build", "gpu build", "cuda build"),
         rf"\b(?:chang|switch|downgrad|turn|replac)\w*[^\n.]{{0,24}}{_TF}[^\n.]{{0,24}} (?:to|into|with|by) (?:the |a )?CPU\b|\b{_TF}=[\d.]*=gpu_py|\b(?:(?:does|did|do)(?: not|n't)|fail(?:s|ed) to) (?:pick|select|choose|take|get)\b[^\n.]{{0,30}} (?:tensorflow|right|GPU|CUDA) build\b",
         "the update changed tensorflow to the CPU one",
         lambda m, s: Symptom(s, "cpu-build-said", (("told", "yes"),)),
     ),
-    sig(
+    spoken(
         "size-told",
         ("smaller", "bigger gpu", "larger gpu", "gb"),
         r"\bsmaller (?:model|network|batch|image|input)\w*[^\n.]{0,60}\b(?:bigger|larger) (?:GPU|card)|\b(?:bigger|larger) (?:GPU|card)[^\n.]{0,60}\bsmaller (?:model|network|batch|image|input)"
         r"|\bmemory\b[^\n]{0,60}\bruns? out\b[^\n]{0,80}\bsmaller\b|\b(?:GPU|GTX|RTX|card)\b[^\n]{0,16}\b\d+ ?GB\b[^\n]{0,80}\b\d+ ?GB\b[^\n]{0,30}\b(?:solves|solved|fixed|fixes|helped)\b",
         "A smaller model, a smaller batch, or a bigger GPU",
     ),
-    sig(
+    spoken(
         "memory-grows",
         ("memory", "oom"),
         r"\b(?:k-?folds?|cross[- ]?validation|in a (?:for )?loop|after (?:a few|some|several|many|\d+) (?:epochs?|iterations?|models?|folds?|runs?|trials?))\b[^\n]{0,80}\b(?:out of memory|OOM)\b"
@@ -191,14 +191,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "with KFold cross validation I run out of memory",
         near="fold|validation|in a loop|in a for loop|after |accumulat|cumulativ|each|every",
     ),
-    sig(
+    spoken(
         "memory-kept",
         "memory",
         r"\bmemory\b[^\n.]{0,24}(?:n't|\bnot|\bnever|\bno longer)\b (?:\w+ ){0,2}?(?:released?|freed?|given back|deallocated|cleared)\b|(?:n't|\bnot|\bnever|\bwithout) (?:\w+ ){0,2}?(?:releas|free|giv|deallocat|clear)\w*(?: back)? (?:\w+ ){0,3}?memory\b|\bmemory for the lifetime of the process\b",
         "the memory is not released after training",
         near="released|freed|free|releas|given back|giv|deallocat|clear|release|lifetime",
     ),
-    sig(
+    spoken(
         "other-process",
         "else",
         r"\b(?:any|some)thing else (?:\w+ )?on (?:the|your|my|that|this) GPU\b|\b(?:any|some)(?:one|body|thing) else (?:is |was )?(?:us|occupy|hold|hogg)(?:es|ing|ed|s)?\b[^\n.]{0,16}\b(?:GPU|memory)\b",
@@ -206,35 +206,35 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Symptom(s, "other-process", (("held", "yes"),)),
         near="gpu|memory",
     ),
-    sig(
+    spoken(
         "growth-cure-told",
         "set_memory_growth(",
         r"\b(?:works?|worked|working|fixed|solved|resolved|helped)\b[^\n]{0,200}\bset_memory_growth\(",
         "works now by using tf.config.experimental.set_memory_growth(gpus[0], True)",
         near="work|fixed|solved|resolved|helped",
     ),
-    sig(
+    spoken(
         "ptxas-missing",
         "ptxas",
         r"\bptxas(?:\.exe)?\b[^\n]{0,40}\bto (?:the |my |your )?PATH\b",
         "I added the folder of ptxas to my PATH",
         near="path",
     ),
-    sig(
+    spoken(
         "both-packages",
         ("tensorflow-gpu", "tensorflow_gpu", "tensorflow gpu", "tensorflow- gpu"),
         r"^\W*tensorflow ?[:=]{1,2} ?v?\d[\d.]+[^\n]{0,16}\n\W*tensorflow(?:-|_| |- )gpu ?[:=]{1,2} ?v?\d",
         "TensorFlow: 1.9.0\ntensorflow-gpu: 1.9.0",
         lines=2,
     ),
-    sig(
+    spoken(
         "gpu-not-used",
         ("tensorflow-gpu", "tensorflow_gpu", "tensorflow gpu"),
         r"\btensorflow[-_ ]gpu\b (?:\w+ )?(?:stopped working|(?:does|did|is|was)(?: not|n't) work(?:ing)?)\b",
         "since then tensorflow-gpu still doesn't work",
         near="stopped working|not work|n't work",
     ),
-    sig(
+    spoken(
         "cpu-build-said",
         ("tensorflow-gpu", "tensorflow_gpu", "tensorflow gpu"),
         r"\b(?:need|want|use|install|take|get)\w*\b[^\n.]{0,24}\btensorflow[-_ ]gpu\b[^\n.]{0,30}\b(?:not|instead of|rather than)\b(?: the)? (?:regular|normal|plain|ordinary|standard|default|cpu)[^\n.]{0,12} tensorflow\b|\b(?:need|have) to install [`'\"]{0,3}tensorflow[-_ ]gpu\b[^\n.]{0,24} (?:for|to (?:use|get|have))[^\n.]{0,16} GPU",
@@ -242,7 +242,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Symptom(s, "cpu-build-said", (("told", "yes"),)),
         near="need|want|use|install|take|get|have",
     ),
-    sig(
+    spoken(
         "other-process",
         ("kernel", "notebook", "jupyter", "task", "user", "workmate", "colleague", "somebody", "someone"),
         r"\b(?:restart|shut|clos)\w*\b[^\n.]{0,16} (?:kernels?|notebooks?|jupyter)\b[^\n]{0,80}\bmemory\b|\b(?:another|other) (?:tasks?|users?)\b[^\n.]{0,24}\b(?:on|us\w+|occup\w+|took|tak\w+)\b[^\n.]{0,16} GPU|\b(?:workmate|colleague|somebody|someone)s?\b[^\n.]{0,24}\b(?:used|using|uses|ran|running|loaded|took|held|occupied)\b[^\n.]{0,30}\b(?:GPU|memory)\b",

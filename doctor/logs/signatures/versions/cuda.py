@@ -117,6 +117,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "- CUDA/cuDNN version: 10.1 / 7.6.5",
         cuda_and_cudnn,
         near="cuda/|cuda /|cudaand|cuda and|cuda&|cuda &|cuda、|cuda 、",
+        unlogged=True,
     ),
     sig(
         "cuda-and-cudnn",
@@ -132,6 +133,7 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"(?<![/|] )(?<![|/])\bcuda(?: toolkit| tool kit|_toolkit| runtime)?\s?(?:version|ver\.?|版本)?(?: host)?{NAMED}>?{EMPHASIS}(?:cuda ?|v|version )?(?P<version>\d{{1,2}}\.\d+(?:\.\d+)?)(?![\w]|[^\n]{{0,30}}\|\s*$)",
         "Cuda Toolkit Version: 10.1 u2",
         cuda(FORM),
+        unlogged=True,
     ),
     sig(  # an entry of a list, without a colon
         "cuda-version",
@@ -140,6 +142,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "- CUDA version 10.1 (update2)",
         cuda(FORM),
         near="- |-n|-c|* |*n|*c|•",
+        unlogged=True,
     ),
     sig(
         "cuda-version",
@@ -161,6 +164,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?<![\w/\\.-])cuda(?: toolkit| sdk| runtime)?(?:[ \-v(:`'\"]{1,3}|_[v ]?)(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
         "with CUDA 11.2 installed",
         cuda(PROSE, sentence=True),
+        unlogged=True,
     ),
     sig(
         "cuda-version",
@@ -168,6 +172,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?<![\w/\\.-])cuda(?: toolkit| version)?[ (:`'\"]{0,2}(?P<version>\d{1,2}\.\d{1,2})(?![\w/\\.])",
         "cuda10.1 and cudnn7.6",
         cuda(PROSE, sentence=True),
+        unlogged=True,
     ),
     sig(
         "cuda-version",
@@ -175,6 +180,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\bcuda\b(?: on [\w ]{1,24})?(?: version)?(?: is(?: now)?| =|:)? (?:v\.? ?)?(?P<version>1[0-3]|[89])(?![\d.\w-])",
         "the CUDA on the server is 10 now",
         cuda(INFERRED, sentence=True),
+        unlogged=True,
     ),
     sig(
         "cuda-version",
@@ -182,6 +188,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?<![\w/\\.-])cuda\b(?: package| toolkit| library)?,? (?:is|was|are|being|pull(?:s|ing)|installs?|brings|comes (?:as|with)|has)\b[^\n\d.,;:]{0,30}\b(?:version|newest|latest|release|v),? ?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/])",
         "the distribution's CUDA package is the newest, 9.1.1",
         cuda(PROSE, sentence=True),
+        unlogged=True,
     ),
     sig(
         "cuda-version",
@@ -207,8 +214,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        ("cuda/", "cuda\\"),
-        r"(?P<path>CUDA[\\/]+v(?P<version>\d{1,2}\.\d{1,2}))(?=[\\/;\s'\"]|$)",
+        glued(("cuda",), ("/v", "\\v", "//v", "\\\\v")),
+        r"(?P<path>CUDA(?:[\\/]|//|\\\\)v(?P<version>\d{1,2}\.\d{1,2}))(?=[\\/;\s'\"]|$)",
         r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\v11.0\bin",
         cuda(INFERRED),
     ),

@@ -80,6 +80,7 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"(?<![/&] )(?<![/&、])\bcudnn\s?(?:version|ver\.?|版本)?{NAMED}[:=]?{EMPHASIS}(?:cudnn ?|v|version )?(?P<version>\d{{1,2}}(?:\.\d+){{0,3}})(?![\w])",
         "cuDNN version: 7.6.5",
         cudnn(FORM),
+        unlogged=True,
     ),
     sig(
         "cudnn-version",
@@ -94,5 +95,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?<!lib)cudnn[ \-v]{0,2}(?P<version>[5-9])(?![\d.\w*])",
         "FROM nvidia/cuda:9.0-cudnn7",
         cudnn(INFERRED),
+        unlogged=True,
     ),
 )

@@ -81,6 +81,7 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"(?:驱动|ドライバ|드라이버|[Tt]reiber|драйвер\w{{0,3}})[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI: ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
         "看显卡驱动的版本，我这里是388.13",
         lambda m, s: DriverVersion(s, m["version"] or m["v2"] or m["v3"], "any", PROSE),
+        unlogged=True,
     ),
     sig(
         "driver-version",
@@ -88,6 +89,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"driver(?: version)?(?: is|:)? (?P<version>[2-9]\d{2})(?![\d.\w])",
         "its driver version 525",
         driver(INFERRED),
+        unlogged=True,
     ),
     sig(
         "smi-header",
@@ -124,6 +126,7 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"(?:nvidia |gpu |graphics |graphic |display |cuda )?drivers?(?: version)?{NAMED}{EMPHASIS}(?:nvidia[- ](?:driver[- ])?|geforce |v|version )?(?P<version>{_DRIVER})(?![\w])",
         "- Driver version: 390.87",
         driver(FORM),
+        unlogged=True,
     ),
     sig(
         "driver-version",
@@ -131,5 +134,6 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"(?:nvidia[- ])?drivers?\b[^\n.:|]{{0,24}}?[ (v-](?P<version>{_DRIVER})(?!\w|\.\w)|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b",
         "newest gpu drivers (384.90)",
         said,
+        unlogged=True,
     ),
 )

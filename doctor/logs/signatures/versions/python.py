@@ -65,14 +65,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "python-version",
-        (
-            *glued(("python2", "python3"), DIGITS),
-            "pythonsoftwarefoundation.python",
-            "\\python2",
-            "\\python3",
-            "/python2",
-            "/python3",
-        ),
+        (*glued(("python2", "python3"), DIGITS), "pythonsoftwarefoundation.python"),
         r"[/\\]Python(?P<version>[23]\d{1,2})(?:[-_](?:32|64))?[/\\](?:lib|python|scripts)|PythonSoftwareFoundation\.Python\.(?P<v2>3\.\d+)",
         r"C:\Users\me\AppData\Local\Programs\Python\Python37\lib\site-packages\tensorflow\__init__.py",
         lambda m, s: PythonVersion(s, m["v2"] or f"{m['version'][0]}.{m['version'][1:]}", rank=FORM),
@@ -90,6 +83,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?<![\w/\\.-])python ?[=v-]{0,2} ?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\]|\.\d)",
         "conda create -n tf python=3.7",
         py(PROSE),
+        unlogged=True,
     ),
     sig(
         "python-version",
@@ -118,5 +112,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?<![\w/\\.-])python(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\.-])|(?:--python(?:-version)?|python_version)[ =]{1,3}['\"]?(?P<v2>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",
         "python3.6.5 + jupyter lab",
         lambda m, s: PythonVersion(s, m["version"] or m["v2"], rank=PROSE),
+        unlogged=True,
     ),
 )

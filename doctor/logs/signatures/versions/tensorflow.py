@@ -87,6 +87,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "- TensorFlow version (use command below): **2.4.1**",
         tensorflow(FORM, package=True),
         near="0.|1.|2.",
+        unlogged=True,
     ),
     sig(
         "tensorflow-version",
@@ -118,6 +119,7 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"^[\s│|>$#*-]{{0,8}}(?P<package>{TF})(?:==|\s{{1,40}}|\s*\|\s*)(?P<version>{RELEASE})(?:\s+[\w_]+){{0,2}}\s*[|│]?$",
         "tensorflow-gpu         2.3.1",
         tensorflow(MEASURED, package=True),
+        unlogged=True,
     ),
     sig(
         "tensorflow-version",
@@ -172,5 +174,6 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"(?<![\w/.>])(?P<package>tensorflow(?:[-_]gpu)?|tf[-_]gpu|tf[-_]nightly(?:[-_]gpu)?) ?(?:==|=|:|is still|is at|is now|->)? ?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "tf-nightly-gpu 2.4.0-dev20200808",
         tensorflow(PROSE),
+        unlogged=True,
     ),
 )
