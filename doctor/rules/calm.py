@@ -9,7 +9,7 @@ from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit
-from doctor.rules.gpu.registered import registered
+from doctor.rules.gpu.registered import hides, registered
 from doctor.rules.memory.signs import retried_allocations
 from doctor.rules.registry import found, rule
 
@@ -126,7 +126,8 @@ def healthy(picture: Picture) -> Iterator[Finding]:
         return  # the GPU was registered, and then the process died or stopped of something that no rule knows
     if not works and cuinit(picture) is not None:
         return  # libraries that opened show no GPU where CUDA did not start
-    if _stops_in_nccl(picture):
+    variable = picture.env.get("CUDA_VISIBLE_DEVICES")
+    if _stops_in_nccl(picture) or (not works and variable is not None and hides(variable.value)):
         return
     if not works and not (cudnn or any("cudnn" in lib.name for lib in opened)):
         return

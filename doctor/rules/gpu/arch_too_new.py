@@ -72,6 +72,8 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
         return
     jit = facts.symptoms("jit-from-ptx")
     invalid = facts.symptoms("ptx-invalid", "arch-mismatch")
+    if facts.has("relies-on-driver", "ptxas-old") and all(s.get("sm") for s in invalid):
+        invalid = []  # an old ptxas is on PATH, and the driver compiles in its place
     image = facts.symptoms("no-kernel-image")
     compiled = build.compute_capabilities.compiled if build and build.compute_capabilities else ()
     highest = max((minor(c) for c in compiled), default=None)
@@ -175,7 +177,7 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
         return
     if cuda is not None and picture.capabilities and (picture.tensorflow is not None or failing):
         newest = max(minor(c) for c in picture.capabilities)
-        limit = (7, 0) if cuda < 10 else (7, 5) if cuda < 11 else None
+        limit = (5, 3) if cuda < 8 else (7, 0) if cuda < 10 else (7, 5) if cuda < 11 else None
         if limit is not None and newest > limit and (failing or newest >= (8, 0)):
             named = [g for g in picture.gpus if g.compute_capability and minor(g.compute_capability) == newest]
             yield found(

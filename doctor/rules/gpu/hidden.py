@@ -9,17 +9,8 @@ from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit
-from doctor.rules.gpu.registered import registered
+from doctor.rules.gpu.registered import hides, registered
 from doctor.rules.registry import found, rule
-
-
-def hides(value: str) -> bool:
-    """Whether a CUDA_VISIBLE_DEVICES value leaves no GPU: an invalid entry hides itself and all after it.
-
-    CUDA C++ Programming Guide, section CUDA Environment Variables.
-    """
-    first = value.split(",")[0].strip()
-    return not (first.lstrip("+").isdigit() or first.upper().startswith(("GPU-", "MIG-")))
 
 
 @rule(
@@ -132,7 +123,7 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         and not facts.symptoms("kernel-driver-not-running", "smi-no-driver", "no-device-node")
         and not facts.of(OtherGpu)
     ) or (error is not None and facts.has("smi-works"))
-    idle = hiding is not None and not broken and bool(picture.loaded) and facts.has("op-on-cpu", "gpu-index-error")
+    idle = hiding is not None and not broken and bool(picture.loaded) and not facts.has("traceback")
     if not (
         said
         or (emptied and not broken and (error or empty or facts.has("gpu-not-used", "uses-cpu")))

@@ -12,7 +12,7 @@ from doctor.remedies import commands
 from doctor.rules.gpu.registered import registered
 from doctor.rules.memory.signs import HANDLE_FAILURES
 from doctor.rules.registry import found, rule
-from doctor.rules.tensorflow.release import wants_gpu
+from doctor.rules.tensorflow.release import looks_for_gpus, wants_gpu
 
 
 @rule(
@@ -75,8 +75,8 @@ def tf_conflicting_packages(picture: Picture) -> Iterator[Finding]:
     ):
         several = []
     both = facts.symptoms("both-packages") if wants_gpu(picture) or facts.has("mentions-gpu") else []
-    if registered(picture) or facts.has(*HANDLE_FAILURES, "launch-failed", "tensor-oom"):
-        both = []  # the GPU is used, whichever of the two came last
+    if registered(picture) or facts.has(*HANDLE_FAILURES, "launch-failed", "tensor-oom") or looks_for_gpus(picture):
+        both = []  # the GPU is used or looked for: the build for CUDA came last
     if not (several or hollow or crossed or both or seen or len(managers) > 1):
         return
     text = (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import CudaCallFailed, Fact, TensorFlowBuild, TensorFlowVersion
+from doctor.facts import CudaCallFailed, Fact, Package, Platform, TensorFlowBuild, TensorFlowVersion
 from doctor.findings import Finding, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures
 from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.wanted import gone
 from doctor.rules.registry import found, rule
-from doctor.rules.tensorflow.release import wants_gpu
+from doctor.rules.tensorflow.release import looks_for_gpus, wants_gpu
 from doctor.tables import dotted
 
 
@@ -30,6 +30,7 @@ from doctor.tables import dotted
         "cpu-package",
         "cpu-package-install",
         TensorFlowVersion,
+        Platform,
     ),
 )
 def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
@@ -54,6 +55,9 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
     conda = facts.symptoms("conda-cpu-build")
     if conda:  # `_tflow_select gpu` only says what was asked for; the build string says what came
         yes_cuda = []
+    elif no_cuda:  # the build's own word counts more than the name that a package was given
+        listed = {package.source.line for package in facts.of(Package)}
+        yes_cuda = [b for b in yes_cuda if b.source.line is None or b.source.line not in listed]
     package = facts.symptoms("cpu-package", "cpu-package-install")
     tried = facts.symptoms("conda-install")
     wanting = wants_gpu(picture)
@@ -68,7 +72,7 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
         evidence = [*no_cuda[:2], *conda[:1]]
     elif conda and (wanting or facts.kind == "machine" or facts.has("mentions-gpu")):
         evidence = [*conda[:2]]
-    elif package and wanting:
+    elif package and wanting and not looks_for_gpus(picture):
         evidence, confidence = [*package[:1], *wanting[:1]], "likely"
     elif tried and wanting and picture.platform in ("windows", None) and not any(s.get("gpu") for s in tried):
         evidence, confidence = [*tried[:1], *wanting[:1]], "likely"
@@ -85,8 +89,9 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
         confidence = "possible"
     elif "conda" in picture.environments and picture.platform == "windows" and wanting and not picture.loaded:
         evidence, confidence = [*wanting[:1]], "possible"
-    elif picture.platform == "macos" and wanting and picture.tensorflow is not None:
-        evidence, confidence = [picture.tensorflow, *wanting[:1]], "likely"
+    elif picture.platform == "macos" and wanting and not any("cuda" in variable.value for variable in picture.env.values()):
+        evidence = [f for f in (picture.tensorflow or picture.platform_fact, *wanting[:1]) if f]
+        confidence = "likely" if picture.tensorflow is not None else "possible"
     elif (
         picture.tensorflow is not None
         and picture.tensorflow.package == "tensorflow"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.facts import Fact
+from doctor.facts import CudaCallFailed, Fact
 from doctor.picture import Picture
 
 if TYPE_CHECKING:
@@ -22,6 +22,13 @@ def version_of(picture: Picture) -> str | None:
         return picture.tensorflow.version
     build = likely_build(picture)
     return build.version if build is not None else None
+
+
+def looks_for_gpus(picture: Picture) -> bool:
+    """Whether a report shows a build that holds CUDA code: it opened, or tried to open, CUDA's libraries or called cuInit."""
+    called = any(failed.call == "cuInit" for failed in picture.facts.of(CudaCallFailed))
+    tried = any(picture.component(lib.name) in ("cuda", "cudnn") for lib in picture.not_loaded)
+    return picture.facts.kind == "report" and (called or tried or bool(picture.loaded))
 
 
 def wants_gpu(picture: Picture) -> list[Fact]:

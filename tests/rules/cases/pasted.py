@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from tests.rules.situation import Fires, NearMiss
-from tests.rules.spelling import created, cuinit, form, loaded_cudnn, log, no_cuda_drivers, no_module, refused, skipped
+from tests.rules.spelling import (
+    created,
+    cuinit,
+    form,
+    loaded_cudnn,
+    log,
+    no_cuda_drivers,
+    no_module,
+    opened,
+    refused,
+    skipped,
+)
 
 FIRES = (
     Fires(
@@ -89,6 +100,44 @@ FIRES = (
         "TypeError: Descriptors cannot be created directly.\n",
         "Descriptors cannot be created directly",
     ),
+    Fires(
+        "tf-cpu-only",
+        "the build's own word against the name of conda's package",
+        ">>> tf.test.is_built_with_cuda()\nFalse\n\n"
+        "tensorflow                2.15.0          cuda120py311h0000000_1    conda-forge\n\nThe GPU is not used.\n",
+        "is_built_with_cuda",
+    ),
+    Fires(
+        "tf-cpu-only",
+        "a Mac, whatever the release",
+        "My MacBook, a fresh environment:\n>>> tf.config.list_physical_devices('GPU')\n[]\n",
+        "list_physical_devices",
+    ),
+    Fires(
+        "gpu-hidden",
+        "the variable is emptied, and the libraries open all the same",
+        "$ export CUDA_VISIBLE_DEVICES=\n$ python train.py\n" + log("1.12.0", opened("libcublas.so.9.0", "libcudnn.so.7", "libcuda.so.1")),
+        "export CUDA_VISIBLE_DEVICES=",
+    ),
+    Fires(
+        "gpu-arch-too-new",
+        "a Pascal card under CUDA 7.5",
+        "With CUDA 7.5 and TensorFlow 0.10.0 on a GTX 1070 the loss is nan from the first step, on the CPU it is not.\n",
+        "GTX 1070",
+    ),
+    Fires(
+        "xla-toolchain-missing",
+        "an old ptxas on PATH, and the driver compiles in its place",
+        log(
+            "2.2.0",
+            created("NVIDIA GeForce RTX 2070", "7.5", 6500),
+            "2020-09-01 10:00:00.000000: W tensorflow/stream_executor/gpu/redzone_allocator.cc:314] Internal: ptxas exited with non-zero error code 65280, "
+            "output: ptxas fatal   : Value 'sm_75' is not defined for option 'gpu-name'",
+            "Relying on driver to perform ptx compilation. ",
+            "27/27 [==============================] - 8s 301ms/step - loss: 0.2495",
+        ),
+        "ptxas fatal",
+    ),
 )
 
 NEAR_MISSES = (
@@ -97,6 +146,36 @@ NEAR_MISSES = (
         "one of several processes of a job is meant to see no GPU",
         "healthy",
         log("2.4.1", cuinit("CUDA_ERROR_NO_DEVICE"), created("Tesla V100-SXM2-16GB", "7.0", 14756), loaded_cudnn(8005)),
+    ),
+    NearMiss(
+        "tf-conflicting-packages",
+        "both are installed, and it is the build for CUDA that is imported",
+        "cuda-missing",
+        log("2.7.0", "tensorflow and tensorflow-gpu are both installed", refused("libcudart.so.11.0", "libcublas.so.11"), skipped),
+    ),
+    NearMiss(
+        "tf-cpu-only",
+        "tensorflow-cpu is the way out that was taken",
+        "gpu-absent",
+        log("2.3.0", cuinit("CUDA_ERROR_NO_DEVICE")) + "\nThere is no GPU to be used here, so:\n$ pip uninstall tensorflow\n$ pip install tensorflow-cpu\n",
+    ),
+    NearMiss(
+        "tf-cpu-only",
+        "a Mac of the days when CUDA served it",
+        "undetermined",
+        "macOS 10.12\nexport DYLD_LIBRARY_PATH=/usr/local/cuda/lib\nThe GPU is not used.\n",
+    ),
+    NearMiss(
+        "gpu-hidden",
+        "the variable names the one card that is there",
+        "healthy",
+        "$ export CUDA_VISIBLE_DEVICES=0\n$ python train.py\n" + log("1.12.0", opened("libcublas.so.9.0", "libcudnn.so.7", "libcuda.so.1")),
+    ),
+    NearMiss(
+        "gpu-arch-too-new",
+        "a Maxwell card under CUDA 7.5",
+        "undetermined",
+        "With CUDA 7.5 and TensorFlow 0.10.0 on a GTX 970 the loss is nan from the first step, on the CPU it is not.\n",
     ),
     NearMiss(
         "cuda-version-mismatch",
