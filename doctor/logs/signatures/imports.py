@@ -104,6 +104,12 @@ SIGNATURES: tuple[Signature, ...] = (
         r"Illegal (?:hardware )?instruction|SIGILL|非法指令|Ungültiger Maschinenbefehl|Instruction non permise|Instrucción ilegal|Недопустимая инструкция",
         "Illegal instruction (core dumped)",
     ),
+    sig(  # how Windows numbers it: STATUS_ILLEGAL_INSTRUCTION, in hexadecimal or as the decimal that Python prints
+        "illegal-instruction",
+        ("-1073741795", "0xc000001d", "3221225501"),
+        r"(?<!\d)-1073741795\b|\b0xC000001D\b|(?<![-\d])3221225501\b",
+        "ImportError: DLL load failed with error code -1073741795",
+    ),
     sig(
         "cpu-instructions",
         ("instructions, but these aren't available",),

@@ -174,12 +174,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "memory-grows",
         ("memory", "oom", "exhaust", "内存泄漏", "显存泄漏"),
         r"memory leak|leaking memory|memory (?:usage )?(?:slowly |constantly |steadily |gradually )?(?:grows|keeps|increases|increasing|growing)"
-        r"|(?:OOM|out of memory|memory error|exhaust\w+)[^\n]{0,60}after (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|runs|models|trials|steps)"
-        r"|after (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|models|trials)[^\n]{0,60}(?:OOM|out of memory|exhaust)"
+        r"|(?:OOM|(?:out of|no) (?:GPU |CUDA |video |free )?memory|memory error|exhaust\w+)[^\n]{0,60}after (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|runs|models|trials|steps)"
+        r"|(?:after (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|models|trials)|\b\d+ (?:epochs|iterations|folds|models|trials) in\b)[^\n]{0,60}(?:OOM|(?:out of|no) (?:GPU |CUDA |video |free )?memory|exhaust)"
         r"|memory[^\n]{0,40}(?:not released|not freed|never freed|never released)|内存泄漏|显存泄漏"
         r"|(?:second|2nd|third|next|each|every|\d+(?:th|nd|rd)) (?:fold|model|trial)[^\n]{0,60}(?:OOM|out of memory|memory)",
         "There is a memory leak: memory usage keeps growing with every epoch until OOM",
-        near="leak|grows|keeps|increas|growing|after |released|freed|fold|model|trial|泄漏",
+        near="leak|grows|keeps|increas|growing|after |s in|released|freed|fold|model|trial|泄漏",
     ),
     sig(
         "growth-set",

@@ -102,6 +102,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "[ /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0 ].",
         lines=4,
     ),
+    sig(  # without a reason: releases before 0.8, and TensorFlow's guide to GPUs ever since
+        "device-unmet",
+        "could not satisfy explicit device specification",
+        r"Could not satisfy explicit device specification '(?P<wanted>/[^'\s]{0,60}gpu:(?P<index>\d{1,3}))'[\s`\"]{0,4}(?:$|\[\[)",
+        "Cannot assign a device to node 'b': Could not satisfy explicit device specification '/gpu:2'",
+        seen_in="0.5-0.7",
+        origin="tensorflow/core/common_runtime/simple_placer.cc",
+    ),
     sig(
         "device-unknown",
         "we expect the following devices to be available",

@@ -16,7 +16,15 @@ from doctor.rules.tensorflow.release import version_of
 @rule(
     "device-not-found",
     "The code names a device that this process does not have",
-    needs=("device-unknown", "invalid-ordinal", "gpu-index-error", "gpu-not-found", "gpu-op-without-gpu", "colocation-failed"),
+    needs=(
+        "device-unknown",
+        "device-unmet",
+        "invalid-ordinal",
+        "gpu-index-error",
+        "gpu-not-found",
+        "gpu-op-without-gpu",
+        "colocation-failed",
+    ),
 )
 def device_not_found(picture: Picture) -> Iterator[Finding]:
     """The code names a device that this process does not have.
@@ -38,6 +46,9 @@ def device_not_found(picture: Picture) -> Iterator[Finding]:
     skipped, gpus = colocated(picture)
     if gpus == "XLA":
         signs = [*signs, *facts.symptoms("colocation-failed")[:1], *skipped[:1]]
+    made = max((r.count for r in picture.registered), default=0)
+    unmet = facts.symptoms("device-unmet") if not signs and not facts.has("no-gpu-kernel") else []
+    signs = [*signs, *(s for s in unmet if int(s.get("index")) >= made)]
     if not signs:
         return
     available = " ".join(s.get("available") + s.get("available2") for s in signs)
@@ -57,7 +68,7 @@ def device_not_found(picture: Picture) -> Iterator[Finding]:
         steps.append(shell(f"{word} TF_MIN_GPU_MULTIPROCESSOR_COUNT=2", why))
     steps.append(
         python(
-            code.soft_placement(version_of(picture)),
+            code.soft_placement(version_of(picture) or ("1.15" if unmet else None)),  # only releases before 0.8 give no reason
             "lets TensorFlow take another device where the named one is not there",
         )
     )
@@ -65,7 +76,7 @@ def device_not_found(picture: Picture) -> Iterator[Finding]:
         "device-not-found",
         text + ".",
         signs[:3],
-        confidence="certain" if not (none or only_xla or all(s.get("told") for s in signs)) else "likely",
+        confidence="certain" if not (none or only_xla or unmet or all(s.get("told") for s in signs)) else "likely",
         steps=steps,
         verify=commands.list_gpus(picture),
     )

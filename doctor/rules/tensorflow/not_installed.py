@@ -30,7 +30,9 @@ def tf_not_installed(picture: Picture) -> Iterator[Finding]:
     kernel of the right environment.
     """
     facts = picture.facts
-    said = facts.symptoms("tensorflow-not-installed", "package-not-found")
+    # a traceback that leads into TensorFlow's own files shows that it is installed, whatever the import says in the end
+    inside = facts.has("native-runtime-failed") and facts.has("illegal-instruction", "dll-load-failed")
+    said = facts.symptoms("tensorflow-not-installed", "package-not-found") if not inside else []
     absent = facts.absent("tensorflow")
     broke = facts.symptoms("install-broke-off")
     if not said and not absent and not broke:

@@ -345,6 +345,13 @@ FIRES = (
         "compiled to use AVX instructions",
         says=("/proc/cpuinfo",),
     ),
+    Fires(
+        "cpu-no-avx",
+        "an illegal instruction by its Windows number, after which the import looks elsewhere",
+        '  File "C:\\Python36\\lib\\site-packages\\tensorflow\\python\\pywrap_tensorflow_internal.py", line 24, in swig_import_helper\n'
+        "ImportError: DLL load failed with error code -1073741795\nModuleNotFoundError: No module named 'tensorflow'\n",
+        "-1073741795",
+    ),
     Fires("cpu-no-avx", "an illegal instruction, in Chinese", "$ python3 -c 'import tensorflow'\n非法指令 (核心已转储)\n", "非法指令"),
     Fires("cpu-no-avx", "an illegal instruction, in German", "$ python3 -c 'import tensorflow'\nUngültiger Maschinenbefehl (Speicherabzug geschrieben)\n", "Ungültiger Maschinenbefehl"),
     Fires(
@@ -401,6 +408,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "cpu-no-avx",
+        "another number of Windows: a DLL's start-up failed",
+        "tf-import-failed",
+        "import tensorflow as tf\nImportError: DLL load failed with error code -1073741502\n",
+    ),
     NearMiss("tf-no-wheel", "a Python that is too new for something else", "undetermined", "python版本太新了，我的爬虫跑不了\n"),
     NearMiss(
         "tf-cpu-only",

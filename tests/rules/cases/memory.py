@@ -33,6 +33,13 @@ def oom(shape: str) -> str:
 
 FIRES = (
     Fires(
+        "memory-leak",
+        "so many trials in, and no memory",
+        "Tuning a Keras model on a GTX 1080: 57 trials in, and it ended with no GPU memory left.\n",
+        "57 trials in",
+        says=("clear_session",),
+    ),
+    Fires(
         "host-oom",
         "TensorFlow's remark, and the end of the process in a sentence",
         "Allocation of 822083584 exceeds 10% of system memory.\nA minute later python got killed\n",

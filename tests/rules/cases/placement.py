@@ -21,6 +21,14 @@ GPU0 = "/job:localhost/replica:0/task:0/device:GPU:0"
 
 FIRES = (
     Fires(
+        "device-not-found",
+        "an early release that gives no reason",
+        "InvalidArgumentError: Cannot assign a device to node 'layer2/weights': Could not satisfy explicit device specification '/gpu:2'\n"
+        "\t [[Node: layer2/weights = Variable[container=\"\", dtype=DT_FLOAT, shape=[8,8], _device=\"/gpu:2\"]()]]\n",
+        "Could not satisfy",
+        says=("allow_soft_placement",),
+    ),
+    Fires(
         "op-no-gpu-kernel",
         "a hash table beside a multiplication that a GPU can do",
         "2020-07-30 09:50:55.366291: W tensorflow/core/common_runtime/colocation_graph.cc:1017] Failed to place the graph without changing the devices of some resources.\n"
@@ -241,6 +249,13 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "device-not-found",
+        "no reason given, and an op that has no kernel",
+        "op-no-gpu-kernel",
+        "Cannot assign a device to node 'a': Could not satisfy explicit device specification '/gpu:0'\n"
+        "Cannot assign a device to node 'b': Could not satisfy explicit device specification '/gpu:0' because no supported kernel for GPU devices is available\n",
+    ),
     NearMiss(
         "op-no-gpu-kernel",
         "the table of a graph that trains all the same",
