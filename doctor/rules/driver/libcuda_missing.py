@@ -17,7 +17,7 @@ from doctor.rules.registry import found, rule
     "driver-libcuda-missing",
     "The driver runs, but this process finds no libcuda.so.1",
     explains=("driver-missing", *NO_TENSORFLOW_GPU),
-    needs=(LibraryNotLoaded, CudaCallFailed, Absent, "smi-cuda-unknown", "libcuda-not-found"),
+    needs=(LibraryNotLoaded, CudaCallFailed, Absent, "smi-cuda-unknown", "libcuda-not-found", "capabilities-told"),
 )
 def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
     """The kernel module runs, and the process finds no `libcuda.so.1`.
@@ -41,13 +41,14 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
     module = next((m for m in facts.of(KernelModule) if m.name == "nvidia"), None)
     capabilities = picture.env.get("NVIDIA_DRIVER_CAPABILITIES")
     without_compute = capabilities is not None and not {"compute", "all"} & set(capabilities.value.split(","))
-    if lib is None or registered(picture) or not (kernel or module or without_compute):
+    told = facts.symptoms("capabilities-told") if not facts.of(CudaCallFailed) and not picture.not_loaded else []
+    if registered(picture) or not (told or (lib is not None and (kernel or module or without_compute))):
         return
     family = commands.linux_family(picture)
     name = {"apt": "libnvidia-compute", "dnf": "nvidia-driver-cuda-libs"}.get(family, "")
     branch = kernel.version.split(".")[0] if kernel else ""
     steps = []
-    if picture.container or without_compute:
+    if picture.container or without_compute or told:
         steps.append(
             shell(
                 "docker run --rm --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility tensorflow/tensorflow:latest-gpu nvidia-smi",
@@ -69,10 +70,16 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
     steps.append(shell("sudo ldconfig", "tells the loader about it", platform="linux", root=True))
     yield found(
         "driver-libcuda-missing",
-        "The NVIDIA kernel driver runs here, and still libcuda.so.1, which belongs to it, cannot be opened by this process.",
-        [lib, kernel, module, capabilities if without_compute else None],
+        "The container was started without the driver's compute libraries: --gpus and NVIDIA_DRIVER_CAPABILITIES decide which are mounted."
+        if lib is None
+        else "The NVIDIA kernel driver runs here, and still libcuda.so.1, which belongs to it, cannot be opened by this process.",
+        [lib, kernel, module, capabilities if without_compute else None, *told[:1]],
         # the nvidia-smi of a container shows no CUDA wherever the image's libraries are not mounted, whatever is wrong
-        confidence="possible" if lib is unknown and picture.container and not without_compute else "certain",
+        confidence="likely"
+        if lib is None
+        else "possible"
+        if lib is unknown and picture.container and not without_compute
+        else "certain",
         steps=steps,
         verify="ldconfig -p | grep libcuda.so.1",
     )

@@ -139,6 +139,11 @@ def sign(picture: Picture) -> Reason | None:
             [*facts.symptoms("wants-no-gpu"), *signs[:2]],
             "likely",
         )
+    bare = facts.symptoms("no-nvidia-told") or (facts.symptoms("other-gpu-only") if picture.platform == "macos" else [])
+    if bare and not (signs or picture.gpus or picture.not_loaded or facts.has("plugin-device", "cudart-stub")):
+        return Reason(
+            "The machine is said to have no NVIDIA GPU, and TensorFlow's CUDA builds use no other.", [*bare[:2]], "likely"
+        )
     if facts.has("directml-no-adapter"):
         return Reason(
             "The DirectML plugin finds no adapter that it can use: no GPU, one that is too old for it, or no driver for "

@@ -105,6 +105,9 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
         if image or facts.kind == "machine" or registered(picture)
         else facts.symptoms("gpu-not-used", "gpu-list-empty", "uses-cpu", "card-support-asked")
     )
+    ancient = any((1, 0) <= minor(capability) < LOWEST_EVER for capability in picture.capabilities)
+    if ancient and not (image or complaint or registered(picture) or picture.not_loaded) and facts.kind == "report":
+        complaint = [*facts.symptoms("mentions-gpu")]  # no release ever took such a card
     unsure = bool(complaint)
     if unsure:
         image = [*complaint[:2]]

@@ -81,6 +81,7 @@ it succeeded, so a worker that was forked from a process with TensorFlow in it g
         "compute-mode-exclusive",
         "nvml-unknown-error",
         "deep-hung",
+        "after-suspend",
         "exclusive-mode",
         "mig-enabled",
         "ecc-errors",
@@ -174,6 +175,9 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
         evidence.append(unlicensed)
     if mps is not None:
         evidence.append(mps)
+    stopped = facts.symptoms("uvm-reloaded", "gpu-stopped", "gpu-not-used", "gpu-list-empty")
+    slept = facts.symptoms("after-suspend")[:1] if stopped and facts.kind == "report" and not facts.of(CudaCallFailed) else []
+    evidence += [*slept, *stopped[:1]] if slept else []
     if not evidence:
         return
     steps = []
@@ -200,7 +204,7 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
         steps.append(
             shell("nvidia-smi", "shows which process holds the GPU, and the compute mode (E. Process, Prohibited)")
         )
-    if unknown is not None and picture.platform != "windows":
+    if (unknown is not None or slept) and picture.platform != "windows":
         steps.append(
             shell(
                 "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm",

@@ -34,6 +34,21 @@ def gpu_config_conflict(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     conflict = facts.symptoms("config-conflict", "config-wrong-object")
+    negative = [s for s in facts.symptoms("invalid-ordinal") if s.get("id").startswith("-")]
+    if negative and not conflict:
+        yield found(
+            "gpu-config-conflict",
+            f"visible_device_list takes the numbers of visible GPUs and has no {negative[0].get('id')}; only CUDA_VISIBLE_DEVICES hides all with -1.",
+            negative[:2],
+            steps=[
+                manual(
+                    "Set the environment variable CUDA_VISIBLE_DEVICES=-1 before the program starts, and leave visible_device_list empty"
+                ),
+                manual("Or give the session's ConfigProto a device_count of {'GPU': 0}"),
+            ],
+            verify=commands.list_gpus(picture),
+        )
+        return
     if not conflict:
         return
     first = conflict[0].source.text
@@ -55,7 +70,10 @@ def gpu_config_conflict(picture: Picture) -> Iterator[Finding]:
     steps = [python(code.memory_growth(version_of(picture)), "the same for every GPU; and no memory limit beside it")]
     if "mapped to multiple" in first or "different GPU config" in first:
         steps = [
-            python(code.visible_devices(version_of(picture), (0,)), "choose the GPU here only (a process of a group: its own rank's), before the first op"),
+            python(
+                code.visible_devices(version_of(picture), (0,)),
+                "choose the GPU here only (a process of a group: its own rank's), before the first op",
+            ),
             manual("Take out visible_device_list and device_count from every ConfigProto: one process maps a GPU once"),
         ]
     yield found(

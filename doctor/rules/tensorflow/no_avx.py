@@ -35,9 +35,10 @@ def cpu_no_avx(picture: Picture) -> Iterator[Finding]:
     lacking = facts.symptoms("no-avx")
     if not said and not illegal and not lacking:
         return
+    told = [s for s in lacking if s.get("lacks") or s.get("l2") or s.get("l3")]  # a processor is named that has none
     if (
         lacking
-        and not (said or illegal)
+        and not (said or illegal or (told and not picture.not_loaded))
         and not facts.has("dll-load-failed", "native-runtime-failed", "core-dumped", "segfault")
     ):
         return

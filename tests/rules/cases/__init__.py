@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.rules.cases import (
     above,
+    answered,
     calm,
     hardware,
     installation,
@@ -16,6 +17,6 @@ from tests.rules.cases import (
     told,
 )
 
-FAMILIES = (hardware, libraries, installation, memory, placement, runtimes, told, said, above, pasted, calm)
+FAMILIES = (hardware, libraries, installation, memory, placement, runtimes, told, said, answered, above, pasted, calm)
 FIRES = tuple(case for family in FAMILIES for case in family.FIRES)
 NEAR_MISSES = tuple(case for family in FAMILIES for case in family.NEAR_MISSES)
