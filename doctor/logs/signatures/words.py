@@ -174,10 +174,12 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "both-packages",
         ("tensorflow-gpu", "tensorflow gpu", "gpu version", "tensorflow_gpu"),
-        r"(?<!\bI )(?<!\bhad )(?<!\bhave )(?<!\bwe )\b(?:pulls?|brings?|installs?|installed|drags?|puts?|downloads?|replac\w+|overwr\w+|overrid\w+)\b[^\n.]{0,60}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:cpu|although|even though|instead of|over|despite|ignor\w+)\b[^\n.]{0,40}\b(?:tensorflow[-_ ]gpu|gpu version)"
+        r"(?<!\bI )(?<!\bhad )(?<!\bhave )(?<!\bwe )\b(?:pulls?|brings?|installs?|installed|drags?|puts?|downloads?|replac\w+|overwr\w+|overrid\w+)\b[^\n.]{0,60}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:cpu|although|even (?:though|when|if)|instead of|over|despite|ignor\w+)\b[^\n.]{0,40}\b(?:tensorflow[-_ ]gpu|gpu version)"
         r"|\btensorflow[-_ ]gpu\b[^\n.]{0,60}\b(?:is |gets |was )?(?:replaced|overwritten|overridden|ignored|shadowed)\b[^\n.]{0,60}\b(?:cpu|tensorflow)\b"
         r"|\bignores? tensorflow[-_]gpu\b|\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,40}\b(?:overrides?|overwrites?|replaces?|shadows?|on top of)\b[^\n.]{0,12}\btensorflow[-_ ]gpu\b"
-        r"|\binstall\w*\b[^\n.]{0,24}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:in the way of|conflicts? with|clash(?:es)? with|interferes? with|disturbs?)\b[^\n.]{0,24}\btensorflow[-_ ]gpu\b",
+        r"|\binstall\w*\b[^\n.]{0,24}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:in the way of|conflicts? with|clash(?:es)? with|interferes? with|disturbs?)\b[^\n.]{0,24}\btensorflow[-_ ]gpu\b"
+        r"|\bgpu version\b[^\n.]{0,24}\b(?:overridden|overwritten|replaced|shadowed) (?:by|with)\b[^\n.]{0,16}\bCPU\b"
+        r"|\btensorflow[-_ ]gpu\b[^\n]{0,100}\b(?:pull\w*|brings?|brought|drag\w*|draws?|drew|drawn|switch\w*)\b[^\n.]{0,40}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,24}\bCPU\b",
         "the plugin installs tensorflow (the CPU version) although tensorflow-gpu is there",
     ),
     spoken(

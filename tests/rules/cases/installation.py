@@ -25,6 +25,14 @@ def dll(words: str, python: str = "36") -> str:
 
 
 FIRES = (
+    Fires(
+        "tf-conflicting-packages",
+        "a package that fetched the CPU build",
+        "Since I installed your toolbox my network runs on the CPU only.\n"
+        "You had tensorflow-gpu, and our setup.py drags in `tensorflow`, which is for the CPU.\n",
+        "drags in",
+        says=("uninstall -y tensorflow",),
+    ),
     # --- tf-not-installed
     Fires(
         "tf-import-failed",
@@ -408,6 +416,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "tf-conflicting-packages",
+        "a switch to the GPU package",
+        "undetermined",
+        "We switched from the CPU build to tensorflow-gpu last week. How do I draw the loss of a TensorFlow model?\n",
+    ),
     NearMiss(
         "cpu-no-avx",
         "another number of Windows: a DLL's start-up failed",
