@@ -145,7 +145,7 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "cpu version|cpu build|cpu-only|mkl build|without gpu support|compiled without cuda|not built with cuda|not compiled with cuda|cpu-only variant|cpu variant|mkl variant|mkl version|cpu only|mkl-only|mkl only|the mkl|without cuda support|not built with gpu|not compiled with gpu"
         ),
-        r"(?:installs?|installed|is|picks|picked|gets?|got|(?<!\bwith )(?<!\bthan )the) (?:the |a |only the |only a )?(?:CPU|mkl)(?:[- ]only)? (?:version|build|variant)(?: of tensorflow)?|tensorflow[^\n.]{0,40}without (?:GPU|CUDA) support|not (?:built|compiled) with (?:CUDA(?! kernel binaries)|GPU)",
+        r"(?:installs?|installed|is|picks|picked|gets?|got|(?<!\bwith )(?<!\bthan )(?<!\bfrom )(?<!\bof )the) (?:the |a |only the |only a )?(?:CPU|mkl)(?:[- ]only)? (?:version|build|variant)(?: of tensorflow)?|tensorflow[^\n.]{0,40}without (?:GPU|CUDA) support|not (?:built|compiled) with (?:CUDA(?! kernel binaries)|GPU)",
         "conda installed the CPU version of tensorflow",
     ),
     spoken(
