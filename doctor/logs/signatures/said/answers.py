@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.facts import EnvironmentKind, Platform, Symptom
 from doctor.logs.signatures.helped import HELPED, HELPED_NEAR
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, spoken
 
 _TF = r"\b(?:tensorflow|tf)\b"
 _WITHIN = r"(?:[^\n.]|\.(?=[\w*\"'`]))"
@@ -14,7 +14,7 @@ _PINNED = r"(?:numpy|protobuf|h5py|typing[_-]extensions|ml[_-]dtypes)"
 _LOST = r"(?:no(?: longer)?|not|n't|without|lacks?|lost|dropped|ended|stopped|gone|removed|discontinued)"
 
 SIGNATURES: tuple[Signature, ...] = (
-    sig(
+    spoken(
         "windows-native-told",
         "windows",
         rf"\bWindows\b{_WITHIN}{{0,40}}\b{_LOST}\b{_WITHIN}{{0,24}}\bGPUs?\b{_WITHIN}{{0,30}}\b(?:since|from|after|above|as of|beyond|with|newer than|later than)\b{_WITHIN}{{0,12}}\b2\.1[01]\b"
@@ -24,7 +24,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: (Symptom(s, "windows-native-told"), Platform(s, "windows", rank=2)),
         near=("2.10|2.11", "gpu"),
     ),
-    sig(
+    spoken(
         "no-avx",
         "avx",
         r"\b(?P<lacks>CPUs?|processors?|hardware|machines?|computers?|laptops?|VM)\b[^\n.]{0,50}?\b(?:no|without|lacks?|lacking|(?:does|do|did|has|have)(?: not|n't)(?: \w+){0,2}?)\b (?:\w+ ){0,2}?AVX"
@@ -32,7 +32,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "the processor of that machine has no AVX",
         near="no |without|lack|not |n't |built|compiled|made |build ",
     ),
-    sig(
+    spoken(
         "capabilities-told",
         ("compute,utility", "utility,compute"),
         r"\b(?:add|had to|need|lack|miss|chang|solv|fix|work|help)\w*\b[^\n]{0,60}(?:compute,utility|utility,compute)\b",
@@ -40,14 +40,14 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: (Symptom(s, "capabilities-told"), EnvironmentKind(s, "docker")),
         near="add|had to|need|lack|miss|chang|solv|fix|work|help",
     ),
-    sig(
+    spoken(
         "uvm-reloaded",
         ("nvidia_uvm", "nvidia-uvm"),
         r"\b(?:rmmod|modprobe|reload\w*|unload\w*)\b[^\n.]{0,40}\bnvidia[_-]uvm\b",
         "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm",
         near="rmmod|modprobe|reload|unload",
     ),
-    sig(
+    spoken(
         "renumbered",
         "visible_devices",
         r"VISIBLE_DEVICES[`'\"]{0,2}\]? ?(?:=|to|as|is) ?[`'\"]?[1-9][^\n]{0,160}\b(?:call|show|sa[iy]|report|label|name|see|number|list|print|log|display|appear)\w*\b[^\n]{0,40}\bGPU[ :#]?0\b",
@@ -57,14 +57,14 @@ SIGNATURES: tuple[Signature, ...] = (
             "call|show|say|said|sai|report|label|name|see|number|list|print|log|display|appear",
         ),
     ),
-    sig(
+    spoken(
         "renumbered",
         ("gpu 0", "gpu:0", "gpu0", "cuda:0"),
         r"\b(?:call|show|say|said|report|label|name|number|display)\w*\b[^\n.]{0,16}\b(?:GPU[ :]?0|cuda:0)\b[^\n.]{0,40}\b(?:because|since|as)\b[^\n.]{0,50}\b(?:only|visible|starts?|counts?|renumber\w*|first)\b",
         "it is shown as GPU 0 because the process sees only that card",
         near=("because|since|as", "only|visible|start|count|renumber|first"),
     ),
-    sig(
+    spoken(
         "nccl-error",
         "nccl",
         r"\bNCCL\b[^\n.]{0,80}\b(?:official\w*|only|all|just|solely)\b[^\n.]{0,24}\bLinux\b|\bNCCL\b[^\n.]{0,60}\bLinux\b[^\n.]{0,24}\b(?:official\w*|only|alone|solely)\b"
@@ -72,14 +72,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "NCCL is officially made for Linux only",
         near="windows|linux",
     ),
-    sig(
+    spoken(
         "memory-grows",
         "model",
         r"\b(?:keeps?|kept|keeping|holds?|held|holding|remembers?|stor(?:es|ed|ing))\b (?:on to )?(?:\w+ )?(?:all|every|each)?(?: (?:the|my|of the))? ?(?:\b(?:previous|old|older|earlier|former)\b )?models?\b (?:around|before|in (?:the )?memory|alive|that (?:it|came))",
         "it seems to hold every model in memory",
         near="keep|kept|hold|held|remember|stor",
     ),
-    sig(
+    spoken(
         "memory-grows",
         "memory",
         r"\bmemory\b[^\n]{0,60}\b(?:creat|mak|build|compil|load|instantiat|defin)(?:es|e|ed|ing) (?:\w+ ){0,3}?(?:models?|graphs?|networks?)\b(?: \w+){0,3}? (?:again and again|repeatedly|over and over|in(?:side)? (?:a|the) (?:for[- ]?)?loop|(?:each|every) (?:time|iteration|pass|episode|step))"
@@ -91,7 +91,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "creat|mak|build|built|compil|load|instantiat|defin|climb|explod|increas|grow|grew",
         ),
     ),
-    sig(
+    spoken(
         "missing-attribute",
         "contrib",
         r"\b(?:tf|tensorflow)\.(?P<name>contrib)\b[`'\"]?[^\n.]{0,30}\b(?:missing|gone|nowhere|(?:can ?not|can't|cannot|could ?n[o']t|is not|isn't) (?:be )?(?:found|imported|there|available))\b"
@@ -100,7 +100,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Symptom(s, "missing-attribute", (("name", "contrib"), ("module", "tensorflow"), ("told", "yes"))),
         near="missing|gone|nowhere|found|imported|there|available|no longer|without|lack|removed|remove|dropped|not exist|n't exist",
     ),
-    sig(
+    spoken(
         "written-for-one",
         ("tensorflow", "tf"),
         rf"{_TF} ?< ?(?:=? ?1\.\d+|2(?:\.0)*)\b[^\n.]{{0,24}}\b(?:used?|needed|required|wanted|installed|must|should|has to)\b|\b(?:use|needs?|requires?|wants?|install\w*) {_TF} ?< ?2(?:\.0)*\b"
@@ -108,13 +108,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "this code was written for TF 1",
         near=("<|code|script|repo|project|example|notebook|implementation|paper", "1|2"),
     ),
-    sig(
+    spoken(
         "protobuf-conflict",
         ("downgrade the protobuf package", "couldn't find field google.protobuf"),
         r"Downgrade the protobuf package to 3\.20|Couldn't find field google\.protobuf",
         " 1. Downgrade the protobuf package to 3.20.x or lower.",
     ),
-    sig(
+    spoken(
         "python-package-conflict",
         ("numpy", "protobuf", "h5py", "typing_extensions", "typing-extensions", "ml_dtypes", "ml-dtypes"),
         rf"\b{_PINNED}\b{_WITHIN}{{0,40}}(?:\b(?:does(?: not|n't)|do(?: not|n't)|is not|isn't|are not|no longer|won't|cannot|can't)(?: \w+)?? (?:go|goes|works?|run|fit|match|get along|compatible|supported)|\bincompatible)\b{_WITHIN}{{0,16}}{_TF}"
@@ -122,13 +122,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "numpy 2.0 does not go with tensorflow 2.10",
         near=("tf|tensorflow", "not|n't|no longer|incompat|break|broke|broken|fail|crash"),
     ),
-    sig(
+    spoken(
         "cudnn-handle-failed",
         "could not create cudnn handle",
         r"could not create cudnn handle(?!:)",
         "it always says: could not create cudnn handle",
     ),
-    sig(
+    spoken(
         "other-gpu-only",
         ("amd", "radeon"),
         r"\b(?:GPUs?|graphics(?: cards?)?|video cards?|cards?|device)\b(?: \w+){0,5}? (?:is|are|was)\b(?: \w+){0,3}? [`'\"]?(?:AMD|Radeon)\b(?! (?:CPU|Ryzen|EPYC|processor))"
@@ -136,21 +136,21 @@ SIGNATURES: tuple[Signature, ...] = (
         "the card in my laptop is an AMD Radeon",
         near="gpu|graphics|card|device",
     ),
-    sig(
+    spoken(
         "no-nvidia-told",
         ("nvidia",),
         r"\b(?:machine|computer|laptop|notebook|pc|mac\w*|server|we|I|it)\b[^\n.,;]{0,24}\b(?:no nvidia|(?:do|does)(?: not|n't) have (?:an? |any )?nvidia|without (?:an? |any )?nvidia|not (?:an?|any) nvidia) (?:gpu|card|graphics)",
         "the laptop has no Nvidia GPU",
         near="no nvidia|not have|n't have|without|not a|not any",
     ),
-    sig(
+    spoken(
         "card-support-asked",
         "capabilit",
         r"\b(?:only|no more than|just|merely|at most|not more than)\b[^\n.\d]{0,40}\b[1-3]\.\d\b[^\n.]{0,30}\bcapabilit|\bcapabilit\w+\b[^\n.\d]{0,24}\b(?:only|no more than|just|merely)\b[^\n\d]{0,8}[1-3]\.\d\b",
         "my card has just 3.0 as its compute capability",
         near="only|no more than|just|merely|at most|not more than",
     ),
-    sig(
+    spoken(
         "cuda-version-told",
         "cuda",
         rf"{_TF}{_WITHIN}{{0,40}}[,;] (?:and |which |but )?(?:that(?: one)?|this(?: one)?|it|which)?\b ?\b(?:cannot|can't|can not|does(?: not|n't)|did(?: not|n't)|won't|is(?: not|n't))(?: \w+)?? (?:use|support|work with|run on|run with|go with|compatible with|like|take) {_CUDA}"
@@ -158,7 +158,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "tensorflow 2.16 came in, and that one cannot use cuda11",
         near=("tf|tensorflow", "not|n't|can't"),
     ),
-    sig(
+    spoken(
         "other-process",
         ("notebook", "kernel", "jupyter", "session"),
         rf"\b(?:clos|shut|shutt|stop|kill|quit|terminat)\w*(?: down)?(?: of)? (?:\w+ )?(?:the |that |my |all |every )?(?:first|other|others|old|previous|former|another|second|unused|earlier|remaining)\b(?: \w+)? (?:notebooks?|kernels?|sessions?)\b[^\n]{{0,60}}?(?:{HELPED}|\bran\b|\bruns?\b)"
@@ -171,14 +171,14 @@ SIGNATURES: tuple[Signature, ...] = (
             HELPED_NEAR + "|ran|run|gpu|memory",
         ),
     ),
-    sig(
+    spoken(
         "driver-said-old",
         "driver",
         rf"\b(?:updat|upgrad)(?:e|ed|ing) (?:\w+ ){{0,4}}?(?:NVIDIA |graphics |GPU |video |card |display )drivers?\b[^\n]{{0,60}}?{HELPED}|{HELPED}[^\n]{{0,30}}\b(?:after|by|when|once)\b[^\n.]{{0,12}}\b(?:updat|upgrad)(?:e|ed|ing) (?:\w+ ){{0,4}}?(?:NVIDIA |graphics |GPU |video |card |display )drivers?\b",
         "Updated the NVIDIA driver to 535. Everything works",
         near=("updat|upgrad", HELPED_NEAR),
     ),
-    sig(
+    spoken(
         "gpu-stopped",
         ("gpu", "cuda", "nvidia-docker", "graphics card"),
         r"\b(?:CUDA|GPUs?|nvidia-docker|graphics card)\b[^\n.]{0,30}\b(?:stops?|stopped) working\b|\b(?:CUDA|GPUs?|graphics card)\b[^\n.]{0,24}\b(?:does(?: not|n't)|did(?: not|n't)|fails? to|no longer)(?: \w+)?? (?:works?|initiali[sz]es?|responds?|answers?|come back)\b"
@@ -186,7 +186,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "CUDA does not initialise any more",
         near="stop|not |n't |fail|no longer|gone|dead|lost|unavail|unusab",
     ),
-    sig(
+    spoken(
         "driver-said-down",
         "driver",
         r"\b(?:nvidia |graphics )?drivers?\b[^\n.]{0,24}?\b(?:is|are|was|were|does|did|do|will)(?: not|n't| no longer)(?: be)?(?: \w+)? (?:load|loaded|come up|get loaded|being loaded)\b",
