@@ -48,7 +48,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "built-with-cuda",
         ("is_built_with_cuda", "built with cuda"),
-        r"is_built_with_cuda\(\)\)?[^\n]{0,20}(?:\n{1,2}[^\n]{0,12})?\b(?P<answer>True|False)\b|built with CUDA(?: support)?:? ?\**\s*(?P<a2>True|False|yes|no)\b",
+        r"is_built_with_cuda\(\)\)?[^\n]{0,20}(?:\n{1,2}[^\n]{0,12})?\b(?P<answer>True|False)\b|built with CUDA(?: support)?\??:? ?\**\s*(?P<a2>True|False|yes|no)\b",
         ">>> tf.test.is_built_with_cuda()\nFalse",
         lambda m, s: TensorFlowBuild(s, (m["answer"] or m["a2"]).lower() in ("true", "yes")),
         lines=3,

@@ -55,7 +55,7 @@ _RUNTIME = {"3": "CUDA_ERROR_NOT_INITIALIZED", "30": "CUDA_ERROR_UNKNOWN", "999"
 def asked(match: re.Match[str], source: Source) -> Fact | None:
     """A question about the devices that the driver did not answer."""
     group = match.groupdict()
-    error = group.get("error") or group.get("error2") or _RUNTIME.get(group.get("number") or "")
+    error = group.get("error") or group.get("error2") or _RUNTIME.get(group.get("number") or group.get("count") or "")
     return CudaCallFailed(source, "cuDeviceGet", error.upper()) if error else None
 
 
@@ -126,9 +126,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "context-failed",
-        ("could not retrieve cuda device count", "failed to get device attribute", "failed to get device properties"),
+        (
+            "could not retrieve cuda device count",
+            "failed to get device attribute",
+            "failed to get device properties",
+            "cudagetdevicecount returned",
+        ),
         r"could not retrieve CUDA device count: (?P<error>CUDA_ERROR_\w+)|failed to get device attribute \d+ for device \d+: (?P<error2>CUDA_ERROR_\w+)"
-        r"|Failed to get device properties, error code: (?P<number>\d+)",
+        r"|Failed to get device properties, error code: (?P<number>\d+)|cudaGetDeviceCount returned (?P<count>\d{1,4})\b",
         "could not retrieve CUDA device count: CUDA_ERROR_NOT_INITIALIZED",
         asked,
         origin="tensorflow/stream_executor/cuda/cuda_driver.cc",

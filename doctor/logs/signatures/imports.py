@@ -27,7 +27,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "native-runtime-failed",
         ("failed to load the native tensorflow runtime", "_pywrap_tensorflow_internal", "_pywrap_tensorflow"),
         r"Failed to load the native TensorFlow runtime|import(?:ing)? _pywrap_tensorflow(?:_internal)?\b"
-        r"|No module named [`'\"]?_pywrap_tensorflow(?:_internal)?\b",
+        r"|No module named [`'\"]?_pywrap_tensorflow(?:_internal)?\b|_pywrap_tensorflow(?:_internal)?\.so: cannot open shared object file",
         "Failed to load the native TensorFlow runtime.",
     ),
     sig(
@@ -65,6 +65,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "in static tls block",
         r"(?P<library>(?:/[^\s:'\"/]{1,60}){0,12}/?lib[\w.+-]{1,80}\.so[\d.]{0,12}): cannot allocate memory in static TLS block",
         "ImportError: /usr/lib/aarch64-linux-gnu/libgomp.so.1: cannot allocate memory in static TLS block",
+    ),
+    sig(  # by glibc's loader: mmap() of a segment was refused
+        "library-unmapped",
+        "failed to map segment from shared object",
+        r"(?P<library>/[^\s:'\"]{0,200}tensorflow[^\s:'\"]{0,120}\.so[\d.]{0,12}): failed to map segment from shared object",
+        "ImportError: /srv/lib/python3.8/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so: failed to map segment from shared object",
     ),
     sig(
         "circular-import",

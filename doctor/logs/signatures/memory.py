@@ -72,8 +72,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "resource-exhausted",
-        ("resourceexhaustederror", "resource_exhausted", "resource exhausted"),
-        r"ResourceExhaustedError|RESOURCE_EXHAUSTED|Resource exhausted",
+        ("resourceexhausted", "resource_exhausted", "resource exhausted"),
+        r"Resource[ _]?Exhausted(?:Error)?",
         "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor",
     ),
     sig(
@@ -177,7 +177,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:OOM|(?:out of|no) (?:GPU |CUDA |video |free )?memory|memory error|exhaust\w+)[^\n]{0,60}after (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|runs|models|trials|steps)"
         r"|(?:after (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|models|trials)|\b\d+ (?:epochs|iterations|folds|models|trials) in\b)[^\n]{0,60}(?:OOM|(?:out of|no) (?:GPU |CUDA |video |free )?memory|exhaust)"
         r"|memory[^\n]{0,40}(?:not released|not freed|never freed|never released)|内存泄漏|显存泄漏"
-        r"|(?:second|2nd|third|next|each|every|\d+(?:th|nd|rd)) (?:fold|model|trial)[^\n]{0,60}(?:OOM|out of memory|memory)",
+        r"|(?:second|2nd|third|next|each|every|\d+(?:th|nd|rd)) (?:fold|model|trial)[^\n]{0,60}(?:OOM|out of memory|memory|Exhausted)",
         "There is a memory leak: memory usage keeps growing with every epoch until OOM",
         near="leak|grows|keeps|increas|growing|after |s in|released|freed|fold|model|trial|泄漏",
     ),

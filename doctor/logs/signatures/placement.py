@@ -57,10 +57,10 @@ SIGNATURES: tuple[Signature, ...] = (
         r"colocated with a group of nodes that required incompatible device",
         "Cannot colocate nodes because it was colocated with a group of nodes that required incompatible device '/device:GPU:0'",
     ),
-    sig(
+    sig(  # the quotes around the device came with 1.13
         "no-gpu-kernel",
-        "opkernel for 'gpu' devices",
-        r"No registered '(?P<node>\w+)' OpKernel for 'GPU' devices",
+        ("opkernel for 'gpu' devices", "opkernel for gpu devices"),
+        r"No registered '(?P<node>\w+)' OpKernel for '?GPU'? devices",
         "NotFoundError: No registered 'Foo' OpKernel for 'GPU' devices compatible with node {{node Foo}}",
     ),
     sig(

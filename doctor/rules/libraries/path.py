@@ -55,7 +55,7 @@ def library_path(picture: Picture) -> Iterator[Finding]:
     build = picture.build
     verify = commands.list_gpus(picture)
     missed = build.pip_libraries_missed if build is not None else None
-    asked = facts.has("gpu-list-empty", "gpu-not-used") and not facts.of(CudaCallFailed)
+    asked = facts.has("gpu-list-empty", "gpu-not-used") and not facts.of(CudaCallFailed) and not facts.has("built-without-cuda")
     if (
         missed
         and build is not None

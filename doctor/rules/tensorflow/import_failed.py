@@ -32,6 +32,7 @@ OWN_PARTS = ("tensorflow.python", "tensorflow.core", "tensorflow.python.tools", 
         "source-folder-import",
         "wrong-architecture",
         "static-tls",
+        "library-unmapped",
         "stray-tensorflow-module",
         "hollow-module",
         "undefined-symbol",
@@ -63,6 +64,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     parts = [s for s in facts.symptoms("missing-module") if s.get("module") in OWN_PARTS]
     arch = facts.symptoms("wrong-architecture")
     tls = facts.symptoms("static-tls")
+    unmapped = facts.symptoms("library-unmapped")
     native = facts.symptoms("native-runtime-failed")
     symbol = [s for s in facts.symptoms("undefined-symbol") if "tensorflow" in s.source.text.lower()]
     symbol += facts.symptoms("rocm-library")
@@ -75,12 +77,12 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
         *(s for s in facts.symptoms("deep-crashed") if s.get("stage") in ("started", "nothing")),
         *facts.symptoms("tensorflow-library-fails"),
     ]
-    if not (glibc or tf_dll or shadow or parts or arch or tls or symbol or seen or (native and not cuda)):
+    if not (glibc or tf_dll or shadow or parts or arch or tls or unmapped or symbol or seen or (native and not cuda)):
         return
     another = facts.has("cuda-version-told", "cudnn-version-told") or mismatched_pair(picture) or bool(blamed_path(picture))
-    if another and not (glibc or arch or shadow or tls or seen or facts.has("msvc-runtime")):
+    if another and not (glibc or arch or shadow or tls or unmapped or seen or facts.has("msvc-runtime")):
         return  # the library that did not load is CUDA's or cuDNN's then
-    if cuda and not (glibc or arch or shadow or tls or seen):
+    if cuda and not (glibc or arch or shadow or tls or unmapped or seen):
         return
     steps: list[Step]
     rows: list[object] = []
@@ -158,6 +160,24 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
             ),
             manual("Or import TensorFlow (or whichever package brings that library) before everything else, cv2 and sklearn above all"),
         ]
+    elif unmapped and picture.platform not in ("windows", "macos"):  # the loader of Linux says so
+        library = unmapped[0].get("library")
+        text = (
+            f"The system refuses to map {library.rsplit('/', 1)[-1]} into memory: the file system that it lies on is mounted noexec, or a limit on "
+            "the process's memory leaves no room for it."
+        )
+        steps = [
+            shell(
+                f"findmnt -T {commands.quoted(library, picture)} -o TARGET,OPTIONS",
+                "where noexec stands among the options, put the environment onto another file system, or mount that one with exec",
+                platform="linux",
+            ),
+            shell(
+                "ulimit -v",
+                "kilobytes of address space, or unlimited; TensorFlow needs several gigabytes, and a batch job may have to ask for more memory",
+                platform="linux",
+            ),
+        ]
     elif symbol and not tf_dll:
         text = "TensorFlow's own files do not fit together: a library of another installation or build is loaded with them."
         steps = fresh
@@ -189,8 +209,8 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     yield found(
         "tf-import-failed",
         text,
-        [*glibc[:2], *shadow[:2], *parts[:1], *arch[:1], *tls[:1], *tf_dll[:2], *symbol[:1], *native[:1], *seen[:2]],
-        confidence="certain" if glibc or shadow or arch or tls else "likely",
+        [*glibc[:2], *shadow[:2], *parts[:1], *arch[:1], *tls[:1], *unmapped[:1], *tf_dll[:2], *symbol[:1], *native[:1], *seen[:2]],
+        confidence="certain" if glibc or shadow or arch or tls or unmapped else "likely",
         tables=rows,
         steps=steps,
         verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),

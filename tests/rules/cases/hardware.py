@@ -60,6 +60,12 @@ def wrapped_by_docker(reason: str) -> str:
 
 FIRES = (
     Fires(
+        "gpu-bad-state",
+        "NVIDIA's own sample after a night's sleep",
+        "deviceQuery Starting...\n CUDA Device Query (Runtime API) version (CUDART static linking)\ncudaGetDeviceCount returned 999\n-> unknown error\nResult = FAIL\n",
+        "returned 999",
+    ),
+    Fires(
         "driver-too-old",
         "a driver below the CUDA, told in a sentence",
         "The highest CUDA version supported by your driver is 12.2, while CUDA 12.8 is what you installed. Hence no GPU in TensorFlow.\n",
@@ -581,6 +587,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "gpu-bad-state",
+        "a count of devices that succeeded",
+        "undetermined",
+        "cudaGetDeviceCount returned 0\nThere are no available device(s) that support CUDA\n",
+    ),
     NearMiss(
         "healthy",
         "the libraries open, and CUDA itself does not start",

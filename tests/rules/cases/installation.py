@@ -26,6 +26,27 @@ def dll(words: str, python: str = "36") -> str:
 
 FIRES = (
     Fires(
+        "tf-import-failed",
+        "a file system that runs no programs",
+        "ImportError: /mnt/scratch/venv/lib/python3.11/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so: failed to map segment from shared object\n",
+        "failed to map segment",
+        says=("findmnt -T /mnt/scratch", "ulimit -v"),
+        words=("noexec",),
+    ),
+    Fires(
+        "tf-import-failed",
+        "TensorFlow's own library is not there",
+        "ImportError: /usr/lib/python3/dist-packages/tensorflow/python/_pywrap_tensorflow_internal.so: cannot open shared object file: No such file or directory\n",
+        "cannot open shared object file",
+        says=("--force-reinstall",),
+    ),
+    Fires(
+        "tf-cpu-only",
+        "its own word against what is known of the release",
+        "TensorFlow version: 2.16.1\nIs GPU available? []\nBuilt with CUDA?: False\n",
+        "Built with CUDA",
+    ),
+    Fires(
         "tf-conflicting-packages",
         "a package that fetched the CPU build",
         "Since I installed your toolbox my network runs on the CPU only.\n"
@@ -416,6 +437,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "tf-import-failed",
+        "another program's library that cannot be mapped",
+        "undetermined",
+        "ImportError: /mnt/scratch/lib/libavcodec.so.58: failed to map segment from shared object\n",
+    ),
     NearMiss(
         "tf-conflicting-packages",
         "a switch to the GPU package",

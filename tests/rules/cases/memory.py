@@ -34,6 +34,12 @@ def oom(shape: str) -> str:
 FIRES = (
     Fires(
         "memory-leak",
+        "the twelfth model of a search",
+        "keras search on a Tesla T4: the 12th model dies with ResourceExhausted, whichever parameters it got\n",
+        "12th model",
+    ),
+    Fires(
+        "memory-leak",
         "so many trials in, and no memory",
         "Tuning a Keras model on a GTX 1080: 57 trials in, and it ended with no GPU memory left.\n",
         "57 trials in",

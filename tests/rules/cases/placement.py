@@ -21,6 +21,12 @@ GPU0 = "/job:localhost/replica:0/task:0/device:GPU:0"
 
 FIRES = (
     Fires(
+        "op-no-gpu-kernel",
+        "an op on strings, as 1.8 says it",
+        "NotFoundError: No registered 'Shape' OpKernel for GPU devices compatible with node Shape = Shape[T=DT_STRING, out_type=DT_INT32]\n",
+        "No registered 'Shape'",
+    ),
+    Fires(
         "device-not-found",
         "an early release that gives no reason",
         "InvalidArgumentError: Cannot assign a device to node 'layer2/weights': Could not satisfy explicit device specification '/gpu:2'\n"
