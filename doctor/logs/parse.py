@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain
+from operator import itemgetter
 
 from doctor.facts import EVIDENCE_LIMIT, Fact, Source
 from doctor.logs.literals import Literals
@@ -114,38 +115,41 @@ _QUOTES = str.maketrans("‘’“”´＇：（）\u00a0\u3000", "''\"\"'':()  
 """Typographic marks that word processors and input methods put for those that programs print; one for one."""
 
 
-def _search(text: Text, signatures: Sequence[Signature]) -> Iterator[tuple[int, Fact]]:
+def _search(text: Text, signatures: Sequence[Signature]) -> list[tuple[int, Fact]]:
+    """The facts of a text with their places, in the order of these."""
     body = text.text if text.text.isascii() else text.text.translate(_QUOTES)
     lower = body.lower()
     if len(lower) != len(body):  # a few letters change their length in lower case; offsets must agree
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in body)
+    found: list[tuple[int, Fact]] = []
     for signature, windows in _index_of(signatures).hits(body, lower):
-        for match in _matches(signature, body, windows):
+        _take(found, signature, text, body, windows)
+    found.sort(key=itemgetter(0))
+    return found
+
+
+def _take(
+    found: list[tuple[int, Fact]], signature: Signature, text: Text, body: str, windows: Sequence[Window]
+) -> None:
+    """Add what one signature says: every occurrence once, although windows may overlap."""
+    finditer = _compiled(signature.pattern).finditer
+    seen: set[int] = set()
+    for start, end in windows:
+        for match in finditer(body, start, end):
+            if match.start() in seen:
+                continue
+            seen.add(match.start())
             place = signature.place(match)
             source = Source(text.name, text.number(place), quote(text.text, place, match.end()))
             made = signature.fact(match, source)
             if made is None:
                 continue
             if isinstance(made, Fact):
-                yield place, made
+                found.append((place, made))
             else:
-                yield from ((place, fact) for fact in made)
+                found += [(place, fact) for fact in made]
             if signature.once:
-                break
-
-
-def _matches(signature: Signature, body: str, windows: Sequence[Window]) -> Iterator[re.Match[str]]:
-    """Every occurrence once, although windows may overlap."""
-    finditer = _compiled(signature.pattern).finditer
-    if len(windows) == 1:
-        yield from finditer(body, *windows[0])
-        return
-    seen: set[int] = set()
-    for start, end in windows:
-        for match in finditer(body, start, end):
-            if match.start() not in seen:
-                seen.add(match.start())
-                yield match
+                return
 
 
 def _key(fact: Fact) -> tuple[object, ...]:
@@ -158,12 +162,11 @@ def parse(text: Text, signatures: Sequence[Signature]) -> list[Fact]:
 
     A fact that only the unwrapped text shows is taken where the lines as they stand do not state it.
     """
-    found = sorted(_search(text, signatures), key=lambda item: item[0])
-    facts = [fact for _, fact in found]
+    facts = [fact for _, fact in _search(text, signatures)]
     wrapped = unwrap(text)
     if wrapped is not None:
         known = {_key(fact) for fact in facts}
-        for _, fact in sorted(_search(wrapped, signatures), key=lambda item: item[0]):
+        for _, fact in _search(wrapped, signatures):
             if _key(fact) not in known:
                 known.add(_key(fact))
                 facts.append(fact)

@@ -11,10 +11,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 LINE_LIMIT = 20_000
 """Characters of one cleaned line; longer input lines are cut into pieces that overlap by OVERLAP."""
 OVERLAP = 500
+STRING = 160
+"""Characters of the longest line that is never a whole text in one string."""
 PIECES = 12
 """Lines over which one wrapped record may go."""
 
@@ -39,16 +42,10 @@ class Text:
     @classmethod
     def of(cls, name: str, lines: Iterable[tuple[int, str]], total: int) -> Text:
         """From (line number, cleaned line) pairs."""
-        starts: list[int] = []
-        numbers: list[int] = []
-        parts: list[str] = []
-        offset = 0
-        for number, line in lines:
-            starts.append(offset)
-            numbers.append(number)
-            parts.append(line)
-            offset += len(line) + 1
-        return cls(name, "\n".join(parts), total, starts, numbers)
+        several = list(lines)
+        parts = [line for _, line in several]
+        starts = list(accumulate((len(part) + 1 for part in parts[:-1]), initial=0)) if parts else []
+        return cls(name, "\n".join(parts), total, starts, [number for number, _ in several])
 
     def number(self, offset: int) -> int | None:
         """The 1-based input line in which this offset of `text` stands; None in an empty text."""
@@ -81,6 +78,9 @@ def clean(line: str) -> str:
 def split(text: str) -> Iterator[tuple[int, str]]:
     """(number, cleaned line) for every line of decoded text; numbers are those that an editor shows."""
     for number, line in enumerate(text.split("\n"), 1):
+        if len(line) <= STRING and "&" not in line and line.isprintable():  # as most lines are: nothing to do
+            yield number, line
+            continue
         pieces = [piece for piece in line.split("\r") if piece] if "\r" in line else [line]
         for piece in pieces or [""]:
             yield from ((number, part) for part in _unescape(piece))
@@ -88,7 +88,7 @@ def split(text: str) -> Iterator[tuple[int, str]]:
 
 def _unescape(line: str) -> Iterator[str]:
     """Cut a line that holds a whole text as one JSON or repr string, and lines beyond the limit."""
-    if len(line) > 160 and (line.count("\\n") > 2 or ("\\n" in line and '": "' in line)):
+    if len(line) > STRING and (line.count("\\n") > 2 or ("\\n" in line and '": "' in line)):
         cut = line.replace("\\\\n", "\n").replace("\\r\\n", "\n").replace("\\n", "\n")
         parts = cut.replace("\\t", " ").replace('\\"', '"').split("\n")
     else:
@@ -130,10 +130,10 @@ def unwrap(text: Text, limit: int = 400) -> Text | None:
     """
     lines = list(text.lines())
     records = [i for i, (_, line) in enumerate(lines) if _RECORD.search(line[:200])]
+    sizes = [len(lines[i][1]) for i in records]
     broken: list[Lines] = []
     for which, first in enumerate(records):
-        around = records[max(0, which - NEIGHBOURS) : which + NEIGHBOURS + 1]
-        width = max(len(lines[i][1]) for i in around) * FULL // 100
+        width = max(sizes[max(0, which - NEIGHBOURS) : which + NEIGHBOURS + 1]) * FULL // 100
         end = records[which + 1] if which + 1 < len(records) else len(lines)
         pieces = _pieces([lines[first], *lines[first + 1 : min(end, first + PIECES)]], width)
         if len(pieces) > 1:

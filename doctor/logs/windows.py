@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from doctor.logs.literals import Hit, Literals
@@ -48,13 +48,13 @@ class Lines:
 
     def __init__(self, text: str, lower: str, words: Words) -> None:
         self.text = text
-        self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self.starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text) + 1]
+        """Where each line begins, and where one more would."""
         self.lines: defaultdict[int, list[int]] = defaultdict(list)
-        """The lines of at most WINDOW characters that hold a word; HITS of them for each."""
+        """The lines of at most WINDOW characters that hold a word."""
         self.places: defaultdict[int, list[int]] = defaultdict(list)
         """The places of a word in longer lines."""
         self._present: dict[int, set[int]] = {}
-        self._windows: dict[Window, Window] = {}
         self._records: set[int] = set()
         """The lines that a program printed with its own mark."""
         self._sort(chain.from_iterable(self._hits(lower, words)))
@@ -64,8 +64,7 @@ class Lines:
         text, starts = self.text, self.starts
         matches, records = PRINTED.match, self._records
         begin, within = 0, False
-        for line, start in enumerate(starts):
-            end = starts[line + 1] if line + 1 < len(starts) else len(text)
+        for line, (start, end) in enumerate(pairwise(starts)):
             record = end - start <= RECORD and matches(text, start) is not None
             if record:
                 records.add(line)
@@ -82,14 +81,15 @@ class Lines:
         for end, (number, before) in hits:
             if end >= after:
                 line = bisect_right(starts, end) - 1
-                after = starts[line + 1] if line + 1 < len(starts) else len(self.text) + 1
+                after = starts[line + 1]
                 short = after - starts[line] <= WINDOW
                 present = self._present[line] = set()
             if not short:
                 places[number].append(end - before)
-            elif number not in present and len(lines[number]) < HITS:
+                present.add(number)
+            elif number not in present:
+                present.add(number)
                 lines[number].append(line)
-            present.add(number)
 
     def words(self) -> set[int]:
         """The words that stand in the text."""
@@ -104,25 +104,26 @@ class Lines:
 
         words: of those that stand in the text. unlogged: records and frames are passed over.
         """
-        found = []
-        passed = self._records if unlogged else ()
-        for line in self._lines_of(words):
-            if line in passed:
-                continue
-            for several in near:
-                if not self._near(several, line, lines):
-                    break
-            else:
-                found.append(self._window(line, lines))
+        short = self._lines_of(words)
+        if unlogged and self._records:
+            short = [line for line in short if line not in self._records]
+        for several in near:
+            short = [line for line in short if self._near(several, line, lines)]
+        starts = self.starts
+        if lines == 1:
+            found = [(starts[line], starts[line + 1] - 1) for line in short]
+        else:
+            found = [self._window(line, lines) for line in short]
         if self.places:
             long = (self.places[number] for number in words if number in self.places)
             found += dict.fromkeys(chain.from_iterable(_windows(self.text, places, lines) for places in long))
         return found
 
     def _lines_of(self, words: Sequence[int]) -> list[int]:
+        """The short lines in which a word stands, HITS of them for each."""
         if len(words) == 1:
-            return self.lines.get(words[0], [])
-        return sorted({line for number in words for line in self.lines.get(number, ())})
+            return self.lines.get(words[0], [])[:HITS]
+        return sorted({line for number in words for line in self.lines.get(number, ())[:HITS]})
 
     def _near(self, several: frozenset[int], line: int, lines: int) -> bool:
         if lines == 1:
@@ -132,13 +133,10 @@ class Lines:
 
     def _window(self, line: int, lines: int) -> Window:
         """A short line and its neighbours."""
-        key = (line, lines)
-        if key not in self._windows:
-            first, last = max(0, line - lines + 1), min(len(self.starts) - 1, line + lines - 1)
-            end = self.starts[last + 1] - 1 if last + 1 < len(self.starts) else len(self.text)
-            fits = end - self.starts[first] <= WINDOW * lines
-            self._windows[key] = (self.starts[first], end) if fits else _window(self.text, self.starts[line], lines)
-        return self._windows[key]
+        starts = self.starts
+        first, after = max(0, line - lines + 1), min(len(starts) - 1, line + lines)
+        fits = starts[after] - 1 - starts[first] <= WINDOW * lines
+        return (starts[first], starts[after] - 1) if fits else _window(self.text, starts[line], lines)
 
 
 def _windows(text: str, places: list[int], lines: int) -> list[Window]:

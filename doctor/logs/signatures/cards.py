@@ -146,6 +146,17 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Gpu(s, m["name"].strip(), index=int(m["index"]), uuid=m["uuid"]),
     ),
     sig(
+        "device-query",
+        "cuda driver version / runtime version",
+        r'Device (?P<index>\d{1,2}): "(?P<name>[^"\n]{3,60})"\s*\n\s*CUDA Driver Version / Runtime Version[^\n]*\n\s*CUDA Capability Major/Minor version number:\s+(?P<cc>\d{1,2}\.\d)'
+        r"(?:\s*\n\s*Total amount of global memory:\s+(?P<memory>\d{2,7}) MBytes)?",
+        'Device 0: "GeForce GTX 1070"\n  CUDA Driver Version / Runtime Version          10.1 / 10.0\n'
+        "  CUDA Capability Major/Minor version number:    6.1\n  Total amount of global memory:                 8119 MBytes (8513585152 bytes)",
+        lambda m, s: Gpu(s, m["name"].strip(), m["cc"], int(m["memory"]) if m["memory"] else None, index=int(m["index"])),
+        lines=4,
+        origin="CUDA samples, 1_Utilities/deviceQuery/deviceQuery.cpp",
+    ),
+    sig(
         "lspci-gpu",
         "nvidia corporation",
         r"(?:VGA compatible|3D) controller(?: \[\w+\])?: NVIDIA Corporation (?:\w+ )?\[(?P<name>[^\]\n]{3,60})\](?: \[(?P<pci>10de:[0-9a-f]{4})\])?",
@@ -221,7 +232,7 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "radeon|rx5|rx6|rx7|intel(r) arc|intel(r) uhd|intel uhd|intel hd|iris|integrated graphics|amd gpu|rx 5|rx 6|rx 7|amd radeon|rocm|intel graphics|intel(r) hd|intel arc"
         ),
-        r"(?P<amd>(?:AMD )?Radeon[\w (),.-]{0,30}|\bRX ?[567]\d{3}\w{0,3}(?: ?XTX?)?)|(?P<intel>Intel(?:\(R\))? (?:U?HD|Iris|Arc)[\w (),.-]{0,24}|intel\s+integrated graphics|integrated graphics)",
+        r"(?P<amd>(?:AMD )?Radeon(?:\(TM\)|™|(?<=n)s\b)?(?:[ -](?:RX|R[579]|HD|VII|Pro|Vega|Instinct|Graphics|XTX?|GRE|Mobile|M?W?\d{2,4}\w{0,3}))*|\bRX ?[567]\d{3}\w{0,3}(?: ?XTX?)?)|(?P<intel>Intel(?:\(R\))? (?:U?HD|Iris|Arc)[\w (),.-]{0,24}|intel\s+integrated graphics|integrated graphics)",
         "GPU: AMD Radeon RX 580",
         lambda m, s: OtherGpu(s, (m["amd"] or m["intel"]).strip(), "amd" if m["amd"] else "intel"),
     ),

@@ -8,9 +8,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "numpy-abi",
         words(
-            "_array_api not found|compiled using numpy 1.x cannot be run in|numpy.core.umath failed to import|numpy.core._multiarray_umath failed to import|numpy.dtype size changed|module compiled against api version|numpy.core.multiarray failed to import|np.complex_` was removed|was removed in the numpy 2.0|numpy 1.x cannot be run in|numpy.core."
+            "_array_api not found|compiled using numpy 1.x cannot be run in|numpy.core.umath failed to import|numpy.core._multiarray_umath failed to import|numpy.dtype size changed|module compiled against api version|compiled with api|compiled against api|compiled with abi|compiled against abi|numpy.core.multiarray failed to import|np.complex_` was removed|was removed in the numpy 2.0|numpy 1.x cannot be run in|numpy.core."
         ),
-        r"_ARRAY_API not found|compiled using NumPy 1\.x cannot be run in|NumPy 1\.x cannot be run in\s*NumPy 2|numpy\.core\.\w+ failed to import|numpy\.dtype size changed|module compiled against API version"
+        r"(?:module )?compiled (?:against|with) A[PB]I(?: version)? (?P<built>0x[0-9a-f]{1,8})\b[^\n]{0,60}?(?P<there>0x[0-9a-f]{1,8})\b|_ARRAY_API not found|compiled using NumPy 1\.x cannot be run in|NumPy 1\.x cannot be run in\s*NumPy 2|numpy\.core\.\w+ failed to import|numpy\.dtype size changed|module compiled against A[PB]I version"
         r"|was removed in the NumPy 2\.0",
         "AttributeError: _ARRAY_API not found",
     ),
@@ -29,6 +29,12 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|No module named '?google\.protobuf'?|Protobuf Gencode|generated code is out of date and must be regenerated with protoc|module 'google\.protobuf[\w.]*' has no attribute"
         r"|Detected (?:incompatible|mismatched) Protobuf|unexpected keyword argument 'serialized_options'",
         "TypeError: Descriptors cannot not be created directly.",
+    ),
+    sig(  # where the arrow of a notebook's traceback stops in a generated file
+        "protobuf-conflict",
+        "_descriptor.",
+        r"^\s*-+> ?\d{1,5}\s+(?:\w+ = )?_descriptor\.(?:Field|File|Enum|EnumValue|Service|Oneof)?Descriptor\(",
+        "---> 36     _descriptor.FieldDescriptor(",
     ),
     sig(  # in a sentence
         "protobuf-conflict",

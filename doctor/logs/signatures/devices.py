@@ -12,6 +12,10 @@ NAME = r"(?P<name>[A-Za-z][\w .()/+-]{1,60}?)"
 _UNITS = {"gib": 1024.0, "mib": 1.0, "gb": 1024.0, "mb": 1.0, "g": 1024.0, "m": 1.0, "kib": 1 / 1024, "b": 1 / 1048576}
 
 
+AMD = re.compile(r"\b(?:AMD|Radeon|Vega ?\d|gfx\d|Instinct|MI\d{2,3})\b", re.IGNORECASE)
+"""Names of AMD's GPUs."""
+
+
 def mib(text: str) -> int | None:
     """Memory in MiB from "7.92GiB", "190.31MiB", "6 GB"; None where it is no such text."""
     match = re.match(r"\s*(\d+(?:\.\d+)?)\s*(gib|mib|gb|mb|kib|g|m|b)\b", text, re.I)
@@ -29,7 +33,9 @@ def registered(match: re.Match[str], source: Source) -> Iterator[Fact]:
     name = (group.get("name") or "").strip() or None
     memory = int(group["memory"]) if group.get("memory") else None
     yield GpuRegistered(source, _index(match), memory, name)
-    if name:
+    if name and AMD.search(name):  # TensorFlow's build for ROCm words it so too
+        yield OtherGpu(source, name, "amd")
+    elif name:
         physical = group.get("physical")
         yield Gpu(
             source, name, group.get("cc"), index=int(physical) if physical else _index(match), bus_id=group.get("bus")
@@ -67,6 +73,14 @@ def gpu_fact(match: re.Match[str], source: Source) -> Fact:
 def listed(match: re.Match[str], source: Source) -> Fact:
     """A physical device in the output of a program."""
     return GpuRegistered(source, _index(match))
+
+
+def plugged(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """The accelerator of another maker, by the plugin that registers it."""
+    yield Symptom(source, "plugin-device", tuple((k, v.strip()) for k, v in match.groupdict().items() if v))
+    if match["metal"]:
+        name = match["metal"].strip()
+        yield OtherGpu(source, name, "apple" if name.startswith("Apple") else "amd" if "AMD" in name else "intel")
 
 
 def counted(match: re.Match[str], source: Source) -> Fact | None:
@@ -264,6 +278,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"physical PluggableDevice \(device: \d+, name: (?P<name>[\w ]{1,30})|Metal device set to: (?P<metal>[^\n]{1,40})"
         r"|DirectML device enumeration: found (?P<directml>\d+) compatible adapters?",
         "Created TensorFlow device (/device:XPU:0 with 0 MB memory) -> physical PluggableDevice (device: 0, name: XPU, pci bus id: <undefined>)",
+        plugged,
     ),
     sig(
         "gpu-ignored",

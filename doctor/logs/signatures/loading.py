@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import EnvVar, Fact, LibraryFile, LibraryLoaded, LibraryNotLoaded, Source
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, sig, spoken
 
 LIBRARY = r"[\w.+-]*\.(?:so(?:\.\d+)*|dll|dylib)(?:\.\d+)*"
 
@@ -56,9 +56,10 @@ def loaded(match: re.Match[str], source: Source) -> Fact:
 
 def on_disk(match: re.Match[str], source: Source) -> Fact | None:
     """A library file that a listing, an ldconfig cache or a find shows."""
-    if re.search(r"\bln\s+-s", source.text):  # a link that somebody made is no proof of what is behind it
-        return None
     path = match["path"].strip("'\"`(),")
+    link = re.search(r"\bln\s+-\w*s\w*\s+(\S+\.so\.[\d.]+)\s+\S*?(\.so\.[\d.]+)", source.text)
+    if re.search(r"\bln\s+-\w*s", source.text) and (link is None or path != link[1] or f"{link[2]}." in f"{path}."):
+        return None  # a link is no proof of what is behind it, but one that gives a file another version's name is of that file
     name = _tidy(path)
     if not re.match(r"(?:lib)?(?:cuda|cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvjitlink|cupti)", name, re.I):
         return None
@@ -167,6 +168,15 @@ SIGNATURES: tuple[Signature, ...] = (
         r"[\w]*\.so(?:\.\d+){0,3})(?=[\s'\"`,;)]|$)(?!: (?:cannot|version|undefined|file too|invalid))",
         "\tlibcudnn.so.8 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcudnn.so.8",
         on_disk,
+    ),
+    spoken(  # a file by its name alone, which somebody says to have
+        "library-on-disk",
+        "libcu",
+        r"\b(?<!n't )(?<!not )(?<!never )(?<!should )(?<!must )(?:have|has|had|got|there (?:is|are)|found|exists?|installed|ldconfig -[vp]\W{1,6})(?:(?:\s|[`'\"*:(])|(?:now|only|here|a|the|just|is)\b){1,6}"
+        r"(?P<path>lib(?:cudart|cudnn|cublas|cusolver|cusparse|cufft|curand)\.so\.\d+(?:\.\d+){0,2})(?![\w.]*[`'\"*]{0,3} ?(?:not|is not|isn't|missing|cannot|:))",
+        "the toolkit has `libcudart.so.11`, not 12",
+        on_disk,
+        near="have|has|had|got|there|found|exist|installed|ldconfig",
     ),
     sig(
         "library-on-disk",

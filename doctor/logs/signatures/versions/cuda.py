@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import FORM, INFERRED, MEASURED, PROSE, CudaVersion, CudnnVersion, Fact, Source
+from doctor.facts import FORM, INFERRED, MEASURED, PROSE, CudaVersion, CudnnVersion, DriverCuda, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
 from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED, NAMED, asked_for
@@ -51,6 +51,13 @@ def _only_cudnn(version: str) -> bool:
 def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """The field "CUDA/cuDNN version" of TensorFlow's issue form, however it was filled in."""
     value = match["value"]
+    first = re.match(r"\W{0,4}(\d+(?:\.\d+){0,2}) ?cuda\b", value, re.I)  # the numbers before the names
+    if first and plausible_cuda(first[1]):
+        yield CudaVersion(source, first[1], rank=FORM)
+        second = re.search(r"(?<![\d.])(\d+(?:\.\d+){0,3}) ?cudnn", value[first.end() :], re.I)
+        if second and plausible_cudnn(second[1]):
+            yield CudnnVersion(source, cudnn_text(second[1]), rank=FORM)
+        return
     named_cudnn = re.search(r"cudnn\D{0,14}?(\d+(?:\.\d+){0,3})", value, re.I)
     named_cuda = re.search(r"(?<![a-z])cuda(?!-?nn)\D{0,14}?(\d+(?:\.\d+){0,2})", value, re.I)
     if named_cuda and plausible_cuda(named_cuda[1]):
@@ -103,6 +110,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "CUDA Version 10.0.130",
         cuda(MEASURED),
     ),
+    sig(  # what the samples deviceQuery and bandwidthTest were built with, and what the driver offers
+        "cuda-sample",
+        "cuda driver version / runtime version",
+        r"CUDA Driver Version / Runtime Version\s{1,24}(?P<driver>\d{1,2}\.\d) / (?P<version>\d{1,2}\.\d)",
+        "  CUDA Driver Version / Runtime Version          10.1 / 10.0",
+        lambda m, s: (DriverCuda(s, m["driver"]), CudaVersion(s, m["version"])),
+        origin="CUDA samples, 1_Utilities/deviceQuery/deviceQuery.cpp",
+    ),
     sig(
         "cuda-version",
         ("libcudart.so.",),
@@ -154,7 +169,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         ("nvidia/cuda:", "cuda-repo-", "cuda-toolkit-", *glued(("cuda_",), DIGITS)),
-        r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-|cuda_)(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)",
+        # an image that is started for nvidia-smi tries the GPU, and is not what the rest is about
+        r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-|cuda_)(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)(?![\w.-]{0,40}[ '\"`]{1,3}nvidia-smi)",
         "FROM nvidia/cuda:8.0-cudnn5-devel",
         cuda(PROSE),
     ),

@@ -91,6 +91,13 @@ SIGNATURES: tuple[Signature, ...] = (
         driver(INFERRED),
         unlogged=True,
     ),
+    sig(  # NVIDIA's installer by its file's name
+        "driver-version",
+        "nvidia-linux-x86_64-",
+        rf"NVIDIA-Linux-x86_64-(?P<version>{_DRIVER})(?!\d)",
+        "sh NVIDIA-Linux-x86_64-470.82.01.run",
+        driver(PROSE),
+    ),
     sig(
         "smi-header",
         ("nvidia-smi",),

@@ -33,6 +33,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "Python 3.10.9 (main, Mar  1 2023, 18:23:06) [GCC 11.2.0] on linux",
         py(MEASURED),
     ),
+    sig(  # sys.version, whatever stands before it
+        "python-version",
+        ("[msc v", "[gcc", "[clang"),
+        r"(?<![\w.])(?P<version>[23]\.\d{1,2}\.\d{1,2})\+? (?:\||\()[^\n\[]{4,100}\[(?:GCC|MSC v|Clang)(?:[^\]\n]{0,60}?(?P<bits>32|64) bit)?",
+        "version: 3.7.1 (default, Dec 10 2018, 22:54:23) [MSC v.1915 64 bit (AMD64)]",
+        py(MEASURED),
+    ),
     sig(
         "python-version",
         "python ",
