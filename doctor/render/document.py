@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from doctor import __version__
-from doctor.facts import EnvironmentKind, EnvVar, Fact, LibraryLoaded, Package, Source
+from doctor.facts import EnvironmentKind, EnvVar, Fact, LibraryLoaded, OtherGpu, Package, Source
 from doctor.findings import Diagnosis, Finding, Step
 from doctor.picture import Picture
 from doctor.tables import Tables
@@ -56,6 +56,8 @@ def facts_document(picture: Picture) -> dict[str, Any]:
             )
             values.append({key: value for key, value in pairs if value is not None})
         result["gpus"] = _told(values, *picture.gpus)
+    elif others := _other_makers(picture):
+        result["gpus"] = _told([{"name": other.name} for other in others], *others)
     if picture.os is not None:
         result["os"] = _told(picture.os.name, picture.os)
     if picture.platform_fact is not None:
@@ -81,6 +83,12 @@ def facts_document(picture: Picture) -> dict[str, Any]:
         signs = picture.facts.symptoms("gpu-skipped", "gpu-list-empty", "gpu-not-found")
         result["registered_gpus"] = _told(0, *signs[:2])
     return result
+
+
+def _other_makers(picture: Picture) -> list[OtherGpu]:
+    """The GPUs of AMD and Apple, each once, where no NVIDIA GPU is known."""
+    named = {other.name.casefold(): other for other in reversed(picture.facts.of(OtherGpu)) if other.vendor in ("amd", "apple")}
+    return [other for name, other in reversed(named.items()) if not any(longer != name and name in longer for longer in named)]
 
 
 def _blamed(name: str, culprit: str | None) -> str:

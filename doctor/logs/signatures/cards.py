@@ -152,7 +152,9 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:\s*\n\s*Total amount of global memory:\s+(?P<memory>\d{2,7}) MBytes)?",
         'Device 0: "GeForce GTX 1070"\n  CUDA Driver Version / Runtime Version          10.1 / 10.0\n'
         "  CUDA Capability Major/Minor version number:    6.1\n  Total amount of global memory:                 8119 MBytes (8513585152 bytes)",
-        lambda m, s: Gpu(s, m["name"].strip(), m["cc"], int(m["memory"]) if m["memory"] else None, index=int(m["index"])),
+        lambda m, s: Gpu(
+            s, m["name"].strip(), m["cc"], int(m["memory"]) if m["memory"] else None, index=int(m["index"])
+        ),
         lines=4,
         origin="CUDA samples, 1_Utilities/deviceQuery/deviceQuery.cpp",
     ),

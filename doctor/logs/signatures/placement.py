@@ -59,7 +59,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # the quotes around the device came with 1.13
         "no-gpu-kernel",
-        ("opkernel for 'gpu' devices", "opkernel for gpu devices"),
+        ("opkernel for 'gpu", "opkernel for gpu"),
         r"No registered '(?P<node>\w+)' OpKernel for '?GPU'? devices",
         "NotFoundError: No registered 'Foo' OpKernel for 'GPU' devices compatible with node {{node Foo}}",
     ),

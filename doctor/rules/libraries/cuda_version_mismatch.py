@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from doctor.facts import CudaCallFailed, CudaVersion, Fact, LibraryLoaded, LibraryNotLoaded
+from doctor.facts import (
+    MEASURED,
+    PROSE,
+    CudaCallFailed,
+    CudaVersion,
+    Fact,
+    LibraryFile,
+    LibraryLoaded,
+    LibraryNotLoaded,
+)
 from doctor.findings import Finding, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures, libraries
@@ -131,12 +140,19 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
             *picture.facts.symptoms("xla-gpu-listed")[:1],
         ],
         confidence="certain"
-        if reasons != blamed[:1] and min((getattr(r, "rank", 0) for r in reasons), default=0) < 2
+        if reasons != blamed[:1] and min((_rank(r) for r in reasons), default=0) < PROSE
         else "likely",
         tables=table_rows(picture, names),
         steps=cure.steps,
         verify=cure.lists_gpus(picture),
     )
+
+
+def _rank(reason: Fact) -> int:
+    """How well a reason is told; a file without a folder is one that somebody says to have."""
+    if isinstance(reason, LibraryFile):
+        return PROSE if "/" not in reason.path and "\\" not in reason.path else MEASURED
+    return getattr(reason, "rank", MEASURED)
 
 
 def _asked_by_another(picture: Picture, lib: LibraryNotLoaded) -> bool:

@@ -5,12 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import Package
+from doctor.facts import Package, Symptom
 from doctor.findings import Finding, Step, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
+
+NUMPY_OF_API = {
+    **{0xD: "1.16", 0xE: "1.20", 0xF: "1.22", 0x10: "1.23", 0x11: "1.25"},
+    **{0x12: "2.0", 0x13: "2.1", 0x14: "2.3", 0x15: "2.4", 0x16: "2.5", 0x2000000: "2.0"},
+}
+"""The first release of NumPy with each version of its C API (numpy/_core/code_generators/cversions.txt) and ABI."""
+
+
+def _numpy_asked(symptom: Symptom) -> str:
+    """The oldest NumPy that serves a module which was compiled for a newer one than is there; empty where it is not that."""
+    built, there = (int(symptom.get(name, "0"), 16) for name in ("built", "there"))
+    return NUMPY_OF_API.get(built, "") if built > there else ""
 
 
 @rule(
@@ -100,14 +112,20 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
 
     if numpy:
         alias = any(s.kind == "numpy-alias" for s in numpy)
+        older = max((_numpy_asked(s) for s in numpy), default="")
+        limit = f"numpy>={older}{',<2' if older < '2' else ''}" if older else "numpy<1.24" if alias else "numpy<2"
         steps.append(
             shell(
-                f"{pip} install {commands.quoted(pin('numpy', 'numpy<1.24' if alias else 'numpy<2'), picture)}",
-                "the NumPy that this build was made for",
+                f"{pip} install {commands.quoted(pin('numpy', limit), picture)}",
+                "the NumPy that the compiled module was made for"
+                if older
+                else "the NumPy that this build was made for",
             )
         )
         text = (
-            "This TensorFlow was built for NumPy 1 and finds NumPy 2."
+            f"A module was compiled for NumPy {older} or later, and the NumPy that is there is older."
+            if older
+            else "A compiled module and NumPy are of two generations: most often a TensorFlow built for NumPy 1 that finds NumPy 2."
             if not alias
             else "The code uses names that NumPy 1.24 removed."
         )

@@ -138,6 +138,53 @@ FIRES = (
         ),
         "ptxas fatal",
     ),
+    Fires(
+        "python-dependency-conflict",
+        "a NumPy that is older than a compiled module wants",
+        "RuntimeError: module compiled against API version 0x10 but this version of numpy is 0xe\nand the import of tensorflow stops\n",
+        "0x10",
+        says=("numpy>=1.23,<2",),
+        words=("compiled for NumPy 1.23 or later",),
+    ),
+    Fires(
+        "python-dependency-conflict",
+        "nothing but a title",
+        "tensorflow fails: compiled with API 0xf installed 0xd\n",
+        "0xf",
+        says=("numpy>=1.22",),
+    ),
+    Fires(
+        "python-dependency-conflict",
+        "the arrow of a notebook points into generated code",
+        "     20   containing_type=None,\n     21   fields=[\n---> 22     _descriptor.FieldDescriptor(\n     23       name='dim', full_name='tensorflow.TensorShapeProto.dim', index=0,\n",
+        "--->",
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "what deviceQuery was built with",
+        'Device 0: "GeForce GTX 1070"\n  CUDA Driver Version / Runtime Version          10.1 / 10.1\n'
+        "  CUDA Capability Major/Minor version number:    6.1\n\ntensorflow-gpu 1.13.1 says ImportError: DLL load failed: The specified module could not be found.\n",
+        "Runtime Version",
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "a link that gives a file the name of another version",
+        "ImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n"
+        "$ sudo ln -s /usr/lib/x86_64-linux-gnu/libcublas.so.9.1 /usr/lib/x86_64-linux-gnu/libcublas.so.9.0\n",
+        "sudo ln -s",
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "a file that somebody says to have",
+        log("2.16.1", refused("libcudart.so.12"), skipped) + "\nIn this environment we have `libcudart.so.11`.\n",
+        "we have",
+    ),
+    Fires(
+        "tf-no-wheel",
+        "the words of an old pip",
+        "$ pip install tensorflow-gpu\n  Could not find any downloads that satisfy the requirement tensorflow-gpu\nNo distributions at all found for tensorflow-gpu\n",
+        "Could not find any downloads",
+    ),
 )
 
 NEAR_MISSES = (
@@ -146,6 +193,37 @@ NEAR_MISSES = (
         "one of several processes of a job is meant to see no GPU",
         "healthy",
         log("2.4.1", cuinit("CUDA_ERROR_NO_DEVICE"), created("Tesla V100-SXM2-16GB", "7.0", 14756), loaded_cudnn(8005)),
+    ),
+    NearMiss(
+        "cuda-version-mismatch",
+        "an image that is started only for nvidia-smi",
+        "undetermined",
+        "My container of tensorflow/tensorflow:2.2.1-gpu finds no GPU.\nThis works: docker run --rm --gpus all nvidia/cuda:11.0-base nvidia-smi\n",
+    ),
+    NearMiss(
+        "cuda-version-mismatch",
+        "a link between two names of one version",
+        "cuda-missing",
+        "ImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n"
+        "$ sudo ln -s /usr/lib/x86_64-linux-gnu/libcublas.so.9.0.176 /usr/lib/x86_64-linux-gnu/libcublas.so.9.0\n",
+    ),
+    NearMiss(
+        "cuda-version-mismatch",
+        "a file that somebody does not have",
+        "cuda-missing",
+        log("2.16.1", refused("libcudart.so.12"), skipped) + "\nIn this environment there is no `libcudart.so.11` either, and I do not have `libcudart.so.10.1`.\n",
+    ),
+    NearMiss(
+        "python-dependency-conflict",
+        "generated code that a traceback only passes",
+        "undetermined",
+        "---> 22     x = model(batch)\n     23     _descriptor.FieldDescriptor(\n",
+    ),
+    NearMiss(
+        "tf-no-wheel",
+        "an old pip that finds no downloads of something else",
+        "undetermined",
+        "$ pip install tensorflow-gpu frobnicate\n  Could not find any downloads that satisfy the requirement frobnicate\n",
     ),
     NearMiss(
         "tf-conflicting-packages",

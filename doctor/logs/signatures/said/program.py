@@ -118,7 +118,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "no-gpu-kernel",
         ("soft_placement", "soft placement"),
-        rf"\b(?:allow_?)?soft[_ ]placement\b[^\n]{{0,40}}?{HELPED}|{HELPED}[^\n]{{0,40}}\b(?:allow_?)?soft[_ ]placement\b",
+        rf"soft[_ ]placement\b[^\n]{{0,40}}?{HELPED}|{HELPED}[^\n]{{0,40}}soft[_ ]placement\b",
         "allow_soft_placement=True fixed it",
         lambda m, s: Symptom(s, "no-gpu-kernel", (("told", "yes"),)),
         near=HELPED_NEAR,

@@ -1,0 +1,82 @@
+"""Facts in lines that programs print and people fill in: which of their numbers mean what is there."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.diagnose import diagnose
+from doctor.logs import read
+from doctor.render.document import document
+from doctor.tables import Tables
+
+
+def facts(text: str) -> dict[str, object]:
+    """The facts of a pasted text, as JSON shows them."""
+    shown = document(diagnose(read(text.encode(), "report"), Tables.bundled()), Tables.bundled())["facts"]
+    return {key: fact["value"] for key, fact in shown.items()}
+
+
+DEVICE_QUERY = """\
+Detected 1 CUDA Capable device(s)
+
+Device 0: "Quadro P2000"
+  CUDA Driver Version / Runtime Version          11.2 / 10.1
+  CUDA Capability Major/Minor version number:    6.1
+  Total amount of global memory:                 5059 MBytes (5304745984 bytes)
+"""
+
+
+def test_device_query_names_the_driver_s_cuda_its_own_and_the_card() -> None:
+    shown = facts(DEVICE_QUERY)
+    assert (shown["driver_cuda"], shown["cuda"]) == ("11.2", "10.1")
+    assert shown["gpus"] == [{"name": "Quadro P2000", "compute_capability": "6.1", "memory_mib": 5059}]
+
+
+@pytest.mark.parametrize(
+    ("value", "cuda", "cudnn"),
+    [("10.2 cuda / 7.6 cudnn", "10.2", "7.6"), ("10.2 / 7.6", "10.2", "7.6"), ("CUDA 10.2, cuDNN 7.6", "10.2", "7.6")],
+)
+def test_the_form_s_field_is_read_with_its_numbers_before_or_after_the_names(value: str, cuda: str, cudnn: str) -> None:
+    shown = facts(f"- TensorFlow version: 2.1.0\n- CUDA/cuDNN version: {value}\n")
+    assert (shown["cuda"], shown["cudnn"]) == (cuda, cudnn)
+
+
+def test_an_image_that_is_started_for_nvidia_smi_is_not_the_cuda_in_use() -> None:
+    assert "cuda" not in facts("docker run --rm --gpus all nvidia/cuda:11.0-base-ubuntu20.04 nvidia-smi\n")
+    assert facts("FROM nvidia/cuda:11.0-base-ubuntu20.04\nRUN nvidia-smi\n")["cuda"] == "11.0"
+
+
+def test_sys_version_is_python_s_whatever_stands_before_it() -> None:
+    line = "version:        3.7.4 (default, Aug  9 2019, 18:34:13) [MSC v.1915 64 bit (AMD64)]\n"
+    assert facts(line)["python"] == "3.7.4"
+    assert "python" not in facts("version:        3.7.4 (a release of something) [stable]\n")
+
+
+def test_the_name_of_nvidia_s_installer_is_the_driver_s() -> None:
+    assert facts("sudo sh NVIDIA-Linux-x86_64-470.82.01.run\n")["driver"] == "470.82.01"
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("I metal_plugin/src/device/metal_device.cc:1154] Metal device set to: Apple M3 Max", "Apple M3 Max"),
+        (
+            "I tensorflow/core/common_runtime/gpu/gpu_device.cc:2266] Ignoring visible gpu device (device: 0, name: AMD Radeon RX 6600, "
+            "pci bus id: 0000:03:00.0) with AMDGPU version : gfx1032. The supported AMDGPU versions are gfx1030, gfx900.",
+            "AMD Radeon RX 6600",
+        ),
+        ("Created device /device:GPU:0 with 15089 MB memory:  -> device: 0, name: Vega 20, pci bus id: 0000:26:00.0", "Vega 20"),
+    ],
+)
+def test_gpus_of_other_makers_are_named_where_there_is_no_nvidia_gpu(line: str, name: str) -> None:
+    assert facts(line)["gpus"] == [{"name": name}]
+
+
+def test_a_sentence_is_no_part_of_a_card_s_name() -> None:
+    assert facts("It is an AMD Radeon RX 580. There is no other card in it, and TensorFlow does not use the GPU\n")["gpus"] == [
+        {"name": "AMD Radeon RX 580"}
+    ]
+
+
+def test_another_maker_s_card_beside_nvidia_s_is_left_out() -> None:
+    assert facts("GPUs: RTX 3060, AMD Radeon Vega 8\n")["gpus"] == [{"name": "RTX 3060", "compute_capability": "8.6"}]
