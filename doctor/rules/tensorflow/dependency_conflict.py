@@ -13,8 +13,17 @@ from doctor.rules.registry import found, rule
 from doctor.tables import dotted
 
 NUMPY_OF_API = {
-    **{0xD: "1.16", 0xE: "1.20", 0xF: "1.22", 0x10: "1.23", 0x11: "1.25"},
-    **{0x12: "2.0", 0x13: "2.1", 0x14: "2.3", 0x15: "2.4", 0x16: "2.5", 0x2000000: "2.0"},
+    0xD: "1.16",
+    0xE: "1.20",
+    0xF: "1.22",
+    0x10: "1.23",
+    0x11: "1.25",
+    0x12: "2.0",
+    0x13: "2.1",
+    0x14: "2.3",
+    0x15: "2.4",
+    0x16: "2.5",
+    0x2000000: "2.0",
 }
 """The first release of NumPy with each version of its C API (numpy/_core/code_generators/cversions.txt) and ABI."""
 
