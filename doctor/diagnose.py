@@ -10,7 +10,7 @@ from doctor.facts import CudaCallFailed, Facts, GpuRegistered
 from doctor.findings import CONFIDENCES, SEVERITIES, Diagnosis, Finding, Skipped
 from doctor.picture import Picture
 from doctor.remedies.without_pip import reworded
-from doctor.rules import ORDER, Rule, all_rules
+from doctor.rules import ORDER, Panel, Rule, panel
 from doctor.tables import Tables
 
 CALM = ("benign-messages", "healthy", "undetermined")
@@ -25,20 +25,19 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
     picture = Picture(facts, tables)
     findings: list[Finding] = []
     skipped: list[Skipped] = []
-    by_code: dict[str, Rule] = {}
-    seen = picture.seen
-    for rule in rules if rules is not None else all_rules():
-        by_code[rule.code] = rule
+    judges = panel() if rules is None else Panel(rules)
+    ready = judges.ready(picture.seen)
+    for rule in judges.rules:
         if rule.code in CALM and findings:
             continue
-        if rule.needs and seen.isdisjoint(rule.needs):
+        if rule.code not in ready:
             skipped.append(_not_ready(rule.code))
             continue
         try:
             findings.extend(rule.judge(picture))
         except Exception as error:  # noqa: BLE001  one broken rule must not hide what the others found
             skipped.append(Skipped(rule.code, f"the rule failed: {type(error).__name__}: {error}"))
-    ordered = merged(overcome(findings, picture), by_code)
+    ordered = merged(overcome(findings, picture), judges.by_code)
     told = [reworded(fitting(finding, picture.platform), picture) for finding in ordered]
     told[:1] = [compared(verdict, picture) for verdict in told[:1]]
     return Diagnosis(facts, tuple(told), tuple(skipped))
@@ -63,7 +62,7 @@ def fitting(finding: Finding, platform: str | None) -> Finding:
     Where no step would be left the platform is in doubt rather than the steps, and all of them stay.
     """
     steps = tuple(s for s in finding.prescription if platform is None or s.platform in AT_HOME.get(platform, ("",)))
-    return replace(finding, prescription=steps) if steps else finding
+    return replace(finding, prescription=steps) if 0 < len(steps) < len(finding.prescription) else finding
 
 
 BEFORE_IT_STARTS = ("tf-not-installed", "tf-no-wheel", "python-dependency-conflict", "tf-import-failed")

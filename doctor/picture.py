@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from doctor.facts import (
@@ -40,6 +39,7 @@ from doctor.facts import (
     Symptom,
     TensorFlowVersion,
 )
+from doctor.values import cached_property
 
 if TYPE_CHECKING:
     from doctor.tables import Library, Tables, TensorFlowRelease
@@ -117,7 +117,7 @@ class Picture:
             kind = min(kinds, key=lambda k: (kinds[k], order.index(k) if k in order else 9))
         return next(p for p in found if p.kind == kind and p.rank == kinds[kind])
 
-    @property
+    @cached_property
     def platform(self) -> str | None:
         """linux, windows, wsl, macos, or None where nothing tells."""
         return self.platform_fact.kind if self.platform_fact else None

@@ -7,11 +7,33 @@ called. `dataclasses.field` says the same as there. To type checkers, to `datacl
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 T = TypeVar("T")
 _set = object.__setattr__
+
+
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+    from functools import cached_property as cached_property
+else:
+
+    class cached_property:  # noqa: N801 (as in the standard library)
+        """A property that is worked out once for each object: that of Python 3.12, which takes no lock for it."""
+
+        def __init__(self, make: Callable[[Any], Any]) -> None:
+            self._make = make
+            self.__doc__ = make.__doc__
+
+        def __set_name__(self, owner: type, name: str) -> None:
+            self._name = name
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any:
+            if instance is None:
+                return self
+            value = instance.__dict__[self._name] = self._make(instance)
+            return value
 
 
 class _Fields:
@@ -52,10 +74,11 @@ def _compiled(cls: Any) -> Callable[..., None]:
         f", {n}=_defaults[{n!r}]" if n in defaults else f", {n}=_set" if n in factories else f", {n}" for n in names
     )
     body = "".join(f"\n    if {n} is _set: {n} = _factories[{n!r}]()" for n in factories)
-    body += "".join(f"\n    _set(self, {n!r}, {n})" for n in names) or "\n    pass"
+    body += "".join(f"\n    _set_{n}(self, {n})" for n in names) or "\n    pass"
     if hasattr(cls, "__post_init__"):
         body += "\n    self.__post_init__()"
     space: dict[str, Any] = {"_set": _set, "_defaults": defaults, "_factories": factories}
+    space |= {f"_set_{n}": getattr(cls, n).__set__ for n in names}
     exec(f"def __init__(self{parameters}):{body}", space)
     made: Callable[..., None] = space["__init__"]
     return made

@@ -38,16 +38,21 @@ def requirement(build: TensorFlowRelease, *, extra: bool) -> str:
 
 def companions(build: TensorFlowRelease, tables: Tables) -> tuple[Pin, ...]:
     """The bounds that a build needs and that its METADATA does not state (table dependencies)."""
+    return _companions(tables, build.version, build.requires)
+
+
+@remembered
+def _companions(tables: Tables, version: str, requires: tuple[str, ...]) -> tuple[Pin, ...]:
     found = []
     for row in tables.store.all("dependencies") if tables.store.has("dependencies") else ():
-        if not within(build.version, row["tensorflow"], order):
+        if not within(version, row["tensorflow"], order):
             continue
-        stated = [r for r in build.requires if re.match(rf"{re.escape(row['package'])}\b", r, re.IGNORECASE)]
+        stated = [r for r in requires if re.match(rf"{re.escape(row['package'])}\b", r, re.IGNORECASE)]
         if any("<" in r.partition(";")[0] or "==" in r or "~=" in r for r in stated):
             continue
         whose = {"it": "", "its": "'s"}
         subject, _, rest = row["reason"].partition(" ")  # "it was compiled ...", "its generated code ..."
-        why = f"TensorFlow {build.version}{whose[subject]} {rest}" if subject in whose else row["reason"]
+        why = f"TensorFlow {version}{whose[subject]} {rest}" if subject in whose else row["reason"]
         found.append(Pin(f"{row['package']}{row['pin']}", why, (f"dependencies {row['package']}: {row['source']}",)))
     return tuple(found)
 

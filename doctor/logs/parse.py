@@ -29,6 +29,10 @@ def _logged(signature: Signature) -> Iterator[tuple[str, ...]]:
         yield from signature.near
 
 
+User = tuple[int, int]
+"""A signature's number, and a bit for each set of near words that it needs."""
+
+
 class _Index:
     """The words of a catalogue, and which of its signatures need which."""
 
@@ -43,20 +47,20 @@ class _Index:
             tuple(frozenset(numbers[word] for word in several) for several in signature.near)
             for signature in signatures
         ]
-        self.users: list[list[int]] = [[] for _ in numbers]
-        self.unlogged: list[list[int]] = [[] for _ in numbers]
-        for which, signature in enumerate(signatures):
-            users = self.unlogged if signature.unlogged else self.users
-            for word in dict.fromkeys(signature.literals):
-                users[numbers[word]].append(which)
         sets = {several: 1 << i for i, several in enumerate(dict.fromkeys(chain.from_iterable(self.near)))}
-        self.needs = [sum(sets[several] for several in set(near)) for near in self.near]
-        """The sets of near words of each signature, a bit a set."""
-        self.serves = [0] * len(numbers)
-        """The sets that each word is in."""
+        self.serves: dict[int, int] = defaultdict(int)
+        """The sets of near words that a word is in, a bit a set."""
         for several, bit in sets.items():
             for number in several:
                 self.serves[number] |= bit
+        self.users: dict[int, list[User]] = defaultdict(list)
+        self.unlogged: dict[int, list[User]] = defaultdict(list)
+        """Which signatures a word leads to, and the sets of near words that each of them needs."""
+        for which, signature in enumerate(signatures):
+            users = self.unlogged if signature.unlogged else self.users
+            needs = sum(sets[several] for several in set(self.near[which]))
+            for word in dict.fromkeys(signature.literals):
+                users[numbers[word]].append((which, needs))
 
     def hits(self, text: str, lower: str) -> Iterator[tuple[Signature, list[Window]]]:
         """The signatures, in their order, of which a literal stands in a text, with the windows to look at.
@@ -65,15 +69,16 @@ class _Index:
         """
         lines = Lines(text, lower, self.words)
         words = lines.words()
-        lacking = ~0
-        for number in words:
-            lacking &= ~self.serves[number]
-        needs = self.needs
+        serves = self.serves
+        served = 0
+        for number in words & serves.keys():
+            served |= serves[number]
+        lacking = ~served
         leading: defaultdict[int, list[int]] = defaultdict(list)
         for users, present in ((self.users, words), (self.unlogged, lines.unlogged())):
-            for number in present:
-                for which in users[number]:
-                    if not needs[which] & lacking:
+            for number in present & users.keys():
+                for which, needs in users[number]:
+                    if not needs & lacking:
                         leading[which].append(number)
         for which in sorted(leading):
             signature = self.signatures[which]
@@ -133,13 +138,16 @@ def _take(
 ) -> None:
     """Add what one signature says: every occurrence once, although windows may overlap."""
     finditer = _compiled(signature.pattern).finditer
+    at, once = signature.at, signature.once
     seen: set[int] = set()
     for start, end in windows:
         for match in finditer(body, start, end):
-            if match.start() in seen:
+            place = match.start()
+            if place in seen:
                 continue
-            seen.add(match.start())
-            place = signature.place(match)
+            seen.add(place)
+            if at:
+                place = signature.place(match)
             source = Source(text.name, text.number(place), quote(text.text, place, match.end()))
             made = signature.fact(match, source)
             if made is None:
@@ -148,7 +156,7 @@ def _take(
                 found.append((place, made))
             else:
                 found += [(place, fact) for fact in made]
-            if signature.once:
+            if once:
                 return
 
 

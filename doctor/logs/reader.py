@@ -169,4 +169,6 @@ def read(data: bytes, name: str) -> Text:
         text = text.replace("\r", "\n")
     total = text.count("\n") + (not text.endswith("\n"))
     cells = _notebook(text)
-    return Text.of(name, cells if cells is not None else split(text), total)
+    if cells is not None:
+        return Text.of(name, cells, total)
+    return Text.plain(name, text, total) or Text.of(name, split(text), total)

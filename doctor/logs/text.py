@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -36,8 +36,19 @@ class Text:
     name: str
     text: str
     total: int
-    _starts: list[int] = field(repr=False)
-    _numbers: list[int] = field(repr=False)
+    _starts: Sequence[int] = field(repr=False)
+    _numbers: Sequence[int] = field(repr=False)
+
+    @classmethod
+    def plain(cls, name: str, text: str, total: int) -> Text | None:
+        """A text that needs no cleaning, as most do; None for any other."""
+        if "&" in text or "\\n" in text or not _shown(text.replace("\n", "")):
+            return None
+        sizes = list(map(len, text.split("\n")))
+        if max(sizes) > LINE_LIMIT:
+            return None
+        starts = list(accumulate((size + 1 for size in sizes[:-1]), initial=0))
+        return cls(name, text, total, starts, range(1, len(sizes) + 1))
 
     @classmethod
     def of(cls, name: str, lines: Iterable[tuple[int, str]], total: int) -> Text:
@@ -68,18 +79,23 @@ def clean(line: str) -> str:
         line = _ANSI.sub("", line)
     if "&" in line:
         line = _ENTITY.sub(_unescaped, line)
-    if not line.isprintable():
+    if not _shown(line):
         line = _SPACES.sub(" ", line)
-        if not line.isprintable():
+        if not _shown(line):
             line = "".join(c for c in line if c.isprintable() or c == "\t")
     return line
+
+
+def _shown(line: str) -> bool:
+    """Whether a line holds nothing but what is seen, and tabs."""
+    return line.isprintable() or ("\t" in line and line.replace("\t", "").isprintable())
 
 
 def split(text: str) -> Iterator[tuple[int, str]]:
     """(number, cleaned line) for every line of decoded text; numbers are those that an editor shows."""
     for number, line in enumerate(text.split("\n"), 1):
-        if len(line) <= STRING and "&" not in line and line.isprintable():  # as most lines are: nothing to do
-            yield number, line
+        if len(line) <= LINE_LIMIT and "&" not in line and ("\\n" not in line or len(line) <= STRING) and _shown(line):
+            yield number, line  # as most lines are: nothing to do
             continue
         pieces = [piece for piece in line.split("\r") if piece] if "\r" in line else [line]
         for piece in pieces or [""]:

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 from doctor.logs.literals import Hit, Literals
@@ -48,7 +48,7 @@ class Lines:
 
     def __init__(self, text: str, lower: str, words: Words) -> None:
         self.text = text
-        self.starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text) + 1]
+        self.starts = list(accumulate([len(line) + 1 for line in text.split("\n")], initial=0))
         """Where each line begins, and where one more would."""
         self.lines: defaultdict[int, list[int]] = defaultdict(list)
         """The lines of at most WINDOW characters that hold a word."""

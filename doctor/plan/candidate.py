@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from doctor.compat import Answer, Judgement, Pin, Situation
 from doctor.plan.measures import Link, Measures
 from doctor.tables import DriverFloor, TensorFlowRelease
+from doctor.values import cached_property
 
 ROUTES = ("pip-and-cuda", "pip-system-cuda", "conda", "docker", "wsl2", "cpu")
 """In the order of preference among equals."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property
 
 from doctor.compat import Judgement, Situation, judge
 from doctor.facts import Absent, CudaVersion, CudnnVersion, Facts, Glibc, Platform, Source, Symptom
@@ -13,6 +12,7 @@ from doctor.picture import Picture, best
 from doctor.plan.wish import Wish, newest_final
 from doctor.tables import Tables, TensorFlowRelease
 from doctor.tables.versions import minor
+from doctor.values import cached_property
 
 _REBUILDS = ("centos", "rocky", "alma", "red hat", "redhat", "rhel", "oracle")
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments, libraries
 from doctor.remedies.fitness import on_driver, situation, usable
 from doctor.tables.store import remembered
+from doctor.values import cached_property
 
 if TYPE_CHECKING:
     from doctor.picture import Picture

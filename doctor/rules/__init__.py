@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib import import_module
 
-from doctor.rules.registry import RULES, Rule
+from doctor.rules.registry import RULES, Panel, Rule
 
-__all__ = ["ORDER", "PLACES", "Rule", "all_rules", "rule_of"]
+__all__ = ["ORDER", "PLACES", "Panel", "Rule", "all_rules", "panel", "rule_of"]
 
 PLACES = {
     # what stands in the way before TensorFlow starts
@@ -83,3 +83,9 @@ def rule_of(code: str) -> Rule:
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, in the order of `PLACES`."""
     return tuple(rule_of(code) for code in ORDER)
+
+
+@lru_cache(maxsize=1)
+def panel() -> Panel:
+    """Every rule, sorted by what it reads."""
+    return Panel(all_rules())

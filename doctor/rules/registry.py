@@ -44,9 +44,22 @@ class Rule:
 
         return inspect.cleandoc(self.judge.__doc__ or "")
 
-    def ready(self, picture: Picture) -> bool:
-        """Whether anything that this rule reads was seen."""
-        return not self.needs or not picture.seen.isdisjoint(self.needs)
+
+class Panel:
+    """Several rules, and which of them read what."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.rules = tuple(rules)
+        self.by_code = {rule.code: rule for rule in self.rules}
+        self._always = frozenset(rule.code for rule in self.rules if not rule.needs)
+        self._readers: dict[type[Fact] | str, set[str]] = {}
+        for rule in self.rules:
+            for need in rule.needs:
+                self._readers.setdefault(need, set()).add(rule.code)
+
+    def ready(self, seen: frozenset[type[Fact] | str]) -> set[str]:
+        """The codes of the rules of which anything that they read was seen."""
+        return set(self._always).union(*(self._readers[kind] for kind in seen & self._readers.keys()))
 
 
 RULES: dict[str, Rule] = {}

@@ -36,7 +36,7 @@ from doctor.facts import (
 )
 from doctor.findings import Finding
 from doctor.picture import Picture
-from doctor.rules import rule_of
+from doctor.rules import Panel, rule_of
 from doctor.rules.gpu.registered import hides
 from tests.rules.situation import bundled
 
@@ -47,7 +47,7 @@ def judged(code: str, *facts: Fact, kind: str = "report") -> list[Finding]:
     """What one rule says of these facts."""
     picture = Picture(Facts(facts, kind), bundled())
     rule = rule_of(code)
-    assert rule.ready(picture), f"{code} does not even look at these facts"
+    assert Panel([rule]).ready(picture.seen), f"{code} does not even look at these facts"
     return list(rule.judge(picture))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, LibraryNotLoaded, Symptom
+from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, LibraryNotLoaded
 from doctor.findings import Finding, Step, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
@@ -17,7 +17,7 @@ from doctor.rules.registry import found, rule
     "driver-missing",
     "No NVIDIA driver is installed",
     explains=NO_TENSORFLOW_GPU,
-    needs=(LibraryNotLoaded, CudaCallFailed, Absent, Symptom),
+    needs=(LibraryNotLoaded, CudaCallFailed, Absent, "smi-not-found", "driver-said-missing", "conda-no-driver"),
 )
 def driver_missing(picture: Picture) -> Iterator[Finding]:
     """No NVIDIA driver is installed, although a GPU is there or is expected.

@@ -17,7 +17,17 @@ from doctor.rules.registry import found, rule
     "driver-not-loaded",
     "The NVIDIA driver is installed, but its kernel module is not running",
     explains=("driver-missing", "gpu-bad-state", "gpu-absent", *NO_TENSORFLOW_GPU),
-    needs=(CudaCallFailed, KernelModule, Absent, Symptom),
+    needs=(
+        Absent,
+        "gpu-bound-to-other-driver",
+        "driver-said-down",
+        "driver-reinstalled",
+        "host-driver-down",
+        "kernel-module-missing",
+        "module-not-listed",
+        "smi-no-driver",
+        "kernel-driver-not-running",
+    ),
 )
 def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
     """A driver is installed, and its kernel module is not running.

@@ -9,6 +9,17 @@ NVML = "libnvidia-ml.so.1"
 """SONAME of the NVIDIA Management Library, which comes with the driver."""
 
 
+NO_ANSWER = (
+    "kernel-driver-not-running",
+    "no-device-node",
+    "smi-no-driver",
+    "smi-not-found",
+    "smi-no-devices",
+    "wsl-no-adapter",
+)
+"""Symptoms of a driver that does not answer."""
+
+
 def cuinit(picture: Picture, *errors: str) -> CudaCallFailed | None:
     """The first failed cuInit with one of these errors (any error where none is named)."""
     return next(
@@ -43,14 +54,7 @@ def no_driver_signs(picture: Picture) -> list[Fact]:
         if c.call == "cuInit" and c.error in ("UNKNOWN_ERROR_303", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_STUB_LIBRARY")
     ]
     signs += picture.missing("driver")
-    signs += picture.facts.symptoms(
-        "kernel-driver-not-running",
-        "no-device-node",
-        "smi-no-driver",
-        "smi-not-found",
-        "smi-no-devices",
-        "wsl-no-adapter",
-    )
+    signs += picture.facts.symptoms(*NO_ANSWER)
     signs += [
         a
         for a in picture.facts.of(Absent)

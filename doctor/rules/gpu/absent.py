@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from doctor.facts import Absent, CudaCallFailed, EnvironmentKind, Fact, LibraryNotLoaded, OtherGpu, Symptom
+from doctor.facts import Absent, CudaCallFailed, EnvironmentKind, Fact, LibraryNotLoaded, OtherGpu
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
-from doctor.rules.driver.signs import cuinit, no_driver_signs
+from doctor.rules.driver.signs import NO_ANSWER, cuinit, no_driver_signs
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 
@@ -26,7 +26,19 @@ from doctor.rules.registry import found, rule
         "device-not-found",
         "driver-libcuda-missing",
     ),
-    needs=(Absent, OtherGpu, CudaCallFailed, LibraryNotLoaded, Symptom),
+    needs=(
+        Absent,
+        OtherGpu,
+        CudaCallFailed,
+        LibraryNotLoaded,
+        *NO_ANSWER,
+        "lspci-no-nvidia",
+        "colab-no-backend",
+        "cudart-stub",
+        "no-nvidia-told",
+        "other-gpu-only",
+        "directml-no-adapter",
+    ),
 )
 def gpu_absent(picture: Picture) -> Iterator[Finding]:
     """No NVIDIA GPU is on this machine or node.

@@ -10,7 +10,7 @@ NO_TENSORFLOW_GPU = ("device-not-found", "cuda-missing", "tf-cpu-only", "benign-
 
 def registered(picture: Picture) -> bool:
     """Whether TensorFlow made a GPU device in this case."""
-    return any(r.count for r in picture.registered)
+    return bool(picture.registered) and any(r.count for r in picture.registered)
 
 
 def hides(value: str) -> bool:
