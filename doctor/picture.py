@@ -42,7 +42,7 @@ from doctor.facts import (
 from doctor.values import cached_property
 
 if TYPE_CHECKING:
-    from doctor.tables import Library, Tables, TensorFlowRelease
+    from doctor.tables import Tables, TensorFlowRelease
 
 R = TypeVar(
     "R",
@@ -311,25 +311,28 @@ class Picture:
 
     def component(self, name: str) -> str:
         """driver, cudnn, cuda or other: what a library belongs to."""
-        row: Library | None = self.tables.library(name)
         lowered = name.lower()
         if lowered.startswith(("libcuda.", "nvcuda", "libnvidia-")):
             return "driver"
         if "cudnn" in lowered:
             return "cudnn"
-        if row is not None or lowered.startswith(
+        if lowered.startswith(
             ("libcu", "cu", "libnvjitlink", "libnvrtc", "nvrtc", "libnpp", "libnccl", "libnvtoolsext", "nvtoolsext")
         ):
             return "cuda"
-        return "other"
+        return "cuda" if self.tables.library(name) is not None else "other"
 
     def missing(self, component: str) -> list[LibraryNotLoaded]:
         """Libraries of a component that are absent to the loader and that did not open later either."""
-        return [
-            lib
-            for lib in self.not_loaded
-            if self.component(lib.name) == component and lib.name.lower() not in self.loaded and lib.cause != "broken"
-        ]
+        return self._missing.get(component, [])
+
+    @cached_property
+    def _missing(self) -> dict[str, list[LibraryNotLoaded]]:
+        missing: dict[str, list[LibraryNotLoaded]] = {}
+        for lib in self.not_loaded:
+            if lib.name.lower() not in self.loaded and lib.cause != "broken":
+                missing.setdefault(self.component(lib.name), []).append(lib)
+        return missing
 
     # --- the build
 

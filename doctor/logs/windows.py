@@ -24,9 +24,11 @@ RECORD = 500
 """Characters of the longest line that counts as a record: a longer one may be a whole report that lost its line ends."""
 PRINTED = re.compile(
     r"[ \t>|]*(?:\d{1,6}[:|.)\]]?[ \t]+)?(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^ \n]{0,12} \[?[IWEF]\]?[: ]"
-    r"|[IWEF]\d{4} \d\d:\d\d:\d\d|[IWEF] (?:(?:\./)?(?:tensorflow|external)|[cC]:)[/\\]|File \"[^\"\n]+\", line \d)"
+    r"|[IWEF]\d{4} \d\d:\d\d:\d\d|[IWEF] (?:(?:\./)?(?:tensorflow|external)|[cC]:)[/\\]|File \"[^\"\n]+\", line \d"
+    r"|To enable the following instructions: )"
 )
-"""How a record of a log begins (the prefixes of TensorFlow 0.12 to 2.21, with or without a time), and a frame of a traceback."""
+"""How a record of a log begins (the prefixes of TensorFlow 0.12 to 2.21, with or without a time; the second line of what
+core/platform/cpu_feature_guard.cc prints at each start), and a frame of a traceback."""
 
 Window = tuple[int, int]
 """Offsets between which a pattern is searched for."""

@@ -80,6 +80,16 @@ def gpu_in(rank: int) -> Maker:
     return make
 
 
+_BOUND = r"(?:minimum|requires?|wants|least|needs?|below|above|under|lowest|than)\W[^\n]{0,40}$"
+"""Before a number: it is not what a card has, but what something asks for."""
+
+
+def capability(match: re.Match[str], source: Source) -> Fact | None:
+    """The compute capability of a card without a name."""
+    before = match.string[max(0, match.start() - 60) : match.start()].lower()
+    return None if re.search(_BOUND, before) else Gpu(source, None, match["cc"], rank=FORM)
+
+
 def smi_name(match: re.Match[str], source: Source) -> Fact:
     """One card in an nvidia-smi table."""
     name = match["name"].strip().rstrip(".").strip()
@@ -168,7 +178,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-form",
         glued(_FIELDS, (*":：=-*`_", *(f" {mark}" for mark in ":：=-*`_("), "is", " is")),
-        r"(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?|video card|显卡|GPU name|CUDA device)(?: \([^)\n]{0,40}\))?(?: ?[*_`]{1,3})? ?(?:[:：=-]|is)[ *_`-]{0,6}(?P<value>[^\n]{2,120})",
+        r"(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?|video card|显卡|GPU name|CUDA device)(?: \([^)\n]{0,40}\))?(?: ?[*_`]{1,3})? ?(?:[:：=-]|is)[ *_`-]{0,6}(?!\d{1,2}['\"\])])(?P<value>[^\n]{2,120})",
         "- GPU model and memory: GeForce GTX 1060 6GB",
         gpu_in(FORM),
         unlogged=True,
@@ -220,14 +230,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("compute capability", "computecapability", "compute_capability", "cuda capability"),
         r"compute[_ ]?capability(?: \(?cc\)?)?\W{0,4}(?:of |is |version |: ?|= ?)?(?P<cc>\d{1,2}\.\d)(?!\d)(?![^\n]{0,10}(?:or|and) (?:higher|above|later))",
         "Compute Capability: 5.0",
-        lambda m, s: (
-            Gpu(s, None, m["cc"], rank=FORM)
-            if not re.search(
-                r"(?i)(?:minimum|requires?|wants|least|needs?|below|above|under|lowest|than)\W[^\n]{0,40}$",
-                m.string[max(0, m.start() - 60) : m.start()],
-            )
-            else None
-        ),
+        capability,
     ),
     sig(
         "other-gpu",

@@ -23,6 +23,8 @@ _BROKEN = (
     "error code 193",
 )
 
+_BLAMED = rf"(?:Error: ?)?(?P<file>(?:[\w./+~-]*/)?{LIBRARY}): cannot open shared object"
+
 
 def _tidy(name: str) -> str:
     return name.strip("'\"` ").replace("\\", "/").rsplit("/", 1)[-1]
@@ -36,7 +38,7 @@ def not_loaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
     if "error code 1455" in lowered:  # Windows had no memory left to load it; the file is there
         return
     culprit: str | None = None
-    blamed = re.match(rf"(?:Error: ?)?(?P<file>(?:[\w./+~-]*/)?{LIBRARY}): cannot open shared object", error, re.I)
+    blamed = re.match(_BLAMED, error, re.I)
     if blamed and _tidy(blamed["file"]) != name:
         culprit = _tidy(blamed["file"])
     needs = re.search(r"version [`'\"]?(?P<v>\w+_[\d.]+)['\"]? not found", error)

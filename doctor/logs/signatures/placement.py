@@ -207,6 +207,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?P<several>\b(?:multi[- ]?GPUs?|multiple GPUs?|more than one GPU|(?:dual|two|both|all|three|four|eight|[2-8]) (?:x )?(?:[\w-]+ ){0,2}GPUs))\b[^\n.]{0,50}?\b(?:hangs?|hanging|hung|freez(?:es|ed)|freezing\b(?! (?:the|all|some|of|my|layers?|weights)\b)|froze|(?:gets?|is|are|got) stuck|never starts?(?:ed)?|not starting|deadlocks?)\b"
         r"|\b(?:hangs?|hanging|hung|freez(?:es|ed)|freezing\b(?! (?:the|all|some|of|my|layers?|weights)\b)|froze|(?:gets?|is|are|got) stuck|never start(?:s|ed)|deadlocks?)\b[^\n.]{0,50}\b(?:with|on|using|for|when|over|across|as soon as|once|if)\b[^\n.]{0,20}\b(?:multi[- ]?GPUs?|multiple GPUs?|more than one GPU|(?:dual|two|both|three|four|eight|[2-8]) (?:[\w-]+ ){0,2}GPUs)\b",
         "multi-GPU training hangs at the first step",
+        near="hang|hung|freez|froze|stuck|never start|not starting|deadlock",
     ),
     sig(
         "peer-access",

@@ -123,7 +123,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-list-empty",
-        words("gpu available|gpu is available|gpu is not available|list_physical_devices(|num gpus|0 gpus|empty list"),
+        words(
+            "gpu available|gpu is available|gpu is not available|list_physical_devices(|num gpus:|num gpus 0|num gpus0|0 gpus|empty list"
+        ),
         r"(?:is )?gpu (?:is )?available\?? ?:? ?(?:\[\]|False|No\b)|\bGPU is NOT AVAILABLE\b|list_physical_devices\([^)\n]{0,40}\)\)? *#? *(?:->|=>|=|:|returns?|is|gives)? *(?:an empty list|\[ ?\])(?: is returned)?|Num GPUs:? ?0\b|gives 0 GPUs|(?:an )?empty list",
         "Is GPU available? []",
         of_gpus,

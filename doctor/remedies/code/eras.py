@@ -9,6 +9,7 @@ first whose tf.keras is Keras 3 (release notes of 2.16).
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 ERAS = {
     "1": "TensorFlow 1.x (sessions)",
@@ -19,6 +20,7 @@ ERAS = {
 """Every era with its name for people."""
 
 
+@lru_cache(maxsize=256)
 def era(version: str | None) -> str:
     """ "1", "2.0", "2.4" or "keras-3" for a TensorFlow release; "keras-3" where it is not known."""
     numbers = [int(n) for n in re.findall(r"\d+", version or "")[:2]]

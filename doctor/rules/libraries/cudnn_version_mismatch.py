@@ -173,8 +173,8 @@ def compiled_cudnn(picture: Picture) -> str | None:
     """The cuDNN that a build was compiled with: the lowest that its pip extra accepts (2.14 and later)."""
     extra = picture.build.extras.get("and-cuda", {}) if picture.build is not None else {}
     for name, specifier in extra.items():
-        floor = re.search(r"[>=]=\s*(\d+(?:\.\d+)+)", specifier)
-        if "cudnn" in name and floor:
+        floor = re.search(r"[>=]=\s*(\d+(?:\.\d+)+)", specifier) if "cudnn" in name else None
+        if floor:
             return ".".join(floor[1].split(".")[:3])
     return None
 

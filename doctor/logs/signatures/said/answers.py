@@ -30,7 +30,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?P<lacks>CPUs?|processors?|hardware|machines?|computers?|laptops?|VM)\b[^\n.]{0,50}?\b(?:no|without|lacks?|lacking|(?:does|do|did|has|have)(?: not|n't)(?: \w+){0,2}?)\b (?:\w+ ){0,2}?AVX"
         r"|\b(?:built|compiled|made|build) (?:with|for|using) AVX\b[^\n]{0,160}\b(?:old(?:er)?|my|this) (?P<l2>CPUs?|processors?|machines?|computers?|laptops?)\b|\b(?:old(?:er)?|my|this) (?P<l3>CPUs?|processors?|machines?|computers?|laptops?)\b[^\n]{0,80}\b(?:built|compiled) (?:with|for|using) AVX\b",
         "the processor of that machine has no AVX",
-        near="no |without|lack|not |n't |built|compiled|made |build ",
+        near="no |without|lack|not |n't |"
+        "built with|built for|built using|compiled with|compiled for|compiled using|made with|made for|made using|build with|build for|build using",
     ),
     spoken(
         "capabilities-told",

@@ -14,12 +14,14 @@ _PAGE = re.compile(r"https?://[^\s()<>\"']{1,160}/[^\s/()<>\"']{0,80}$", re.IGNO
 _WHEEL = re.compile(r"-cp\d|[^\s/]{0,80}?\.(?:whl|tar|zip)\b", re.IGNORECASE)
 """What follows where that part is the name of a file to install."""
 
+_BOUNDS = ("<", ">", "≥", "≤")
+
 
 def tensorflow(rank: int, package: bool = False) -> Maker:
     """A maker of TensorFlowVersion; `package`: the group `package` names the distribution."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
-        if re.search(r"[<>≥≤]\s?=?\s?v?$", match.string[max(0, match.start("version") - 5) : match.start("version")]):
+        if match.string[max(0, match.start("version") - 5) : match.start("version")].rstrip("v= ").endswith(_BOUNDS):
             return None  # what something requires, or a range
         if (
             rank == PROSE
@@ -37,7 +39,7 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
             .replace("-dev", ".dev")
         )
         version = version.rstrip(".-")
-        major, minor = (int(x) for x in re.findall(r"\d+", version)[:2])
+        major, minor = map(int, re.findall(r"\d+", version)[:2])
         if not ((major == 0 and 5 <= minor <= 12) or (major == 1 and minor <= 15) or (major == 2 and minor <= 40)):
             return None
         name = (group.get("package") or "").lower().replace("_", "-") or None if package else None
