@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.errors import InputError
@@ -24,8 +24,10 @@ EPILOG = """\
 A file may be of any size: of one larger than a megabyte the lines that can matter are read.
 Addresses of GitHub are asked for with the token in GITHUB_TOKEN or GH_TOKEN, where one is set."""
 
-MANY = 24
-"""Reports from which on all cores are used."""
+MANY = 32
+"""Reports that are read before all cores are used."""
+ALONE = 0.25
+"""Seconds that they may take, which compiles what most reports need."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -168,42 +170,44 @@ def _answers(inputs: Sequence[Input], options: Options, brief: bool, args: argpa
     import os
 
     cores = os.cpu_count() or 1
-    if len(inputs) < MANY or cores == 1:
+    if len(inputs) <= MANY or cores == 1:
         for item in inputs:
             yield _explained(item, options, _progress(args), brief=brief)
         return
-    import multiprocessing
     from functools import partial
 
     from doctor.render.progress import Progress as Shown
 
     shown = Shown("reports", len(inputs), quiet=args.quiet)
-    _prepare(options)
-    with multiprocessing.Pool(cores, _quiet) as pool:
-        work = partial(_safely, options=options, brief=brief)
-        for answer in pool.imap(work, inputs, chunksize=max(1, min(32, len(inputs) // (cores * 4)))):
-            shown()
-            if shown.shown and (answer.failed or not args.output):
-                shown.end()
-            yield answer
+    for answer in _on_all_cores(partial(_safely, options=options, brief=brief), inputs, cores):
+        shown()
+        if shown.shown and (answer.failed or not args.output):
+            shown.end()
+        yield answer
     shown.end()
 
 
-def _prepare(options: Options) -> None:
-    """Load what every process needs before they are made: what a report of every known message makes use of."""
+def _on_all_cores(work: Callable[[Input], Answer], inputs: Sequence[Input], cores: int) -> Iterator[Answer]:
+    """What `work` makes of each input, in their order.
+
+    The first are read here, before there are other processes: what these will need is then loaded and compiled once.
+    """
     import gc
+    import multiprocessing
+    from time import monotonic
 
-    from doctor.diagnose import diagnose
-    from doctor.logs import read
-    from doctor.logs.parse import prepare
-    from doctor.logs.signatures import catalogue
-    from doctor.render import rendered
-    from doctor.tables import Tables
-
-    prepare(catalogue())
-    every = "\n".join(signature.example for signature in catalogue())
-    rendered(diagnose(read(every.encode(), "-"), Tables.bundled()), options)
+    end = monotonic() + ALONE
+    here = 0
+    for here, item in enumerate(inputs, 1):
+        yield work(item)
+        if here == MANY or monotonic() > end:
+            break
+    rest = inputs[here:]
+    if not rest:
+        return
     gc.freeze()  # none of this is ever garbage
+    with multiprocessing.Pool(cores, _quiet) as pool:
+        yield from pool.imap(work, rest, chunksize=max(1, min(128, len(rest) // (cores * 4))))
 
 
 def _quiet() -> None:

@@ -98,13 +98,6 @@ def _index_of(signatures: Sequence[Signature]) -> _Index:
     return _index
 
 
-def prepare(signatures: Sequence[Signature]) -> None:
-    """Compile every pattern now, so that processes that are forked from this one need not."""
-    _index_of(signatures)
-    for signature in signatures:
-        _compiled(signature.pattern)
-
-
 def quote(text: str, start: int, end: int) -> str:
     """The line of a match as evidence: stripped, and cut around the match where it is long."""
     left = text.rfind("\n", 0, start) + 1
