@@ -112,6 +112,7 @@ SIGNATURES: tuple[Signature, ...] = (
             example,
             needs_newer,
             near=near,
+            unlogged=True,
         )
         for pattern, example, near in (
             (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.logs.signatures.signature import Signature, sig, words
+from doctor.logs.signatures.signature import Signature, sig, spoken, words
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
@@ -36,7 +36,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"^\s*-+> ?\d{1,5}\s+(?:\w+ = )?_descriptor\.(?:Field|File|Enum|EnumValue|Service|Oneof)?Descriptor\(",
         "---> 36     _descriptor.FieldDescriptor(",
     ),
-    sig(  # in a sentence
+    spoken(  # in a sentence
         "protobuf-conflict",
         "protobuf",
         r"\b(?P<told>import\w*|fail\w*|crash\w*|br[eo]ak?\w*|errors?)\b[^\n.]{0,40}\b(?:due to|because of|owing to|caused by) (?:the |a |an |my )?(?:\w+ ){0,2}[`'\"]?protobuf\b"
@@ -44,7 +44,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "the import of tensorflow fails because of protobuf",
         near="due to|because of|owing to|caused by|with a protobuf|break|broke|is too|is incompatible",
     ),
-    sig(
+    spoken(
         "numpy-abi",
         "numpy",
         r"\b(?:import\w*|fail\w*|crash\w*|broken?|breaks?|errors?)\b[^\n.]{0,40}\b(?:due to|because of|owing to|caused by) (?:the |a |an |my )?(?:\w+ ){0,2}[`'\"]?numpy (?:>=|==|version )?(?P<told>2)\b",
@@ -81,5 +81,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|No module named ['\"]?(?:wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|numpy(?:\.core\._multiarray_umath)?|distutils|imp|pkg_resources|ml_dtypes)['\"]?(?=\s|$)|metaclass conflict|Unable to convert function return value to a Python type! The signature was",
         "AttributeError: module 'ml_dtypes' has no attribute 'float8_e4m3b11'",
         near="typing_extensions|ml_dtypes|gast|wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|numpy|distutils|imp|pkg_resources|metaclass conflict|unable to convert function",
+        unlogged=True,
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.facts import EnvironmentKind, Fact, Source
-from doctor.logs.signatures.signature import Maker, Signature, sig, words
+from doctor.logs.signatures.signature import Maker, Signature, sig, spoken, words
 
 
 def kind(name: str) -> Maker:
@@ -182,7 +182,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?P<tool>pycharm|eclipse|spyder|vs ?code|visual studio code|systemd|cron(?:tab)?|jupyterhub|rstudio)\b",
         "It works in a terminal, but not in PyCharm",
     ),
-    sig(
+    spoken(
         "works-in-terminal",
         ("terminal", "command line", "cmd", "console", "shell", "bash"),
         r"(?:(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command line|cmd|console|shell|bash)\b[^\n.]{0,60}\b(?:works?|fine|ok|no (?:error|problem)|succeeds?)"

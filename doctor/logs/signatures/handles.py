@@ -121,10 +121,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "blas-launch-failed",
-        ("blas ",),
+        ("launch failed", "without blas support", "failed to run cublas routine"),
         r"Blas \w+ launch failed|StreamExecutor without BLAS support|failed to run cuBLAS routine:?(?: (?P<routine>(?!CUBLAS_STATUS)\w+):?)?(?: (?P<status>CUBLAS_STATUS_\w+))?",
         "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 256), m=128, n=256, k=784",
-        near="launch failed|without blas support|failed to run cublas routine",
     ),
     sig(
         "illegal-address",

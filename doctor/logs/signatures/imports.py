@@ -128,7 +128,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:no|without|lacks?|lacking|(?:does|do)(?:n't| not) (?:support|have)|not support(?:ing)?)\s+(?:the\s+)?AVX\b|AVX[^\n.]{0,20}(?:is |are )?not supported",
         "My CPU does not support AVX",
     ),
-    sig(
+    spoken(
         "no-avx",
         ("avx",),
         r"\bAVX\b\W{0,4}(?:hardware |CPU )?(?:support|instruction set)?[^\n.]{0,12}\b(?:is|are) (?:needed|necessary|required|missing|not available|unavailable)",

@@ -105,6 +105,7 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"\b(?P<name>{TF})(?:[ =][^\n]{{0,40}})? -> python ?(?:\[version)?(?P<range>[<>=!~'\d][^\n]{{0,80}})|package (?P<n2>{TF})-\S{{1,40}} requires python (?P<r2>[<>=!~\d][^\n]{{0,40}})",
         "  - tensorflow -> python[version='3.5.*|3.6.*|3.7.*']",
         near="-> python|requires python",
+        unlogged=True,
     ),
     sig(
         "python-32bit",

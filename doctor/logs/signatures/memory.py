@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, GpuMemory, GpuProcess, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig, words
+from doctor.logs.signatures.signature import Signature, sig, spoken, words
 
 
 def _bytes_mib(text: str) -> int:
@@ -170,7 +170,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"failed to alloc(?:ate)? (?P<bytes>\d+) bytes on host: CUDA_ERROR_\w+|could not allocate pinned host memory",
         "cuda_driver.cc:1024] failed to alloc 17179869184 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
     ),
-    sig(
+    spoken(
         "memory-grows",
         ("memory", "oom", "exhaust", "内存泄漏", "显存泄漏"),
         r"memory leak|leaking memory|memory (?:usage )?(?:slowly |constantly |steadily |gradually )?(?:grows|keeps|increases|increasing|growing)"
@@ -214,7 +214,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "|    0   N/A  N/A      4321      C   ...envs/tf/bin/python            10845MiB |",
         smi_process,
     ),
-    sig(
+    spoken(
         "other-process",
         words(
             "another |other |zombie process|shared server|shared gpu server|previous |old run|old kernel|old process|old session|somebody else|someone else"
@@ -225,7 +225,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "There was another process using the GPU memory on that server",
         near="gpu|memory|running|using|open|hold|occup|zombie|shared|still|somebody|someone",
     ),
-    sig(  # the first of several models, each in a process of its own or in one
+    spoken(  # the first of several models, each in a process of its own or in one
         "other-process",
         ("memory", "vram", "left for", "used by ", "taken by ", "held by ", "occupied by ", "eaten by ", "hogged by "),
         r"\b(?:used|taken|held|occupied|eaten|hogged) by (?:another|an old|an other|a second|somebody|someone|a colleague)\b|\b(?:grabs?|grabbed|takes?|took|allocates?|allocated|reserves?|reserved|claims?|occup(?:y|ies|ied)|hogs?|eats?)\b(?: up)?(?: nearly| almost)? all (?:of )?(?:the |its )?(?:available )?"

@@ -232,7 +232,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"^[\w/]{1,80}: \(\w+\): ?/job:\w+/replica:\d+/task:\d+/(?:device:)?cpu:0",
         "add: (Add): /job:localhost/replica:0/task:0/cpu:0",
     ),
-    sig(
+    spoken(
         "renumbered",
         ("gpu", "device"),
         r"\b(?:GPUs|(?:GPU|device)s?(?:'s)? ?(?:numbers?|ind(?:ex|ices)|ids?|numbering))\b[^\n.]{0,40}\b(?:always|again)\b[^\n.]{0,20}\b(?:starts?|counts?|counted|begins?|numbered)\b (?:from|at|with) (?:0|zero)\b"

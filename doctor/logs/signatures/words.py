@@ -79,11 +79,12 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "mentions-gpu",
-        ("gpu", "cuda", "显卡", "graphics card"),
-        r"\bGPUs?\b|\bCUDA\b|显卡|graphics card",
+        ("gpu", "显卡", "graphics card"),
+        r"\bGPUs?\b|显卡|graphics card",
         "My GPU is not used",
         once=True,
     ),
+    spoken("mentions-gpu", "cuda", r"\bCUDA\b", "I have CUDA 9 installed", once=True),
     spoken(
         "gpu-not-used",
         ("gpu",),
@@ -294,6 +295,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"F\.{0,3}m\.* +(?P<name>python\S*)|/dev/nvidia\d[^\n]{0,60}\s(?P<pid>\d{2,7})\s+F\.{3}m\s+python",
         "/dev/nvidia0:        user     20450 F...m  python",
         near="python",
+        unlogged=True,
     ),
     spoken(
         "other-process",
@@ -359,7 +361,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"lib64/stubs\b|CUDA_ERROR_STUB_LIBRARY",
         "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs",
     ),
-    sig(
+    spoken(
         "slow-first-run",
         words("minutes|mins|hours|slow|long|ages|forever|eternity"),
         r"(?:takes?|took|needs?|taking) (?:too long|about |around |over |more than |up to )?(?:\d+(?:-\d+)?|several|many|ten|some)? ?(?:min(?:ute)?s\b|too long)|(?:too|very|extremely|so|really|quite|awfully|terribly|incredibly) (?:long|slow)(?:ly)?\b"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, CudaVersion, CudnnVersion, DriverCuda, Fact, Source
-from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
+from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
 from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED, NAMED, asked_for
 
@@ -206,7 +206,7 @@ SIGNATURES: tuple[Signature, ...] = (
         cuda(PROSE, sentence=True),
         unlogged=True,
     ),
-    sig(
+    spoken(
         "cuda-version",
         "cuda ",
         rf"{MOVED}(?:the |my )?cuda(?: toolkit| version)? (?:from v?[\d.]+ )?to (?:version |v)?(?P<version>\d{{1,2}}\.\d+(?:\.\d+)?)(?![\w/])",

@@ -88,6 +88,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"cudnn(?: \((?:from |via |by |in )[^)\n]{1,20}\))?[ \-_v(:`'\"]{0,3}(?P<version>\d{1,2}\.\d+(?:\.\d+){0,2})(?![\w]|\.?\d|-(?:linux|windows))(?! ?(?:for|-) ?cuda)",
         "with cuDNN 8.1 installed",
         cudnn(PROSE, sentence=True),
+        unlogged=True,
     ),
     sig(
         "cudnn-version",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import FORM, INFERRED, PROSE, DriverCuda, DriverVersion, Fact, Source
-from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, words
+from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken, words
 from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, NAMED
 
 
@@ -66,7 +66,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "CUDA Version (from nvidia-smi): 13.0",
         lambda m, s: DriverCuda(s, m["cuda"] or m["c2"]),
     ),
-    sig(
+    spoken(
         "driver-cuda",
         ("驱动", "driver"),
         r"驱动[^\n。]{0,40}(?:对应|支持)的? ?CUDA ?(?:的?版本)? ?(?:是|为|:|：)? ?(?P<cuda>\d{1,2}\.\d)(?!\.?\d)"

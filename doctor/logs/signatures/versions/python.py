@@ -54,6 +54,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "- Python version: **3.8.5**",
         py(FORM),
         near="2.|3.",
+        unlogged=True,
     ),
     sig(
         "python-version",

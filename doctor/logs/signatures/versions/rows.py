@@ -50,5 +50,5 @@ SIGNATURES: tuple[Signature, ...] = (
         "| CUDA Toolkit | 12.4.1 | installed |",
         row,
         near=("|",),
-    ),
+    unlogged=True,),
 )  # fmt: skip

@@ -6,7 +6,7 @@ import re
 
 from doctor.facts import FORM, MEASURED, PROSE, Fact, Source, TensorFlowVersion
 from doctor.logs.signatures.installers import LISTED, LISTING, TF
-from doctor.logs.signatures.signature import Maker, Signature, glued, sig, words
+from doctor.logs.signatures.signature import Maker, Signature, glued, sig, spoken, words
 from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED, NAMED, RELEASE
 
 _PAGE = re.compile(r"https?://[^\s()<>\"']{1,160}/[^\s/()<>\"']{0,80}$", re.IGNORECASE)
@@ -153,8 +153,9 @@ SIGNATURES: tuple[Signature, ...] = (
         "I use TensorFlow 2.3 with a GTX 1080",
         tensorflow(PROSE, package=True),
         near="0.|1.|2.",
+        unlogged=True,
     ),
-    sig(
+    spoken(
         "tensorflow-version",
         ("tensorflow", "tf "),
         rf"{MOVED}(?:the |my )?(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?|tf)(?: version)? (?:from v?[\d.]+ )?to (?:version |v)?(?P<version>{RELEASE})(?![\w/]|\.\d)",
