@@ -124,6 +124,8 @@ _RECORD = re.compile(
 _BREAK = re.compile(r"^\s*(?:$|```|Traceback|File \"|>>>|[-*#|+=]{3}|\[\[|INFO:|WARNING:|ERROR:|Epoch )")
 
 
+LEAST = 50
+"""Characters of a line that may be a full one."""
 FULL = 85
 """Percent of the terminal's width from which on a line is full: some programs indent what they wrap."""
 NEIGHBOURS = 8
@@ -145,12 +147,14 @@ def unwrap(text: Text, limit: int = 400) -> Text | None:
     joined.
     """
     lines = list(text.lines())
-    records = [i for i, (_, line) in enumerate(lines) if _RECORD.search(line[:200])]
+    records = [i for i, (_, line) in enumerate(lines) if _RECORD.match(line, 0, 200)]
     sizes = [len(lines[i][1]) for i in records]
     broken: list[Lines] = []
     for which, first in enumerate(records):
-        width = max(sizes[max(0, which - NEIGHBOURS) : which + NEIGHBOURS + 1]) * FULL // 100
         end = records[which + 1] if which + 1 < len(records) else len(lines)
+        if end == first + 1 or sizes[which] < LEAST:
+            continue
+        width = max(sizes[max(0, which - NEIGHBOURS) : which + NEIGHBOURS + 1]) * FULL // 100
         pieces = _pieces([lines[first], *lines[first + 1 : min(end, first + PIECES)]], width)
         if len(pieces) > 1:
             broken.append(pieces)
@@ -198,7 +202,7 @@ def _pieces(lines: Lines, width: int) -> Lines:
     for number, line in lines[1:]:
         before = pieces[-1][1]
         word = line.split(maxsplit=1)[:1]
-        if len(before) < 50 or _BREAK.match(line[:40]) or len(before) + 1 + len("".join(word)) <= width:
+        if len(before) < LEAST or _BREAK.match(line[:40]) or len(before) + 1 + len("".join(word)) <= width:
             break
         pieces.append((number, line))
     return pieces
