@@ -86,8 +86,13 @@ def clean(line: str) -> str:
     return line
 
 
+_ASCII = bytes(range(0x20, 0x7F)) + b"\t"
+
+
 def _shown(line: str) -> bool:
     """Whether a line holds nothing but what is seen, and tabs."""
+    if line.isascii():  # a table is quicker than asking for each letter
+        return not line.encode().translate(None, _ASCII)
     return line.isprintable() or ("\t" in line and line.replace("\t", "").isprintable())
 
 
@@ -147,7 +152,9 @@ def unwrap(text: Text, limit: int = 400) -> Text | None:
     joined.
     """
     lines = list(text.lines())
-    records = [i for i, (_, line) in enumerate(lines) if _RECORD.match(line, 0, 200)]
+    records = [
+        i for i, (_, line) in enumerate(lines) if (":" in line or "tensorflow" in line) and _RECORD.match(line, 0, 200)
+    ]
     sizes = [len(lines[i][1]) for i in records]
     broken: list[Lines] = []
     for which, first in enumerate(records):
