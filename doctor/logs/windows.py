@@ -22,8 +22,11 @@ HITS = 300
 
 RECORD = 500
 """Characters of the longest line that counts as a record: a longer one may be a whole report that lost its line ends."""
+_RECORD = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^ \n]{0,12} \[?[IWEF]\]?[: ]"
 PRINTED = re.compile(
-    r"[ \t>|]*(?:\d{1,6}[:|.)\]]?[ \t]+)?(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^ \n]{0,12} \[?[IWEF]\]?[: ]"
+    rf"{_RECORD}"  # as most begin
+    r"|[ \t>|]*(?:\d{1,6}[:|.)\]]?[ \t]+)?"
+    rf"(?:\[?{_RECORD}"
     r"|[IWEF]\d{4} \d\d:\d\d:\d\d|[IWEF] (?:(?:\./)?(?:tensorflow|external)|[cC]:)[/\\]|File \"[^\"\n]+\", line \d"
     r"|To enable the following instructions: )"
 )

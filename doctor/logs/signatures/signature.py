@@ -61,6 +61,8 @@ class Signature:
         """The fact, or facts, that one occurrence makes; None where it says nothing after all."""
         if self.make is not None:
             return self.make(match, source)
+        if match.lastindex is None:  # no group took part
+            return Symptom(source, self.kind)
         detail = tuple((k, v.strip()) for k, v in match.groupdict().items() if v is not None)
         return Symptom(source, self.kind, detail)
 
