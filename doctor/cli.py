@@ -64,9 +64,10 @@ def _parser(name: str) -> argparse.ArgumentParser:
     """The parser of one command."""
     import argparse
 
-    parser = argparse.ArgumentParser(
-        prog=f"tfgpu-doctor {name}", description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + "."
-    )
+    from doctor.commands.usage import Formatter
+
+    description = f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}."
+    parser = argparse.ArgumentParser(prog=f"tfgpu-doctor {name}", description=description, formatter_class=Formatter)
     _module(name).add_arguments(parser)
     shared_options(parser)
     return parser

@@ -27,7 +27,6 @@ apart. "with transfer" counts the way of the data from the host's memory to the 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument("--python", metavar="ENV", help="the environment whose TensorFlow (or NumPy) is to run")
     parser.add_argument(

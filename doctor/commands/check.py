@@ -24,7 +24,6 @@ EPILOG = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `check`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument(
         "--python",

@@ -32,7 +32,6 @@ ALONE = 0.25
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument(
         "inputs", nargs="*", metavar="FILE", help="file, folder, address (http, https), or - for standard input"

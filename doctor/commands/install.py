@@ -30,7 +30,6 @@ Nothing is run as an administrator, the system's Python is not touched, and a fa
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     wish_arguments(parser)
     own = parser.add_argument_group("the installation")

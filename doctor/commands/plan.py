@@ -24,7 +24,6 @@ EPILOG = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     wish_arguments(parser)
     parser.add_argument("--check", action="store_true", help="one line and an exit code, for CI and Dockerfiles")

@@ -28,7 +28,6 @@ refuses a GPU that others use. Exit code 0: the failure came and was cured; 3: i
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument("failure", choices=("cudnn-init-oom",), help="which failure")
     parser.add_argument(

@@ -23,7 +23,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument("name", nargs="?", help="which one; without it, the list")
     parser.add_argument("--gpus", type=_gpus, metavar="0,1", help="which GPUs, by TensorFlow's numbers; none: no GPU")

@@ -26,7 +26,6 @@ EPILOG = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tables`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument("table", choices=(*TABLES, *ACTIONS), help="the table to look into, or refresh, or verify")
     parser.add_argument("key", nargs="*", help="a version, a name, a PCI id ...; for verify: releases")

@@ -27,6 +27,7 @@ class Options(NamedTuple):
         if form != "text":
             return cls(form, verbose=verbose, quiet=quiet, symbols=encoding.lower().startswith("utf"))
         from doctor.render import terminal
+        from doctor.render.width import width_of
 
         colour = terminal.wants_colour(stream, getattr(args, "color", "auto"))
-        return cls(form, colour, terminal.width_of(stream), verbose, quiet, terminal.has_symbols(encoding))
+        return cls(form, colour, width_of(stream), verbose, quiet, terminal.has_symbols(encoding))

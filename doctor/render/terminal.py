@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from doctor.render.options import Options
     from doctor.tables import Tables
 
-WIDEST = 100
-"""Columns of prose, on however wide a terminal."""
-NARROWEST = 20
 EVIDENCE_SHOWN = 4
 EVIDENCE_ROWS = 4
 """Rows of one quoted line, before it is cut; --verbose shows all."""
@@ -55,19 +52,6 @@ def wants_colour(stream: TextIO, choice: str) -> bool:
 
         return not detect_legacy_windows()
     return True
-
-
-def width_of(stream: TextIO) -> int:
-    """Columns for prose: COLUMNS, or the terminal's, within bounds; 80 where there is no terminal."""
-    columns = os.environ.get("COLUMNS", "")
-    if columns.isdigit() and len(columns) < 5 and int(columns) > 0:
-        width = int(columns)
-    else:
-        try:
-            width = os.get_terminal_size(stream.fileno()).columns or 80
-        except (OSError, ValueError, AttributeError):
-            width = 80
-    return max(NARROWEST, min(WIDEST, width))
 
 
 def show(diagnosis: Diagnosis, tables: Tables, options: Options) -> str:

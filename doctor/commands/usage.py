@@ -1,0 +1,20 @@
+"""How the help of every command is laid out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from doctor.render.width import width_of
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Texts as they are written, in the columns that the terminal has.
+
+    argparse makes one of these for each option that it is told of, and loads `shutil`, which no command needs at its
+    start, to learn the width: it is given here.
+    """
+
+    def __init__(self, prog: str, **options: Any) -> None:
+        super().__init__(prog, **{"width": width_of(sys.__stdout__) - 2} | options)
