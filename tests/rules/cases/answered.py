@@ -6,6 +6,31 @@ from tests.rules.situation import Fires, NearMiss
 
 FIRES = (
     Fires(
+        "cudnn-version-mismatch",
+        "another cuDNN cured it",
+        "In the end I could fix this by going back to cuDNN 7.0.5.\n",
+        "7.0.5",
+    ),
+    Fires(
+        "cudnn-version-mismatch", "what was changed stands first", "Upgrading cuDNN to 8.6 fixed the error.\n", "8.6"
+    ),
+    Fires(
+        "cuda-missing",
+        "somebody sees that it is not installed",
+        "It looks as if you do not have CUDA installed on it.\n",
+        "CUDA",
+    ),
+    Fires(
+        "tf-not-installed", "in a sentence", "Jupyter says that the module 'tensorflow' was not found\n", "not found"
+    ),
+    Fires("gpu-renumbered", "an answer", "That is right: CUDA renumbers the cards that a process sees.\n", "renumbers"),
+    Fires(
+        "container-no-gpu",
+        "compose beside run",
+        "There is no GPU with docker-compose, while docker run shows it.\n",
+        "docker-compose",
+    ),
+    Fires(
         "tf-windows-native",
         "no GPU since a release",
         "On native Windows there is no GPU any more from 2.11 on.\n",
@@ -122,6 +147,36 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "cudnn-version-mismatch",
+        "another cuDNN changed nothing",
+        "undetermined",
+        "I updated cuDNN to 8.1 and it did not help\n",
+    ),
+    NearMiss(
+        "cudnn-version-mismatch",
+        "a note of a release",
+        "undetermined",
+        "We upgraded to cuDNN 8.6 in this image, which is fine for TF 2.12\n",
+    ),
+    NearMiss(
+        "tf-not-installed",
+        "a module of it",
+        "undetermined",
+        "the file tensorflow/module was missing in the list of not found pages\n",
+    ),
+    NearMiss(
+        "gpu-renumbered",
+        "something else is renumbered",
+        "undetermined",
+        "TensorFlow's nightly builds were renumbered in 2019\n",
+    ),
+    NearMiss(
+        "container-no-gpu",
+        "compose without a word on GPUs",
+        "undetermined",
+        "docker run works and docker-compose too, for both services\n",
+    ),
     NearMiss(
         "tf-windows-native",
         "up to the release",

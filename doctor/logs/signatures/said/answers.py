@@ -13,6 +13,10 @@ _CUDA = r"\bCUDA ?v?\d+(?:\.\d)?"
 _PINNED = r"(?:numpy|protobuf|h5py|typing[_-]extensions|ml[_-]dtypes)"
 _LOST = r"(?:no(?: longer)?|not|n't|without|lacks?|lost|dropped|ended|stopped|gone|removed|discontinued)"
 
+_MOVED = (
+    r"(?:(?:down|up)grad(?:ing|ed)|updating|updated|switching|switched|going|went|rolling|rolled|reverting|reverted)"
+)
+
 SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "windows-native-told",
@@ -193,5 +197,34 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:nvidia |graphics )?drivers?\b[^\n.]{0,24}?\b(?:is|are|was|were|does|did|do|will)(?: not|n't| no longer)(?: be)?(?: \w+)? (?:load|loaded|come up|get loaded|being loaded)\b",
         "the driver is no longer loaded at boot",
         near="load|come up",
+    ),
+    spoken(
+        "cudnn-version-told",
+        "cudnn",
+        rf"(?:{HELPED}|\b(?:able to|could|can) (?:fix|solve|resolve)\b){_WITHIN}{{0,40}}\b(?:by|after|with|when I) {_MOVED} (?:back )?(?:from \S{{1,12}} )?(?:to )?(?:the |my )?cudnn\b{_WITHIN}{{0,16}}?\d"
+        rf"|\b{_MOVED} (?:back )?(?:to )?(?:the |my )?cudnn\b{_WITHIN}{{0,24}}?\d(?:\.\d+){{0,2}}[^\n.,;]{{0,60}}?{HELPED}",
+        "I could solve it by downgrading cuDNN to 7.0",
+        near=("downgrad|upgrad|updat|switch|going|went|roll|revert", HELPED_NEAR + "|able to|could|can "),
+    ),
+    spoken(
+        "tensorflow-not-installed",
+        ("module tensorflow", "module 'tensorflow", 'module "tensorflow', "module `tensorflow", "tensorflow module"),
+        r"\bmodule ['\"`]?tensorflow['\"`]?(?: was| is|:)? not found\b(?! in)|\btensorflow module(?: was| is|:)? (?:not found|missing)\b",
+        "the notebook says that the tensorflow module is not found",
+        near="not found|missing",
+    ),
+    spoken(
+        "renumbered",
+        "renumber",
+        r"\brenumber(?:s|ed|ing)?\b[^\n.]{0,30}\b(?:devices?|GPUs?|cards?)\b|\b(?:devices?|GPUs?|cards?)\b[^\n.]{0,24}\brenumbered\b",
+        "CUDA renumbers the cards that it sees",
+    ),
+    spoken(
+        "container-lacks-gpu",
+        ("docker-compose", "docker compose"),
+        r"\bno GPU\b[^\n]{0,60}\bdocker[- ]compose\b[^\n]{0,60}\bdocker run\b|\b(?:not|n't|cannot|no) (?:\w+ ){0,3}?(?:the |my |any )?GPUs?\b[^\n]{0,40}\bdocker[- ]compose\b[^\n]{0,60}\b(?:works?|fine|sees|finds)\b[^\n]{0,24}\bdocker run\b"
+        r"|\bdocker run\b[^\n]{0,40}\b(?:works?|fine|sees|finds)\b[^\n]{0,60}\bdocker[- ]compose\b[^\n]{0,40}\b(?:not|n't|cannot|no|without)\b[^\n]{0,20}\bGPUs?\b",
+        "no GPU under docker-compose, and docker run has it",
+        near=("docker run", "gpu"),
     ),
 )

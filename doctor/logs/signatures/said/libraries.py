@@ -207,7 +207,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "cuda-said-missing",
         "cuda",
-        r"\b(?:need|have|had|ought|has|forgot|forgotten) to install (?:the )?(?:NVIDIA )?CUDA\b(?! ?(?:version|driver)|[^\n.]{0,24} (?:to|for) (?:build|compil))|\bCUDA(?: toolkit| libraries)? (?:is|was|are|were)(?: not|n't) (?:even |yet )?installed\b|\b(?:had|have|has|did)(?: not|n't) (?:yet |even )?install(?:ed)? (?:the )?CUDA\b|\bwithout (?:having )?(?:installed|installing) (?:the )?CUDA\b",
+        r"\b(?:need|have|had|ought|has|forgot|forgotten) to install (?:the )?(?:NVIDIA )?CUDA\b(?! ?(?:version|driver)|[^\n.]{0,24} (?:to|for) (?:build|compil))|\bCUDA(?: toolkit| libraries)? (?:is|was|are|were)(?: not|n't) (?:even |yet )?installed\b|\b(?:had|have|has|did)(?: not|n't) (?:yet |even )?install(?:ed)? (?:the )?CUDA\b|\b(?:do|does|did)(?: not|n't) have (?:the )?(?:NVIDIA )?CUDA(?: toolkit| libraries)? installed\b|\bwithout (?:having )?(?:installed|installing) (?:the )?CUDA\b",
         "you need to install CUDA 9.0 first",
         near="install",
     ),
