@@ -1,4 +1,4 @@
-"""Frozen classes with slots that cost nothing until they are used.
+"""Frozen classes with slots that cost nothing until they are used, and properties that are worked out once.
 
 `dataclasses.dataclass(frozen=True, slots=True)` compiles six methods for each class when it is defined, which takes
 longer than a short report takes to read. Here the methods are shared, and `__init__` is compiled when a class is first

@@ -10,6 +10,7 @@ import pytest
 
 from doctor import facts
 from doctor.facts import Fact, Gpu, LibraryNotLoaded, Source, Symptom
+from doctor.values import cached_property
 
 SOURCE = Source("train.log", 3, "a line")
 KINDS = [k for k in vars(facts).values() if isinstance(k, type) and issubclass(k, Fact)]
@@ -90,3 +91,18 @@ def test_options_of_fields_are_those_of_dataclasses() -> None:
         assert [f.name for f in dataclasses.fields(kind) if f.compare] == ["ref", "name", "extra"]
         with pytest.raises(ValueError, match="without a source"):
             kind("", {})
+
+
+def test_a_cached_property_is_worked_out_once_and_belongs_to_its_object() -> None:
+    class Case:
+        asked = 0
+
+        @cached_property
+        def answer(self) -> int:
+            """What was asked for."""
+            Case.asked += 1
+            return Case.asked
+
+    first, second = Case(), Case()
+    assert [first.answer, first.answer, second.answer] == [1, 1, 2]
+    assert Case.answer.__doc__ == "What was asked for."
