@@ -57,12 +57,22 @@ def stated(text: str) -> dict[str, str]:
         ("| NVIDIA-SMI 580.95.02    KMD Version: 581.42    CUDA Version: 13.0  |\n", {"driver": "581.42"}),
         ("In March I upgraded tensorflow to 1.6, then reinstalled cuda to 9.2\n", {"tensorflow": "1.6", "cuda": "9.2"}),
         ("You should upgrade tensorflow to 2.4 first\n", {}),
+        ("This is why CUDA 11.2 was not installed\n", {}),
+        ("CUDA 11.2 isn't there, CUDA 11.8 is installed\n", {"cuda": "11.8"}),
+        (
+            "2025-03-03 10:00:00.000000: I external/local_xla/xla/stream_executor/cuda/cuda_diagnostics.cc:197] found DLL info with resolved path: /usr/lib64/libcuda.so.550.90.07\n",
+            {"driver": "550.90.07"},
+        ),
+        (
+            "2025-03-03 10:00:00.000000: I external/local_xla/xla/stream_executor/cuda/cuda_diagnostics.cc:197] found DLL info with resolved path: /usr/lib64/libcuda.so.1\n",
+            {},
+        ),
         ("- Cudnn (from conda) 7.6.5\n- Cudatoolkit (from conda) 10.1.243\n", {"cuda": "10.1.243", "cudnn": "7.6.5"}),
         ("Tensorflow-gpu 1.4, CUDA v.8\n", {"tensorflow": "1.4", "cuda": "8"}),
         ("NVRM version:   515.65.01\nCUDA version:   11.7\n", {"driver": "515.65.01", "cuda": "11.7"}),
         ("видеокарта GTX 1660, драйвер 456.71, CUDA 10.1\n", {"cuda": "10.1", "driver": "456.71"}),
     ],
-    ids=["Markdown table", "table of what is needed", "conda list", "cuDNN's header after a grep", "TF:", "nightly", "macOS", "nvidia-smi cut short", "nvidia-smi in WSL", "what an update led to", "advice", "a remark before the version", "v.", "nvidia-container-cli info", "Russian"],
+    ids=["Markdown table", "table of what is needed", "conda list", "cuDNN's header after a grep", "TF:", "nightly", "macOS", "nvidia-smi cut short", "nvidia-smi in WSL", "what an update led to", "advice", "denied", "denied beside another", "resolved libcuda", "resolved link of libcuda", "a remark before the version", "v.", "nvidia-container-cli info", "Russian"],
 )  # fmt: skip
 def test_versions_are_read_from(text: str, versions: dict[str, str]) -> None:
     assert stated(text) == versions

@@ -187,6 +187,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "cuda_diagnostics.cc:192] libcuda reported version is: 470.57.2",
         driver("user"),
     ),
+    sig(  # a line of TF_CPP_VMODULE and of TF_CPP_MAX_VLOG_LEVEL
+        "driver-version",
+        "with resolved path: ",
+        r"found DLL info with resolved path: [^\n]{0,120}?/libcuda\.so\.(?P<version>\d{3}\.\d+(?:\.\d+)?)(?![\w.])",
+        "cuda_diagnostics.cc:197] found DLL info with resolved path: /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01",
+        driver("user"),
+        origin="xla/stream_executor/cuda/cuda_diagnostics.cc, Diagnostician::FindDsoVersion",
+    ),
     sig(
         "libcuda-not-found",
         "libcuda reported version is",

@@ -86,9 +86,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-algorithm",
-        words(
-            "no algorithm worked|algorithms! error|no valid config found|getconvolvealgorithms(|getrnnalgorithms(|->getconvolve|->getrnn"
-        ),
+        words("no algorithm worked|algorithms! error|getconvolvealgorithms(|getrnnalgorithms(|->getconvolve|->getrnn"),
         r"No algorithm worked|Check failed: stream->parent\(\)->Get(?:Convolve|Rnn)\w*Algorithms",
         "OP_REQUIRES failed at conv_ops.cc:1106 : Not found: No algorithm worked!",
     ),

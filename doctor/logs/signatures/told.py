@@ -9,7 +9,7 @@ import re
 
 from doctor.facts import Fact, LibraryNotLoaded, Platform, Source, Symptom
 from doctor.logs.signatures.helped import ELSEWHERE, HELPED, HELPED_NEAR
-from doctor.logs.signatures.signature import Signature, spoken, words
+from doctor.logs.signatures.signature import Maker, Signature, spoken, words
 
 _UNFIT_EN = (
     r"(?:do(?:es)?(?:n't| not) (?:match|fit|suit|go with|work with)|mismatch\w*|(?:is|was|are|were) (?:not (?:compatible|supported|the right)"
@@ -34,6 +34,24 @@ def _unfit(name: str) -> str:
         rf"|{name}[^\n。]{{0,12}}バージョン[^\n。]{{0,24}}{_UNFIT_JA}|vers(?:ión|ão|ion|ione) d[ei](?:l| la)? {name}[^\n.]{{0,30}}{_UNFIT_ROMANCE}"
         rf"|{name}[- ]Version[^\n.]{{0,24}}{_UNFIT_DE}|верси\w{{1,3}} {name}[^\n.]{{0,24}}{_UNFIT_RU}"
     )
+
+
+_SUPPOSED = re.compile(
+    r"(?:\b(?:if|in case|unless|whether|wenn|falls|sofern|если)\b|如果|若|要是|万一|もし)[^\n.!?;。！？；]*\Z",
+    re.IGNORECASE,
+)
+"""A clause that begins as a condition and is not over yet."""
+
+
+def blamed(kind: str) -> Maker:
+    """A maker of the symptom `kind`, but not of what is only supposed: "should they not match", "if CUDA does not fit"."""
+
+    def make(match: re.Match[str], source: Source) -> Fact | None:
+        return (
+            None if _SUPPOSED.search(match.string, max(0, match.start() - 90), match.start()) else Symptom(source, kind)
+        )
+
+    return make
 
 
 def _minor(version: str) -> str:
@@ -90,6 +108,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("cuda",),
         _unfit("CUDA"),
         "系统里的CUDA版本跟TensorFlow对不上",
+        blamed("cuda-version-blamed"),
         near=_UNFIT,
     ),
     spoken(

@@ -61,6 +61,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "UNKNOWN: JIT compilation failed. [Op:Pow]",
     ),
     sig(
+        "autotuning-failed",
+        ("autotuning failed for hlo", "no valid config found"),
+        r"Autotuning failed for HLO|(?:NOT_FOUND|INTERNAL): No valid config found",
+        "INTERNAL: Autotuning failed for HLO: %fusion.3 = f32[16,16]{1,0} fusion(%p0), kind=kCustom with error: NOT_FOUND: No valid config found!",
+        origin="xla/backends/autotuner/autotuner.cc, Autotuner::TuneBestConfig and PickBestConfig",
+    ),
+    sig(
         "known-defect",
         "autotuner could not find any supported configs",
         r"Autotuner could not find any supported configs",

@@ -36,6 +36,26 @@ def _compiler_crash(picture: Picture, signs: list[Symptom]) -> Finding:
     )
 
 
+def _no_candidate(picture: Picture, signs: list[Symptom]) -> Finding:
+    return found(
+        "ptx-jit-or-kernel-crash",
+        "XLA compiled several programs for one operation, ran each to measure it, and none of them ran. It allocates the operation's whole input and"
+        " output for that, so too little free memory shows in this way too; else it is the cuDNN, or this release's XLA.",
+        signs[:3],
+        title="XLA finds no program for one operation that runs",
+        confidence="possible",
+        steps=[
+            manual("Try a smaller batch with nothing else on the GPU (nvidia-smi): if that works, memory was the reason"),
+            manual(
+                "Turn XLA off for this model: jit_compile=False in model.compile() (Keras 3 turns it on by itself) or tf.function(), and no"
+                " TF_XLA_FLAGS=--tf_xla_auto_jit"
+            ),
+            manual("Compare the line `Loaded cuDNN version` with what the release wants (tfgpu-doctor tables tensorflow VERSION)"),
+        ],
+        verify=commands.convolution(picture),
+    )
+
+
 @rule(
     "ptx-jit-or-kernel-crash",
     "The GPU program itself crashes at run time",
@@ -44,6 +64,7 @@ def _compiler_crash(picture: Picture, signs: list[Symptom]) -> Finding:
         "launch-failed",
         "cudnn-launch-failed",
         "xla-compile-crash",
+        "autotuning-failed",
         "deep-crashed",
         "deep-operation-failed",
         "deep-operation-wrong",
@@ -86,11 +107,12 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
             verify="tfgpu-doctor check --deep",
         )
         return
-    if compiler and not signs:
+    tried = facts.symptoms("autotuning-failed")
+    if (compiler or tried) and not signs:
         if not handle_signs(picture) and not facts.has(
-            *TOOLS, "cuda-out-of-memory", "tensor-oom", "device-alloc-failed"
+            *TOOLS, "cuda-out-of-memory", "tensor-oom", "device-alloc-failed", "resource-exhausted"
         ):
-            yield _compiler_crash(picture, compiler)
+            yield _compiler_crash(picture, compiler) if compiler else _no_candidate(picture, tried)
         return
     if not signs or (
         all(s.kind == "cudnn-launch-failed" for s in signs)

@@ -8,6 +8,7 @@ from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, libraries
 from doctor.remedies.fitness import on_driver, usable
+from doctor.rules.libraries.cudnn import dropped_gpu
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
 
@@ -31,6 +32,8 @@ def known_release_bug(picture: Picture) -> Iterator[Finding]:
     """
     signs = picture.facts.symptoms("known-defect")
     first = signs[0]
+    if "cuDNN" in first.get("cure") and picture.cudnn is not None and dropped_gpu(picture, picture.cudnn) is not None:
+        return  # the cuDNN is too new for the GPU, and a newer one would be no cure
     release = first.get("release")
     defective = picture.build or picture.tables.tensorflow(release, None, picture.table_platform)
     steps = [manual(first.get("cure"))] if first.get("cure") else []

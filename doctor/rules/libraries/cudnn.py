@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from doctor.facts import CudnnMismatch
+from doctor.compat import Answer
+from doctor.facts import CudnnMismatch, CudnnVersion, Gpu
 from doctor.findings import manual, shell
 from doctor.picture import Picture
 from doctor.remedies import cures
@@ -36,3 +37,25 @@ def bring_cudnn(picture: Picture) -> Cure:
             platform="linux",
         )
     )
+
+
+def wanted_major(picture: Picture) -> str | None:
+    """The CUDA major of the build as text ("12"), which is that of its cuDNN; None where it is not known or not one."""
+    majors = {version.split(".")[0] for version in picture.wanted_cuda}
+    return majors.pop() if len(majors) == 1 else None
+
+
+def dropped_gpu(picture: Picture, cudnn: CudnnVersion) -> tuple[Gpu, str, Answer] | None:
+    """A GPU for which this cuDNN has no kernels, its compute capability and the table's word; in a report only where it serves none of the GPUs."""
+    if "." not in cudnn.version:
+        return None
+    from doctor import compat
+
+    found = []
+    for gpu in (g for g in picture.gpus if g.compute_capability):
+        answer = compat.cudnn_serves_gpu(cudnn.version, (gpu.compute_capability or "",), picture.tables, wanted_major(picture))
+        if answer.verdict == "no":
+            found.append((gpu, gpu.compute_capability or "", answer))
+        elif picture.facts.kind != "machine":
+            return None
+    return found[0] if found else None

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import CudaCallFailed, CudnnMismatch, CudnnVersion, LibraryLoaded, LibraryNotLoaded
+from doctor.facts import MEASURED, CudaCallFailed, CudnnMismatch, CudnnVersion, LibraryLoaded, LibraryNotLoaded
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures
-from doctor.rules.libraries.cudnn import bring_cudnn, cudnn_major
+from doctor.rules.libraries.cudnn import bring_cudnn, cudnn_major, dropped_gpu, wanted_major
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, xla_gpu_note
-from doctor.rules.memory.signs import handle_signs, roomy_handle
+from doctor.rules.memory.signs import HANDLE_FAILURES, handle_signs, roomy_handle
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import likely_build
 from doctor.tables import dotted
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
         "ptx-jit-or-kernel-crash",
         *NO_GPU_SINCE,
     ),
-    needs=(CudaCallFailed, CudnnMismatch, LibraryNotLoaded, CudnnVersion, "cudnn-version-blamed", "cudnn-version-told", "cudnn-symbol-missing", "handle-memory"),
+    needs=(CudaCallFailed, CudnnMismatch, LibraryNotLoaded, CudnnVersion, "cudnn-version-blamed", "cudnn-version-told", "cudnn-symbol-missing", "handle-memory", "autotuning-failed", *HANDLE_FAILURES),
 )
 def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
     """cuDNN is there in a version that this TensorFlow build, or this CUDA, cannot use.
 
     ## What it means
     A build needs the major version of cuDNN that it was compiled with, in the same or a higher minor version. cuDNN in turn is made for
-    one CUDA major: a cuDNN for CUDA 12 looks for CUDA 12's libraries.
+    one CUDA major: a cuDNN for CUDA 12 looks for CUDA 12's libraries; and each has kernels for some GPUs only: from 9.11 on for Turing and later.
 
     ## How it shows
     `Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0`; `libcudnn.so.7` wanted and cuDNN 8 installed; cuDNN's own
@@ -201,46 +201,44 @@ def older_than_compiled(picture: Picture) -> CudnnVersion | None:
 
 
 def _cudnn_without_kernels(picture: Picture) -> Finding | None:
-    """On a machine: the cuDNN that would be opened has dropped the GPU, as 9.11 dropped Maxwell, Pascal and Volta."""
-    cudnn = picture.facts.first(CudnnVersion)
-    if picture.facts.kind != "machine" or cudnn is None or cudnn.version.count(".") < 1:
+    """A cuDNN that has dropped the GPU, as 9.11 dropped Maxwell, Pascal and Volta: on a machine, or where a report shows it failing."""
+    cudnn = picture.facts.first(CudnnVersion) if picture.facts.kind == "machine" else picture.cudnn
+    failing = picture.facts.symptoms("autotuning-failed", "known-defect", "arch-mismatch", *HANDLE_FAILURES)
+    if cudnn is None or (picture.facts.kind != "machine" and not failing):
         return None
+    dropped = dropped_gpu(picture, cudnn)
+    if dropped is None:
+        return None
+    gpu, capability, answer = dropped
     from doctor import compat
 
-    cuda = picture.wanted_cuda[0].split(".")[0] if len(picture.wanted_cuda) == 1 else None
-    for gpu in picture.gpus:
-        if gpu.compute_capability is None:
-            continue
-        answer = compat.cudnn_serves_gpu(cudnn.version, (gpu.compute_capability,), picture.tables, cuda)
-        if answer.verdict != "no":
-            continue
-        major = cudnn.version.split(".")[0]
-        serving = [
-            row
-            for row in picture.tables.cudnns()
-            if row.version.split(".")[0] == major
-            and (cuda is None or cuda in row.cuda)
-            and row.package is not None
-            and compat.cudnn_serves_gpu(row.version, (gpu.compute_capability,), picture.tables, cuda).verdict == "yes"
-        ]
-        steps: list[Step] = []
-        if serving:
-            newest = max(serving, key=lambda row: dotted(row.version))
-            pin = commands.quoted(f"{newest.package}=={newest.version}", picture)
-            steps.append(
-                shell(
-                    f"{commands.venv_prefix(picture)} install {pin}",
-                    "the newest cuDNN in the tables with kernels for this GPU",
-                )
+    major, cuda = cudnn.version.split(".")[0], wanted_major(picture)
+    serving = [
+        row
+        for row in picture.tables.cudnns()
+        if row.version.split(".")[0] == major
+        and (cuda is None or cuda in row.cuda)
+        and row.package is not None
+        and compat.cudnn_serves_gpu(row.version, (capability,), picture.tables, cuda).verdict == "yes"
+    ]
+    steps: list[Step] = []
+    if serving:
+        newest = max(serving, key=lambda row: (dotted(row.version), max(int(c) for c in row.cuda)))
+        pin = commands.quoted(f"{newest.package}=={newest.version}", picture)
+        steps.append(
+            shell(
+                f"{commands.venv_prefix(picture)} install {pin}",
+                "the newest cuDNN in the tables with kernels for this GPU",
             )
-        return found(
-            "cudnn-version-mismatch",
-            f"{answer.reason}; this machine has a {gpu.name or 'GPU'} of compute capability "
-            f"{gpu.compute_capability}, and every operation of cuDNN will fail on it.",
-            [cudnn, gpu],
-            title="cuDNN has no kernels for this GPU",
-            tables=answer.rows,
-            steps=steps or [manual(f"Install an older cuDNN {major} that still has kernels for this GPU")],
-            verify=commands.convolution(picture),
         )
-    return None
+    where = "this machine has" if picture.facts.kind == "machine" else "this is"
+    return found(
+        "cudnn-version-mismatch",
+        f"{answer.reason}; {where} a {gpu.name or 'GPU'} of compute capability {capability}, and every operation of cuDNN will fail on it.",
+        [cudnn, gpu, *failing[:2]],
+        title="cuDNN has no kernels for this GPU",
+        confidence="certain" if cudnn.rank == MEASURED else "likely",
+        tables=answer.rows,
+        steps=steps or [manual(f"Install an older cuDNN {major} that still has kernels for this GPU")],
+        verify=commands.convolution(picture),
+    )

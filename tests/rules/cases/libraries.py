@@ -24,6 +24,39 @@ CUDNN = "stream_executor/cuda/cuda_dnn.cc"
 
 FIRES = (
     Fires(
+        "cudnn-version-mismatch",
+        "a cuDNN that has dropped Pascal, and XLA that finds nothing to run",
+        log(
+            "2.20.0",
+            created("Tesla P40", "6.1", 21000),
+            "I0000 00:00:1761030000.101010    4711 cuda_dnn.cc:529] Loaded cuDNN version 91400",
+            "INTERNAL: Autotuning failed for HLO: %cudnn-conv.4 = (f32[8,16,32,32], u8[0]) custom-call(%a, %b) with error: NOT_FOUND: No valid config found!",
+        ),
+        "Loaded cuDNN version 91400",
+        says=("nvidia-cudnn-cu12==9.10.2.21",),
+        words=("compute capability 6.1",),
+    ),
+    Fires(
+        "cudnn-version-mismatch",
+        "the same on Volta in the words of 2.21, where a newer cuDNN is no cure",
+        log(
+            "2.21.0",
+            created("Tesla V100-PCIE-16GB", "7.0", 14500),
+            "I0000 00:00:1761030000.101010    4711 cuda_dnn.cc:529] Loaded cuDNN version 92000",
+            "INTERNAL: Autotuner could not find any supported configs for HLO: %cudnn-conv-bias-activation.5",
+        ),
+        "Loaded cuDNN version 92000",
+        says=("nvidia-cudnn-cu12==9.10.2.21",),
+        words=("compute capability 7.0",),
+    ),
+    Fires(
+        "cudnn-version-mismatch",
+        "a newer cuDNN than the card is served by, in a form, and convolutions that fail",
+        "- TensorFlow version: 2.19.0\n- CUDA/cuDNN version: 12.5 / 9.14.0\n- GPU model: GTX 1080 Ti\n\n"
+        "tensorflow.python.framework.errors_impl.NotFoundError: No algorithm worked!  Error messages: none\n",
+        "9.14.0",
+    ),
+    Fires(
         "cuda-version-mismatch",
         "CUDA 10.0 in the form, and the file of 10.1",
         "- OS Platform: Windows 10\n- TensorFlow version: 2.1.0\n- CUDA/cuDNN version: 10.0\n\n"
@@ -491,6 +524,42 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "cudnn-version-mismatch",
+        "a card that this cuDNN serves",
+        "ptx-jit-or-kernel-crash",
+        log(
+            "2.20.0",
+            created("Tesla T4", "7.5", 13900),
+            "I0000 00:00:1761030000.101010    4711 cuda_dnn.cc:529] Loaded cuDNN version 91400",
+            "INTERNAL: Autotuning failed for HLO: %cudnn-conv.4 = (f32[8,16,32,32], u8[0]) custom-call(%a, %b) with error: NOT_FOUND: No valid config found!",
+        ),
+    ),
+    NearMiss(
+        "cudnn-version-mismatch",
+        "a second card that this cuDNN serves, on which the work may have been",
+        "cudnn-init-oom",
+        "- TensorFlow version: 2.19.0\n- CUDA/cuDNN version: 12.5 / 9.14.0\n- GPU model: GTX 1080 Ti and RTX 3090\n\n"
+        "tensorflow.python.framework.errors_impl.NotFoundError: No algorithm worked!  Error messages: none\n",
+    ),
+    NearMiss(
+        "ptx-jit-or-kernel-crash",
+        "an autotuner that had no memory left to measure in",
+        "model-oom",
+        log(
+            "2.20.0",
+            created("NVIDIA GeForce RTX 3070", "8.6", 6100),
+            "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9126805504 bytes.",
+            "INTERNAL: Autotuning failed for HLO: %loop_fusion.2 = f32[64,24,24]{2,1,0} fusion(%param_1), kind=kInput with error: NOT_FOUND: No valid config found!",
+        ),
+    ),
+    NearMiss(
+        "cuda-version-mismatch",
+        "a condition, not a word about the CUDA that is there",
+        "cuda-missing",
+        "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\n"
+        "Stop and ask us if GPU, CUDA and driver do not match on your laptop.\n",
+    ),
     NearMiss(
         "library-path",
         "a folder that was put onto PATH in vain",

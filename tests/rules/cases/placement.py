@@ -159,6 +159,19 @@ FIRES = (
         "Autotuner could not find",
         says=("nvidia-cudnn-cu12<10", "tensorflow==2.20.0"),
     ),
+    # --- ptx-jit-or-kernel-crash
+    Fires(
+        "ptx-jit-or-kernel-crash",
+        "XLA measured every program for an operation, and none ran",
+        log(
+            "2.20.0",
+            created("NVIDIA GeForce RTX 3070", "8.6", 6100),
+            loaded_cudnn(91002),
+            "INTERNAL: Autotuning failed for HLO: %loop_fusion.2 = f32[64,24,24]{2,1,0} fusion(%param_1), kind=kInput with error: NOT_FOUND: No valid config found!",
+        ),
+        "Autotuning failed",
+        says=("jit_compile=False", "smaller batch"),
+    ),
     # --- nccl-failure
     Fires(
         "nccl-failure",

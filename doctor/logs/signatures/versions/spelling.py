@@ -25,6 +25,13 @@ _WANTED = re.compile(
 )
 
 
+_DENIED = re.compile(
+    r"\W{0,3}(?: ?(?:toolkit|runtime|libraries|libs|dlls))? (?:(?:is|was|are|were|has|have)(?: not|n't)|not) (?:yet |been )?(?:installed|there|present|available)\b",
+    re.I,
+)
+
+
 def asked_for(match: re.Match[str]) -> bool:
-    """Whether the words right before a version ask for it or deny it, so that it need not be there."""
-    return _WANTED.search(match.string[max(0, match.start() - 40) : match.start()]) is not None
+    """Whether the words around a version ask for it or deny it, so that it need not be there."""
+    before = match.string[max(0, match.start() - 40) : match.start()]
+    return _WANTED.search(before) is not None or _DENIED.match(match.string, match.end()) is not None
