@@ -46,7 +46,7 @@ def benign_messages(picture: Picture) -> Iterator[Finding]:
     if (not noise and not plugin and not retried) or facts.has("directml-no-adapter", *DIED):
         return
     if (
-        (facts.has("traceback", "gpu-list-empty", "gpu-not-found") or (facts.of(CudaCallFailed) and not retried))
+        (facts.has("traceback", "gpu-list-empty", "gpu-not-found", "gpu-not-used") or (facts.of(CudaCallFailed) and not retried))
         and not registered(picture)
         and not plugin
     ):
@@ -129,7 +129,8 @@ def healthy(picture: Picture) -> Iterator[Finding]:
     variable = picture.env.get("CUDA_VISIBLE_DEVICES")
     if _stops_in_nccl(picture) or (not works and variable is not None and hides(variable.value)):
         return
-    if not works and not (cudnn or any("cudnn" in lib.name for lib in opened)):
+    helped = any(s.get("helped") for s in facts.symptoms("path-cure-told"))  # and the log that follows opens CUDA
+    if not works and not (cudnn or any("cudnn" in lib.name for lib in opened) or (helped and opened)):
         return
     if facts.kind == "machine" and not works:
         if facts.has("gpu-list-empty", "deep-hung", "deep-crashed", "deep-failed", "deep-import-failed"):
@@ -156,6 +157,8 @@ def healthy(picture: Picture) -> Iterator[Finding]:
         + (f" ({first.name})" if first and first.name else "")
         + (f"; {' and '.join(dict.fromkeys(s.get('op') for s in done))} gave the right results on it." if done else ".")
         if works
+        else "The CUDA libraries open after what is said to have helped, and nothing speaks against a working GPU."
+        if not (cudnn or any("cudnn" in lib.name for lib in opened))
         else "The CUDA libraries and cuDNN open, and nothing speaks against a working GPU."
     )
     simulated = facts.symptoms("simulated-gpu")

@@ -80,3 +80,17 @@ def test_a_sentence_is_no_part_of_a_card_s_name() -> None:
 
 def test_another_maker_s_card_beside_nvidia_s_is_left_out() -> None:
     assert facts("GPUs: RTX 3060, AMD Radeon Vega 8\n")["gpus"] == [{"name": "RTX 3060", "compute_capability": "8.6"}]
+
+
+@pytest.mark.parametrize(
+    ("line", "release", "cuda"),
+    [
+        ("tensorflow-gpu v. 2.0.1 on CUDA v.10.0\n", "2.0.1", "10.0"),
+        ("_TensorFlow v2.1.0 (C:\\env\\tensorflow\\__init__.p)_\n", "2.1.0", None),
+        ("my_tensorflow 2.1.0\n", None, None),
+    ],
+    ids=["v. before a number", "a line in italics", "a name that ends so"],
+)
+def test_a_release_is_read_behind_v_and_in_italics(line: str, release: str | None, cuda: str | None) -> None:
+    shown = facts(line)
+    assert (shown.get("tensorflow"), shown.get("cuda")) == (release, cuda)

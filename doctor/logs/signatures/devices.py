@@ -274,9 +274,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "plugin-device",
-        ("physical pluggabledevice", "metal device set to", "directml device enumeration"),
+        (
+            "physical pluggabledevice",
+            "metal device set to",
+            "directml device enumeration",
+            "plugin optimizer for device_type gpu",
+        ),
         r"physical PluggableDevice \(device: \d+, name: (?P<name>[\w ]{1,30})|Metal device set to: (?P<metal>[^\n]{1,40})"
-        r"|DirectML device enumeration: found (?P<directml>\d+) compatible adapters?",
+        r"|DirectML device enumeration: found (?P<directml>\d+) compatible adapters?|Plugin optimizer for device_type GPU is enabled",
         "Created TensorFlow device (/device:XPU:0 with 0 MB memory) -> physical PluggableDevice (device: 0, name: XPU, pci bus id: <undefined>)",
         plugged,
     ),
@@ -310,10 +315,11 @@ SIGNATURES: tuple[Signature, ...] = (
         "minimum-capability",
         ("minimum required cuda capability is", "compute capability"),
         r"minimum required Cuda capability is (?P<minimum>\d+\.\d+)"
-        r"|(?:wants|requires?|needs?|minimum)\b[^\n]{0,40}\bcompute capability (?:of )?(?P<stated>\d\.\d)",
+        r"|(?:wants|requires?|needs?|minimum)\b[^\n]{0,40}\bcompute capability (?:of )?(?P<stated>\d\.\d)"
+        r"|\bcompute capability (?:of )?(?P<bound>\d\.\d)(?: or (?:higher|above|later|newer|greater))? (?:is|was|being|as) (?:the |a |its )?(?:minimum|lowest|required|needed)",
         "The minimum required Cuda capability is 3.5.",
-        lambda m, s: Symptom(s, "minimum-capability", (("minimum", m["minimum"] or m["stated"]),)),
-        near="minimum|want|require|need",
+        lambda m, s: Symptom(s, "minimum-capability", (("minimum", m["minimum"] or m["stated"] or m["bound"]),)),
+        near="minimum|want|require|need|lowest",
     ),
     sig(
         "jit-from-ptx",
@@ -362,8 +368,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "arch-mismatch",
-        ("cudnn_status_arch_mismatch", "cublas_status_arch_mismatch"),
-        r"CU(?:DNN|BLAS)_STATUS_ARCH_MISMATCH",
+        ("cudnn_status_arch_mismatch", "cudnn_status_not_supported_arch_mismatch", "cublas_status_arch_mismatch"),
+        r"CUDNN_STATUS_(?:NOT_SUPPORTED_)?ARCH_MISMATCH|CUBLAS_STATUS_ARCH_MISMATCH",
         "could not create cudnn handle: CUDNN_STATUS_ARCH_MISMATCH",
     ),
     sig(

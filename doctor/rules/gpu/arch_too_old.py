@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from doctor.facts import Fact, Gpu
+from doctor.facts import Fact, Gpu, LibraryLoaded
 from doctor.findings import Finding, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures
 from doctor.rules.gpu.capability import code_answer, minor
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
+from doctor.tables import TensorFlowRelease
 
 LOWEST_EVER = (3, 0)
 """The lowest compute capability that a wheel of TensorFlow has ever had code for: up to 1.4 on Linux (the table's rows)."""
+
+
+def _lowest_of(builds: Sequence[TensorFlowRelease]) -> str | None:
+    """The lowest compute capability that one of these builds has code for; None where that of one is not known."""
+    lowest = [row.compute_capabilities.lowest for row in builds if row.compute_capabilities]
+    known = [c for c in lowest if c]
+    return min(known, key=minor) if known and len(known) == len(builds) else None
 
 
 @rule(
@@ -97,6 +105,21 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
             verify=verify,
         )
         return
+    if facts.kind == "report" and build is None and not registered(picture):
+        opened = [lib for lib in facts.of(LibraryLoaded) if picture.component(lib.name) == "cuda"]
+        lowest = _lowest_of(picture.builds) if opened else None
+        if lowest is not None and picture.capabilities and all(minor(c) < minor(lowest) for c in picture.capabilities):
+            yield found(
+                "gpu-arch-too-old",
+                f"The GPU has compute capability {picture.capabilities[0]}; every build of TensorFlow that opens {opened[0].name} wants "
+                f"{lowest} at least and leaves the GPU out.",
+                [*picture.gpus[:1], *opened[:1]],
+                confidence="likely",
+                tables=[picture.builds[0]],
+                steps=steps,
+                verify=verify,
+            )
+            return
     image: list[Fact] = [*(facts.symptoms("no-kernel-image") or facts.symptoms("jit-from-ptx"))]
     if facts.kind == "machine" and not image:  # here the build and the GPU are both known: nothing needs to fail first
         image = [f for f in (picture.tensorflow,) if f is not None]

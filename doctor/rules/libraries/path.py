@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import FORM, PROSE, CudaCallFailed, CudaVersion, CudnnVersion, Fact, LibraryNotLoaded, Package
+from doctor.facts import (
+    FORM,
+    PROSE,
+    CudaCallFailed,
+    CudaVersion,
+    CudnnVersion,
+    Fact,
+    LibraryLoaded,
+    LibraryNotLoaded,
+    Package,
+)
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
@@ -206,7 +216,8 @@ def _told(picture: Picture) -> Iterator[Finding]:
     if picture.tensorflow is None and facts.has("gpu-not-used", "gpu-list-empty"):  # two releases do not find what pip brings
         told += facts.symptoms("and-cuda-installed")
     versions = facts.has("cuda-version-told", "cuda-version-blamed", "cudnn-version-told", "cudnn-version-blamed")
-    otherwise = picture.not_loaded or facts.of(CudaCallFailed) or facts.has("cudnn-said-missing", "own-build") or mismatched_pair(picture)
+    opened = any(picture.component(lib.name) == "cuda" for lib in facts.of(LibraryLoaded))  # what is shown is the time after the cure
+    otherwise = opened or picture.not_loaded or facts.of(CudaCallFailed) or facts.has("cudnn-said-missing", "own-build") or mismatched_pair(picture)
     if facts.kind != "report" or not told or versions or otherwise:
         return
     yield found(

@@ -9,7 +9,7 @@ from doctor.findings import Finding, Step, manual, python
 from doctor.picture import Picture
 from doctor.remedies import code, commands
 from doctor.rules.registry import found, rule
-from doctor.rules.tensorflow.removed_names import GONE_MODULES, GONE_NAMES, REMOVED_IN_2
+from doctor.rules.tensorflow.removed_names import GONE_MODULES, GONE_NAMES, REMOVED_IN_2, missing_parts
 
 
 @rule(
@@ -33,7 +33,7 @@ def tf_api_version(picture: Picture) -> Iterator[Finding]:
     tf.distribute.MirroredStrategy; or install the release the code was written for.
     """
     facts = picture.facts
-    attributes = facts.symptoms("missing-attribute")
+    attributes = [s for s in facts.symptoms("missing-attribute") if s not in missing_parts(picture)]
     modules = [
         s
         for s in facts.symptoms("missing-module")

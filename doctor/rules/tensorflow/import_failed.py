@@ -13,6 +13,7 @@ from doctor.remedies import commands, cures, libraries
 from doctor.remedies.fitness import on_driver, usable
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.removed_names import missing_parts
 from doctor.tables import dotted
 
 OWN_PARTS = ("tensorflow.python", "tensorflow.core", "tensorflow.python.tools", "tensorflow.python.platform")
@@ -35,6 +36,7 @@ OWN_PARTS = ("tensorflow.python", "tensorflow.core", "tensorflow.python.tools", 
         "library-unmapped",
         "stray-tensorflow-module",
         "hollow-module",
+        "missing-attribute",
         "undefined-symbol",
         "rocm-library",
         "missing-module",
@@ -62,6 +64,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     dll = facts.symptoms("dll-load-failed", "msvc-runtime")
     shadow = facts.symptoms("circular-import", "shadowing-file", "stray-tensorflow-module")
     parts = [s for s in facts.symptoms("missing-module") if s.get("module") in OWN_PARTS]
+    lost = missing_parts(picture)
     arch = facts.symptoms("wrong-architecture")
     tls = facts.symptoms("static-tls")
     unmapped = facts.symptoms("library-unmapped")
@@ -77,7 +80,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
         *(s for s in facts.symptoms("deep-crashed") if s.get("stage") in ("started", "nothing")),
         *facts.symptoms("tensorflow-library-fails"),
     ]
-    if not (glibc or tf_dll or shadow or parts or arch or tls or unmapped or symbol or seen or (native and not cuda)):
+    if not (glibc or tf_dll or shadow or parts or lost or arch or tls or unmapped or symbol or seen or (native and not cuda)):
         return
     another = facts.has("cuda-version-told", "cudnn-version-told") or mismatched_pair(picture) or bool(blamed_path(picture))
     if another and not (glibc or arch or shadow or tls or unmapped or seen or facts.has("msvc-runtime")):
@@ -128,10 +131,12 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
                 f"Rename {path or 'the file or folder called tensorflow in your project'} and delete the __pycache__ beside it; start Python from another folder"
             )
         ]
-    elif parts:
+    elif parts or lost:
+        what = parts[0].get("module") if parts else f"tf.{lost[0].get('name')}"
+        part = "is a part of every release" if parts or picture.tensorflow is None else f"TensorFlow {picture.tensorflow.version} has"
         text = (
-            f"What `import tensorflow` finds has no {parts[0].get('module')}, which is a part of every release: the installation broke off or was "
-            "overwritten, or a folder of that name stands in its place."
+            f"What `import tensorflow` finds has no {what}, which {part}: the installation broke off or was "
+            f"overwritten, {'' if parts else 'another one is found first, '}or a file or folder of that name stands in its place."
         )
         steps = [
             shell(
@@ -209,7 +214,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     yield found(
         "tf-import-failed",
         text,
-        [*glibc[:2], *shadow[:2], *parts[:1], *arch[:1], *tls[:1], *unmapped[:1], *tf_dll[:2], *symbol[:1], *native[:1], *seen[:2]],
+        [*glibc[:2], *shadow[:2], *parts[:1], *lost[:1], *arch[:1], *tls[:1], *unmapped[:1], *tf_dll[:2], *symbol[:1], *native[:1], *seen[:2]],
         confidence="certain" if glibc or shadow or arch or tls or unmapped else "likely",
         tables=rows,
         steps=steps,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from doctor.facts import FORM, Symptom
+from doctor.picture import Picture
+
 REMOVED_IN_2 = frozenset(
     [
         "Session",
@@ -73,6 +76,27 @@ REMOVED_IN_2 = frozenset(
 )
 """Names of tf.* in TensorFlow 1 that TensorFlow 2 does not have (TensorFlow 2.0, tf_upgrade_v2's rename tables)."""
 
+IN_EVERY_ONE = frozenset(
+    [
+        "Session",
+        "ConfigProto",
+        "GPUOptions",
+        "InteractiveSession",
+        "placeholder",
+        "get_default_graph",
+        "reset_default_graph",
+        "global_variables_initializer",
+        "get_variable",
+        "variable_scope",
+        "trainable_variables",
+        "get_collection",
+        "app",
+        "flags",
+    ]
+)
+"""Some of these that every release from 1.0 to 1.15 has (tensorflow/python/__init__.py: client_lib, config_pb2, framework_lib, standard_ops, app, flags): one without them is not whole."""
+
+
 GONE_MODULES = (
     "tensorflow.contrib",
     "tensorflow.examples",
@@ -114,3 +138,12 @@ GONE_NAMES = frozenset(
     ]
 )
 """Names that `from ... import` asks for and that TensorFlow 2 or a later Keras has moved or removed."""
+
+
+def missing_parts(picture: Picture) -> list[Symptom]:
+    """Names that the TensorFlow 1 of a case is said not to have, and that each release of it has."""
+    known = picture.tensorflow
+    if known is None or known.rank > FORM or not known.version.startswith("1."):
+        return []
+    missing = picture.facts.symptoms("missing-attribute")
+    return [s for s in missing if s.get("module") == "tensorflow" and s.get("name") in IN_EVERY_ONE]

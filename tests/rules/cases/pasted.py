@@ -7,10 +7,12 @@ from tests.rules.spelling import (
     created,
     cuinit,
     form,
+    found,
     loaded_cudnn,
     log,
     no_cuda_drivers,
     no_module,
+    numa,
     opened,
     refused,
     skipped,
@@ -185,6 +187,59 @@ FIRES = (
         "$ pip install tensorflow-gpu\n  Could not find any downloads that satisfy the requirement tensorflow-gpu\nNo distributions at all found for tensorflow-gpu\n",
         "Could not find any downloads",
     ),
+    Fires(
+        "library-path",
+        "the cure stands alone under the word for it",
+        "TF 2.5 had no GPU in the list. This is what fixed it:\n\n```\nexport LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/opt/cuda-11.2/lib64\n```\n",
+        "what fixed it",
+    ),
+    Fires(
+        "library-path",
+        "the word for success after the command",
+        "```\nexport LD_LIBRARY_PATH=/opt/cuda-11.2/lib64\n```\nIt works now, thanks!\n",
+        "export LD_LIBRARY_PATH",
+    ),
+    Fires(
+        "healthy",
+        "what opens after the cure",
+        "That solved it:\n\nexport LD_LIBRARY_PATH=/opt/cuda-10.1/lib64\n\n" + log("2.3.0", opened("libcudart.so.10.1", "libcuda.so.1"), found("Tesla P4", "6.1")),
+        "libcudart.so.10.1",
+        words=("after what is said to have helped",),
+    ),
+    Fires(
+        "gpu-arch-too-old",
+        "a log that breaks off before it says so",
+        log("2.2.0", opened("libcuda.so.1"), found("Quadro K2000", "3.0"), opened("libcudart.so.10.1", "libcublas.so.10")),
+        "libcudart.so.10.1",
+        words=("3.0", "3.5"),
+    ),
+    Fires(
+        "gpu-arch-too-old",
+        "the minimum after the number",
+        "Why is this?\ntensorflow-gpu 1.13.0rc0: compute capability 6.0 is required, says the log\nGPU: GeForce GTX 970\n",
+        "6.0 is required",
+        words=("5.2", "6.0"),
+    ),
+    Fires(
+        "tf-import-failed",
+        "a name that each release of TensorFlow 1 has",
+        "- TensorFlow version: 1.9.0\n\nAttributeError: module 'tensorflow' has no attribute 'placeholder'\n",
+        "'placeholder'",
+        words=("tf.placeholder", "TensorFlow 1.9.0 has"),
+    ),
+    Fires(
+        "benign-messages",
+        "Apple's plugin, by its optimizer's line alone",
+        "2023-06-06 10:00:00.000000: I tensorflow/core/grappler/optimizers/custom_graph_optimizer_registry.cc:114] Plugin optimizer for device_type GPU is enabled.\n"
+        "120/120 [==============================] - 9s 71ms/step - loss: 0.61\n",
+        "Plugin optimizer",
+    ),
+    Fires(
+        "undetermined",
+        "harmless lines beside a GPU that is said not to be used",
+        log("2.4.1", found("Tesla T4", "7.5"), numa) + "\nMy GPU is not used by TensorFlow\n",
+        "is not used",
+    ),
 )
 
 NEAR_MISSES = (
@@ -292,5 +347,35 @@ NEAR_MISSES = (
         "undetermined",
         'File "site-packages/torch/__init__.py", line 118, in _load_global_deps\n'
         "OSError: libnvToolsExt.so.1: cannot open shared object file: No such file or directory\n",
+    ),
+    NearMiss(
+        "library-path",
+        "the command did not help",
+        "undetermined",
+        "I tried this and it has not worked:\n\nexport LD_LIBRARY_PATH=/opt/cuda-11.2/lib64\n\nTensorFlow 2.5, still nothing\n",
+    ),
+    NearMiss(
+        "gpu-arch-too-old",
+        "a log that breaks off, and a card that the builds take",
+        "undetermined",
+        log("2.2.0", opened("libcuda.so.1"), found("Tesla K80", "3.7"), opened("libcudart.so.10.1", "libcublas.so.10")),
+    ),
+    NearMiss(
+        "gpu-arch-too-old",
+        "a bound is no card's capability",
+        "undetermined",
+        "tensorflow-gpu 1.13.1: compute capability 3.5 is the minimum, I read\nGPU: GeForce GTX 970\n",
+    ),
+    NearMiss(
+        "tf-import-failed",
+        "a name that TensorFlow 1 has, asked of TensorFlow 2",
+        "tf-api-version",
+        "- TensorFlow version: 2.9.0\n\nAttributeError: module 'tensorflow' has no attribute 'placeholder'\n",
+    ),
+    NearMiss(
+        "tf-import-failed",
+        "a name of TensorFlow 2, asked of TensorFlow 1",
+        "tf-api-version",
+        "- TensorFlow version: 1.9.0\n\nAttributeError: module 'tensorflow' has no attribute 'function'\n",
     ),
 )

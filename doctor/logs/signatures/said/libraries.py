@@ -12,6 +12,8 @@ _WANTS = r"(?:needs?|wants?|requires?|expects?|asks? for|looks? for|looking for|
 _WANTS_NEAR = "need|want|require|expect|ask for|asks for|look|support"
 _TF = r"\b(?:tensorflow|tf)\b(?:[-_ ]?gpu)?"
 _CUDA = r"\bCUDA ?(?:toolkit |version |release |v)?"
+_EXPORT = r"export LD_LIBRARY_PATH=[^\n]{0,80}?(?:cud(?:a|nn)|nvidia|/lib)"
+_GOOD = r"(?<!not )(?<!n't )(?<!never )\b(?:worked|fixe[ds]|solve[ds]|success|did the trick|helped|works (?:now|fine|again|for me|like a charm)|(?:now|it) works|got it (?:working|running))\b"
 _CUDNN = r"\bcudnn ?(?:version |library |v)?"
 
 
@@ -94,6 +96,15 @@ SIGNATURES: tuple[Signature, ...] = (
         "LD_LIBRARY_PATH was not set",
         helped,
         near="not |n't |forgot|" + HELPED_NEAR,
+    ),
+    spoken(  # the command alone, and the word for its success a line or two before or after it
+        "path-cure-told",
+        "export ld_library_path",
+        rf"{_GOOD}[^\n]{{0,60}}\n(?:[^\n]{{0,24}}\n){{0,2}}[^\n]{{0,12}}{_EXPORT}|{_EXPORT}[^\n]{{0,120}}\n(?:[^\n]{{0,24}}\n){{0,2}}[^\n]{{0,40}}?{_GOOD}",
+        "This fixed it:\n\n```\nexport LD_LIBRARY_PATH=/usr/local/cuda-11.2/lib64",
+        helped,
+        lines=4,
+        near="work|fixe|solve|success|the trick|running|helped",
     ),
     spoken(
         "path-cure-told",
