@@ -70,6 +70,34 @@ FIRES = (
     ),
     Fires(
         "benign-messages",
+        "XLA that cannot make one CUDA graph of its kernels, and spills registers",
+        log(
+            "2.15.0",
+            "Epoch 1/3",
+            "W0000 00:00:1702000000.101010    4711 graph_launch.cc:671] Fallback to op-by-op mode because memset node breaks graph update",
+            "ptxas warning : Registers are spilled to local memory in function 'loop_fusion_7', 24 bytes spill stores, 24 bytes spill loads",
+            "40/40 ━━━━━━━━━━━━━━━━━━━━ 9s 61ms/step - loss: 0.7120",
+        ),
+        "Fallback to op-by-op mode",
+    ),
+    Fires(
+        "benign-messages",
+        "a slow measurement that came to its end",
+        log(
+            "2.19.0",
+            logged("E", "external/local_xla/xla/service/slow_operation_alarm.cc", "The operation took 3.251104s"),
+            "40/40 ━━━━━━━━━━━━━━━━━━━━ 19s 61ms/step - loss: 0.7120",
+        ),
+        "The operation took",
+    ),
+    Fires(
+        "benign-messages",
+        "an optimiser of the graph that gives up",
+        log("1.15.0", logged("E", "core/grappler/optimizers/meta_optimizer.cc", "model_pruner failed: Invalid argument: Invalid input graph.", 533), "Epoch 2/9"),
+        "model_pruner failed",
+    ),
+    Fires(
+        "benign-messages",
         "a cuBLAS that lacks a function which cuDNN can do without",
         log(
             "2.9.1",
@@ -140,6 +168,23 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "benign-messages",
+        "a measurement that is still at it",
+        "undetermined",
+        log("2.19.0", logged("E", "external/local_xla/xla/service/slow_operation_alarm.cc", "Trying algorithm eng4{} for conv %cudnn-conv.7 is taking a while...")),
+    ),
+    NearMiss(
+        "benign-messages",
+        "registers that spill before memory runs out",
+        "model-oom",
+        log(
+            "2.19.0",
+            created("NVIDIA GeForce RTX 3070", "8.6", 6100),
+            "ptxas warning : Registers are spilled to local memory in function 'loop_fusion_7', 24 bytes spill stores, 24 bytes spill loads",
+            "ResourceExhaustedError: OOM when allocating tensor with shape[64,512,112,112] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
+        ),
+    ),
     NearMiss(
         "benign-messages",
         "the same frightening lines, and the GPU is skipped",

@@ -588,6 +588,13 @@ FIRES = (
 
 NEAR_MISSES = (
     NearMiss(
+        "gpu-arch-too-new",
+        "a card newer than the build and a list that is empty, which has another reason",
+        "undetermined",
+        "- TensorFlow version: 2.18.0\n- Python version: 3.12\n- OS: Ubuntu 24.04\n- GPU model and memory: RTX 5070\n\n"
+        "print(tf.config.list_physical_devices('GPU')) gives []\n",
+    ),
+    NearMiss(
         "gpu-bad-state",
         "a count of devices that succeeded",
         "undetermined",

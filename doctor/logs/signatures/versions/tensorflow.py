@@ -148,7 +148,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "tensorflow-version",
-        glued((*_FIELDS, "-macos", "_macos"), (*" -(:`'\"", "is ", "ver", "v.", "v0", "v1", "v2", "release ", "0", "1", "2")),
+        glued(
+            (*_FIELDS, "-macos", "_macos"),
+            (*" -(:`'\"", "is ", "ver", "v.", "v0", "v1", "v2", "release ", "0", "1", "2"),
+        ),
         rf"(?:(?<![\w/.])|^_)(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?|tf)[ \-(:`'\"]{{0,3}}(?:is |version |ver\.? |release |v\. ?)?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "I use TensorFlow 2.3 with a GTX 1080",
         tensorflow(PROSE, package=True),
