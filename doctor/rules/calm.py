@@ -126,6 +126,8 @@ def healthy(picture: Picture) -> Iterator[Finding]:
         return  # the GPU was registered, and then the process died or stopped of something that no rule knows
     if not works and cuinit(picture) is not None:
         return  # libraries that opened show no GPU where CUDA did not start
+    if not works and facts.kind == "report" and facts.has("gpu-not-used", "gpu-list-empty", "cpu-only-listed"):
+        return  # libraries that opened are not all: something else keeps the GPU out
     variable = picture.env.get("CUDA_VISIBLE_DEVICES")
     if _stops_in_nccl(picture) or (not works and variable is not None and hides(variable.value)):
         return

@@ -304,6 +304,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "The minimum required count is 8. You can adjust this requirement with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.",
         ignored,
     ),
+    sig(  # a title, or a line that was cut off before the reason
+        "gpu-ignored-capability",
+        ("ignoring visible gpu device", "ignoring gpu device"),
+        r"Ignoring (?:visible )?gpu devices?\b(?![^\n]{0,300}\bwith )",
+        "# Ignoring visible gpu device, how do I change that?",
+        lambda m, s: Symptom(s, "gpu-ignored-capability", (("told", "yes"),)),
+    ),
     sig(
         "gpu-ignored",
         ("ignoring gpu device", "ignoring visible gpu device", "multiprocessor count"),

@@ -149,8 +149,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-insufficient",
-        ("cuda driver version is insufficient", "cudaerrorinsufficientdriver", "driver on your system is too old"),
-        r"CUDA driver version is insufficient for CUDA runtime version|cudaErrorInsufficientDriver"
+        ("cuda driver version is in", "cudaerrorinsufficientdriver", "driver on your system is too old"),
+        r"CUDA driver version is ins{1,2}uf{1,2}i[cs]i?[ea]nt\b|cudaErrorInsufficientDriver"
         r"|NVIDIA driver on your system is too old",
         "InternalError: cudaGetDevice() failed. Status: CUDA driver version is insufficient for CUDA runtime version",
     ),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.facts import Absent, CudaCallFailed, Fact, LibraryNotLoaded, LibraryWanted
+import re
+
+from doctor.facts import Absent, CudaCallFailed, EnvironmentKind, Fact, LibraryNotLoaded, LibraryWanted
 from doctor.picture import Picture
 
 NVML = "libnvidia-ml.so.1"
@@ -61,3 +63,12 @@ def no_driver_signs(picture: Picture) -> list[Fact]:
         if a.what in ("nvidia driver", "nvidia kernel module", "libcuda", "device nodes")
     ]
     return signs
+
+
+def notebook_service(picture: Picture) -> EnvironmentKind | None:
+    """Colab or Kaggle, where nothing but the name of the host speaks of a container: nobody starts that one by hand."""
+    kinds = picture.facts.of(EnvironmentKind)
+    containers = ("docker", "kubernetes", "singularity", "podman", "slurm")
+    if any(k.kind in containers and not re.search(r"\b[0-9a-f]{12}\b", k.source.text) for k in kinds):
+        return None
+    return next((k for k in kinds if k.kind in ("colab", "kaggle")), None)

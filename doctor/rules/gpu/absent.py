@@ -9,7 +9,7 @@ from doctor.facts import Absent, CudaCallFailed, EnvironmentKind, Fact, LibraryN
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
-from doctor.rules.driver.signs import NO_ANSWER, cuinit, no_driver_signs
+from doctor.rules.driver.signs import NO_ANSWER, cuinit, no_driver_signs, notebook_service
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 
@@ -74,6 +74,10 @@ def gpu_absent(picture: Picture) -> Iterator[Finding]:
         steps.insert(
             0, shell("srun --gres=gpu:1 --pty bash", "asks the scheduler for a node with a GPU", platform="linux")
         )
+    if notebook_service(picture) is not None:
+        steps.insert(
+            0, manual("Choose a GPU for the notebook: Runtime, Change runtime type in Colab; Settings, Accelerator on Kaggle")
+        )
     yield found(
         "gpu-absent",
         why.explanation,
@@ -117,6 +121,13 @@ def sign(picture: Picture) -> Reason | None:
         return Reason(
             "Colab gave this runtime no GPU: the account's limit is used up, or none was free.",
             [*refused[:2]],
+            "likely",
+        )
+    service = notebook_service(picture)
+    if service is not None and cuinit(picture, "CUDA_ERROR_NO_DEVICE") and facts.has("kernel-driver-not-running") and not picture.gpus:
+        return Reason(
+            "A notebook of Colab or Kaggle has no GPU until one is chosen for it, and no driver is there.",
+            [*signs[:3], service],
             "likely",
         )
     ci = next((e for e in facts.of(EnvironmentKind) if e.kind in ("ci", "hosted")), None)

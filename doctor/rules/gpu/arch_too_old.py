@@ -82,6 +82,19 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
         ignored = [s for s in stated if any(minor(c) < minor(s.get("minimum")) for c in picture.capabilities)]
     steps = cures.Later(cures.another_build, picture)
     verify = steps.lists_gpus
+    ignored.sort(key=lambda s: not s.get("cc") and not s.get("minimum"))  # those that say why come first
+    if ignored and not (ignored[0].get("cc") or ignored[0].get("minimum")):
+        yield found(
+            "gpu-arch-too-old",
+            "TensorFlow ignores a GPU mostly because its compute capability is below the lowest that the build was made for; otherwise "
+            "because it has few multiprocessors beside a larger one. The rest of the line says which.",
+            [*ignored[:1], *picture.gpus[:1]],
+            confidence="likely",
+            tables=[build] if build else [],
+            steps=steps,
+            verify=verify,
+        )
+        return
     if ignored:
         need = ignored[0].get("minimum") or lowest or "a higher one"
         have = ignored[0].get("cc") or next(iter(picture.capabilities), "its own")

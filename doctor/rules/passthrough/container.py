@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.facts import Absent, CudaCallFailed, DriverMismatch, DriverVersion, Fact, LibraryNotLoaded, Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
-from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda
+from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda, notebook_service
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 
@@ -63,8 +63,8 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
         return
     if facts.absent("nvidia gpu") is not None and not said:  # a container sees the host's bus: there is none to pass in
         return
-    if "hosted" in picture.environments and not said:  # whoever hosts apps and functions has no GPU for the container
-        return
+    if ("hosted" in picture.environments or notebook_service(picture) is not None) and not said:
+        return  # whoever hosts apps, functions and notebooks starts the container
     inside = picture.container or facts.has("nvidia-docker-path")
     lib: Fact | None = no_libcuda(picture)
     if lib is None:

@@ -240,6 +240,32 @@ FIRES = (
         log("2.4.1", found("Tesla T4", "7.5"), numa) + "\nMy GPU is not used by TensorFlow\n",
         "is not used",
     ),
+    Fires(
+        "gpu-absent",
+        "a notebook for which no GPU was chosen",
+        "https://colab.research.google.com/\n" + log("2.3.0", opened("libcuda.so.1"), cuinit("CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"), no_module("4f0c1be2a977")),
+        "CUDA_ERROR_NO_DEVICE",
+        says=("Change runtime type",),
+    ),
+    Fires(
+        "undetermined",
+        "libraries that open, and a GPU that is said to be missing",
+        "No GPU devices found\n" + log("2.4.1", found("Tesla T4", "7.5"), opened("libcudart.so.11.0", "libcudnn.so.8")),
+        "No GPU devices found",
+    ),
+    Fires(
+        "gpu-arch-too-old",
+        "the title alone says that the GPU is left out",
+        "# Ignoring visible gpu device\n\n" + log("1.3.0", found("Quadro K2200", "5.0"), numa),
+        "Ignoring visible gpu device",
+        words=("The rest of the line",),
+    ),
+    Fires(
+        "driver-too-old",
+        "the message as somebody spelt it",
+        "Cuda driver version is insuficient for my runtime, it says\n",
+        "insuficient",
+    ),
 )
 
 NEAR_MISSES = (
@@ -378,4 +404,12 @@ NEAR_MISSES = (
         "tf-api-version",
         "- TensorFlow version: 1.9.0\n\nAttributeError: module 'tensorflow' has no attribute 'function'\n",
     ),
+    NearMiss(
+        "gpu-absent",
+        "a container that somebody starts, and a word of Colab",
+        "container-no-gpu",
+        "It works on Colab. Here: docker run -it tensorflow/tensorflow:2.3.0-gpu\n"
+        + log("2.3.0", opened("libcuda.so.1"), cuinit("CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"), no_module("4f0c1be2a977")),
+    ),
+    NearMiss("driver-too-old", "a driver that is in use", "undetermined", "The CUDA driver version is in the file below\n"),
 )
