@@ -94,3 +94,9 @@ def test_another_maker_s_card_beside_nvidia_s_is_left_out() -> None:
 def test_a_release_is_read_behind_v_and_in_italics(line: str, release: str | None, cuda: str | None) -> None:
     shown = facts(line)
     assert (shown.get("tensorflow"), shown.get("cuda")) == (release, cuda)
+
+
+@pytest.mark.parametrize("size", ["8gb", "8 GB", "8Gb"])
+def test_a_card_s_memory_is_no_part_of_its_name(size: str) -> None:
+    shown = facts(f"- GPU model and memory: RTX 3070 ({size})\n")
+    assert shown["gpus"] == [{"name": "RTX 3070", "compute_capability": "8.6", "memory_mib": 8192}]

@@ -24,7 +24,7 @@ GPU_NAME = (
 
 def _tidy_gpu(text: str) -> tuple[str, int | None]:
     text = re.sub(r"\s+", " ", text.replace("_", " ")).strip(" (")
-    size = re.search(r"\b(\d{1,3})\s?GB\b", text)
+    size = re.search(r"\b(\d{1,3})\s?GB\b", text, re.I)
     memory = mib(size[0].replace(" ", "")) if size else None
     if size and not re.match(r"(?:.*GTX 1060|.*-(?:SXM|PCI))", text, re.I):
         text = text[: size.start()].rstrip(" (")

@@ -95,14 +95,16 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
             '"Could not find cuda drivers" is printed when libcudart does not open; despite its words it says nothing about the driver. Either CUDA\'s libraries are not installed for '
             "this TensorFlow, or there is no driver and no GPU at all, and then the line is harmless. nvidia-smi tells the two apart."
         )
+    stranger = _stranger(picture, names)
     cure = cures.libraries_for_build(picture)
     if not missing:
         loud = "set TF_CPP_VMODULE=dso_loader=1 && " if picture.platform == "windows" else "TF_CPP_VMODULE=dso_loader=1 "
         cure = cure.after(shell(loud + commands.list_gpus(picture), "names the library that does not open"))
     yield found(
         "cuda-missing",
-        text,
-        [*missing[:5], *skipped[:1], *stub[:1], *absent, *facts.symptoms("xla-gpu-listed")[:1]],
+        text + stranger,
+        title="CUDA libraries that are asked for are not on this machine" if stranger else "",
+        evidence=[*missing[:5], *skipped[:1], *stub[:1], *absent, *facts.symptoms("xla-gpu-listed")[:1]],
         severity="error" if asked_for(picture) else "warning",
         confidence="certain"
         if missing and skipped
@@ -112,6 +114,20 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
         tables=table_rows(picture, names),
         steps=cure.steps,
         verify=cure.lists_gpus(picture),
+    )
+
+
+def _stranger(picture: Picture, names: list[str]) -> str:
+    """A sentence where the CUDA runtime that is asked for is not the one that the stated release opens."""
+    known = picture.tensorflow
+    row = picture.tables.tensorflow(known.version.split("+")[0], None, picture.table_platform) if known else None
+    own = [name for name in row.libraries if "cudart" in name] if row else []
+    asked = [name for name in names if "cudart" in name]
+    if known is None or not own or not asked or set(own) & set(asked):
+        return ""
+    return (
+        f" TensorFlow {known.version} opens {own[0]}: what asks for {asked[0]} is another release, or another package in the same "
+        "process that was made for one (Horovod, a compiled op)."
     )
 
 

@@ -266,6 +266,13 @@ FIRES = (
         "Cuda driver version is insuficient for my runtime, it says\n",
         "insuficient",
     ),
+    Fires(
+        "cuda-missing",
+        "a runtime that the stated release does not open",
+        "tensorflow 2.3.0, horovod 0.19\nOSError: libcudart.so.10.0: cannot open shared object file: No such file or directory\n",
+        "libcudart.so.10.0",
+        words=("TensorFlow 2.3.0 opens libcudart.so.10.1", "another package"),
+    ),
 )
 
 NEAR_MISSES = (
