@@ -273,6 +273,18 @@ FIRES = (
         "libcudart.so.10.0",
         words=("TensorFlow 2.3.0 opens libcudart.so.10.1", "another package"),
     ),
+    Fires(
+        "tf-cpu-only",
+        "the package for the GPU cured it",
+        "Keras left my card alone. I installed the GPU version of tensorflow and now it works\n",
+        "the GPU version",
+    ),
+    Fires(
+        "tf-cpu-only",
+        "the cure before its name",
+        "no GPU in keras; solved by installing tensorflow-gpu\n",
+        "solved by",
+    ),
 )
 
 NEAR_MISSES = (
@@ -419,4 +431,17 @@ NEAR_MISSES = (
         + log("2.3.0", opened("libcuda.so.1"), cuinit("CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"), no_module("4f0c1be2a977")),
     ),
     NearMiss("driver-too-old", "a driver that is in use", "undetermined", "The CUDA driver version is in the file below\n"),
+    NearMiss(
+        "tf-cpu-only",
+        "another release of the package for the GPU",
+        "undetermined",
+        "I installed tensorflow-gpu==1.12 and it works now\n",
+    ),
+    NearMiss(
+        "tf-cpu-only",
+        "the package for the GPU, which worked for a time",
+        "undetermined",
+        "I installed the GPU version of tensorflow and it worked for a week, since Monday the GPU is not used\n",
+    ),
+    NearMiss("tf-cpu-only", "the same once more", "undetermined", "reinstalling tensorflow-gpu fixed it\n"),
 )

@@ -15,7 +15,31 @@ _GONE_IN_2 = (
     "|get_variable|reset_default_graph|train|logging|set_random_seed|log"
 )
 
+_NOW = r"\b(?:fixed|fixes|solved|solves|resolved|resolves|helped|(?:did|does) (?:it|the trick)|works (?:now|for me|again)|now (?:it )?works|worked for me)\b"
+"""Narrower still: what worked for a time is no cure."""
+_PACKAGE = r"(?:(?:tensorflow|tf)[-_ ]gpu\b[`'\"]{0,2}(?!\W{0,3}(?:v|version )?\d|[^\n]{0,30}conda)|\bgpu (?:version|build|variant)s?\b(?: of (?:the )?(?:tensorflow|tf)\b)?)"
+"""The package for the GPU, where neither its version nor the libraries that conda adds can be what helped."""
+
 SIGNATURES: tuple[Signature, ...] = (
+    spoken(  # the package for the GPU was put in, and that was it
+        "cpu-build-said",
+        (
+            "tensorflow-gpu",
+            "tensorflow_gpu",
+            "tensorflow gpu",
+            "tf-gpu",
+            "tf_gpu",
+            "tf gpu",
+            "gpu version",
+            "gpu build",
+            "gpu variant",
+        ),
+        rf"(?<!un)(?<!re)(?<!re-)\binstall(?:ed|ing)?\b (?:\w+ ){{0,3}}?[`'\"]{{0,2}}{_PACKAGE}[^\n]{{0,50}}?{_NOW}|{_PACKAGE}[^\n.,;]{{0,24}}(?<!un)(?<!re)(?<!re-)\binstalled\b[^\n]{{0,30}}?{_NOW}"
+        rf"|{_NOW}[^\n]{{0,24}}\b(?:after|by|when|once|with|as soon as)\b[^\n.;]{{0,16}}(?<!un)(?<!re)(?<!re-)\binstall(?:ed|ing)?\b (?:\w+ ){{0,3}}?[`'\"]{{0,2}}{_PACKAGE}",
+        "I installed the GPU version of tensorflow and it works now",
+        lambda m, s: Symptom(s, "cpu-build-said", (("told", "yes"),)),
+        near=("install", HELPED_NEAR),
+    ),
     spoken(
         "cpu-build-said",
         ("tensorflow-gpu", "tensorflow_gpu", "tensorflow gpu"),
