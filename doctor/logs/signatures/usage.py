@@ -8,9 +8,9 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "wants-no-gpu",
         words(
-            "cpu only|cpu-only|no gpu|without a gpu|without gpu|don't have a gpu|do not have a gpu|xnnpack delegate for cpu|running on cpu|has no gpu|have no gpu|any gpu|an gpu|no nvidia gpu|a nvidia gpu|an nvidia gpu|any nvidia gpu|without an nvidia gpu|without nvidia gpu|without an gpu"
+            "cpu only|cpu-only|no gpu|without a gpu|without gpu|n't have a gpu|not have a gpu|n't have any gpu|not have any gpu|xnnpack delegate for cpu|running on cpu|has no gpu|have no gpu|any gpu|an gpu|no nvidia gpu|a nvidia gpu|an nvidia gpu|any nvidia gpu|without an nvidia gpu|without nvidia gpu|without an gpu"
         ),
-        r"(?:I|we|machine|computer|laptop|server|instance|host|vm)\b[^\n.]{0,40}\b(?:no|without(?: a| an)?|don't have (?:a|an|any)|do not have (?:a|an|any)|has no) (?:nvidia )?GPU\b|\bCPU[- ]only (?:machine|server|node|instance)|(?:no|without a) GPU (?:on|in) (?:this|my|the) (?:machine|computer|laptop|server)",
+        r"(?:I|we|machine|computer|laptop|server|cluster|instance|host|vm)\b[^\n.]{0,40}\b(?:no|without(?: a| an)?|do(?:es)?(?: not|n't) have (?:a|an|any)|has no) (?:nvidia )?GPU\b|\bCPU[- ]only (?:machine|server|node|instance)|(?:no|without a) GPU (?:on|in) (?:this|my|the) (?:machine|computer|laptop|server)",
         "I don't have a GPU in this machine, is that a problem?",
     ),
     sig(

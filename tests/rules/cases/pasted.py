@@ -285,6 +285,12 @@ FIRES = (
         "no GPU in keras; solved by installing tensorflow-gpu\n",
         "solved by",
     ),
+    Fires(
+        "gpu-absent",
+        "a machine that does not have one",
+        "The machine that this runs on doesn't have a GPU\n" + log("2.4.1", cuinit("UNKNOWN ERROR (303)")),
+        "UNKNOWN ERROR (303)",
+    ),
 )
 
 NEAR_MISSES = (
@@ -444,4 +450,10 @@ NEAR_MISSES = (
         "I installed the GPU version of tensorflow and it worked for a week, since Monday the GPU is not used\n",
     ),
     NearMiss("tf-cpu-only", "the same once more", "undetermined", "reinstalling tensorflow-gpu fixed it\n"),
+    NearMiss(
+        "gpu-absent",
+        "a machine that does have one",
+        "driver-missing",
+        "The machine that this runs on does have a GPU\n" + log("2.4.1", cuinit("UNKNOWN ERROR (303)")),
+    ),
 )
