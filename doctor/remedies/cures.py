@@ -165,7 +165,9 @@ def another_build(picture: Picture, *, own: bool = False, words: str = "") -> Cu
             return Cure((*environments.wsl_install(), *inside_wsl(picture), *stay.steps), best.build.version, inside)
         release = fitting(picture) or fitting(picture, python=False) or fitting(picture, python=False, driver=False)
         if release is None:
-            return Cure(tuple(inside_wsl(picture)) or (manual("No TensorFlow release for Windows fits this GPU: see tfgpu-doctor plan"),))
+            if words and best is not None and best.route == "wsl2":  # no way to stay; the caller has said the way out
+                return Cure((), best.build.version, environments.interpreter(environments.ENV, "wsl"))
+            return Cure((manual("No TensorFlow release for Windows fits this GPU: see tfgpu-doctor plan"),))
         here = True
     else:
         assert best is not None

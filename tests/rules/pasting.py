@@ -33,6 +33,8 @@ def environments(steps: Iterable[Step]) -> dict[str, str]:
 def faults_of_finding(finding: Finding, tables: Tables, *, platform: str, python: str | None) -> Iterator[tuple[str, str]]:
     """(what is wrong, the text that it is wrong with), for every step and the command that shows the cure."""
     made = environments(finding.prescription)
+    commands = [(step.platform, step.text) for step in finding.prescription if step.kind == "shell"]
+    yield from (("is told more than once", text) for n, (where, text) in enumerate(commands) if (where, text) in commands[:n])
     for step in finding.prescription:
         inside = next((version for name, version in made.items() if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", step.text)), python)
         yield from ((fault, step.text) for fault in faults(step, tables, platform=platform, python=inside))

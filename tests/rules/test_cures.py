@@ -17,7 +17,7 @@ from doctor.findings import Finding
 from doctor.picture import Picture
 from doctor.tables import TensorFlowRelease
 from tests.rules.cases import FIRES
-from tests.rules.pasting import PLATFORMS, environments
+from tests.rules.pasting import PLATFORMS, environments, faults_of_finding
 from tests.rules.situation import Fires, bundled, told
 from tests.rules.situations import moved
 from tests.rules.test_prescriptions import NEWEST_OF_EACH_MINOR, possible
@@ -128,3 +128,26 @@ def test_libraries_come_the_way_of_the_surroundings(around: str, first: str) -> 
     report = f"{around}TensorFlow version: 2.4.1\n" + CUDA_10_ON_AMPERE.replace("10.0", "11.0").replace("RTX 3080", "RTX 2080")
     verdict = told(report.replace("libcublas.so.11.0", "libcublas.so.11")).verdict
     assert verdict.prescription[0].text.startswith(first), [step.text for step in verdict.prescription]
+
+
+BLACKWELL_ON_WINDOWS = """Windows 11, TensorFlow 2.10.1, NVIDIA GeForce RTX 5060
+W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found
+W tensorflow/core/common_runtime/gpu/gpu_device.cc:1934] Cannot dlopen some GPU libraries. Skipping registering GPU devices...
+"""
+
+
+@pytest.mark.parametrize("release", ["2.10.1", "2.18.0"])
+def test_the_way_into_wsl_is_told_once_where_no_windows_release_serves_the_card(release: str) -> None:
+    verdict = told(BLACKWELL_ON_WINDOWS.replace("2.10.1", release)).verdict
+    steps = [step.text for step in verdict.prescription]
+    assert steps.count("python3 -m venv tf-gpu") == 1
+    assert not list(faults_of_finding(verdict, bundled(), platform="windows", python=None)), steps
+    assert "tf-gpu/bin/python" in verdict.verify
+
+
+@pytest.mark.parametrize("case", [case for case in FIRES if any("nvidia-cudnn-cu12==9.10" in step for step in case.says)], ids=lambda case: case.situation)
+def test_no_cudnn_of_pip_is_prescribed_on_windows(case: Fires) -> None:
+    diagnosis = diagnose(moved(told(case.text).facts, platform="windows", release=None, python=None, environments=()), bundled())
+    mismatch = next(finding for finding in diagnosis.findings if finding.code == "cudnn-version-mismatch")
+    assert mismatch.prescription
+    assert not list(faults_of_finding(mismatch, bundled(), platform="windows", python=None))

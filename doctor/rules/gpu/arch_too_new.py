@@ -10,6 +10,7 @@ from doctor.picture import Picture
 from doctor.remedies import commands, cures
 from doctor.rules.gpu.capability import code_answer, minor
 from doctor.rules.gpu.registered import registered
+from doctor.rules.libraries.cudnn import dropped_gpu
 from doctor.rules.registry import found, rule
 
 
@@ -74,6 +75,8 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
     invalid = facts.symptoms("ptx-invalid", "arch-mismatch")
     if facts.has("relies-on-driver", "ptxas-old") and all(s.get("sm") for s in invalid):
         invalid = []  # an old ptxas is on PATH, and the driver compiles in its place
+    if picture.cudnn is not None and dropped_gpu(picture, picture.cudnn):
+        invalid = [s for s in invalid if s.kind != "arch-mismatch"]  # it is cuDNN that does not serve the GPU, since the GPU is old
     image = facts.symptoms("no-kernel-image")
     compiled = build.compute_capabilities.compiled if build and build.compute_capabilities else ()
     highest = max((minor(c) for c in compiled), default=None)

@@ -222,7 +222,9 @@ def _cudnn_without_kernels(picture: Picture) -> Finding | None:
         and compat.cudnn_serves_gpu(row.version, (capability,), picture.tables, cuda).verdict == "yes"
     ]
     steps: list[Step] = []
-    if serving:
+    if picture.platform == "windows":  # its builds open no library of pip's
+        steps = list(bring_cudnn(picture).steps)
+    elif serving:
         newest = max(serving, key=lambda row: (dotted(row.version), max(int(c) for c in row.cuda)))
         pin = commands.quoted(f"{newest.package}=={newest.version}", picture)
         steps.append(

@@ -38,6 +38,15 @@ FIRES = (
     ),
     Fires(
         "cudnn-version-mismatch",
+        "a cuDNN that has dropped Pascal, and says itself that the card is not its own",
+        "Ubuntu 22.04, TensorFlow 2.19.0, cuDNN 9.14.0, NVIDIA GeForce GTX 1080\n"
+        "E0000 00:00:1761030000.101010    4711 cuda_dnn.cc:522] Could not create cudnn handle: CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH\n",
+        "cuDNN 9.14.0",
+        says=("nvidia-cudnn-cu12==9.10.2.21",),
+        words=("compute capability 6.1",),
+    ),
+    Fires(
+        "cudnn-version-mismatch",
         "the same on Volta in the words of 2.21, where a newer cuDNN is no cure",
         log(
             "2.21.0",
@@ -524,6 +533,13 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "cudnn-version-mismatch",
+        "the same words of a card that is too new for its cuDNN",
+        "gpu-arch-too-new",
+        "Ubuntu 22.04, TensorFlow 2.16.1, cuDNN 8.9.7, NVIDIA GeForce RTX 5090\n"
+        "E0000 00:00:1761030000.101010    4711 cuda_dnn.cc:522] Could not create cudnn handle: CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH\n",
+    ),
     NearMiss(
         "cudnn-version-mismatch",
         "a card that this cuDNN serves",
