@@ -15,13 +15,12 @@ from typing import IO, NamedTuple
 from doctor.errors import InputError
 
 STDIN = "-"
-_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+_ADDRESS = ("http://", "https://")
 _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages"}
-_BINARY = re.compile(
+_BINARY = (
     r"\.(?:png|jpe?g|gif|webp|bmp|ico|pdf|zip|7z|rar|tar|tgz|bz2|xz|zst|whl|egg|conda|so[.\d]*|dll|dylib|exe|o|a|lib|pyc|pyd"
     r"|h5|hdf5|keras|pb|tflite|onnx|pt|pth|ckpt|index|data-\d+-of-\d+|npy|npz|pkl|pickle|tfrecords?|mp4|avi|mov|mp3|wav|db"
-    r"|sqlite3?|docx?|xlsx?|pptx?|ttf|woff2?)$",
-    re.IGNORECASE,
+    r"|sqlite3?|docx?|xlsx?|pptx?|ttf|woff2?)$"
 )
 """Files of a folder that are not worth opening; of the rest, those that hold no text are passed over."""
 
@@ -40,7 +39,7 @@ def expand(words: Iterable[str], *, comments: bool = False) -> Iterator[Input]:
     comments: of an issue, its comments as well.
     """
     for word in words:
-        if word != STDIN and not _ADDRESS.match(word) and Path(word).is_dir():
+        if word != STDIN and not word.lower().startswith(_ADDRESS) and Path(word).is_dir():
             yield from (Input(path, True) for path in _files(word))
         else:
             yield Input(word, False, comments)
@@ -51,7 +50,7 @@ def _files(folder: str) -> Iterator[str]:
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _SKIPPED_FOLDERS)
         for name in sorted(names):
             path = os.path.join(where, name)  # noqa: PTH118 thousands of names: strings are enough
-            if not name.startswith(".") and not _BINARY.search(name) and os.path.isfile(path):  # noqa: PTH113
+            if not name.startswith(".") and not re.search(_BINARY, name, re.IGNORECASE) and os.path.isfile(path):  # noqa: PTH113
                 yield path
 
 
@@ -64,7 +63,7 @@ def opened(item: Input) -> IO[bytes]:
         if sys.stdin is None:
             raise InputError("there is no standard input", "name a file")
         return sys.stdin.buffer
-    if _ADDRESS.match(item.name):
+    if item.name.lower().startswith(_ADDRESS):
         from doctor.addresses import fetch
 
         return fetch(item.name, comments=item.comments)

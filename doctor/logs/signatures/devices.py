@@ -12,7 +12,7 @@ NAME = r"(?P<name>[A-Za-z][\w .()/+-]{1,60}?)"
 _UNITS = {"gib": 1024.0, "mib": 1.0, "gb": 1024.0, "mb": 1.0, "g": 1024.0, "m": 1.0, "kib": 1 / 1024, "b": 1 / 1048576}
 
 
-AMD = re.compile(r"\b(?:AMD|Radeon|Vega ?\d|gfx\d|Instinct|MI\d{2,3})\b", re.IGNORECASE)
+AMD = r"\b(?:AMD|Radeon|Vega ?\d|gfx\d|Instinct|MI\d{2,3})\b"
 """Names of AMD's GPUs."""
 
 
@@ -33,7 +33,7 @@ def registered(match: re.Match[str], source: Source) -> Iterator[Fact]:
     name = (group.get("name") or "").strip() or None
     memory = int(group["memory"]) if group.get("memory") else None
     yield GpuRegistered(source, _index(match), memory, name)
-    if name and AMD.search(name):  # TensorFlow's build for ROCm words it so too
+    if name and re.search(AMD, name, re.IGNORECASE):  # TensorFlow's build for ROCm words it so too
         yield OtherGpu(source, name, "amd")
     elif name:
         physical = group.get("physical")

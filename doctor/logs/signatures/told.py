@@ -36,10 +36,7 @@ def _unfit(name: str) -> str:
     )
 
 
-_SUPPOSED = re.compile(
-    r"(?:\b(?:if|in case|unless|whether|wenn|falls|sofern|если)\b|如果|若|要是|万一|もし)[^\n.!?;。！？；]*\Z",
-    re.IGNORECASE,
-)
+_SUPPOSED = r"(?:\b(?:if|in case|unless|whether|wenn|falls|sofern|если)\b|如果|若|要是|万一|もし)[^\n.!?;。！？；]*\Z"
 """A clause that begins as a condition and is not over yet."""
 
 
@@ -47,9 +44,8 @@ def blamed(kind: str) -> Maker:
     """A maker of the symptom `kind`, but not of what is only supposed: "should they not match", "if CUDA does not fit"."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
-        return (
-            None if _SUPPOSED.search(match.string, max(0, match.start() - 90), match.start()) else Symptom(source, kind)
-        )
+        before = match.string[max(0, match.start() - 90) : match.start()]
+        return None if re.search(_SUPPOSED, before, re.IGNORECASE) else Symptom(source, kind)
 
     return make
 

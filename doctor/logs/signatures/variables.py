@@ -7,14 +7,18 @@ import re
 from doctor.facts import EnvVar, Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig, words
 
-_NAMES = re.compile(r"(?:gpu|mig|all|none|void|no|nodevfiles)(?![a-z])", re.IGNORECASE)
+_NAMES = r"(?:gpu|mig|all|none|void|no|nodevfiles)(?![a-z])"
 """What a list of devices may hold beside numbers: UUIDs, and the words of the container runtime and of schedulers."""
 
 
 def env(match: re.Match[str], source: Source) -> Fact | None:
     """An environment variable that was set; None where a list of devices is a word of the sentence, or the name of another value."""
     value = match["value"].strip()
-    if match["name"].upper().endswith("VISIBLE_DEVICES") and value[:1].isalpha() and not _NAMES.match(value):
+    if (
+        match["name"].upper().endswith("VISIBLE_DEVICES")
+        and value[:1].isalpha()
+        and not re.match(_NAMES, value, re.IGNORECASE)
+    ):
         return None
     return EnvVar(source, match["name"].upper(), value.strip("'\"`").strip())
 

@@ -14,9 +14,8 @@ OTHERWISE = ("other-process", "host-memory-said", "memory-grows", "host-killed",
 """What tells that memory runs out for another reason than the size of the job."""
 
 
-_OOM = re.compile(
-    r"(?:out of memory|\bOOM (?:error|exception|when|while|in|on|at|after|during)|\b(?:an|the|with|get\w*|got|to|throws?|gives?) OOM\b)",
-    re.IGNORECASE,
+_OOM = (
+    r"(?:out of memory|\bOOM (?:error|exception|when|while|in|on|at|after|during)|\b(?:an|the|with|get\w*|got|to|throws?|gives?) OOM\b)"
 )
 """Memory that runs out in the words of a person; a bare OOM may be a heading."""
 
@@ -51,7 +50,7 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
     smaller = [] if handle_signs(picture) or facts.has("other-process", "host-memory-said") else facts.symptoms("batch-told")
     said = facts.symptoms("cuda-out-of-memory", "oom-said") if smaller else []
     alone = not (said or handle_signs(picture) or facts.has(*OTHERWISE)) and facts.has("mentions-gpu")
-    only = [s for s in facts.symptoms("oom-said") if alone and _OOM.search(s.source.text) and "pytorch" not in s.source.text.lower()]
+    only = [s for s in facts.symptoms("oom-said") if alone and re.search(_OOM, s.source.text, re.IGNORECASE) and "pytorch" not in s.source.text.lower()]
     only += [] if handle_signs(picture) or facts.has(*OTHERWISE, "cuda-out-of-memory") else facts.symptoms("size-told")
     if not (oom or exhausted or failed or dst or stats or said or only):
         return

@@ -21,18 +21,16 @@ def smi_header(match: re.Match[str], source: Source) -> Iterator[Fact]:
         yield DriverCuda(source, offered)
 
 
-_WANTED = re.compile(
-    r"(?:\bneed(?:s|ed|ing)?|\brequir\w+|\bat least|\bminimum|\bwants?|\b(?:newer|later|higher) than|(?<=[\w)`'\"])>=?|(?<=[\w)`'\"] )>=?|≥)[^\n.;]{0,24}$",
-    re.IGNORECASE,
-)
+_WANTED = r"(?:\bneed(?:s|ed|ing)?|\brequir\w+|\bat least|\bminimum|\bwants?|\b(?:newer|later|higher) than|(?<=[\w)`'\"])>=?|(?<=[\w)`'\"] )>=?|≥)[^\n.;]{0,24}$"
 """What stands before a driver that is asked for; a mark of quotation at the start of a line is no comparison."""
-_OR_LATER = re.compile(r"\s*(?:\+|or (?:later|newer|higher|above|greater)|and (?:later|newer|above))", re.IGNORECASE)
+_OR_LATER = r"\s{0,4}(?:\+|or (?:later|newer|higher|above|greater)|and (?:later|newer|above))"
 
 
 def wanted(match: re.Match[str]) -> bool:
     """Whether a text names a driver as what something needs, not as the one that is there."""
     at = max(match.start("version"), match.start("v2") if "v2" in match.re.groupindex else -1)
-    return bool(_WANTED.search(match.string[max(0, at - 48) : at]) or _OR_LATER.match(match.string, match.end()))
+    before, after = match.string[max(0, at - 48) : at], match.string[match.end() : match.end() + 24]
+    return bool(re.search(_WANTED, before, re.IGNORECASE) or re.match(_OR_LATER, after, re.IGNORECASE))
 
 
 def said(match: re.Match[str], source: Source) -> Fact | None:

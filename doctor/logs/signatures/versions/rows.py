@@ -9,25 +9,22 @@ from doctor.logs.signatures.signature import Signature, glued, sig, words
 from doctor.logs.signatures.versions.cuda import plausible_cuda
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
 
-_LEAST = re.compile(
-    r"^\s*(?:\+|or (?:later|newer|higher|above)|and (?:later|up)|以上|以降|이상|o superior|и выше|ou plus)",
-    re.IGNORECASE,
-)
+_LEAST = r"^\s*(?:\+|or (?:later|newer|higher|above)|and (?:later|up)|以上|以降|이상|o superior|и выше|ou plus)"
 _WHAT = (
-    ("tensorflow", re.compile(r"^(?:tensorflow|tf)(?:[ -]gpu)?(?: version|版本| 版本| 버전)?$|^versi\w+ (?:de|von|di) tensorflow$")),
-    ("cudnn", re.compile(r"^(?:nvidia )?cudnn(?: version|版本| 版本| 버전)?$")),
-    ("cuda", re.compile(r"^(?:nvidia )?cuda(?: (?:toolkit|runtime|sdk))?(?: version|版本| 版本| 버전)?$")),
-    ("driver", re.compile(r"^(?:nvidia |gpu )?driver(?: nvidia)?(?: version)?$|^(?:controlador|pilote|treiber|显卡驱动|驱动)(?: nvidia)?$|^nvidia[- ]treiber$")),
-    ("python", re.compile(r"^python(?: version|版本| 版本| 버전)?$")),
+    ("tensorflow", r"^(?:tensorflow|tf)(?:[ -]gpu)?(?: version|版本| 版本| 버전)?$|^versi\w+ (?:de|von|di) tensorflow$"),
+    ("cudnn", r"^(?:nvidia )?cudnn(?: version|版本| 版本| 버전)?$"),
+    ("cuda", r"^(?:nvidia )?cuda(?: (?:toolkit|runtime|sdk))?(?: version|版本| 版本| 버전)?$"),
+    ("driver", r"^(?:nvidia |gpu )?driver(?: nvidia)?(?: version)?$|^(?:controlador|pilote|treiber|显卡驱动|驱动)(?: nvidia)?$|^nvidia[- ]treiber$"),
+    ("python", r"^python(?: version|版本| 版本| 버전)?$"),
 )  # fmt: skip
 
 
 def row(match: re.Match[str], source: Source) -> Fact | None:
     """What one row states; None for a row of something else, and for one that says what is needed at least."""
     what, version = match["what"].strip().lower(), match["version"]
-    if _LEAST.match(match["rest"]):
+    if re.match(_LEAST, match["rest"], re.IGNORECASE):
         return None
-    kind = next((kind for kind, pattern in _WHAT if pattern.match(what)), None)
+    kind = next((kind for kind, pattern in _WHAT if re.match(pattern, what)), None)
     major = int(version.split(".")[0])
     if kind == "tensorflow" and major <= 2:
         return TensorFlowVersion(source, version, rank=PROSE)

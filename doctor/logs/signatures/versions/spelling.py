@@ -17,21 +17,18 @@ EMPHASIS = r"[*_`'\" ]{0,6}"
 MOVED = r"(?<!should )(?<!could )(?<!please )(?<!must )(?<!have to )(?<!need to )(?<!try to )\b(?:updat|upgrad|downgrad|re-?install|install|switch|chang|mov)\w* (?:back )?"
 """That something was taken to another version, where nobody is told to do so."""
 
-_WANTED = re.compile(
+_WANTED = (
     r"\b(?:requires?|needs?|wants?|expects?|supports?|built (?:for|against|with)|compiled (?:for|with|against)|compatible with|looking for"
     r"|looks for|instead of|should be|must be|not|no|upgrade to|downgrade to|install|need|search(?:es|ing)? for|for|than|below|above|before|until|since|from)"
-    r"\s+(?:the\s+|a\s+|an\s+)?$",
-    re.I,
+    r"\s+(?:the\s+|a\s+|an\s+)?$"
 )
 
 
-_DENIED = re.compile(
-    r"\W{0,3}(?: ?(?:toolkit|runtime|libraries|libs|dlls))? (?:(?:is|was|are|were|has|have)(?: not|n't)|not) (?:yet |been )?(?:installed|there|present|available)\b",
-    re.I,
-)
+_DENIED = r"\W{0,3}(?: ?(?:toolkit|runtime|libraries|libs|dlls))? (?:(?:is|was|are|were|has|have)(?: not|n't)|not) (?:yet |been )?(?:installed|there|present|available)\b"
 
 
 def asked_for(match: re.Match[str]) -> bool:
     """Whether the words around a version ask for it or deny it, so that it need not be there."""
     before = match.string[max(0, match.start() - 40) : match.start()]
-    return _WANTED.search(before) is not None or _DENIED.match(match.string, match.end()) is not None
+    after = match.string[match.end() : match.end() + 80]
+    return bool(re.search(_WANTED, before, re.I) or re.match(_DENIED, after, re.I))
