@@ -271,13 +271,13 @@ def many(folder: Path, reports: int, times: int = 3) -> Iterator[Row]:
     for _ in range(times):
         calls.append(run([*TOOL, "explain", str(place), "--format", "json"]))
         bare += [run(PASS) for _ in range(20)]
-    ours, least = _median(tuple(calls)), _median(tuple(bare))
+    ours, start = _median(tuple(calls)), _median(tuple(bare))
     cores = os.cpu_count() or 1
-    share = ours.cpu / reports / least.cpu
+    share = ours.cpu / reports / start.cpu
     yield Row(
         f"{reports} reports in one call",
         f"{ours.wall:.1f} s, {reports / ours.wall:.0f} a second on {cores} cores",
-        f"{1000 * ours.cpu / reports:.2f} ms of processor each, {share:.3f} of `python -c pass` ({1000 * least.cpu:.1f} ms)",
+        f"{1000 * ours.cpu / reports:.2f} ms of processor each, {share:.3f} of `python -c pass` ({1000 * start.cpu:.1f} ms)",
         f"1 ms on a quiet machine (1000 a second and core), {1 / PASS_MS:.1f} of `pass`",
         share <= 1 / PASS_MS,
     )

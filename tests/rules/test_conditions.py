@@ -37,7 +37,7 @@ from doctor.facts import (
 from doctor.findings import Finding
 from doctor.picture import Picture
 from doctor.rules import Panel, rule_of
-from doctor.rules.gpu.registered import hides
+from doctor.rules.gpu.visible_devices import hides
 from tests.rules.situation import bundled
 
 HERE = Source("case", 1, "as it was told")

@@ -128,7 +128,7 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
                 f"{lowest} at least and leaves the GPU out.",
                 [*picture.gpus[:1], *opened[:1]],
                 confidence="likely",
-                tables=[picture.builds[0]],
+                tables=dict.fromkeys((picture.builds[0].ref, picture.builds[-1].ref)),
                 steps=steps,
                 verify=verify,
             )

@@ -9,7 +9,8 @@ from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit
-from doctor.rules.gpu.registered import hides, registered
+from doctor.rules.gpu.registered import registered
+from doctor.rules.gpu.visible_devices import hides
 from doctor.rules.registry import found, rule
 
 

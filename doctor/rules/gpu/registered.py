@@ -11,12 +11,3 @@ NO_TENSORFLOW_GPU = ("device-not-found", "cuda-missing", "tf-cpu-only", "benign-
 def registered(picture: Picture) -> bool:
     """Whether TensorFlow made a GPU device in this case."""
     return bool(picture.registered) and any(r.count for r in picture.registered)
-
-
-def hides(value: str) -> bool:
-    """Whether a CUDA_VISIBLE_DEVICES value leaves no GPU: an invalid entry hides itself and all after it.
-
-    CUDA C++ Programming Guide, section CUDA Environment Variables.
-    """
-    first = value.split(",")[0].strip()
-    return not (first.lstrip("+").isdigit() or first.upper().startswith(("GPU-", "MIG-")))

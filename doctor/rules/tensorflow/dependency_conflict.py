@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Package, Symptom
-from doctor.findings import Finding, Step, shell
+from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
@@ -32,6 +32,18 @@ def _numpy_asked(symptom: Symptom) -> str:
     """The oldest NumPy that serves a module which was compiled for a newer one than is there; empty where it is not that."""
     built, there = (int(symptom.get(name, "0"), 16) for name in ("built", "there"))
     return NUMPY_OF_API.get(built, "") if built > there else ""
+
+
+def _numpy_for_both(own: str, older: str) -> str:
+    """A requirement for NumPy from `older` on that what a build asks for (`own`, "numpy~=1.19.2") leaves room for; empty where it leaves none."""
+    from packaging.specifiers import SpecifierSet
+
+    if not own:
+        return f"numpy>={older}{',<2' if older < '2' else ''}"
+    minors = [*(f"1.{n}" for n in range(16, 27)), *(f"2.{n}" for n in range(6))]
+    asked = SpecifierSet(own.removeprefix("numpy"))
+    room = any(asked.contains(f"{m}.{patch}") for m in minors if dotted(m) >= dotted(older) for patch in range(8))
+    return f"{own},>={older}" if room else ""
 
 
 @rule(
@@ -122,22 +134,36 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
     if numpy:
         alias = any(s.kind == "numpy-alias" for s in numpy)
         older = max((_numpy_asked(s) for s in numpy), default="")
-        limit = f"numpy>={older}{',<2' if older < '2' else ''}" if older else "numpy<1.24" if alias else "numpy<2"
-        steps.append(
-            shell(
-                f"{pip} install {commands.quoted(pin('numpy', limit), picture)}",
-                "the NumPy that the compiled module was made for"
-                if older
-                else "the NumPy that this build was made for",
+        own = pin("numpy", "")
+        both = _numpy_for_both(own, older) if older else ""
+        if older and not both:
+            steps.append(
+                manual(
+                    f"Take a release of the package whose module stands in the traceback that was compiled for {own}, which this TensorFlow wants, "
+                    f"or a newer TensorFlow that takes NumPy {older} (tfgpu-doctor plan)"
+                )
             )
-        )
-        text = (
-            f"A module was compiled for NumPy {older} or later, and the NumPy that is there is older."
-            if older
-            else "A compiled module and NumPy are of two generations: most often a TensorFlow built for NumPy 1 that finds NumPy 2."
-            if not alias
-            else "The code uses names that NumPy 1.24 removed."
-        )
+            text = f"A module was compiled for NumPy {older} or later, and TensorFlow {build.version if build else ''} wants {own}: it is most likely another package's module."
+        elif older:
+            steps.append(
+                shell(
+                    f"{pip} install {commands.quoted(both, picture)}",
+                    "a NumPy that serves the compiled module and TensorFlow"
+                    if own
+                    else "the NumPy that the compiled module was made for",
+                )
+            )
+            text = f"A module was compiled for NumPy {older} or later, and the NumPy that is there is older."
+        else:
+            limit = own or ("numpy<1.24" if alias else "numpy<2")
+            steps.append(
+                shell(f"{pip} install {commands.quoted(limit, picture)}", "the NumPy that this build was made for")
+            )
+            text = (
+                "The code uses names that NumPy 1.24 removed."
+                if alias
+                else "A compiled module and NumPy are of two generations: most often a TensorFlow built for NumPy 1 that finds NumPy 2."
+            )
     elif protobuf:
         steps.append(
             shell(

@@ -150,6 +150,22 @@ FIRES = (
     ),
     Fires(
         "python-dependency-conflict",
+        "a module for a NumPy that the stated TensorFlow does not take",
+        "tensorflow==2.4.1\nRuntimeError: module compiled against API version 0xe but this version of numpy is 0xd\n",
+        "0xe",
+        says=("numpy~=1.19.2",),
+        never=("pip install 'numpy",),
+        words=("another package's module",),
+    ),
+    Fires(
+        "python-dependency-conflict",
+        "a module for a NumPy that the stated TensorFlow takes too",
+        "tensorflow==2.12.0\nRuntimeError: module compiled against API version 0x10 but this version of numpy is 0xf\n",
+        "0x10",
+        says=(">=1.23",),
+    ),
+    Fires(
+        "python-dependency-conflict",
         "nothing but a title",
         "tensorflow fails: compiled with API 0xf installed 0xd\n",
         "0xf",
