@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts import FORM, CudaCallFailed, CudnnVersion, LibraryNotLoaded, Noise
-from doctor.findings import Finding, shell
+from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures
 from doctor.rules.driver.signs import cuinit
@@ -97,6 +97,13 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
         )
     stranger = _stranger(picture, names)
     cure = cures.libraries_for_build(picture)
+    if stranger:  # what follows serves whoever asks; the stated TensorFlow has no use for it
+        cure = cure.after(
+            manual(
+                "First see who asks: the traceback's last file. Where that is not TensorFlow's own, build or reinstall its package for the "
+                "TensorFlow that is here; where it is, another release than the stated one is imported (pip list). The next steps are for keeping what asks as it is"
+            )
+        )
     if not missing:
         loud = "set TF_CPP_VMODULE=dso_loader=1 && " if picture.platform == "windows" else "TF_CPP_VMODULE=dso_loader=1 "
         cure = cure.after(shell(loud + commands.list_gpus(picture), "names the library that does not open"))

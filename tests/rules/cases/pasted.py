@@ -165,6 +165,14 @@ FIRES = (
         says=(">=1.23",),
     ),
     Fires(
+        "cuda-missing",
+        "another package asks for another CUDA than the stated TensorFlow's",
+        "tensorflow-gpu==2.4.1\nImportError: libcudart.so.10.0: cannot open shared object file: No such file or directory\n",
+        "cannot open",
+        says=("First see who asks",),
+        words=("TensorFlow 2.4.1 opens libcudart.so.11.0",),
+    ),
+    Fires(
         "python-dependency-conflict",
         "nothing but a title",
         "tensorflow fails: compiled with API 0xf installed 0xd\n",
