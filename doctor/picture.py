@@ -124,13 +124,26 @@ class Picture:
 
     @cached_property
     def table_platform(self) -> str:
-        """The platform as the TensorFlow table names it; Linux on x86_64 where nothing tells."""
+        """The platform as the TensorFlow table names it; Linux on x86_64 where nothing tells.
+
+        A Mac whose processor is not told has Apple silicon, unless its Python or its TensorFlow is from before the wheels for that.
+        """
         machine = next((p.machine for p in self.facts.of(Platform) if p.machine), None)
         if self.platform == "windows":
             return "windows-amd64"
         if self.platform == "macos":
-            return "macos-x86_64" if machine == "x86_64" else "macos-arm64"
+            return "macos-x86_64" if machine == "x86_64" or (machine is None and self._before_apple_silicon()) else "macos-arm64"
         return "linux-aarch64" if machine in ("aarch64", "arm64") else "linux-x86_64"
+
+    def _before_apple_silicon(self) -> bool:
+        """Whether the Python or the TensorFlow of the case has wheels for Intel Macs and none for Apple silicon."""
+        arm, intel = (self.tables.releases(f"macos-{kind}", "tensorflow") for kind in ("arm64", "x86_64"))
+        if self.python is not None:
+            minor = ".".join(self.python.version.split(".")[:2])
+            if not any(minor in row.pythons for row in arm) and any(minor in row.pythons for row in intel):
+                return True
+        version = self.tensorflow.version if self.tensorflow is not None else ""
+        return all(row.version != version for row in arm) and any(row.version == version for row in intel)
 
     @cached_property
     def environments(self) -> frozenset[str]:

@@ -19,8 +19,6 @@ WSL_PYTHON = "3.12"
 """python3 of Ubuntu 24.04, which the WSL2 plans install (systems.json)."""
 ANOTHER_MINOR = 1.0
 """The distance from which on a release is another minor release than the wished one."""
-UV_PYTHONS = "3.8"
-"""The oldest Python that uv brings (docs.astral.sh/uv, "Python versions"); older ones come from conda."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from doctor.compat import Answer, Situation, companions, installs_on
 from doctor.compat.choose import Judgement
-from doctor.plan.candidate import UV_PYTHONS, Candidate
+from doctor.plan.candidate import Candidate
 from doctor.plan.ground import Ground
+from doctor.remedies.environments import UV_PYTHONS
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import is_final, order
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from doctor.compat import requirement
 from doctor.findings import Step, manual, shell
-from doctor.plan.candidate import UV_PYTHONS, WSL_PYTHON, Candidate
+from doctor.plan.candidate import WSL_PYTHON, Candidate
 from doctor.plan.ground import Ground
 from doctor.remedies import code, driver
 from doctor.remedies import environments as make
-from doctor.remedies.environments import ENV
+from doctor.remedies.environments import ENV, UV_PYTHONS
 from doctor.remedies.shells import argument
 from doctor.tables import dotted
 from doctor.tables.ordering import order

@@ -7,10 +7,11 @@ from typing import Any
 
 from doctor.compat import Answer, Judgement, Situation, companions, installs_on, judge, traps_of
 from doctor.compat.software import driver_minimum
-from doctor.plan.candidate import UV_PYTHONS, WSL_PYTHON, Candidate, Refusal
+from doctor.plan.candidate import WSL_PYTHON, Candidate, Refusal
 from doctor.plan.ground import Ground
 from doctor.plan.measures import Measures, for_pip_libraries
 from doctor.plan.nvidia_packages import packages_for
+from doctor.remedies.environments import UV_PYTHONS
 from doctor.tables import DriverFloor, Tables, TensorFlowRelease, dotted
 from doctor.tables.versions import minor
 

@@ -9,7 +9,10 @@ from collections.abc import Sequence
 
 from doctor.findings import Step, manual, shell
 from doctor.remedies.shells import argument
+from doctor.tables import dotted
 
+UV_PYTHONS = "3.8"
+"""The oldest Python that uv brings (docs.astral.sh/uv, "Python versions"); older ones come from conda."""
 ENV = "tf-gpu"
 """The environment's folder, or its name in conda."""
 UV_INSTALL = 'curl -LsSf https://astral.sh/uv/install.sh | sh && export PATH="$HOME/.local/bin:$PATH"'
@@ -105,6 +108,18 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
             platform=kind,
         )
     ]
+
+
+def with_python(
+    env: str, python: str, kind: str, requirements: Sequence[str], why: str
+) -> tuple[list[Step], str]:
+    """Packages in an environment with a Python that need not be on the machine, and how that Python is started: from
+    uv, or from conda where it is older than all that uv has."""
+    if dotted(python) >= dotted(UV_PYTHONS):
+        return [*uv_venv(env, python, kind), pip_install(env, requirements, kind, why, uv=True)], interpreter(env, kind)
+    note = f"; uv has none before {UV_PYTHONS}, conda has (where it is not installed: conda-forge.org/download)"
+    create = conda_create(env, python, kind, note=note)
+    return [create, conda_pip(env, requirements, kind, why)], f"conda run -n {env} python"
 
 
 def docker_run(image: str, python_line: str, note: str = "") -> list[Step]:

@@ -8,6 +8,7 @@ from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments
 from doctor.remedies.environments import ENV
 from doctor.remedies.fitness import on_driver, situation, usable
+from doctor.tables import dotted
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
@@ -100,7 +101,8 @@ def in_environment(picture: Picture, build: TensorFlowRelease, why: str, *, same
     python = build.pythons[-1]
     wanted = requirements(picture, build)
     by_hand = [] if build.extras.get("and-cuda") else toolkit(picture, build, known=True)
-    if "conda" in picture.environments or kind == "windows":
+    too_old_for_uv = not same_python and dotted(python) < dotted(environments.UV_PYTHONS)
+    if "conda" in picture.environments or kind == "windows" or too_old_for_uv:
         row = None if build.extras.get("and-cuda") else conda_row(picture, build)
         packages = (f"cudatoolkit={row['cudatoolkit']}", f"cudnn={row['cudnn']}") if row else ()
         found = [
@@ -122,8 +124,7 @@ def in_environment(picture: Picture, build: TensorFlowRelease, why: str, *, same
             environments.pip_install(ENV, wanted, kind, why),
         ]
     else:
-        found = environments.uv_venv(ENV, python, kind)
-        found.append(environments.pip_install(ENV, wanted, kind, f"{why}; {_pythons(build)}", uv=True))
+        found, _ = environments.with_python(ENV, python, kind, wanted, f"{why}; {_pythons(build)}")
     if build.extras.get("and-cuda") and build.pip_libraries_missed:
         found.append(commands.library_path_step(picture, environments.interpreter(ENV, kind)))
     return [*found, *by_hand], environments.interpreter(ENV, kind)

@@ -77,6 +77,13 @@ def faults_of_command(command: str, tables: Tables, *, platform: str, python: st
     for words in _commands(command, platform):
         yield from _pip(words, tables, platform, python)
         yield from _conda(words)
+        yield from _uv(words)
+
+
+def _uv(words: list[str]) -> Iterator[str]:
+    """uv fetches no Python before 3.8 (`uv python list --all-versions --only-downloads` of uv 0.13)."""
+    if words[:3] == ["uv", "venv", "--python"] and tuple(map(int, words[3].split("."))) < (3, 8):
+        yield f"asks uv for Python {words[3]}, which it has not"
 
 
 def _windows(command: str) -> Iterator[str]:
@@ -136,10 +143,11 @@ def _pip(words: list[str], tables: Tables, platform: str, python: str | None) ->
 
 
 def _tensorflow(wanted: Requirement, tables: Tables, platform: str, python: str | None) -> Iterator[str]:
-    where = PLATFORMS[platform]
+    macs = ("macos-x86_64", "macos-arm64")  # a report seldom tells which of the two it is
+    where = macs if platform == "macos" else (PLATFORMS[platform],)
     if wanted.name == "tensorflow-cpu":
         return  # the tables hold tensorflow and tensorflow-gpu
-    rows = [r for r in tables.releases(where, wanted.name) if wanted.specifier.contains(r.version) and not r.yanked]
+    rows = [r for one in where for r in tables.releases(one, wanted.name) if wanted.specifier.contains(r.version) and not r.yanked]
     if python is not None:
         rows = [r for r in rows if python in r.pythons]
     if not rows:

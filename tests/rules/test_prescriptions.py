@@ -99,6 +99,7 @@ def test_steps_of_a_case_as_it_is(case: Fires) -> None:
         (shell("pip install tensorflow-gpu==2.12.0"), "linux", "3.10", "no such wheel"),
         (shell("pip install nvidia-cudnn-cu12==1.2.3"), "linux", "3.10", "no wheel of the tables"),
         (shell("conda install -c defaults cudatoolkit=10.0 cudnn=8.1"), "linux", None, "do not know"),
+        (shell("uv venv --python 3.7 tf-env"), "linux", None, "which it has not"),
         (shell("sudo reboot", platform="linux"), "windows", None, "is for linux"),
         (python("config = tf.ConfigProto("), "linux", None, "does not compile"),
     ],

@@ -42,7 +42,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "could not find a version that satisfies the requirement|no matching distribution found for|could not find any downloads that satisfy the requirement|no distributions at all found for"
         ),
         rf"(?:Could not find (?:a version that satisfies|any downloads that satisfy) the requirement|No (?:matching distribution|distributions at all) found for) (?P<requirement>(?:{TF})\b[^\s(]*(?: ?[<>=!~][^(\n]{{0,40}})?)"
-        r"[^\n]{0,60}?(?:\(from versions: ?(?P<versions>[^)\n]{0,600}))?(?:\)|\n|$)",
+        r"[^\n]{0,60}?(?:\(from versions: ?(?P<versions>[^)\n]{0,3000}))?(?:\)|\n|$)",
         "ERROR: Could not find a version that satisfies the requirement tensorflow==1.15 (from versions: 2.8.0, 2.8.1)",
         no_wheel,
     ),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from doctor.facts import LibraryNotLoaded
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
-from doctor.remedies import commands, cures, libraries
+from doctor.remedies import commands, cures, environments, libraries
 from doctor.remedies.fitness import on_driver, usable
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.registry import found, rule
@@ -207,7 +207,8 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
                 platform="windows",
                 root=True,
             ),
-            *(replace(step, why=f"if that does not help: {step.why}") for step in fresh),
+            *(replace(step, why=f"if that does not help: {step.why}") for step in fresh[:1]),
+            *fresh[1:],
         ]
         if picture.platform not in ("windows", None) and not tf_dll:
             steps = fresh
@@ -227,6 +228,11 @@ def _fresh_copy(picture: Picture) -> list[Step]:
     build = picture.build
     if build is not None and build.gpu and not (usable(picture, build) and on_driver(picture, build)):
         return list(cures.another_build(picture).steps)
+    python = commands.minor(picture.python.version) if picture.python is not None else None
+    if build is not None and build.pythons and python is not None and python not in build.pythons:
+        why = f"a whole copy where there is a wheel of TensorFlow {build.version}: it has none for Python {python}"
+        wheels = libraries.requirements(picture, build, bare=True)
+        return environments.with_python(environments.ENV, build.pythons[-1], picture.platform or "linux", wheels, why)[0]
     wanted = commands.quoted_all(libraries.requirements(picture, build, bare=True), picture) if build else "tensorflow"
     return [
         shell(

@@ -201,8 +201,51 @@ FIRES = (
         "an old pip, an old release and a newer Python",
         "Python 3.9.2\n$ pip install tensorflow==1.15.0\nERROR: Could not find a version that satisfies the requirement tensorflow==1.15.0 (from versions: 2.5.0, 2.5.1)\n",
         "tensorflow==1.15.0 (from versions",
-        says=("uv venv --python 3.7", "tensorflow==1.15.0"),
+        says=("conda create -y -n tf-env python=3.7", "tensorflow==1.15.0"),  # uv has no Python so old
         words=("3.9",),
+    ),
+    Fires(
+        "tf-no-wheel",
+        "what pip lists tells the Python that nobody told",
+        "ERROR: Could not find a version that satisfies the requirement tensorflow==2.4.0 (from versions: 2.8.0rc0, 2.8.0rc1, 2.8.0, 2.8.1, 2.8.2, 2.8.3, 2.8.4, "
+        "2.9.0rc0, 2.9.0rc1, 2.9.0rc2, 2.9.0, 2.9.1, 2.9.2, 2.9.3, 2.10.0rc0, 2.10.0)\n",
+        "tensorflow==2.4.0 (from versions",
+        says=("uv venv --python 3.8", "tensorflow==2.4.0"),
+        words=("the releases with wheels for Python 3.10", "2.4.0 is not among them: it has wheels for Python 3.6, 3.7, 3.8"),
+    ),
+    Fires(
+        "tf-no-wheel",
+        "a list of pip's that was cut",
+        "ERROR: Could not find a version that satisfies the requirement tensorflow==2.4.0 (from versions: 2.8.0, 2.9.3, 2.1\n",
+        "tensorflow==2.4.0 (from versions",
+        words=("pip lists tensorflow 2.8.0 to 2.9.3 here. TensorFlow 2.4.0",),
+    ),
+    Fires(
+        "tf-no-wheel",
+        "a release that has a wheel for this Python, and pip sees none at all",
+        "Ubuntu 20.04, Python 3.8.10, pip 18.1\nERROR: Could not find a version that satisfies the requirement tensorflow==2.9.0 (from versions: none)\n",
+        "tensorflow==2.9.0 (from versions",
+        says=("install --upgrade pip", "pip config list"),
+        words=("has a wheel for Python 3.8 on linux-x86_64",),
+    ),
+    Fires(
+        "tf-no-wheel",
+        "Apple silicon, which nobody named, and a release from before its wheels",
+        "macOS 13.2, Python 3.9.6\nERROR: Could not find a version that satisfies the requirement tensorflow==2.9.0 (from versions: none)\n",
+        "tensorflow==2.9.0 (from versions",
+        says=("tensorflow==2.13.1",),
+        words=("wheels begin with 2.13.0",),
+    ),
+    Fires(
+        "tf-no-wheel",
+        "a Python for Intel on a Mac, and a release without wheels for it",
+        "error: Distribution `tensorflow==2.19.0 @ registry+https://index.example/simple` can't be installed because it doesn't have a source distribution or wheel for "
+        "the current platform\nhint: You're on macOS (`macosx_14_0_x86_64`), but `tensorflow` (v2.19.0) only has wheels for the following platforms: "
+        "`manylinux_2_17_x86_64`, `macosx_12_0_arm64`, `win_amd64`\n",
+        "can't be installed because",
+        says=("tensorflow==2.16.2", "On Apple silicon this is a Python for Intel"),
+        never=("tensorflow-gpu",),
+        words=("has no wheel for macos-x86_64; 2.16.2 is the newest",),
     ),
     Fires(
         "tf-no-wheel",

@@ -1,0 +1,77 @@
+"""What pip had on offer: the releases that it lists are those with a wheel for the Python that ran it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from packaging.version import InvalidVersion, Version
+
+if TYPE_CHECKING:
+    from doctor.picture import Picture
+
+PLATFORMS = ("linux-x86_64", "linux-aarch64", "windows-amd64", "macos-arm64", "macos-x86_64")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The releases of `package` that pip lists, oldest first; `pythons` whose wheels these are, by the tables: more
+    than one where the list fits several, none where it fits none (a mirror, an old pip, a list that was cut)."""
+
+    package: str
+    releases: tuple[str, ...]
+    pythons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        first, last = self.releases[0], self.releases[-1]
+        listed = f"pip lists {self.package} {first}" + (f" to {last}" if last != first else "") + " here"
+        if not self.pythons:
+            return listed
+        return f"{listed}: the releases with wheels for Python {' or '.join(self.pythons)}"
+
+
+def offered(picture: Picture) -> Offer | None:
+    """What stands in "(from versions: …)"; None where nothing does, and where no final release of the tables does."""
+    for symptom in picture.facts.symptoms("no-matching-distribution"):
+        package = symptom.get("name")
+        listed = _finals(symptom.get("versions"))
+        known = {row.version for row in picture.tables.releases(None, package) if row.pythons}  # the stub of 2.12 has none
+        releases = tuple(version for version in listed if version in known)
+        if releases:
+            platforms = (picture.table_platform,) if picture.platform is not None else PLATFORMS
+            fitting = {python for platform in platforms for python in _pythons(picture, package, platform, releases)}
+            return Offer(package, releases, tuple(sorted(fitting, key=Version)))
+    return None
+
+
+def listed_nothing(picture: Picture) -> bool:
+    """Whether pip says that it saw no release at all: "(from versions: none)"."""
+    symptoms = picture.facts.symptoms("no-matching-distribution")
+    return any(re.fullmatch(r"\s*(?:none)?\s*", s.get("versions")) and "from versions" in s.source.text for s in symptoms)
+
+
+def _finals(listed: str) -> list[str]:
+    """The final releases of pip's list, oldest first."""
+    words = [word.strip() for word in re.split(r"[,\s]+", listed) if word.strip()]
+    versions = []
+    for word in words:
+        try:
+            version = Version(word)
+        except InvalidVersion:
+            continue
+        if not version.is_prerelease and version.local is None:
+            versions.append((version, word))
+    return [word for _, word in sorted(versions)]
+
+
+def _pythons(picture: Picture, package: str, platform: str, releases: tuple[str, ...]) -> list[str]:
+    """The Pythons for which the tables have just these releases, as far as the newest that is listed."""
+    rows = [r for r in picture.tables.releases(platform, package) if Version(r.version) <= Version(releases[-1])]
+    pythons = {python for row in rows for python in row.pythons}
+    wanted = set(releases)
+    return [
+        python
+        for python in pythons
+        if {r.version for r in rows if python in r.pythons and not r.yanked} <= wanted <= {r.version for r in rows if python in r.pythons}
+    ]
