@@ -99,11 +99,14 @@ def in_environment(picture: Picture, build: TensorFlowRelease, why: str, *, same
     """
     kind = picture.platform or "linux"
     python = build.pythons[-1]
-    wanted = requirements(picture, build)
-    by_hand = [] if build.extras.get("and-cuda") else toolkit(picture, build, known=True)
+    if same_python and picture.python and "conda" not in picture.environments and kind != "windows":
+        python = commands.minor(picture.python.version) or python
+    wanted = requirements(picture, build, python=python)
+    brought = brings_libraries(picture, build, python)
+    by_hand = [] if brought else toolkit(picture, build, known=True)
     too_old_for_uv = not same_python and dotted(python) < dotted(environments.UV_PYTHONS)
     if "conda" in picture.environments or kind == "windows" or too_old_for_uv:
-        row = None if build.extras.get("and-cuda") else conda_row(picture, build)
+        row = None if brought else conda_row(picture, build)
         packages = (f"cudatoolkit={row['cudatoolkit']}", f"cudnn={row['cudnn']}") if row else ()
         found = [
             environments.conda_create(ENV, python, kind, packages, row["channel"] if row else ""),
@@ -115,7 +118,6 @@ def in_environment(picture: Picture, build: TensorFlowRelease, why: str, *, same
             found += environments.conda_library_path(ENV, kind)
         return [*found, *([] if packages else by_hand)], f"conda run -n {ENV} python"
     if same_python:
-        python = commands.minor(picture.python.version) or python if picture.python else python
         found = [
             shell(
                 f"{commands.python_command(picture)} -m venv {ENV}",
@@ -125,14 +127,14 @@ def in_environment(picture: Picture, build: TensorFlowRelease, why: str, *, same
         ]
     else:
         found, _ = environments.with_python(ENV, python, kind, wanted, f"{why}; {_pythons(build)}")
-    if build.extras.get("and-cuda") and build.pip_libraries_missed:
+    if brought and build.pip_libraries_missed:
         found.append(commands.library_path_step(picture, environments.interpreter(ENV, kind)))
     return [*found, *by_hand], environments.interpreter(ENV, kind)
 
 
 def with_pip(picture: Picture, build: TensorFlowRelease, why: str = "") -> list[Step]:
     """pip's TensorFlow with NVIDIA's libraries, with the pins and paths that make the extra work."""
-    if build.version == "2.15.0" or build.version.startswith("2.14"):
+    if not _extra_installs(picture, build):
         other = picture.tables.tensorflow("2.15.1", "tensorflow", build.platform)
         lost = f"the extra of {build.version} asks for TensorRT packages that cannot be installed"
         if other is None or not usable(picture, other) or not on_driver(picture, other):
@@ -148,18 +150,33 @@ def with_pip(picture: Picture, build: TensorFlowRelease, why: str = "") -> list[
     return found
 
 
-def requirements(picture: Picture, build: TensorFlowRelease, *, bare: bool = False) -> list[str]:
+def brings_libraries(picture: Picture, build: TensorFlowRelease, python: str = "") -> bool:
+    """Whether pip installs CUDA and cuDNN with the build. python: of an environment to be made ("3.11")."""
+    return bool(build.extras.get("and-cuda")) and build.platform.startswith("linux") and _extra_installs(picture, build, python)
+
+
+def requirements(picture: Picture, build: TensorFlowRelease, *, bare: bool = False, python: str = "") -> list[str]:
     """What pip is asked for: the build, with its libraries where it has the extra, and the pins that make it work.
 
     The pins: a cuDNN that serves these GPUs, and the bounds on plain packages that the build needs and does not state.
-    bare: without the extra, for CUDA libraries that are there.
+    bare: without the extra, for CUDA libraries that are there. python: of an environment to be made ("3.11").
     """
     from doctor import compat
 
-    extra = bool(build.extras.get("and-cuda")) and build.platform.startswith("linux") and not bare
+    extra = not bare and brings_libraries(picture, build, python)
     bound = compat.cudnn_bound(build, picture.tables, picture.capabilities) if extra else None
     pins = (*((bound,) if bound else ()), *compat.companions(build, picture.tables))
     return [compat.requirement(build, extra=extra), *(pin.requirement for pin in pins)]
+
+
+def _extra_installs(picture: Picture, build: TensorFlowRelease, python: str = "") -> bool:
+    """Whether pip can resolve the extra for a Python: the one named ("3.11"), that of the case, the newest with a wheel."""
+    from doctor import compat
+
+    of_case = commands.minor(picture.python.version) if picture.python else None
+    asked = python or (of_case if of_case in build.pythons else build.pythons[-1])
+    pip = situation(picture, python=asked, route="pip-and-cuda", platform=build.platform)
+    return not any(trap.verdict == "no" for trap in compat.traps_of(build, pip, picture.tables, "extra"))
 
 
 def conda_row(picture: Picture, build: TensorFlowRelease) -> dict[str, str] | None:

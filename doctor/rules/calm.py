@@ -66,7 +66,7 @@ def benign_messages(picture: Picture) -> Iterator[Finding]:
     text += "; ".join(f"{kind.replace('-', ' ')}: {meanings[kind]}" for kind in kinds[:5])
     if retried:
         text = (
-            "The driver refused an allocation, TensorFlow's allocator asked for less, and the program went on. " + text
+            f"The driver refused an allocation, TensorFlow's allocator asked for less, and the program went on. {text}".rstrip()
         )
     if plugin:
         text = (

@@ -163,6 +163,8 @@ def _tensorflow(wanted: Requirement, tables: Tables, platform: str, python: str 
             yield f"asks for the CUDA extra of {newest.version}, which has none"
         if newest.version == "2.15.0":
             yield "asks for the extra of 2.15.0, which cannot be installed"
+        if newest.version.startswith("2.14") and python == "3.11":
+            yield f"asks for the extra of {newest.version}, whose TensorRT has no wheel for Python 3.11"
 
 
 def _conda(words: list[str]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -88,6 +89,10 @@ def gpu_absent(picture: Picture) -> Iterator[Finding]:
     )
 
 
+_IN_A_NOTEBOOK = r'/content/|/kaggle/|google\.colab|colab-wheels|"colab"'
+"""What stands in the output of Colab's and Kaggle's own machines, and not only in what people say of them."""
+
+
 class Reason(NamedTuple):
     """Why no GPU is thought to be here, what shows it, and how sure that is."""
 
@@ -124,7 +129,10 @@ def sign(picture: Picture) -> Reason | None:
             "likely",
         )
     service = notebook_service(picture)
-    if service is not None and cuinit(picture, "CUDA_ERROR_NO_DEVICE") and facts.has("kernel-driver-not-running") and not picture.gpus:
+    no_driver = bool(cuinit(picture, "CUDA_ERROR_NO_DEVICE")) and facts.has("kernel-driver-not-running")
+    if service is not None and re.search(_IN_A_NOTEBOOK, service.source.text):
+        no_driver = no_driver or bool(cuinit(picture, "UNKNOWN_ERROR_303") or picture.missing("driver"))
+    if service is not None and no_driver and not picture.gpus:
         return Reason(
             "A notebook of Colab or Kaggle has no GPU until one is chosen for it, and no driver is there.",
             [*signs[:3], service],

@@ -94,5 +94,5 @@ def _environment(picture: Picture, target: TensorFlowRelease | None) -> Cure:
         return Cure(())
     python = target.pythons[-1] if target.version == asked_for(picture) else target.pythons[max(0, len(target.pythons) - 2)]
     why = f"Python {python} has a wheel of TensorFlow {target.version}"
-    made, start = environments.with_python(ENV, python, picture.platform or "linux", libraries.requirements(picture, target), why)
+    made, start = environments.with_python(ENV, python, picture.platform or "linux", libraries.requirements(picture, target, python=python), why)
     return Cure((*made, *cures.driver_for(picture, target)), target, start)

@@ -317,6 +317,15 @@ FIRES = (
     ),
     Fires(
         "gpu-absent",
+        "a Kaggle notebook for which no accelerator was chosen",
+        "/kaggle/working/models\nE external/local_xla/xla/stream_executor/cuda/cuda_platform.cc:51] failed call to cuInit: INTERNAL: CUDA error: Failed call to "
+        "cuInit: UNKNOWN ERROR (303)\n",
+        "UNKNOWN ERROR (303)",
+        says=("Settings, Accelerator on Kaggle",),
+        never=("ubuntu-drivers",),
+    ),
+    Fires(
+        "gpu-absent",
         "Colab's limit",
         "You cannot currently connect to a GPU due to usage limits in Colab.\n",
         "usage limits",
@@ -385,6 +394,13 @@ FIRES = (
 
 NEAR_MISSES = (
     NearMiss("container-no-gpu", "a question about the older wrapper", "undetermined", "What is nvidia-docker, and how does it differ from docker?\n"),
+    NearMiss(
+        "gpu-absent",
+        "a notebook that runs elsewhere, and a machine without a driver here",
+        "driver-missing",
+        "The same notebook trains fine on Colab. On my PC it says:\nE external/local_xla/xla/stream_executor/cuda/cuda_platform.cc:51] failed call to cuInit: "
+        "INTERNAL: CUDA error: Failed call to cuInit: UNKNOWN ERROR (303)\n",
+    ),
     NearMiss(
         "gpu-hidden",
         "the code takes one GPU of several",
