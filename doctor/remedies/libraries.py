@@ -179,6 +179,17 @@ def _extra_installs(picture: Picture, build: TensorFlowRelease, python: str = ""
     return not any(trap.verdict == "no" for trap in compat.traps_of(build, pip, picture.tables, "extra"))
 
 
+def pip_package(picture: Picture, soname: str) -> str | None:
+    """What pip is asked for to bring one library: the version that the build in use pins, else the last that holds it;
+    None where no package has it."""
+    build = picture.build
+    row = picture.tables.pip_library(soname, build.cuda.split(".")[0] if build is not None and build.cuda else None)
+    if row is None:
+        return None
+    pinned = build.extras.get("and-cuda", {}).get(row.package) if build is not None else None
+    return f"{row.package}{pinned or f'=={row.last}'}"
+
+
 def conda_row(picture: Picture, build: TensorFlowRelease) -> dict[str, str] | None:
     """conda's packages for the CUDA and the cuDNN major of a build."""
     if not build.cuda or not build.cudnn:

@@ -82,6 +82,12 @@ def test_another_maker_s_card_beside_nvidia_s_is_left_out() -> None:
     assert facts("GPUs: RTX 3060, AMD Radeon Vega 8\n")["gpus"] == [{"name": "RTX 3060", "compute_capability": "8.6"}]
 
 
+def test_a_bound_on_the_compute_capability_is_no_card() -> None:
+    """As tensorflow/core/grappler/devices.cc prints it, whatever cards there are."""
+    line = "I tensorflow/core/grappler/devices.cc:66] Number of eligible GPUs (core count >= 8, compute capability >= 0.0): 1\n"
+    assert "gpus" not in facts(line)
+
+
 @pytest.mark.parametrize(
     ("line", "release", "cuda"),
     [

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from doctor.facts import LibraryNotLoaded
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
+from doctor.remedies import commands, libraries
 from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, table_rows, xla_gpu_note
 from doctor.rules.registry import found, rule
@@ -72,12 +72,12 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         blame = (
             f"{lib.name} is found, and {lib.culprit}, which it needs, is not"
             if lib.culprit
-            else f"{lib.name} is found and cannot be loaded ({lib.error or 'broken'})"
+            else f"{lib.name} is found and cannot be loaded" + (f" ({lib.error})" if lib.error else "")
         )
         if "zlibwapi" in lib.name.lower():
             blame = "cuDNN 8 on Windows needs zlibwapi.dll, which is not on PATH"
     else:
-        blame = "a library lacks a symbol that another one wants: they are of different releases"
+        blame = "A library lacks a symbol that another one wants: they are of different releases"
     steps: list[Step] = []
     if lib is not None and "zlibwapi" in lib.name.lower():
         steps.append(
@@ -101,13 +101,10 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
     else:
         named = (lib.culprit or lib.name) if lib is not None else parts[0].get("library") if parts else ""
         named = re.split(r"[/\\]", named)[-1]
-        wheel = picture.tables.pip_library(named) if named else None
-        if wheel is not None:
-            steps.append(
-                shell(
-                    f"{commands.venv_prefix(picture)} install --force-reinstall {wheel.package}", f"brings {named} anew"
-                )
-            )
+        package = libraries.pip_package(picture, named) if named else None
+        if package is not None:
+            again = f"{commands.venv_prefix(picture)} install --force-reinstall {commands.quoted(package, picture)}"
+            steps.append(shell(again, f"where it came from pip: brings {named} anew"))
         steps.append(
             shell("where cudnn64_*.dll cublas64_*.dll", "stray copies that are found first", platform="windows")
             if picture.platform == "windows"
@@ -119,7 +116,7 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         )
     yield found(
         "library-broken",
-        blame[0].upper() + blame[1:] + "." + xla_gpu_note(picture),
+        blame + "." + xla_gpu_note(picture),
         [*broken[:3], *parts[:2], *symbols[:2]],
         tables=table_rows(picture, [lib.culprit or lib.name]) if lib is not None else [],
         steps=steps,

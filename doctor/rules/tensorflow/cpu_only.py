@@ -111,7 +111,7 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
     if not evidence:
         return
     cure = cures.another_build(picture)
-    if picture.platform not in ("macos", "windows") and not cure.python:
+    if picture.platform not in ("macos", "windows") and cure.version and not cure.python:
         cure = cure.after(
             shell(
                 f"{commands.venv_prefix(picture)} uninstall -y tensorflow tensorflow-cpu tensorflow-intel",

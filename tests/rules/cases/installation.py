@@ -171,6 +171,14 @@ FIRES = (
         "import tensorflow as tf failed for me, downgrading numpy to 1.26.4 fixed it\n",
         "downgrading numpy",
     ),
+    Fires(
+        "tf-cpu-only",
+        "a card that no release serves: nothing is taken away",
+        "01:00.0 VGA compatible controller: NVIDIA Corporation GF114 [GeForce GTX 560 Ti]\ntf.test.is_built_with_cuda() False\nNo GPU found\n",
+        "is_built_with_cuda() False",
+        says=("No TensorFlow release",),
+        never=("uninstall",),
+    ),
     # --- tf-no-wheel
     Fires("tf-no-wheel", "a Python that is too new, told in Chinese", "python版本太新了，3.13装不了tensorflow\n", "版本太新"),
     Fires(

@@ -329,6 +329,15 @@ FIRES = (
         "libnvJitLink.so.12",
         words=("libnvJitLink.so.12",),
     ),
+    Fires(
+        "library-broken",
+        "a part of cuDNN, and a TensorFlow for CUDA 11",
+        "TensorFlow 2.9.1 on Ubuntu 20.04\nCould not load library libcudnn_cnn_train.so.8. Error: /opt/cudnn/libcudnn_cnn_train.so.8: file too short\n",
+        "file too short",
+        says=("--force-reinstall nvidia-cudnn-cu11==8.",),
+        never=("cu12",),
+        words=("libcudnn_cnn_train.so.8 is found",),
+    ),
     # --- library-path
     Fires(
         "library-path",
