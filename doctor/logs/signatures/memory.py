@@ -146,7 +146,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "killed|被kill|被 kill|kernel kills|system kills|system killed|kernel killed|os kills|os killed|linux kills|linux killed"
         ),
         r"\b(?:just|only|says?|prints?|with|message|gets?|got|shows?|see)(?: a| the| word| message){0,2} [`'\"“‘]killed\b"
-        r"|\b(?:process|program|script|training|python|job|train\w*\.py)(?: just| always| keeps?| kept| gets?| got| is| was| being| be){1,3} killed\b(?! (?:by me|manually|myself|with))"
+        r"|\b(?:process|program|script|training|python|job|train\w*\.py)(?: just| always| keeps?| kept| gets?| got| getting| is| was| being| be){1,3} killed\b(?! (?:by me|manually|myself|with))"
+        r"|\b[\w-]{2,60}\.py(?: is| was| gets?| got| being| getting){0,2} killed\b(?! (?:by me|manually|myself|with))|\bprocess killed (?:suddenly|abruptly|unexpectedly|randomly|silently|without)\b"
         r"|被 ?kill(?:ed)?|\b(?:system|kernel|OS|linux) (?:kills|killed) (?:my|the|this) (?:process|program|script|training|job)\b",
         "my training process gets killed after the first epoch",
     ),
@@ -180,6 +181,34 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:second|2nd|third|next|each|every|\d+(?:th|nd|rd)) (?:fold|model|trial)[^\n]{0,60}(?:OOM|out of memory|memory|Exhausted)",
         "There is a memory leak: memory usage keeps growing with every epoch until OOM",
         near="leak|grows|keeps|increas|growing|after |s in|released|freed|fold|model|trial|泄漏",
+    ),
+    spoken(  # of RAM too
+        "memory-grows",
+        "more and more ",
+        r"\b(?:us|tak|eat|consum|need|allocat|occup|requir|claim)\w*(?: up)? more and more (?:of )?(?:the |my |its )?(?:GPU |CPU |system |host |main |video )?(?:RAM|memory|VRAM)\b",
+        "each search takes more and more RAM until the machine is stuck",
+    ),
+    spoken(
+        "memory-grows",
+        ("without releasing", "without freeing", "without giving", "given back"),
+        r"\b(?:RAM|memory|VRAM)\b[^\n.]{0,60}(?:\bwithout (?:releasing|freeing|giving)|(?:\b(?:not|never)|n't) (?:being )?given back)",
+        "the RAM that it uses goes up without releasing any",
+        near="ram|memory",
+    ),
+    spoken(
+        "memory-grows",
+        words("every |each |per trial|per epoch|per step|per iteration|per fold|per run|per model|per batch|per call"),
+        r"\b(?:eat|tak|us|consum|leak|add|grow|increas|need)\w*(?: up)?(?: by)? (?:about |around |roughly |some |another |~)?\d+(?:\.\d+)? ?[MG]i?B\b[^\n.]{0,24}\b(?:(?:every|each) (?:\w+ )?|per )(?:trial|epoch|step|iteration|fold|run|model|batch|call)(?:e?s)?\b",
+        "it eats 1 GB more every 20 trials",
+        near=("mb|gb|mib|gib", "eat|tak|us|consum|leak|add|grow|increas|need"),
+    ),
+    spoken(
+        "memory-grows",
+        ("ram usage", "ram use", "ram consumption", "ram memory", "too fast", "too quickly"),
+        r"\bRAM (?:usage|use|consumption|memory)\b(?: \w+){0,5}? (?:grow\w*|ris(?:es|ing)|climb\w*|increas\w*|explod\w*|balloon\w*|spik\w*)\b"
+        r"|\b(?:RAM|memory)\)? (?:usage )?-? ?(?:grow\w*|increas\w*|ris(?:es|ing)) (?:far |much |way )?too (?:fast|quickly)\b",
+        "the RAM usage of the tuner keeps growing",
+        near="ram|memory",
     ),
     sig(
         "growth-set",

@@ -94,7 +94,7 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "ubuntu|ubantu|unbuntu|ubunto|debian|centos|fedora|rhel|red hat|redhat|windows|win10|win 10|win11|win 11|win7|win 7|macos|mac os|os x|manjaro|arch linux|mint|rocky|kali|raspbian|pop!_os|opensuse|amazon linux|almalinux|sles|pop_os|win8|win 8|osx"
         ),
-        rf"(?<!e\.g\., Linux )(?<!e\.g\., )(?<![\w/.-])(?P<name>{_SYSTEMS})(?![\w/])",
+        rf"(?<!e\.g\., Linux )(?<!e\.g\., )(?<![\w/.-])(?P<name>{_SYSTEMS})(?![\w/])(?!, ?(?:\.\.\.|…|etc\b))",
         "It happens on Ubuntu 20.04 only",
         system(PROSE),
     ),

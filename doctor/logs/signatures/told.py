@@ -133,7 +133,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "cudnn-version-told",
         "cudnn",
         r"mis{1,2}match\w* (?:between|of) (?:the |my )?(?:CUDA(?: version)?(?:,| and)? (?:and )?(?:the )?cudnn|cudnn(?: version)?(?:,| and)? (?:and )?(?:the )?CUDA)(?: versions?)?"
-        r"|cudnn ?v?\d(?:\.\d+)*(?: \w+){0,3} (?:is|are|was) (?:both )?not (?:compatible|supported)[^\n.]{0,16}(?:tensorflow|\btf\b)",
+        r"|cudnn ?v?\d(?:\.\d+)*(?: \w+){0,3} (?:is|are|was) (?:both )?not (?:compatible|supported)[^\n.]{0,16}(?:tensorflow|\btf\b)"
+        r"|\bcudnn (?:version )?mis{1,2}match\b(?! handle)",
         "the trouble was a mismatch between the CUDA and the cuDNN version",
         near="match|not ",
     ),
@@ -254,7 +255,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ("windows", "윈도우"),
         r"2\.1[01]\b[^\n]{0,40}(?:Windows|윈도우)[^\n]{0,40}(?:不(?:再)?支持|使えな|サポートされな|(?:지원|사용)[^\n]{0,8}(?:안 ?|않|중단|불가|못)|no (?:longer|soporta)|não suporta|not support|dropped|nicht (?:mehr )?unterst|не поддерж)"
         r"|2\.1[01]\b[^\n]{0,40}(?:不(?:再)?支持|no longer supports?|does(?: not|n't) support|dropped|no soporta|não suporta|не поддерж\w+|nicht mehr|ne supporte plus)[^\n]{0,30}(?:native )?Windows"
-        r"|2\.10 (?:is|was) the last (?:\w+ ){1,4}(?:that )?support\w* GPUs? on (?:native[- ])?Windows|dropp?ed (?:native )?(?:GPU support (?:on|for)[^\n]{0,20} Windows|Windows GPU[^\n]{0,20} support)[^\n]{0,20}2\.1[01]",
+        r"|2\.10 (?:is|was) the last (?:\w+ ){1,4}(?:that )?support\w* GPUs? on (?:native[- ])?Windows|dropp?ed (?:native )?(?:GPU support (?:on|for)[^\n]{0,20} Windows|Windows GPU[^\n]{0,20} support)[^\n]{0,20}2\.1[01]"
+        r"|\bWindows\b[^\n]{0,50}\b(?:tensorflow|tf)\b[^\n]{0,30}(?:\b(?:not|no|never)|n't)\b[^\n]{0,12}\b(?:higher|newer|later|above|greater|more|beyond)\b(?: than)? v?2\.10\b",
         "TensorFlow 2.11 no longer supports the GPU on Windows",
         lambda m, s: (Symptom(s, "windows-native-told"), Platform(s, "windows", rank=2)),
         near="2.10|2.11",

@@ -29,6 +29,13 @@ def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
     return Symptom(source, "gpu-list-empty") if "gpu" in told or "[]" in told or "[ ]" in told else None
 
 
+def ran_out(match: re.Match[str], source: Source) -> Fact | None:
+    """Memory that ran out, unless the words before say that this is not what happened."""
+    before = match.string[max(0, match.start() - 48) : match.start()].rpartition("\n")[2]
+    denied = r"(?:nothing to do with|(?:not|n't) (?:\w+ )?(?:related|due) to|unrelated to|(?:not|n't) (?:because of|a matter of)|(?:is|was|'s) not|(?:is|was)n't)(?: (?:an?|the|any|some))?[ '\"`*]{1,3}(?:\w+ )?"
+    return None if re.search(rf"\b{denied}$", before, re.IGNORECASE) else Symptom(source, "oom-said")
+
+
 def processes(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """Processes that a listing of /dev/nvidia* shows."""
     yield Symptom(source, "other-process", (("pid", match["pid"]),))
@@ -65,6 +72,14 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:importerror|error): ?" + _CUDA_LIBRARY + r"(?!: )",
         "importerror: libcublas.so.9.0 with tensorflow-gpu",
         said_missing,
+    ),
+    spoken(  # the driver's library in the words of TensorFlow before 1.1, as one remembers them
+        "library-said-missing",
+        "libcuda.so",
+        r"(?:can't|cannot|can not|could ?n[o']t|couldn't|unable to|not able to) open (?:the )?CUDA \w+ ['`\"]?libcuda\.so\b(?!\S*\. LD_LIB)",
+        "it says something like can't open CUDA library libcuda.so",
+        lambda m, s: LibraryNotLoaded(s, "libcuda.so.1", "", "absent"),
+        near=" open ",
     ),
     spoken(
         "cudnn-said-missing",
@@ -177,7 +192,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "both-packages",
         ("tensorflow-gpu", "tensorflow gpu", "gpu version", "tensorflow_gpu"),
-        r"(?<!\bI )(?<!\bhad )(?<!\bhave )(?<!\bwe )\b(?:pulls?|brings?|installs?|installed|drags?|puts?|downloads?|replac\w+|overwr\w+|overrid\w+)\b[^\n.]{0,60}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:cpu|although|even (?:though|when|if)|instead of|over|despite|ignor\w+)\b[^\n.]{0,40}\b(?:tensorflow[-_ ]gpu|gpu version)"
+        r"(?<!\bI )(?<!\bhad )(?<!\bhave )(?<!\bwe )\b(?:pulls?|brings?|installs?|installed|drags?|puts?|downloads?|replac\w+|overwr\w+|overrid\w+)\b[^\n.]{0,60}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:cpu|although|(?:even )?(?:though|when|if)|while|instead of|over|despite|ignor\w+)\b[^\n.]{0,40}\b(?:tensorflow[-_ ]gpu|gpu version)"
         r"|\btensorflow[-_ ]gpu\b[^\n.]{0,60}\b(?:is |gets |was )?(?:replaced|overwritten|overridden|ignored|shadowed)\b[^\n.]{0,60}\b(?:cpu|tensorflow)\b"
         r"|\bignores? tensorflow[-_]gpu\b|\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,40}\b(?:overrides?|overwrites?|replaces?|shadows?|on top of)\b[^\n.]{0,12}\btensorflow[-_ ]gpu\b"
         r"|\binstall\w*\b[^\n.]{0,24}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:in the way of|conflicts? with|clash(?:es)? with|interferes? with|disturbs?)\b[^\n.]{0,24}\btensorflow[-_ ]gpu\b"
@@ -220,6 +235,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("out of memory", "oom", "显存", "内存不", "메모리", "メモリ不足"),
         r"\bout of memory\b(?! trying to allocate [^\n]{0,80}(?:The caller indicates|$))|\bOOMs?\b|显存不(?:足|够)|(?:GPU|显卡)的?内存不(?:足|够)|爆显存|显存爆|메모리 ?부족|メモリ不足",
         "it crashes (out of memory) after the third model",
+        ran_out,
     ),
     sig(
         "shuffle-buffer",

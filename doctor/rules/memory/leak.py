@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doctor.facts import CudaCallFailed
@@ -45,6 +46,8 @@ def memory_leak(picture: Picture) -> Iterator[Finding]:
     kept = facts.symptoms("memory-kept")
     if not grows and (not kept or facts.of(CudaCallFailed) or facts.has("other-process")):
         return
+    host = any(re.search(r"\bRAM\b", s.source.text) for s in grows) and not any(re.search(r"\bVRAM\b|GPU(?:'s)? memory", s.source.text) for s in grows)
+    watch = "free -m -s 10" if picture.platform != "windows" else "systeminfo | findstr Memory"
     yield found(
         "memory-leak",
         "The report says that memory grows while the program runs: what earlier steps, folds or models left is still held."
@@ -59,5 +62,5 @@ def memory_leak(picture: Picture) -> Iterator[Finding]:
                 "Run each fold or trial in a process of its own (multiprocessing, a shell loop): its memory is given back at its end for certain"
             ),
         ],
-        verify="nvidia-smi --query-gpu=memory.used --format=csv -l 1",
+        verify=watch if host and picture.platform != "macos" else "nvidia-smi --query-gpu=memory.used --format=csv -l 1",
     )

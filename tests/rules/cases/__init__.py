@@ -15,8 +15,9 @@ from tests.rules.cases import (
     runtimes,
     said,
     told,
+    trackers,
 )
 
-FAMILIES = (hardware, libraries, installation, memory, placement, runtimes, told, said, answered, above, pasted, calm)
+FAMILIES = (hardware, libraries, installation, memory, placement, runtimes, told, said, answered, above, pasted, trackers, calm)
 FIRES = tuple(case for family in FAMILIES for case in family.FIRES)
 NEAR_MISSES = tuple(case for family in FAMILIES for case in family.NEAR_MISSES)
