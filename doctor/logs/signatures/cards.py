@@ -191,6 +191,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "### GPU model and memory\n\nRTX 2060 6GB",
         gpu_in(FORM),
         lines=3,
+        at="value",
     ),
     spoken(
         "gpu-prose",

@@ -104,6 +104,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "pciBusID: 0000:01:00.0\ntotalMemory: 7.92GiB freeMemory: 6.59GiB",
         found_device,
         lines=4,
+        at="name",
         seen_in=">=1.4,<2.2",
     ),
     sig(
@@ -118,6 +119,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "pciBusID 0000:01:00.0\nTotal memory: 7.92GiB\nFree memory: 190.31MiB",
         found_device,
         lines=6,
+        at="name",
         seen_in="<1.4",
     ),
     sig(

@@ -81,6 +81,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "### OS Platform and Distribution\n\nLinux Ubuntu 22.04",
         system(FORM),
         lines=3,
+        at="name",
     ),
     sig(
         "operating-system",

@@ -141,6 +141,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "### CUDA/cuDNN version\n\n11.8 / 8.6",
         cuda_and_cudnn,
         lines=3,
+        at="value",
     ),
     sig(
         "cuda-version",

@@ -63,6 +63,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "### Python version\n\n3.8.10",
         py(FORM),
         lines=3,
+        at="version",
     ),
     sig(
         "python-version",

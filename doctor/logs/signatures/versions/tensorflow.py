@@ -60,6 +60,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ">>> tf.__version__\n'2.3.1'",
         tensorflow(MEASURED),
         lines=2,
+        at="version",
     ),
     sig(
         "tensorflow-version",
@@ -105,6 +106,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "### Tensorflow Version\n\ntf 2.13",
         tensorflow(FORM),
         lines=3,
+        at="version",
     ),
     sig(
         "tensorflow-version",
@@ -173,6 +175,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "Name: tensorflow-gpu\nVersion: 2.3.0",
         tensorflow(MEASURED, package=True),
         lines=2,
+        at="version",
     ),
     sig(
         "tensorflow-version",
