@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from doctor.facts import (
@@ -39,6 +39,8 @@ from doctor.facts import (
     Symptom,
     TensorFlowVersion,
 )
+from doctor.picture.builds import common, opening, opens_runtime_of
+from doctor.picture.cards import cards
 from doctor.values import cached_property
 
 if TYPE_CHECKING:
@@ -255,30 +257,7 @@ class Picture:
     @cached_property
     def gpus(self) -> tuple[Gpu, ...]:
         """The NVIDIA GPUs, each once, with what all facts say of it; capability from the tables where untold."""
-        found = self.facts.of(Gpu)
-        named = [g for g in found if g.name]
-        rank = min((g.rank for g in named), default=MEASURED)
-        merged: list[Gpu] = []
-        for gpu in (g for g in named if g.rank == rank):
-            same = next((i for i, other in enumerate(merged) if _same(other, gpu)), None)
-            if same is None:
-                merged.append(gpu)
-            else:
-                merged[same] = _joined(merged[same], gpu)
-        for gpu in found:
-            if gpu.name or not gpu.compute_capability:
-                continue
-            if not merged:
-                merged.append(gpu)
-            elif not any(g.compute_capability == gpu.compute_capability for g in merged):
-                bare = [i for i, g in enumerate(merged) if g.compute_capability is None]
-                if len({merged[i].name for i in bare}) == 1:
-                    for i in bare:
-                        merged[i] = replace(merged[i], compute_capability=gpu.compute_capability)
-        return tuple(
-            g if g.compute_capability or not g.name else replace(g, compute_capability=self.tables.capability(g.name))
-            for g in merged
-        )
+        return cards(self.facts.of(Gpu), self.tables)
 
     @cached_property
     def capabilities(self) -> tuple[str, ...]:
@@ -365,81 +344,20 @@ class Picture:
         if row is None:  # a pre-release, or more parts than the table knows: the minor release stands for it
             minor = re.match(r"\d+\.\d+", version)
             row = self.tables.tensorflow(minor[0], None, self.table_platform) if minor else None
-            if row is not None and any(row not in opening for opening in self._opening):
+            if row is not None and any(row not in builds for builds in self._opening):
                 row = None  # a nightly from before the libraries of its minor release were changed
-        return row if row is None or self._opens_runtime_of(row) else None
-
-    def _opens_runtime_of(self, row: TensorFlowRelease) -> bool:
-        """Whether the CUDA runtime that the log shows TensorFlow asking for is the row's.
-
-        It is not where somebody else built the release: NVIDIA's nvidia-tensorflow 1.15, a distribution, the user.
-        """
-        asked = {lib.name for lib in self.facts.of(LibraryLoaded)} | {lib.name for lib in self.facts.of(LibraryNotLoaded)}
-        runtimes = {name for name in asked if re.match(r"libcudart\.so\.\d|cudart64_\d", name)}
-        own = {name for name in row.libraries if "cudart" in name}
-        return not runtimes or not own or self.facts.kind == "machine" or bool(runtimes & own)
+        return row if row is None or opens_runtime_of(row, self.facts) else None
 
     @cached_property
     def _opening(self) -> tuple[Sequence[TensorFlowRelease], ...]:
-        """For each library named in the case whose version tells one build from another: the builds that open it."""
-        names = [
-            *(lib.name for lib in self.facts.of(LibraryLoaded)),
-            *(lib.name for lib in self.facts.of(LibraryNotLoaded)),
-        ]
-        telling = [
-            n
-            for n in names
-            if n.lower().startswith(
-                ("libcudart.so.", "cudart64_", "libcudnn.so.", "cudnn64_", "libcublas.so.", "cublas64_")
-            )
-        ]
-        telling += [n for n in names if re.match(r"(?:lib)?cu(?:solver|sparse|fft)(?:\.so\.|64_)", n.lower())]
-        known = (self.tables.build_opening(name) for name in dict.fromkeys(telling))
-        return tuple(opening for opening in known if opening)
+        return opening(self.facts, self.tables)
 
     @cached_property
     def builds(self) -> tuple[TensorFlowRelease, ...]:
         """The builds that can be meant: the known one, else all that open every library named in the case."""
-        if self.build is not None:
-            return (self.build,)
-        result: list[TensorFlowRelease] | None = None
-        for opening in self._opening:
-            known = set(map(id, opening))  # the tables make each row once
-            result = list(opening) if result is None else [r for r in result if id(r) in known] or result
-        return tuple(result or ())
+        return (self.build,) if self.build is not None else common(self._opening)
 
     @property
     def wanted_cuda(self) -> tuple[str, ...]:
         """The CUDA versions that the possible builds were made for."""
         return tuple(dict.fromkeys(b.cuda for b in self.builds if b.gpu and b.cuda))
-
-
-def _same(a: Gpu, b: Gpu) -> bool:
-    """Whether two facts mean one card."""
-    for key in ("uuid", "bus_id"):
-        x, y = getattr(a, key), getattr(b, key)
-        if x and y:
-            short_x, short_y = x.lower()[-10:], y.lower()[-10:]
-            return bool(short_x == short_y)
-    if a.index is not None and b.index is not None and a.rank == b.rank == MEASURED:
-        return a.index == b.index
-    if a.rank >= PROSE or b.rank >= PROSE or a.rank == INFERRED:
-        return bare_name(a.name) == bare_name(b.name)
-    return bare_name(a.name) == bare_name(b.name) and a.source != b.source
-
-
-def bare_name(name: str | None) -> str:
-    """A GPU's name without the maker's words, for comparison."""
-    return re.sub(r"\b(?:nvidia|geforce|tesla)\b|[^a-z0-9]", "", (name or "").lower())
-
-
-def _joined(a: Gpu, b: Gpu) -> Gpu:
-    """One card from two facts: the first's words, the second's where the first is silent."""
-    return replace(
-        a,
-        **{
-            key: getattr(b, key)
-            for key in ("compute_capability", "memory_mib", "pci_id", "index", "bus_id", "uuid", "multiprocessors")
-            if getattr(a, key) is None and getattr(b, key) is not None
-        },
-    )
