@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doctor.facts import Noise
@@ -43,9 +44,13 @@ def host_oom(picture: Picture) -> Iterator[Finding]:
     ):
         return
     gpu = [s for s in facts.symptoms("tensor-oom") if "gpu" in (s.get("allocator") + s.get("device")).lower()]
+    proven = [k for k in killed if re.search("oom|memory|memlimit", k.source.text, re.IGNORECASE)]
+    text = "The process was ended, or refused memory, by the host: its RAM (or the container's or job's limit) is full."
+    if killed and not proven and not failed:
+        text = "The process was ended from outside (SIGKILL), most often by the kernel because its RAM, or the container's or job's limit, was full."
     yield found(
         "host-oom",
-        "The process was ended, or refused memory, by the host: its RAM (or the container's or job's limit) is full. GPU memory settings do not change that.",
+        f"{text} GPU memory settings do not change that.",
         [
             *killed[:2],
             *failed[:2],
@@ -54,7 +59,7 @@ def host_oom(picture: Picture) -> Iterator[Finding]:
             *bare[:1],
             *[n for n in facts.of(Noise) if n.kind == "ten-percent"][:1],
         ],
-        confidence="certain" if (killed or failed) and not gpu else "likely" if killed or failed or filling or said else "possible",
+        confidence="certain" if (proven or failed) and not gpu else "likely" if killed or failed or filling or said else "possible",
         steps=[
             manual(
                 "Load data in pieces (tf.data from files, generators, numpy.memmap), and use fewer workers, a smaller shuffle buffer and batch"
