@@ -150,7 +150,11 @@ class Picture:
     @cached_property
     def environments(self) -> frozenset[str]:
         """The kinds of surroundings: docker, conda, colab, slurm ..."""
-        return frozenset(e.kind for e in self.facts.of(EnvironmentKind))
+        kinds = frozenset(e.kind for e in self.facts.of(EnvironmentKind))
+        measured = self.platform_fact is not None and self.platform_fact.rank == MEASURED
+        if measured and self.platform in ("windows", "macos", "wsl"):  # the notebook services run Linux: they are only spoken of
+            return kinds - {"colab", "kaggle"}
+        return kinds
 
     @property
     def container(self) -> bool:

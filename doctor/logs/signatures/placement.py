@@ -201,6 +201,14 @@ SIGNATURES: tuple[Signature, ...] = (
         r"algorithm = nccl|NCCL (?:INFO|WARN)|NCCL version:? ?v?\d|\bvia (?:NET|P2P|SHM)/|NcclAllReduce|(?<!algorithm=)\ball-?reduces?\b|MirroredStrategy|Collective all_reduce tensors",
         "INFO:tensorflow:batch_all_reduce: 4 all-reduces with algorithm = nccl, num_packs = 1",
     ),
+    sig("horovod", "horovod", r"horovod", "mpirun -np 2 python train_horovod.py", once=True),
+    sig(
+        "nccl-debug-set",
+        "nccl_debug",
+        r"NCCL_DEBUG(?: |['\"\]]+)?= ?['\"]?(?:INFO|TRACE)",
+        "mpirun -np 2 -x NCCL_DEBUG=INFO python train.py",
+        once=True,
+    ),
     sig(
         "multi-gpu-hang",
         ("multi-gpu", "multi gpu", "multiple gpu", "gpus", "more than one gpu", "multigpu"),

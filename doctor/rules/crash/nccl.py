@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.findings import Finding, python, shell
+from doctor.findings import Finding, Step, manual, python, shell
 from doctor.picture import Picture
 from doctor.remedies import code, commands
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
+from doctor.tables import dotted
 
 
 @rule(
@@ -39,12 +40,10 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
     if not errors and not (used and hang) and not told:
         return
     without = code.multi_gpu(version_of(picture), nccl=False)
-    steps = [
-        shell(
-            commands.variable(picture, "NCCL_DEBUG", "INFO"),
-            "makes NCCL say which call fails",
-        )
-    ]
+    horovod = facts.has("horovod")
+    steps: list[Step] = []
+    if not facts.has("nccl-debug-set"):
+        steps.append(shell(commands.variable(picture, "NCCL_DEBUG", "INFO"), "makes NCCL say which call fails"))
     if picture.platform == "windows":
         steps.append(
             python(
@@ -61,12 +60,12 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
             )
         )
         steps.append(shell("export NCCL_IB_DISABLE=1", "keeps NCCL off InfiniBand", platform="linux"))
-        steps.append(
-            python(
-                without,
-                "works without NCCL, slower",
-            )
-        )
+        if horovod:
+            steps.append(shell("ip -br addr", "the network interfaces of a host", platform="linux"))
+            steps.append(manual("On several hosts: name the interface that joins them in NCCL_SOCKET_IFNAME (and for mpirun in -mca btl_tcp_if_include)"))
+            steps.append(manual("mpirun hands a variable to the other ranks with -x: mpirun -x NCCL_P2P_DISABLE=1 ..."))
+        else:
+            steps.append(python(without, "works without NCCL, slower"))
     yield found(
         "nccl-failure",
         "The GPUs work one by one, and their communication fails."
@@ -77,7 +76,16 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
         [*errors[:3], *used[:1], *told[:1], *(hang[:1] if not errors else [])],
         confidence="certain" if errors else "likely" if used and hang else "possible",
         steps=steps,
-        verify="NCCL_DEBUG=INFO " + commands.list_gpus(picture)
-        if picture.platform != "windows"
-        else commands.list_gpus(picture),
+        verify=_all_reduce(picture, horovod=horovod),
     )
+
+
+def _all_reduce(picture: Picture, *, horovod: bool) -> str:
+    """A command that lets the GPUs add up a number, where the release has one for it (Strategy.run, since TensorFlow 2.2)."""
+    if picture.tensorflow is not None and dotted(picture.tensorflow.version) < (2, 2):
+        return commands.list_gpus(picture)
+    if horovod:
+        line = "import tensorflow as tf, horovod.tensorflow as hvd; hvd.init(); print(hvd.allreduce(tf.constant(1.0)))"
+        return f"horovodrun -np 2 {commands.run_python(picture, line)}"
+    each = "s.run(lambda: tf.distribute.get_replica_context().all_reduce('SUM', tf.constant(1.0)))"
+    return commands.run_python(picture, f"import tensorflow as tf; s = tf.distribute.MirroredStrategy(); print({each})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doctor.facts import Gpu
@@ -13,9 +14,16 @@ from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.cudnn import dropped_gpu
 from doctor.rules.registry import found, rule
 
+_ELEVEN_ON = r"(?:cudart64_|libcudart\.so\.|(?:cublas|cublasLt|cusparse)(?:64_|\.so\.))(1[1-9])"
+"""In the names of CUDA's libraries from CUDA 11 on: its major."""
+
 
 def wanted_cuda_major(picture: Picture) -> int | None:
-    """The CUDA major that the TensorFlow of the case works with: its build's, or what is installed."""
+    """The CUDA major that the TensorFlow of the case works with: that of the libraries that it opens, its build's, or what is installed."""
+    names = [*picture.loaded, *(lib.name for lib in picture.not_loaded)]
+    opened = [int(found[1]) for name in names if (found := re.search(_ELEVEN_ON, name))]
+    if opened:
+        return max(opened)
     wanted = picture.wanted_cuda
     majors = {int(w.split(".")[0]) for w in wanted}
     if len(majors) == 1:

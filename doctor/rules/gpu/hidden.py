@@ -154,7 +154,8 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
             else "Something empties CUDA_VISIBLE_DEVICES for this process: a scheduler such as Ray, Spark or Slurm does that for a "
             "task that asked for no GPU."
             if emptied
-            else "Kernel module and libraries of the driver agree, and still the process is shown no device: nearly always CUDA_VISIBLE_DEVICES is set "
+            else ("Kernel module and libraries of the driver agree" if agree else "The driver answers, and the text knows of a GPU")
+            + ", and still the process is shown no device: nearly always CUDA_VISIBLE_DEVICES is set "
             "to an empty or wrong value, in the shell, the scheduler's job or the code."
         ),
         [shown, *said[:1], *emptied[:2], error, *agree[:2], *empty[:1]],

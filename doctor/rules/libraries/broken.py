@@ -10,6 +10,7 @@ from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, libraries
 from doctor.rules.gpu.registered import registered
+from doctor.rules.libraries.own_ops import op_that_does_not_load, own_ops
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, table_rows, xla_gpu_note
 from doctor.rules.registry import found, rule
 
@@ -35,6 +36,10 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
     Install the package of that library anew, and the dependency that is named; take stray copies off LD_LIBRARY_PATH and PATH.
     """
     facts = picture.facts
+    ops = own_ops(picture)
+    if ops and not picture.not_loaded:
+        yield op_that_does_not_load(picture, ops)
+        return
     broken = [
         lib
         for lib in picture.not_loaded
@@ -101,7 +106,7 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
     else:
         named = (lib.culprit or lib.name) if lib is not None else parts[0].get("library") if parts else ""
         named = re.split(r"[/\\]", named)[-1]
-        package = libraries.pip_package(picture, named) if named else None
+        package = libraries.pip_package(picture, named) if named and picture.platform != "windows" else None
         if package is not None:
             again = f"{commands.venv_prefix(picture)} install --force-reinstall {commands.quoted(package, picture)}"
             steps.append(shell(again, f"where it came from pip: brings {named} anew"))

@@ -11,6 +11,7 @@ from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures, environments, libraries
 from doctor.remedies.fitness import on_driver, usable
+from doctor.rules.libraries.own_ops import own_ops
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.removed_names import missing_parts
@@ -69,7 +70,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     tls = facts.symptoms("static-tls")
     unmapped = facts.symptoms("library-unmapped")
     native = facts.symptoms("native-runtime-failed")
-    symbol = [s for s in facts.symptoms("undefined-symbol") if "tensorflow" in s.source.text.lower()]
+    symbol = [s for s in facts.symptoms("undefined-symbol") if "tensorflow" in s.source.text.lower() and s not in own_ops(picture)]
     symbol += facts.symptoms("rocm-library")
     cuda = [lib for lib in facts.of(LibraryNotLoaded) if picture.component(lib.name) in ("cuda", "cudnn", "driver")]
     if not cuda:  # TensorFlow before 1.4 appends that sentence to every failure of the import (python/__init__.py)

@@ -3,8 +3,78 @@
 from __future__ import annotations
 
 from tests.rules.situation import Fires, NearMiss
+from tests.rules.spelling import cuinit, log, opened, refused, skipped
+
+NOT_FOUND = "tensorflow.python.framework.errors_impl.NotFoundError: "
 
 FIRES = (
+    Fires(
+        "library-broken",
+        "an op compiled with C++'s old strings",
+        f"{NOT_FOUND}/home/eva/net/ops/roi_align.so: undefined symbol: _ZN10tensorflow12OpDefBuilder4AttrESs\n",
+        "roi_align.so",
+        says=("get_compile_flags", "without -D_GLIBCXX_USE_CXX11_ABI=0"),
+        never=("--force-reinstall",),
+        words=("old strings",),
+        verify="load_op_library('/home/eva/net/ops/roi_align.so')",
+    ),
+    Fires(
+        "library-broken",
+        "an op compiled with C++'s new strings",
+        f"{NOT_FOUND}./knn.so: undefined symbol: _ZN10tensorflow12OpDefBuilder5InputENSt7__cxx1112basic_stringIcEE\n",
+        "knn.so",
+        says=("with -D_GLIBCXX_USE_CXX11_ABI=0",),
+        words=("new strings",),
+    ),
+    Fires(
+        "library-broken",
+        "an op that the nvcc of a newer CUDA compiled, in a folder that a project keeps them in",
+        f"tensorflow-gpu==1.14.0\n{NOT_FOUND}/home/eva/net/_cudacache/upfirdn_2d.so: undefined symbol: __cudaPopCallConfiguration\n",
+        "upfirdn_2d.so",
+        says=("delete the folder _cudacache", "CUDA 10.0"),
+        words=("nvcc of one CUDA",),
+    ),
+    Fires(
+        "library-broken",
+        "an op of another release",
+        f"TensorFlow version: 1.4.0\n{NOT_FOUND}ops/crf.so: undefined symbol: _ZTIN10tensorflow8OpKernelE\n",
+        "crf.so",
+        says=("get_include",),
+        never=("get_compile_flags",),
+    ),
+    Fires(
+        "nccl-failure",
+        "Horovod on two GPUs, which says already what NCCL does",
+        "# two GPUs hang\n\nhorovodrun -np 2 -x NCCL_DEBUG=INFO python train.py\n",
+        "two GPUs hang",
+        says=("NCCL_SOCKET_IFNAME", "NCCL_P2P_DISABLE"),
+        never=("MirroredStrategy", "NCCL_DEBUG=INFO"),
+        verify="horovodrun",
+    ),
+    Fires(
+        "nccl-failure",
+        "TensorFlow's own strategy on two GPUs",
+        "Training on two GPUs hangs with TensorFlow 2.12.\n",
+        "two GPUs hangs",
+        says=("NCCL_DEBUG=INFO", "HierarchicalCopyAllReduce"),
+        verify="all_reduce",
+    ),
+    Fires(
+        "gpu-hidden",
+        "a script that is shown no GPU, where nothing tells of the driver's versions",
+        "The machine has one Quadro P4000.\n" + log("1.12.0", cuinit("CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected")),
+        "CUDA_ERROR_NO_DEVICE",
+        words=("the text knows of a GPU",),
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "a nightly build by its date, on the reporter's own Windows after days on Colab",
+        "Until now this ran on colab.\nI have an RTX 3070 and CUDA 11.1. The environment has tf-nightly-gpu '2.5.0-dev20210112', as tensorflow 2.0 knows no such card.\n"
+        + log("2.4.0", refused("cusolver64_10.dll"), opened("cusparse64_11.dll", "cudnn64_8.dll"), skipped),
+        "Could not load dynamic library",
+        never=("restart the runtime", "wsl"),
+        words=("CUDA 11.1 is there",),
+    ),
     Fires(
         "memory-leak",
         "a search that needs more and more RAM",

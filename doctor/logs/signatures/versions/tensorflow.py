@@ -177,6 +177,14 @@ SIGNATURES: tuple[Signature, ...] = (
         lines=2,
         at="version",
     ),
+    sig(  # a nightly build by its date, which nobody names in passing
+        "tensorflow-version",
+        ("-dev20", ".dev20"),
+        r"(?<!not )\b(?:have|has|had|install(?:ed|s)?|using|uses?|got|runs?|running)\b[^\n.]{0,40}?\b(?P<package>tf[-_]nightly(?:[-_]gpu)?)\b[ '\"`(=:v]{1,5}(?P<version>\d\.\d{1,2}\.\d[-.]dev20\d{6})\b",
+        "the environment has tf-nightly-gpu '2.6.0-dev20210520'",
+        tensorflow(FORM),
+        unlogged=True,
+    ),
     sig(
         "tensorflow-version",
         glued(_NAMED, (" ", "=", ":", "is", "->", "v", "0", "1", "2")),
