@@ -106,3 +106,30 @@ def test_a_release_is_read_behind_v_and_in_italics(line: str, release: str | Non
 def test_a_card_s_memory_is_no_part_of_its_name(size: str) -> None:
     shown = facts(f"- GPU model and memory: RTX 3070 ({size})\n")
     assert shown["gpus"] == [{"name": "RTX 3070", "compute_capability": "8.6", "memory_mib": 8192}]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tf.config.list_physical_devices('GPU') gives me []",
+        "When I run tf.config.list_physical_devices('GPU') it prints []",
+        "`tf.config.list_physical_devices('GPU')` is empty",
+        "tf.config.list_physical_devices('GPU') 返回 []",
+        "tf.test.gpu_device_name() returns ''",
+    ],
+)
+def test_a_list_without_a_gpu_is_read_in_sentences(line: str) -> None:
+    assert facts(f"{line}\n")["registered_gpus"] == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "if tf.config.list_physical_devices('GPU') is []:",
+        "If tf.config.list_physical_devices('GPU') returns [], install the driver.",
+        "if tf.test.gpu_device_name() == '':",
+        "gpus = tf.config.list_physical_devices('GPU')",
+    ],
+)
+def test_what_code_and_advice_suppose_of_the_list_is_no_fact(line: str) -> None:
+    assert "registered_gpus" not in facts(f"{line}\n")

@@ -24,9 +24,12 @@ def said_missing(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
-    """An empty list, where the line says that it is one of GPUs, or shows it."""
+    """An empty list, where the line says that it is one of GPUs, or shows it; not where it is only supposed, in advice or in code."""
     told = source.text.lower()
-    return Symptom(source, "gpu-list-empty") if "gpu" in told or "[]" in told or "[ ]" in told else None
+    before = match.string[max(0, match.start() - 60) : match.start()].rpartition("\n")[2]
+    if re.search(r"\b(?:if|unless|elif|assert|while|en cas|falls|wenn)\b[^,;:]*$", before, re.IGNORECASE):
+        return None
+    return Symptom(source, "gpu-list-empty") if any(word in told for word in ("gpu", "physical_devices", "[]", "[ ]")) else None
 
 
 def ran_out(match: re.Match[str], source: Source) -> Fact | None:
@@ -34,6 +37,10 @@ def ran_out(match: re.Match[str], source: Source) -> Fact | None:
     before = match.string[max(0, match.start() - 48) : match.start()].rpartition("\n")[2]
     denied = r"(?:nothing to do with|(?:not|n't) (?:\w+ )?(?:related|due) to|unrelated to|(?:not|n't) (?:because of|a matter of)|(?:is|was|'s) not|(?:is|was)n't)(?: (?:an?|the|any|some))?[ '\"`*]{1,3}(?:\w+ )?"
     return None if re.search(rf"\b{denied}$", before, re.IGNORECASE) else Symptom(source, "oom-said")
+
+
+_GIVES = r"[`'\")]{0,3} *#? *(?:->|=>|=|:|(?:,? ?(?:it|just|only|always|still|now) ){0,2}(?:returns?|is|gives|shows|prints?|outputs?|yields|says)(?: me| us| out| back)?|返回的?是?|输出|为|是|[がは])? *[`\"]?"
+"""What stands between a call and what it gave, in sentences."""
 
 
 def processes(match: re.Match[str], source: Source) -> Iterator[Fact]:
@@ -140,9 +147,13 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-list-empty",
         words(
-            "gpu available|gpu is available|gpu is not available|list_physical_devices(|num gpus:|num gpus 0|num gpus0|0 gpus|empty list"
+            "gpu available|gpu is available|gpu is not available|list_physical_devices|gpu_device_name|num gpus:|num gpus 0|num gpus0|0 gpus|empty list"
         ),
-        r"(?:is )?gpu (?:is )?available\?? ?:? ?(?:\[\]|False|No\b)|\bGPU is NOT AVAILABLE\b|list_physical_devices\([^)\n]{0,40}\)\)? *#? *(?:->|=>|=|:|returns?|is|gives)? *(?:an empty list|\[ ?\])(?: is returned)?|Num GPUs:? ?0\b|gives 0 GPUs|(?:an )?empty list",
+        r"(?:is )?gpu (?:is )?available\?? ?:? ?(?:\[\]|False|No\b)|\bGPU is NOT AVAILABLE\b"
+        rf"|list_physical_devices(?:\([^)\n]{{0,40}}\))?{_GIVES}(?:an empty list|empty\b|\[ ?\]|空)(?: is returned)?"
+        rf"|len\([^\n]{{0,30}}list_physical_devices\([^)\n]{{0,40}}\)\){_GIVES}0\b"
+        rf"|gpu_device_name(?:\(\))?{_GIVES}(?:an empty string|empty\b|''|\"\"|空)"
+        r"|Num GPUs:? ?0\b|gives 0 GPUs|(?:an )?empty list",
         "Is GPU available? []",
         of_gpus,
     ),
