@@ -54,7 +54,7 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
         cure = Cure(())
     else:
         reason = why_none(picture, gone=bool(said) and all(s.kind == "wheel-address-gone" for s in said))
-        cure = _environment(picture, reason.target or _target(picture))
+        cure = Cure(()) if reason.enough else _environment(picture, reason.target or _target(picture), reason.platform)
     shows = commands.run_python(picture, "import sys, struct, platform; print(sys.version, struct.calcsize('P') * 8, platform.machine())")
     yield found(
         "tf-no-wheel",
@@ -87,12 +87,12 @@ def _target(picture: Picture) -> TensorFlowRelease | None:
     return next((r for r in reversed(picture.tables.releases(picture.table_platform, "tensorflow")) if r.pythons and not r.yanked), None)
 
 
-def _environment(picture: Picture, target: TensorFlowRelease | None) -> Cure:
+def _environment(picture: Picture, target: TensorFlowRelease | None, platform: str = "") -> Cure:
     """An environment with a Python for which the release has a wheel: its newest where the release was asked for, else
     the one before, for which more of other packages have wheels."""
     if target is None or not target.pythons:
         return Cure(())
     python = target.pythons[-1] if target.version == asked_for(picture) else target.pythons[max(0, len(target.pythons) - 2)]
     why = f"Python {python} has a wheel of TensorFlow {target.version}"
-    made, start = environments.with_python(ENV, python, picture.platform or "linux", libraries.requirements(picture, target, python=python), why)
+    made, start = environments.with_python(ENV, python, picture.platform or platform or "linux", libraries.requirements(picture, target, python=python), why)
     return Cure((*made, *cures.driver_for(picture, target)), target, start)

@@ -16,19 +16,40 @@ PLATFORMS = ("linux-x86_64", "linux-aarch64", "windows-amd64", "macos-arm64", "m
 
 @dataclass(frozen=True)
 class Offer:
-    """The releases of `package` that pip lists, oldest first; `pythons` whose wheels these are, by the tables: more
-    than one where the list fits several, none where it fits none (a mirror, an old pip, a list that was cut)."""
+    """The releases of `package` that pip lists, oldest first; `places` whose wheels these are, by the tables, each a
+    platform and a Python: more than one where the list fits several, none where it fits none (a mirror, a list that was cut)."""
 
     package: str
     releases: tuple[str, ...]
-    pythons: tuple[str, ...]
+    places: tuple[tuple[str, str], ...]
+
+    @property
+    def pythons(self) -> tuple[str, ...]:
+        """The Pythons of the places, oldest first."""
+        return tuple(sorted({python for _, python in self.places}, key=Version))
+
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        """The platforms of the places, as the tables name them."""
+        return tuple(dict.fromkeys(platform for platform, _ in self.places))
+
+    @property
+    def listed(self) -> str:
+        """What pip lists, in words."""
+        first, last = self.releases[0], self.releases[-1]
+        return f"pip lists {self.package} {first}" + (f" to {last}" if last != first else "") + " here"
 
     def __str__(self) -> str:
-        first, last = self.releases[0], self.releases[-1]
-        listed = f"pip lists {self.package} {first}" + (f" to {last}" if last != first else "") + " here"
-        if not self.pythons:
-            return listed
-        return f"{listed}: the releases with wheels for Python {' or '.join(self.pythons)}"
+        return f"{self.listed}: the releases with wheels for Python {' or '.join(self.pythons)}" if self.places else self.listed
+
+    def lacking(self, picture: Picture, version: str) -> Offer:
+        """The same list, without the places for which the release has a wheel, so that pip would have listed it; as it is where none is left."""
+        left = []
+        for platform, python in self.places:
+            row = picture.tables.tensorflow(version, self.package, platform)
+            if row is None or python not in row.pythons:
+                left.append((platform, python))
+        return Offer(self.package, self.releases, tuple(left)) if left else self
 
 
 def offered(picture: Picture) -> Offer | None:
@@ -40,8 +61,8 @@ def offered(picture: Picture) -> Offer | None:
         releases = tuple(version for version in listed if version in known)
         if releases:
             platforms = (picture.table_platform,) if picture.platform is not None else PLATFORMS
-            fitting = {python for platform in platforms for python in _pythons(picture, package, platform, releases)}
-            return Offer(package, releases, tuple(sorted(fitting, key=Version)))
+            places = [(platform, python) for platform in platforms for python in sorted(_pythons(picture, package, platform, releases), key=Version)]
+            return Offer(package, releases, tuple(places))
     return None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Platform, Requirement
 from doctor.findings import Step, manual, shell
 from doctor.remedies import commands
-from doctor.rules.tensorflow.offered import PLATFORMS, listed_nothing, offered
+from doctor.rules.tensorflow.offered import PLATFORMS, Offer, listed_nothing, offered
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
@@ -18,13 +18,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why there was none. `steps` come first, `instead` after the cure; `target`: the release to install, where the reason tells it."""
+    """Why there was none. `steps` come first, `instead` after the cure; `target`: the release to install, where the reason tells it.
+
+    platform: where that is, where the case does not say and the reason does. enough: the steps are the cure.
+    """
 
     text: str
     rows: tuple[TensorFlowRelease, ...] = ()
     steps: tuple[Step, ...] = ()
     instead: tuple[Step, ...] = ()
     target: TensorFlowRelease | None = None
+    platform: str = ""
+    enough: bool = False
+
+
+_MANYLINUX = (("manylinux1", ""), ("manylinux2010", "19.0"), ("manylinux2014", "19.3"), ("manylinux_2_", "20.3"))
+"""The platforms in the names of Linux wheels, oldest first, and the pip from which on it takes them (the news of pip 19.0, 19.3 and 20.3)."""
 
 
 def asked_for(picture: Picture) -> str | None:
@@ -49,6 +58,12 @@ def why_none(picture: Picture, *, gone: bool) -> Reason:
     if row is not None and python and listed_nothing(picture):
         return _unseen(picture, row, python)
     if version and offer is not None and version not in offer.releases:
+        unknown = _newer_than_pip(picture, offer, version)
+        if unknown is not None:
+            return unknown
+        offer = offer.lacking(picture, version)
+        if picture.platform is None and offer.platforms == ("macos-x86_64",):
+            return _intel_mac(picture, offer, version)
         has = f"it has wheels for Python {', '.join(row.pythons)}" if row is not None and row.pythons else f"it has no wheel for {platform}"
         return Reason(f"{offer}. TensorFlow {version} is not among them: {has}.", (row,) if row is not None else ())
     if python:
@@ -63,6 +78,42 @@ def why_none(picture: Picture, *, gone: bool) -> Reason:
     return Reason(
         "pip offers only what fits the Python and platform that it runs on; nothing did. Most often the Python is too new or too old for the release, or 32-bit."
     )
+
+
+def _newer_than_pip(picture: Picture, offer: Offer, version: str) -> Reason | None:
+    """The Python has a wheel of the release, by whose name the pip that made the list does not know it."""
+    for platform, python in offer.places:
+        asked, newest = (picture.tables.tensorflow(v, offer.package, platform) for v in (version, offer.releases[-1]))
+        if asked is None or newest is None or python not in asked.pythons:
+            continue
+        needs, knows = _wheel_name(asked), _wheel_name(newest)
+        if needs is not None and knows is not None and needs > knows:
+            tag, pip = _MANYLINUX[needs]
+            return Reason(
+                f"{offer.listed}. TensorFlow {asked.version} has a wheel for Python {python} too, under a name ({tag}) that pip takes from {pip} on: this pip is older.",
+                (asked,),
+                (
+                    shell(f"{commands.venv_prefix(picture)} install --upgrade pip", f"any pip from {pip} on sees it"),
+                    shell(f"{commands.venv_prefix(picture)} install {commands.quoted(asked.requirement, picture)}", "the same again"),
+                ),
+                enough=True,
+            )
+    return None
+
+
+def _wheel_name(row: TensorFlowRelease) -> int | None:
+    """The oldest platform in the name of a Linux wheel, as a place in _MANYLINUX."""
+    return next((place for place, (tag, _) in enumerate(_MANYLINUX) if tag in row.source), None)
+
+
+def _intel_mac(picture: Picture, offer: Offer, version: str) -> Reason:
+    """The list is that of a Mac with an Intel processor, whose wheels ended with 2.16."""
+    rows = [r for r in picture.tables.releases("macos-x86_64", "tensorflow") if r.pythons and not r.yanked]
+    text = (
+        f"{offer} on Intel Macs. TensorFlow {version} has none for them; {rows[-1].version} is the newest that has. On Apple silicon this is a "
+        "Python for Intel, which Rosetta translates: a native one (arm64) is offered the newer releases."
+    )
+    return Reason(text, (rows[-1],), target=rows[-1], platform="macos")
 
 
 def _unseen(picture: Picture, row: TensorFlowRelease, python: str) -> Reason:

@@ -7,7 +7,32 @@ from tests.rules.spelling import cuinit, log, opened, refused, skipped
 
 NOT_FOUND = "tensorflow.python.framework.errors_impl.NotFoundError: "
 
+PIP = "ERROR: Could not find a version that satisfies the requirement "
+UP_TO_1_14 = "0.12.1, 1.0.0, 1.0.1, 1.1.0, 1.2.0, 1.2.1, 1.3.0, 1.4.0, 1.4.1, 1.5.0, 1.5.1, 1.6.0, 1.7.0, 1.7.1, 1.8.0, 1.9.0, 1.10.0, 1.10.1, 1.11.0, 1.12.0, 1.12.2, 1.12.3, 1.13.1, 1.13.2, 1.14.0"
+ON_INTEL_MACS = (
+    "2.8.0, 2.8.1, 2.8.2, 2.8.3, 2.8.4, 2.9.0, 2.9.1, 2.9.2, 2.9.3, 2.10.0, 2.10.1, 2.11.0, 2.11.1, 2.12.0, 2.12.1, "
+    "2.13.0, 2.13.1, 2.14.0, 2.14.1, 2.15.0, 2.15.1, 2.16.1, 2.16.2"
+)
+
 FIRES = (
+    Fires(
+        "tf-no-wheel",
+        "a pip that does not know the names of newer wheels",
+        f"{PIP}tensorflow==1.15.0 (from versions: {UP_TO_1_14})\n",
+        "tensorflow==1.15.0",
+        says=("install --upgrade pip", "install tensorflow==1.15.0"),
+        never=("create", "uv "),
+        words=("manylinux2010", "this pip is older"),
+    ),
+    Fires(
+        "tf-no-wheel",
+        "a list that ends where Intel Macs do, though the Python has newer wheels elsewhere",
+        f"{PIP}tensorflow==2.18.0 (from versions: {ON_INTEL_MACS})\n",
+        "tensorflow==2.18.0",
+        says=("tensorflow==2.16.2",),
+        never=("and-cuda",),
+        words=("Python 3.10 on Intel Macs", "2.16.2 is the newest"),
+    ),
     Fires(
         "library-broken",
         "an op compiled with C++'s old strings",
