@@ -274,6 +274,12 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\[\s*PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)(?:,\s*PhysicalDevice\(name='/physical_device:XLA_CPU:0', device_type='XLA_CPU'\))?\s*\]",
         "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]",
     ),
+    sig(  # a session's list_devices()
+        "cpu-only-listed",
+        "[_deviceattributes(",
+        r"\[_DeviceAttributes\([^()\n]{0,80}/device:(?:XLA_)?CPU:\d+, (?:XLA_)?CPU, [\d, ]{1,60}\)(?:, _DeviceAttributes\([^()\n]{0,80}/device:(?:XLA_)?CPU:\d+, (?:XLA_)?CPU, [\d, ]{1,60}\)){0,3}\]",
+        "[_DeviceAttributes(/job:localhost/replica:0/task:0/device:CPU:0, CPU, 268435456)]",
+    ),
     sig(
         "plugin-device",
         (

@@ -13,6 +13,26 @@ SIGNATURES: tuple[Signature, ...] = (
         "782/782 [==============================] - 14s 11ms/step - loss: 1.2039",
         origin="keras/utils/generic_utils.py (Progbar), tensorflow/python/training/basic_session_run_hooks.py",
     ),
+    sig(  # what programs print of their training themselves
+        "losses-printed",
+        "loss",
+        r"\b(?:epochs?|steps?|iter(?:ation)?s?)\b\W{0,4}\d+\b[^\n]{0,80}?loss\W{0,4}\d+\.\d",
+        "Epoch: 3 train_loss= 0.8123 accuracy= 0.71",
+        near="epoch|step|iter",
+    ),
+    sig(
+        "session-failed",
+        "failed to create session",
+        r"(?:InternalError|Internal|error)\b[^\n]{0,24}Failed to create session",
+        "tensorflow.python.framework.errors_impl.InternalError: Failed to create session.",
+        origin="tensorflow/core/common_runtime/direct_session.cc",
+    ),
+    sig(  # how Windows ends a process: an access violation, a stack that was overrun, an abort
+        "crash-status",
+        ("-10737", "0xc0000005", "0xc0000409", "322122"),
+        r"exit code:? ?(?:-1073741819|-1073740791|3221225477|3221226505)\b|\b(?:exit code|status|exited with|exception code)\b[^\n]{0,24}0xC0000(?:005|409)",
+        "Process finished with exit code -1073740791 (0xC0000409)",
+    ),
     sig(
         "fatal-check",
         words("f tensorflow/|f external/|f xla/|f ./|f0|f1"),

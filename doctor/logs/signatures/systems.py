@@ -62,6 +62,9 @@ _SYSTEMS = (
 )
 
 
+_DESCRIBED = r"(?:Ubuntu|Debian|CentOS|Fedora|Red Hat|RHEL|Linux|LMDE|Manjaro|openSUSE|SUSE|Pop!_OS|Rocky|Kali|Scientific|Oracle|elementary|Raspbian|Zorin|Arch|AlmaLinux|Gentoo|Garuda|Endeavour|NixOS|Amazon|KDE|Deepin|UOS|Kylin|Parrot|MX)"
+"""How lsb_release describes a system; a page's own description, in the lines at its head, begins otherwise."""
+
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "operating-system",
@@ -86,7 +89,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "operating-system",
         ("pretty_name=", "description:", "ubuntu-"),
-        r"PRETTY_NAME=\"?(?P<name>[^\"\n]{3,60})|^Description:\s+(?P<n2>[^\n]{3,60})",
+        rf"PRETTY_NAME=\"?(?P<name>[^\"\n]{{3,60}})|^Description:\s+(?P<n2>{_DESCRIBED}[^\n]{{0,50}})",
         'PRETTY_NAME="Ubuntu 20.04.6 LTS"',
         lambda m, s: (OperatingSystem(s, (m["name"] or m["n2"]).strip()), Platform(s, "linux")),
     ),

@@ -29,7 +29,11 @@ def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
     before = match.string[max(0, match.start() - 60) : match.start()].rpartition("\n")[2]
     if re.search(r"\b(?:if|unless|elif|assert|while|en cas|falls|wenn)\b[^,;:]*$", before, re.IGNORECASE):
         return None
-    return Symptom(source, "gpu-list-empty") if any(word in told for word in ("gpu", "physical_devices", "[]", "[ ]")) else None
+    return (
+        Symptom(source, "gpu-list-empty")
+        if any(word in told for word in ("gpu", "physical_devices", "[]", "[ ]"))
+        else None
+    )
 
 
 def ran_out(match: re.Match[str], source: Source) -> Fact | None:
@@ -41,6 +45,13 @@ def ran_out(match: re.Match[str], source: Source) -> Fact | None:
 
 _GIVES = r"[`'\")]{0,3} *#? *(?:->|=>|=|:|(?:,? ?(?:it|just|only|always|still|now) ){0,2}(?:returns?|is|gives|shows|prints?|outputs?|yields|says)(?: me| us| out| back)?|返回的?是?|输出|为|是|[がは])? *[`\"]?"
 """What stands between a call and what it gave, in sentences."""
+
+
+def of_host(match: re.Match[str], source: Source) -> Fact | None:
+    """Memory of the host that ran out; the Chinese word for it is said of the GPU's too, where the line names that."""
+    if "内存" in match[0] and re.search(r"GPU|显存|显卡|batch", source.text, re.IGNORECASE):
+        return None
+    return Symptom(source, "host-memory-said")
 
 
 def processes(match: re.Match[str], source: Source) -> Iterator[Fact]:
@@ -240,6 +251,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:CPU|host|system|main)[ -](?:ram|memory)\b[^\n.]{0,60}(?:used up|full|deplet|exhaust|runs? out|ran out|consum|increas|grow|explod|100 ?%)"
         rf"|{_RAM}[^\n.]{{0,40}}(?:used up|is full|fills? up|filled up|(?:gets?|got|becomes?|goes|runs?) full|eaten up|all gone|deplet|exhaust|runs? out|ran out|overflow|100 ?%)|(?:eats?|eating|fills?|filling|uses?|using|takes?|taking|consum\w+) (?:up )?(?:all|every bit|the whole|most) (?:of )?(?:the |my |our |its )?(?:\w+ )?RAM\b|\bswap\b[^\n.]{{0,30}}(?:fills? up|is full|gets? full|used up|runs? out)|(?:out of|runs? out of|ran out of|not enough|fills?(?: up)?(?: the| all)?) (?:CPU |system |host )?RAM\b|内存(?:不足|溢出|爆)|(?:crash|kill|die)\w*[^\n.]{{0,60}}using all (?:available|the|your) RAM|(?:consum|us|eat|tak|need)(?:es?|ing|s|ption)? [^\n.]{{0,24}}{_RAM}[^\n.]{{0,40}}\b(?:(?:gets?|is|was|got|be|being) killed|crash(?:es|ed)?|dies|died)\b|session crashed after using all available RAM",
         "CPU RAM is used up bit by bit until the process dies",
+        of_host,
     ),
     sig(
         "oom-said",

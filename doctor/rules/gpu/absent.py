@@ -150,7 +150,7 @@ def sign(picture: Picture) -> Reason | None:
         return Reason(
             "This ran on a login node, which has no GPU.", [*facts.symptoms("login-node"), *signs[:2]], "likely"
         )
-    complaint = facts.symptoms("gpu-not-used", "gpu-list-empty", "uses-cpu", "other-gpu-only")
+    complaint = facts.symptoms("gpu-not-used", "gpu-list-empty", "uses-cpu", "cpu-only-listed", "no-known-devices", "gpu-not-found", "other-gpu-only")
     foreign = other is not None and picture.platform != "macos" and not picture.gpus and not facts.has("plugin-device")
     if foreign and other is not None and complaint and not signs:
         return Reason(

@@ -172,6 +172,8 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
         "launch-failed",
         "slow-first-run",
         "gpu-not-used",
+        "segfault",
+        "crash-status",
     )
     cuda = wanted_cuda_major(picture)
     crashed = [s for s in facts.symptoms("blas-launch-failed") if s.get("status") == "CUBLAS_STATUS_EXECUTION_FAILED"]
@@ -206,6 +208,7 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
             return
     told = facts.symptoms("gpu-needs-newer")
     works = registered(picture) or facts.has("work-done") or picture.not_loaded
+    launches = [s for s in failing if s.kind in ("blas-launch-failed", "no-algorithm", "cudnn-launch-failed")]
     lines = {s.source.line for s in told}
     if picture.cuda is not None and not picture.wanted_cuda and picture.cuda.source.line in lines:
         cuda = None  # the one that the card needs
@@ -214,8 +217,8 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
             "gpu-arch-too-new",
             f"The card is said to be newer than this TensorFlow. CUDA before {told[0].get('cuda')}, and each TensorFlow that was built with it, "
             "has no code for such GPUs.",
-            [*told[:2], picture.tensorflow, picture.cuda],
-            confidence="possible",
+            [*told[:2], *launches[:1], picture.tensorflow, picture.cuda],
+            confidence="likely" if launches else "possible",
             tables=picture.builds[-1:],
             steps=steps,
             verify=verify,

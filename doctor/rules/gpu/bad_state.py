@@ -83,6 +83,7 @@ it succeeded, so a worker that was forked from a process with TensorFlow in it g
         "deep-hung",
         "after-suspend",
         "exclusive-mode",
+        "session-failed",
         "mig-enabled",
         "ecc-errors",
     ),
@@ -148,8 +149,8 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
     )
     if facts.has("works-as-root", "permission-by-escalation") and unknown:
         return
-    if facts.has("segfault"):
-        evidence += facts.symptoms("exclusive-mode")[:1]
+    if facts.has("segfault", "session-failed") and facts.has("exclusive-mode"):
+        evidence += [*facts.symptoms("session-failed")[:1], *facts.symptoms("exclusive-mode")[:2]]
     mps = next((c for c in facts.of(CudaCallFailed) if "_MPS_" in c.error), None)
     if unknown is not None and not registered(picture):
         evidence.append(unknown)
@@ -180,6 +181,9 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
     evidence += [*slept, *stopped[:1]] if slept else []
     if not evidence:
         return
+    exclusive = facts.has("device-busy", "compute-mode-exclusive", "compute-mode-prohibited") or any(
+        s.kind == "exclusive-mode" for s in evidence if isinstance(s, Symptom)
+    )
     steps = []
     if facts.has("system-not-ready"):
         steps.append(
@@ -197,7 +201,7 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
                 "panel on Windows), and look with `nvidia-smi -q` for License Status: Licensed"
             )
         )
-    if facts.has("device-busy", "compute-mode-exclusive", "compute-mode-prohibited"):
+    if exclusive:
         steps.append(
             shell("sudo nvidia-smi -c DEFAULT", "lets several processes use a GPU", platform="linux", root=True)
         )
@@ -225,7 +229,7 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
         "The driver is there and the GPU does not answer properly."
         + (
             " The GPU is in exclusive or prohibited compute mode, or another process has it to itself."
-            if facts.has("device-busy")
+            if exclusive
             else ""
         ),
         evidence[:5],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import CudaCallFailed, Fact, Package, Platform, TensorFlowBuild, TensorFlowVersion
+from doctor.facts import CudaCallFailed, Fact, Noise, Package, Platform, TensorFlowBuild, TensorFlowVersion
 from doctor.findings import Finding, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures
@@ -31,6 +31,7 @@ from doctor.tables import dotted
         "cpu-package-install",
         TensorFlowVersion,
         Platform,
+        Noise,
     ),
 )
 def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
@@ -108,6 +109,9 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
         plain = [(v, row) for v, row in arm if row is not None and row.gpu is False]
         if plain and not any("+nv" in v.source.text for v, _ in arm):  # as the versions of NVIDIA's builds for these boards have it
             evidence, confidence, build = [plain[0][0], *wanting[:1]], "possible", plain[0][1]
+    quiet = [] if evidence else _nothing_of_gpus(picture)
+    if quiet and wanting:
+        evidence, confidence = [*wanting[:1], *quiet], "possible"
     if not evidence:
         return
     cure = cures.another_build(picture)
@@ -120,7 +124,10 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
         )
     yield found(
         "tf-cpu-only",
-        "The build that is installed has no CUDA code, so it cannot use a GPU whatever driver and libraries there are.",
+        "TensorFlow came up and worked, and no line of it tells of CUDA or of a GPU. A build with CUDA code says which GPU or which library it finds or misses; "
+        "one without is silent."
+        if quiet
+        else "The build that is installed has no CUDA code, so it cannot use a GPU whatever driver and libraries there are.",
         evidence,
         severity="error" if wanting or facts.kind == "machine" or no_cuda else "warning",
         confidence=confidence,
@@ -128,3 +135,19 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
         steps=cure.steps,
         verify=commands.run_python(picture, "import tensorflow as tf; print(tf.test.is_built_with_cuda())", cure.python),
     )
+
+
+def _nothing_of_gpus(picture: Picture) -> list[Fact]:
+    """What shows that TensorFlow came up and worked, in a log without a line about CUDA; empty where there is one, or no such work.
+
+    A build with CUDA code tells of its GPUs, or why there are none, before its first step; one without tells of the processor only.
+    """
+    facts = picture.facts
+    if facts.kind != "report" or picture.loaded or picture.not_loaded or facts.of(CudaCallFailed) or facts.has("plugin-device"):
+        return []
+    if any(v.package == "tensorflow-gpu" for v in facts.of(TensorFlowVersion)):
+        return []
+    up = [n for n in facts.of(Noise) if n.kind == "cpu-features"]
+    work = [*(n for n in facts.of(Noise) if n.kind == "mlir-disabled"), *facts.symptoms("work-done", "losses-printed")]
+    after = [w for w in work if up and (w.source.line or 0) > (up[0].source.line or 0)]
+    return [*up[:1], *after[:1]] if after else []

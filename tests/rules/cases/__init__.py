@@ -6,6 +6,7 @@ from tests.rules.cases import (
     above,
     answered,
     calm,
+    complaints,
     hardware,
     installation,
     libraries,
@@ -18,6 +19,6 @@ from tests.rules.cases import (
     trackers,
 )
 
-FAMILIES = (hardware, libraries, installation, memory, placement, runtimes, told, said, answered, above, pasted, trackers, calm)
+FAMILIES = (hardware, libraries, installation, memory, placement, runtimes, told, said, answered, above, pasted, trackers, complaints, calm)
 FIRES = tuple(case for family in FAMILIES for case in family.FIRES)
 NEAR_MISSES = tuple(case for family in FAMILIES for case in family.NEAR_MISSES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from doctor.facts import PROSE, CudaVersion, CudnnVersion, DriverVersion, Fact, PythonVersion, Source, TensorFlowVersion
 from doctor.logs.signatures.signature import Signature, glued, sig, words
@@ -21,9 +22,25 @@ _WHAT = (
 
 def row(match: re.Match[str], source: Source) -> Fact | None:
     """What one row states; None for a row of something else, and for one that says what is needed at least."""
-    what, version = match["what"].strip().lower(), match["version"]
     if re.match(_LEAST, match["rest"], re.IGNORECASE):
         return None
+    return stated(match["what"].strip().lower(), match["version"], source)
+
+
+def columns(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """What the only row of a table states, whose first line names the columns."""
+    heads, values = (re.split(r"\s*\|\s*", match[name].strip(" |\t")) for name in ("heads", "values"))
+    if len(heads) != len(values) or len(heads) < 2:
+        return
+    for head, value in zip(heads, values, strict=True):
+        version = re.fullmatch(r"[*_`]*v?(\d{1,3}(?:\.\d{1,5}){1,3})[*_`]*", value)
+        fact = stated(head.strip("*_` ").lower(), version[1], source) if version else None
+        if fact is not None:
+            yield fact
+
+
+def stated(what: str, version: str, source: Source) -> Fact | None:
+    """A version beside the name of what has it; None for something else, and where there is no such release."""
     kind = next((kind for kind, pattern in _WHAT if re.match(pattern, what)), None)
     major = int(version.split(".")[0])
     if kind == "tensorflow" and major <= 2:
@@ -48,4 +65,15 @@ SIGNATURES: tuple[Signature, ...] = (
         row,
         near=("|",),
     unlogged=True,),
+    sig(  # one row alone: several are a table of what goes together
+        "version-columns",
+        ("tensorflow", "cudnn"),
+        r"^[ \t]{0,6}\|(?P<heads>[^\n]{0,160}(?:tensorflow|cudnn)[^\n]{0,160})\|[ \t]{0,8}\n[ \t]{0,6}\|[-:| \t]{3,200}\|[ \t]{0,8}\n[ \t]{0,6}\|(?P<values>[^\n]{1,240})\|[ \t]{0,8}(?=\n(?![ \t]{0,6}\|)|\Z)",
+        "| python | tensorflow | cudnn |\n| --- | --- | --- |\n| 3.9 | 2.6.0 | 8.1 |",
+        columns,
+        lines=4,
+        at="values",
+        near="|",
+        unlogged=True,
+    ),
 )  # fmt: skip

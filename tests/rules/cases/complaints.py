@@ -1,0 +1,158 @@
+"""What does not work or does not fit, in other languages than English."""
+
+from __future__ import annotations
+
+from tests.rules.situation import Fires, NearMiss
+
+_COMPLAINTS = (
+    ("Chinese", "我的程序没有使用显卡"),
+    ("Chinese, the card first", "显卡一直没有被调用,很慢"),
+    ("Chinese, the processor", "模型总是用CPU"),
+    ("French", "Mon modèle n'utilise jamais la carte graphique"),
+    ("French, the processor", "L'apprentissage tourne toujours sur le CPU"),
+    ("Spanish", "Keras no encuentra la tarjeta gráfica"),
+    ("Spanish, the processor", "El modelo entrena siempre en la CPU"),
+    ("Portuguese", "o Keras não enxerga a placa de vídeo"),
+    ("German", "die GPU wird beim Lernen nicht verwendet"),
+    ("German, the processor", "mein Netz rechnet nur auf der CPU"),
+    ("Russian", "Керас совсем не задействует видеокарту"),
+    ("Russian, the processor", "сеть считает на процессоре"),
+    ("Japanese", "グラボが認識されていません"),
+    ("Japanese, the processor", "CPUだけで計算しています"),
+    ("Korean", "그래픽카드를 인식하지 못합니다"),
+    ("Korean, the processor", "CPU만 계속 사용합니다"),
+    ("English", "my GPU stays idle"),
+)
+
+FIRES = (
+    *(
+        Fires(
+            "cuda-version-mismatch",
+            f"a GPU that is not used, in words: {language}",
+            f"{sentence}\nUbuntu 18.04, tensorflow-gpu 1.13.1, CUDA 10.1\n",
+            "CUDA 10.1",
+        )
+        for language, sentence in _COMPLAINTS
+    ),
+    Fires(
+        "gpu-arch-too-old",
+        "the capability in Chinese",
+        "tensorflow 1.12 要求算力最低3.5,可是我这块卡的算力是3.0\n",
+        "算力",
+    ),
+    Fires(
+        "gpu-arch-too-old",
+        "the capability in Korean",
+        "이 그래픽카드는 연산 능력이 2.1인데 텐서플로우는 최소 3.5가 필요합니다\n",
+        "연산",
+    ),
+    Fires(
+        "gpu-arch-too-old",
+        "the capability in Spanish",
+        "Mi tarjeta tiene capacidad de cómputo 2.1 y TensorFlow exige 3.5\n",
+        "capacidad",
+    ),
+    Fires(
+        "gpu-arch-too-new", "a series in Chinese", "tensorflow-gpu 1.14 和 cuda10.0, 我这是30系的显卡, 怎么办\n", "30系"
+    ),
+    Fires(
+        "gpu-arch-too-new", "a series in Korean", "40번대는 최소 CUDA 11이 필요해서 cuda11 을 설치했습니다\n", "40번대"
+    ),
+    Fires(
+        "gpu-arch-too-new",
+        "a series beside a BLAS call that fails",
+        "cuda10 和 40系的卡\nInternalError: failed to run cuBLAS routine: CUBLAS_STATUS_EXECUTION_FAILED\n",
+        "40系",
+    ),
+    Fires(
+        "driver-not-loaded",
+        "after an update of the kernel, German",
+        "Nach jedem Kernel-Update ist der NVIDIA-Treiber kaputt\n",
+        "Kernel-Update",
+    ),
+    Fires(
+        "driver-not-loaded", "after an update of the kernel, Chinese", "ubuntu 内核更新以后显卡驱动就挂了\n", "内核更新"
+    ),
+    Fires(
+        "driver-not-loaded",
+        "after an update of the kernel, Russian",
+        "после обновления ядра драйвер nvidia слетел\n",
+        "ядра",
+    ),
+    Fires("cuda-version-mismatch", "two releases in Chinese", "CUDA 下成了10.2, tensorflow 需要10.1\n", "10.2"),
+    Fires(
+        "cuda-version-mismatch",
+        "versions that do not go together, in Chinese",
+        "原来是CUDA和tensorflow的版本不匹配\n",
+        "版本",
+    ),
+    Fires(
+        "library-path",
+        "in a terminal it works, Chinese",
+        "libcudart.so.10.0: cannot open shared object file: No such file or directory\n命令行里正常, PyCharm里不行\n",
+        "命令行",
+    ),
+    Fires(
+        "gpu-memory-held",
+        "other programs on the GPU, Chinese",
+        "failed to allocate 300.10M (314677657 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY\n后来发现还跑着别的程序\n",
+        "跑着",
+    ),
+    Fires("host-oom", "RAM in Spanish", "el proceso agota la memoria RAM\n", "RAM"),
+    Fires("host-oom", "RAM in Korean", "학습하면 시스템 메모리가 부족합니다\n", "메모리"),
+    Fires("model-oom", "a small GPU in Chinese", "显存只有2GB,不够\n", "显存"),
+    Fires(
+        "gpu-absent",
+        "the session's list of devices, and a card of another maker",
+        "I have an AMD Radeon RX 570 in the PC.\nDevices: [_DeviceAttributes(/job:localhost/replica:0/task:0/device:CPU:0, CPU, 268435456)]\n",
+        "Radeon",
+    ),
+    Fires(
+        "tf-cpu-only",
+        "a session that works and says nothing of GPUs",
+        "Why does it run on the CPU?\nI tensorflow/core/platform/cpu_feature_guard.cc:141] Your CPU supports instructions that this TensorFlow binary "
+        "was not compiled to use: AVX2 FMA\nEpoch: 1 loss= 0.912\n",
+        "cpu_feature_guard",
+    ),
+    Fires(
+        "gpu-bad-state",
+        "an exclusive GPU, and a session that is not made",
+        "| N/A   41C    P0    60W / 300W |   9000MiB / 16276MiB |     80%   E. Process |\nInternalError: Failed to create session.\n",
+        "Failed to create session",
+    ),
+    Fires(
+        "gpu-arch-too-new",
+        "Windows ends the process",
+        "tensorflow-gpu 1.10 with CUDA 9.0 on Windows 10, RTX 2070\nProcess finished with exit code -1073740791 (0xC0000409)\n",
+        "0xC0000409",
+    ),
+)
+
+NEAR_MISSES = (
+    NearMiss(
+        "cuda-version-mismatch",
+        "only a question of what to do if",
+        "undetermined",
+        "如果没有使用GPU怎么办\nUbuntu 18.04, tensorflow-gpu 1.13.1, CUDA 10.1\n",
+    ),
+    NearMiss(
+        "gpu-arch-too-old", "a capability that is enough", "undetermined", "最低算力要求是3.5,我的显卡算力是6.1\n"
+    ),
+    NearMiss(
+        "host-oom", "memory of the GPU, in the word for RAM", "undetermined", "GPU0满了就报内存不足, batch调小也一样\n"
+    ),
+    NearMiss("cuda-version-mismatch", "one release in Chinese", "undetermined", "CUDA装成了10.0,官网要的也是10.0\n"),
+    NearMiss(
+        "tf-cpu-only",
+        "a log that ends before any work",
+        "undetermined",
+        "My GPU is not used.\nI tensorflow/core/platform/cpu_feature_guard.cc:141] Your CPU supports instructions that this TensorFlow binary "
+        "was not compiled to use: AVX2 FMA\n",
+    ),
+    NearMiss(
+        "driver-not-loaded",
+        "an update of the kernel and a driver that is well",
+        "undetermined",
+        "Kernel-Update gemacht, NVIDIA-Treiber läuft weiter\n",
+    ),
+)
