@@ -9,7 +9,7 @@ from functools import cache
 from doctor.facts import CudaCallFailed, Facts, GpuRegistered
 from doctor.findings import CONFIDENCES, SEVERITIES, Diagnosis, Finding, Skipped
 from doctor.picture import Picture
-from doctor.remedies.without_pip import reworded
+from doctor.remedies import bindings, without_pip
 from doctor.rules import ORDER, Panel, Rule, panel
 from doctor.tables import Tables
 
@@ -38,7 +38,7 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
         except Exception as error:  # noqa: BLE001  one broken rule must not hide what the others found
             skipped.append(Skipped(rule.code, f"the rule failed: {type(error).__name__}: {error}"))
     ordered = merged(overcome(findings, picture), judges.by_code)
-    told = [reworded(fitting(finding, picture.platform), picture) for finding in ordered]
+    told = [without_pip.reworded(fitting(bindings.reworded(finding, picture), picture.platform), picture) for finding in ordered]
     told[:1] = [compared(verdict, picture) for verdict in told[:1]]
     return Diagnosis(facts, tuple(told), tuple(skipped))
 

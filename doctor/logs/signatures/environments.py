@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.facts import EnvironmentKind, Fact, Source
+import re
+
+from doctor.facts import EnvironmentKind, Fact, Source, Symptom
 from doctor.logs.signatures.signature import Maker, Signature, sig, spoken, words
 
 
@@ -13,6 +15,11 @@ def kind(name: str) -> Maker:
         return EnvironmentKind(source, name)
 
     return make
+
+
+def binding(match: re.Match[str], source: Source) -> Fact:
+    """The language whose binding is named."""
+    return Symptom(source, "binding", (("language", match.lastgroup or ""),))
 
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -189,5 +196,17 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:works?|fine|ok|no (?:error|problem)s?|succeeds?)\b[^\n.]{0,40}(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command line|cmd|console|shell)\b)",
         "In a terminal import tensorflow works fine",
         near="work|fine|ok|no error|no problem|succeed",
+    ),
+    sig(  # TensorFlow's library in a program that is not Python's
+        "binding",
+        words(
+            'tfjs-node|tfjs_binding|tensorflow.net|tensorflowsharp|scisharp.tensorflow|org.tensorflow|tensorflow-core-platform|tensorflow_jni|tensorflow-java|tensorflow/go|tfgo|tensorflow.jl|("tensorflow")|new configproto|new gpuoptions'
+        ),
+        r"(?P<node>\btfjs-node\b|\btfjs_binding\b)|(?P<dotnet>\bTensorFlow\.NET\b|\bTensorFlowSharp\b|\bSciSharp\.TensorFlow\b|\bnew (?:ConfigProto|GPUOptions)\b)"
+        r"|(?P<java>\borg\.tensorflow\.(?:[A-Z]|op\.|types\.|internal\.|ndarray\.|exceptions\.)|\borg\.tensorflow:(?:lib)?tensorflow(?:_jni|-core\S{0,30})?(?![-\w])|\btensorflow-core-platform\b|tensorflow_jni\b|\btensorflow-java\b)"
+        r"|(?P<go>\btensorflow/go(?=[\s\"'/`)]|$)|\btfgo\b)|(?P<julia>\bTensorFlow\.jl\b|\bPkg\.(?:add|build|test)\(\"TensorFlow\"\))",
+        "npm i @tensorflow/tfjs-node-gpu",
+        binding,
+        once=True,
     ),
 )

@@ -143,4 +143,11 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:不支持|没有) ?AVX|AVX ?(?:を ?サポートして(?:い)?ない|를 지원하지|미지원)|\bkein AVX|\b(?:sin|no soporta|não suporta|не поддерживает) AVX",
         "这个CPU不支持AVX",
     ),
+    sig(  # Node's loader, of the addon itself or of a library that it needs
+        "node-addon-failed",
+        "tfjs_binding.node",
+        r"(?:specified module could not be found|cannot open shared object file|ERR_DLOPEN_FAILED)[^\n]*(?:\n[^\n]{0,200}?)?(?P<path>[^\n\"'`]{0,160}tfjs_binding\.node)|native addon module \(tfjs_binding\.node\) can ?not be found|Cannot find module [^\n]{0,160}tfjs_binding\.node",
+        "Error: The specified module could not be found.\n\\\\?\\C:\\app\\node_modules\\@tensorflow\\tfjs-node\\lib\\napi-v8\\tfjs_binding.node",
+        lines=2,
+    ),
 )

@@ -14,6 +14,7 @@ from doctor.remedies.fitness import on_driver, usable
 from doctor.rules.libraries.own_ops import own_ops
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.node_addon import addon_that_does_not_load
 from doctor.rules.tensorflow.removed_names import missing_parts
 from doctor.tables import dotted
 
@@ -44,6 +45,7 @@ OWN_PARTS = ("tensorflow.python", "tensorflow.core", "tensorflow.python.tools", 
         "deep-import-failed",
         "deep-crashed",
         "tensorflow-library-fails",
+        "node-addon-failed",
     ),
 )
 def tf_import_failed(picture: Picture) -> Iterator[Finding]:
@@ -61,6 +63,10 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     folders called tensorflow.
     """
     facts = picture.facts
+    addon = facts.symptoms("node-addon-failed")
+    if addon and not picture.not_loaded:
+        yield addon_that_does_not_load(picture, addon)
+        return
     glibc = [s for s in facts.symptoms("glibc-too-old") if not re.search(r"tensorboard_data_server", s.source.text)]
     dll = facts.symptoms("dll-load-failed", "msvc-runtime")
     shadow = facts.symptoms("circular-import", "shadowing-file", "stray-tensorflow-module")

@@ -14,7 +14,51 @@ ON_INTEL_MACS = (
     "2.13.0, 2.13.1, 2.14.0, 2.14.1, 2.15.0, 2.15.1, 2.16.1, 2.16.2"
 )
 
+ADDON = "Error: The specified module could not be found.\n\\\\?\\C:\\app\\node_modules\\@tensorflow\\tfjs-node-gpu\\lib\\napi-v8\\tfjs_binding.node\n"
+
 FIRES = (
+    Fires(
+        "tf-import-failed",
+        "Node finds no library beside the addon",
+        ADDON,
+        "could not be found",
+        says=("tensorflow.dll", "npm rebuild @tensorflow/tfjs-node-gpu"),
+        never=("pip install", "VCRedist"),
+        verify="node -e",
+    ),
+    Fires(
+        "cuda-missing",
+        "a library of CUDA 7.5 that Julia's package wants",
+        'julia> Pkg.build("TensorFlow")\nlibcudart.so.7.5: cannot open shared object file: No such file or directory\n',
+        "libcudart.so.7.5",
+        says=("CUDA 7.5",),
+        never=("uv ", "pip "),
+        verify="nvidia-smi",
+    ),
+    Fires(
+        "cudnn-init-oom",
+        "C# in place of Python",
+        'ConfigProto options = new ConfigProto();\nFailed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED\n',
+        "CUBLAS_STATUS_ALLOC_FAILED",
+        says=("TF_FORCE_GPU_ALLOW_GROWTH",),
+        never=("import tensorflow",),
+        verify="nvidia-smi",
+    ),
+    Fires(
+        "tf-cpu-only",
+        "the package of .NET for the CPU",
+        "With SciSharp.TensorFlow.Redist I get the CPU version of TensorFlow, and no GPU is seen.\n",
+        "CPU version",
+        says=("SciSharp.TensorFlow.Redist-Windows-GPU",),
+        never=("pip",),
+    ),
+    Fires(
+        "cuda-missing",
+        "R, which runs Python's TensorFlow",
+        "> library(keras)\nCould not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file: No such file or directory\n",
+        "libcudart.so.11.0",
+        says=("pip install",),
+    ),
     Fires(
         "tf-no-wheel",
         "a pip that does not know the names of newer wheels",

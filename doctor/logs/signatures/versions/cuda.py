@@ -178,7 +178,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         (*glued(("cuda",), " -v(:`'\""), *glued(("cuda_",), ("v", " ", *DIGITS))),
-        r"(?<![\w/\\.-])cuda(?: toolkit| sdk| runtime)?(?:[ \-v(:`'\"]{1,3}|_[v ]?| v\. ?)(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
+        r"(?<![\w/\\.-])cuda(?:[ -]too?l?kit| sdk| runtime)?(?:[ \-v(:`'\"]{1,3}|_[v ]?| v\. ?)(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
         "with CUDA 11.2 installed",
         cuda(PROSE, sentence=True),
         unlogged=True,

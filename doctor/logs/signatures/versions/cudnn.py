@@ -82,6 +82,14 @@ SIGNATURES: tuple[Signature, ...] = (
         cudnn(FORM),
         unlogged=True,
     ),
+    sig(  # an item of a list of what is there, which may say for which CUDA
+        "cudnn-version",
+        ("- cudnn", "-cudnn", "* cudnn", "*cudnn", "• cudnn", "•cudnn"),
+        r"^[\s>]{0,4}[-*•] ?cudnn(?: version)? v?(?P<version>\d\.\d+(?:\.\d+){0,2})(?=(?: for CUDA v?\d[\d.]*)?\s{0,2}(?:$|[(,;]))",
+        "- cuDNN 7.6.5 for CUDA 10.1",
+        cudnn(FORM),
+        unlogged=True,
+    ),
     sig(
         "cudnn-version",
         glued(("cudnn",), (*" -_v(:`'\"", *DIGITS)),

@@ -1,0 +1,78 @@
+"""Programs in other languages, which bring a TensorFlow library of their own: nothing that is installed for Python serves them.
+
+Not so R, whose packages run the TensorFlow of a Python environment.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from doctor.findings import Finding, Step, manual, shell
+from doctor.remedies.libraries import ARCHIVES
+
+if TYPE_CHECKING:
+    from doctor.picture import Picture
+
+NAMES = {
+    "node": "TensorFlow.js for Node",
+    "dotnet": "TensorFlow for .NET",
+    "java": "TensorFlow for Java",
+    "go": "TensorFlow for Go",
+    "julia": "TensorFlow.jl",
+}
+"""The bindings, by the language that the symptom `binding` names."""
+
+_GPU_BUILD = {
+    "node": shell("npm install @tensorflow/tfjs-node-gpu", "the package with the CUDA build (Linux and Windows); require it in place of @tensorflow/tfjs-node"),
+    "dotnet": manual("Reference SciSharp.TensorFlow.Redist-Windows-GPU (Windows) or SciSharp.TensorFlow.Redist-Linux-GPU in place of SciSharp.TensorFlow.Redist, never both"),
+    "java": manual("Depend on tensorflow-core-platform-gpu in place of tensorflow-core-platform (to 0.5), or on tensorflow-core-native with the classifier linux-x86_64-gpu (from 1.0 on)"),
+    "go": manual("Install libtensorflow for the GPU in place of the one for the CPU: tensorflow.org/install/lang_c has the archives"),
+    "julia": shell("TF_USE_GPU=1 julia -e 'using Pkg; Pkg.build(\"TensorFlow\")'", "fetches the library with the CUDA build"),
+}
+_LIBRARIES = ("cuda-missing", "cuda-version-mismatch", "cudnn-missing", "cudnn-version-mismatch", "library-path")
+_BUILDS = ("tf-cpu-only", "tf-windows-native", "tf-not-installed")
+_OF_PYTHON = r"""(?:^|[\s/\\"'])python[\d.]*(?:\.exe)?["']?\s|\bpip3? |^uv |astral\.sh/uv|\bconda |^wsl --install|^Start Ubuntu from"""
+"""In a command or an instruction that concerns a Python environment, or makes one."""
+
+
+def reworded(finding: Finding, picture: Picture) -> Finding:
+    """The finding with steps for the binding of the case; as it is where that is Python, or where nothing else is known."""
+    language = _language(picture)
+    if language is None:
+        return finding
+    kept = tuple(s for s in finding.prescription if s.kind != "python" and not re.search(_OF_PYTHON, s.text))
+    by_hand = any("NVIDIA's archive" in s.text for s in kept)  # which serves every language
+    steps = kept if by_hand else (*_instead(finding.code, language, picture), *kept)
+    verify = "nvidia-smi" if re.search(_OF_PYTHON, finding.verify) else finding.verify
+    return replace(finding, prescription=finding.prescription if len(kept) == len(finding.prescription) or not steps else steps, verify=verify)
+
+
+def _language(picture: Picture) -> str | None:
+    """The language whose binding a report is about; a traceback of Python says that it is Python's."""
+    facts = picture.facts
+    named = facts.symptoms("binding")
+    return named[0].get("language") if named and facts.kind == "report" and not facts.has("traceback") else None
+
+
+def _instead(code: str, language: str, picture: Picture) -> list[Step]:
+    """What stands in place of the steps for Python."""
+    if code in _BUILDS:
+        return [_GPU_BUILD[language]]
+    if code == "undetermined":
+        return [manual("Start the program once with TF_CPP_VMODULE=dso_loader=1 in its environment: TensorFlow then names every library that it opens or does not find")]
+    if code not in _LIBRARIES:
+        return []
+    cuda, cudnn = set(picture.wanted_cuda), {b.cudnn for b in picture.builds if b.gpu and b.cudnn}
+    names = [re.search(r"lib(?:cudart|cublas|cufft|curand|cusolver|cusparse)\.so\.(\d\.\d|10\.\d)$", lib.name) for lib in picture.not_loaded]
+    cuda = cuda or {name[1] for name in names if name}
+    wanted = f"CUDA {cuda.pop()}" if len(cuda) == 1 else "the CUDA whose libraries it names"
+    wanted += f" and cuDNN {cudnn.pop()}" if len(cudnn) == 1 else " and its cuDNN"
+    where = "with their bin folders on PATH" if picture.platform == "windows" else "with their lib64 folders known to ldconfig or on LD_LIBRARY_PATH"
+    return [
+        manual(
+            f"Install {wanted} from NVIDIA's archives ({ARCHIVES}), {where}",
+            f"{NAMES[language]} loads a library of its own and opens the system's CUDA; what pip or conda installs for Python does not serve it",
+        )
+    ]

@@ -1,0 +1,42 @@
+"""TensorFlow.js for Node: an addon, and TensorFlow's library beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doctor.facts import Symptom
+from doctor.findings import Finding, manual, shell
+from doctor.rules.registry import found
+
+if TYPE_CHECKING:
+    from doctor.picture import Picture
+
+
+def addon_that_does_not_load(picture: Picture, addon: list[Symptom]) -> Finding:
+    """The finding tf-import-failed where Node does not load the addon, or the library beside it (tfjs-node/scripts/install.js puts both there)."""
+    package = "tfjs-node-gpu" if any("tfjs-node-gpu" in s.source.text for s in (*addon, *picture.facts.symptoms("binding"))) else "tfjs-node"
+    steps = [
+        shell(
+            f"npm rebuild @tensorflow/{package} --build-addon-from-source",
+            "fetches the library and builds the addon for this Node; it needs Python and a C++ compiler",
+        )
+    ]
+    if picture.platform in ("windows", None):
+        steps.insert(
+            0,
+            manual(
+                f"Copy tensorflow.dll from node_modules\\@tensorflow\\{package}\\deps\\lib into the folder of tfjs_binding.node (lib\\napi-v8 or what the message names)",
+                "npm's installation often fails to put it there",
+                platform="windows",
+            ),
+        )
+    return found(
+        "tf-import-failed",
+        "Node could not load the addon of TensorFlow.js: it, or the TensorFlow library beside it, is not where npm's installation should have put it"
+        + ("; with the package for the GPU before 2.0 a CUDA or cuDNN DLL that is missing fails in the same words." if package.endswith("gpu") else "."),
+        addon[:2],
+        title="Node does not load TensorFlow's library",
+        confidence="likely",
+        steps=steps,
+        verify="node -e \"require('@tensorflow/" + package + "')\"",
+    )
