@@ -94,6 +94,8 @@ def runs_on_driver(build: TensorFlowRelease, driver: str, tables: Tables, platfo
     except ValueError:
         return Answer("unknown", f"{driver!r} is no driver version", minimum.rows)
     own = _own_driver(build, tables, platform)
+    if len(number) == 1 and number[0] == dotted(floor.driver)[0]:
+        return Answer("unknown", f"branch {driver} holds {floor.driver}, the lowest for CUDA {floor.cuda}; which release of it this is was not told", minimum.rows)
     if number >= dotted(floor.driver):
         return Answer("yes", f"driver {driver} is {floor.driver} or newer, which CUDA {floor.cuda} needs", minimum.rows)
     if own is not None and number >= dotted(own[1]):

@@ -33,6 +33,12 @@ def at_least(version: str, floor: str) -> bool:
     return dotted(version) >= dotted(floor)
 
 
+def driver_at_least(driver: str, floor: str) -> bool:
+    """Whether a driver is `floor` or newer. A branch without a release ("525", as people say it) may be its newest."""
+    number, wanted = dotted(driver), dotted(floor)
+    return number[0] >= wanted[0] if len(number) == 1 else number >= wanted
+
+
 def minor(version: str) -> str:
     """The first two numbers: "12.5.1" is "12.5", "9" stays "9"."""
     parts = version.split(".")

@@ -47,6 +47,12 @@ def blocked(match: re.Match[str], source: Source) -> Iterator[Fact]:
     yield Platform(source, "wsl", rank=INFERRED)
 
 
+def image_tag(match: re.Match[str], source: Source) -> Fact:
+    """Whether an official image is one for the GPU. No tag stands for latest, which is not."""
+    tag = match["tag"] or "latest"
+    return Symptom(source, "gpu-image" if "gpu" in tag.lower() else "cpu-image", (("tag", tag),))
+
+
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "host-driver-down",
@@ -67,6 +73,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "uvm kernel module",
         r"Could not load UVM kernel module",
         "nvidia-docker | 2017/03/02 10:11:12 Error: Could not load UVM kernel module. Is nvidia-modprobe installed?",
+    ),
+    sig(  # of docker.io/tensorflow/tensorflow the tags with "gpu" hold CUDA, and no other
+        "image-tag",
+        "tensorflow/tensorflow",
+        r"(?<![\w./-])(?:docker\.io/)?tensorflow/tensorflow:(?P<tag>[\w.-]{1,60})|\bdocker (?:run|pull|create)\b[^\n]{0,200} tensorflow/tensorflow(?=[\s`'\"]|$)",
+        "docker run -it tensorflow/tensorflow:2.9.1-jupyter",
+        image_tag,
     ),
     sig(
         "container-requirement",

@@ -259,8 +259,9 @@ SIGNATURES: tuple[Signature, ...] = (
             "nvml error: driver not loaded",
             "nvml_error_driver_not_loaded",
             "nvmlerror_drivernotloaded",
+            "nvidia-smi has failed",
         ),
-        r"couldn't communicate with the NVIDIA driver|nvml error: driver not loaded|NVML_ERROR_DRIVER_NOT_LOADED|NVMLError_DriverNotLoaded",
+        r"couldn't communicate with the NVIDIA driver|NVIDIA-SMI has failed\b|nvml error: driver not loaded|NVML_ERROR_DRIVER_NOT_LOADED|NVMLError_DriverNotLoaded",
         "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver",
     ),
     sig(

@@ -12,7 +12,7 @@ from doctor.remedies import commands
 from doctor.remedies.fitness import situation
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
-from doctor.tables import dotted
+from doctor.tables.versions import driver_at_least
 
 if TYPE_CHECKING:
     from doctor import compat
@@ -44,7 +44,7 @@ def _serves(driver: DriverVersion | None, floor: DriverFloor | None, picture: Pi
     if driver is None or floor is None or first is None:
         return False
     made_with = first.windows if floor.platform == "windows" else first.linux
-    return made_with is not None and dotted(driver.version) >= dotted(made_with)
+    return made_with is not None and driver_at_least(driver.version, made_with)
 
 
 @rule(
@@ -91,7 +91,7 @@ def driver_too_old(picture: Picture) -> Iterator[Finding]:
         and floor is not None
         and driver.rank <= PROSE
         and picture.build is not None
-        and dotted(driver.version) < dotted(floor.driver)
+        and not driver_at_least(driver.version, floor.driver)
         and not _serves(driver, floor, picture)
         and not registered(picture)
     )
@@ -102,7 +102,7 @@ def driver_too_old(picture: Picture) -> Iterator[Finding]:
     if (
         driver is not None
         and floor is not None
-        and dotted(driver.version) < dotted(floor.driver)
+        and not driver_at_least(driver.version, floor.driver)
         and not _serves(driver, floor, picture)
     ):
         detail = f" CUDA {floor.cuda} needs driver {floor.driver} or later; this one is {driver.version}."

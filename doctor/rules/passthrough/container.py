@@ -41,6 +41,7 @@ NONE_SEEN = ("no-known-devices", "gpu-list-empty", "gpu-not-found", "cpu-only-li
         "smi-not-found",
         "nv-flag-missing",
         "gpus-flag-missing",
+        "cpu-image",
     ),
 )
 def container_no_gpu(picture: Picture) -> Iterator[Finding]:
@@ -93,6 +94,10 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
     if told and inside and not (said or signs or other):
         yield from _told(picture, told)
         return
+    image = [] if facts.has("gpu-image") or picture.loaded else facts.symptoms("cpu-image")
+    if image and facts.has(*NONE_SEEN) and not said and not facts.has("container-lacks-gpu"):
+        yield _image_for_cpu(image, facts.symptoms(*NONE_SEEN))
+        return
     if not said and not (inside and signs):
         return
     kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
@@ -138,6 +143,22 @@ def _told(picture: Picture, told: list[Symptom]) -> Iterator[Finding]:
         confidence="possible",
         steps=steps,
         verify=verify,
+    )
+
+
+def _image_for_cpu(image: list[Symptom], unseen: list[Symptom]) -> Finding:
+    """TensorFlow's own image, with a tag that holds no CUDA."""
+    tag = image[0].get("tag")
+    base, _, rest = tag.partition("-")
+    right = "-".join(part for part in (base, "gpu", rest) if part)
+    run = f"docker run --rm --gpus all tensorflow/tensorflow:{right} python3 -c \"import tensorflow as tf; print(tf.config.list_physical_devices('GPU'))\""
+    return found(
+        "container-no-gpu",
+        f"The image tensorflow/tensorflow:{tag} is the one for the CPU: those with -gpu in their tag hold CUDA, and no other.",
+        [*image[:1], *unseen[:1]],
+        confidence="likely",
+        steps=[shell(run, "the same image with CUDA, started with the GPU", platform="linux")],
+        verify=run,
     )
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Platform, Requirement
 from doctor.findings import Step, manual, shell
-from doctor.remedies import commands
+from doctor.remedies import commands, cures, libraries
+from doctor.remedies.fitness import usable
 from doctor.rules.tensorflow.offered import PLATFORMS, Offer, listed_nothing, offered
 
 if TYPE_CHECKING:
@@ -84,17 +85,19 @@ def _newer_than_pip(picture: Picture, offer: Offer, version: str) -> Reason | No
     """The Python has a wheel of the release, by whose name the pip that made the list does not know it."""
     for platform, python in offer.places:
         asked, newest = (picture.tables.tensorflow(v, offer.package, platform) for v in (version, offer.releases[-1]))
-        if asked is None or newest is None or python not in asked.pythons:
+        if asked is None or newest is None or python not in asked.pythons or (asked.gpu and not usable(picture, asked)):
             continue
         needs, knows = _wheel_name(asked), _wheel_name(newest)
         if needs is not None and knows is not None and needs > knows:
             tag, pip = _MANYLINUX[needs]
+            again = commands.quoted_all(libraries.requirements(picture, asked, bare=True), picture)
             return Reason(
                 f"{offer.listed}. TensorFlow {asked.version} has a wheel for Python {python} too, under a name ({tag}) that pip takes from {pip} on: this pip is older.",
                 (asked,),
                 (
                     shell(f"{commands.venv_prefix(picture)} install --upgrade pip", f"any pip from {pip} on sees it"),
-                    shell(f"{commands.venv_prefix(picture)} install {commands.quoted(asked.requirement, picture)}", "the same again"),
+                    shell(f"{commands.venv_prefix(picture)} install {again}", "the same again, with the bounds that the release does not state itself"),
+                    *cures.driver_for(picture, asked),
                 ),
                 enough=True,
             )

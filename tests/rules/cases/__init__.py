@@ -15,10 +15,11 @@ from tests.rules.cases import (
     placement,
     runtimes,
     said,
+    situations,
     told,
     trackers,
 )
 
-FAMILIES = (hardware, libraries, installation, memory, placement, runtimes, told, said, answered, above, pasted, trackers, complaints, calm)
+FAMILIES = (hardware, libraries, installation, memory, placement, runtimes, told, said, answered, above, pasted, trackers, complaints, situations, calm)
 FIRES = tuple(case for family in FAMILIES for case in family.FIRES)
 NEAR_MISSES = tuple(case for family in FAMILIES for case in family.NEAR_MISSES)

@@ -28,14 +28,14 @@ _OR_LATER = r"\s{0,4}(?:\+|or (?:later|newer|higher|above|greater)|and (?:later|
 
 def wanted(match: re.Match[str]) -> bool:
     """Whether a text names a driver as what something needs, not as the one that is there."""
-    at = max(match.start("version"), match.start("v2") if "v2" in match.re.groupindex else -1)
+    at = max(match.start(group) for group in ("version", "v2", "branch") if group in match.re.groupindex)
     before, after = match.string[max(0, at - 48) : at], match.string[match.end() : match.end() + 24]
     return bool(re.search(_WANTED, before, re.IGNORECASE) or re.match(_OR_LATER, after, re.IGNORECASE))
 
 
 def said(match: re.Match[str], source: Source) -> Fact | None:
     """A driver's version beside the word, in a sentence."""
-    version = match["version"] or match["v2"]
+    version = match["version"] or match["v2"] or match["branch"]
     return (
         DriverVersion(source, version, "any", PROSE) if 170 <= int(version[:3]) <= 999 and not wanted(match) else None
     )
@@ -138,7 +138,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-version",
         ("driver",),
-        rf"(?:nvidia[- ])?drivers?\b[^\n.:|]{{0,24}}?[ (v-](?P<version>{_DRIVER})(?!\w|\.\w)|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b",
+        rf"(?:nvidia[- ])?drivers?\b[^\n.:|]{{0,24}}?[ (v-](?P<version>{_DRIVER})(?!\w|\.\w)|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b"
+        r"|\bdrivers?(?: version| branch)?[ :=(]{1,3}(?:nvidia[- ])?[Rv]?(?P<branch>3[4-9]\d|4\d\d|5\d\d)\b(?!\.?\d|[%-]| ?(?:[MG]i?B|W|MHz|ms|s)\b)",
         "newest gpu drivers (384.90)",
         said,
         unlogged=True,

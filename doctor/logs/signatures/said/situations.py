@@ -1,0 +1,72 @@
+"""A situation told in a sentence: who sees the GPU and who does not, where another program counts the cards, what an installer did not find."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts import Fact, Requirement, Source, Symptom
+from doctor.logs.signatures.signature import Signature, spoken
+
+_NO = r"(?:can'?t|cannot|can not|could ?n[o']t|couldnt|does ?n[o']t|doesnt|did ?n[o']t|didnt|unable to|fails? to|failed to|won'?t|never)"
+_USER = r"(?:as|for|under|by|from) (?:a |an |my |the |any )?(?:normal|regular|ordinary|standard|own|other|non-?root|unprivileged|plain)(?: \w+)? ?(?:user|account)s?|without (?:sudo|root)|as non-?root"
+_ROOT = r"\b(?:as|under|with|for) root\b|\bas (?:the )?superuser\b|\bsudo\b"
+_PIP = r"\b(?:pip3?|conda|poetry)\b(?: install)?(?: -U| --upgrade)?"
+_FIND = rf"[`'\"]{{0,2}} {_NO} (?:find|see|get|offer|locate) (?:any |a |the )?(?:[\w-]+ ){{0,2}}?"
+
+
+def by_the_root_user(match: re.Match[str], source: Source) -> Fact | None:
+    """Root sees the GPU and the user does not, where the line speaks of one."""
+    return (
+        Symptom(source, "permission-by-escalation")
+        if re.search(r"\bgpus?\b|cuda|nvidia", source.text, re.IGNORECASE)
+        else None
+    )
+
+
+def not_found_by_pip(match: re.Match[str], source: Source) -> tuple[Fact, ...]:
+    """An installer's "no such package", in the words of whoever saw it."""
+    name = (match["name"] or match["n2"] or "tensorflow").lower().replace("_", "-")
+    return (
+        Symptom(source, "no-matching-distribution", (("name", name), ("specifier", ""), ("versions", ""))),
+        Requirement(source, name, ""),
+    )
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    spoken(
+        "permission-by-escalation",
+        (
+            "as root",
+            "sudo",
+            "under root",
+            "superuser",
+            "for root",
+            "as admin",
+            "with root",
+            "without root",
+            "non-root",
+            "nonroot",
+        ),
+        rf"(?:{_ROOT})[^\n.]{{0,90}}\b(?:not|n't|nothing|fails?|only|but|while|no)\b[^\n.]{{0,40}}\b(?:{_USER})|(?:{_ROOT})[^\n]{{0,90}}\b(?:{_USER})[^\n.]{{0,30}}(?:\b(?:not|nothing|fails?|no|none)\b|n't\b)"
+        rf"|\b(?:{_USER})[^\n.]{{0,60}}(?:\b(?:not|nothing|fails?|no|none)\b|n't\b)[^\n]{{0,60}}(?:{_ROOT})",
+        "the GPU is found as root but not as a normal user",
+        by_the_root_user,
+        near="user|without|non-root|nonroot|account",
+    ),
+    spoken(
+        "renumbered",
+        ("task manager", "taskmanager", "device manager", "任务管理器", "タスクマネージャ"),
+        r"(?:task ?manager|device manager|任务管理器|タスクマネージャー?)[^\n]{0,80}\bGPU ?#?[01]\b[^\n]{0,160}?\b(?:GPU[: ]?0|device:GPU:0|GPU:1|gpu0)\b",
+        "The task manager calls the Intel card GPU 0, and TensorFlow prints GPU:0: is it the same one?",
+        near="gpu:|gpu 0|gpu0|gpu 1",
+    ),
+    spoken(
+        "no-matching-distribution",
+        ("pip", "conda", "poetry"),
+        rf"{_PIP}[^\n.,;]{{0,40}}?(?P<name>tensorflow(?:[-_](?:gpu|cpu))?){_FIND}(?:it|one|versions?|match\w*|distributions?|packages?|wheels?)\b"
+        rf"|{_PIP}[^\n.,;]{{0,40}}?{_FIND}(?P<n2>tensorflow(?:[-_](?:gpu|cpu))?)\b",
+        "pip install tensorflow-gpu doesn't find any version",
+        not_found_by_pip,
+        near=("tensorflow", "find|see|get|offer|locate"),
+    ),
+)

@@ -1,0 +1,69 @@
+"""Situations told in a sentence or two, of which little or nothing was printed."""
+
+from __future__ import annotations
+
+from tests.rules.situation import Fires, NearMiss
+
+FIRES = (
+    Fires(
+        "device-permission",
+        "root sees the GPU and the user does not",
+        "TensorFlow lists the GPU as root but not as my normal user.\n",
+        "as root but not",
+        says=("nvidia-modprobe",),
+    ),
+    Fires(
+        "device-permission",
+        "the same with sudo",
+        "Without sudo the program finds no GPU, with sudo it does. Ubuntu 20.04, TF 2.8.\n",
+        "Without sudo",
+    ),
+    Fires(
+        "gpu-renumbered",
+        "Windows counts the cards in another order",
+        "In the task manager the Intel graphics are GPU 0 and the RTX 3060 is GPU 1, but TensorFlow says it runs on GPU:0. Which one is that?\n",
+        "task manager",
+    ),
+    Fires(
+        "tf-no-wheel",
+        "pip's complaint in other words",
+        "On my Mac pip install tensorflow-gpu doesn't find any version.\n",
+        "doesn't find any version",
+        never=("tensorflow-gpu",),
+    ),
+    Fires(
+        "container-no-gpu",
+        "TensorFlow's image for the CPU",
+        "docker run --gpus all -it tensorflow/tensorflow:2.9.1-jupyter bash\n>>> tf.config.list_physical_devices('GPU')\n[]\n",
+        "2.9.1-jupyter",
+        says=("tensorflow/tensorflow:2.9.1-gpu-jupyter",),
+        words=("is the one for the CPU",),
+    ),
+    Fires(
+        "container-no-gpu",
+        "the same image, without a tag",
+        "I start it by docker run --gpus all tensorflow/tensorflow bash. Num GPUs Available: 0\n",
+        "docker run --gpus all",
+        says=("tensorflow/tensorflow:latest-gpu",),
+    ),
+    Fires(
+        "driver-too-old",
+        "a driver's branch, and no release of it",
+        "TensorFlow 2.16.1, NVIDIA driver 470, Ubuntu 20.04. The GPU is not used.\n",
+        "driver 470",
+    ),
+    Fires("driver-not-loaded", "the first words of nvidia-smi's message", "Since the last update: NVIDIA-SMI has failed\n", "NVIDIA-SMI has failed"),
+)
+
+NEAR_MISSES = (
+    NearMiss("device-permission", "packages that root installs", "undetermined", "I installed it with sudo pip, not as a normal user.\n"),
+    NearMiss("gpu-renumbered", "a task manager that shows an idle card", "undetermined", "The task manager shows 3 % on GPU 1.\n"),
+    NearMiss("tf-no-wheel", "another package that is not found", "undetermined", "pip install cannot find the package of my colleague.\n"),
+    NearMiss(
+        "container-no-gpu",
+        "an image for the GPU beside the one for the CPU",
+        "undetermined",
+        "tensorflow/tensorflow:2.9.1 and tensorflow/tensorflow:2.9.1-gpu both print:\n>>> tf.config.list_physical_devices('GPU')\n[]\n",
+    ),
+    NearMiss("driver-too-old", "a branch whose later releases are new enough", "library-path", "TensorFlow 2.16.1, NVIDIA driver 525, Ubuntu 20.04. The GPU is not used.\n"),
+)
