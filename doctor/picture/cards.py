@@ -51,7 +51,9 @@ def _same(a: Gpu, b: Gpu) -> bool:
         return a.index == b.index
     if a.rank >= PROSE or b.rank >= PROSE or a.rank == INFERRED:
         return bare_name(a.name) == bare_name(b.name)
-    return bare_name(a.name) == bare_name(b.name) and a.source != b.source
+    if a.source == b.source and (a.index is None) == (b.index is None):
+        return False  # two cards of one kind in one line; a line that two signatures read gives one of them no index
+    return bare_name(a.name) == bare_name(b.name)
 
 
 def bare_name(name: str | None) -> str:

@@ -54,7 +54,8 @@ def benign_messages(picture: Picture) -> Iterator[Finding]:
         return  # something failed, and it is not known what
     if facts.kind == "machine" and registered(picture):  # lines of our own deep check, which saw the GPU work
         return
-    if registered(picture) and not plugin and not retried and all(n.kind in QUIET for n in noise):
+    works = registered(picture) or _cudnn_at_work(picture)
+    if works and not plugin and not retried and all(n.kind in QUIET for n in noise):
         return
     kinds = list(dict.fromkeys(n.kind for n in noise))
     meanings = {n.kind: n.meaning for n in noise}
@@ -63,7 +64,7 @@ def benign_messages(picture: Picture) -> Iterator[Finding]:
         if noise
         else ""
     )
-    text += "; ".join(f"{kind.replace('-', ' ')}: {meanings[kind]}" for kind in kinds[:5])
+    text += "; ".join(f"{kind.replace('-', ' ')}: {meanings[kind]}" for kind in kinds[:5]) + ("." if kinds else "")
     if retried:
         text = (
             f"The driver refused an allocation, TensorFlow's allocator asked for less, and the program went on. {text}".rstrip()
@@ -89,6 +90,20 @@ def benign_messages(picture: Picture) -> Iterator[Finding]:
         steps=[manual("Nothing to do. TF_CPP_MIN_LOG_LEVEL=2 hides such lines, and with them real warnings")],
         verify=commands.list_gpus(picture),
     )
+
+
+def _cudnn_at_work(picture: Picture) -> list[CudnnVersion]:
+    """What says that a process of a report loaded cuDNN: a header or a package on the disk shows no GPU in use.
+
+    TensorFlow says so when it has made cuDNN's handle on a GPU (stream_executor/cuda/cuda_dnn.cc, CudnnSupport::Init,
+    2.4 to 2.20).
+    """
+    facts = picture.facts
+    return [
+        c
+        for c in facts.of(CudnnVersion)
+        if c.rank == 0 and (facts.kind == "machine" or "loaded cudnn" in c.source.text.lower())
+    ]
 
 
 def _stops_in_nccl(picture: Picture) -> bool:
@@ -117,11 +132,7 @@ def healthy(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     works = [r for r in picture.registered if r.count]
-    cudnn = [  # of a report only what a process loaded: a header or a package on the disk shows no GPU in use
-        c
-        for c in facts.of(CudnnVersion)
-        if c.rank == 0 and (facts.kind == "machine" or "loaded cudnn" in c.source.text.lower())
-    ]
+    cudnn = _cudnn_at_work(picture)
     opened = [lib for lib in facts.of(LibraryLoaded) if picture.component(lib.name) in ("cuda", "cudnn")]
     if facts.kind == "report" and facts.has(*DIED, "hangs", "oom-said"):
         return  # the GPU was registered, and then the process died or stopped of something that no rule knows
@@ -162,6 +173,8 @@ def healthy(picture: Picture) -> Iterator[Finding]:
         if works
         else "The CUDA libraries open after what is said to have helped, and nothing speaks against a working GPU."
         if not (cudnn or any("cudnn" in lib.name for lib in opened))
+        else "TensorFlow loaded cuDNN, which it does when an op first needs it on a GPU, and nothing speaks against that GPU."
+        if cudnn
         else "The CUDA libraries and cuDNN open, and nothing speaks against a working GPU."
     )
     simulated = facts.symptoms("simulated-gpu")

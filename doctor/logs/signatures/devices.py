@@ -203,6 +203,13 @@ SIGNATURES: tuple[Signature, ...] = (
         listed,
         lines=2,
     ),
+    sig(  # of programs that print what tf.test.gpu_device_name() gives, in the words of tutorials
+        "device-listed",
+        ("default gpu device: ", "found gpu at: "),
+        r"(?:Default GPU Device|Found GPU at): '?/(?:device:)?gpu:(?P<index>\d+)",
+        "Default GPU Device: /device:GPU:0",
+        listed,
+    ),
     sig(
         "device-listed",
         'name: "/device:gpu:',

@@ -64,7 +64,7 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "oom when allocating tensor|resource exhausted: oom|failed to allocate request for|failed copying input tensor|out of memory while trying to allocate|failed to allocate memory|ran out of gpu memory"
         ),
-        r"OOM when allocating tensor(?: with shape\[?(?P<shape>[\d,x ]{1,80}))?(?:[^\n]{0,120}on (?P<device>\S+) by allocator (?P<allocator>\w+))?"
+        r"OOM when allocating tensor(?: (?:with|of) shape ?\[?(?P<shape>[\d,x ]{1,80})(?:\]? and type (?P<type>\w{3,9}))?)?(?:[^\n]{0,120}on (?P<device>\S+) by allocator (?P<allocator>\w+))?"
         r"|Out of memory while trying to allocate (?P<bytes>\d+) bytes|failed to allocate request for|ran out of GPU memory"
         r"|Failed copying input tensor[^\n]{0,200}Dst tensor is not initialized"
         r"|(?:^\W{0,8}|\}\} |Error: )failed to allocate memory(?= ?\[Op:|\s*$)",

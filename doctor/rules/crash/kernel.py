@@ -8,8 +8,9 @@ from doctor.facts import Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
-from doctor.rules.memory.signs import handle_signs
+from doctor.rules.memory.signs import failed_routines, handle_signs
 from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.release import version_of
 
 TOOLS = ("ptxas-missing", "ptxas-failed", "libdevice-missing", "jit-failed")
 """Symptoms of a compiler that lacks its tools, which is another finding."""
@@ -63,6 +64,7 @@ def _no_candidate(picture: Picture, signs: list[Symptom]) -> Finding:
         "illegal-address",
         "launch-failed",
         "cudnn-launch-failed",
+        "blas-launch-failed",
         "xla-compile-crash",
         "autotuning-failed",
         "deep-crashed",
@@ -114,6 +116,9 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
         ):
             yield _compiler_crash(picture, compiler) if compiler else _no_candidate(picture, tried)
         return
+    if not signs and (routines := failed_routines(picture)):
+        yield _routine(picture, routines)
+        return
     if not signs or (
         all(s.kind == "cudnn-launch-failed" for s in signs)
         and facts.has("cudnn-handle-failed", "cuda-out-of-memory", "conv-algorithm-failed")
@@ -145,4 +150,24 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
             ),
         ],
         verify=commands.convolution(picture),
+    )
+
+
+def _routine(picture: Picture, routines: list[Symptom]) -> Finding:
+    """A routine of cuBLAS that had its handle and failed on the GPU."""
+    version = version_of(picture)
+    return found(
+        "ptx-jit-or-kernel-crash",
+        "cuBLAS started, and its routine failed on the GPU; nothing here shows a wrong version or a lack of memory.",
+        routines[:3],
+        confidence="likely",
+        steps=[
+            manual(
+                "Compare the GPU with the CUDA that this TensorFlow was built for: a cuBLAS that is older than the GPU fails in just this way "
+                "(Turing needs CUDA 10, Ampere CUDA 11, Blackwell CUDA 12.8)"
+            ),
+            *commands.growth_variable(picture, version, "whether want of memory is the reason after all: TensorFlow then leaves some to cuBLAS"),
+            shell(commands.variable(picture, "CUDA_LAUNCH_BLOCKING", "1"), "makes the op that failed first appear in the traceback"),
+        ],
+        verify=commands.list_gpus(picture),
     )

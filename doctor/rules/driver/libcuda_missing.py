@@ -8,7 +8,7 @@ from doctor.facts import Absent, CudaCallFailed, DriverVersion, KernelModule, Li
 from doctor.findings import Finding, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
-from doctor.rules.driver.signs import no_libcuda
+from doctor.rules.driver.signs import cuinit, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 
@@ -36,7 +36,8 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     unknown = next(iter(facts.symptoms("smi-cuda-unknown")), None)
     lib = no_libcuda(picture) or facts.absent("libcuda") or unknown
-    lib = lib or next(iter(facts.symptoms("libcuda-not-found")), None)
+    if not _libcuda_answered(picture):
+        lib = lib or next(iter(facts.symptoms("libcuda-not-found")), None)
     kernel = next((d for d in facts.of(DriverVersion) if d.part in ("kernel", "any") and d.rank == 0), None)
     module = next((m for m in facts.of(KernelModule) if m.name == "nvidia"), None)
     capabilities = picture.env.get("NVIDIA_DRIVER_CAPABILITIES")
@@ -82,4 +83,18 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
         else "certain",
         steps=steps,
         verify="ldconfig -p | grep libcuda.so.1",
+    )
+
+
+def _libcuda_answered(picture: Picture) -> bool:
+    """Whether cuInit's error has a name, which only an open libcuda gives it: TensorFlow's own stub fails without one.
+
+    The stub's error is CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, 303 (stream_executor/cuda/cuda_stub.cc), and is printed as
+    `UNKNOWN ERROR (303)` where cuGetErrorName does not open either. The diagnosis that follows looks for a file named
+    libcuda.so among the loaded ones and may miss it.
+    """
+    failed = cuinit(picture)
+    return failed is not None and failed.error.startswith("CUDA_ERROR_") and failed.error not in (
+        "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED",
+        "CUDA_ERROR_STUB_LIBRARY",
     )

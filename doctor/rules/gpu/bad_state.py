@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from doctor.facts import CudaCallFailed, Fact, GpuProcess, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
+from doctor.rules.gpu.forked import forked
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 
@@ -180,6 +181,9 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
     slept = facts.symptoms("after-suspend")[:1] if stopped and facts.kind == "report" and not facts.of(CudaCallFailed) else []
     evidence += [*slept, *stopped[:1]] if slept else []
     if not evidence:
+        return
+    if unknown is not None and unknown.error == "CUDA_ERROR_NOT_INITIALIZED" and evidence == [unknown] and picture.platform != "macos":
+        yield forked(unknown, picture)
         return
     exclusive = facts.has("device-busy", "compute-mode-exclusive", "compute-mode-prohibited") or any(
         s.kind == "exclusive-mode" for s in evidence if isinstance(s, Symptom)

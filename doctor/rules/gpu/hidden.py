@@ -116,7 +116,9 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         or facts.of(DriverMismatch)
         or facts.has("cudnn-handle-failed", "conv-algorithm-failed")
     )
-    mapped = variable is not None and (error is not None or bool(agree))
+    # number 0 is the first GPU wherever there is one, so alone it explains no empty list
+    zero = variable is not None and variable.value.split(",")[0].strip() == "0"
+    mapped = variable is not None and (bool(agree) or (error is not None and not zero))
     bare = (
         error is not None
         and bool(picture.gpus)
@@ -149,7 +151,10 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
     yield found(
         "gpu-hidden",
         (
-            f'{shown.name if shown else "CUDA_VISIBLE_DEVICES"} is "{value}", which leaves this process no GPU.'
+            f'CUDA_VISIBLE_DEVICES is "{value}" where the text tells of it, and the process is shown no device. Number 0 is the '
+            "first GPU: look for another value that is set later, in the code or by a scheduler."
+            if shown is variable and zero and not said
+            else f'{shown.name if shown else "CUDA_VISIBLE_DEVICES"} is "{value}", which leaves this process no GPU.'
             if value is not None
             else "Something empties CUDA_VISIBLE_DEVICES for this process: a scheduler such as Ray, Spark or Slurm does that for a "
             "task that asked for no GPU."

@@ -18,6 +18,9 @@ from doctor.tables import dotted
 if TYPE_CHECKING:
     from doctor.picture import Picture
 
+_PYTHON = re.compile(r"_?Py[A-Z]\w*|Py[A-Z]+_\w+")
+"""Names that Python itself exports (Include/*.h): an extension that misses one was built for another Python."""
+
 _INSTALLED = r"(?:site|dist)-packages/"
 """In the path of a library that came with an installed package, which is not compiled by hand."""
 
@@ -29,6 +32,11 @@ def own_ops(picture: Picture) -> list[Symptom]:
         for s in picture.facts.symptoms("undefined-symbol")
         if s.get("library") and "NotFoundError" in s.source.text and not re.search(_INSTALLED, s.get("library"))
     ]
+
+
+def pythons_own(symptom: Symptom) -> bool:
+    """Whether an undefined symbol is one of Python's."""
+    return bool(_PYTHON.fullmatch(symptom.get("symbol")))
 
 
 def op_that_does_not_load(picture: Picture, ops: list[Symptom]) -> Finding:

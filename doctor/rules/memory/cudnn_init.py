@@ -8,7 +8,7 @@ from doctor.facts import CudaCallFailed, CudnnMismatch, DriverVersion, Symptom
 from doctor.findings import Finding, Step, manual, python, shell
 from doctor.picture import Picture
 from doctor.remedies import code, commands
-from doctor.rules.memory.signs import HANDLE_FAILURES, handle_signs, roomy_handle
+from doctor.rules.memory.signs import HANDLE_FAILURES, failed_routines, handle_signs, roomy_handle
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import likely_build, version_of
 
@@ -40,7 +40,7 @@ def cudnn_init_oom(picture: Picture) -> Iterator[Finding]:
     bare = not signs and not picture.not_loaded and not facts.has("illegal-address", "launch-failed", "tensor-oom", "cudnn-said-missing")
     if bare:
         signs = facts.symptoms("cudnn-status-said") or _cured(picture)
-    if not signs or facts.of(CudnnMismatch) or roomy_handle(picture) is not None:
+    if not signs or facts.of(CudnnMismatch) or roomy_handle(picture) is not None or failed_routines(picture):
         return
     statuses = {s.get("status").rsplit("CUDNN_STATUS_", 1)[-1] for s in signs if s.get("status")}
     if statuses & {"ARCH_MISMATCH", "NOT_SUPPORTED"}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -9,6 +10,7 @@ from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.rules.memory.signs import handle_signs
 from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.release import version_of
 
 OTHERWISE = ("other-process", "host-memory-said", "memory-grows", "host-killed", "host-alloc-failed", "fraction-set", "limit-set")
 """What tells that memory runs out for another reason than the size of the job."""
@@ -62,6 +64,9 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
         + (f" of shape [{shape}]" if shape else "")
         + " did not fit into the GPU's memory while the program ran."
     )
+    size = max((_gib(s.get("shape"), s.get("type")) for s in oom), default=0)
+    if size >= 1:
+        text += f" It alone takes {size:.1f} GiB."
     if stats:
         text += f" The allocator may use {stats[0].get('limit')} MiB and has {stats[0].get('in_use')} MiB in use: the job itself fills the GPU."
     yield found(
@@ -71,7 +76,7 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
         confidence="certain" if oom or stats else "possible" if only and not (exhausted or failed or dst) else "likely",
         steps=[
             manual(
-                "Make the batch smaller: halve it until it fits; then smaller inputs, mixed precision (tf.keras.mixed_precision) or gradient accumulation"
+                f"Make the batch smaller: halve it until it fits; then smaller inputs{'' if _before_two(picture) else ', mixed precision (tf.keras.mixed_precision)'} or gradient accumulation"
             ),
             shell(
                 "nvidia-smi",
@@ -80,3 +85,19 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
         ],
         verify="nvidia-smi --query-gpu=memory.used,memory.total --format=csv -l 1",
     )
+
+
+_BYTES = {"float": 4, "half": 2, "bfloat16": 2, "double": 8, "int32": 4, "int64": 8, "complex64": 8, "uint8": 1, "int8": 1, "bool": 1}
+"""Bytes of an element, by TensorFlow's name of the type (DataTypeString, tensorflow/core/framework/types.cc)."""
+
+
+def _gib(shape: str, kind: str) -> float:
+    """The size of a tensor in GiB; 0 where its shape or type is not told."""
+    sides = [int(side) for side in re.findall(r"\d{1,12}", shape)]
+    return math.prod(sides) * _BYTES.get(kind, 0) / 2**30 if sides else 0.0
+
+
+def _before_two(picture: Picture) -> bool:
+    """Whether it is TensorFlow 1, by its version or by a Python 2, which TensorFlow 2.1 gave up and Keras's mixed precision never saw."""
+    version = version_of(picture)
+    return bool(version and version.startswith(("0.", "1."))) or bool(picture.python and picture.python.version.startswith("2"))

@@ -55,6 +55,19 @@ def retried_allocations(picture: Picture) -> list[Symptom]:
     return refused if refused and not short and not handle_signs(picture) and went_on(picture, refused) else []
 
 
+def failed_routines(picture: Picture) -> list[Symptom]:
+    """Routines of cuBLAS that had their handle and failed on the GPU, where nothing says that memory was short.
+
+    CUBLAS_STATUS_EXECUTION_FAILED: "The GPU program failed to execute" (cuBLAS, section cublasStatus_t). Empty where a handle
+    failed as well, a routine of another status, or where memory is spoken of.
+    """
+    facts = picture.facts
+    ran = [s for s in facts.symptoms("blas-launch-failed") if s.get("status") == "CUBLAS_STATUS_EXECUTION_FAILED"]
+    others = [s for s in handle_signs(picture) if s.kind not in ("blas-launch-failed", "cudnn-launch-failed") or s.get("status") not in ("", "CUBLAS_STATUS_EXECUTION_FAILED")]
+    short = facts.has("cuda-out-of-memory", "device-alloc-failed", "tensor-oom", "resource-exhausted", "bfc-out-of-memory", "oom-said", "growth-cure-told", "other-process")
+    return [] if others or short else ran
+
+
 def handle_signs(picture: Picture) -> list[Symptom]:
     """Messages of a cuDNN or cuBLAS that could not start."""
     return picture.facts.symptoms(*HANDLE_FAILURES)

@@ -10,6 +10,7 @@ from doctor.findings import Finding, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.gpu.registered import registered
+from doctor.rules.libraries.own_ops import pythons_own
 from doctor.rules.memory.signs import HANDLE_FAILURES
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import looks_for_gpus, wants_gpu
@@ -60,7 +61,7 @@ def tf_conflicting_packages(picture: Picture) -> Iterator[Finding]:
         s
         for s in facts.symptoms("undefined-symbol")
         # a path that leads out of the package again is that of a library which TensorFlow opens, not of its own file
-        if "cudnn DSO" not in s.source.text and re.search(r"tensorflow/(?:core/kernels|python|compiler)/(?:(?!/?\.\./)\S)+\.so", s.source.text)
+        if "cudnn DSO" not in s.source.text and not pythons_own(s) and re.search(r"tensorflow/(?:core/kernels|python|compiler)/(?:(?!/?\.\./)\S)+\.so", s.source.text)
     ]
     folders: set[str] = set()
     for s in facts.symptoms("undefined-symbol", "native-runtime-failed"):

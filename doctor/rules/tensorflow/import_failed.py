@@ -11,7 +11,7 @@ from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures, environments, libraries
 from doctor.remedies.fitness import on_driver, usable
-from doctor.rules.libraries.own_ops import own_ops
+from doctor.rules.libraries.own_ops import own_ops, pythons_own
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.node_addon import addon_that_does_not_load
@@ -189,6 +189,20 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
                 "kilobytes of address space, or unlimited; TensorFlow needs several gigabytes, and a batch job may have to ask for more memory",
                 platform="linux",
             ),
+        ]
+    elif symbol and pythons_own(symbol[0]):
+        name = symbol[0].get("symbol")
+        text = f"TensorFlow's library was built for another Python than the one that loads it: {name} is one of Python's own names, and this Python does not have it."
+        if name.startswith("PyUnicodeUCS"):
+            width = name[12]
+            text += f" The wheel is for a Python 2 whose characters take {width} bytes (cp27m{'u' if width == '4' else ''} in its name), and this one was compiled for the other width."
+        steps = [
+            shell(
+                commands.run_python(picture, "import sys, sysconfig; print(sys.executable, sys.version, sysconfig.get_config_var('Py_UNICODE_SIZE'))"),
+                "which Python it is, and in Python 2 the width of its characters",
+            ),
+            manual("Install TensorFlow with the pip of that very Python, which takes a wheel that fits it; copy no package between Pythons"),
+            *fresh,
         ]
     elif symbol and not tf_dll:
         text = "TensorFlow's own files do not fit together: a library of another installation or build is loaded with them."

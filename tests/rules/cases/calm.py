@@ -27,6 +27,20 @@ from tests.rules.spelling import (
 
 FIRES = (
     Fires(
+        "healthy",
+        "cuDNN that was made on a GPU, in a log that begins after the devices",
+        log("2.12.0", "Epoch 1/9", loaded_cudnn(8600), "60/60 [==============================] - 2s 9ms/step - loss: 1.3"),
+        "Loaded cuDNN version",
+        words=("loaded cuDNN",),
+    ),
+    Fires(
+        "healthy",
+        "a notebook that prints the name of its device, below the code that would warn",
+        "if not tf.test.gpu_device_name():\n    warnings.warn('There is no GPU here')\nelse:\n    print('Default GPU Device: {}'.format(tf.test.gpu_device_name()))\n"
+        "\n    Default GPU Device: /device:GPU:0\n",
+        "/device:GPU:0",
+    ),
+    Fires(
         "benign-messages",
         "NUMA, factories and TF-TRT around a GPU that works",
         log("2.16.1", factories, tf_trt, numa, created("NVIDIA GeForce RTX 4070", "8.9", 9525), loaded_cudnn(8907)),
@@ -168,6 +182,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "healthy",
+        "the code that would print a device's name, and no output",
+        "undetermined",
+        "print('Default GPU Device: {}'.format(tf.test.gpu_device_name()))\nprint('Found GPU at: {}'.format(name))\n",
+    ),
     NearMiss(
         "benign-messages",
         "a measurement that is still at it",

@@ -61,6 +61,30 @@ def wrapped_by_docker(reason: str) -> str:
 FIRES = (
     Fires(
         "gpu-bad-state",
+        "a worker that was forked after CUDA was in use",
+        log("2.14.0", "data loader: 4 workers", cuinit("CUDA_ERROR_NOT_INITIALIZED", "initialization error"), skipped),
+        "CUDA_ERROR_NOT_INITIALIZED",
+        says=('set_start_method("spawn")',),
+        never=("rmmod", "ldconfig"),
+        words=("forked",),
+    ),
+    Fires(
+        "gpu-hidden",
+        "the first GPU is named, the driver is in order, and the process is shown none",
+        "export CUDA_VISIBLE_DEVICES=0\n"
+        + log("2.6.0", cuinit("CUDA_ERROR_NO_DEVICE", NO_DEVICE), diagnosed("kernel version seems to match DSO: 460.39.0")),
+        "CUDA_VISIBLE_DEVICES=0",
+        words=("set later",),
+    ),
+    Fires(
+        "ptx-jit-or-kernel-crash",
+        "a routine of cuBLAS that has its handle and fails",
+        log("1.14.0", logged("E", "stream_executor/cuda/cuda_blas.cc", "failed to run cuBLAS routine: CUBLAS_STATUS_EXECUTION_FAILED", 428)),
+        "CUBLAS_STATUS_EXECUTION_FAILED",
+        says=("Ampere CUDA 11", "TF_FORCE_GPU_ALLOW_GROWTH"),
+    ),
+    Fires(
+        "gpu-bad-state",
         "NVIDIA's own sample after a night's sleep",
         "deviceQuery Starting...\n CUDA Device Query (Runtime API) version (CUDART static linking)\ncudaGetDeviceCount returned 999\n-> unknown error\nResult = FAIL\n",
         "returned 999",
@@ -587,6 +611,34 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "gpu-hidden",
+        "the first GPU is named on a machine of which nothing else is known",
+        "gpu-absent",
+        "set CUDA_VISIBLE_DEVICES=0\n" + log("2.0.0", opened("nvcuda.dll"), cuinit("CUDA_ERROR_NO_DEVICE", NO_DEVICE), windows=True),
+    ),
+    NearMiss(
+        "driver-libcuda-missing",
+        "cuInit is answered, and only the diagnosis overlooks the file that answers",
+        "gpu-hidden",
+        "export CUDA_VISIBLE_DEVICES=-1\n"
+        + log(
+            "2.14.0",
+            cuinit("CUDA_ERROR_NO_DEVICE", NO_DEVICE),
+            diagnosed("libcuda reported version is: NOT_FOUND: was unable to find libcuda.so DSO loaded into this program"),
+            diagnosed("kernel reported version is: 525.105.17"),
+        ),
+    ),
+    NearMiss(
+        "ptx-jit-or-kernel-crash",
+        "a routine of cuBLAS fails after its handle was refused",
+        "cudnn-init-oom",
+        log(
+            "1.14.0",
+            logged("E", "stream_executor/cuda/cuda_blas.cc", "failed to create cublas handle: CUBLAS_STATUS_NOT_INITIALIZED", 238),
+            logged("E", "stream_executor/cuda/cuda_blas.cc", "failed to run cuBLAS routine: CUBLAS_STATUS_EXECUTION_FAILED", 428),
+        ),
+    ),
     NearMiss(
         "gpu-arch-too-new",
         "a card newer than the build and a list that is empty, which has another reason",

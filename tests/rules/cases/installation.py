@@ -27,6 +27,21 @@ def dll(words: str, python: str = "36") -> str:
 FIRES = (
     Fires(
         "tf-import-failed",
+        "a wheel for a Python 2 with wide characters",
+        "ImportError: /srv/py27/lib/python2.7/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so: undefined symbol: PyUnicodeUCS4_FromString\n",
+        "PyUnicodeUCS4_FromString",
+        says=("Py_UNICODE_SIZE", "pip of that very Python"),
+        words=("another Python", "cp27mu"),
+    ),
+    Fires(
+        "tf-import-failed",
+        "a wheel of Python 2 in a Python 3",
+        "ImportError: /srv/api/runfiles/org_tensorflow/tensorflow/python/_pywrap_tensorflow_internal.so: undefined symbol: PyClass_Type\n",
+        "PyClass_Type",
+        words=("PyClass_Type is one of Python's own names",),
+    ),
+    Fires(
+        "tf-import-failed",
         "a file system that runs no programs",
         "ImportError: /mnt/scratch/venv/lib/python3.11/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so: failed to map segment from shared object\n",
         "failed to map segment",
@@ -488,6 +503,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "tf-import-failed",
+        "a symbol that only begins as Python's do",
+        "tf-conflicting-packages",
+        "ImportError: /srv/lib/python3.8/site-packages/tensorflow/python/_pywrap_tfe.so: undefined symbol: PythonTensorHandle\n",
+    ),
     NearMiss(
         "tf-import-failed",
         "another program's library that cannot be mapped",

@@ -33,6 +33,14 @@ def oom(shape: str) -> str:
 
 FIRES = (
     Fires(
+        "model-oom",
+        "weights that no GPU holds, in TensorFlow 1",
+        versions("1.9.0") + log("1.9.0", logged("W", "core/framework/op_kernel.cc", "OP_REQUIRES failed at constant_op.cc:75 : Resource exhausted: OOM when allocating tensor of shape [16777216,512] and type float", 1318)),
+        "[16777216,512]",
+        never=("tf.keras.mixed_precision",),
+        words=("of shape [16777216,512]", "32.0 GiB"),
+    ),
+    Fires(
         "memory-leak",
         "the twelfth model of a search",
         "keras search on a Tesla T4: the 12th model dies with ResourceExhausted, whichever parameters it got\n",
