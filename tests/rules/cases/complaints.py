@@ -16,7 +16,7 @@ _COMPLAINTS = (
     ("German", "die GPU wird beim Lernen nicht verwendet"),
     ("German, the processor", "mein Netz rechnet nur auf der CPU"),
     ("Russian", "Керас совсем не задействует видеокарту"),
-    ("Russian, the processor", "сеть считает на процессоре"),
+    ("Russian, the processor", "сеть упорно считает на процессоре"),
     ("Japanese", "グラボが認識されていません"),
     ("Japanese, the processor", "CPUだけで計算しています"),
     ("Korean", "그래픽카드를 인식하지 못합니다"),

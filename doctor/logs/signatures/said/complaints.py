@@ -46,10 +46,10 @@ def newer(match: re.Match[str], source: Source) -> Fact:
 SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "gpu-not-used",
-        ("没", "未", "总是", "仍然", "依旧", "却", "都", "全", "是", "在", "拿"),
+        ("没", "未", "总是", "仍然", "依旧", "却", "都", "全", "是", "只"),
         r"(?:没有?|未)(?:成功|真正|正确)?(?:使用|调用|利用|启用|检测|识别|找|发现|走)(?:到|上|出|了)? ?(?:我的|任何|独立)?(?:GPU|显卡)(?!的? ?(?:版|内存|显存|驱动|占用))"
         r"|(?:GPU|显卡)(?:都|也|根本|完全|一直|始终|并|却|还是|就是|压根){0,3}(?:没有?|未)(?:被|有)?(?:使用|调用|利用|启用|检测|识别|工作|在跑|动静|反应|用上)"
-        r"|(?:总是|仍然|依旧|却|都|全)(?:是|在)?(?:用|使用|跑在|运行在|在)[^\n，。]{0,4}CPU|(?<!能)(?<!会)(?:是|在) ?(?:用 ?)?CPU ?(?:在|来)?(?:跑|训|算)|(?:跑|运行|训练)在 ?CPU ?上|拿 ?CPU ?(?:去|来)?(?:训|跑|算)",
+        r"|(?:总是|仍然|依旧|却|都|全)(?:是|在)?(?:用|使用|跑在|运行在|在)[^\n，。]{0,4}CPU|(?<!不)是 ?(?:用 ?)?CPU ?(?:在|来)(?:跑|训|算)|(?:只|只能|只好)(?:拿|用) ?CPU ?(?:去|来)?(?:训|跑|算)",
         "程序没有调用到GPU",
         told,
         near="gpu|cpu|显卡",
@@ -57,10 +57,10 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "gpu-not-used",
         words(
-            "n'utilis|n'emploie|n'exploite|ne fait rien|ne trouve|ne détecte|ne reconna|ne voit|ne sert|n'est |ne sont |n'a été |tourne|se passe|s'exécute|travaille"
+            "n'utilis|n'emploie|n'exploite|pas sur|et non sur|ne fait rien|ne trouve|ne détecte|ne reconna|ne voit|ne sert|n'est |ne sont |n'a été |tourne|se passe|s'exécute|travaille"
         ),
         r"n'(?:utilise|emploie|exploite|utilisait)\w{0,3} (?:pas|aucun|jamais|plus|toujours pas)[^\n.]{0,12} (?:GPU|cartes? (?:graphique|nvidia))|\bne (?:trouve|détecte|reconna[iî]t|voit)\w{0,3} (?:pas|aucun|plus)[^\n.]{0,10} (?:GPU|carte)"
-        r"|\bGPU[^\n.]{0,16} (?:n'est|ne sont|n'a été) (?:pas|jamais|plus) (?:du tout )?(?:utilis|détect|reconn|vu|trouv|exploit|sollicit)|\bGPU ne (?:fait rien|sert (?:à rien|pas))|(?:tourne|se passe|s'exécute|travaille)\w{0,3} (?:uniquement |seulement |toujours |encore |que )?sur (?:le |mon |ma )?(?:CPU|processeur)",
+        r"|\bGPU[^\n.]{0,16} (?:n'est|ne sont|n'a été) (?:pas|jamais|plus) (?:du tout )?(?:utilis|détect|reconn|vu|trouv|exploit|sollicit)|\bGPU ne (?:fait rien|sert (?:à rien|pas))|(?:tourne|se passe|s'exécute|travaille)\w{0,3} (?:uniquement |seulement |toujours |encore |que )sur (?:le |mon |ma )?(?:CPU|processeur)|\btout (?:tourne|se passe|s'exécute) sur (?:le |mon )?(?:CPU|processeur)|sur le (?:CPU|processeur),? (?:et pas|et non|pas) sur (?:le |mon )?GPU",
         "Keras n'utilise pas le GPU",
         told,
         near="gpu|cpu|processeur|carte",
@@ -73,7 +73,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"\b(?:no|não) (?:me |la |se |lo |a |o )?(?:usa|utiliza|detecta|reconoce|reconhece|encuentra|encontra|aprovecha|enxerga|está usando|está utilizando|está detectando|esta usando) [^\n.]{0,12}(?:GPU|tarjeta (?:gráfica|de v)|placa de v)"
         r"|\b(?:GPU|tarjeta gráfica|placa de vídeo)[^\n.]{0,16} (?:no|não) (?:se usa|se utiliza|se detecta|se reconoce|está siendo|está sendo|es usad|es utilizad|es detectad|es reconocid|é usad|é utilizad|é detectad|é reconhecid|hace nada|faz nada)"
-        r"|\b(?:sigue|continúa|continua|corre|entrena|treina|ejecuta|roda|rodando|corriendo|entrenando|treinando|se queda|fica)\b[^\n.]{0,16} (?:en CPU|en la CPU|con la CPU|con el CPU|en el CPU|na CPU|no CPU|pela CPU)\b|\b(?:solo|sólo|só|siempre|sempre|apenas|únicamente|somente) (?:usa|utiliza) [^\n.]{0,8}CPU\b",
+        r"|\b(?:sigue|continúa|continua|se queda|fica|siempre|sempre|todo|tudo|solo|sólo|só|apenas|únicamente|somente)\b[^\n.]{0,16} (?:en CPU|en la CPU|con la CPU|con el CPU|en el CPU|na CPU|no CPU|pela CPU)\b|\b(?:solo|sólo|só|siempre|sempre|apenas|únicamente|somente) (?:usa|utiliza) [^\n.]{0,8}CPU\b",
         "Keras no detecta la GPU",
         told,
         near="gpu|cpu|tarjeta|placa",
@@ -82,7 +82,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "gpu-not-used",
         (" nicht ", " keine ", "auf der cpu", "über die cpu", "mit der cpu", "nur cpu", "nur die cpu"),
         r"(?:GPU|Grafikkarte)n?\b[^\n.,]{0,16} (?:wird|wurde|werden)\b[^\n.,]{0,24} nicht (?:\w{1,12} )?(?:genutzt|benutzt|verwendet|erkannt|gefunden|angesprochen|ausgelastet)|(?:findet|sieht|erkennt|nutzt|benutzt|verwendet)\b[^\n.,]{0,10} (?:(?:die |meine )(?:GPU|Grafikkarte)n? nicht |keine (?:GPU|Grafikkarte))"
-        r"|\b(?:rechnet|trainiert)\w{0,2}\b[^\n.,]{0,16} (?:auf der|über die|mit der) CPU\b|läuft\b[^\n.,]{0,16} (?:auf der|über die|mit der) CPU\b|\bnur (?:die )?CPU (?:genutzt|benutzt|verwendet|rechnet|arbeitet)",
+        r"|\b(?:nur|immer|alles|weiterhin|trotzdem|stattdessen)\b[^\n.,]{0,16} (?:auf der|über die|mit der) CPU\b|\bnur (?:die )?CPU (?:genutzt|benutzt|verwendet|rechnet|arbeitet)",
         "meine GPU wird von Keras leider nicht genutzt",
         told,
         near="gpu|cpu|grafikkarte",
@@ -91,8 +91,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "gpu-not-used",
         (" не ", "на cpu", "через cpu", "на цп", "через цп", "на процессоре"),
         r" не (?:использ\S{1,6}|задейств\S{1,8}|распозна\S{1,4}|подхват\S{1,6}|груз\S{1,3}|нагружа\S{1,3}|вид\S{1,4}|определя\S{1,3}|находит) (?:мою |мой |мо[её] )?(?:GPU|видеокарт)|(?:GPU|видеокарт\S{1,3})(?: \S{1,16}){0,3}? не (?:использ|задейств|распозн|определя|подхват|нагруж|груз|вид)"
-        r"|(?:обуча|обучен|счита|работа|тренир|идёт|идет|крут|выполня)\S{0,6}(?: \S{1,10}){0,2}? (?:на CPU|через CPU|на ЦП|через ЦП|на процессоре)",
-        "обучение идёт на CPU",
+        r"|(?:только|всегда|вс[её] равно|вс[её]|по-прежнему|почему-то|упорно)[^\n.,]{0,24} (?:на CPU|через CPU|на ЦП|через ЦП|на процессоре)",
+        "обучение всё равно идёт на CPU",
         told,
         near="gpu|cpu|видеокарт|цп|процессор",
     ),
@@ -102,8 +102,8 @@ SIGNATURES: tuple[Signature, ...] = (
             *glued(("gpu", "gpu ", "グラボ", "グラフィックボード"), ("が", "を", "は", "も")),
             *glued(("cpu", "cpu "), ("で", "のみ", "だけ", "しか", "ばかり")),
         ),
-        r"(?:GPU|GPU |グラボ|グラフィックボード)[がをはも][^\n。、]{0,8}(?:使って(?:い|くれ)?(?:な|ませ)|使われて(?:い)?(?:な|ませ)|使用されて(?:い)?(?:な|ませ)|利用されて(?:い)?(?:な|ませ)|認識(?:されて?|して|でき)(?:い|くれ)?(?:な|ませ)|認識しま?せ|検出(?:され|でき)(?:て(?:い)?)?(?:な|ませ)|動いて(?:い)?(?:な|ませ)|動か|見えて(?:い)?(?:な|ませ)|見え(?:な|ませ)|反応し)"
-        r"|(?:CPU|CPU )(?:で|のみ|だけ|しか|ばかり)[^\n。、]{0,8}(?:動い|動作し|実行され|学習し|計算し|使われ|使って)",
+        r"(?:GPU|GPU |グラボ|グラフィックボード)[がをはも][^\n。、]{0,8}(?:使って(?:い|くれ)?(?:な|ませ)|使われて(?:い)?(?:な|ませ)|使用されて(?:い)?(?:な|ませ)|利用されて(?:い)?(?:な|ませ)|認識(?:されて?|して|でき)(?:い|くれ)?(?:な|ませ)|認識しま?せ|検出(?:され|でき)(?:て(?:い)?)?(?:な|ませ)|動いて(?:い)?(?:な|ませ)|動か(?:な|ず)|動きませ|見えて(?:い)?(?:な|ませ)|見え(?:な|ませ)|反応しな|反応しませ)"
+        r"|(?:CPU|CPU )(?:のみ|だけ|しか|ばかり)[^\n。、]{0,8}(?:動い|動作し|実行され|学習し|計算し|使われ|使って)|(?:CPU|CPU )で[^\n。、]{0,10}(?:てしま|ちゃ)",
         "学習中にGPUが使われていません",
         told,
     ),
@@ -128,7 +128,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "학습이",
         ),
         r"(?:GPU|그래픽 ?카드) ?(?:를|가|는|도|로)?[^\n.,]{0,10}(?:인식|사용|감지|작동|동작|활용)(?:을|를|이|가)?(?:하지|되지|이 ?안|가 ?안| ?안| ?못)|(?:GPU|그래픽 ?카드) ?(?:를|가|는|도|로) ?(?:안|못) ?(?:잡|써|쓰|쓴|돌|씀)|(?:GPU|그래픽 ?카드) ?(?:를|가|는|도) [^\n.,]{0,6}(?:잡히지|잡지|쓰지|돌지|놀고)"
-        r"|CPU ?(?:로만?|만) ?[^\n.,]{0,6}(?:돌아[가갑감간갔]|돌고|돌려|동작|작동|실행되|학습되|학습이|사용되|사용[하합한했]|쓰이|쓰고)",
+        r"|CPU ?(?:로만|만|로 ?(?:계속|자꾸|여전히)) ?[^\n.,]{0,6}(?:돌아[가갑감간갔]|돌고|돌려|동작|작동|실행되|학습되|학습이|사용되|사용[하합한했]|쓰이|쓰고)",
         "학습할 때 CPU로만 돌아갑니다",
         told,
         near="gpu|cpu|그래픽",
