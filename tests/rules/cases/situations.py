@@ -52,11 +52,38 @@ FIRES = (
         "TensorFlow 2.16.1, NVIDIA driver 470, Ubuntu 20.04. The GPU is not used.\n",
         "driver 470",
     ),
+    Fires(
+        "gpu-absent",
+        "a card of another maker, and a program that only lists the CPU",
+        "There is a Radeon RX 580 in my PC, and tensorflow only shows the CPU.\n",
+        "only shows the CPU",
+    ),
+    Fires(
+        "tf-cpu-only",
+        "the CPU package, and a card called by its name",
+        "pip list says tensorflow-cpu 2.9.1. Why is my GTX 1660 not used?\n",
+        "tensorflow-cpu",
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "a library that is asked for, and the CUDA that is there",
+        "TF 1.14 looks for libcudart.so.10.0 but I have CUDA 10.1 here.\n",
+        "libcudart.so.10.0",
+        words=("10.1",),
+    ),
+    Fires(
+        "gpu-hidden",
+        "an emptied variable, and a list without GPUs",
+        'The notebook begins with os.environ["CUDA_VISIBLE_DEVICES"] = "" and the list of GPUs is empty.\n',
+        "CUDA_VISIBLE_DEVICES",
+    ),
     Fires("driver-not-loaded", "the first words of nvidia-smi's message", "Since the last update: NVIDIA-SMI has failed\n", "NVIDIA-SMI has failed"),
 )
 
 NEAR_MISSES = (
     NearMiss("device-permission", "packages that root installs", "undetermined", "I installed it with sudo pip, not as a normal user.\n"),
+    NearMiss("gpu-absent", "a question that only names the CPU", "undetermined", "This only shows the CPU time of a Radeon driver. Is TensorFlow any good?\n"),
+    NearMiss("cuda-version-mismatch", "a library that is asked for, and there", "undetermined", "It wants libcudart.so.10.1 and finds it.\n"),
     NearMiss("gpu-renumbered", "a task manager that shows an idle card", "undetermined", "The task manager shows 3 % on GPU 1.\n"),
     NearMiss("tf-no-wheel", "another package that is not found", "undetermined", "pip install cannot find the package of my colleague.\n"),
     NearMiss(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.facts import Fact, Requirement, Source, Symptom
+from doctor.facts import Fact, LibraryNotLoaded, Requirement, Source, Symptom
 from doctor.logs.signatures.signature import Signature, spoken
 
 _NO = r"(?:can'?t|cannot|can not|could ?n[o']t|couldnt|does ?n[o']t|doesnt|did ?n[o']t|didnt|unable to|fails? to|failed to|won'?t|never)"
@@ -12,6 +12,9 @@ _USER = r"(?:as|for|under|by|from) (?:a |an |my |the |any )?(?:normal|regular|or
 _ROOT = r"\b(?:as|under|with|for) root\b|\bas (?:the )?superuser\b|\bsudo\b"
 _PIP = r"\b(?:pip3?|conda|poetry)\b(?: install)?(?: -U| --upgrade)?"
 _FIND = rf"[`'\"]{{0,2}} {_NO} (?:find|see|get|offer|locate) (?:any |a |the )?(?:[\w-]+ ){{0,2}}?"
+_CARD = r"RTX|GTX|GeForce|Quadro|Tesla|Titan|graphics? card"
+_TAKE = r"(?:us(?:e[sd]?|ing)|utili[sz]\w*|detect\w*|find\w*|see\w*|recogni[sz]\w*)"
+_TAKEN = r"used|utili[sz]ed|detected|found|seen|recogni[sz]ed"
 
 
 def by_the_root_user(match: re.Match[str], source: Source) -> Fact | None:
@@ -30,6 +33,11 @@ def not_found_by_pip(match: re.Match[str], source: Source) -> tuple[Fact, ...]:
         Symptom(source, "no-matching-distribution", (("name", name), ("specifier", ""), ("versions", ""))),
         Requirement(source, name, ""),
     )
+
+
+def asked_for(match: re.Match[str], source: Source) -> Fact:
+    """A library that does not open, in the words of whoever says which one is there instead."""
+    return LibraryNotLoaded(source, match["name"].rstrip("."), "", "absent")
 
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -68,5 +76,36 @@ SIGNATURES: tuple[Signature, ...] = (
         "pip install tensorflow-gpu doesn't find any version",
         not_found_by_pip,
         near=("tensorflow", "find|see|get|offer|locate"),
+    ),
+    spoken(  # the card by its name
+        "gpu-not-used",
+        ("rtx", "gtx", "geforce", "quadro", "tesla", "titan", "graphics card", "graphic card"),
+        rf"(?:\bnot|n't|\bnever|\bunable to|\bfails? to) (?:\w+ ){{0,2}}?{_TAKE} (?:\w+ ){{0,3}}?(?:{_CARD})|\bis (?:my|the|this) (?:nvidia |geforce )?(?:{_CARD})[\w ]{{0,16}} (?:not|never)(?: being)? (?:{_TAKEN})",
+        "TensorFlow does not use my RTX 3080",
+        near=("not|n't|never|unable|fail", "use|using|utili|detect|find|found|see|recogni"),
+    ),
+    spoken(
+        "uses-cpu",
+        ("only", "just", "nothing but"),
+        r"\b(?:only|just|nothing but)\b (?:(?:ever|able|to) )*(?:shows?|sees?|lists?|finds?|detects?|recogni[sz]es|gives?|prints?|reports?) (?:me |up )?(?:the |my |a )?CPUs?\b(?! (?:time|usage|load|temperature|utili|frequenc|name|model|info|cores?|threads?|part|section|tab|page|version|build))"
+        r"|\b(?:shows?|sees?|lists?|finds?|detects?|recogni[sz]es|gives?|prints?|reports?)(?: me| up)? (?:only|just|nothing but) (?:the |my |a )?CPUs?\b(?! (?:time|usage|load|temperature|utili|frequenc|name|model|info|cores?|threads?|part|section|tab|page|version|build))",
+        "tensorflow only shows the CPU",
+        near="cpu",
+    ),
+    spoken(
+        "gpu-list-empty",
+        ("list",),
+        r"\blist of (?:(?:the|physical|available|visible|logical) )*(?:GPUs?|GPU devices)\b (?:is|was|stays?|remains?|comes back|comes out)(?: still| always)? empty|\bempty (?:list of GPUs?|GPU list)\b|\bGPU list (?:is|was|stays?|remains?|comes back)(?: still| always)? empty",
+        "the list of GPUs is empty",
+        near=("gpu", "empty"),
+    ),
+    spoken(  # a library that is asked for, and another one that is there
+        "library-not-loaded",
+        (".so.", "64_"),
+        r"\b(?:wants?|wanted|needs?|(?:looks?|looking|asks?|asking|search(?:es|ing)?) for|requires?|expects?|(?:tries|trying) to (?:open|load|find)) (?:the |for )?(?:library |file )?[`'\"]{0,2}"
+        r"(?P<name>lib(?:cu|nv)\w{2,16}\.so\.\d[\d.]*|cu\w{2,10}64_\d{1,3}(?:\.dll)?)[`'\"]{0,2}[^\n.]{0,24}?\b(?:but|while|whereas|although|and)\b[^\n]{0,30}\b(?:have|has|got|installed|there is|only|is)\b",
+        "it wants libcudart.so.10.0 but I have CUDA 10.1",
+        asked_for,
+        near=("want|need|for |requir|expect|tries to|trying to", "but|while|whereas|although|and"),
     ),
 )
