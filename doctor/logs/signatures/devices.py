@@ -232,6 +232,14 @@ SIGNATURES: tuple[Signature, ...] = (
         gpu_fact,
     ),
     sig(
+        "devices-of-strategy",
+        "mirroredstrategy with devices (",
+        r"Using MirroredStrategy with devices \((?P<devices>[^)\n]{0,4000}device:GPU:\d[^)\n]{0,4000})\)",
+        "INFO:tensorflow:Using MirroredStrategy with devices ('/job:localhost/replica:0/task:0/device:GPU:0', '/job:localhost/replica:0/task:0/device:GPU:1')",
+        lambda m, s: GpuRegistered(s, count=min(m["devices"].count("device:GPU:"), 1024)),
+        origin="tensorflow/python/distribute/mirrored_strategy.py",
+    ),
+    sig(
         "gpu-count",
         (
             "num gpus available",

@@ -142,8 +142,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nan-results",
-        words("loss: nan|loss is nan|all nan|returns nan|nan loss|outputs nan|results are wrong|wrong results"),
-        r"loss: nan|loss is NaN|all NaNs?|returns NaNs?|NaN loss|outputs NaN",
+        words("loss: nan|loss=nan|loss is nan|all nan|returns nan|nan loss|outputs nan|results are wrong|wrong results"),
+        r"loss(?:: |=)nan|loss is NaN|all NaNs?|returns NaNs?|NaN loss|outputs NaN",
         "60/60 [=====] - 2s - loss: nan - accuracy: 0.1",
     ),
     spoken(

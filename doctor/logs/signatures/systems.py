@@ -141,6 +141,14 @@ SIGNATURES: tuple[Signature, ...] = (
         platform("macos"),
         once=True,
     ),
+    sig(  # where nothing else tells: some clusters of Linux machines keep their homes there, too
+        "platform-macos",
+        "/users/",
+        r"(?<![\w:~.])/Users/(?!Shared/)\w[\w.-]{0,40}/",
+        "/Users/me/venv/lib/python3.9/site-packages/tensorflow/__init__.py",
+        platform("macos", INFERRED),
+        once=True,
+    ),
     sig(
         "platform-linux",
         (".so.", "/usr/lib", "/home/", "linux", "/proc/driver", "/usr/local/lib"),

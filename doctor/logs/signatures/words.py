@@ -121,7 +121,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "gpu-not-used",
         ("gpu",),
-        r"GPUs? (?:is|are|was|were)? ?(?:not|n't|never) (?:being )?(?:used|found|detected|recogni[sz]ed|visible|available|seen|working|utili[sz]ed)",
+        r"(?<!\w\(['\"])(?<!\(f['\"])GPUs? (?:is|are|was|were)? ?(?:not|n't|never) (?:being )?(?:used|found|detected|recogni[sz]ed|visible|available|seen|working|utili[sz]ed)",
         "My GPU is not being used",
         near="not |n't |never ",
     ),
@@ -151,7 +151,7 @@ SIGNATURES: tuple[Signature, ...] = (
             *glued(("gpu", "gpu "), ("인식", "사용")),
             *("n'utilise pas", "no detecta", "no reconoce", "no usa", "nicht ", "keine "),
         ),
-        r"no GPUs? (?:found|detected|device|available|is found|are found|(?:(?:is|are|was|were) (?:being )?)?(?:used|found|detected)\b)|GPUs? unused\b|\[\] is returned|(?:gpu|cuda)\w* ?(?:is )?(?:识别|找|检测|用)不(?:到|了)|(?:检测|识别|找|用)不(?:到|了) ?gpu|无法(?:使用|识别|检测|调用) ?gpu"
+        r"(?<!\w\(['\"])(?<!\(f['\"])no GPUs? (?:found|detected|device|available|is found|are found|(?:(?:is|are|was|were) (?:being )?)?(?:used|found|detected)\b)|GPUs? unused\b|\[\] is returned|(?:gpu|cuda)\w* ?(?:is )?(?:识别|找|检测|用)不(?:到|了)|(?:检测|识别|找|用)不(?:到|了) ?gpu|无法(?:使用|识别|检测|调用) ?gpu"
         r"|GPU(?:が|を)(?:認識|使)|gpu ?(?:인식|사용)(?:이|을|를)? ?(?:안|못)|without (?:the )?GPU being|n'utilise pas (?:le |la )?GPU|no (?:detecta|reconoce|usa) (?:la |mi )?GPU|(?:nicht|keine) (?:\w+ )?GPU (?:erkannt|gefunden)",
         "no GPU found",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doctor.facts import FORM, CudaCallFailed, CudnnVersion, LibraryNotLoaded, Noise
@@ -11,6 +12,7 @@ from doctor.remedies import commands, cures
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, works, xla_gpu_note
 from doctor.rules.registry import found, rule
+from doctor.tables import dotted
 
 
 def asked_for(picture: Picture) -> bool:
@@ -85,10 +87,11 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
             + xla_gpu_note(picture)
         )
     elif skipped:
+        which = "the lines above that one say which, and are not in the text" if _names_them(picture) else "since 2.12 it does not say which"
         text = (
-            "TensorFlow skipped the GPU because a library did not open; since 2.12 it does not say which. The driver answers, so it is one of the CUDA libraries or cuDNN."
+            f"TensorFlow skipped the GPU because a library did not open; {which}. The driver answers, so it is one of the CUDA libraries or cuDNN."
             if driver_works
-            else "TensorFlow skipped the GPU because a library did not open; since 2.12 it does not say which. Most often none of NVIDIA's libraries is installed; only cuDNN missing, or a folder that is not searched, look the same."
+            else f"TensorFlow skipped the GPU because a library did not open; {which}. Most often none of NVIDIA's libraries is installed; only cuDNN missing, or a folder that is not searched, look the same."
         )
     else:
         text = (
@@ -152,4 +155,18 @@ def _told(picture: Picture) -> Iterator[Finding]:
         confidence="possible",
         steps=cure.steps,
         verify=cure.lists_gpus(picture),
+    )
+
+
+def _names_them(picture: Picture) -> bool:
+    """Whether the text is of a TensorFlow before 2.12, which names each library that does not open.
+
+    By its version, or by the words in which it speaks of the processor's instructions: 2.12 took the maker's name of oneDNN
+    out of them (tensorflow/core/platform/cpu_feature_guard.cc).
+    """
+    if picture.tensorflow is not None:
+        return dotted(picture.tensorflow.version) < (2, 12)
+    return any(
+        n.kind == "cpu-features" and re.search(r"oneAPI Deep Neural Network|Your CPU supports", n.source.text)
+        for n in picture.facts.of(Noise)
     )

@@ -83,6 +83,7 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
         evidence, confidence = [*said[:1]], "possible"
     elif (
         facts.has("install-gpu-version", "no-known-devices")
+        and (facts.of(Noise) or not any(v.package == "tensorflow-gpu" for v in facts.of(TensorFlowVersion)))
         and not picture.loaded
         and not picture.facts.of(CudaCallFailed)
     ):

@@ -28,6 +28,19 @@ from tests.rules.spelling import (
 FIRES = (
     Fires(
         "healthy",
+        "a strategy that names the GPUs which it uses",
+        "INFO:tensorflow:Using MirroredStrategy with devices ('/job:localhost/replica:0/task:0/device:GPU:0', '/job:localhost/replica:0/task:0/device:GPU:1')\n",
+        "MirroredStrategy",
+    ),
+    Fires(
+        "undetermined",
+        "no device in notes on the package with CUDA, where nothing else is printed",
+        "I ran conda install, which brought tensorflow-gpu 1.4.0\n# Device mapping: no known devices.\n",
+        "no known devices",
+        words=("fits several causes",),
+    ),
+    Fires(
+        "healthy",
         "cuDNN that was made on a GPU, in a log that begins after the devices",
         log("2.12.0", "Epoch 1/9", loaded_cudnn(8600), "60/60 [==============================] - 2s 9ms/step - loss: 1.3"),
         "Loaded cuDNN version",
@@ -182,6 +195,18 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "healthy",
+        "a strategy on the processor",
+        "undetermined",
+        "INFO:tensorflow:Using MirroredStrategy with devices ('/job:localhost/replica:0/task:0/device:CPU:0',)\n",
+    ),
+    NearMiss(
+        "healthy",
+        "a GPU on which the training goes wrong",
+        "undetermined",
+        log("2.8.0", created("GeForce RTX 2080", "7.5", 6500), "60/60 [==============================] - 2s 9ms/step - loss: nan"),
+    ),
     NearMiss(
         "healthy",
         "the code that would print a device's name, and no output",

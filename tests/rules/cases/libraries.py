@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.rules.situation import Fires, NearMiss
 from tests.rules.spelling import (
+    cpu_features,
     created,
     cudnn_failed,
     form,
@@ -23,6 +24,13 @@ TEN = ("libcudart.so.10.0", "libcublas.so.10.0", "libcufft.so.10.0", "libcurand.
 CUDNN = "stream_executor/cuda/cuda_dnn.cc"
 
 FIRES = (
+    Fires(
+        "cuda-missing",
+        "libraries that did not open, of a release that names them above what was pasted",
+        log("2.8.0", cpu_features) + "Skipping registering GPU devices...\n",
+        "Skipping registering",
+        words=("the lines above that one say which",),
+    ),
     Fires(
         "cudnn-version-mismatch",
         "a cuDNN that has dropped Pascal, and XLA that finds nothing to run",
