@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts import CudaCallFailed, CudnnVersion, LibraryLoaded, Noise, Source
-from doctor.findings import Finding, manual, shell
+from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit
@@ -181,7 +181,14 @@ def healthy(picture: Picture) -> Iterator[Finding]:
     if simulated:
         text = f"This is a simulation, there is no real GPU behind it. {text}"
     grew = facts.symptoms("growth-set") if facts.kind == "machine" else []
+    idle = facts.symptoms("gpu-idle", "gpu-not-used", "uses-cpu") if works and facts.kind == "report" else []
     steps = []
+    if idle:
+        text += (
+            " Where it has little to do all the same, that is mostly the program's doing: a small model or batch, input that does not come fast enough, or a first "
+            "step that has not ended yet."
+        )
+        steps += _busy(picture)
     if works and grew:
         text += (
             " The check itself ran with memory growth on, so as not to take the memory of others; a program without it takes"
@@ -197,12 +204,24 @@ def healthy(picture: Picture) -> Iterator[Finding]:
     yield found(
         "healthy",
         text,
-        title="A simulated GPU is registered; nothing alarming" if simulated else "",
-        evidence=[*simulated[:1], *works[:2], *done[:4], *grew[:1], *cudnn[:1], *(opened[:2] if not works else [])],
+        title="A simulated GPU is registered; nothing alarming" if simulated else "A GPU is registered; nothing alarming" if idle else "",
+        evidence=[*simulated[:1], *works[:2], *idle[:1], *done[:4], *grew[:1], *cudnn[:1], *(opened[:2] if not works else [])],
         confidence="certain" if works else "likely",
         steps=steps,
         verify=commands.list_gpus(picture),
     )
+
+
+def _busy(picture: Picture) -> list[Step]:
+    """What shows whether a GPU that is registered works, and what gives it more to do."""
+    watch = "nvidia-smi --query-gpu=utilization.gpu,memory.used --format=csv -l 1"
+    steps = [
+        shell(watch, "while the program runs: a use that comes and goes waits for input"),
+        manual("Give it larger batches, and let tf.data prepare the next one meanwhile (map with num_parallel_calls, prefetch)"),
+    ]
+    if picture.platform == "windows":
+        steps.insert(1, manual("In the Task Manager choose Cuda or Compute for one of the GPU's graphs: the ones that it shows first know nothing of CUDA", platform="windows"))
+    return steps
 
 
 @rule("undetermined", "The text does not hold enough to tell", severity="info")
@@ -219,7 +238,7 @@ def undetermined(picture: Picture) -> Iterator[Finding]:
     Run what the prescription says and read its output with `tfgpu-doctor explain`.
     """
     facts = picture.facts
-    hints = facts.symptoms("gpu-list-empty", "gpu-not-found", "cpu-only-listed", "uses-cpu", "native-runtime-failed", "no-known-devices")
+    hints = facts.symptoms("gpu-list-empty", "gpu-not-found", "cpu-only-listed", "uses-cpu", "native-runtime-failed", "gpu-idle", "no-known-devices")
     died = facts.symptoms(*DIED) if facts.kind == "report" else []
     where = Source(
         facts.name,

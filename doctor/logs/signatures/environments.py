@@ -101,7 +101,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "environment-conda",
         ("conda", "envs/", "envs\\", "miniforge", "mambaforge", "mamba install", "mamba create"),
-        r"\bconda (?:install|create|activate|list|env|update|info)|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+|miniforge|mambaforge|\bmamba (?:install|create)",
+        r"\bconda (?:install|create|activate|list|env|update|info)|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+|miniforge|mambaforge|\bmamba (?:install|create)|(?<!packaged by )\bconda-forge\b",
         "/opt/conda/envs/tf/lib/python3.8/site-packages",
         kind("conda"),
         once=True,

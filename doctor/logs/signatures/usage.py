@@ -26,4 +26,28 @@ SIGNATURES: tuple[Signature, ...] = (
         "TensorFlow does not use my GPU",
         near="use cpu|uses cpu|using cpu|only cpu|the cpu|on cpu|by cpu|with cpu|in cpu|not |n't|never|cannot|no gpu",
     ),
+    spoken(  # of a GPU that may well be registered
+        "gpu-idle",
+        (
+            "gpu usage",
+            "gpu utili",
+            "gpu use",
+            "gpu load",
+            "gpu activity",
+            "gpu is ",
+            "gpus are ",
+            "gpu was ",
+            "gpu remain",
+            "gpu stay",
+            "gpu sits",
+            "gpu ha",
+            "gpu does",
+            "gpu's ",
+        ),
+        r"\b(?:low|lower|poor|bad|little|minimal|hardly any) GPU (?:usage|utili[sz]ation|use|load|activity)\b"
+        r"|\bGPU(?:'s)? (?:usage|utili[sz]ation|use|load|activity)\b[^\n.]{0,24}\b(?:low|poor|zero|minimal|tiny|0 ?%|at 0)(?![\w%])"
+        r"|\b(?:GPU (?:is|was|remains?|remained|stays?|stayed|sits)|GPUs are) (?:\w+ )?(?:inactive|idle|under-?utili[sz]ed|bored)\b|\bGPU (?:has|had|does(?: not|n't) (?:get|have)) (?:nothing|little|hardly anything|not much|anything|much) to do\b",
+        "high CPU use and low GPU use while it trains",
+        near="low|poor|bad|little|minimal|hardly|zero|tiny|0%|0 %|at 0|inactive|idle|under|bored|nothing|not much|anything|much",
+    ),
 )

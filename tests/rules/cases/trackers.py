@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.rules.situation import Fires, NearMiss
-from tests.rules.spelling import cuinit, log, opened, refused, skipped
+from tests.rules.spelling import created, cuinit, log, opened, refused, skipped
 
 NOT_FOUND = "tensorflow.python.framework.errors_impl.NotFoundError: "
 
@@ -14,9 +14,26 @@ ON_INTEL_MACS = (
     "2.13.0, 2.13.1, 2.14.0, 2.14.1, 2.15.0, 2.15.1, 2.16.1, 2.16.2"
 )
 
+IDLE = log("2.7.0", created("GeForce RTX 2070", "7.5", 6000))
 ADDON = "Error: The specified module could not be found.\n\\\\?\\C:\\app\\node_modules\\@tensorflow\\tfjs-node-gpu\\lib\\napi-v8\\tfjs_binding.node\n"
 
 FIRES = (
+    Fires(
+        "healthy",
+        "a GPU that is registered and has little to do, on Windows",
+        f"C:\\Users\\me>python train.py\nThe GPU stays idle, says the Task Manager.\n{IDLE}",
+        "stays idle",
+        says=("Cuda or Compute", "utilization.gpu", "prefetch"),
+        words=("mostly the program's doing",),
+    ),
+    Fires(
+        "healthy",
+        "a GPU that is registered and of which nobody complains",
+        IDLE,
+        "Created device",
+        never=("prefetch",),
+        words=("registered a GPU",),
+    ),
     Fires(
         "tf-import-failed",
         "Node finds no library beside the addon",
