@@ -77,6 +77,24 @@ FIRES = (
         'The notebook begins with os.environ["CUDA_VISIBLE_DEVICES"] = "" and the list of GPUs is empty.\n',
         "CUDA_VISIBLE_DEVICES",
     ),
+    Fires(
+        "tf-windows-native",
+        "a sentence is the only word on the system",
+        "TF 2.13 on native Windows: my 4090 is ignored.\n",
+        "2.13",
+    ),
+    Fires("tf-no-wheel", "a message without its second half", "Python 3.12 and tensorflow 2.15: no matching distribution\n", "no matching distribution"),
+    Fires("memory-leak", "the last fold", "Cross validation with KFold: always out of GPU memory in fold 4, each fold alone fits.\n", "in fold 4"),
+    Fires("memory-leak", "a count that is not exact", "After about 30 trials of the tuner I get OOM, then a restart helps.\n", "After about 30 trials"),
+    Fires(
+        "cudnn-version-mismatch",
+        "the two versions in a sentence",
+        "TF was compiled with cuDNN 8.6 but only 8.4 is loaded, the convolution fails.\n",
+        "compiled with cuDNN 8.6",
+        words=("8.4",),
+    ),
+    Fires("driver-missing", "the stub's answer, and no more of the line", "A fresh Ubuntu with nouveau, and TensorFlow says UNKNOWN ERROR (303).\n", "UNKNOWN ERROR (303)"),
+    Fires("gpu-hidden", "a variable that was looked at", "echo $CUDA_VISIBLE_DEVICES prints -1 here, and TensorFlow finds no GPU.\n", "prints -1"),
     Fires("driver-not-loaded", "the first words of nvidia-smi's message", "Since the last update: NVIDIA-SMI has failed\n", "NVIDIA-SMI has failed"),
 )
 
@@ -84,6 +102,10 @@ NEAR_MISSES = (
     NearMiss("device-permission", "packages that root installs", "undetermined", "I installed it with sudo pip, not as a normal user.\n"),
     NearMiss("gpu-absent", "a question that only names the CPU", "undetermined", "This only shows the CPU time of a Radeon driver. Is TensorFlow any good?\n"),
     NearMiss("cuda-version-mismatch", "a library that is asked for, and there", "undetermined", "It wants libcudart.so.10.1 and finds it.\n"),
+    NearMiss("tf-windows-native", "the other system is only compared", "undetermined", "With TF 2.13 the GPU is not used. On Windows it works.\n"),
+    NearMiss("memory-leak", "a count, and a limit that is met at once", "undetermined", "After about 30 trials the search ends as it should, memory is fine.\n"),
+    NearMiss("cudnn-version-mismatch", "one version on both sides", "undetermined", "It was compiled with cuDNN 8.6 and 8.6 is loaded.\n"),
+    NearMiss("gpu-hidden", "a variable that shows a card", "undetermined", "echo $CUDA_VISIBLE_DEVICES prints 0 here, and TensorFlow finds no GPU.\n"),
     NearMiss("gpu-renumbered", "a task manager that shows an idle card", "undetermined", "The task manager shows 3 % on GPU 1.\n"),
     NearMiss("tf-no-wheel", "another package that is not found", "undetermined", "pip install cannot find the package of my colleague.\n"),
     NearMiss(

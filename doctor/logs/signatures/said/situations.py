@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import re
 
-from doctor.facts import Fact, LibraryNotLoaded, Requirement, Source, Symptom
+from doctor.facts import (
+    INFERRED,
+    CudaCallFailed,
+    CudnnMismatch,
+    EnvVar,
+    Fact,
+    LibraryNotLoaded,
+    Platform,
+    Requirement,
+    Source,
+    Symptom,
+)
 from doctor.logs.signatures.signature import Signature, spoken
 
 _NO = r"(?:can'?t|cannot|can not|could ?n[o']t|couldnt|does ?n[o']t|doesnt|did ?n[o']t|didnt|unable to|fails? to|failed to|won'?t|never)"
@@ -28,7 +39,8 @@ def by_the_root_user(match: re.Match[str], source: Source) -> Fact | None:
 
 def not_found_by_pip(match: re.Match[str], source: Source) -> tuple[Fact, ...]:
     """An installer's "no such package", in the words of whoever saw it."""
-    name = (match["name"] or match["n2"] or "tensorflow").lower().replace("_", "-")
+    told = match.groupdict()
+    name = (told.get("name") or told.get("n2") or "tensorflow").lower().replace("_", "-")
     return (
         Symptom(source, "no-matching-distribution", (("name", name), ("specifier", ""), ("versions", ""))),
         Requirement(source, name, ""),
@@ -107,5 +119,58 @@ SIGNATURES: tuple[Signature, ...] = (
         "it wants libcudart.so.10.0 but I have CUDA 10.1",
         asked_for,
         near=("want|need|for |requir|expect|tries to|trying to", "but|while|whereas|although|and"),
+    ),
+    spoken(
+        "no-matching-distribution",
+        "no matching distribution",
+        r"\btensorflow[^\n]{0,60}\bno matching distributions?\b(?! found for)|\bno matching distributions?\b(?! found for)[^\n]{0,60}\btensorflow\b",
+        "Python 3.12 and tensorflow 2.15: no matching distribution",
+        not_found_by_pip,
+        near="tensorflow",
+    ),
+    spoken(
+        "memory-grows",
+        ("fold", "after ", "tuner"),
+        r"\b(?:out of|no|not enough) (?:\w+ ){0,2}?memory\b[^\n.]{0,24}\b(?:in|at|on|with|during) (?:the )?(?:(?:\w+ )?fold\b|fold \d|last folds?)|\bafter (?:about|around|roughly|some|nearly|almost|~) ?\d+ (?:\w+ )?(?:epochs|iterations|folds|models|trials|runs|steps|predictions)\b[^\n]{0,60}\b(?:OOM|out of memory|memory error)\b",
+        "after about 30 trials I get OOM",
+        near=("memory|oom", "fold|epochs|iterations|models|trials|runs|steps|predictions"),
+    ),
+    spoken(
+        "cudnn-mismatch",
+        ("cudnn",),
+        r"\b(?:compiled|built) (?:with|against|for) cudnn (?:version )?v?(?P<compiled>\d\.\d{1,2}(?:\.\d{1,2})?)\b[^\n]{0,16}?\b(?:but|while|whereas|and)\b (?:(?:it|loads?|loaded|finds?|found|gets?|uses?|runs?|with|on|at|runtime|there is|the|only|cudnn|version|only|has|have|I|is|v) ){0,6}?v?(?P<loaded>\d\.\d{1,2}(?:\.\d{1,2})?)\b",
+        "compiled with cuDNN 8.6 but 8.4 is loaded",
+        lambda m, s: CudnnMismatch(s, m["loaded"], m["compiled"]) if m["loaded"] != m["compiled"] else None,
+        near=("compiled|built", "but|while|whereas|and"),
+    ),
+    spoken(
+        "cuinit-failed",
+        "unknown error (303)",
+        r"(?<!cuInit: )UNKNOWN ERROR \(303\)",
+        "TensorFlow says UNKNOWN ERROR (303)",
+        lambda m, s: CudaCallFailed(s, "cuInit", "UNKNOWN_ERROR_303"),
+    ),
+    spoken(
+        "env-var",
+        ("$cuda_visible_devices",),
+        r"\becho \$(?P<name>CUDA_VISIBLE_DEVICES)[`'\"]{0,2},? (?:(?:just|only|it|which) )?(?:prints?|gives?|shows?|says|returns?|is|outputs?|->|=>)(?: me)?:? [`'\"]?(?P<value>-1|NoDevFiles)\b",
+        "echo $CUDA_VISIBLE_DEVICES prints -1",
+        lambda m, s: EnvVar(s, "CUDA_VISIBLE_DEVICES", m["value"]),
+        near="-1|nodevfiles",
+    ),
+    spoken(
+        "gpu-not-used",
+        ("ignor",),
+        rf"\b(?:GPUs?|(?:{_CARD})[\w -]{{0,12}}?|card|\d0[5-9]0(?: ?Ti| Super)?) (?:is|are|was|gets?|being|keeps being)(?: completely| simply| just| totally)? ignored\b|\bignor(?:es|ing) (?:my|the|our|both) (?:\w+ )?(?:GPUs?|{_CARD})\b",
+        "my 4090 is ignored",
+        near="is |are |was |get|being|my |the |our |both ",
+    ),
+    spoken(  # the only word on the system; any other word on it counts more
+        "platform-windows",
+        "windows",
+        r"\b(?:on|under|in|for) (?:native |my |plain )?windows\b(?! (?:subsystem|side|hosts?|update|terminal|explorer|drivers?|and|or|it (?:works|runs)|works|everything|there))(?!,? (?:but|while|whereas|where|not)\b)(?! ?/)",
+        "my GPU is not found on Windows any more",
+        lambda m, s: Platform(s, "windows", rank=INFERRED),
+        once=True,
     ),
 )
