@@ -173,12 +173,14 @@ def another_build(picture: Picture, *, own: bool = False, words: str = "") -> Cu
         assert best is not None
         release = best.build
         here = picture.python is None or commands.minor(picture.python.version) == best.python
-    why = f"{words}TensorFlow {release.version}, the newest that works here with the fewest changes"
+    why = f"TensorFlow {release.version}, the newest that works here with the fewest changes"
     why += f", with code for compute capability {' and '.join(picture.capabilities)}" if picture.capabilities else ""
     if own or not here or picture.platform == "windows":  # there conda brings what pip cannot
         steps, python = libraries.in_environment(picture, release, why, same_python=here)
     else:
         steps, python = libraries.with_build(picture, release, why), ""
+    if words and steps:
+        steps = [replace(steps[0], why=f"{words}{steps[0].why}"), *steps[1:]]
     return Cure((*steps, *driver_for(picture, release)), release.version, python)
 
 

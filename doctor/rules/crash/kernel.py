@@ -125,11 +125,13 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
     ):
         return
     strong = [s for s in signs if s.kind != "cudnn-launch-failed"]
+    blamed = facts.symptoms("cuda-version-told", "cuda-version-blamed", "cudnn-version-told", "cudnn-version-blamed")
     yield found(
         "ptx-jit-or-kernel-crash",
-        "A program on the GPU crashed while it ran; nothing here shows a wrong version or a lack of memory.",
+        "A program on the GPU crashed while it ran; "
+        + ("another version of CUDA or cuDNN is said to have been the reason." if blamed else "nothing here shows a wrong version or a lack of memory."),
         [*strong[:3], *signs[:2]],
-        confidence="certain" if strong else "likely",
+        confidence="possible" if blamed else "certain" if strong else "likely",
         steps=[
             shell(
                 commands.variable(picture, "CUDA_LAUNCH_BLOCKING", "1"),

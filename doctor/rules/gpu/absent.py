@@ -71,6 +71,10 @@ def gpu_absent(picture: Picture) -> Iterator[Finding]:
         ),
         shell(f"{commands.venv_prefix(picture)} install tensorflow-cpu", "then the same TensorFlow without CUDA"),
     ]
+    if any(gpu.vendor == "amd" for gpu in facts.of(OtherGpu)) and picture.platform not in ("macos", "windows"):
+        steps.insert(
+            1, manual("A card of AMD that AMD's ROCm serves is used by AMD's own build for Linux, tensorflow-rocm; their documents list the cards")
+        )
     if "slurm" in picture.environments or facts.has("login-node"):
         steps.insert(
             0, shell("srun --gres=gpu:1 --pty bash", "asks the scheduler for a node with a GPU", platform="linux")

@@ -196,7 +196,7 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
             yield found(
                 "gpu-arch-too-new",
                 f"{named[0].name or 'The GPU'} has compute capability {newest[0]}.{newest[1]}; this TensorFlow works with CUDA {cuda}, "
-                f"whose libraries have no code for GPUs newer than {limit[0]}.{limit[1]}. Failing BLAS and cuDNN calls, NaN and hangs "
+                f"whose libraries have no code for GPUs newer than {limit[0]}.{limit[1]}. Failing BLAS and cuDNN calls, NaN, hangs and crashes "
                 "follow from that; memory settings do not cure them.",
                 [*named[:1], *failing[:2], picture.tensorflow, picture.cuda],
                 severity="error" if failing or not registered(picture) else "warning",

@@ -115,7 +115,7 @@ def gpu_memory_held(picture: Picture) -> Iterator[Finding]:
     elif (
         refused
         and max(int(s.get("mib", "0") or 0) for s in refused) < 512
-        and not facts.has("tensor-oom", "bfc-out-of-memory")
+        and not facts.has("tensor-oom", "bfc-out-of-memory", "size-told")
         and not [r for r in facts.of(GpuRegistered) if (r.memory_mib or 0) > 2048]
     ):
         evidence = [*refused[:2]]
@@ -135,7 +135,7 @@ def gpu_memory_held(picture: Picture) -> Iterator[Finding]:
     elif (
         (refused or oom)
         and not retried_allocations(picture)
-        and not facts.has("tensor-oom", "resource-exhausted", "memory-grows")
+        and not facts.has("tensor-oom", "resource-exhausted", "memory-grows", "size-told")
         and not handle_signs(picture)
     ):
         evidence, confidence = [*refused[:1], *oom[:1]], "likely" if len(refused) > 1 else "possible"

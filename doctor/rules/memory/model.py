@@ -49,7 +49,7 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
     if facts.has("cpu-oom") and not oom:
         return
     stats = facts.symptoms("allocator-stats")
-    smaller = [] if handle_signs(picture) or facts.has("other-process", "host-memory-said") else facts.symptoms("batch-told")
+    smaller = [] if handle_signs(picture) or facts.has("other-process", "host-memory-said") else facts.symptoms("batch-told", "size-told")
     said = facts.symptoms("cuda-out-of-memory", "oom-said") if smaller else []
     alone = not (said or handle_signs(picture) or facts.has(*OTHERWISE)) and facts.has("mentions-gpu")
     only = [s for s in facts.symptoms("oom-said") if alone and re.search(_OOM, s.source.text, re.IGNORECASE) and "pytorch" not in s.source.text.lower()]

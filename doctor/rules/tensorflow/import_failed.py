@@ -80,8 +80,11 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     symbol += facts.symptoms("rocm-library")
     cuda = [lib for lib in facts.of(LibraryNotLoaded) if picture.component(lib.name) in ("cuda", "cudnn", "driver")]
     if not cuda:  # TensorFlow before 1.4 appends that sentence to every failure of the import (python/__init__.py)
-        shadow += facts.symptoms("source-folder-import")
+        runtime = facts.symptoms("msvc-runtime") if picture.platform == "windows" else []
+        shadow += facts.symptoms("source-folder-import") if not runtime else []
     tf_dll = [s for s in dll if re.search(r"tensorflow|pywrap|msvcp|vcruntime|DLL", s.source.text, re.I)]
+    if facts.has("source-folder-import") and not shadow and not tf_dll:  # the import failed, and the runtime is what is said to have been missing
+        tf_dll = [*dll[:1], *facts.symptoms("source-folder-import")[:1]]
     seen = [  # on a machine: the import itself was tried, or acted out on the files
         *facts.symptoms("deep-import-failed"),
         *(s for s in facts.symptoms("deep-crashed") if s.get("stage") in ("started", "nothing")),

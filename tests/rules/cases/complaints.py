@@ -126,6 +126,47 @@ FIRES = (
         "tensorflow-gpu 1.10 with CUDA 9.0 on Windows 10, RTX 2070\nProcess finished with exit code -1073740791 (0xC0000409)\n",
         "0xC0000409",
     ),
+    Fires(
+        "cuda-version-mismatch",
+        "a CUDA that the release does not support, Korean",
+        "TF 2.4가 지원하지 않는 버전의 CUDA 때문이었습니다\n",
+        "CUDA",
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "a kernel that fails, and a CUDA that does not fit",
+        "E tensorflow/stream_executor/cuda/cuda_driver.cc:714] failed to unload module: CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure\n"
+        "tensorflow 不支持的 CUDA\n",
+        "不支持的",
+    ),
+    Fires(
+        "cuda-missing",
+        "CUDA that was forgotten, Spanish",
+        "me faltaba instalar CUDA, por eso la GPU no se usa\n",
+        "CUDA",
+    ),
+    Fires("cuda-missing", "CUDA that was forgotten, Russian", "GPU не видно. Оказалось, CUDA не установлен\n", "CUDA"),
+    Fires(
+        "tf-import-failed",
+        "the C++ runtime, and the sentence of old releases for every import that fails",
+        "pip3 install https://storage.googleapis.com/tensorflow/windows/gpu/tensorflow_gpu-0.12.0-cp35-cp35m-win_amd64.whl\n"
+        "Error importing tensorflow.  Unless you are using bazel, you should not try to import tensorflow from its source directory;\n"
+        "安装 Visual C++ 2015 以后好了\n",
+        "Visual C++",
+        says=("VCRedist",),
+    ),
+    Fires(
+        "library-path",
+        "the variable under the heading of the cure",
+        "libcublas.so.10.0: cannot open shared object file: No such file or directory\n\n## 해결 방법\n\nPyCharm 설정에서\n\nLD_LIBRARY_PATH=/usr/local/cuda-10.0/lib64\n",
+        "LD_LIBRARY_PATH=",
+    ),
+    Fires(
+        "model-oom",
+        "an allocation that fails, a small card and a smaller batch",
+        "failed to allocate 300.10M (314677657 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY\n显存只有2G太小, batch改小以后没事了\n",
+        "batch",
+    ),
 )
 
 NEAR_MISSES = (
@@ -155,4 +196,12 @@ NEAR_MISSES = (
         "undetermined",
         "Kernel-Update gemacht, NVIDIA-Treiber läuft weiter\n",
     ),
+    NearMiss(
+        "healthy",
+        "a GPU that is registered, and a session that crashed",
+        "undetermined",
+        "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 14221 MB memory) -> physical GPU (device: 0, name: Tesla T4, "
+        "pci bus id: 0000:00:04.0, compute capability: 7.5)\nThen my session crashed.\n",
+    ),
+    NearMiss("cuda-missing", "a CUDA that is to be taken off", "undetermined", "没有安装 CUDA 驱动的问题\n"),
 )

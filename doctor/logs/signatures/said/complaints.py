@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from doctor.facts import Fact, Source, Symptom
+from doctor.facts import PROSE, CudaVersion, Fact, Source, Symptom
 from doctor.logs.signatures.said.libraries import differ
 from doctor.logs.signatures.signature import Signature, glued, spoken, words
 
@@ -41,6 +42,14 @@ def newer(match: re.Match[str], source: Source) -> Fact:
     """A card of a series that CUDA has code for only from a certain release on."""
     series = next(value for key, value in match.groupdict().items() if value and key.startswith("series"))
     return Symptom(source, "gpu-needs-newer", (("cuda", "12" if series.startswith("5") else "11"),))
+
+
+def installed(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """The CUDA that was there, and that it is not the one that is wanted."""
+    made = differ("cuda-version-told")(match, source)
+    if isinstance(made, Symptom):
+        yield made
+        yield CudaVersion(source, match["one"] or match["one2"], rank=PROSE)
 
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -176,7 +185,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"CUDA ?(?:版本)?(?:装|安装|下|下载)(?:成|的是|成了|错了?)(?:了)? ?(?:CUDA ?)?v?(?P<one>\d+\.\d)[^\n。]{0,40}?(?:要|需要|写的是?|对应|支持|应该|才)[^\n。\d]{0,12}(?P<two>\d+\.\d)"
         r"|CUDA ?v?(?P<one2>\d+\.\d)[^\n。]{0,20}(?:版本)?(?:太高|过高|太新|太低|太旧|不对|不行|不支持)[^\n。]{0,40}?(?:换|装|改|降|要|需要)[^\n。\d]{0,10}(?P<two2>\d+\.\d)",
         "CUDA装成了10.1，文档要的是10.0",
-        differ("cuda-version-told"),
+        installed,
         near="装|下|太高|过高|太新|太低|太旧|不对|不行|不支持",
     ),
     spoken(
@@ -234,5 +243,43 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:llena|llenó|agota|agotó|acaba|acabó|consume|come|enche|encheu|esgota|esgotou|estoura|estourou)\w{0,2}\b[^\n.]{0,24} (?:memoria RAM|memória RAM|la RAM|a RAM)\b|\b(?:remplit|sature|mange|épuise)\w{0,2}\b[^\n.]{0,16} (?:mémoire vive|la RAM)\b|\b(?:sistema|kernel)\b[^\n.]{0,12}\b(?:lo|la|o|a) (?:mata|mató|matou)\b[^\n.]{0,16} falta de mem[oó]ria"
         r"|(?:메인|시스템) ?메모리[^\n.]{0,8}(?:부족|꽉|다 ?차|모자)|оперативк\S{1,3}[^\n.]{0,16}(?:закончил|кончил|не хвата|забива|мало|забит)",
         "el script llena toda la memoria RAM",
+    ),
+    spoken(
+        "cuda-version-told",
+        "cuda",
+        r"(?:tensorflow|\btf|텐서플로우?)[^\n。，]{0,16}(?:지원하지 ?않는|지원 ?안 ?되는|対応して(?:い)?ない|サポートされて(?:い)?ない|不支持的)[^\n.。，]{0,12}CUDA|CUDA ?\d*(?:\.\d)?[^\n.]{0,24}(?:no (?:es|era) compatible con|não (?:é|era) compatível com|n'est pas compatible avec|ist nicht kompatibel mit|passt nicht zu|несовместим\S{0,2} с) (?:mi |meu |ma |mon |meinem |meiner |моей |моим )?(?:versión de |versão do |version de )?(?:tensorflow|\btf)",
+        "Tensorflow가 지원하지 않는 CUDA를 깔았습니다",
+        near="tensorflow|tf|텐서플로",
+    ),
+    spoken(
+        "cuda-said-missing",
+        "cuda",
+        r"(?:sans (?:avoir )?installé?e?r?|oublié d'installer|sin (?:haber )?instala[rd]o?|falta(?:ba|va)? (?:por )?instalar|olvidé instalar|esqueci de instalar|sem (?:ter )?instala[rd]o?|нужно (?:сначала |ещё |еще )?(?:поставить|установить)|забыл (?:поставить|установить)) (?:le |la |el |o )?(?:toolkit )?CUDA\b(?! ?(?:\d|version))|CUDA\b[^\n.]{0,12}(?:n'est pas install|n'était pas install|no est(?:á|aba) instalad|não est(?:á|ava) instalad|(?:ist|war) (?:gar |noch )?nicht installiert|не (?:был[аи]? )?установлен)"
+        r"|(?:没有?|忘了|还没)(?:安装|装) ?(?:CUDA)(?! ?(?:\d|驱动))|CUDA ?(?:が|を) ?(?:入って(?:い)?な|インストールして(?:い)?な)|CUDA ?(?:를|을|가|이)? ?(?:설치(?:를)? ?(?:안 ?(?:했|하|돼|되)|하지 ?않)|안 ?깔)",
+        "on ne peut pas sans installer CUDA",
+        near="install|instal|нужно|забыл|установ|没|忘|入って|インストール|설치|깔",
+    ),
+    spoken(
+        "msvc-runtime",
+        ("visual c++", "vc++", "vc_redist", "vcredist"),
+        r"(?:装上?|安装|下载|重装|instal\w{1,6}|установ\S{1,6}|постав\S{1,6})[^\n。]{0,40}(?:Visual C\+\+|VC\+\+|vc_?redist)[^\n。]{0,60}(?:就行|就好|解决|可以了|好了|正常|funcion|soluci|resolv|работает|помогло|заработал|fonctionne|marche|résolu|läuft|geholfen)"
+        r"|(?:Visual C\+\+|VC\+\+|vc_?redist)[^\n。]{0,60}(?:装上?|安装|インストール|설치|installier|installé|instal[oéa]|установ|постав)[^\n。]{0,40}(?:就行|就好|解决|可以了|好了|正常|動|直り|되|됩|해결|funcion|soluci|resolv|работает|помогло|заработал|fonctionne|marche|résolu|läuft|geholfen|geht)",
+        "装上 Visual C++ 2015 就好了",
+    ),
+    spoken(
+        "batch-told",
+        "batch",
+        r"batch[^\n，。]{0,6}(?:调小|改小|减小|降低|设小)",
+        "把batch改小就能跑",
+    ),
+    spoken(  # what a page gives under its heading for the cure
+        "path-cure-told",
+        "ld_library_path=",
+        r"^[^\n\w]{0,8}(?:解决(?:方法|办法|方案)?|해결(?: ?방법)?|解決(?:方法|策)?|solution|solución|solução|решение|lösung|fix)[^\n\w]{0,8}\n(?:[^\n]{0,120}\n){1,6}?[^\n]{0,24}(?P<given>LD_LIBRARY_PATH=[^\n]{0,80}?(?:cud(?:a|nn)|nvidia|/lib))",
+        "## 解决\n\nexport LD_LIBRARY_PATH=/usr/local/cuda/lib64",
+        lambda m, s: Symptom(s, "path-cure-told", (("helped", "yes"),)),
+        lines=9,
+        at="given",
+        near="解决|해결|解決|solution|solución|solução|решение|lösung|fix",
     ),
 )
