@@ -134,13 +134,8 @@ def healthy(picture: Picture) -> Iterator[Finding]:
     works = [r for r in picture.registered if r.count]
     cudnn = _cudnn_at_work(picture)
     opened = [lib for lib in facts.of(LibraryLoaded) if picture.component(lib.name) in ("cuda", "cudnn")]
-<<<<<<< Updated upstream
-    if facts.kind == "report" and facts.has(*DIED, "hangs", "oom-said", "nan-results"):
+    if facts.kind == "report" and facts.has(*DIED, "crash-status", "hangs", "oom-said", "nan-results", "process-died"):
         return  # the GPU was registered, and then the process died, stopped or went wrong of something that no rule knows
-=======
-    if facts.kind == "report" and facts.has(*DIED, "crash-status", "hangs", "oom-said", "process-died"):
-        return  # the GPU was registered, and then the process died or stopped of something that no rule knows
->>>>>>> Stashed changes
     if not works and cuinit(picture) is not None:
         return  # libraries that opened show no GPU where CUDA did not start
     if not works and facts.kind == "report" and facts.has("gpu-not-used", "gpu-list-empty", "cpu-only-listed"):
