@@ -144,6 +144,8 @@ def with_pip(picture: Picture, build: TensorFlowRelease, why: str = "") -> list[
         why, build = f"{lost}; that of 2.15.1 does not", other
     wanted = commands.quoted_all(requirements(picture, build), picture)
     brings = f"brings TensorFlow {build.version} with its CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''} libraries".replace("  ", " ")
+    if picture.container and picture.facts.kind == "report":
+        brings += "; put it into the recipe of the image (RUN in a Dockerfile, %post in a definition file): what a container is given while it runs goes with it"
     found = [shell(f"{commands.venv_prefix(picture)} install {wanted}", f"{why}; {brings}" if why else brings)]
     if build.pip_libraries_missed:
         found.append(commands.library_path_step(picture))
@@ -228,6 +230,8 @@ def image(picture: Picture, build: TensorFlowRelease) -> list[Step]:
         return []
     line = commands.quoted(code.list_gpus(build.version))
     what = f"the official image of TensorFlow {build.version}, with CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}: build on it"
+    if "singularity" in picture.environments:
+        return [shell(f"singularity exec --nv docker://{row['image']} python3 -c {line}", what, platform="linux")]
     return [shell(f"docker run --rm --gpus all {row['image']} python3 -c {line}", what, platform="linux")]
 
 

@@ -19,6 +19,14 @@ ADDON = "Error: The specified module could not be found.\n\\\\?\\C:\\app\\node_m
 
 FIRES = (
     Fires(
+        "cuda-missing",
+        "an image that Singularity runs, of a release with an official image",
+        "$ singularity exec --nv mine.sif python3 train.py\ntensorflow==2.9.1\n" + log("2.9.1", refused("libcudart.so.11.0"), skipped),
+        "libcudart.so.11.0",
+        says=("singularity exec --nv docker://tensorflow/tensorflow:2.9.1-gpu",),
+        never=("docker run",),
+    ),
+    Fires(
         "healthy",
         "a GPU that is registered and has little to do, on Windows",
         f"C:\\Users\\me>python train.py\nThe GPU stays idle, says the Task Manager.\n{IDLE}",
