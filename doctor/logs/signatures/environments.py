@@ -209,4 +209,18 @@ SIGNATURES: tuple[Signature, ...] = (
         binding,
         once=True,
     ),
+    spoken(  # of the two packages of a binding the one without CUDA
+        "binding-cpu-package",
+        ("@tensorflow/tfjs-node", "tensorflow-core-platform", "scisharp.tensorflow.redist"),
+        r"@tensorflow/tfjs-node(?![-\w])|\btensorflow-core-platform(?![-\w])|\bSciSharp\.TensorFlow\.Redist(?![-\w])",
+        "const tf = require('@tensorflow/tfjs-node')",
+        once=True,
+    ),
+    sig(
+        "binding-gpu-package",
+        ("tfjs-node-gpu", "tensorflow-core-platform-", "linux-x86_64-gpu", "scisharp.tensorflow.redist-"),
+        r"\btfjs-node-gpu\b|\btensorflow-core-platform-(?:mkl-)?gpu\b|\blinux-x86_64-gpu\b|\bSciSharp\.TensorFlow\.Redist-\w+-GPU\b",
+        "npm i @tensorflow/tfjs-node-gpu",
+        once=True,
+    ),
 )

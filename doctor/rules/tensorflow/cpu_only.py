@@ -29,6 +29,7 @@ from doctor.tables import dotted
         "conda-install",
         "cpu-package",
         "cpu-package-install",
+        "binding-cpu-package",
         TensorFlowVersion,
         Platform,
         Noise,
@@ -79,6 +80,8 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
         evidence, confidence = [*tried[:1], *wanting[:1]], "likely"
     elif facts.has("cpu-build-said") and (wanting or facts.has("mentions-gpu")):
         evidence, confidence = [*facts.symptoms("cpu-build-said")[:1], *wanting[:1]], "likely"
+    elif (other := facts.symptoms("binding-cpu-package")) and not facts.has("binding-gpu-package") and wanting and not picture.loaded and not picture.not_loaded:
+        evidence, confidence = [*other[:1], *wanting[:1]], "likely"
     elif said := [s for s in facts.symptoms("cpu-build-said") if s.get("told") and not picture.loaded]:
         evidence, confidence = [*said[:1]], "possible"
     elif (

@@ -27,6 +27,22 @@ FIRES = (
         never=("docker run",),
     ),
     Fires(
+        "tf-cpu-only",
+        "Node's package for the CPU",
+        "const tf = require('@tensorflow/tfjs-node')\n\nIt only uses the CPU on my machine with an RTX 3060.\n",
+        "tfjs-node",
+        says=("npm install @tensorflow/tfjs-node-gpu",),
+        never=("pip",),
+        verify="nvidia-smi",
+    ),
+    Fires(
+        "tf-cpu-only",
+        "Java's artifact for the CPU",
+        "implementation 'org.tensorflow:tensorflow-core-platform:0.4.1'\nThe GPU is not used.\n",
+        "tensorflow-core-platform",
+        says=("tensorflow-core-platform-gpu",),
+    ),
+    Fires(
         "healthy",
         "a GPU that is registered and has little to do, on Windows",
         f"C:\\Users\\me>python train.py\nThe GPU stays idle, says the Task Manager.\n{IDLE}",
@@ -233,6 +249,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "tf-cpu-only",
+        "Node's package for the GPU beside the other",
+        "undetermined",
+        "npm uninstall @tensorflow/tfjs-node\nnpm install @tensorflow/tfjs-node-gpu\n\nThe GPU is not used.\n",
+    ),
     NearMiss(
         "model-oom",
         "what it has nothing to do with",

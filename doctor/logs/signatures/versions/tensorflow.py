@@ -177,6 +177,13 @@ SIGNATURES: tuple[Signature, ...] = (
         lines=2,
         at="version",
     ),
+    sig(  # the package of .NET has the number of the TensorFlow in it
+        "tensorflow-version",
+        "scisharp.tensorflow.redist",
+        rf"\bSciSharp\.TensorFlow\.Redist(?:-\w+-GPU)?\b[ (:=,\"']{{0,3}}(?:version[ =:\"']{{1,3}}|v)?(?P<version>{RELEASE})(?![\w/]|\.\d)",
+        "SciSharp.TensorFlow.Redist-Windows-GPU v2.10.3",
+        tensorflow(FORM),
+    ),
     sig(  # a nightly build by its date, which nobody names in passing
         "tensorflow-version",
         ("-dev20", ".dev20"),
