@@ -1,6 +1,6 @@
 """Programs in other languages, which bring a TensorFlow library of their own: nothing that is installed for Python serves them.
 
-Not so R, whose packages run the TensorFlow of a Python environment.
+Not so R, whose packages run the TensorFlow of a Python environment (the package reticulate).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.findings import Finding, Step, manual, shell
+from doctor.remedies.environments import ENV
 from doctor.remedies.libraries import ARCHIVES
 
 if TYPE_CHECKING:
@@ -42,11 +43,26 @@ def reworded(finding: Finding, picture: Picture) -> Finding:
     language = _language(picture)
     if language is None:
         return finding
+    if language == "r":
+        return _in_r(finding)
     kept = tuple(s for s in finding.prescription if s.kind != "python" and not re.search(_OF_PYTHON, s.text))
     by_hand = any("NVIDIA's archive" in s.text for s in kept)  # which serves every language
     steps = kept if by_hand else (*_instead(finding.code, language, picture), *kept)
     verify = "nvidia-smi" if re.search(_OF_PYTHON, finding.verify) else finding.verify
     return replace(finding, prescription=finding.prescription if len(kept) == len(finding.prescription) or not steps else steps, verify=verify)
+
+
+def _in_r(finding: Finding) -> Finding:
+    """The finding with what connects its commands to R's Python."""
+    commands = [s for s in finding.prescription if s.kind == "shell" and re.search(_OF_PYTHON, s.text)]
+    if not commands:
+        return finding
+    conda = any(re.match(rf"conda create .*-n {ENV}\b", s.text) for s in commands)
+    if conda or any(re.search(rf"(?:uv venv|-m venv).* {ENV}\b", s.text) for s in commands):
+        use = f'use_condaenv("{ENV}", required = TRUE)' if conda else f'use_virtualenv("./{ENV}", required = TRUE)'
+        return replace(finding, prescription=(*finding.prescription, manual(f"In R, before library(tensorflow): reticulate::{use}", "R then runs that environment")))
+    which = manual("In R, reticulate::py_config() names the Python that runs TensorFlow: run the commands for Python with that one")
+    return replace(finding, prescription=(which, *finding.prescription))
 
 
 def _language(picture: Picture) -> str | None:

@@ -41,8 +41,20 @@ def test_a_traceback_of_python_is_pythons() -> None:
     assert any("pip" in s.text or "conda" in s.text for s in diagnosis.verdict.prescription)
 
 
-def test_r_runs_the_tensorflow_of_python() -> None:
-    text = "> library(keras)\n> install_keras(tensorflow = 'gpu')\nCould not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file\n"
-    diagnosis = told(text)
-    assert not diagnosis.facts.symptoms("binding")
-    assert any("pip" in s.text for s in diagnosis.verdict.prescription)
+def test_r_runs_the_tensorflow_of_a_python_that_reticulate_names() -> None:
+    text = "> library(keras)\nCould not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file\n"
+    steps = [s.text for s in told(text).verdict.prescription]
+    assert "reticulate::py_config()" in steps[0]
+    assert any("pip" in step for step in steps)
+
+
+def test_an_environment_that_is_made_for_r_is_named_to_r() -> None:
+    text = "> reticulate::py_config()\nOS: Windows 10\ntensorflow 2.15.0\nThe GPU is not used.\n> tf$config$list_physical_devices('GPU')\nlist()\n"
+    steps = [s.text for s in told(text).verdict.prescription]
+    assert any("conda create" in step for step in steps)
+    assert 'reticulate::use_condaenv("tf-gpu", required = TRUE)' in steps[-1]
+
+
+def test_what_needs_no_python_says_nothing_of_r() -> None:
+    text = "> library(keras)\n> reticulate::py_config()\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n"
+    assert not [s.text for s in told(text).verdict.prescription if "reticulate" in s.text]

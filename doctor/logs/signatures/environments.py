@@ -200,11 +200,12 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # TensorFlow's library in a program that is not Python's
         "binding",
         words(
-            'tfjs-node|tfjs_binding|tensorflow.net|tensorflowsharp|scisharp.tensorflow|org.tensorflow|tensorflow-core-platform|tensorflow_jni|tensorflow-java|tensorflow/go|tfgo|tensorflow.jl|("tensorflow")|new configproto|new gpuoptions'
+            'tfjs-node|tfjs_binding|tensorflow.net|tensorflowsharp|scisharp.tensorflow|org.tensorflow|tensorflow-core-platform|tensorflow_jni|tensorflow-java|tensorflow/go|tfgo|tensorflow.jl|("tensorflow")|new configproto|new gpuoptions|library(keras|library(tensorflow)|library(reticulate)|install_keras(|install_tensorflow(|reticulate::'
         ),
         r"(?P<node>\btfjs-node\b|\btfjs_binding\b)|(?P<dotnet>\bTensorFlow\.NET\b|\bTensorFlowSharp\b|\bSciSharp\.TensorFlow\b|\bnew (?:ConfigProto|GPUOptions)\b)"
         r"|(?P<java>\borg\.tensorflow\.(?:[A-Z]|op\.|types\.|internal\.|ndarray\.|exceptions\.)|\borg\.tensorflow:(?:lib)?tensorflow(?:_jni|-core\S{0,30})?(?![-\w])|\btensorflow-core-platform\b|tensorflow_jni\b|\btensorflow-java\b)"
-        r"|(?P<go>\btensorflow/go(?=[\s\"'/`)]|$)|\btfgo\b)|(?P<julia>\bTensorFlow\.jl\b|\bPkg\.(?:add|build|test)\(\"TensorFlow\"\))",
+        r"|(?P<go>\btensorflow/go(?=[\s\"'/`)]|$)|\btfgo\b)|(?P<julia>\bTensorFlow\.jl\b|\bPkg\.(?:add|build|test)\(\"TensorFlow\"\))"
+        r"|(?P<r>\blibrary\((?:keras3?|tensorflow|reticulate)\)|\binstall_(?:keras|tensorflow)\(|\breticulate::)",
         "npm i @tensorflow/tfjs-node-gpu",
         binding,
         once=True,
