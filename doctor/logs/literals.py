@@ -12,6 +12,11 @@ import ahocorasick
 Hit = tuple[int, tuple[int, int]]
 """Where a word ends (the offset of its last letter); the word's number, and how far before that it begins."""
 
+SHORT = 1_500
+"""Characters of a text for which each word is searched on its own: making the automaton takes longer than that."""
+CALL = 150
+"""What one such search costs beside the characters, in characters."""
+
 
 class Literals:
     """A search for many words at once; each is known by its number in the order given.
@@ -21,15 +26,43 @@ class Literals:
 
     def __init__(self, words: Iterable[str], numbers: Mapping[str, int] | None = None) -> None:
         self.words = tuple(dict.fromkeys(words))
-        self._automaton = ahocorasick.Automaton()
-        for number, word in enumerate(self.words):
-            self._automaton.add_word(word, (number if numbers is None else numbers[word], len(word) - 1))
-        if self.words:
-            self._automaton.make_automaton()
+        self._numbers = numbers
+        self._automaton: ahocorasick.Automaton | None = None
+        self._left = 2 * SHORT
+        """Characters that are still searched for each word on its own, in however many short texts."""
 
     def hits(self, text: str, start: int = 0, end: int | None = None) -> Iterator[Hit]:
         """Every occurrence between two offsets, in the order of their ends."""
         if not self.words:
             return iter(())
-        found: Iterator[Hit] = self._automaton.iter(text, start, len(text) if end is None else end)
+        end = len(text) if end is None else end
+        if self._automaton is None:
+            self._left -= CALL + end - start
+            if len(text) <= SHORT and self._left >= 0:
+                return iter(self._one_by_one(text, start, end))
+            self._automaton = self._made()
+        found: Iterator[Hit] = self._automaton.iter(text, start, end)
+        return found
+
+    def _number(self, word: str, place: int) -> int:
+        return place if self._numbers is None else self._numbers[word]
+
+    def _made(self) -> ahocorasick.Automaton:
+        automaton = ahocorasick.Automaton()
+        for place, word in enumerate(self.words):
+            automaton.add_word(word, (self._number(word, place), len(word) - 1))
+        automaton.make_automaton()
+        return automaton
+
+    def _one_by_one(self, text: str, start: int, end: int) -> list[Hit]:
+        part = text[start:end]
+        found: list[Hit] = []
+        for place, word in enumerate(self.words):
+            if word in part:
+                known = (self._number(word, place), len(word) - 1)
+                at = part.find(word)
+                while at >= 0:
+                    found.append((start + at + known[1], known))
+                    at = part.find(word, at + 1)
+        found.sort()
         return found

@@ -1,27 +1,48 @@
-"""One pass finds every word of a list, wherever it stands."""
+"""Every word of a list is found, wherever it stands: in short texts each on its own, in longer ones in one pass."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.logs.literals import Literals
+from doctor.logs.literals import SHORT, Literals
 
 LETTERS = st.text("abAB 崩\n", max_size=40)
+either_way = pytest.mark.parametrize("filling", ["", "." * SHORT], ids=["each on its own", "in one pass"])
 
 
 def offsets(word: str, text: str) -> list[int]:
     return [at for at in range(len(text)) if text.startswith(word, at)]
 
 
-@given(st.lists(LETTERS.filter(bool), max_size=8), LETTERS)
-def test_every_occurrence_of_every_word_is_found_overlapping_ones_too(words: list[str], text: str) -> None:
+@either_way
+@given(words=st.lists(LETTERS.filter(bool), max_size=8), text=LETTERS)
+def test_every_occurrence_of_every_word_is_found_overlapping_ones_too(words: list[str], text: str, filling: str) -> None:
     literals = Literals(words)
-    found = [(number, end - before) for end, (number, before) in literals.hits(text)]
+    found = [(number, end - before) for end, (number, before) in literals.hits(text + filling)]
     assert sorted(found) == sorted((n, at) for n, word in enumerate(literals.words) for at in offsets(word, text))
 
 
-@given(st.lists(LETTERS.filter(bool), max_size=8), LETTERS)
-def test_occurrences_come_one_by_one_in_the_order_of_their_ends(words: list[str], text: str) -> None:
-    ends = [end for end, _ in Literals(words).hits(text)]
+@either_way
+@given(words=st.lists(LETTERS.filter(bool), max_size=8), text=LETTERS)
+def test_occurrences_come_one_by_one_in_the_order_of_their_ends(words: list[str], text: str, filling: str) -> None:
+    ends = [end for end, _ in Literals(words).hits(text + filling)]
     assert ends == sorted(ends)
+
+
+@given(words=st.lists(LETTERS.filter(bool), max_size=8), text=LETTERS, cut=st.tuples(st.integers(0, 40), st.integers(0, 40)))
+def test_a_part_of_a_text_is_searched_alike(words: list[str], text: str, cut: tuple[int, int]) -> None:
+    start, end = sorted(min(at, len(text)) for at in cut)
+    literals, numbers = Literals(words), {word: 100 + n for n, word in enumerate(dict.fromkeys(words))}
+    short = list(Literals(words, numbers).hits(text, start, end))
+    long = list(Literals(words, numbers).hits(text + "." * SHORT, start, end))
+    assert sorted(short) == sorted(long)
+    assert {number - 100 for _, (number, _) in short} <= set(range(len(literals.words)))
+
+
+def test_many_short_texts_are_searched_in_one_pass_in_the_end() -> None:
+    literals = Literals(["ab", "b"])
+    texts = ["ab " * 100] * 20
+    assert all(len(list(literals.hits(text))) == 200 for text in texts)
+    assert literals._automaton is not None

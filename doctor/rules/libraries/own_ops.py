@@ -18,7 +18,7 @@ from doctor.tables import dotted
 if TYPE_CHECKING:
     from doctor.picture import Picture
 
-_PYTHON = re.compile(r"_?Py[A-Z]\w*|Py[A-Z]+_\w+")
+_PYTHON = r"_?Py[A-Z]\w*|Py[A-Z]+_\w+"
 """Names that Python itself exports (Include/*.h): an extension that misses one was built for another Python."""
 
 _INSTALLED = r"(?:site|dist)-packages/"
@@ -36,7 +36,7 @@ def own_ops(picture: Picture) -> list[Symptom]:
 
 def pythons_own(symptom: Symptom) -> bool:
     """Whether an undefined symbol is one of Python's."""
-    return bool(_PYTHON.fullmatch(symptom.get("symbol")))
+    return bool(re.fullmatch(_PYTHON, symptom.get("symbol")))
 
 
 def op_that_does_not_load(picture: Picture, ops: list[Symptom]) -> Finding:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from doctor.facts import PythonVersion
-from doctor.findings import Finding, Step, manual, shell
+from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
-from doctor.remedies import commands, cures, environments, libraries
-from doctor.remedies.fitness import usable
+from doctor.remedies import commands
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.gpu_package import asked_for_the_stub
-from doctor.rules.tensorflow.unavailable import Reason, asked_for, why_none
-from doctor.tables import TensorFlowRelease
-
-ENV = "tf-env"
 
 
 @rule(
@@ -45,6 +39,10 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
     told = [s for s in facts.symptoms("python-told") if re.search(r"tensorflow|텐서플로", s.source.text, re.IGNORECASE)]
     if not said and not told:
         return
+    # what follows is read where it is needed: few reports are of this kind, and each start would pay for it
+    from doctor.rules.tensorflow.available import Cure, environment, target
+    from doctor.rules.tensorflow.unavailable import Reason, why_none
+
     narrow = [*facts.symptoms("python-32bit")[:1], *[p for p in facts.of(PythonVersion) if p.bits == 32][:1]]
     if narrow:
         reason = Reason(
@@ -54,7 +52,7 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
         cure = Cure(())
     else:
         reason = why_none(picture, gone=bool(said) and all(s.kind == "wheel-address-gone" for s in said))
-        cure = Cure(()) if reason.enough else _environment(picture, reason.target or _target(picture), reason.platform)
+        cure = Cure(()) if reason.enough else environment(picture, reason.target or target(picture), reason.platform)
     shows = commands.run_python(picture, "import sys, struct, platform; print(sys.version, struct.calcsize('P') * 8, platform.machine())")
     yield found(
         "tf-no-wheel",
@@ -64,35 +62,3 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
         steps=[*reason.steps, *cure.steps, *reason.instead, shell(shows, "shows Python, word size and processor")],
         verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)", cure.python),
     )
-
-
-class Cure(NamedTuple):
-    """The steps, the release that they install and the Python that then has it."""
-
-    steps: tuple[Step, ...]
-    row: TensorFlowRelease | None = None
-    python: str = ""
-
-
-def _target(picture: Picture) -> TensorFlowRelease | None:
-    """The release that was asked for, where it has wheels here and runs on the GPUs; else the one that fits best."""
-    asked = asked_for(picture)
-    row = picture.tables.tensorflow(asked, None, picture.table_platform) if asked else None
-    if row is not None and row.pythons and (not row.gpu or usable(picture, row)):
-        return row
-    if picture.platform != "macos":  # whose builds with CUDA ended with TensorFlow 1.1
-        fits = cures.fitting(picture, python=False) or cures.fitting(picture, python=False, driver=False)
-        if fits is not None:
-            return fits
-    return next((r for r in reversed(picture.tables.releases(picture.table_platform, "tensorflow")) if r.pythons and not r.yanked), None)
-
-
-def _environment(picture: Picture, target: TensorFlowRelease | None, platform: str = "") -> Cure:
-    """An environment with a Python for which the release has a wheel: its newest where the release was asked for, else
-    the one before, for which more of other packages have wheels."""
-    if target is None or not target.pythons:
-        return Cure(())
-    python = target.pythons[-1] if target.version == asked_for(picture) else target.pythons[max(0, len(target.pythons) - 2)]
-    why = f"Python {python} has a wheel of TensorFlow {target.version}"
-    made, start = environments.with_python(ENV, python, picture.platform or platform or "linux", libraries.requirements(picture, target, python=python), why)
-    return Cure((*made, *cures.driver_for(picture, target)), target, start)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from packaging.version import InvalidVersion, Version
+from doctor.tables.ordering import is_final, order
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
@@ -26,7 +26,7 @@ class Offer:
     @property
     def pythons(self) -> tuple[str, ...]:
         """The Pythons of the places, oldest first."""
-        return tuple(sorted({python for _, python in self.places}, key=Version))
+        return tuple(sorted({python for _, python in self.places}, key=order))
 
     @property
     def platforms(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def offered(picture: Picture) -> Offer | None:
         releases = tuple(version for version in listed if version in known)
         if releases:
             platforms = (picture.table_platform,) if picture.platform is not None else PLATFORMS
-            places = [(platform, python) for platform in platforms for python in sorted(_pythons(picture, package, platform, releases), key=Version)]
+            places = [(platform, python) for platform in platforms for python in sorted(_pythons(picture, package, platform, releases), key=order)]
             return Offer(package, releases, tuple(places))
     return None
 
@@ -74,21 +74,12 @@ def listed_nothing(picture: Picture) -> bool:
 
 def _finals(listed: str) -> list[str]:
     """The final releases of pip's list, oldest first."""
-    words = [word.strip() for word in re.split(r"[,\s]+", listed) if word.strip()]
-    versions = []
-    for word in words:
-        try:
-            version = Version(word)
-        except InvalidVersion:
-            continue
-        if not version.is_prerelease and version.local is None:
-            versions.append((version, word))
-    return [word for _, word in sorted(versions)]
+    return sorted((word for word in re.split(r"[,\s]+", listed) if is_final(word)), key=order)
 
 
 def _pythons(picture: Picture, package: str, platform: str, releases: tuple[str, ...]) -> list[str]:
     """The Pythons for which the tables have just these releases, as far as the newest that is listed."""
-    rows = [r for r in picture.tables.releases(platform, package) if Version(r.version) <= Version(releases[-1])]
+    rows = [r for r in picture.tables.releases(platform, package) if order(r.version) <= order(releases[-1])]
     pythons = {python for row in rows for python in row.pythons}
     wanted = set(releases)
     return [

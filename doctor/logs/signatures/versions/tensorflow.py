@@ -9,9 +9,9 @@ from doctor.logs.signatures.installers import LISTED, LISTING, TF
 from doctor.logs.signatures.signature import Maker, Signature, glued, sig, spoken, words
 from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED, NAMED, RELEASE
 
-_PAGE = re.compile(r"https?://[^\s()<>\"']{1,160}/[^\s/()<>\"']{0,80}$", re.IGNORECASE)
+_PAGE = r"https?://[^\s()<>\"']{1,160}/[^\s/()<>\"']{0,80}$"
 """What stands before a word in the last part of a web address."""
-_WHEEL = re.compile(r"-cp\d|[^\s/]{0,80}?\.(?:whl|tar|zip)\b", re.IGNORECASE)
+_WHEEL = r"-cp\d|[^\s/]{0,80}?\.(?:whl|tar|zip)\b"
 """What follows where that part is the name of a file to install."""
 
 _BOUNDS = ("<", ">", "≥", "≤")
@@ -25,8 +25,8 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
             return None  # what something requires, or a range
         if (
             rank == PROSE
-            and _PAGE.search(match.string[max(0, match.start() - 260) : match.start()])
-            and not _WHEEL.match(match.string, match.end("version"))
+            and re.search(_PAGE, match.string[max(0, match.start() - 260) : match.start()], re.IGNORECASE)
+            and not re.match(_WHEEL, match.string[match.end("version") :][:100], re.IGNORECASE)
         ):
             return None  # a page's address says what the page is about
         group = match.groupdict()
