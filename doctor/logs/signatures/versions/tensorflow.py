@@ -26,7 +26,7 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
         if (
             rank == PROSE
             and re.search(_PAGE, match.string[max(0, match.start() - 260) : match.start()], re.IGNORECASE)
-            and not re.match(_WHEEL, match.string[match.end("version") :][:100], re.IGNORECASE)
+            and not re.match(_WHEEL, match.string[match.end("version") : match.end("version") + 100], re.IGNORECASE)
         ):
             return None  # a page's address says what the page is about
         group = match.groupdict()
