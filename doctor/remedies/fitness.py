@@ -54,3 +54,19 @@ def on_driver(picture: Picture, build: TensorFlowRelease) -> bool:
 
     here = situation(picture)
     return here.driver is None or compat.runs_on_driver(build, here.driver, picture.tables, here.side).verdict != "no"
+
+
+def extra_installs(picture: Picture, build: TensorFlowRelease, python: str = "") -> bool:
+    """Whether pip can resolve the extra and-cuda for a Python: the one named ("3.11"), that of the case, the newest with a wheel."""
+    of_case = commands.minor(picture.python.version) if picture.python else None
+    asked = python or (of_case if of_case in build.pythons else build.pythons[-1])
+    return _extra_installs(picture.tables, build.version, build.package, build.platform, asked or "")
+
+
+@remembered
+def _extra_installs(tables: Tables, version: str, package: str, platform: str, python: str) -> bool:
+    from doctor import compat
+
+    build = tables.tensorflow(version, package, platform)
+    pip = compat.Situation(platform=platform, python=python, route="pip-and-cuda")
+    return build is not None and not any(trap.verdict == "no" for trap in compat.traps_of(build, pip, tables, "extra"))

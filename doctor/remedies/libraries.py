@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments
 from doctor.remedies.environments import ENV
-from doctor.remedies.fitness import on_driver, situation, usable
+from doctor.remedies.fitness import extra_installs, on_driver, situation, usable
 from doctor.tables import dotted
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def in_environment(picture: Picture, build: TensorFlowRelease, why: str, *, same
 
 def with_pip(picture: Picture, build: TensorFlowRelease, why: str = "") -> list[Step]:
     """pip's TensorFlow with NVIDIA's libraries, with the pins and paths that make the extra work."""
-    if not _extra_installs(picture, build):
+    if not extra_installs(picture, build):
         other = picture.tables.tensorflow("2.15.1", "tensorflow", build.platform)
         lost = f"the extra of {build.version} asks for TensorRT packages that cannot be installed"
         if other is None or not usable(picture, other) or not on_driver(picture, other):
@@ -154,7 +154,7 @@ def with_pip(picture: Picture, build: TensorFlowRelease, why: str = "") -> list[
 
 def brings_libraries(picture: Picture, build: TensorFlowRelease, python: str = "") -> bool:
     """Whether pip installs CUDA and cuDNN with the build. python: of an environment to be made ("3.11")."""
-    return bool(build.extras.get("and-cuda")) and build.platform.startswith("linux") and _extra_installs(picture, build, python)
+    return bool(build.extras.get("and-cuda")) and build.platform.startswith("linux") and extra_installs(picture, build, python)
 
 
 def requirements(picture: Picture, build: TensorFlowRelease, *, bare: bool = False, python: str = "") -> list[str]:
@@ -169,16 +169,6 @@ def requirements(picture: Picture, build: TensorFlowRelease, *, bare: bool = Fal
     bound = compat.cudnn_bound(build, picture.tables, picture.capabilities) if extra else None
     pins = (*((bound,) if bound else ()), *compat.companions(build, picture.tables))
     return [compat.requirement(build, extra=extra), *(pin.requirement for pin in pins)]
-
-
-def _extra_installs(picture: Picture, build: TensorFlowRelease, python: str = "") -> bool:
-    """Whether pip can resolve the extra for a Python: the one named ("3.11"), that of the case, the newest with a wheel."""
-    from doctor import compat
-
-    of_case = commands.minor(picture.python.version) if picture.python else None
-    asked = python or (of_case if of_case in build.pythons else build.pythons[-1])
-    pip = situation(picture, python=asked, route="pip-and-cuda", platform=build.platform)
-    return not any(trap.verdict == "no" for trap in compat.traps_of(build, pip, picture.tables, "extra"))
 
 
 def pip_package(picture: Picture, soname: str) -> str | None:

@@ -230,7 +230,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "compute-capability",
         ("compute capability", "computecapability", "compute_capability", "cuda capability"),
-        r"compute[_ ]?capability(?: \(?cc\)?)?[^\w<>≥≤]{0,4}(?:of |is |version |: ?|= ?)?(?P<cc>[1-9]\d?\.\d)(?!\d)(?!\+|[^\n]{0,10}(?:or|and) (?:higher|above|later|newer|greater|better|up\b)| (?:is|was|being|as) (?:the |a |its )?(?:minimum|lowest|least|required|needed))",
+        r"compute[_ ]?capability(?: \(?cc\)?)?(?!\W{0,3}[<>≥≤])\W{0,4}(?:of |is |version |: ?|= ?)?(?P<cc>[1-9]\d?\.\d)(?!\d)(?!\+|[^\n]{0,10}(?:or|and) (?:higher|above|later|newer|greater|better|up\b)| (?:is|was|being|as) (?:the |a |its )?(?:minimum|lowest|least|required|needed))",
         "Compute Capability: 5.0",
         capability,
     ),
