@@ -15,9 +15,14 @@ from doctor.logs.signatures.signature import Signature
 from doctor.logs.text import Text, unwrap
 from doctor.logs.windows import Lines, Window, Words
 
+_WORD = re.compile(r"(?<![а-яё[\]-])[а-яё](?=[а-яё])")
+"""The first letter of a Cyrillic word in a pattern, outside a class of characters."""
+
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
+    if not pattern.isascii():  # without case is ASCII's only: a Cyrillic word may begin a sentence
+        pattern = _WORD.sub(lambda m: f"[{m[0]}{m[0].upper()}]", pattern)
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE | re.ASCII)
 
 

@@ -222,7 +222,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "gpu-prose",
         glued(glued(("1", "2", "3", "4", "5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
         rf"(?<![\w.,:/-])(?P<value>{_NUMBER}) ?(?:显卡|グラボ|그래픽|видеокарт|(?:graphics? |video )?cards?\b|GPUs?\b(?! hours?))"
-        rf"|(?:显卡|グラボ|그래픽 ?카드|видеокарт\w{{0,3}}|(?:graphics?|video) card)(?:是|は|:|：| is| -)?\s?(?:an? )?(?P<v2>{_NUMBER})(?![\w.,:%/])",
+        rf"|(?:显卡|グラボ|그래픽 ?카드|видеокарт\S{{0,3}}|(?:graphics?|video) card)(?:是|は|:|：| is| -)?\s?(?:an? )?(?P<v2>{_NUMBER})(?![\w.,:%/])",
         "那块 3060 显卡",
         lambda m, s: Gpu(s, (m["value"] or m["v2"]).strip(), rank=PROSE),
         near=(_BESIDE_NUMBER,),

@@ -19,11 +19,11 @@ _UNFIT_ZH = r"(?:不(?:符合?|对(?!应)|匹配|一致|兼容|支持|合适|适
 _UNFIT_KO = r"(?:(?:안|잘못) ?맞|맞지 ?않|불일치|호환(?:이|되지)? ?(?:안|않)|다르|달라|틀리|문제)"
 _UNFIT_JA = r"(?:合わな|合って(?:い)?な|合っておらず|違って|違う|違い|不一致|対応して(?:い)?な|が(?:古|新し)(?:い|く|かった|すぎ))"
 _UNFIT_ROMANCE = (
-    r"(?:no (?:es |son )?(?:compatible|correct|coincid|correspond)\w*|incompat\w+|incorrect\w+|não (?:é |são )?(?:compat|correspond|correta)\w*"
+    r"(?:no (?:es |son |era |eran )?(?:compatible|correct|coincid|correspond)\w*|incompat\w+|incorrect\w+|não (?:é |são |era |eram )?(?:compat|correspond|correta)\w*"
     r"|errad[ao]|ne correspond|pas (?:compatible|la bonne)|non (?:è )?compatibil\w+|sbagliata)"
 )
-_UNFIT_DE = r"(?:passt nicht|passen nicht|falsch\w*|inkompatibel|nicht kompatibel|zu (?:neu|alt))"
-_UNFIT_RU = r"(?:не (?:совпада|подход|совмест|соответств)\w+|несовмест\w+)"
+_UNFIT_DE = r"(?:passte? nicht|pass(?:t?en) nicht|falsch\w*|inkompatibel|nicht kompatibel|zu (?:neu|alt))"
+_UNFIT_RU = r"(?:не (?:совпада|подход|совмест|соответств)\S+|несовмест\S+)"
 
 
 def _unfit(name: str) -> str:
@@ -32,7 +32,7 @@ def _unfit(name: str) -> str:
         rf"\b{name}\b(?:[- ]?version)?[^\n.]{{0,24}} {_UNFIT_EN}|\b(?:wrong|incompatible|incorrect|mismatch(?:ed|ing)?)(?: version)?(?: of)? {name}\b"
         rf"|{name}\W{{0,3}}的?\W{{0,2}}版本[^\n，。；.]{{0,20}}{_UNFIT_ZH}|{name}[^\n.]{{0,12}}버전[^\n.]{{0,20}}{_UNFIT_KO}"
         rf"|{name}[^\n。]{{0,12}}バージョン[^\n。]{{0,24}}{_UNFIT_JA}|vers(?:ión|ão|ion|ione) d[ei](?:l| la)? {name}[^\n.]{{0,30}}{_UNFIT_ROMANCE}"
-        rf"|{name}[- ]Version[^\n.]{{0,24}}{_UNFIT_DE}|верси\w{{1,3}} {name}[^\n.]{{0,24}}{_UNFIT_RU}"
+        rf"|{name}[- ]Version[^\n.]{{0,24}}{_UNFIT_DE}|верси\S{{1,3}} {name}[^\n.]{{0,24}}{_UNFIT_RU}"
     )
 
 
@@ -77,7 +77,7 @@ def another_cuda(match: re.Match[str], source: Source) -> Fact | None:
 _FILE = r"(?P<name>(?:lib)?(?:nvcuda|cu(?:da|dart|blas|blasLt|fft|rand|solver|sparse|dnn)\w{0,12})(?:\.dll|\.so(?:\.\d+){0,3}))"
 _LOST = (
     r"(?:找不到|丢失|缺失|缺少|不存在|没有找到|not being found|[을를] 찾을 수 없|[이가] ?없|[がを]見つ|が無|がな[いく]|がありません|no (?:se )?(?:encuentra|encontr\w+)|não (?:foi )?encontr\w+"
-    r"|не найден\w*|отсутствует|fehlt|nicht gefunden|introuvable|manquant\w*|bulunamad\w+|non (?:è stato )?trovat\w+|không tìm thấy|nie znaleziono)"
+    r"|не найден\S*|отсутствует|fehlt|nicht gefunden|introuvable|manquant\w*|bulunamad\w+|non (?:è stato )?trovat\w+|không tìm thấy|nie znaleziono)"
 )
 _LOST_BEFORE = (
     r"(?:找不到|缺少|没有找到|无法(?:加载|找到|定位)|no se (?:encuentra|encontró|puede encontrar)|falta(?: el archivo)?|não encontr\w+(?: o arquivo)?|не (?:найден|находит|удалось найти|удалось загрузить)"
@@ -93,8 +93,8 @@ _WORKS = (
 _UNFIT = (
     "match|not fit|n't fit|not suit|n't suit|not go with|n't go with|not work with|n't work with|not compatible|not supported|not the right"
     "|incompat|too new|too old|too high|too low|too recent|wrong|different|incorrect|不|对不|对应|太|过|错|有问题|맞|불일치|호환|다르|달라|틀리|문제"
-    "|合|違|対応|が古|が新し|no c|no es c|no son c|não c|não é c|não são c|errad|ne correspond|pas compatible|pas la bonne|non compat|non è compat"
-    "|sbagliat|passt nicht|passen nicht|falsch|inkompat|nicht kompat|zu neu|zu alt|не совпад|не подход|не совмест|не соответств|несовмест"
+    "|合|違|対応|が古|が新し|no c|no es c|no son c|no era c|no eran c|não c|não é c|não são c|não era c|não eram c|errad|ne correspond|pas compatible|pas la bonne|non compat|non è compat"
+    "|sbagliat|passt nicht|passte nicht|passen nicht|passten nicht|falsch|inkompat|nicht kompat|zu neu|zu alt|не совпад|не подход|не совмест|не соответств|несовмест"
 )
 """One of these stands wherever a version is said not to fit."""
 
@@ -150,6 +150,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("cudnn",),
         _unfit("cuDNN"),
         "cuDNN的版本不对，换成7.6就好了",
+        blamed("cudnn-version-blamed"),
         near=_UNFIT,
     ),
     spoken(
@@ -175,7 +176,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"(?:调用不(?:了|到|起来)|用不(?:上|起来)|不走|没(?:有)?用到?|看不到|认不到) ?(?:GPU|显卡)|(?:GPU|显卡)\w{0,4}(?:调用不|用不(?:上|起来))|还是(?:用)? ?CPU|CPU ?在跑"
         r"|GPU ?(?:를|가|을|이)[^\n.]{0,12}(?:안 |못|않|없)|GPU ?(?:を|が)[^\n。]{0,12}(?:使わ(?:れ)?な|使用(?:さ)?れな|使えな|見つから|認識(?:さ)?(?:れ|し)な|検出されな)"
-        r"|не (?:видит|использует|находит|определяет)\w* (?:\w+ ){0,2}(?:GPU|видеокарт)|(?:GPU|видеокарт\w+)[^\n.]{0,16}не (?:определяется|используется|видна)"
+        r"|не (?:видит|использует|находит|определяет)\S* (?:\w+ ){0,2}(?:GPU|видеокарт)|(?:GPU|видеокарт\S+)[^\n.]{0,16}не (?:определяется|используется|видна)"
         r"|(?:não (?:reconhece|detecta|usa|está usando|encontra)|no (?:encuentra|está usando|utiliza|ve))[^\n.]{0,12} GPU"
         r"|(?:erkennt|nutzt|benutzt|verwendet) (?:\w+ ){0,2}GPU nicht|GPU (?:wird )?nicht (?:erkannt|genutzt|benutzt|verwendet)|ne (?:détecte|reconnaît|voit) pas[^\n.]{0,8} GPU"
         r"|GPU\W?\w{0,4} (?:görmüyor|kullanmıyor|tanımıyor|algılamıyor)|không (?:nhận|sử dụng|thấy)[^\n.]{0,12} GPU|non (?:rileva|vede|usa|riconosce)[^\n.]{0,6} GPU|nie widzi GPU",
@@ -205,7 +206,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:杀(?:死|掉)|kill ?掉|结束)[^\n，。]{0,16}进程|进程[^\n，。]{0,12}(?:占(?:用|着|满)|没有?(?:关|退出|结束|释放))|(?:残留|僵尸)[^\n]{0,6}进程"
         r"|プロセス[^\n。]{0,14}(?:kill|終了|殺|残って|占有)|他のプロセス[^\n。]{0,20}(?:使|占|メモリ)|프로세스[^\n.]{0,12}(?:종료|죽이|죽였|kill|잡고|점유|남아)"
         r"|\b(?:mat|cerr|termin|fech|encerr)\w* (?:el |los |o |os )?process?os?\b|\b(?:otros?|outros?) process?os?\b[^\n.]{0,30}(?:GPU|mem[oó]ria)"
-        r"|(?:заверш|уби|закры)\w* (?:\w+ ){0,2}процесс|процесс\w*[^\n.]{0,20}(?:занима|держ)\w+ (?:\w+ )?(?:видео)?памят"
+        r"|(?:заверш|уби|закры)\S* (?:\w+ ){0,2}процесс|процесс\S*[^\n.]{0,20}(?:занима|держ)\S+ (?:\w+ )?(?:видео)?памят"
         r"|(?:anderer|alter|alte|andere) Prozess\w*[^\n.]{0,40}(?:GPU|Speicher)|(?:autre|ancien)s? processus[^\n.]{0,40}(?:GPU|mémoire)",
         "先 nvidia-smi 看一下，杀掉残留的 python 进程",
     ),
@@ -213,7 +214,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "path-cure-told",
         ("path", "环境变量", "環境変数", "환경변수", "환경 변수"),
         rf"(?:solved|fixed|resolved|worked)\b[^\n]{{0,24}}\b(?:adding|setting)\b[^\n]{{0,80}}\bPATH\b|(?:add(?:ed|ing)|set(?:ting)?|put(?:ting)?)\b[^\n]{{0,80}}\bPATH\b[^\n]{{0,30}}?\b(?:solved|fixed|resolved|did it|made it work)\b"
-        rf"|(?:加到|加入|添加到|加进|设置|配置|추가|通し|追加|設定|agreg\w+|añad\w+|adicion\w+|добав\w+)[^\n]{{0,40}}(?:\bPATH|环境变量|環境変数|환경 ?변수)[^\n]{{0,40}}?(?:{_GOOD}|直)"
+        rf"|(?:加到|加入|添加到|加进|设置|配置|추가|通し|追加|設定|agreg\w+|añad\w+|adicion\w+|добав\S+)[^\n]{{0,40}}(?:\bPATH|环境变量|環境変数|환경 ?변수)[^\n]{{0,40}}?(?:{_GOOD}|直)"
         rf"|(?:\bPATH|环境变量|環境変数|환경 ?변수) ?(?:を通|に追加|を設定|에 추가|里加|中加)[^\n]{{0,40}}?(?:{_GOOD}|直)",
         "solved by adding the bin folder of CUDA to PATH",
         near=HELPED_NEAR + "|解决|好了|成功|正常|해결|인식|잘|動|解決|認識|直",
@@ -254,7 +255,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "windows-native-told",
         ("windows", "윈도우"),
         r"2\.1[01]\b[^\n]{0,40}(?:Windows|윈도우)[^\n]{0,40}(?:不(?:再)?支持|使えな|サポートされな|(?:지원|사용)[^\n]{0,8}(?:안 ?|않|중단|불가|못)|no (?:longer|soporta)|não suporta|not support|dropped|nicht (?:mehr )?unterst|не поддерж)"
-        r"|2\.1[01]\b[^\n]{0,40}(?:不(?:再)?支持|no longer supports?|does(?: not|n't) support|dropped|no soporta|não suporta|не поддерж\w+|nicht mehr|ne supporte plus)[^\n]{0,30}(?:native )?Windows"
+        r"|2\.1[01]\b[^\n]{0,40}(?:不(?:再)?支持|no longer supports?|does(?: not|n't) support|dropped|no soporta|não suporta|не поддерж\S+|nicht mehr|ne supporte plus)[^\n]{0,30}(?:native )?Windows"
         r"|2\.10 (?:is|was) the last (?:\w+ ){1,4}(?:that )?support\w* GPUs? on (?:native[- ])?Windows|dropp?ed (?:native )?(?:GPU support (?:on|for)[^\n]{0,20} Windows|Windows GPU[^\n]{0,20} support)[^\n]{0,20}2\.1[01]"
         r"|\bWindows\b[^\n]{0,50}\b(?:tensorflow|tf)\b[^\n]{0,30}(?:\b(?:not|no|never)|n't)\b[^\n]{0,12}\b(?:higher|newer|later|above|greater|more|beyond)\b(?: than)? v?2\.10\b",
         "TensorFlow 2.11 no longer supports the GPU on Windows",
@@ -273,7 +274,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("batch", "バッチ", "배치"),
         r"\b(?:decreas|reduc|lower|small|halv|cut)\w*\W{1,3}(?:\w+ ){0,3}?[`'\"-]{0,3}batch(?:[-_ ]?size)?\b|batch[-_ ]?size[^\n.]{0,12} (?:too (?:big|large|high)|down to|from \d+ to \d)"
         r"|(?:减小|调小|降低|缩小)[^\n，。]{0,6}batch|batch_?\s?size[^\n，。]{0,8}(?:调小|改小|减小|太大|过大|설정|줄)|バッチ(?:サイズ)?[^\n。]{0,8}(?:小さく|減ら)|배치[^\n.]{0,10}줄"
-        r"|(?:reduc|disminu|baj|diminu)\w*[^\n.]{0,16} batch|уменьш\w+[^\n.]{0,16} batch",
+        r"|(?:reduc|disminu|baj|diminu)\w*[^\n.]{0,16} batch|уменьш\S+[^\n.]{0,16} batch",
         "I decreased the batch size to 4",
     ),
     spoken(

@@ -11,6 +11,7 @@ from doctor.facts import (
     PROSE,
     CudaCallFailed,
     CudaVersion,
+    DriverMismatch,
     Fact,
     LibraryFile,
     LibraryLoaded,
@@ -39,7 +40,7 @@ def installed_releases(picture: Picture) -> list[CudaVersion]:
     "cuda-version-mismatch",
     "CUDA is installed, but not the version that this TensorFlow opens",
     explains=("cuda-missing", "cudnn-missing", "library-path", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "cuda-version-told", *UNUSED, "dll-load-failed", "native-runtime-failed", "import-error-said"),
+    needs=(LibraryNotLoaded, "cuda-version-told", "cuda-version-blamed", *UNUSED, "dll-load-failed", "native-runtime-failed", "import-error-said"),
 )
 def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
     """CUDA is installed in another version than the one that this TensorFlow build opens.
@@ -191,7 +192,8 @@ def _stated_pair(picture: Picture) -> Iterator[Finding]:
 def _told(picture: Picture) -> Iterator[Finding]:
     """No log, and somebody says that TensorFlow and the CUDA that is there do not go together, or that another CUDA helped."""
     facts = picture.facts
-    told = facts.symptoms("cuda-version-told")
+    outright = facts.symptoms("cuda-version-told")
+    told = outright or ([] if facts.of(DriverMismatch) or facts.has("compat-not-supported", "cuda-compat-path") else facts.symptoms("cuda-version-blamed"))
     if facts.kind != "report" or not told or picture.not_loaded or facts.of(CudaCallFailed) or facts.has("own-build"):
         return
     cure = matching(picture)
@@ -199,7 +201,7 @@ def _told(picture: Picture) -> Iterator[Finding]:
         "cuda-version-mismatch",
         "The CUDA that was first on the machine is said not to go with this TensorFlow, or another one to have helped.",
         [*told[:2], *facts.symptoms(*UNUSED)[:1]],
-        confidence="likely",
+        confidence="likely" if outright or facts.has(*UNUSED) else "possible",
         steps=cure.steps,
         verify=cure.lists_gpus(picture),
     )

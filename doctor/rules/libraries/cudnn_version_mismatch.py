@@ -136,7 +136,7 @@ def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
     outright = facts.symptoms("cudnn-version-told")
     blamed = [*outright, *facts.symptoms("cudnn-version-blamed")]
     failing = [*handle_signs(picture), *missing[:1]]
-    if blamed and not gone(picture) and not stated and (failing or outright or blamed[0].get("one")):
+    if blamed and not gone(picture) and not stated and (failing or outright or blamed[0].get("one") or facts.kind == "report"):
         yield found(
             "cudnn-version-mismatch",
             "The cuDNN that was first on the machine is said not to suit, or another one is said to have helped.",

@@ -13,6 +13,7 @@ from tests.rules.cases import (
     memory,
     pasted,
     placement,
+    reasons,
     runtimes,
     said,
     situations,
@@ -20,6 +21,6 @@ from tests.rules.cases import (
     trackers,
 )
 
-FAMILIES = (hardware, libraries, installation, memory, placement, runtimes, told, said, answered, above, pasted, trackers, complaints, situations, calm)
+FAMILIES = (hardware, libraries, installation, memory, placement, runtimes, told, said, answered, above, pasted, trackers, complaints, reasons, situations, calm)
 FIRES = tuple(case for family in FAMILIES for case in family.FIRES)
 NEAR_MISSES = tuple(case for family in FAMILIES for case in family.NEAR_MISSES)

@@ -21,13 +21,16 @@ _DRIVER = r"(?:NVIDIA|Treiber|controlador|driver|pilote|драйвер|виде�
 _GONE = r"(?:nicht mehr|kaputt|\bweg\b|no funciona|dejó de|deja de|não funciona|parou|para de|ne (?:marche|fonctionne)|perdu|не работа|перестал|слете|пропа|안 ?(?:되|돼|잡)|죽|動かな|使えな|消え|失效|不能用|没了|用不了|挂了|掉了|不见|坏了|stop\w* working)"
 
 
-def told(match: re.Match[str], source: Source) -> Fact | None:
-    """A GPU that is said not to be used, unless the words say that this is only supposed."""
+def supposed(match: re.Match[str]) -> bool:
+    """Whether the words around say that something is only supposed, asked for or kept away."""
     before = match.string[max(0, match.start() - 24) : match.start()].rpartition("\n")[2]
     after = match.string[match.end() : match.end() + 12]
-    if re.search(_ASKED, before, re.IGNORECASE) or re.match(_SUPPOSED, after):
-        return None
-    return Symptom(source, "gpu-not-used")
+    return bool(re.search(_ASKED, before, re.IGNORECASE) or re.match(_SUPPOSED, after))
+
+
+def told(match: re.Match[str], source: Source) -> Fact | None:
+    """A GPU that is said not to be used, unless the words say that this is only supposed."""
+    return None if supposed(match) else Symptom(source, "gpu-not-used")
 
 
 def weaker(match: re.Match[str], source: Source) -> Fact | None:
