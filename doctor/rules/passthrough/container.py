@@ -156,6 +156,7 @@ def _image_for_cpu(image: list[Symptom], unseen: list[Symptom]) -> Finding:
         "container-no-gpu",
         f"The image tensorflow/tensorflow:{tag} is the one for the CPU: those with -gpu in their tag hold CUDA, and no other.",
         [*image[:1], *unseen[:1]],
+        title="The container's image is TensorFlow's for the CPU",
         confidence="likely",
         steps=[shell(run, "the same image with CUDA, started with the GPU", platform="linux")],
         verify=run,
