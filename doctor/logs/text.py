@@ -129,6 +129,10 @@ _RECORD = re.compile(
 _BREAK = re.compile(r"^\s*(?:$|```|Traceback|File \"|>>>|[-*#|+=]{3}|\[\[|INFO:|WARNING:|ERROR:|Epoch )")
 
 
+_PREFIX = re.compile(r"\d\d:\d\d:\d\d(?:\.\d{1,9})?: [IWEF]\s*$")
+_FILE = re.compile(r"\s*(?:\./)?(?:tensorflow|external|xla)/\S+\.(?:cc|h|inc):\d+\]")
+"""The time and severity of a record alone in their line, and the name of the file that follows them: wrapped between words."""
+
 LEAST = 50
 """Characters of a line that may be a full one."""
 FULL = 85
@@ -155,14 +159,18 @@ def unwrap(text: Text, limit: int = 400) -> Text | None:
     records = [
         i for i, (_, line) in enumerate(lines) if (":" in line or "tensorflow" in line) and _RECORD.match(line, 0, 200)
     ]
-    sizes = [len(lines[i][1]) for i in records]
+    alone = {i for i in records if i + 1 < len(lines) and _PREFIX.search(lines[i][1][-40:]) and _FILE.match(lines[i + 1][1][:160])}
+    sizes = [len(lines[i + 1 if i in alone else i][1]) for i in records]
     broken: list[Lines] = []
     for which, first in enumerate(records):
         end = records[which + 1] if which + 1 < len(records) else len(lines)
         if end == first + 1 or sizes[which] < LEAST:
             continue
         width = max(sizes[max(0, which - NEIGHBOURS) : which + NEIGHBOURS + 1]) * FULL // 100
-        pieces = _pieces([lines[first], *lines[first + 1 : min(end, first + PIECES)]], width)
+        start = first + 1 if first in alone else first
+        pieces = _pieces(lines[start : min(end, first + PIECES)], width)
+        if start != first:
+            pieces.insert(0, lines[first])
         if len(pieces) > 1:
             broken.append(pieces)
     ends = sorted(len(piece) for pieces in broken for _, piece in pieces[:-1])
@@ -175,6 +183,8 @@ def _wrapped(pieces: Lines, ends: list[int]) -> bool:
     ends: the lengths of all lines that may have been wrapped, ascending.
     """
     (_, before), (_, rest) = pieces[:2]
+    if _PREFIX.search(before[-40:]):
+        return True
     size, begins = len(before), rest.lstrip()
     if before.rstrip()[-1:] in ":,(" or begins[:1].islower() or begins[:1] in "'\"`/\\(,.;:)]}-_=":
         return True
@@ -192,8 +202,9 @@ def _joined(text: Text, broken: list[Lines]) -> Text | None:
     at = 0
     for pieces in broken:
         widest = max(len(piece) for _, piece in pieces[:-1])
+        between_words = _PREFIX.search(pieces[0][1][-40:]) is not None
         for number, piece in pieces:
-            told = piece if len(piece) >= widest else piece + " "
+            told = piece if len(piece) >= widest and not between_words else piece + " "
             starts.append(at)
             numbers.append(number)
             joined.append(told)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import json
+import re
+import textwrap
 from collections.abc import Callable
 
 import pytest
@@ -90,6 +92,18 @@ def test_wrapped_message_is_read_and_stands_where_it_begins(width: int) -> None:
     assert found
     assert {name for name, _ in found} == {"libcudnn.so.7"}
     assert {line for _, line in found} <= {3, 4, 5}, "the message begins in line 3 and its words in 3 or after"
+
+
+@pytest.mark.parametrize("width", [66, 72, 79])
+def test_a_record_that_is_wrapped_between_words_is_read_though_its_time_stands_alone(width: int) -> None:
+    folded = "\n".join(textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) for line in REPORT.split("\n"))
+    assert re.search(r": W$", folded, re.MULTILINE), "the file's name did not fit beside the time"
+    assert missing(read(folded.encode(), "a.log"))[0][0] == "libcudnn.so.7"
+
+
+def test_what_follows_a_time_that_stands_alone_is_no_record_without_a_file() -> None:
+    report = "2024-01-02 03:04:05.678901: W\nCould not load dynamic\nlibrary 'libcudnn.so.8'\n"
+    assert unwrap(Text.of("pasted", split(report), 3)) is None
 
 
 def test_notebook_gives_the_lines_of_its_file() -> None:
