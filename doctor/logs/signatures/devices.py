@@ -180,6 +180,13 @@ SIGNATURES: tuple[Signature, ...] = (
         registered,
         origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
     ),
+    sig(  # a line that was cut before it names the card
+        "device-created",
+        " mb memory",
+        r"Created (?:TensorFlow )?device \(?[/\w:]*?(?:device:)?GPU:(?P<index>\d+) with (?P<memory>\d+) MB memory[):. -]{0,4}$",
+        "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 6000 MB memory",
+        registered,
+    ),
     sig(
         "device-created",
         "creating tensorflow device (/gpu:",

@@ -30,8 +30,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-gpu-kernel",
-        "no supported kernel for gpu devices is available",
-        r"(?:Cannot assign a device (?:for operation|to node) '?(?P<node>[^':\n]{1,120})'?:?[^\n]{0,200})?no supported kernel for GPU devices is available",
+        "no supported kernel for gpu",
+        r"(?:Cannot assign a device (?:for operation|to node) '?(?P<node>[^':\n]{1,120})'?:?[^\n]{0,200})?no supported kernel for GPU\b(?: devices is available)?",
         "Cannot assign a device to node 'a_gpu': Could not satisfy explicit device specification '/device:GPU:0' because no "
         "supported kernel for GPU devices is available.",
         origin="tensorflow/core/common_runtime/simple_placer.cc, placer.cc",

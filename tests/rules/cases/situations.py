@@ -95,6 +95,34 @@ FIRES = (
     ),
     Fires("driver-missing", "the stub's answer, and no more of the line", "A fresh Ubuntu with nouveau, and TensorFlow says UNKNOWN ERROR (303).\n", "UNKNOWN ERROR (303)"),
     Fires("gpu-hidden", "a variable that was looked at", "echo $CUDA_VISIBLE_DEVICES prints -1 here, and TensorFlow finds no GPU.\n", "prints -1"),
+    Fires("model-oom", "one batch that fits and one that does not", "OOM with batch size 32 at the first step, with 4 it trains.\n", "batch size 32"),
+    Fires(
+        "tf-conflicting-packages",
+        "both in a sentence, with their versions",
+        "pip list shows tensorflow 2.3.0, tensorflow-gpu 2.3.0, and the GPU is not used.\n",
+        "tensorflow-gpu 2.3.0",
+    ),
+    Fires(
+        "gpu-memory-held",
+        "another user's program",
+        "CUDA_ERROR_OUT_OF_MEMORY: out of memory. nvidia-smi shows PID 2231, python, of another user with 7800MiB.\n",
+        "another user",
+    ),
+    Fires("tf-no-wheel", "a Python that cannot install it", "Python 3.9 can't install tensorflow 1.14 here.\n", "can't install"),
+    Fires(
+        "cuda-version-mismatch",
+        "the CUDA that is there first",
+        "CUDA 11.2 is installed and TensorFlow 2.3.1 asks for cudart64_101.dll.\n",
+        "cudart64_101.dll",
+        words=("11.2",),
+    ),
+    Fires("op-no-gpu-kernel", "a message that was cut", "Cannot assign a device for operation lookup: no supported kernel for GPU\n", "no supported kernel"),
+    Fires(
+        "healthy",
+        "a line that was cut before it names the card",
+        "I tensorflow/core/common_runtime/gpu/gpu_device.cc:1525] Created device /job:localhost/replica:0/task:0/device:GPU:0 with 6000 MB memory\n",
+        "6000 MB",
+    ),
     Fires("driver-not-loaded", "the first words of nvidia-smi's message", "Since the last update: NVIDIA-SMI has failed\n", "NVIDIA-SMI has failed"),
 )
 
@@ -106,6 +134,9 @@ NEAR_MISSES = (
     NearMiss("memory-leak", "a count, and a limit that is met at once", "undetermined", "After about 30 trials the search ends as it should, memory is fine.\n"),
     NearMiss("cudnn-version-mismatch", "one version on both sides", "undetermined", "It was compiled with cuDNN 8.6 and 8.6 is loaded.\n"),
     NearMiss("gpu-hidden", "a variable that shows a card", "undetermined", "echo $CUDA_VISIBLE_DEVICES prints 0 here, and TensorFlow finds no GPU.\n"),
+    NearMiss("model-oom", "two batches that both work", "undetermined", "With batch size 32 it trains, with 4 it trains too, only slower.\n"),
+    NearMiss("tf-conflicting-packages", "two releases of one package", "undetermined", "I tried tensorflow 2.3.0, then tensorflow 2.4.0: the GPU is not used.\n"),
+    NearMiss("healthy", "a device that was only asked for", "undetermined", "It should say Created device GPU:0 with all of its memory.\n"),
     NearMiss("gpu-renumbered", "a task manager that shows an idle card", "undetermined", "The task manager shows 3 % on GPU 1.\n"),
     NearMiss("tf-no-wheel", "another package that is not found", "undetermined", "pip install cannot find the package of my colleague.\n"),
     NearMiss(
