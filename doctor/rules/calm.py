@@ -240,6 +240,7 @@ def undetermined(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     hints = facts.symptoms("gpu-list-empty", "gpu-not-found", "cpu-only-listed", "uses-cpu", "native-runtime-failed", "gpu-idle", "no-known-devices")
     died = facts.symptoms(*DIED) if facts.kind == "report" else []
+    slow = facts.kind == "report" and not died and not picture.not_loaded and {s.kind for s in hints} == {"gpu-idle"}
     where = Source(
         facts.name,
         None,
@@ -251,11 +252,14 @@ def undetermined(picture: Picture) -> Iterator[Finding]:
         "undetermined",
         "The process ended in a crash, and no line says what that has to do with the GPU."
         if died
+        else "No line names a fault. A GPU whose use is low, and not always zero, works and waits: for input, for a CPU that is busy, or because model or"
+        " batch are small. Where nvidia-smi does not list the program, TensorFlow runs by the CPU."
+        if slow
         else "No line names why the GPU is not used; what was printed fits several causes."
         if hints
         else "Nothing in the text names a fault of TensorFlow's GPU support.",
         [*died[:2], *hints[:3], where],
         confidence="certain",
-        steps=commands.tell_more(picture) or [shell("tfgpu-doctor check", "")],
+        steps=[*(_busy(picture) if slow else []), *(commands.tell_more(picture) or [shell("tfgpu-doctor check", "")])],
         verify=commands.list_gpus(picture),
     )

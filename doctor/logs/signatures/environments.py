@@ -107,6 +107,13 @@ SIGNATURES: tuple[Signature, ...] = (
         once=True,
     ),
     sig(
+        "nix",
+        ("/nix/store/", "nix-shell", "nixpkgs", "nixos", "nix develop", "nix-build"),
+        r"/nix/store/\w|\bnix-(?:shell|build)\b|\bnixpkgs\b|\bNixOS\b|\bnix develop\b",
+        "nix-shell -p python3Packages.tensorflowWithCuda",
+        once=True,
+    ),
+    sig(
         "environment-colab",
         ("colab", "/content/"),
         r"\bcolab\b|google\.colab|(?:^|[\"' (])/content/(?:drive|sample_data|\w+)",

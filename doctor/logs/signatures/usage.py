@@ -30,7 +30,10 @@ SIGNATURES: tuple[Signature, ...] = (
         "gpu-idle",
         (
             "gpu usage",
-            "gpu utili",
+            "gpu-util",
+            "gpu util",
+            "利用率",
+            "gpu spen",
             "gpu use",
             "gpu load",
             "gpu activity",
@@ -45,9 +48,10 @@ SIGNATURES: tuple[Signature, ...] = (
             "gpu's ",
         ),
         r"\b(?:low|lower|poor|bad|little|minimal|hardly any) GPU (?:usage|utili[sz]ation|use|load|activity)\b"
-        r"|\bGPU(?:'s)? (?:usage|utili[sz]ation|use|load|activity)\b[^\n.]{0,24}\b(?:low|poor|zero|minimal|tiny|0 ?%|at 0)(?![\w%])"
+        r"|\bGPU(?:(?:'s)? (?:usage|util(?:i[sz]ation)?|use|load|activity)|-util(?:i[sz]ation)?)\b[^\n.]{0,24}\b(?:low|poor|zero|minimal|tiny|(?:under|below|only|around|about|at most|up to|than) [1-4]?\d ?%|0 ?%|at 0)(?![\w%])"
+        r"|\bGPU spen[dt]s?[^\n.]{0,24}\bat 0 ?%|(?<![A-Z])GPU[^\n,.，。]{0,8}利用率[^\n,.，。]{0,6}(?:低|不高|不超过 ?[1-4]?\d ?%|只有 ?[1-4]?\d ?%|上不去)"
         r"|\b(?:GPU (?:is|was|remains?|remained|stays?|stayed|sits)|GPUs are) (?:\w+ )?(?:inactive|idle|under-?utili[sz]ed|bored)\b|\bGPU (?:has|had|does(?: not|n't) (?:get|have)) (?:nothing|little|hardly anything|not much|anything|much) to do\b",
         "high CPU use and low GPU use while it trains",
-        near="low|poor|bad|little|minimal|hardly|zero|tiny|0%|0 %|at 0|inactive|idle|under|bored|nothing|not much|anything|much",
+        near="low|poor|bad|little|minimal|hardly|zero|tiny|0%|0 %|at 0|inactive|idle|under|bored|nothing|not much|anything|much|below|only|around|about|at most|up to|than|低|不高|不超过|只有|上不去",
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, KernelModule, LibraryNotLoaded
-from doctor.findings import Finding, shell
+from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit, no_libcuda
@@ -43,13 +43,16 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
     capabilities = picture.env.get("NVIDIA_DRIVER_CAPABILITIES")
     without_compute = capabilities is not None and not {"compute", "all"} & set(capabilities.value.split(","))
     told = facts.symptoms("capabilities-told") if not facts.of(CudaCallFailed) and not picture.not_loaded else []
-    if registered(picture) or not (told or (lib is not None and (kernel or module or without_compute))):
+    nix = facts.symptoms("nix")[:1] if lib is not None and not picture.container and not facts.has("smi-not-found") else []
+    if registered(picture) or not (told or (lib is not None and (kernel or module or without_compute or nix))):
         return
     family = commands.linux_family(picture)
     name = {"apt": "libnvidia-compute", "dnf": "nvidia-driver-cuda-libs"}.get(family, "")
     branch = kernel.version.split(".")[0] if kernel else ""
     steps = []
-    if picture.container or without_compute or told:
+    if nix:
+        steps += _nix(picture)
+    elif picture.container or without_compute or told:
         steps.append(
             shell(
                 "docker run --rm --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility tensorflow/tensorflow:latest-gpu nvidia-smi",
@@ -68,22 +71,50 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
         )
     elif name:
         steps.append(shell(f"sudo dnf install {name}", "the package that holds libcuda", platform="linux", root=True))
-    steps.append(shell("sudo ldconfig", "tells the loader about it", platform="linux", root=True))
+    if not nix:
+        steps.append(shell("sudo ldconfig", "tells the loader about it", platform="linux", root=True))
     yield found(
         "driver-libcuda-missing",
         "The container was started without the driver's compute libraries: --gpus and NVIDIA_DRIVER_CAPABILITIES decide which are mounted."
         if lib is None
+        else "What Nix builds searches none of the system's folders for libcuda.so.1, which belongs to the driver: NixOS keeps it in /run/opengl-driver/lib,"
+        " other systems in their own folders."
+        if nix
         else "The NVIDIA kernel driver runs here, and still libcuda.so.1, which belongs to it, cannot be opened by this process.",
-        [lib, kernel, module, capabilities if without_compute else None, *told[:1]],
+        [lib, kernel, module, capabilities if without_compute else None, *told[:1], *nix],
         # the nvidia-smi of a container shows no CUDA wherever the image's libraries are not mounted, whatever is wrong
         confidence="likely"
-        if lib is None
+        if lib is None or (nix and not kernel and not module)
         else "possible"
         if lib is unknown and picture.container and not without_compute
         else "certain",
+        title="This process finds no libcuda.so.1: what Nix builds looks for it elsewhere" if nix else "",
         steps=steps,
-        verify="ldconfig -p | grep libcuda.so.1",
+        verify="nvidia-smi" if nix else "ldconfig -p | grep libcuda.so.1",
     )
+
+
+def _nix(picture: Picture) -> list[Step]:
+    """How what Nix built finds the driver's libraries, on NixOS and on other systems."""
+    own = picture.os is None or "nixos" in picture.os.name.lower()
+    steps = [
+        shell(
+            "export LD_LIBRARY_PATH=/run/opengl-driver/lib:$LD_LIBRARY_PATH",
+            "NixOS: in the shell, or in shell.nix, that the program starts from",
+            platform="linux",
+        ),
+        manual(
+            'NixOS, where nvidia-smi is not there either: services.xserver.videoDrivers = [ "nvidia" ]; and hardware.graphics.enable = true; in configuration.nix,'
+            " then nixos-rebuild switch",
+            platform="linux",
+        ),
+    ]
+    other = shell(
+        f"nixglhost {commands.list_gpus(picture)}",
+        "another system with Nix on it: nix-gl-host (github.com/numtide/nix-gl-host) lends the system's driver to what Nix built",
+        platform="linux",
+    )
+    return [*steps, other] if own else [other]
 
 
 def _libcuda_answered(picture: Picture) -> bool:

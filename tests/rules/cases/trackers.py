@@ -19,6 +19,28 @@ ADDON = "Error: The specified module could not be found.\n\\\\?\\C:\\app\\node_m
 
 FIRES = (
     Fires(
+        "driver-libcuda-missing",
+        "what Nix built, which searches no folder of the system",
+        '$ nix-shell -p "python3.withPackages (p: [p.tensorflowWithCuda])"\n' + log("2.4.0", refused("libcuda.so.1"), cuinit("UNKNOWN ERROR (303)")),
+        "nix-shell",
+        says=("/run/opengl-driver/lib", "nixglhost"),
+        never=("ubuntu-drivers", "ldconfig"),
+    ),
+    Fires(
+        "undetermined",
+        "a GPU of low use, with nothing that fails",
+        "Training is slow. watch nvidia-smi says that GPU-Util is only 10%, and all cores of the CPU are busy.\n",
+        "GPU-Util",
+        says=("prefetch",),
+    ),
+    Fires(
+        "undetermined",
+        "the same in Chinese",
+        "训练很慢，发现GPU的利用率不超过30%，CPU占满\n",
+        "利用率",
+        says=("prefetch",),
+    ),
+    Fires(
         "cuda-missing",
         "an image that Singularity runs, of a release with an official image",
         "$ singularity exec --nv mine.sif python3 train.py\ntensorflow==2.9.1\n" + log("2.9.1", refused("libcudart.so.11.0"), skipped),
@@ -249,6 +271,12 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "driver-libcuda-missing",
+        "a driver that is not there in a Nix shell either",
+        "driver-missing",
+        "$ nix-shell\n$ nvidia-smi\nnvidia-smi: command not found\n" + log("2.4.0", refused("libcuda.so.1"), cuinit("UNKNOWN ERROR (303)")),
+    ),
     NearMiss(
         "tf-cpu-only",
         "Node's package for the GPU beside the other",
