@@ -37,7 +37,7 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
             findings.extend(rule.judge(picture))
         except Exception as error:  # noqa: BLE001  one broken rule must not hide what the others found
             skipped.append(Skipped(rule.code, f"the rule failed: {type(error).__name__}: {error}"))
-    ordered = merged(overcome(findings, picture), judges.by_code)
+    ordered = merged(overcome(surer(findings), picture), judges.by_code)
     told = [without_pip.reworded(fitting(bindings.reworded(finding, picture), picture.platform), picture) for finding in ordered]
     told[:1] = [compared(verdict, picture) for verdict in told[:1]]
     return Diagnosis(facts, tuple(told), tuple(skipped))
@@ -63,6 +63,16 @@ def fitting(finding: Finding, platform: str | None) -> Finding:
     """
     steps = tuple(s for s in finding.prescription if platform is None or s.platform in AT_HOME.get(platform, ("",)))
     return replace(finding, prescription=steps) if 0 < len(steps) < len(finding.prescription) else finding
+
+
+MISFITS = ("cuda-version-mismatch", "cudnn-version-mismatch")
+"""Codes of what people suspect first: that some versions do not go together."""
+
+
+def surer(findings: list[Finding]) -> list[Finding]:
+    """The findings without versions that are only suspected not to go together, where something surer is found."""
+    sure = any(f.severity == "error" and f.confidence != "possible" for f in findings)
+    return [f for f in findings if not (sure and f.code in MISFITS and f.confidence == "possible")]
 
 
 BEFORE_IT_STARTS = ("tf-not-installed", "tf-no-wheel", "python-dependency-conflict", "tf-import-failed")

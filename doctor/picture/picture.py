@@ -230,7 +230,9 @@ class Picture:
         """The NVIDIA driver; the running kernel module before the libraries."""
         found = self.facts.of(DriverVersion)
         kernel = [d for d in found if d.part == "kernel"]
-        told = best(kernel) or best([d for d in found if d.part == "any"])
+        whole = [d for d in found if d.part == "any"]
+        whole = [d for d in whole if "." in d.version] or whole  # a branch alone ("525") may be one that is only wished for
+        told = best(kernel) or best(whole)
         if told is None or told.rank >= PROSE:
             for mismatch in self.facts.of(DriverMismatch):
                 if mismatch.kernel:

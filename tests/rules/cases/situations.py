@@ -123,6 +123,13 @@ FIRES = (
         "I tensorflow/core/common_runtime/gpu/gpu_device.cc:1525] Created device /job:localhost/replica:0/task:0/device:GPU:0 with 6000 MB memory\n",
         "6000 MB",
     ),
+    Fires(
+        "driver-too-old",
+        "a branch that is wished for, and the release that is there",
+        "Can we get driver 418? TensorFlow 1.14.0 finds no GPU, and the NVIDIA driver here is 384.145.\n",
+        "384.145",
+        words=("384.145",),
+    ),
     Fires("driver-not-loaded", "the first words of nvidia-smi's message", "Since the last update: NVIDIA-SMI has failed\n", "NVIDIA-SMI has failed"),
 )
 
