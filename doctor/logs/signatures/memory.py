@@ -158,6 +158,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "Allocation of 1024 exceeds 10% of system memory.\nAnd then it was killed",
         lines=3,
     ),
+    sig(  # what filled up before
+        "host-killed",
+        "killed",
+        r"\b(?:takes?|took|taking|eats?|ate|eating|uses?|used|using|consum(?:es?|ed|ing)|fills?|filled|needs?) (?:up )?all (?:of the |the |my |available )?(?:system |host )?(?:memory|RAM)\b"
+        r"[^\n.]{0,48}(?<!not )\b(?:is|was|gets?|got|then|be|being|and|finally) killed\b(?! by me)",
+        "it takes all the memory, nearly 40GB, and is killed",
+        near="all mem|all ram|all the |all of the |all my |all avail|all system|all host",
+    ),
     sig(
         "host-alloc-failed",
         ("std::bad_alloc", "memoryerror", "cannot allocate memory", "failed to alloc", "unable to allocate"),

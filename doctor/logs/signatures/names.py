@@ -55,9 +55,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-not-installed",
         words(
-            "no module named 'tensorflow'|no module named tensorflow|no module named \"tensorflow\"|tensorflow installation not found|[not found]|no module named \"tensorflow|no module named 'tensorflow"
+            "no module named 'tensorflow'|no module named tensorflow|no module named \"tensorflow\"|tensorflow installation not found|nstallation of tensorflow not found|[not found]|no module named \"tensorflow|no module named 'tensorflow"
         ),
-        r"^\s{0,8}tensorflow:\s+\[NOT FOUND\]|No module named ['\"]?tensorflow['\"]?(?![.\w])|TensorFlow installation not found - running with reduced feature set",
+        r"^\s{0,8}tensorflow:\s+\[NOT FOUND\]|No module named ['\"]?tensorflow['\"]?(?![.\w])|TensorFlow installation not found - running with reduced feature set|\b(?:Valid i|I)nstallation of TensorFlow not found\b",
         "ModuleNotFoundError: No module named 'tensorflow'",
     ),
     sig(

@@ -64,25 +64,27 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
         + (f" of shape [{shape}]" if shape else "")
         + " did not fit into the GPU's memory while the program ran."
     )
+    scalar = [s for s in oom if re.search(r"OOM when allocating tensor (?:with|of) shape ?\[\]", s.source.text)]
+    if scalar:
+        text = "Not even a single number found room in the GPU's memory: it was full before, of this program's tensors or of another process."
     size = max((_gib(s.get("shape"), s.get("type")) for s in oom), default=0)
     if size >= 1:
         text += f" It alone takes {size:.1f} GiB."
     if stats:
         text += f" The allocator may use {stats[0].get('limit')} MiB and has {stats[0].get('in_use')} MiB in use: the job itself fills the GPU."
+    smaller_batch = manual(
+        f"Make the batch smaller: halve it until it fits; then smaller inputs{'' if _before_two(picture) else ', mixed precision (tf.keras.mixed_precision)'} or gradient accumulation"
+    )
+    held = shell(
+        "nvidia-smi",
+        "if the memory is taken before the program starts, another process holds it: tfgpu-doctor code gpu-memory-held",
+    )
     yield found(
         "model-oom",
         text,
         [*oom[:2], *failed[:1], *exhausted[:1], *dst[:1], *stats[:1], *(said[:1] + smaller[:1] if said else []), *only[:1]],
         confidence="certain" if oom or stats else "possible" if only and not (exhausted or failed or dst) else "likely",
-        steps=[
-            manual(
-                f"Make the batch smaller: halve it until it fits; then smaller inputs{'' if _before_two(picture) else ', mixed precision (tf.keras.mixed_precision)'} or gradient accumulation"
-            ),
-            shell(
-                "nvidia-smi",
-                "if the memory is taken before the program starts, another process holds it: tfgpu-doctor code gpu-memory-held",
-            ),
-        ],
+        steps=[held, smaller_batch] if scalar else [smaller_batch, held],
         verify="nvidia-smi --query-gpu=memory.used,memory.total --format=csv -l 1",
     )
 

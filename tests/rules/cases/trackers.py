@@ -19,6 +19,25 @@ ADDON = "Error: The specified module could not be found.\n\\\\?\\C:\\app\\node_m
 
 FIRES = (
     Fires(
+        "host-oom",
+        "a server that fills the memory until it is killed, which its heading calls the GPU's",
+        "# gpu is out of memory\nThe server takes all the memory, nearly 40GB, and is killed at last.\n",
+        "is killed at last",
+    ),
+    Fires(
+        "model-oom",
+        "no room for a single number",
+        "ResourceExhaustedError: OOM when allocating tensor of shape [] and type float\n\t [[{{node stddev}} = Const[dtype=DT_FLOAT]()]]\n",
+        "OOM when allocating tensor of shape []",
+        says=("nvidia-smi",),
+    ),
+    Fires(
+        "tf-not-installed",
+        "R, which finds none in any of the Pythons",
+        "> tf$constant(1)\nError: Valid installation of TensorFlow not found.\n\nPython environments searched for 'tensorflow' package:\n /usr/bin/python3.6\n",
+        "installation of TensorFlow not found",
+    ),
+    Fires(
         "driver-libcuda-missing",
         "what Nix built, which searches no folder of the system",
         '$ nix-shell -p "python3.withPackages (p: [p.tensorflowWithCuda])"\n' + log("2.4.0", refused("libcuda.so.1"), cuinit("UNKNOWN ERROR (303)")),
