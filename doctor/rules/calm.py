@@ -55,7 +55,7 @@ def benign_messages(picture: Picture) -> Iterator[Finding]:
     if facts.kind == "machine" and registered(picture):  # lines of our own deep check, which saw the GPU work
         return
     works = registered(picture) or _cudnn_at_work(picture)
-    if works and not plugin and not retried and all(n.kind in QUIET for n in noise):
+    if (works or facts.has("process-died")) and not plugin and not retried and all(n.kind in QUIET for n in noise):
         return
     kinds = list(dict.fromkeys(n.kind for n in noise))
     meanings = {n.kind: n.meaning for n in noise}

@@ -36,7 +36,7 @@ def _unfit(name: str) -> str:
     )
 
 
-_SUPPOSED = r"(?:\b(?:if|in case|unless|whether|wenn|falls|sofern|если)\b|如果|若|要是|万一|もし)[^\n.!?;。！？；]*\Z"
+_SUPPOSED = r"(?:\b(?:if|in case|unless|whether|wenn|falls|sofern|если)\b|如果|若|要是|万一|もし|(?:^|[.;:!?¿(>*-] ?)(?:si|se|s')\b)[^\n.!?;。！？；]*\Z"
 """A clause that begins as a condition and is not over yet."""
 
 
@@ -181,6 +181,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:erkennt|nutzt|benutzt|verwendet) (?:\w+ ){0,2}GPU nicht|GPU (?:wird )?nicht (?:erkannt|genutzt|benutzt|verwendet)|ne (?:détecte|reconnaît|voit) pas[^\n.]{0,8} GPU"
         r"|GPU\W?\w{0,4} (?:görmüyor|kullanmıyor|tanımıyor|algılamıyor)|không (?:nhận|sử dụng|thấy)[^\n.]{0,12} GPU|non (?:rileva|vede|usa|riconosce)[^\n.]{0,6} GPU|nie widzi GPU",
         "TensorFlow не видит GPU",
+        blamed("gpu-not-used"),
     ),
     spoken(
         "config-conflict",

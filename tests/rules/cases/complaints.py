@@ -167,6 +167,12 @@ FIRES = (
         "failed to allocate 300.10M (314677657 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY\n显存只有2G太小, batch改小以后没事了\n",
         "batch",
     ),
+    Fires(
+        "model-oom",
+        "a small card",
+        "It runs on the server and not with a GeForce RTX 3050 (4GB), surely not enough memory\n",
+        "not enough memory",
+    ),
 )
 
 NEAR_MISSES = (
@@ -204,4 +210,11 @@ NEAR_MISSES = (
         "pci bus id: 0000:00:04.0, compute capability: 7.5)\nThen my session crashed.\n",
     ),
     NearMiss("cuda-missing", "a CUDA that is to be taken off", "undetermined", "没有安装 CUDA 驱动的问题\n"),
+    NearMiss(
+        "benign-messages",
+        "a program that crashes, and one line on the processor",
+        "undetermined",
+        "My training crashes.\nI tensorflow/core/platform/cpu_feature_guard.cc:141] Your CPU supports instructions that this TensorFlow binary was not "
+        "compiled to use: AVX2\n",
+    ),
 )

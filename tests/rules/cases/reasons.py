@@ -60,6 +60,11 @@ _OTHERWISE = (
     ("gpu-memory-held", "si otro proceso usa la memoria de la GPU hay que cerrarlo"),
     ("cudnn-missing", "把cudnn的文件复制到CUDA目录就可以了"),
     ("library-path", "把bin目录加到PATH就可以了"),
+    ("cuda-missing", "No hace falta instalar CUDA si usas Docker"),
+    ("cuda-missing", "CUDA не установлен? Тогда скачайте его"),
+    ("tf-cpu-only", "Se não usar GPU, instale a versão CPU do tensorflow"),
+    ("tf-cpu-only", "Si vous n'utilisez pas de GPU, installez la version CPU"),
+    ("cuda-version-mismatch", "Die CUDA-Version muss zu TensorFlow passen"),
     ("gpu-arch-too-old", "моя карта: compute capability 6.1, нужно минимум 3.5"),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from doctor.facts import LibraryNotLoaded, Platform, Symptom
 from doctor.logs.signatures.helped import ELSEWHERE
 from doctor.logs.signatures.signature import Signature, spoken, words
+from doctor.logs.signatures.told import blamed
 
 _GOOD = (
     rf"(?:{ELSEWHERE}|可以了|能用|就行|不报错|되네|됩니다|돌아|できました|直り|直っ|funcion\S{{1,12}}|soluci\S{{1,12}}|resuelt\S{{1,12}}|resolv\S{{1,12}}|consegui\S{{0,12}}|rodou|apareceu|aparece|marche|fonctionne|reconnue?"
@@ -106,6 +107,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"\b(?:instal|install|tra[ií]|baj|baix)\S{0,12}[^\n.]{0,16} (?:versão|versión|version) (?:mkl|CPU)\b|\b(?:zieht|holt|nimmt|installiert)\b[^\n.]{0,16} (?:mkl|CPU)-Version\b|(?:mkl|CPU)-Version (?:installiert|gezogen)|(?:装|下载)(?:的是|成了?)CPU",
         "o conda instalava a versão mkl do tensorflow",
+        blamed("cpu-build-said"),
         near="instal|tra|baj|baix|zieht|holt|nimmt|gezogen|装|下载",
     ),
     spoken(

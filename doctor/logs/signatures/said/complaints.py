@@ -239,6 +239,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "显存只有4G太小了",
     ),
     spoken(
+        "size-told",
+        ("too little", "not enough", "too small", "insufficient"),
+        r"\b(?:on|with|for|my|the|an?) (?:\w+ ){0,2}?(?:GTX|RTX|GeForce|Quadro|Titan|Tesla|GT|MX)[ -]?\w{0,8}(?: \w{1,5})? ?\(?\d{1,2} ?GB?\)?[^\n.]{0,40} (?:too little|not enough|insufficient) (?:GPU |video |graphics )?(?:memory|VRAM)\b|\b(?:GPU|video|graphics) memory (?:is |was )?(?:too small|not enough|insufficient) for (?:this|the|my|that|such)\b",
+        "it fails on my RTX 3050 (4 GB), not enough memory",
+        near="memory|vram",
+    ),
+    spoken(
         "host-memory-said",
         words(
             "memoria ram|memória ram|mémoire vive| la ram| a ram|메인|시스템|оперативк|falta de memoria|falta de memória"
@@ -257,10 +264,10 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "cuda-said-missing",
         "cuda",
-        r"(?:sans (?:avoir )?installé?e?r?|oublié d'installer|sin (?:haber )?instala[rd]o?|falta(?:ba|va)? (?:por )?instalar|olvidé instalar|esqueci de instalar|sem (?:ter )?instala[rd]o?|нужно (?:сначала |ещё |еще )?(?:поставить|установить)|забыл (?:поставить|установить)) (?:le |la |el |o )?(?:toolkit )?CUDA\b(?! ?(?:\d|version))|CUDA\b[^\n.]{0,12}(?:n'est pas install|n'était pas install|no est(?:á|aba) instalad|não est(?:á|ava) instalad|(?:ist|war) (?:gar |noch )?nicht installiert|не (?:был[аи]? )?установлен)"
+        r"(?:sans (?:avoir )?installé?e?r?|oublié d'installer|sin (?:haber )?instala[rd]o?|(?<!hace )(?<!hacía )falta(?:ba|va)? (?:por )?instalar|olvidé instalar|esqueci de instalar|sem (?:ter )?instala[rd]o?|забыл (?:поставить|установить)) (?:le |la |el |o )?(?:toolkit )?CUDA\b(?! ?(?:\d|version))|CUDA\b[^\n.]{0,12}(?:n'est pas install|n'était pas install|no est(?:á|aba) instalad|não est(?:á|ava) instalad|(?:ist|war) (?:gar |noch )?nicht installiert|не (?:был[аи]? )?установлен(?!\S{0,2} ?\?))"
         r"|(?:没有?|忘了|还没)(?:安装|装) ?(?:CUDA)(?! ?(?:\d|驱动))|CUDA ?(?:が|を) ?(?:入って(?:い)?な|インストールして(?:い)?な)|CUDA ?(?:를|을|가|이)? ?(?:설치(?:를)? ?(?:안 ?(?:했|하|돼|되)|하지 ?않)|안 ?깔)",
         "on ne peut pas sans installer CUDA",
-        near="install|instal|нужно|забыл|установ|没|忘|入って|インストール|설치|깔",
+        near="install|instal|забыл|установ|没|忘|入って|インストール|설치|깔",
     ),
     spoken(
         "msvc-runtime",
