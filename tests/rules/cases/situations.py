@@ -143,6 +143,7 @@ NEAR_MISSES = (
     NearMiss("gpu-hidden", "a variable that shows a card", "undetermined", "echo $CUDA_VISIBLE_DEVICES prints 0 here, and TensorFlow finds no GPU.\n"),
     NearMiss("model-oom", "two batches that both work", "undetermined", "With batch size 32 it trains, with 4 it trains too, only slower.\n"),
     NearMiss("tf-conflicting-packages", "two releases of one package", "undetermined", "I tried tensorflow 2.3.0, then tensorflow 2.4.0: the GPU is not used.\n"),
+    NearMiss("tf-conflicting-packages", "conda's two packages", "undetermined", "A conda environment with tensorflow 2.4.1 and tensorflow-gpu 2.4.1: the losses are nan on the GPU.\n"),
     NearMiss("healthy", "a device that was only asked for", "undetermined", "It should say Created device GPU:0 with all of its memory.\n"),
     NearMiss("gpu-renumbered", "a task manager that shows an idle card", "undetermined", "The task manager shows 3 % on GPU 1.\n"),
     NearMiss("tf-no-wheel", "another package that is not found", "undetermined", "pip install cannot find the package of my colleague.\n"),

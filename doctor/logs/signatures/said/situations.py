@@ -27,6 +27,13 @@ _CARD = r"RTX|GTX|GeForce|Quadro|Tesla|Titan|graphics? card"
 _TAKE = r"(?:us(?:e[sd]?|ing)|utili[sz]\w*|detect\w*|find\w*|see\w*|recogni[sz]\w*)"
 _TAKEN = r"used|utili[sz]ed|detected|found|seen|recogni[sz]ed"
 
+_NUMBERED = r"(?:==| |=| \()?\d\.\d[\w.]*\)?"
+
+
+def not_of_conda(match: re.Match[str], source: Source) -> Fact | None:
+    """Both packages; conda's tensorflow-gpu is empty and only asks for its tensorflow, so that there is nothing in having both."""
+    return None if "conda" in source.text.lower() else Symptom(source, "both-packages")
+
 
 def by_the_root_user(match: re.Match[str], source: Source) -> Fact | None:
     """Root sees the GPU and the user does not, where the line speaks of one."""
@@ -183,8 +190,9 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "both-packages",
         "tensorflow",
-        r"\btensorflow(?:==| |=| \()?\d\.\d[\w.]*\)?(?:,| and| &|;| \+) (?:also )?tensorflow[-_]gpu(?:==| |=| \()?\d|\btensorflow[-_]gpu(?:==| |=| \()?\d\.\d[\w.]*\)?(?:,| and| &|;| \+) (?:also )?tensorflow(?:==| |=| \()?\d",
+        rf"\btensorflow{_NUMBERED}(?:,| and| &|;| \+) (?:also )?tensorflow[-_]gpu(?:==| |=| \()?\d|\btensorflow[-_]gpu{_NUMBERED}(?:,| and| &|;| \+) (?:also )?tensorflow(?:==| |=| \()?\d",
         "pip list shows tensorflow 2.3.0, tensorflow-gpu 2.3.0",
+        not_of_conda,
         near="tensorflow-gpu|tensorflow_gpu",
     ),
     spoken(
