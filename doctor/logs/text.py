@@ -18,11 +18,23 @@ LINE_LIMIT = 20_000
 OVERLAP = 500
 STRING = 160
 """Characters of the longest line that is never a whole text in one string."""
+HEAD = 1000
+"""Characters in which a program that stamps every line has stamped one."""
 PIECES = 12
 """Lines over which one wrapped record may go."""
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _SPACES = re.compile(r"[\n\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_ELEMENT = re.compile(r'\s*"(.*)\\n",?\s*|\{"log":"(.*)\\n","stream":"\w+",.*')
+"""A line of text as an element of JSON: in a notebook of which a part was pasted, and in Docker's own log files."""
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
+_ENDS = ('\\n",', '\\n"')
+_STAMPED = re.compile(
+    r"^(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(?:Z|[+-]\d\d:\d\d) std(?:err|out) [FP] |\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z "
+    r"|.{0,28}\[\d+,\d+\]<std(?:err|out)>:)",
+    re.MULTILINE,
+)
+"""What stands before each line in the logs of a container runtime (Kubernetes' CRI), of GitHub's runners and of mpirun."""
 _ENTITY = re.compile(r"&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});")
 
 
@@ -42,7 +54,7 @@ class Text:
     @classmethod
     def plain(cls, name: str, text: str, total: int) -> Text | None:
         """A text that needs no cleaning, as most do; None for any other."""
-        if "&" in text or "\\n" in text or not _shown(text.replace("\n", "")):
+        if "&" in text or "\\n" in text or _stamped(text) or not _shown(text.replace("\n", "")):
             return None
         sizes = list(map(len, text.split("\n")))
         if max(sizes) > LINE_LIMIT:
@@ -98,13 +110,38 @@ def _shown(line: str) -> bool:
 
 def split(text: str) -> Iterator[tuple[int, str]]:
     """(number, cleaned line) for every line of decoded text; numbers are those that an editor shows."""
+    stamped = _stamped(text)
     for number, line in enumerate(text.split("\n"), 1):
+        if stamped:
+            line = _STAMPED.sub("", line, 1)
+        if line.endswith(_ENDS) or line.startswith('{"log":"'):
+            line = _element(line)
         if len(line) <= LINE_LIMIT and "&" not in line and ("\\n" not in line or len(line) <= STRING) and _shown(line):
             yield number, line  # as most lines are: nothing to do
             continue
         pieces = [piece for piece in line.split("\r") if piece] if "\r" in line else [line]
         for piece in pieces or [""]:
             yield from ((number, part) for part in _unescape(piece))
+
+
+def _stamped(text: str) -> bool:
+    """Whether a program stamped each line of another one's output: then messages of several lines fall apart."""
+    head = text[:HEAD]
+    if not ("Z " in head or "<std" in head or " stderr F " in head or " stdout F " in head):
+        return False
+    return len(_STAMPED.findall(text)) > 1
+
+
+def _element(line: str) -> str:
+    """The text of a line that is an element of JSON; any other line as it stands."""
+    found = _ELEMENT.fullmatch(line)
+    if found is None:
+        return line
+    return _ESCAPE.sub(_character, found[1] if found[1] is not None else found[2])
+
+
+def _character(escape: re.Match[str]) -> str:
+    return chr(int(escape[1], 16)) if escape[1] else {"t": "\t", "n": "\r", "r": "\r"}.get(escape[2], escape[2])
 
 
 def _unescape(line: str) -> Iterator[str]:

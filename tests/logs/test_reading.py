@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from doctor.diagnose import diagnose
-from doctor.facts import CudnnVersion, Facts, LibraryNotLoaded
+from doctor.facts import CudnnVersion, Facts, Gpu, GpuMemory, LibraryNotLoaded
 from doctor.logs import NotText, read
 from doctor.logs.reader import encoding_of
 from doctor.logs.text import Text, split, unwrap
@@ -104,6 +104,42 @@ def test_a_record_that_is_wrapped_between_words_is_read_though_its_time_stands_a
 def test_what_follows_a_time_that_stands_alone_is_no_record_without_a_file() -> None:
     report = "2024-01-02 03:04:05.678901: W\nCould not load dynamic\nlibrary 'libcudnn.so.8'\n"
     assert unwrap(Text.of("pasted", split(report), 3)) is None
+
+
+SEVERAL = (
+    "2018-05-01 10:00:00.123456: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1405] Found device 0 with properties: \n"
+    "name: GeForce GTX 1080 Ti major: 6 minor: 1 memoryClockRate(GHz): 1.582\npciBusID: 0000:03:00.0\ntotalMemory: 10.92GiB freeMemory: 312.06MiB"
+)
+"""A message of four lines."""
+
+
+@pytest.mark.parametrize(
+    "stamped",
+    [
+        lambda line: f"2021-05-04T10:11:12.131415161Z stderr F {line}",
+        lambda line: f"2021-05-04T10:11:12.1314151Z {line}",
+        lambda line: f"[1,2]<stderr>:{line}",
+        lambda line: f"Thu Jun 18 14:28:35 2020[1,2]<stderr>:{line}",
+        lambda line: "      " + json.dumps(line + "\n") + ",",
+        lambda line: "      " + json.dumps(f"\x1b[31m{line}\x1b[0m\n"),
+        lambda line: json.dumps({"log": line + "\n", "stream": "stderr", "time": "2021-05-04T10:11:12.131415161Z"}, separators=(",", ":")),
+    ],
+    ids=["a container runtime", "a runner of GitHub's", "mpirun", "mpirun with times", "a part of a notebook", "a notebook's colours", "Docker's files"],
+)
+def test_a_message_of_several_lines_is_read_through_what_stands_before_each(stamped: Callable[[str], str]) -> None:
+    facts = read(("\n".join(stamped(line) for line in SEVERAL.split("\n")) + "\n").encode(), "a.log")
+    assert [m.free_mib for m in facts.of(GpuMemory)] == [312]
+    assert {g.bus_id for g in facts.of(Gpu) if g.bus_id} == {"0000:03:00.0"}
+    assert {m.source.line for m in facts.of(GpuMemory)} == {4}
+
+
+def test_one_line_with_a_time_of_its_own_is_left_as_it_stands() -> None:
+    line = "2021-05-04T10:11:12.1314151Z the only one"
+    assert list(split(line)) == [(1, line)]
+
+
+def test_an_element_of_json_that_holds_several_lines_keeps_its_number() -> None:
+    assert list(split('x\n   "first\\nsecond \\"quoted\\" C:\\\\new\\n",')) == [(1, "x"), (2, "first"), (2, 'second "quoted" C:\\new')]
 
 
 def test_notebook_gives_the_lines_of_its_file() -> None:
