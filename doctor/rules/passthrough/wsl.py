@@ -71,6 +71,21 @@ def wsl_driver(picture: Picture) -> Iterator[Finding]:
     if not signs or not down:
         return
     wsl = picture.platform_fact
+    if facts.has("wsl1"):
+        yield found(
+            "wsl-driver",
+            "This is WSL 1, which has no GPU for the Linux programs in it; WSL 2 has (Windows 11, or Windows 10 from 21H2 on).",
+            [*signs[:4], wsl],
+            confidence="certain" if wsl is not None and wsl.rank == 0 else "likely",
+            title="WSL 1 has no GPU",
+            steps=[
+                shell("wsl -l -v", "in PowerShell on Windows: lists the distributions, and whether they are of WSL 1 or 2", platform="windows"),
+                shell("wsl --set-version Ubuntu 2", "makes it WSL 2, with all that is in it; another distribution by its name in that list", platform="windows"),
+                *commands.driver_install(picture),
+            ],
+            verify="nvidia-smi",
+        )
+        return
     yield found(
         "wsl-driver",
         "This is WSL, where only the Windows driver counts, and the Linux side does not reach it.",

@@ -95,6 +95,14 @@ FIRES = (
     ),
     Fires("driver-missing", "the stub's answer, and no more of the line", "A fresh Ubuntu with nouveau, and TensorFlow says UNKNOWN ERROR (303).\n", "UNKNOWN ERROR (303)"),
     Fires("gpu-hidden", "a variable that was looked at", "echo $CUDA_VISIBLE_DEVICES prints -1 here, and TensorFlow finds no GPU.\n", "prints -1"),
+    Fires("wsl-driver", "the first WSL", "WSL 1, Ubuntu 20.04: there is no GPU in tensorflow.\n", "WSL 1", says=("wsl --set-version Ubuntu 2",)),
+    Fires("wsl-driver", "its kernel", "4.4.0-19041-Microsoft\n>>> tf.config.list_physical_devices('GPU')\n[]\n", "-Microsoft", never=("apt remove",), words=("WSL 1",)),
+    Fires(
+        "tf-windows-native",
+        "a fall back in a sentence",
+        "Windows 11, TensorFlow 2.15.0: everything falls back to the CPU.\n",
+        "2.15.0",
+    ),
     Fires("model-oom", "one batch that fits and one that does not", "OOM with batch size 32 at the first step, with 4 it trains.\n", "batch size 32"),
     Fires(
         "tf-conflicting-packages",

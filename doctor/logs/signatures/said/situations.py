@@ -217,4 +217,23 @@ SIGNATURES: tuple[Signature, ...] = (
         asked_for,
         near=("want|need|for |requir|expect|tries to", "cuda"),
     ),
+    spoken(
+        "gpu-not-used",
+        ("no gpu", "lost the gpu", "lost my gpu", "loses the gpu", "loses my gpu", "gpu is gone", "gpu isn't there", "gpu is not there"),
+        r"\bno GPUs? (?:in|for|with|under|by|from) (?:my |the )?(?:tensorflow|tf|keras)\b|\b(?:lost|loses) (?:the|my) GPU\b|\bGPU (?:is gone|isn't there|is not there)\b",
+        "there is no GPU in tensorflow",
+    ),
+    spoken(
+        "uses-cpu",
+        ("falls back", "fell back", "falling back", "instead of"),
+        r"\b(?:falls|fell|falling) back (?:on|to) (?:the |using the |my )?(?:CPU|processor)\b|\b(?:CPU|processor)\b,? instead of (?:the |my |its |on the )?(?:GPU|graphics card)\b",
+        "TensorFlow falls back to the CPU",
+        near="cpu|processor",
+    ),
+    spoken(
+        "wsl1",
+        ("wsl 1", "wsl1", "-microsoft"),
+        r"(?:^|[\s,(:])WSL ?1(?=[,;)]| (?:on|with|under|ubuntu|debian)\b)|\b4\.4\.0-\d{5}-Microsoft\b",
+        "Linux DESKTOP 4.4.0-19041-Microsoft #1237 x86_64 GNU/Linux",
+    ),
 )
