@@ -14,7 +14,9 @@ def catalogue() -> tuple[Signature, ...]:
     """Every signature."""
     from doctor.logs.signatures import (
         builds,
+        capability,
         cards,
+        circumstances,
         containers,
         dependencies,
         devices,
@@ -25,6 +27,7 @@ def catalogue() -> tuple[Signature, ...]:
         installers,
         loading,
         machines,
+        management,
         memory,
         names,
         noise,
@@ -41,10 +44,10 @@ def catalogue() -> tuple[Signature, ...]:
     )
 
     families = (
-        *(loading, driver, containers, devices, handles, memory, placement),
+        *(loading, driver, management, containers, devices, capability, handles, memory, placement),
         *(names, installers, dependencies, imports, builds, toolchain, noise, outcome),
         *(versions.tensorflow, versions.python, versions.cuda, versions.cudnn, versions.driver, versions.rows),
-        *(systems, environments, variables, cards, usage, machines, told, words),
+        *(systems, environments, variables, cards, usage, machines, told, words, circumstances),
         *(said.libraries, said.machine, said.program, said.answers, said.situations, said.abroad, said.complaints, said.reasons),
     )
     return tuple(signature for family in families for signature in family.SIGNATURES)

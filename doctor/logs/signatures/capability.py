@@ -1,0 +1,129 @@
+"""Compute capability: the GPUs that TensorFlow ignores, and the code that a build lacks for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Fact, Gpu, OtherGpu, Source, Symptom
+from doctor.logs.signatures.signature import Signature, sig
+
+
+def ignored(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """A GPU that TensorFlow refuses for its compute capability or its size."""
+    group = match.groupdict()
+    name = (group.get("name") or "").strip() or None
+    if name or group.get("cc"):
+        yield Gpu(source, name, group.get("cc"))
+    kind = "gpu-ignored-multiprocessors" if group.get("cores") else "gpu-ignored-capability"
+    yield Symptom(source, kind, tuple((k, v) for k, v in group.items() if v))
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "gpu-ignored",
+        ("ignoring visible gpu device", "ignoring gpu device"),
+        r"Ignoring (?:visible )?gpu device \(device: \d+, name: (?P<name>[^,\n]{1,70})[^\n]{0,120}?with (?:Cuda )?compute capability (?P<cc>\d+\.\d+)"
+        r"\.?(?:[^\n]{0,40}minimum required Cuda capability is (?P<minimum>\d+\.\d+))?",
+        "gpu_device.cc:1105] Ignoring visible gpu device (device: 0, name: GeForce GT 730, pci bus id: 0000:01:00.0, compute capability: 3.0) "
+        "with Cuda compute capability 3.0. The minimum required Cuda capability is 3.5.",
+        ignored,
+        origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
+    ),
+    sig(
+        "gpu-ignored",
+        ("ignoring visible gpu device", "ignoring gpu device"),
+        r"Ignoring (?:visible )?gpu device \(device: \d+, name: (?P<name>[^,\n]{1,70})(?:[^\n]{0,60}compute capability: (?P<cc>[\d.]+\d))?[^\n]{0,60}"
+        r"with (?:Cuda multiprocessor count|core count): (?P<cores>\d+)",
+        "Ignoring visible gpu device (device: 1, name: Quadro K620, pci bus id: 0000:02:00.0, compute capability: 5.0) with core count: 3. "
+        "The minimum required count is 8. You can adjust this requirement with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.",
+        ignored,
+    ),
+    sig(  # a title, or a line that was cut off before the reason
+        "gpu-ignored-capability",
+        ("ignoring visible gpu device", "ignoring gpu device"),
+        r"Ignoring (?:visible )?gpu devices?\b(?![^\n]{0,300}\bwith )",
+        "# Ignoring visible gpu device, how do I change that?",
+        lambda m, s: Symptom(s, "gpu-ignored-capability", (("told", "yes"),)),
+    ),
+    sig(
+        "gpu-ignored",
+        ("ignoring gpu device", "ignoring visible gpu device", "multiprocessor count"),
+        r"Ignoring (?:visible )?gpu device with (?:Cuda multiprocessor|core) count: (?P<cores>\d+)",
+        "Ignoring gpu device with Cuda multiprocessor count: 7. The minimum required count is 8.",
+        ignored,
+    ),
+    sig(
+        "minimum-capability",
+        ("minimum required cuda capability is", "compute capability"),
+        r"minimum required Cuda capability is (?P<minimum>\d+\.\d+)"
+        r"|(?:wants|requires?|needs?|minimum)\b[^\n]{0,40}\bcompute capability (?:of )?(?P<stated>\d\.\d)"
+        r"|\bcompute capability (?:of )?(?P<bound>\d\.\d)(?: or (?:higher|above|later|newer|greater))? (?:is|was|being|as) (?:the |a |its )?(?:minimum|lowest|required|needed)",
+        "The minimum required Cuda capability is 3.5.",
+        lambda m, s: Symptom(s, "minimum-capability", (("minimum", m["minimum"] or m["stated"] or m["bound"]),)),
+        near="minimum|want|require|need|lowest",
+    ),
+    sig(
+        "jit-from-ptx",
+        ("not built with cuda kernel binaries compatible with compute capability",),
+        r"not built with CUDA kernel binaries compatible with compute capability (?P<cc>\d+\.\d+)a?",
+        "TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0. CUDA kernels will be jit-compiled "
+        "from PTX, which could take 30 minutes or longer.",
+        lambda m, s: (Symptom(s, "jit-from-ptx", (("cc", m["cc"]),)), Gpu(s, None, m["cc"])),
+        seen_in=">=2.5",
+        origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
+    ),
+    sig(
+        "no-kernel-image",
+        (
+            "no kernel image is available",
+            "cuda_error_no_binary_for_gpu",
+            "cudaerrornokernelimagefordevice",
+            "device kernel image is invalid",
+            "cuda_error_invalid_image",
+        ),
+        r"no kernel image is available|CUDA_ERROR_NO_BINARY_FOR_GPU|cudaErrorNoKernelImageForDevice|device kernel image is invalid"
+        r"|CUDA_ERROR_INVALID_IMAGE",
+        "Internal: no kernel image is available for execution on the device",
+    ),
+    sig(
+        "ptx-invalid",
+        (
+            "cuda_error_invalid_ptx",
+            "a ptx jit compilation failed",
+            "does not support target 'sm_",
+            "is not defined for option 'gpu-",
+            "unsupported gpu architecture 'compute_",
+            "cuda_error_invalid_handle",
+        ),
+        r"CUDA_ERROR_INVALID_PTX|a PTX JIT compilation failed|PTX version (?P<isa>[\d.]+\d) does not support target '(?P<target>sm_\w+)'"
+        r"|Value 'sm_(?P<sm>\w+)' is not defined for option 'gpu-name'|Value 'sm_(?:75|[89]\d|1\d\d)\w?' is not defined for option 'gpu-architecture'|Unsupported gpu architecture 'compute_(?:75|[89]\d|1\d\d)\w?'|'cuLaunchKernel[^\n]{0,160}CUDA_ERROR_INVALID_HANDLE",
+        "InternalError: CUDA error: Failed to load in-memory CUBIN: CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed",
+    ),
+    sig(  # TensorFlow's build for ROCm says of an AMD GPU what that for CUDA says of an NVIDIA one
+        "amd-gpu-ignored",
+        "with amdgpu version",
+        r"Ignoring visible gpu device \(device: \d+, name: (?P<name>[^,\n]{1,60}),[^\n]{0,80}\) with AMDGPU version ?: (?P<version>gfx\w+)",
+        "Ignoring visible gpu device (device: 0, name: Radeon RX 7600, pci bus id: 0000:03:00.0) with AMDGPU version : gfx1102. The supported AMDGPU versions are gfx1030, gfx900.",
+        lambda m, s: (OtherGpu(s, m["name"], "amd"), Symptom(s, "amd-gpu-ignored", (("version", m["version"]),))),
+        origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
+    ),
+    sig(
+        "arch-mismatch",
+        ("cudnn_status_arch_mismatch", "cudnn_status_not_supported_arch_mismatch", "cublas_status_arch_mismatch"),
+        r"CUDNN_STATUS_(?:NOT_SUPPORTED_)?ARCH_MISMATCH|CUBLAS_STATUS_ARCH_MISMATCH",
+        "could not create cudnn handle: CUDNN_STATUS_ARCH_MISMATCH",
+    ),
+    sig(
+        "visible-list",
+        "cuda_visible_devices is set to",
+        r"CUDA_VISIBLE_DEVICES is set to (?P<value>[^\n]{0,40}?) - this hides all GPUs",
+        "CUDA_VISIBLE_DEVICES is set to -1 - this hides all GPUs from CUDA",
+    ),
+    sig(
+        "few-multiprocessors",
+        "tf_min_gpu_multiprocessor_count",
+        r"TF_MIN_GPU_MULTIPROCESSOR_COUNT",
+        "You can adjust this requirement with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.",
+    ),
+)
