@@ -109,7 +109,7 @@ class _Page:
             text = f"<code>{self._text(source.text)}</code>" if source.text.strip() else ""
             parts.append(f"<blockquote><cite>{self._text(content.place(source))}</cite>{text}</blockquote>")
         if finding.consequences:
-            parts.append("<h2>What follows from it</h2><ul>")
+            parts.append("<h2>What it also looks like</h2><ul>")
             parts += [f"<li>{self._text(text)}</li>" for text in finding.consequences] + ["</ul>"]
         if finding.prescription:
             parts.append("<h2>What to do</h2><ol>")

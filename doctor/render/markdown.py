@@ -127,7 +127,7 @@ class _Page:
             quoted.append(f"({len(finding.evidence) - QUOTED} more)")
         rows += ["What shows it:", "", *fence(quoted), ""]
         if finding.consequences:
-            rows += ["What follows from it:", ""]
+            rows += ["What it also looks like:", ""]
             rows += [f"- {escaped(self.hide(text))}" for text in finding.consequences] + [""]
         if finding.prescription:
             rows += ["What to do:", ""]

@@ -132,7 +132,7 @@ class Page:
         self._paragraphs("  ", finding.explanation)
         self._evidence(finding)
         if finding.consequences:
-            self._heading("What follows from it")
+            self._heading("What it also looks like")
             for consequence in finding.consequences:
                 self._prose(f"  {self.symbols['dot']} ", line(consequence))
         if finding.prescription:
