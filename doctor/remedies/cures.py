@@ -173,7 +173,9 @@ def another_build(picture: Picture, *, own: bool = False, words: str = "") -> Cu
         assert best is not None
         release = best.build
         here = picture.python is None or commands.minor(picture.python.version) == best.python
-    why = f"TensorFlow {release.version}, the newest that works here with the fewest changes"
+    told = picture.capabilities or picture.driver is not None or picture.python is not None
+    newest = "the newest that works here with the fewest changes" if told else "the newest whose parts are known to go together: of this machine nothing was told"
+    why = f"TensorFlow {release.version}, {newest}"
     why += f", with code for compute capability {' and '.join(picture.capabilities)}" if picture.capabilities else ""
     if own or not here or picture.platform == "windows":  # there conda brings what pip cannot
         steps, python = libraries.in_environment(picture, release, why, same_python=here)
