@@ -116,6 +116,7 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         or facts.of(DriverMismatch)
         or facts.has("cudnn-handle-failed", "conv-algorithm-failed")
     )
+    met = facts.has("oom-said", "tensor-oom", "cuda-out-of-memory")  # a GPU that is full was seen before it was hidden
     # number 0 is the first GPU wherever there is one, so alone it explains no empty list
     zero = variable is not None and variable.value.split(",")[0].strip() == "0"
     mapped = variable is not None and (bool(agree) or (error is not None and not zero))
@@ -133,7 +134,7 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         or (error and (agree or hiding or mapped or bare))
         or (agree and mapped)
         or idle
-        or (hiding and facts.has("gpu-index-error", "gpu-not-used"))
+        or (hiding and facts.has("gpu-index-error", "gpu-not-used") and not (broken or met))
         or (hiding and (empty or facts.kind == "machine") and not broken)
     ):
         return

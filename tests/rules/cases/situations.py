@@ -103,6 +103,17 @@ FIRES = (
         "Windows 11, TensorFlow 2.15.0: everything falls back to the CPU.\n",
         "2.15.0",
     ),
+    Fires("tf-not-installed", "a binding's builder", "ERROR: LoadError: Python TensorFlow not installed\n", "not installed"),
+    Fires("cuda-version-mismatch", "a pair that was never tested", "TensorFlow 1.14 is not tested with CUDA 10.1; with 10.0 it trains on the GPU.\n", "not tested"),
+    Fires("gpu-memory-held", "somebody else's training, in Japanese", "GPUのメモリが足りなかった。先生が学習を回していたようです。\n", "先生"),
+    Fires(
+        "cudnn-init-oom",
+        "a variable that only hides what fails",
+        "UnknownError: Failed to get convolution algorithm. This is probably because cuDNN failed to initialize\n"
+        "With os.environ['CUDA_VISIBLE_DEVICES'] = '/gpu:0' it runs, but the GPU is not used then.\n",
+        "Failed to get convolution algorithm",
+    ),
+    Fires("wsl-driver", "its name of 2016", "Bash on Ubuntu on Windows: TensorFlow finds no GPU.\n", "Bash on Ubuntu"),
     Fires("model-oom", "one batch that fits and one that does not", "OOM with batch size 32 at the first step, with 4 it trains.\n", "batch size 32"),
     Fires(
         "tf-conflicting-packages",
@@ -153,6 +164,8 @@ NEAR_MISSES = (
     NearMiss("tf-conflicting-packages", "two releases of one package", "undetermined", "I tried tensorflow 2.3.0, then tensorflow 2.4.0: the GPU is not used.\n"),
     NearMiss("tf-conflicting-packages", "conda's two packages", "undetermined", "A conda environment with tensorflow 2.4.1 and tensorflow-gpu 2.4.1: the losses are nan on the GPU.\n"),
     NearMiss("healthy", "a device that was only asked for", "undetermined", "It should say Created device GPU:0 with all of its memory.\n"),
+    NearMiss("tf-not-installed", "advice", "undetermined", "Make sure that tensorflow is not installed twice.\n"),
+    NearMiss("gpu-memory-held", "somebody's training, and nothing that fails", "undetermined", "先生がGPUで学習を回しています。\n"),
     NearMiss("gpu-renumbered", "a task manager that shows an idle card", "undetermined", "The task manager shows 3 % on GPU 1.\n"),
     NearMiss("tf-no-wheel", "another package that is not found", "undetermined", "pip install cannot find the package of my colleague.\n"),
     NearMiss(

@@ -6,6 +6,7 @@ import re
 
 from doctor.facts import (
     INFERRED,
+    PROSE,
     CudaCallFailed,
     CudnnMismatch,
     EnvVar,
@@ -16,7 +17,7 @@ from doctor.facts import (
     Source,
     Symptom,
 )
-from doctor.logs.signatures.signature import Signature, spoken
+from doctor.logs.signatures.signature import Maker, Signature, spoken
 
 _NO = r"(?:can'?t|cannot|can not|could ?n[o']t|couldnt|does ?n[o']t|doesnt|did ?n[o']t|didnt|unable to|fails? to|failed to|won'?t|never)"
 _USER = r"(?:as|for|under|by|from) (?:a |an |my |the |any )?(?:normal|regular|ordinary|standard|own|other|non-?root|unprivileged|plain)(?: \w+)? ?(?:user|account)s?|without (?:sudo|root)|as non-?root"
@@ -57,6 +58,17 @@ def not_found_by_pip(match: re.Match[str], source: Source) -> tuple[Fact, ...]:
 def asked_for(match: re.Match[str], source: Source) -> Fact:
     """A library that does not open, in the words of whoever says which one is there instead."""
     return LibraryNotLoaded(source, match["name"].rstrip("."), "", "absent")
+
+
+def stated(kind: str) -> Maker:
+    """A maker of a symptom that a line states, and does not only suppose, ask or advise against."""
+
+    def make(match: re.Match[str], source: Source) -> Fact | None:
+        before = match.string[max(0, match.start() - 60) : match.start()].rpartition("\n")[2]
+        supposed = re.search(r"\b(?:if|unless|when|whether|make sure|ensure|check|sure that|assume|suppose)\b[^.;:]*$", before, re.IGNORECASE)
+        return None if supposed else Symptom(source, kind)
+
+    return make
 
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -235,5 +247,42 @@ SIGNATURES: tuple[Signature, ...] = (
         ("wsl 1", "wsl1", "-microsoft"),
         r"(?:^|[\s,(:])WSL ?1(?=[,;)]| (?:on|with|under|ubuntu|debian)\b)|\b4\.4\.0-\d{5}-Microsoft\b",
         "Linux DESKTOP 4.4.0-19041-Microsoft #1237 x86_64 GNU/Linux",
+    ),
+    spoken(
+        "tensorflow-not-installed",
+        "not installed",
+        r"\btensorflow(?: is| was)? not installed\b",
+        "ERROR: LoadError: Python TensorFlow not installed",
+        stated("tensorflow-not-installed"),
+        near="tensorflow",
+    ),
+    spoken(
+        "cuda-version-told",
+        "cuda",
+        r"\b(?:tensorflow|tf)(?:[-_]gpu)? ?(?:v?\d\.\d+(?:\.\d+)?)? (?:is|was|has)(?: not|n't) (?:been )?(?:\w+ )?(?:tested|validated|verified|qualified) (?:with|for|against|on|under) CUDA ?(?:version |v)?\d{1,2}\.\d\b",
+        "TensorFlow 1.14 is not tested with CUDA 10.1",
+        near=("tensorflow|tf", "tested|validated|verified|qualified"),
+    ),
+    spoken(
+        "oom-said",
+        "メモリ",
+        r"(?:GPU|グラボ)[^\n。]{0,12}メモリ(?:が|は|も)?(?:足り(?:な|ませ)|不足|いっぱい)",
+        "GPUのメモリが足りなかった",
+        near="gpu|グラボ",
+    ),
+    spoken(
+        "other-process",
+        ("誰か", "他の人", "ほかの人", "別の人", "先輩", "先生", "同じ研究室"),
+        r"(?:誰か|他の人|ほかの人|別の人|先輩|先生|同じ研究室)[^\n。]{0,20}(?:学習|GPU|ジョブ|プログラム)[^\n。]{0,6}(?:回|使|流|走|占)",
+        "先生が学習を回していてメモリが足りない",
+        near="学習|gpu|ジョブ|プログラム",
+    ),
+    spoken(  # what WSL was called when there was only the first
+        "wsl1",
+        "bash on ",
+        r"\bbash on (?:ubuntu on )?windows\b",
+        "Bash on Ubuntu on Windows",
+        lambda m, s: (Symptom(s, "wsl1"), Platform(s, "wsl", rank=PROSE)),
+        near="windows",
     ),
 )
