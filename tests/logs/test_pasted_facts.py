@@ -133,3 +133,16 @@ def test_a_list_without_a_gpu_is_read_in_sentences(line: str) -> None:
 )
 def test_what_code_and_advice_suppose_of_the_list_is_no_fact(line: str) -> None:
     assert "registered_gpus" not in facts(f"{line}\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "cuda", "cudnn"),
+    [
+        ("解压到`C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v10.0`，再运行", "10.0", None),
+        ("conda list: cuda-toolkit=9.0, cudnn=7.3.1", "9.0", "7.3.1"),
+        ("Windows 10, CUDA/cuDNN 10.1 - 7.6, pip", "10.1", "7.6"),
+    ],
+)
+def test_cuda_is_read_however_it_is_written(line: str, cuda: str, cudnn: str | None) -> None:
+    shown = facts(f"{line}\n")
+    assert (shown["cuda"], shown.get("cudnn")) == (cuda, cudnn)

@@ -128,7 +128,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-and-cudnn",
         ("cudnn",),
-        r"CUDA ?(?:/|and|&|、) ?cuDNN(?: versions?)?[*_` ]{0,4}(?:\([^)\n]{0,60}\))?[*_` ]{0,4}[:：-][*_` -]{0,6}(?:GPU model and memory: )?(?P<value>[^\n]{1,120})",
+        r"CUDA ?(?:/|and|&|、) ?cuDNN(?: versions?)?[*_` ]{0,4}(?:\([^)\n]{0,60}\))?[*_` ]{0,4}(?:[:：-][*_` -]{0,6}|(?=\d))(?:GPU model and memory: )?(?P<value>[^\n]{1,120})",
         "- CUDA/cuDNN version: 10.1 / 7.6.5",
         cuda_and_cudnn,
         near="cuda/|cuda /|cudaand|cuda and|cuda&|cuda &|cuda、|cuda 、",
@@ -162,8 +162,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cuda-version",
-        "cudatoolkit",
-        r"cudatoolkit(?:\s?[=-]{1,2}\s?|\s+|:)(?:\([^)\n]{1,24}\)[ :=]{1,3})?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)",
+        ("cudatoolkit", "cuda-toolkit="),
+        r"(?:cudatoolkit(?:\s?[=-]{1,2}\s?|\s+|:)(?:\([^)\n]{1,24}\)[ :=]{1,3})?|cuda-toolkit={1,2})(?P<version>\d{1,2}\.\d+(?:\.\d+)?)",
         "conda install cudatoolkit=10.1",
         cuda(PROSE),
     ),
@@ -232,7 +232,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         glued(("cuda",), ("/v", "\\v", "//v", "\\\\v")),
-        r"(?P<path>CUDA(?:[\\/]|//|\\\\)v(?P<version>\d{1,2}\.\d{1,2}))(?=[\\/;\s'\"]|$)",
+        r"(?P<path>CUDA(?:[\\/]|//|\\\\)v(?P<version>\d{1,2}\.\d{1,2}))(?=[\\/;\s'\"`),]|[^\x00-\x7f]|$)",
         r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\v11.0\bin",
         cuda(INFERRED),
     ),
