@@ -128,7 +128,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-and-cudnn",
         ("cudnn",),
-        r"CUDA ?(?:/|and|&|、) ?cuDNN(?: versions?)?[*_` ]{0,4}(?:\([^)\n]{0,60}\))?[*_` ]{0,4}(?:[:：-][*_` -]{0,6}|(?=\d))(?:GPU model and memory: )?(?P<value>[^\n]{1,120})",
+        r"CUDA ?(?:/|and|&|、) ?cuDNN(?: versions?)?[*_` ]{0,4}(?:\([^)\n]{0,60}\))?[*_` ]{0,4}(?:[:：-][*_` -]{0,6}|(?=\d{1,2}\.\d))(?:GPU model and memory: )?(?P<value>[^\n]{1,120})",
         "- CUDA/cuDNN version: 10.1 / 7.6.5",
         cuda_and_cudnn,
         near="cuda/|cuda /|cudaand|cuda and|cuda&|cuda &|cuda、|cuda 、",
