@@ -28,10 +28,13 @@ NAMES = {
 _GPU_BUILD = {
     "node": shell("npm install @tensorflow/tfjs-node-gpu", "the package with the CUDA build (Linux and Windows); require it in place of @tensorflow/tfjs-node"),
     "dotnet": manual("Reference SciSharp.TensorFlow.Redist-Windows-GPU (Windows) or SciSharp.TensorFlow.Redist-Linux-GPU in place of SciSharp.TensorFlow.Redist, never both"),
-    "java": manual("Depend on tensorflow-core-platform-gpu in place of tensorflow-core-platform (to 0.5), or on tensorflow-core-native with the classifier linux-x86_64-gpu (from 1.0 on)"),
+    "java": manual("Depend on tensorflow-core-platform-gpu in place of tensorflow-core-platform (to 0.5), or, from 1.0 on, on tensorflow-core-native with the classifier that the README of tensorflow/java names for the GPU"),
     "go": manual("Install libtensorflow for the GPU in place of the one for the CPU: tensorflow.org/install/lang_c has the archives"),
     "julia": shell("TF_USE_GPU=1 julia -e 'using Pkg; Pkg.build(\"TensorFlow\")'", "fetches the library with the CUDA build"),
 }
+"""How each is had with CUDA, as its own documents say: the READMEs of tensorflow/tfjs (tfjs-node), SciSharp/TensorFlow.NET and
+tensorflow/java, tensorflow.org's page "Install TensorFlow for C" for what Go links, and deps/build.jl of
+malmaud/TensorFlow.jl."""
 _LIBRARIES = ("cuda-missing", "cuda-version-mismatch", "cudnn-missing", "cudnn-version-mismatch", "library-path")
 _BUILDS = ("tf-cpu-only", "tf-windows-native", "tf-not-installed")
 _OF_PYTHON = r"""(?:^|[\s/\\"'])python[\d.]*(?:\.exe)?["']?\s|\bpip3? |^uv |astral\.sh/uv|\bconda |^wsl --install|^Start Ubuntu from"""

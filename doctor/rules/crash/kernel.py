@@ -158,15 +158,17 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
 def _routine(picture: Picture, routines: list[Symptom]) -> Finding:
     """A routine of cuBLAS that had its handle and failed on the GPU."""
     version = version_of(picture)
+    known = [row for c in picture.capabilities if (row := picture.tables.architecture(c)) is not None and row.first_cuda]
+    needs = "; ".join(f"{row.name} needs CUDA {row.first_cuda}" for row in known) or "tfgpu-doctor tables gpu NAME says which CUDA that is"
     return found(
         "ptx-jit-or-kernel-crash",
         "cuBLAS started, and its routine failed on the GPU; nothing here shows a wrong version or a lack of memory.",
         routines[:3],
         confidence="likely",
+        tables=known,
         steps=[
             manual(
-                "Compare the GPU with the CUDA that this TensorFlow was built for: a cuBLAS that is older than the GPU fails in just this way "
-                "(Turing needs CUDA 10, Ampere CUDA 11, Blackwell CUDA 12.8)"
+                f"Compare the GPU with the CUDA that this TensorFlow was built for: a cuBLAS that is older than the GPU fails in just this way ({needs})"
             ),
             *commands.growth_variable(picture, version, "whether want of memory is the reason after all: TensorFlow then leaves some to cuBLAS"),
             shell(commands.variable(picture, "CUDA_LAUNCH_BLOCKING", "1"), "makes the op that failed first appear in the traceback"),

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from doctor.remedies import cures, environments, libraries
 from doctor.remedies.fitness import usable
 from doctor.rules.tensorflow.unavailable import asked_for
 
 if TYPE_CHECKING:
-    from doctor.findings import Step
     from doctor.picture import Picture
     from doctor.tables import TensorFlowRelease
 
 ENV = "tf-env"
-
-
-class Cure(NamedTuple):
-    """The steps, the release that they install and the Python that then has it."""
-
-    steps: tuple[Step, ...]
-    row: TensorFlowRelease | None = None
-    python: str = ""
 
 
 def target(picture: Picture) -> TensorFlowRelease | None:
@@ -37,12 +28,12 @@ def target(picture: Picture) -> TensorFlowRelease | None:
     return next((r for r in reversed(picture.tables.releases(picture.table_platform, "tensorflow")) if r.pythons and not r.yanked), None)
 
 
-def environment(picture: Picture, release: TensorFlowRelease | None, platform: str = "") -> Cure:
+def environment(picture: Picture, release: TensorFlowRelease | None, platform: str = "") -> cures.Cure:
     """An environment with a Python for which the release has a wheel: its newest where the release was asked for, else
     the one before, for which more of other packages have wheels."""
     if release is None or not release.pythons:
-        return Cure(())
+        return cures.Cure(())
     python = release.pythons[-1] if release.version == asked_for(picture) else release.pythons[max(0, len(release.pythons) - 2)]
     why = f"Python {python} has a wheel of TensorFlow {release.version}"
     made, start = environments.with_python(ENV, python, picture.platform or platform or "linux", libraries.requirements(picture, release, python=python), why)
-    return Cure((*made, *cures.driver_for(picture, release)), release, start)
+    return cures.Cure((*made, *cures.driver_for(picture, release)), release.version, start)

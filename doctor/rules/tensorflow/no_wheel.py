@@ -40,7 +40,8 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
     if not said and not told:
         return
     # what follows is read where it is needed: few reports are of this kind, and each start would pay for it
-    from doctor.rules.tensorflow.available import Cure, environment, target
+    from doctor.remedies.cures import Cure
+    from doctor.rules.tensorflow.available import environment, target
     from doctor.rules.tensorflow.unavailable import Reason, why_none
 
     narrow = [*facts.symptoms("python-32bit")[:1], *[p for p in facts.of(PythonVersion) if p.bits == 32][:1]]
@@ -49,16 +50,17 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
             "This is a 32-bit Python or system, and TensorFlow has never had 32-bit wheels for it.",
             steps=(manual("Install a 64-bit Python (on a 64-bit operating system)"),),
         )
-        cure = Cure(())
+        release, cure = None, Cure(())
     else:
         reason = why_none(picture, gone=bool(said) and all(s.kind == "wheel-address-gone" for s in said))
-        cure = Cure(()) if reason.enough else environment(picture, reason.target or target(picture), reason.platform)
+        release = None if reason.enough else reason.target or target(picture)
+        cure = environment(picture, release, reason.platform)
     shows = commands.run_python(picture, "import sys, struct, platform; print(sys.version, struct.calcsize('P') * 8, platform.machine())")
     yield found(
         "tf-no-wheel",
         reason.text,
         [*said[:3], *told[:2], *narrow, picture.python],
-        tables=[*reason.rows, *([cure.row] if cure.row is not None else [])],
+        tables=[*reason.rows, release if cure.steps else None],
         steps=[*reason.steps, *cure.steps, *reason.instead, shell(shows, "shows Python, word size and processor")],
         verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)", cure.python),
     )

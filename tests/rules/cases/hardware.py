@@ -81,7 +81,7 @@ FIRES = (
         "a routine of cuBLAS that has its handle and fails",
         log("1.14.0", logged("E", "stream_executor/cuda/cuda_blas.cc", "failed to run cuBLAS routine: CUBLAS_STATUS_EXECUTION_FAILED", 428)),
         "CUBLAS_STATUS_EXECUTION_FAILED",
-        says=("Ampere CUDA 11", "TF_FORCE_GPU_ALLOW_GROWTH"),
+        says=("tfgpu-doctor tables gpu", "TF_FORCE_GPU_ALLOW_GROWTH"),
     ),
     Fires(
         "gpu-bad-state",

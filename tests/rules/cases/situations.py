@@ -103,6 +103,13 @@ FIRES = (
         "Windows 11, TensorFlow 2.15.0: everything falls back to the CPU.\n",
         "2.15.0",
     ),
+    Fires(
+        "ptx-jit-or-kernel-crash",
+        "a routine of cuBLAS on a card that is known",
+        "TensorFlow 1.14.0, RTX 2080\nfailed to run cuBLAS routine cublasSgemm_v2: CUBLAS_STATUS_EXECUTION_FAILED\n",
+        "cublasSgemm_v2",
+        says=("Turing needs CUDA 10.0",),
+    ),
     Fires("tf-not-installed", "a binding's builder", "ERROR: LoadError: Python TensorFlow not installed\n", "not installed"),
     Fires("cuda-version-mismatch", "a pair that was never tested", "TensorFlow 1.14 is not tested with CUDA 10.1; with 10.0 it trains on the GPU.\n", "not tested"),
     Fires("gpu-memory-held", "somebody else's training, in Japanese", "GPUのメモリが足りなかった。先生が学習を回していたようです。\n", "先生"),
