@@ -10,6 +10,7 @@ import re
 
 from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
+from doctor.logs.signatures.supposed import supposed
 
 _CUDA_LIBRARY = r"(?P<name>(?:lib)?(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|cudnn|cuda)(?:64)?\w*\.(?:so(?:\.\d+)*|dll|dylib))(?![\w]|\.\w)"
 
@@ -24,10 +25,9 @@ def said_missing(match: re.Match[str], source: Source) -> Fact | None:
 
 def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
     """An empty list, where the line says that it is one of GPUs, or shows it; not where it is only supposed, in advice or in code."""
-    told = source.text.lower()
-    before = match.string[max(0, match.start() - 60) : match.start()].rpartition("\n")[2]
-    if re.search(r"\b(?:if|unless|elif|assert|while|en cas|falls|wenn)\b[^,;:]*$", before, re.IGNORECASE):
+    if supposed(match):
         return None
+    told = source.text.lower()
     return (
         Symptom(source, "gpu-list-empty")
         if any(word in told for word in ("gpu", "physical_devices", "[]", "[ ]"))

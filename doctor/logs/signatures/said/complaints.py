@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from doctor.facts import PROSE, CudaVersion, Fact, Source, Symptom
 from doctor.logs.signatures.said.libraries import differ
 from doctor.logs.signatures.signature import Signature, glued, spoken, words
+from doctor.logs.signatures.supposed import supposed
 
-_ASKED = r"(?:如果|若是?|假如|要是|万一|是否|有没有|能不能|防止|避免|检查|もし|만약|혹시|\bsi|\bse|\bfalls|\bwenn|\bob|\bif|если|когда)[^\n，。,.;；]{0,20}$"
-"""What stands before a fault that is supposed, asked for or kept away, not told."""
-_SUPPOSED = r"[^\n，。,.]{0,3}(?:的时候|的?话|的?情况|时[，,：]|時は|場合|とき|れば|경우|때는)"
 _CAPABILITY = r"(?:算力|计算能力|計算能力|연산 ?능력|컴퓨팅 ?(?:능력|역량)|capacidad de c[oó]mputo|capacidade de computação|capacité de calcul|Rechenfähigkeit|вычислительн\S{1,6} (?:возможност|способност|мощност)\S{1,4})"
 _LEAST = r"(?:最低|最小|至少|要求|需要|以上|必须|最低で|必要|최소|이상|필요|m[ií]nim\S{1,3}|al menos|pelo menos|exige|requiere|requer|necesita|precisa|au moins|minimum|mindestens|braucht|benötigt|verlangt|минимум|минимальн\S{1,4}|не ниже|не менее|требует\S{0,2}|нужн\S{1,3})"
 
@@ -19,13 +17,6 @@ _SERIES = r"(?P<series>[345]0)(?:系|显卡| ?번 ?대|番台|シリーズ|er[- 
 _KERNEL = r"(?:Kernel-?Updates?|Kernel Updates?|actuali\S{1,8} (?:del|el) kernel|atuali\S{1,6} (?:do|o) kernel|mises? à jour du noyau|обнов\S{1,8} ядр|커널(?:이)? ?업데이트|カーネル(?:の)?(?:更新|アップデート)|内核(?:更新|升级)|(?:更新|升级)了?内核)"
 _DRIVER = r"(?:NVIDIA|Treiber|controlador|driver|pilote|драйвер|видеокарт|드라이버|ドライバ|驱动|显卡)"
 _GONE = r"(?:nicht mehr|kaputt|\bweg\b|no funciona|dejó de|deja de|não funciona|parou|para de|ne (?:marche|fonctionne)|perdu|не работа|перестал|слете|пропа|안 ?(?:되|돼|잡)|죽|動かな|使えな|消え|失效|不能用|没了|用不了|挂了|掉了|不见|坏了|stop\w* working)"
-
-
-def supposed(match: re.Match[str]) -> bool:
-    """Whether the words around say that something is only supposed, asked for or kept away."""
-    before = match.string[max(0, match.start() - 24) : match.start()].rpartition("\n")[2]
-    after = match.string[match.end() : match.end() + 12]
-    return bool(re.search(_ASKED, before, re.IGNORECASE) or re.match(_SUPPOSED, after))
 
 
 def told(match: re.Match[str], source: Source) -> Fact | None:

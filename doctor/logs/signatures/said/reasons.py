@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
-from doctor.facts import EnvironmentKind, Fact, Platform, Source, Symptom
-from doctor.logs.signatures.said.complaints import supposed, weaker
-from doctor.logs.signatures.signature import Maker, Signature, spoken, words
+from doctor.facts import EnvironmentKind, Platform, Symptom
+from doctor.logs.signatures.said.complaints import weaker
+from doctor.logs.signatures.signature import Signature, spoken, words
+from doctor.logs.signatures.supposed import stated
 
 _HELPED = (
     r"(?:就好|好了|可以|就行|解决|成功|正常|识别|直り|直っ|動き|動い|認識|해결|됩니다|되네|됐|인식|잡힙|잡혀|funcion|detect|reconoc|reconhec|resuelt|resolv|soluci|rodou|marche|fonctionne|résolu|détect|reconn|läuft|geht|erkannt|gelöst"
     r"|работа|заработ|видит|помог|появил|определ)"
 )
 _HAVE = r"compute capability[^\n\d]{0,12}(?P<have>\d\.\d)(?![\d.])"
-
-
-def reason(kind: str, *detail: tuple[str, str]) -> Maker:
-    """A maker of the symptom `kind`, but not of what is only supposed."""
-
-    def make(match: re.Match[str], source: Source) -> Fact | None:
-        return None if supposed(match) else Symptom(source, kind, detail)
-
-    return make
 
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -31,7 +21,7 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"CUDA[^\n。]{{0,8}}(?:に|を)[^\n。]{{0,10}}(?:入れ直|変え|戻|ダウングレード|バージョンを?下げ)[^\n]{{0,30}}{_HELPED}|(?:pas la bonne|mauvaise) version de CUDA|version de CUDA[^\n.]{{0,12}}(?:pas la bonne|mauvaise)|не та верси\S{{1,2}} CUDA|falsche\S{{0,2}} CUDA[- ]Version"
         rf"|CUDA ?(?:的)?版本(?:太|过)(?:高|低|新|旧)[^\n。]{{0,24}}(?:换|装|改|降|升)[^\n。]{{0,24}}{_HELPED}",
         "CUDA版本太高，换成10.0就可以了",
-        reason("cuda-version-told"),
+        stated("cuda-version-told"),
         near="入れ直|変え|戻|ダウン|下げ|pas la bonne|mauvaise|не та|falsche|版本",
     ),
     spoken(
@@ -40,7 +30,7 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"cuDNN ?(?:的)?版本[^\n。，]{{0,8}}(?:不对|错|不匹配|太高|太低|太新|太旧)[^\n。]{{0,24}}(?:换|装|改|降|升)[^\n。]{{0,24}}{_HELPED}|cuDNN ?버전[^\n.]{{0,12}}(?:안 ?맞|맞지 ?않|달라|다르|틀리)[^\n]{{0,40}}(?:바꾸|낮추|설치|교체)[^\n.]{{0,16}}{_HELPED}"
         rf"|vers(?:ión|ão|ion) d[eo] cuDNN[^\n.]{{0,16}}(?:incorrect|equivocad|incorret|errad|mauvaise|pas la bonne)\w{{0,2}}[^\n]{{0,40}}{_HELPED}|верси\S{{1,2}} cuDNN[^\n.]{{0,8}}не (?:та|подход|совмест)\S{{0,6}}[^\n]{{0,40}}{_HELPED}|cuDNN[^\n。]{{0,12}}バージョン[^\n。]{{0,12}}(?:違|合わ|合って)[^\n]{{0,40}}{_HELPED}",
         "cuDNN的版本错了，重装7.6就好了",
-        reason("cudnn-version-told"),
+        stated("cudnn-version-told"),
     ),
     spoken(
         "cudnn-said-missing",
@@ -49,7 +39,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|забыл\S? (?:скопировать|положить|поставить|установить|закинуть)[^\n.]{0,16} cuDNN|cuDNN[^\n.]{0,40} nicht (?:\w+ ){0,4}?kopiert|vergessen[^\n.]{0,16} cuDNN|oublié (?:de |d')(?:copier|installer|mettre|ajouter)[^\n.]{0,24} cuDNN"
         r"|(?:faltaba|faltava|faltou|olvidé|olvid[oó]|esqueci)(?: de)? (?:copiar|instalar|poner|colocar|baixar|descargar)[^\n.]{0,24} cuDNN|cuDNN[^\n.]{0,16}(?:복사|설치)(?:를)? ?(?:안|하지 ?않|빼)",
         "原来是漏装cuDNN",
-        reason("cudnn-said-missing"),
+        stated("cudnn-said-missing"),
         near="忘|漏|没|入れ|コピー|забыл|kopiert|vergessen|oublié|falta|faltou|olvid|esqueci|복사|설치",
     ),
     spoken(
@@ -61,14 +51,14 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:ten[ií]a|tinha|avais|avait|instalé|instalado|instalei|installé|estaba|estava)[^\n.]{0,24} (?:versión de CPU|versión CPU|versión para CPU|versão de CPU|versão CPU|versão para CPU|version CPU|version de CPU)\b|(?:hatte|habe|hat|war|wurde)\b[^\n.]{0,24} CPU-Version[^\n.]{0,16} installiert"
         r"|(?:установлен\S{0,2}|стоял\S?|поставил\S?|скачал\S?|ставил\S{0,3})[^\n.]{0,12} (?:CPU версия|CPU версию|CPU-верси\S{1,2}|\S{0,16} ?для CPU)",
         "Ich hatte die CPU-Version installiert",
-        reason("cpu-build-said", ("told", "yes")),
+        stated("cpu-build-said", ("told", "yes")),
     ),
     spoken(
         "both-packages",
         ("tensorflow-gpu", "tensorflow_gpu"),
         rf"tensorflow(?![-_]gpu)\W{{1,4}}(?:y|e|et|und)\W{{1,3}}(?:el |o |le )?tensorflow[-_]gpu\W{{1,3}}(?:instal\w{{0,6}} )?(?:a la vez|al mismo tiempo|juntos|ao mesmo tempo|en même temps|à la fois|tous les deux|gleichzeitig|beide|zusammen)|卸载(?:了|掉)?[^\n，。]{{0,4}}tensorflow(?![-_]gpu) ?(?:和|与|跟) ?tensorflow[-_]gpu[^\n]{{0,40}}{_HELPED}",
         "tensorflow und tensorflow-gpu gleichzeitig installiert",
-        reason("both-packages"),
+        stated("both-packages"),
         near="vez|mismo|juntos|mesmo|même|fois|deux|gleichzeitig|beide|zusammen|卸载",
     ),
     spoken(
@@ -86,7 +76,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\b(?:otro|outro) (?:proceso|processo|programa|notebook)\b[^\n.]{0,12} (?:ocup|us|consum)\w{1,8}[^\n.]{0,12} (?:memoria|memória)\b|\bautre (?:processus|programme|notebook)\b[^\n.]{0,8} (?:occup|utilis|pren)\w{1,8}[^\n.]{0,12} mémoire\b"
         r"|\bander\w{0,2} (?:Prozess|Programm|Notebook)\b[^\n.]{0,24}(?:GPU-?|Grafik)Speicher (?:belegt|gehalten|benutzt|genutzt)|друг\S{1,4} (?:процесс|программ)\S{0,3}[^\n.]{0,6} (?:заним|держ|съе|использ)\S{1,6}[^\n.]{0,12} (?:видео|GPU )?памят",
         "다른 프로세스가 GPU 메모리를 쓰고 있었습니다",
-        reason("other-process", ("held", "yes")),
+        stated("other-process", ("held", "yes")),
         near="プロセス|プログラム|ジョブ|프로세스|프로그램|작업|proceso|processo|programa|notebook|processus|programme|prozess|programm|процесс|программ",
     ),
     spoken(
@@ -96,7 +86,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"(?:sin|poca|insuficiente|falta de|faltou|falta|acabou a) (?:memoria|memória)[^\n.]{0,8} (?:en la GPU|na GPU|da GPU|de la GPU)|не хвата\S{1,3} видеопамяти|(?:мало|нехватка) видеопамяти|(?:GPU-Speicher|Grafikspeicher)[^\n.]{0,12} (?:reicht nicht|zu klein|zu wenig)|(?:manque de|plus de|pas assez de) mémoire (?:GPU|du GPU|sur le GPU)",
         "не хватало видеопамяти",
-        reason("size-told"),
+        stated("size-told"),
     ),
     spoken(
         "gpu-ignored-capability",
@@ -112,7 +102,7 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"(?:加到|加入|添加到|加进|放到|写进)[^\n。]{{0,16}}\bPATH\b[^\n。]{{0,16}}(?:好了|解决|识别|正常)|\bPATH ?(?:に|へ)[^\n。]{{0,24}}(?:追加|通し|入れ)[^\n。]{{0,12}}{_HELPED}|\bPATH ?에[^\n.]{{0,24}}추가[^\n.]{{0,24}}{_HELPED}"
         rf"|(?:agregu|añad|agreg|adicion|coloqu|ajout|hinzugefügt|добав)\S{{0,6}}[^\n.]{{0,50}}\bPATH\b[^\n]{{0,30}}{_HELPED}|\bPATH\b (?:hinzugefügt|ergänzt)[^\n]{{0,30}}{_HELPED}",
         "добавил bin в PATH, и заработало",
-        reason("path-cure-told", ("helped", "yes")),
+        stated("path-cure-told", ("helped", "yes")),
         near="加到|加入|添加到|加进|放到|写进|追加|通し|入れ|추가|agreg|añad|adicion|coloqu|ajout|hinzugefügt|ergänzt|добав",
     ),
     spoken(

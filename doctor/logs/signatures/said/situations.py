@@ -17,7 +17,8 @@ from doctor.facts import (
     Source,
     Symptom,
 )
-from doctor.logs.signatures.signature import Maker, Signature, spoken
+from doctor.logs.signatures.signature import Signature, spoken
+from doctor.logs.signatures.supposed import stated
 
 _NO = r"(?:can'?t|cannot|can not|could ?n[o']t|couldnt|does ?n[o']t|doesnt|did ?n[o']t|didnt|unable to|fails? to|failed to|won'?t|never)"
 _USER = r"(?:as|for|under|by|from) (?:a |an |my |the |any )?(?:normal|regular|ordinary|standard|own|other|non-?root|unprivileged|plain)(?: \w+)? ?(?:user|account)s?|without (?:sudo|root)|as non-?root"
@@ -58,17 +59,6 @@ def not_found_by_pip(match: re.Match[str], source: Source) -> tuple[Fact, ...]:
 def asked_for(match: re.Match[str], source: Source) -> Fact:
     """A library that does not open, in the words of whoever says which one is there instead."""
     return LibraryNotLoaded(source, match["name"].rstrip("."), "", "absent")
-
-
-def stated(kind: str) -> Maker:
-    """A maker of a symptom that a line states, and does not only suppose, ask or advise against."""
-
-    def make(match: re.Match[str], source: Source) -> Fact | None:
-        before = match.string[max(0, match.start() - 60) : match.start()].rpartition("\n")[2]
-        supposed = re.search(r"\b(?:if|unless|when|whether|make sure|ensure|check|sure that|assume|suppose)\b[^.;:]*$", before, re.IGNORECASE)
-        return None if supposed else Symptom(source, kind)
-
-    return make
 
 
 SIGNATURES: tuple[Signature, ...] = (
