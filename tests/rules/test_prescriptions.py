@@ -115,3 +115,11 @@ def test_the_check_lets_good_steps_pass(tables: Tables) -> None:
     good = [shell("pip install 'tensorflow[and-cuda]==2.20.0'"), shell("unset CUDA_VISIBLE_DEVICES"), python("x = 1"), manual("Restart the machine")]
     assert not [w for step in good for w in faults(step, tables, platform="linux", python="3.12")]
     assert parses("export A=\"$(printf '%s' 1)\"")
+
+
+@pytest.mark.parametrize("path", ["/tmp/$(id)/op.so", '/tmp/a"; id; "/op.so', "/tmp/a'); import os; ('/op.so", "/tmp/`id`/op.so"])
+def test_a_path_of_a_report_brings_no_command_of_its_own(path: str) -> None:
+    diagnosis = told(f"tensorflow.python.framework.errors_impl.NotFoundError: {path}: undefined symbol: _ZN10tensorflow8OpKernelE\n")
+    printed = [text for finding in diagnosis.findings for text in (finding.verify, *(step.text for step in finding.prescription))]
+    assert any("op.so" in text for text in printed)
+    assert not [text for text in printed if "$(id)" in text or "`id`" in text or "; id" in text or "import os" in text]
