@@ -9,19 +9,24 @@ from __future__ import annotations
 import os
 import re
 from io import BytesIO
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from doctor import __version__
 from doctor.errors import InputError
+from doctor.redact import without_doors
 
 if TYPE_CHECKING:
     import requests
+
+    from doctor.web import Limit
 
 LARGEST = 64 * 1024 * 1024
 """Bytes that are fetched from one address at most."""
 TIMEOUT = (10, 30)
 """Seconds to connect, and between two pieces of an answer."""
+LONGEST = 120.0
+"""Seconds that all of an address may take, its pages of comments included."""
 PAGES = 20
 """Pages of a hundred comments that are read at most."""
 
@@ -33,38 +38,66 @@ _GIST = re.compile(r"/(?:[\w.-]+/)?(?P<id>[0-9a-f]{8,})(?:/|$)")
 def fetch(address: str, *, comments: bool = False) -> IO[bytes]:
     """The report at an address. comments: of an issue, its comments as well.
 
-    Raises InputError where it is missing, private, too large, no text, or out of reach, with what to do about it.
+    Raises InputError where it is missing, private, too large, too slow, no text, or out of reach, with what to do about
+    it. Another address that it leads to is followed where it is public, or of the kind that was named.
     """
+    import requests
+
+    from doctor.web import Limit, guarded
+
+    own = [os.environ.get(name) or "" for name in ("GITHUB_SERVER_URL", "GITHUB_API_URL")]
+    with guarded(requests.Session(), [address, *own]) as session, Limit(session, LONGEST) as limit:
+        return _fetch(_Reading(without_doors(address), session, limit), address, comments)
+
+
+class _Reading(NamedTuple):
+    """One address that is read; `name` is how messages call it."""
+
+    name: str
+    session: requests.Session
+    limit: Limit
+
+    def error(self, what: str, hint: str = "") -> InputError:
+        """An error of this address."""
+        if self.limit.passed:
+            return InputError(
+                f"cannot read `{self.name}`: it takes longer than {self.limit.seconds:.0f} s",
+                "download it and explain the file",
+            )
+        return InputError(f"cannot read `{self.name}`: {what}", hint)
+
+
+def _fetch(at: _Reading, address: str, comments: bool) -> IO[bytes]:
     try:
         parts = urlsplit(address)
         host = (parts.hostname or "").lower()
     except ValueError as error:
-        raise InputError(f"cannot read `{address}`: it is no address") from error
+        raise at.error("it is no address") from error
     if not host:
-        raise InputError(f"cannot read `{address}`: it is no address")
+        raise at.error("it is no address")
     server = urlsplit(os.environ.get("GITHUB_SERVER_URL") or "https://github.com")
     if host in ("github.com", "www.github.com") or parts.netloc.lower() == server.netloc.lower():
         comment = re.fullmatch(r"issuecomment-(\d+)", parts.fragment)
         if issue := _ISSUE.match(parts.path):
-            return _issue(address, issue["repo"], issue["number"], comment[1] if comment else None, comments)
+            return _issue(at, issue["repo"], issue["number"], comment[1] if comment else None, comments)
         if blob := _BLOB.match(parts.path):
-            return _text(address, f"{parts.scheme}://{parts.netloc}/{blob['repo']}/raw/{blob['rest']}")
+            return _text(at, f"{parts.scheme}://{parts.netloc}/{blob['repo']}/raw/{blob['rest']}")
     if host == "gist.github.com" and (gist := _GIST.match(parts.path)):
-        return _gist(address, gist["id"])
-    return _text(address, address)
+        return _gist(at, gist["id"])
+    return _text(at, address)
 
 
 # --- GitHub ----------------------------------------------------------------------------------------
 
 
-def _issue(address: str, repo: str, number: str, comment: str | None, comments: bool) -> IO[bytes]:
+def _issue(at: _Reading, repo: str, number: str, comment: str | None, comments: bool) -> IO[bytes]:
     """The title and text of an issue, its comments where they were asked for; or one comment."""
     if comment:
-        return _stream(_body(_api(address, f"repos/{repo}/issues/comments/{comment}")))
-    issue = _api(address, f"repos/{repo}/issues/{number}")
+        return _stream(_body(_api(at, f"repos/{repo}/issues/comments/{comment}")))
+    issue = _api(at, f"repos/{repo}/issues/{number}")
     text = f"# {_string(issue, 'title')}\n\n{_body(issue)}"
     for page in range(1, PAGES + 1) if comments else ():
-        found = _api(address, f"repos/{repo}/issues/{number}/comments", f"?per_page=100&page={page}")
+        found = _api(at, f"repos/{repo}/issues/{number}/comments", f"?per_page=100&page={page}")
         if not isinstance(found, list):
             break
         text += "".join(f"\n\n{_body(item)}" for item in found)
@@ -73,56 +106,56 @@ def _issue(address: str, repo: str, number: str, comment: str | None, comments: 
     return _stream(text)
 
 
-def _gist(address: str, number: str) -> IO[bytes]:
-    gist = _api(address, f"gists/{number}")
+def _gist(at: _Reading, number: str) -> IO[bytes]:
+    gist = _api(at, f"gists/{number}")
     files = gist.get("files") if isinstance(gist, dict) else None
     texts = []
     for file in files.values() if isinstance(files, dict) else ():
         if not isinstance(file, dict):
             continue
         whole = file.get("raw_url") if file.get("truncated") else None
-        texts.append(_text(address, whole).read().decode("utf-8", "replace") if whole else _string(file, "content"))
+        texts.append(_text(at, whole).read().decode("utf-8", "replace") if whole else _string(file, "content"))
     return _stream("\n".join(texts))
 
 
-def _api(address: str, path: str, query: str = "") -> Any:
+def _api(at: _Reading, path: str, query: str = "") -> Any:
     base = (os.environ.get("GITHUB_API_URL") or "https://api.github.com").rstrip("/")
     token = os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN")
     headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
     if token:
         headers["Authorization"] = f"Bearer {token}"
-    with _get(address, f"{base}/{path}{query}", headers) as answer:
-        _refused(address, answer, token is not None)
-        data = _read(address, answer)
+    with _get(at, f"{base}/{path}{query}", headers) as answer:
+        _refused(at, answer, token is not None)
+        data = _read(at, answer)
     import json
 
     try:
         return json.loads(data)
     except ValueError as error:
-        raise InputError(f"cannot read `{address}`: what the API answered is not JSON") from error
+        raise at.error("what the API answered is not JSON") from error
 
 
-def _refused(address: str, answer: requests.Response, token: bool) -> None:
+def _refused(at: _Reading, answer: requests.Response, token: bool) -> None:
     """Raise what an answer of the API says, in words that help."""
     status = answer.status_code
     if status < 400:
         return
     name = "GITHUB_TOKEN (or GH_TOKEN)"
     if status in (403, 429) and (answer.headers.get("X-RateLimit-Remaining") == "0" or "Retry-After" in answer.headers):
-        raise InputError(
-            f"cannot read `{address}`: GitHub allows no more requests from here{_until(answer)}",
+        raise at.error(
+            f"GitHub allows no more requests from here{_until(answer)}",
             "wait, or copy the text into a file" if token else f"set {name}: with a token the limit is higher",
         )
     if status == 401:
-        raise InputError(f"cannot read `{address}`: GitHub does not know the token", f"renew {name}, or unset it")
+        raise at.error("GitHub does not know the token", f"renew {name}, or unset it")
     if status in (404, 403, 451):
-        raise InputError(
-            f"cannot read `{address}`: it does not exist, or it is private",
+        raise at.error(
+            "it does not exist, or it is private",
             f"check that the token in {name} may read it" if token else f"where it is private, set {name}",
         )
     if status == 410:
-        raise InputError(f"cannot read `{address}`: it was deleted")
-    raise InputError(f"cannot read `{address}`: GitHub answered {status}", "try again later")
+        raise at.error("it was deleted")
+    raise at.error(f"GitHub answered {status}", "try again later")
 
 
 def _until(answer: requests.Response) -> str:
@@ -150,62 +183,63 @@ def _stream(text: str) -> IO[bytes]:
 # --- any address -----------------------------------------------------------------------------------
 
 
-def _text(address: str, place: str) -> IO[bytes]:
+def _text(at: _Reading, place: str) -> IO[bytes]:
     """A plain text. Raises InputError for a web page."""
-    with _get(address, place, {"Accept": "text/plain, */*;q=0.5"}) as answer:
+    with _get(at, place, {"Accept": "text/plain, */*;q=0.5"}) as answer:
         status = answer.status_code
         if status in (401, 403):
-            raise InputError(f"cannot read `{address}`: it is private", "copy its text into a file")
+            raise at.error("it is private", "copy its text into a file")
         if status in (404, 410):
-            raise InputError(f"cannot read `{address}`: it does not exist")
+            raise at.error("it does not exist")
         if status == 429:
-            raise InputError(f"cannot read `{address}`: the server allows no more requests from here", "wait a while")
+            raise at.error("the server allows no more requests from here", "wait a while")
         if status >= 400:
-            raise InputError(f"cannot read `{address}`: the server answered {status}")
+            raise at.error(f"the server answered {status}")
         kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind in ("text/html", "application/xhtml+xml"):
-            raise InputError(
-                f"cannot read `{address}`: it is a web page, not the text of a report",
+            raise at.error(
+                "it is a web page, not the text of a report",
                 "give the address of the raw text, or copy the text: tfgpu-doctor explain -",
             )
         if kind.startswith(("image/", "video/", "audio/", "font/")):
-            raise InputError(f"cannot read `{address}`: it is {kind}, not text", "copy the text out of it")
-        return BytesIO(_read(address, answer))
+            raise at.error(f"it is {kind}, not text", "copy the text out of it")
+        return BytesIO(_read(at, answer))
 
 
-def _get(address: str, place: str, headers: dict[str, str]) -> requests.Response:
+def _get(at: _Reading, place: str, headers: dict[str, str]) -> requests.Response:
     import requests
 
+    from doctor.web import RefusedError, get
+
     try:
-        return requests.get(
-            place, headers={"User-Agent": f"tfgpu-doctor/{__version__}", **headers}, timeout=TIMEOUT, stream=True
-        )
+        return get(at.session, place, {"User-Agent": f"tfgpu-doctor/{__version__}", **headers}, TIMEOUT)
+    except RefusedError as error:
+        raise at.error(str(error), "give the address of the text itself, if you trust it") from error
     except requests.Timeout as error:
-        raise InputError(f"cannot read `{address}`: no answer in time", "try again later") from error
+        raise at.error("no answer in time", "try again later") from error
     except requests.exceptions.SSLError as error:
-        raise InputError(
-            f"cannot read `{address}`: its certificate is not trusted", "behind a proxy, REQUESTS_CA_BUNDLE may help"
-        ) from error
+        raise at.error("its certificate is not trusted", "behind a proxy, REQUESTS_CA_BUNDLE may help") from error
     except requests.ConnectionError as error:
-        raise InputError(
-            f"cannot read `{address}`: {urlsplit(place).hostname} cannot be reached", "is there a network?"
-        ) from error
+        raise at.error(f"{urlsplit(place).hostname} cannot be reached", "is there a network?") from error
     except (requests.RequestException, ValueError) as error:
-        raise InputError(f"cannot read `{address}`: {type(error).__name__}: {error}"[:300]) from error
+        raise at.error(without_doors(f"{type(error).__name__}: {error}")[:300]) from error
 
 
-def _read(address: str, answer: requests.Response) -> bytes:
+def _read(at: _Reading, answer: requests.Response) -> bytes:
     """All of an answer, which may not be larger than LARGEST."""
     import requests
 
-    data = bytearray()
+    from doctor.web import RefusedError, body
+
     try:
-        for piece in answer.iter_content(1 << 16):
-            data += piece
-            if len(data) > LARGEST:
-                raise InputError(
-                    f"cannot read `{address}`: it is larger than {LARGEST >> 20} MiB", "download it and explain the file"
-                )
+        data = b"".join(body(answer, LARGEST))
+    except RefusedError as error:
+        raise at.error(str(error), "download it and explain the file") from error
     except requests.RequestException as error:
-        raise InputError(f"cannot read `{address}`: the connection broke", "try again") from error
-    return bytes(data)
+        raise at.error("the connection broke", "try again") from error
+    if at.limit.passed:  # cut off, which some servers' answers do not show
+        raise at.error("it is not all there")
+    length = answer.headers.get("Content-Length", "")
+    if length.isdigit() and not answer.headers.get("Content-Encoding") and len(data) < int(length):
+        raise at.error("the connection broke", "try again")
+    return data

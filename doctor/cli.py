@@ -6,6 +6,8 @@ what was asked, 70 a defect of the tool itself, 130 interrupted.
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -31,6 +33,7 @@ COMMANDS = {
 }
 """Every command, with its line in --help. Its module is doctor.commands.NAME (imported when it is used)."""
 
+UNABLE = 3
 DEFECT = 70
 INTERRUPTED = 130
 ISSUES = "the issue tracker of tfgpu-doctor"
@@ -62,12 +65,10 @@ def shared_options(parser: argparse.ArgumentParser) -> None:
 
 def _parser(name: str) -> argparse.ArgumentParser:
     """The parser of one command."""
-    import argparse
-
-    from doctor.commands.usage import Formatter
+    from doctor.commands.usage import Formatter, Parser
 
     description = f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}."
-    parser = argparse.ArgumentParser(prog=f"tfgpu-doctor {name}", description=description, formatter_class=Formatter)
+    parser = Parser(prog=f"tfgpu-doctor {name}", description=description, formatter_class=Formatter)
     _module(name).add_arguments(parser)
     shared_options(parser)
     return parser
@@ -106,9 +107,11 @@ def _version() -> str:
 
 def _complain(message: str, hint: str = "") -> None:
     """One line on standard error, and the next step where there is one."""
-    print(f"tfgpu-doctor: {message}", file=sys.stderr)
+    from doctor.printable import line, say
+
+    say(f"tfgpu-doctor: {line(message)}")
     if hint:
-        print(f"hint: {hint}", file=sys.stderr)
+        say(f"hint: {line(hint)}")
 
 
 def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
@@ -128,7 +131,7 @@ def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
 
 def run(argv: Sequence[str]) -> int:
     """Run one command; returns its exit code. Errors of the command are reported here."""
-    from doctor.errors import CommandError
+    from doctor.errors import CommandError, DefectError
 
     if argv and argv[0] in ("-h", "--help", "help") and len(argv) == 1:
         print(_overview())
@@ -150,6 +153,8 @@ def run(argv: Sequence[str]) -> int:
     args = _parser(name).parse_args(arguments)
     try:
         code: int = _module(name).run(args)
+    except DefectError:
+        raise
     except CommandError as error:
         _complain(str(error), error.hint)
         return error.exit_code
@@ -158,6 +163,9 @@ def run(argv: Sequence[str]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The entry point: never a traceback. Returns the exit code."""
+    from doctor.errors import CommandError
+
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):  # a console's legacy code page lacks letters; that is no reason to fail
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -170,14 +178,68 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # the reader of a pipe went away: nothing is left to say, and Python must not say it at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _say_no_more()
         return 0
     except RecursionError:
-        return _defect("too deeply nested input")
+        _complain("the input is nested too deeply", "give the part of it that matters")
+        return 2
+    except MemoryError:
+        _complain("there is not enough memory", "give a smaller input, or free memory")
+        return UNABLE
+    except OSError as error:  # the machine's, not ours: a full disk, a file that may not be read, no standard output
+        if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
+            raise
+        return _outside(error)
+    except ModuleNotFoundError as error:
+        if os.environ.get("TFGPU_DOCTOR_TRACEBACK") or (error.name or "doctor").partition(".")[0] == "doctor":
+            raise
+        _complain(f"the Python package `{error.name}` is missing here", "install tfgpu-doctor again")
+        return UNABLE
     except Exception as error:  # the last line of defence: a defect is one line, not a traceback
         if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
             raise
-        return _defect(f"{type(error).__name__}: {error}")
+        return _defect(str(error) if isinstance(error, CommandError) else f"{type(error).__name__}: {error}")
+
+
+class _Closed(io.TextIOBase):
+    """Standard output that was closed before the start (`>&-`): to write to it is an error that can be told."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.EBADF, "it is closed", "standard output")
+
+
+def _open_streams() -> None:
+    """Give closed standard streams a place: the next file that is opened must not take their number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stdout is None:
+        sys.stdout = _Closed()
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 as long as the process
+
+
+def _say_no_more() -> None:
+    """Let Python's own flush at exit find a stream that takes everything."""
+    try:  # noqa: SIM105
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # it has no number: nothing is flushed
+        pass
+
+
+def _outside(error: OSError) -> int:
+    """An error of the machine in one line, with the next step."""
+    what = error.filename or "standard output"
+    if error.filename is None or isinstance(sys.stdout, _Closed):
+        _say_no_more()
+    reason = error.strerror or str(error) or type(error).__name__
+    hint = "--output FILE writes the answer to a file" if what == "standard output" else (
+        "TFGPU_DOCTOR_TRACEBACK=1 shows what it was needed for"
+    )  # fmt: skip
+    _complain(f"cannot go on: `{what}`: {reason}", hint)
+    return UNABLE
 
 
 def _defect(what: str) -> int:

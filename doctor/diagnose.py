@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 
+from doctor.errors import DefectError
 from doctor.facts import CudaCallFailed, Facts, GpuRegistered
-from doctor.findings import CONFIDENCES, SEVERITIES, Diagnosis, Finding, Skipped
+from doctor.findings import CONFIDENCES, SEVERITIES, Diagnosis, Finding, Part, Skipped
+from doctor.judge import compatibility
+from doctor.judge.rank import ranked
 from doctor.picture import Picture
 from doctor.remedies import bindings, without_pip
+from doctor.restated import restated
 from doctor.rules import ORDER, Panel, Rule, panel
 from doctor.tables import Tables
+from doctor.tables.store import TableError
 
 CALM = ("benign-messages", "healthy", "undetermined")
 
@@ -20,11 +25,32 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
     """Judge a machine or report.
 
     The findings are never empty: where no rule finds a cause the verdict is benign-messages, healthy or
-    undetermined. A rule that raises is skipped and said to be skipped; it never hides the others.
+    undetermined. Raises DefectError where a rule fails: a verdict without what it would have said may be wrong.
     """
+    skipped: list[Skipped] = []
+    picture, by_rules, parts = gathered(facts, tables, rules, skipped)
+    try:
+        ordered, others = ranked(by_rules, picture, parts)
+    except TableError as error:
+        raise DefectError(f"a table cannot be read: {error}") from error
+    except ValueError as error:  # a version in a record that is none: what the rules found stands
+        ordered, others = by_rules, ()
+        skipped.append(Skipped("undetermined", f"what else it may be was not judged: {error}"))
+    findings = [_here(finding, picture) for finding in ordered]
+    findings[:1] = [compared(verdict, picture) for verdict in findings[:1]]
+    return Diagnosis(facts, tuple(restated(findings, facts)), tuple(skipped), parts, others)
+
+
+def gathered(
+    facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None, skipped: list[Skipped] | None = None
+) -> tuple[Picture, list[Finding], tuple[Part, ...]]:
+    """What there is to judge by: the case, what the rules found in it, and what goes together.
+
+    skipped: is given the rules that did not judge, and why.
+    """
+    skipped = [] if skipped is None else skipped
     picture = Picture(facts, tables)
     findings: list[Finding] = []
-    skipped: list[Skipped] = []
     judges = panel() if rules is None else Panel(rules)
     ready = judges.ready(picture.seen)
     for rule in judges.rules:
@@ -35,15 +61,27 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
             continue
         try:
             findings.extend(rule.judge(picture))
-        except Exception as error:  # noqa: BLE001  one broken rule must not hide what the others found
-            skipped.append(Skipped(rule.code, f"the rule failed: {type(error).__name__}: {error}"))
-    ordered = merged(overcome(surer(findings), picture), judges.by_code)
-    told = [without_pip.reworded(fitting(bindings.reworded(finding, picture), picture.platform), picture) for finding in ordered]
-    told[:1] = [compared(verdict, picture) for verdict in told[:1]]
-    return Diagnosis(facts, tuple(told), tuple(skipped))
+        except (MemoryError, RecursionError):  # the machine's or the input's fault
+            raise
+        except Exception as error:
+            raise DefectError(f"the rule {rule.code} failed: {type(error).__name__}: {error}") from error
+    by_rules = merged(overcome(surer(findings), picture), judges.by_code)
+    try:
+        return picture, by_rules, compatibility.parts(picture)
+    except TableError as error:
+        raise DefectError(f"a table cannot be read: {error}") from error
+    except ValueError as error:  # a version in a record that is none: what the rules found stands
+        skipped.append(Skipped("undetermined", f"what goes together was not judged: {error}"))
+        return picture, by_rules, ()
 
 
-@cache
+def _here(finding: Finding, picture: Picture) -> Finding:
+    """The finding with the steps that serve the case, in the words of its shell."""
+    steps = fitting(bindings.reworded(finding, picture), picture.platform)
+    return without_pip.reworded(steps, picture).on(picture.platform)
+
+
+@lru_cache(maxsize=None)
 def _not_ready(code: str) -> Skipped:
     return Skipped(code, "nothing that it reads was seen")
 

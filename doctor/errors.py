@@ -29,3 +29,9 @@ class UnableError(CommandError):
     """The tool could not do what was asked: no network, no GPU, an installation undone."""
 
     exit_code = 3
+
+
+class DefectError(CommandError):
+    """The tool itself failed (a rule, a table that it ships): there is no verdict. Its cause is the error that was met."""
+
+    exit_code = 70

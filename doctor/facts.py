@@ -8,6 +8,7 @@ for and not there (`Absent`), could not look (`Unreadable`).
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import field
@@ -53,6 +54,11 @@ PROSE = 2  # a sentence or a command says so
 INFERRED = 3  # it follows from something else
 
 
+def normalised(name: str) -> str:
+    """A distribution's name in the form in which names are compared (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 # --- software versions ---------------------------------------------------------------------------
 
 
@@ -73,11 +79,15 @@ class TensorFlowVersion(Fact):
 
 @dataclass(frozen=True, slots=True)
 class TensorFlowBuild(Fact):
-    """What the installed build says of itself: built with CUDA or not, for which CUDA and cuDNN."""
+    """What the installed build says of itself: built with CUDA or not, for which CUDA and cuDNN.
+
+    `capabilities`: for which GPUs, as it spells them ("sm_80", "compute_90").
+    """
 
     gpu: bool | None = None
     cuda: str | None = None
     cudnn: str | None = None
+    capabilities: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,13 +300,14 @@ class LibraryFile(Fact):
     """A library file on disk, whether or not the loader would find it.
 
     `name` is the SONAME or DLL name, `version` the full version where known; `searched` says whether the
-    loader of the environment in use looks into its folder (None: not known).
+    loader of the environment in use looks into its folder (None: not known), `problem` why it would not load.
     """
 
     name: str
     path: str
     version: str | None = None
     searched: bool | None = None
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,11 +375,52 @@ class Symptom(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class Likelihood(Fact):
+    """A cause that the sentences of a report speak for: `code` of a finding, `probability` from 0 to 1 by the prose model.
+
+    `source` is the sentence that speaks most for it.
+    """
+
+    code: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prose(Fact):
+    """What people wrote in a report: the lines in which its sentences stand, and their length in characters.
+
+    `source` is the first sentence.
+    """
+
+    lines: tuple[int, ...]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Noise(Fact):
     """A line that alarms people and means nothing; `meaning` says why it is harmless."""
 
     kind: str
     meaning: str
+
+
+# --- reports of this tool ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OwnReport(Fact):
+    """The facts were read from a report of this tool: `form` is Markdown or JSON (every fact) or text (those listed)."""
+
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class RestatedFinding(Fact):
+    """A finding that a report of this tool states and does not hold the facts of; `severity` where it is said."""
+
+    code: str
+    severity: str | None = None
+    confidence: str = "certain"
 
 
 # --- the other two states ------------------------------------------------------------------------
@@ -387,6 +439,24 @@ class Unreadable(Fact):
 
     what: str
     reason: str
+
+
+DECIDING = ("python", "python packages", "tensorflow", "libraries")
+DECIDING_OF_DRIVER = ("libcuda", "nvidia driver", "driver libraries", "device nodes")
+"""What of the probes must have been looked at before a machine can be called healthy (`Unreadable.what`); the driver's
+own only where it did not answer."""
+_VERSIONED = (TensorFlowVersion, PythonVersion, CudaVersion, CudnnVersion, DriverVersion, DriverCuda, Glibc)
+_VERSION = re.compile(r"\s{0,9}[rRvV]?\d{1,9}(?!\d)")
+_CAPABILITY = re.compile(r"\d{1,3}\.\d{1,3}[af]?")
+
+
+def _checked(fact: Fact) -> Fact | None:
+    """The fact as rules may read it: None where its version is none, without a compute capability that is none."""
+    if isinstance(fact, _VERSIONED):
+        return fact if _VERSION.match(fact.version) else None
+    if isinstance(fact, Gpu) and fact.compute_capability and not _CAPABILITY.fullmatch(fact.compute_capability):
+        return dataclasses.replace(fact, compute_capability=None)
+    return fact
 
 
 F = TypeVar("F", bound=Fact)
@@ -410,7 +480,9 @@ class Facts:
     def __post_init__(self) -> None:
         by_type: dict[type[Fact], list[Fact]] = defaultdict(list)
         symptoms: dict[str, list[Symptom]] = defaultdict(list)
-        for fact in self.items:
+        for fact in map(_checked, self.items):
+            if fact is None:
+                continue
             by_type[type(fact)].append(fact)
             if isinstance(fact, Symptom):
                 symptoms[fact.kind].append(fact)
@@ -446,6 +518,15 @@ class Facts:
     def absent(self, what: str) -> Absent | None:
         """The record that `what` was looked for and is not there."""
         return next((a for a in self.of(Absent) if a.what == what), None)
+
+    @property
+    def unexamined(self) -> list[Unreadable]:
+        """What could not be looked at and decides; nothing where TensorFlow itself was started and made a
+        GPU device."""
+        if any(made.count for made in self.of(GpuRegistered)):
+            return []
+        decides = DECIDING if self.has("cuda-devices") else (*DECIDING, *DECIDING_OF_DRIVER)
+        return [fact for fact in self.of(Unreadable) if fact.what in decides]
 
     def plus(self, more: Iterable[Fact]) -> Facts:
         """A new collection with more facts at the end."""

@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from doctor.facts import Facts, Source
+from doctor.shell import Line, RefusedError, rendered
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
@@ -23,9 +24,12 @@ class Step:
     """One thing to do.
 
     kind: "shell" (a command line that can be pasted), "python" (code for the program) or "manual".
+    text: what is shown; that of a shell step is made from its command.
     platform: linux, windows, wsl, macos, or "" where it is the same everywhere.
     needs_root: the command has to run as an administrator; tfgpu-doctor never runs such a step.
     why: one sentence.
+    command: what a shell step runs.
+    Raises ValueError for another kind, for no text, and for a shell step without a command.
     """
 
     kind: str
@@ -33,17 +37,34 @@ class Step:
     why: str = ""
     platform: str = ""
     needs_root: bool = False
+    command: Line | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in ("shell", "python", "manual"):
             raise ValueError(f"a step is shell, python or manual, not {self.kind!r}")
         if not self.text.strip():
             raise ValueError("a step without text")
+        if self.kind == "shell" and self.command is None:
+            raise ValueError("a shell step is made from a command")
+
+    def on(self, platform: str | None) -> Step:
+        """The step in the words of the shell of a case's platform, where it is for no platform of its own."""
+        if self.command is None or self.platform or not platform:
+            return self
+        return _of_shell(self.command, self.why, "", self.needs_root, platform)
 
 
-def shell(text: str, why: str = "", *, platform: str = "", root: bool = False) -> Step:
-    """A command line to paste."""
-    return Step("shell", text, why, platform, root)
+def shell(command: Line, why: str = "", *, platform: str = "", root: bool = False) -> Step:
+    """A command line to paste; something to do by hand where no text of the platform's shell holds it safely."""
+    return _of_shell(command, why, platform, root, platform or "linux")
+
+
+def _of_shell(command: Line, why: str, platform: str, root: bool, where: str) -> Step:
+    try:
+        return Step("shell", rendered(command, where), why, platform, root, command)
+    except RefusedError as refused:
+        text = f"Rename {refused.value!r}: no command that is safe to paste can hold it. Then start this again"
+        return Step("manual", text, why, platform, root, command)
 
 
 def python(text: str, why: str = "") -> Step:
@@ -63,6 +84,7 @@ class Finding:
     tables: the rows of the compatibility tables that the conclusion uses, as people read them.
     confidence: certain (the text or the machine says it), likely, possible.
     consequences: what else was seen that follows from this cause.
+    proof: the command that shows whether the prescription helped.
     Raises ValueError for an unknown severity, and where there is no evidence.
     """
 
@@ -73,7 +95,7 @@ class Finding:
     evidence: tuple[Source, ...]
     tables: tuple[str, ...] = ()
     prescription: tuple[Step, ...] = ()
-    verify: str = ""
+    proof: Step | None = None
     confidence: str = "certain"
     consequences: tuple[str, ...] = ()
 
@@ -85,6 +107,16 @@ class Finding:
         if not self.evidence:
             raise ValueError(f"{self.code}: a finding needs evidence")
 
+    @property
+    def verify(self) -> str:
+        """The text of the proof; "" where there is none that can be pasted."""
+        return self.proof.text if self.proof is not None and self.proof.kind == "shell" else ""
+
+    def on(self, platform: str | None) -> Finding:
+        """The finding with its commands in the words of the shell of a platform."""
+        steps = tuple(step.on(platform) for step in self.prescription)
+        return replace(self, prescription=steps, proof=self.proof.on(platform) if self.proof else None)
+
     def with_more(self, *, evidence: Iterable[Source] = (), consequences: Iterable[str] = ()) -> Finding:
         """The same finding with further evidence and consequences, each named once."""
         return replace(
@@ -92,6 +124,44 @@ class Finding:
             evidence=tuple(dict.fromkeys((*self.evidence, *evidence))),
             consequences=tuple(dict.fromkeys((*self.consequences, *consequences))),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another cause that remains possible.
+
+    likelihood: from 0 to 1. evidence and against: what speaks for it and against it. test: the command whose outcome
+    tells it from the verdict; shows: what that prints where this is the cause.
+    """
+
+    code: str
+    likelihood: float
+    evidence: tuple[Source, ...]
+    against: tuple[Source, ...]
+    test: str
+    shows: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a case against what goes with it, from the tables.
+
+    part: gpu, driver, cuda, cudnn, python, platform or package. have, needs: as people write them; have "" where it is
+    not known, needs "" where nothing is asked. fits: True, False, or None where it is not known. slow: it fits after a
+    compilation at the first start. code: the finding that a misfit is. reason: why, in a sentence. rank: how well both
+    sides are known (doctor.facts.MEASURED to INFERRED).
+    """
+
+    part: str
+    have: str
+    needs: str
+    fits: bool | None
+    evidence: tuple[Source, ...] = ()
+    tables: tuple[str, ...] = ()
+    reason: str = ""
+    code: str = ""
+    slow: bool = False
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +174,17 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The result for one machine or one report; `findings[0]` is the verdict."""
+    """The result for one machine or one report; `findings[0]` is the verdict.
+
+    compatibility: what goes together, where TensorFlow's release is known or can be bounded. alternatives: what else
+    remains possible, the likeliest first.
+    """
 
     facts: Facts
     findings: tuple[Finding, ...]
     skipped: tuple[Skipped, ...] = field(default=())
+    compatibility: tuple[Part, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
 
     @property
     def verdict(self) -> Finding:

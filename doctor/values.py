@@ -78,7 +78,7 @@ def _compiled(cls: Any) -> Callable[..., None]:
     if hasattr(cls, "__post_init__"):
         body += "\n    self.__post_init__()"
     space: dict[str, Any] = {"_set": _set, "_defaults": defaults, "_factories": factories}
-    space |= {f"_set_{n}": getattr(cls, n).__set__ for n in names}
+    space.update({f"_set_{n}": getattr(cls, n).__set__ for n in names})
     exec(f"def __init__(self{parameters}):{body}", space)
     made: Callable[..., None] = space["__init__"]
     return made
@@ -121,15 +121,19 @@ def _getstate(self: Any) -> list[Any]:
 
 
 def _setstate(self: Any, state: list[Any]) -> None:
-    for name, value in zip(self.__match_args__, state, strict=True):
+    for name, value in zip(self.__match_args__, state):
         _set(self, name, value)
 
 
-def dataclass(*, frozen: bool, slots: bool) -> Callable[[type[T]], type[T]]:
-    """A decorator for classes of plain fields. Raises TypeError for anything but frozen classes with slots."""
-    if not (frozen and slots):
-        raise TypeError("values are frozen and have slots")
-    return _made
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+else:
+
+    def dataclass(*, frozen: bool, slots: bool) -> Callable[[type[T]], type[T]]:
+        """A decorator for classes of plain fields. Raises TypeError for anything but frozen classes with slots."""
+        if not (frozen and slots):
+            raise TypeError("values are frozen and have slots")
+        return _made
 
 
 def _sort_in(
@@ -155,7 +159,8 @@ def _sort_in(
 
 
 def _made(cls: type[T]) -> type[T]:
-    own = list(cls.__annotations__)  # of this class alone: a class without any has an empty dictionary of its own
+    # of this class alone: where it has none, Python 3.8 and 3.9 would give those of its base
+    own = list(vars(cls).get("__annotations__", ()) if sys.version_info < (3, 10) else cls.__annotations__)
     space = {k: v for k, v in cls.__dict__.items() if k not in ("__dict__", "__weakref__")}
     inherited: tuple[str, ...] = ()
     defaults: dict[str, Any] = {}

@@ -36,7 +36,8 @@ MESSAGE = (
 )
 
 
-ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {
+ENVIRONMENT = {
+    **{k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
     "PYTHONPATH": str(ROOT),
     "TFGPU_DOCTOR_TABLES": "",
 }
@@ -71,7 +72,7 @@ def run(command: list[str], stdin: Path | None = None) -> Run:
         )  # fmt: skip
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - started
-    process.returncode = os.waitstatus_to_exitcode(status)
+    process.returncode = os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status)
     if process.returncode not in (0, 1):
         raise RuntimeError(f"{' '.join(command[:6])} exited with {process.returncode}")
     return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
@@ -82,12 +83,12 @@ def medians(command: list[str], other: list[str], runs: int) -> tuple[Run, Run]:
     run(command)
     run(other)
     pairs = [(run(command), run(other)) for _ in range(runs)]
-    first, second = zip(*pairs, strict=True)
+    first, second = zip(*pairs)
     return _median(first), _median(second)
 
 
 def _median(several: tuple[Run, ...]) -> Run:
-    return Run(*(statistics.median(values) for values in zip(*several, strict=True)))
+    return Run(*(statistics.median(values) for values in zip(*several)))
 
 
 def starts(folder: Path, runs: int) -> Iterator[Row]:

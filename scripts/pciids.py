@@ -61,7 +61,7 @@ def gpus(text: str, chips: Mapping[str, str]) -> tuple[list[dict[str, Any]], lis
         row: dict[str, Any] = {"pci_id": f"10de:{device}", "name": names[0], "chip": chip, "capability": capability}
         if len(names) > 1:
             row["aliases"] = names[1:]
-        row |= {"kind": kind, "source": source}
+        row.update(kind=kind, source=source)
         rows.append(row)
     return rows, unknown
 

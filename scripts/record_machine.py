@@ -4,12 +4,12 @@
     python scripts/record_machine.py tests/data/machines/NAME [--python PATH] [--note TEXT]
 
 Every file that the probes look at is kept: texts with names and tokens taken out, libraries as skeletons (headers, no
-code), links as links. What the driver and the Python answered when they were asked stands in .tfgpu-doctor.json beside
-the environment variables that decide something. The folder is some tens of kilobytes; look through it before you share
-it.
+code), links as relative links inside the folder. What the driver and the Python answered when they were
+asked stands in .tfgpu-doctor.json beside the environment variables that decide something. The folder is some
+tens of kilobytes; look through it before you share it.
 """
 
-# ruff: noqa: PTH110, PTH112, PTH114, PTH115, PTH208 (paths of the machine, not of the record)
+# ruff: noqa: PTH110, PTH112, PTH114, PTH208 (paths of the machine, not of the record)
 from __future__ import annotations
 
 import argparse
@@ -19,21 +19,24 @@ import os
 import posixpath
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from doctor.facts import normalised
 from doctor.probe import elf, look
 from doctor.probe.machine import RECORD, Machine
-from doctor.probe.packages import CONDA_TELLING, TELLING, TENSORFLOW, normalised
+from doctor.probe.packages import CONDA_TELLING, TELLING, TENSORFLOW
 from doctor.probe.running import Ran, run_program
-from doctor.probe.system import SECRET, TERRAFORM, VARIABLES
 from doctor.redact import Redactor
+from doctor.redact.variables import decides, kept
 from scripts.machines.skeleton import skeleton
 
 TEXT_LIMIT = 256 << 10
 LINKS_LIMIT = 40
+T = TypeVar("T")
 MACHINES = {name: number for number, name in elf.MACHINES.items()}
 
 
@@ -43,9 +46,9 @@ class Watched(Machine):
     seen: dict[str, None]
     answers: dict[str, dict[str, object]]
 
-    def host(self, path: str) -> str:
+    def _look(self, function: Callable[..., T], path: str, **more: Any) -> T:
         self.seen.setdefault(path)
-        return super().host(path)
+        return super()._look(function, path, **more)
 
     def readlink(self, path: str) -> str | None:
         self.seen.setdefault(path)
@@ -66,7 +69,8 @@ class Watched(Machine):
 def watched() -> Watched:
     """This machine, watched."""
     here = Machine.here()
-    machine = Watched(**{field.name: getattr(here, field.name) for field in dataclasses.fields(here)})
+    values = {field.name: getattr(here, field.name) for field in dataclasses.fields(here) if field.init}
+    machine = Watched(**values)
     machine.seen, machine.answers = {}, {}
     return machine
 
@@ -88,7 +92,7 @@ class Recorder:
                 place = self.place(here)
                 if not os.path.lexists(place):
                     place.parent.mkdir(parents=True, exist_ok=True)
-                    place.symlink_to(self.redact(to))
+                    place.symlink_to(self.link(here, to))
                 todo = [*(part for part in to.split("/") if part), *todo]
                 done = "/" if to.startswith("/") else done
                 if todo and todo[0] == "..":
@@ -96,6 +100,12 @@ class Recorder:
                 continue
             done = here
         self.content(done)
+
+    def link(self, path: str, to: str) -> str:
+        """What a link holds in the record: never an absolute path, which would lead out of it to this
+        machine's files."""
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(path), to))
+        return os.path.relpath(self.place(target), self.place(path).parent)
 
     def place(self, path: str) -> Path:
         """Where a path lies in the record."""
@@ -169,7 +179,7 @@ class Recorder:
 def library(path: str) -> bytes:
     """A library's skeleton: its names, its dependencies, the symbol versions; cut where the original is cut."""
     try:
-        header = elf.read(path)
+        header = elf.of(Machine.here(), path)
     except elf.NotElf:
         with open(path, "rb") as file:
             return file.read(4096)
@@ -204,12 +214,9 @@ def main() -> int:
         if path.startswith("/"):
             recorder.path(path)
     env = {
-        name: redact(value)
+        name: kept(name, value, redact) if decides(name) else redact(value)
         for name, value in machine.env.items()
-        if (VARIABLES.fullmatch(name) or name in ("HOME", "TFGPU_DOCTOR_SIMULATION"))
-        and not SECRET.search(name)
-        and not TERRAFORM.fullmatch(name)
-        and name != "PYTHONPATH"
+        if (decides(name) and name not in ("PATH", "PYTHONPATH")) or name in ("HOME", "TFGPU_DOCTOR_SIMULATION")
     }
     if environment is not None and environment.prefix:  # PATH, by which it may have been found, is not kept
         env.pop("VIRTUAL_ENV", None)

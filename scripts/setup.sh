@@ -1,21 +1,21 @@
 # Sourced by scripts/doctor and scripts/test: a virtual environment in the clone, made once and again when
 # pyproject.toml changes. Sets `root` and `venv`; `prepare EXTRAS` installs the project with those extras.
 
-root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd -P)
+root=${root:-$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd -P)}
 venv=${TFGPU_DOCTOR_VENV:-"$root/.venv"}
 
 say() { printf '%s\n' "$*" >&2; }
 
-# The first Python of at least 3.10, newest well-tried ones first.
+# The first Python of at least 3.8, newest well-tried ones first.
 find_python() {
-    for name in ${PYTHON:-} python3.12 python3.11 python3.13 python3.10 python3.14 python3 python; do
+    for name in ${PYTHON:-} python3.12 python3.11 python3.13 python3.10 python3.14 python3.9 python3.8 python3 python; do
         if command -v "$name" >/dev/null 2>&1 &&
-            "$name" -c 'import sys; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; then
+            "$name" -c 'import sys; sys.exit(sys.version_info < (3, 8))' >/dev/null 2>&1; then
             command -v "$name"
             return 0
         fi
     done
-    say "tfgpu-doctor needs Python 3.10 or later, and none was found."
+    say "tfgpu-doctor needs Python 3.8 or later, and none was found."
     say "hint: install one (Debian, Ubuntu: apt install python3 python3-venv), or name it: PYTHON=/path/to/python3.11 $0"
     return 2
 }

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
@@ -21,12 +21,15 @@ from doctor.addresses import fetch
 from doctor.errors import InputError
 from doctor.inputs import Input, expand, opened
 
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
 ROOT = Path(__file__).resolve().parent.parent
 LOG = (
     "2020-05-01 10:00:00.1: W tensorflow/stream_executor/platform/default/dso_loader.cc:55] Could not load dynamic library "
     "'libcudnn.so.7'; dlerror: libcudnn.so.7: cannot open shared object file: No such file or directory\n"
 )
-Run = Callable[..., subprocess.CompletedProcess[str]]
+Run: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
 
 
 @pytest.fixture

@@ -12,8 +12,12 @@ import venv
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORT = b"""\
@@ -23,7 +27,7 @@ tensorflow.python.framework.errors_impl.UnknownError: Failed to get convolution 
 COMPILER = any(shutil.which(name) for name in ("cc", "gcc", "clang"))
 
 pytestmark = pytest.mark.slow
-Run = Callable[..., subprocess.CompletedProcess[bytes]]
+Run: TypeAlias = "Callable[..., subprocess.CompletedProcess[bytes]]"
 
 
 @pytest.fixture(scope="module")

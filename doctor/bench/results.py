@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import Any
+
+from doctor.values import dataclass
 
 NOISY = 0.2
 """A spread (the middle half of the times over their median) above this makes a measurement noisy."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from doctor.errors import InputError, UnableError
+from doctor.files import cannot_write, write_whole
+from doctor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,9 @@ def write(chart: Chart, path: str) -> None:
         assert draw is not None
         data = draw(bytestring=data)
     try:
-        Path(path).write_bytes(data)
+        write_whole(path, data)
     except OSError as error:
-        raise UnableError(f"cannot write `{path}`: {error.strerror}") from error
+        raise cannot_write(path, error) from error
 
 
 def _drawer() -> Callable[..., bytes] | None:

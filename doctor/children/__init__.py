@@ -16,9 +16,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import resources
 from types import TracebackType
 from typing import Any
+
+from doctor import processes, resources
 
 OUTPUT_LIMIT = 4 << 20
 """Bytes kept of a child's log; beyond it the child is ended: an allocator that retries has written gigabytes."""
@@ -32,8 +33,7 @@ class ChildError(Exception):
 
 def program(package: str, name: str) -> str:
     """The guard and the script `name` of `package` as one program."""
-    guard = resources.files("doctor.children").joinpath("_guard.py").read_text(encoding="utf-8")
-    return guard + resources.files(package).joinpath(name).read_text(encoding="utf-8")
+    return resources.text("doctor.children", "_guard.py") + resources.text(package, name)
 
 
 class Child:
@@ -41,15 +41,16 @@ class Child:
 
     def __init__(self, python: str, text: str, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         self._cookie = secrets.token_hex(16)
-        options: dict[str, Any] = {"start_new_session": True} if os.name == "posix" else {}
-        self.process = subprocess.Popen(
-            [python, "-B", "-c", text, self._cookie, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**environment, "PYTHONUNBUFFERED": "1"},
-            **options,
-        )
+        with processes.starting():
+            self.process = subprocess.Popen(
+                [python, "-B", "-c", text, self._cookie, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**environment, "PYTHONUNBUFFERED": "1"},
+                **processes.options(),
+            )
+            processes.hold(self.process)
         self._said: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._log: list[bytes] = []
         self.flooded = False
@@ -165,6 +166,7 @@ class Child:
         self._kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(PATIENCE)
+        processes.release(self.process)
         for reader in self._readers:
             reader.join(1)
         for stream in (self.process.stdout, self.process.stderr):
@@ -174,9 +176,5 @@ class Child:
             raise KeyboardInterrupt
 
     def _kill(self) -> None:
-        """The child and what it started: its whole process group."""
-        with contextlib.suppress(OSError):
-            if os.name == "posix":
-                os.killpg(self.process.pid, signal.SIGKILL)
-            else:
-                self.process.kill()
+        """The child and its process group; what has left that is ended with the child's last use."""
+        processes.kill(self.process)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from doctor.commands.numbers import SECONDS
 from doctor.errors import UnableError, UsageError
+from doctor.printable import as_json, say
 
 if TYPE_CHECKING:
     from doctor.bench.results import Bench, Measurement
@@ -56,15 +57,15 @@ def run(args: argparse.Namespace) -> int:
     build = find_tensorflow(interpreter)
     environment = dict(os.environ)
     if args.gpu is not None:
-        environment |= {"CUDA_VISIBLE_DEVICES": str(args.gpu), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+        environment.update(CUDA_VISIBLE_DEVICES=str(args.gpu), CUDA_DEVICE_ORDER="PCI_BUS_ID")
     terminal = sys.stderr.isatty() and not args.quiet
     limit = args.limit or (60 if args.quick else 300)
     if terminal:
-        print(f"Measuring with {build or 'NumPy'} in {interpreter} (at most {limit} s) ...", file=sys.stderr)
+        say(f"Measuring with {build or 'NumPy'} in {interpreter} (at most {limit} s) ...")
 
     def tell(found: Measurement) -> None:
         if terminal:
-            print(f"\r\033[K  {found.device} {found.op} {found.size}", end="", file=sys.stderr, flush=True)
+            say(f"  {found.device} {found.op} {found.size}", end="", over=True)
 
     with ending_in_order():
         result = bench(
@@ -77,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
             tell=tell,
         )
     if terminal:
-        print("\r\033[K", end="", file=sys.stderr)
+        say("", end="", over=True)
     if picture:
         charts.write(_whole_chart(result), args.output)
     with destination(None if picture else args.output) as out:
@@ -128,16 +129,14 @@ def _points(result: Bench, op: str, device: str, transfer: bool, *, by_size: boo
 
 def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
     if args.format == "json":
-        import json
 
-        out.write(json.dumps(result.document(), ensure_ascii=False, indent=1) + "\n")
+        out.write(as_json(result.document(), indent=1) + "\n")
         return
-    from rich.markup import escape
     from rich.table import Table
 
     from doctor.bench.results import NOISY, SIZES, pays_from
     from doctor.charts import text
-    from doctor.render.console import console_for
+    from doctor.render.console import console_for, safe
 
     console = console_for(out, args.color, 120)
     against = f"CPU against {result.gpu}{' (SIMULATED)' if result.simulated else ''}" if result.gpu else "CPU alone"
@@ -145,7 +144,7 @@ def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
         rows = [m for m in result.measured if m.op == op]
         if not rows:
             continue
-        table = Table(title=escape(f"{op}: {against}, {result.software} ({SIZES[op]})"), title_justify="left")
+        table = Table(title=safe(f"{op}: {against}, {result.software} ({SIZES[op]})"), title_justify="left")
         for heading in ("size", "device", "first call", "median", "middle half", "GFLOP/s", "times"):
             table.add_column(heading, justify="left" if heading == "device" else "right")
         for m in sorted(rows, key=lambda m: (m.size, m.device, m.transfer)):
@@ -162,7 +161,7 @@ def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
         console.print(table)
         plain = not (out.encoding or "").lower().startswith("utf")
         console.print(
-            "\n" + escape(text.drawn(_chart(result, op), min(console.width, 90), plain=plain)), soft_wrap=True
+            "\n" + safe(text.drawn(_chart(result, op), min(console.width, 90), plain=plain)), soft_wrap=True
         )
         if result.gpu and not result.simulated:
             for transfer, words in ((False, "with the data on the GPU"), (True, "with transfer")):
@@ -171,7 +170,7 @@ def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
                 console.print(f"The GPU is faster {words}: {said}.", soft_wrap=True)
         console.print()
     for note in result.notes():
-        console.print(escape(note), soft_wrap=True)
+        console.print(safe(note), soft_wrap=True)
 
 
 def _time(seconds: float) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from doctor.errors import UsageError
+from doctor.printable import as_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
             rules = all_rules()
             if args.format == "json":
                 rows = [{"code": r.code, "severity": r.severity, "title": r.title} for r in rules]
-                out.write(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+                out.write(as_json(rows, indent=1) + "\n")
                 return 0
             width = max(len(rule.code) for rule in rules)
             for rule in rules:
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         rule = rule_of(args.code)
         if args.format == "json":
             document = {"code": rule.code, "severity": rule.severity, "title": rule.title, "page": rule.page}
-            out.write(json.dumps(document, ensure_ascii=False) + "\n")
+            out.write(as_json(document) + "\n")
         else:
             out.write(f"# {rule.code} ({rule.severity})\n\n{rule.page}\n")
     return 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from doctor.commands.numbers import whole
 from doctor.errors import UnableError, UsageError
+from doctor.printable import as_json
 
 if TYPE_CHECKING:
     from doctor.devices.look import Seen
@@ -60,9 +61,8 @@ def run(args: argparse.Namespace) -> int:
     page = _document(seen, visibility, order, certain, said, assumed if args.count is None else 0)
     with destination(args.output) as out:
         if args.format == "json":
-            import json
 
-            out.write(json.dumps(page, ensure_ascii=False, indent=1) + "\n")
+            out.write(as_json(page, indent=1) + "\n")
         else:
             _print(page, out, args.color, real=args.count is None and not assumed)
     return 0
@@ -76,7 +76,7 @@ def _document(
 
     numbers = {device.index: place for place, device in enumerate(visibility.shown)}
     gpus = []
-    for device, memory, processes in zip(seen.devices, seen.memory, seen.processes, strict=True):
+    for device, memory, processes in zip(seen.devices, seen.memory, seen.processes):
         place = numbers.get(device.index)
         gpus.append(
             {
@@ -137,10 +137,9 @@ def _document(
 
 def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None:
     """The page for people."""
-    from rich.markup import escape
     from rich.table import Table
 
-    from doctor.render.console import console_for
+    from doctor.render.console import console_for, safe
 
     console = console_for(out, color, 200)
     if real:
@@ -158,24 +157,24 @@ def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None
             users = "\n".join(_user(process) for process in gpu["processes"]) or "nobody"
             name = gpu["name"] + "".join(f"\n  {part['name']}" for part in gpu["mig_instances"])
             shown = gpu["tensorflow"] or "hidden"
-            table.add_row(str(gpu["nvidia_smi"]), shown, escape(name), memory, escape(users))
+            table.add_row(str(gpu["nvidia_smi"]), shown, safe(name), memory, safe(users))
         console.print(table)
     value, order = page["cuda_visible_devices"], page["cuda_device_order"]
     setting = "CUDA_VISIBLE_DEVICES is not set" if value is None else f'CUDA_VISIBLE_DEVICES="{value}"'
-    console.print(escape(f"{setting}, CUDA_DEVICE_ORDER {order or 'is not set (the fastest first)'}"))
+    console.print(safe(f"{setting}, CUDA_DEVICE_ORDER {order or 'is not set (the fastest first)'}"))
     if page["explanation"]:
-        console.print(escape(f"  {page['explanation']}"), soft_wrap=True)
+        console.print(safe(f"  {page['explanation']}"), soft_wrap=True)
     for entry in page["entries"]:
         which = "" if entry["nvidia_smi"] is None else f", GPU {entry['nvidia_smi']} of nvidia-smi"
         word = "[green]visible[/green]" if entry["visible"] else "[red]hidden[/red] "
-        console.print(f"  {escape('`' + entry['text'] + '`'):<8} {word} {escape(entry['why'] + which)}", soft_wrap=True)
+        console.print(f"  {safe('`' + entry['text'] + '`'):<8} {word} {safe(entry['why'] + which)}", soft_wrap=True)
     if value is not None:
         seen = ", ".join(f"{d['tensorflow']} = nvidia-smi's {d['nvidia_smi']}" for d in page["visible"])
         console.print(f"  TensorFlow sees: {seen or 'no GPU'}", soft_wrap=True)
     if page["driver_agrees"]:
         console.print("  The driver was asked with this value and shows the same.")
     for note in page["notes"]:
-        console.print(escape(note), soft_wrap=True)
+        console.print(safe(note), soft_wrap=True)
 
 
 def _user(process: dict[str, Any]) -> str:

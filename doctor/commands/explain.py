@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.errors import InputError
+from doctor.errors import DefectError, InputError
 
 if TYPE_CHECKING:
     from doctor.inputs import Input
@@ -51,6 +51,7 @@ class Answer(NamedTuple):
     code: str = ""
     title: str = ""
     failed: bool = False
+    defect: bool = False
     error: str = ""
     hint: str = ""
 
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
     inputs = list(expand(args.inputs or ["-"], comments=args.comments))
     summary = Summary() if args.summary else None
-    failed = read = 0
+    failed = read = defects = 0
     worst = 0
     if len(inputs) == 1 and summary is None:  # nothing is to be written where the only input fails
         only = _explained(inputs[0], render.Options.of(args, sys.stdout), _progress(args)) if not args.output else None
@@ -83,6 +84,7 @@ def run(args: argparse.Namespace) -> int:
         before, between, after = render.around(options)
         started = False
         for answer in (only,) if only is not None else _answers(inputs, options, summary is not None, args):
+            defects += answer.defect
             if answer.failed:
                 failed += 1
                 _complain(answer, args)
@@ -97,21 +99,24 @@ def run(args: argparse.Namespace) -> int:
             stream.write((between if started else before) + answer.text)
             started = True
         if not read and failed:
-            raise InputError(f"none of {failed} inputs could be read" if failed > 1 else "nothing was read")
+            error = DefectError if defects else InputError
+            raise error(f"none of {failed} inputs could be read" if failed > 1 else "nothing was read")
         if not read:
             raise InputError("there is no text in what was named", "name files, or a folder that holds some")
         if summary is not None:
             summary.unreadable = failed
             stream.write(before + show(summary, options))
         stream.write(after)
-    return 2 if failed else worst
+    return DefectError.exit_code if defects else 2 if failed else worst
 
 
 def _complain(answer: Answer, args: argparse.Namespace) -> None:
     """One line on standard error for an input that could not be read."""
-    print(f"tfgpu-doctor: {answer.error}", file=sys.stderr)
+    from doctor.printable import line, say
+
+    say(f"tfgpu-doctor: {line(answer.error)}")
     if answer.hint and not args.quiet:
-        print(f"hint: {answer.hint}", file=sys.stderr)
+        say(f"hint: {line(answer.hint)}")
 
 
 def _progress(args: argparse.Namespace) -> Progress:
@@ -122,22 +127,23 @@ def _progress(args: argparse.Namespace) -> Progress:
 
 def _explained(item: Input, options: Options, progress: Progress | None = None, *, brief: bool = False) -> Answer:
     """One input's answer; brief: only its verdict."""
-    from doctor.diagnose import diagnose
+    from doctor import api
     from doctor.errors import CommandError
     from doctor.inputs import opened
-    from doctor.logs import NotText, read_stream
+    from doctor.logs import NotText
     from doctor.render import rendered
-    from doctor.tables import Tables
 
     _invite(item, options)
     try:
         with opened(item) as stream:
-            facts = read_stream(stream, item.name, progress)
-    except NotText as error:
-        if item.listed:
-            return Answer(item.name)
-        return Answer(item.name, failed=True, error=f"cannot read `{item.name}`: {error}", hint=_hint(str(error)))
+            diagnosis = api.explain(stream, item.name, progress=progress, processes=True).diagnosis
+    except DefectError:
+        raise
     except CommandError as error:
+        if isinstance(error.__cause__, NotText):
+            return Answer(item.name) if item.listed else Answer(
+                item.name, failed=True, error=str(error), hint=_hint(str(error.__cause__))
+            )  # fmt: skip
         return Answer(item.name, failed=True, error=str(error), hint=error.hint)
     except (OSError, EOFError) as error:  # a folder's file that went away, a damaged archive
         reason = getattr(error, "strerror", None) or str(error)
@@ -145,7 +151,6 @@ def _explained(item: Input, options: Options, progress: Progress | None = None, 
     finally:
         if progress is not None and hasattr(progress, "end"):
             progress.end()
-    diagnosis = diagnose(facts, Tables.bundled())
     verdict = diagnosis.verdict
     text = "" if brief else rendered(diagnosis, options)
     return Answer(item.name, text, diagnosis.worst, verdict.code, verdict.title)
@@ -158,7 +163,9 @@ def _hint(reason: str) -> str:
 def _invite(item: Input, options: Options) -> None:
     """Say what to do where somebody is to type."""
     if item.name == "-" and sys.stdin is not None and sys.stdin.isatty() and not options.quiet:
-        print("Paste the report, then Ctrl-D (Ctrl-Z and Enter on Windows).", file=sys.stderr)
+        from doctor.printable import say
+
+        say("Paste the report, then Ctrl-D (Ctrl-Z and Enter on Windows).")
 
 
 # --- many reports ------------------------------------------------------------------------------------
@@ -171,7 +178,7 @@ def _answers(inputs: Sequence[Input], options: Options, brief: bool, args: argpa
     cores = os.cpu_count() or 1
     if len(inputs) <= MANY or cores == 1:
         for item in inputs:
-            yield _explained(item, options, _progress(args), brief=brief)
+            yield _safely(item, options, brief, _progress(args))
         return
     from functools import partial
 
@@ -192,8 +199,9 @@ def _on_all_cores(work: Callable[[Input], Answer], inputs: Sequence[Input], core
     The first are read here, before there are other processes: what these will need is then loaded and compiled once.
     """
     import gc
-    import multiprocessing
     from time import monotonic
+
+    from doctor.logs.large import pooled
 
     end = monotonic() + ALONE
     here = 0
@@ -205,7 +213,7 @@ def _on_all_cores(work: Callable[[Input], Answer], inputs: Sequence[Input], core
     if not rest:
         return
     gc.freeze()  # none of this is ever garbage
-    with multiprocessing.Pool(cores, _quiet) as pool:
+    with pooled().Pool(cores, _quiet) as pool:
         yield from pool.imap(work, rest, chunksize=max(1, min(128, len(rest) // (cores * 4))))
 
 
@@ -216,11 +224,14 @@ def _quiet() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _safely(item: Input, options: Options, brief: bool) -> Answer:
+def _safely(item: Input, options: Options, brief: bool, progress: Progress | None = None) -> Answer:
     """One of many: a defect that one report finds does not stop the others."""
+    import os
+
     try:
-        return _explained(item, options, brief=brief)
-    except Exception as error:  # noqa: BLE001 said with the report's name, and counted as not read
-        return Answer(
-            item.name, failed=True, error=f"a defect while reading `{item.name}`: {type(error).__name__}: {error}"[:400]
-        )
+        return _explained(item, options, progress, brief=brief)
+    except Exception as error:
+        if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
+            raise
+        said = f"a defect while reading `{item.name}`: {type(error).__name__}: {error}"[:400]
+        return Answer(item.name, failed=True, defect=True, error=said)

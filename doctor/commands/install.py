@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -12,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.commands.plan import answer, wish_arguments
 from doctor.errors import UnableError, UsageError
+from doctor.files import expanded
+from doctor.printable import as_json, say
+from doctor.shell import comment, one_line
 
 if TYPE_CHECKING:
     from doctor.install.job import Job
@@ -37,12 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     own.add_argument("--yes", "-y", action="store_true", help="do not ask")
     own.add_argument("--dry-run", action="store_true", help="print a script that does the same, and do nothing")
     own.add_argument(
-        "--replace", action="store_true", help="replace what is in the folder, once the new environment is made"
+        "--replace", action="store_true", help="replace the environment in the folder, once the new one is made"
     )
     own.add_argument("--keep", action="store_true", help="keep the environment where something fails")
     own.add_argument("--memory-growth", action="store_true", help="let TensorFlow take GPU memory as it needs it")
     own.add_argument("--installer", choices=("auto", "pip", "uv"), default="auto", help="auto: uv where it is on PATH")
-    own.add_argument("--cpu", action="store_true", help="the CPU plan")
     own.add_argument("--no-proof", action="store_true", help="do not start TensorFlow in the new environment")
     own.add_argument("--log", metavar="FILE", help="what is done, line by line (default: beside the environment)")
 
@@ -50,24 +51,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Exit code 0 where it is installed; 1 where the wish cannot work here. Raises UnableError (3), UsageError (2)."""
     from doctor.install.job import make_job
+    from doctor.install.target import look
 
-    outcome = answer(args)
+    outcome = answer(args).outcome
     plan = _chosen(outcome, args)
     if plan is None:
         return _refused(outcome, args)
-    env = Path(args.env).expanduser().absolute()
+    env = expanded(args.env).absolute()
+    if not str(env).isprintable():
+        raise UsageError("the name of the environment's folder holds control characters", "choose another --env")
     job = make_job(plan, outcome.ground, env, memory_growth=args.memory_growth, installer=args.installer)
     if args.dry_run:
         from doctor.install.script import script
 
         _put(script(job, keep=args.keep, replace=args.replace), args.output)
         return 0
-    if os.path.lexists(job.env) and not args.replace and not _free(job.env):
-        raise UsageError(f"{job.env} is there already", "choose another folder with --env, or --replace")
+    look(job.env, args.replace)
     _room(job)
     _announce(job, outcome, args)
     if not args.yes and not _agreed(args):
-        print("Nothing was done.", file=sys.stderr)
+        say("Nothing was done.")
         return 3
     return _carry_out(job, args)
 
@@ -86,7 +89,7 @@ def _chosen(outcome: Outcome, args: argparse.Namespace) -> Plan | None:
                 "the described machine has another platform than this one", "run install there, or use plan"
             )
     for plan in outcome.plans:
-        if plan.route not in ROUTES or (plan.route == "cpu") is not args.cpu:
+        if plan.route not in ROUTES or (plan.route == "cpu") is not outcome.ground.for_cpu:
             continue
         if plan.candidate.given_up & {"tensorflow", "python", "cuda", "cudnn", "system"}:
             continue
@@ -100,19 +103,13 @@ def _refused(outcome: Outcome, args: argparse.Namespace) -> int:
     show(outcome, args)
     if not outcome.plans:
         raise UnableError("there is no plan that could be installed here")
-    if outcome.works and not args.cpu:
+    if outcome.works and not outcome.ground.for_cpu:
         raise UnableError(
             f"the plan goes through {outcome.plans[0].route}, and install carries out pip and uv only",
             "its commands stand above; --cpu installs the CPU plan",
         )
-    print("Nothing was installed: what was asked for cannot work here. The plans above can.", file=sys.stderr)
+    say("Nothing was installed: what was asked for cannot work here. The plans above can.")
     return 1
-
-
-def _free(env: Path) -> bool:
-    from doctor.install.run import MARK
-
-    return env.is_dir() and not env.is_symlink() and ((env / MARK).exists() or not any(env.iterdir()))
 
 
 def _room(job: Job) -> None:
@@ -136,14 +133,13 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
     if args.quiet and args.yes:
         return
 
-    def say(text: str) -> None:
-        print(text, file=sys.stderr)
-
     disk, wheels = needed_mib(job.plan)
     say(f"TensorFlow {job.plan.tensorflow} into {job.env} ({job.plan.route}): about {disk / 1024:.1f} GiB on disk, up to "
         f"{wheels / 1024:.1f} GiB to download where pip's cache does not hold them.")  # fmt: skip
     for finding in outcome.findings:
         say(f"{finding.severity}: {finding.title} [{finding.code}]")
+    if args.replace and os.path.lexists(job.env):
+        say(f"The environment that is in {job.env} now, and all that is in its folder, is removed when the new one is made.")
     for action in job.actions:
         say(f"  {action.line}")
     for link in job.links:
@@ -156,55 +152,47 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
     if by_hand:
         say("Not done by this command; an administrator has to:")
         for step in by_hand:
-            say(f"  {step.text}   # {step.why}")
+            say(f"  {one_line(step.text)}   {comment(step.why)}")
 
 
 def _agreed(args: argparse.Namespace) -> bool:
     if not sys.stdin.isatty():
         raise UsageError("there is no terminal to ask on", "--yes goes ahead, --dry-run shows the script")
-    print("Go ahead? [y/N] ", end="", file=sys.stderr, flush=True)
+    say("Go ahead? [y/N] ", end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _carry_out(job: Job, args: argparse.Namespace) -> int:
     from doctor.install.proof import prove
-    from doctor.install.run import Log, run, undo
+    from doctor.install.run import Log, run
 
-    path = Path(args.log) if args.log else _log_path(job)
     try:
-        log = Log(path)
+        log = Log(Path(args.log)) if args.log else Log.beside(job.env)
     except OSError as problem:
-        raise UnableError(f"{path} cannot be written: {problem.strerror}", "name a log with --log") from problem
-    try:
-        log.say(f"TensorFlow {job.plan.tensorflow} by {job.plan.route} into {job.env}")
-        written = run(job, log, keep=args.keep, replace=args.replace, quiet=args.quiet)
+        raise UnableError(f"no log can be written: {problem}", "name one with --log") from problem
+    proofs: list[Proof] = []
+
+    def accept() -> None:
         if args.no_proof:
-            return _summary(job, None, written, log, args)
+            return
         if not args.quiet:
-            print("Proving it: starting TensorFlow there ...", file=sys.stderr)
-        try:
-            proof = prove(job.env, gpu=job.plan.route != "cpu")
-        except KeyboardInterrupt:
-            if not args.keep:
-                undo(job, log)
-            raise
+            say("Proving it: starting TensorFlow there ...")
+        proof = prove(job.env, gpu=job.plan.route != "cpu")
+        proofs.append(proof)
         for sentence in proof.sentences:
             log.say(sentence)
         if proof.kind == "broken" and not args.keep:
-            undo(job, log)
             raise UnableError(
-                f"the new environment does not stand the check, and was removed: {'; '.join(proof.sentences)}",
-                f"--keep keeps it; the log is {path}",
+                f"the new environment does not stand the check, and was undone: {'; '.join(proof.sentences)}",
+                f"--keep keeps it; the log is {log.path}",
             )
-        return _summary(job, proof, written, log, args)
+
+    try:
+        log.say(f"TensorFlow {job.plan.tensorflow} by {job.plan.route} into {job.env}")
+        written = run(job, log, keep=args.keep, replace=args.replace, quiet=args.quiet, accept=accept)
+        return _summary(job, proofs[0] if proofs else None, written, log, args)
     finally:
         log.close()
-
-
-def _log_path(job: Job) -> Path:
-    """Beside the environment; in the folder for temporary files where that is not there yet."""
-    parent = job.env.parent if job.env.parent.is_dir() else Path(tempfile.gettempdir())
-    return parent / f"{job.env.name}.install.log"
 
 
 def _summary(job: Job, proof: Proof | None, written: list[str], log: Log, args: argparse.Namespace) -> int:
@@ -224,7 +212,7 @@ def _summary(job: Job, proof: Proof | None, written: list[str], log: Log, args: 
         "findings": list(proof.findings) if proof else [],
     }
     if args.format == "json":
-        _put(json.dumps(document, ensure_ascii=False) + "\n", args.output)
+        _put(as_json(document) + "\n", args.output)
     else:
         lines = [f"TensorFlow {job.plan.tensorflow} is in {job.env} (Python {job.plan.python}).", *sentences]
         if len(written) > 3:

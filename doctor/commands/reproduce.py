@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from doctor.commands.numbers import SECONDS
 from doctor.errors import UnableError, UsageError
+from doctor.printable import as_json, say
 
 if TYPE_CHECKING:
     from doctor.charts import Chart
@@ -67,14 +68,12 @@ def run(args: argparse.Namespace) -> int:
 
     def tell(mode: str) -> None:
         if not args.quiet and sys.stderr.isatty():
-            print(f"  {mode} ...", file=sys.stderr, flush=True)
+            say(f"  {mode} ...")
 
-    with (
-        ending_in_order(),
-        surroundings(args.python, args.gpu if args.simulate else None, simulate=args.simulate) as where,
-    ):
+    around = surroundings(args.python, args.gpu if args.simulate else None, simulate=args.simulate)
+    with ending_in_order(), around as where:
         if not args.quiet:
-            print(_beforehand(args), file=sys.stderr, flush=True)
+            say(_beforehand(args))
         result = reproduce(
             where,
             number=number,
@@ -120,20 +119,18 @@ def _chart(result: Result) -> Chart:
 
 def _print(result: Result, out: TextIO, args: argparse.Namespace) -> None:
     if args.format == "json":
-        import json
 
-        out.write(json.dumps(result.document(), ensure_ascii=False, indent=1) + "\n")
+        out.write(as_json(result.document(), indent=1) + "\n")
         return
-    from rich.markup import escape
     from rich.table import Table
 
     from doctor.charts import text
-    from doctor.render.console import console_for
+    from doctor.render.console import console_for, safe
 
     console = console_for(out, args.color, 160)
     versions = ", ".join(Path(version).name for version in result.versions)
     title = f"cudnn-init-oom on {result.gpu}{', SIMULATED' if result.simulated else ''}, {versions}"
-    table = Table(title=escape(title), title_justify="left")
+    table = Table(title=safe(title), title_justify="left")
     for heading in ("setting", "outcome", "verdict"):
         table.add_column(heading)
     for heading in ("free before", "held by the other", "lowest free", "seconds"):
@@ -143,7 +140,7 @@ def _print(result: Result, out: TextIO, args: argparse.Namespace) -> None:
         colour = colours.get(row.outcome, "yellow")
         amounts = (row.free_before_mib, row.held_mib, row.lowest_free_mib)
         table.add_row(
-            escape(f"{row.mode}\n{row.setting}"),
+            safe(f"{row.mode}\n{row.setting}"),
             f"[{colour}]{row.outcome}[/{colour}]",
             row.code,
             *("?" if amount is None else f"{amount} MiB" for amount in amounts),
@@ -152,10 +149,10 @@ def _print(result: Result, out: TextIO, args: argparse.Namespace) -> None:
     console.print(table)
     for row in result.rows:
         if row.line:
-            console.print(escape(f"{row.mode}: {row.line[:400]}"), soft_wrap=True)
+            console.print(safe(f"{row.mode}: {row.line[:400]}"), soft_wrap=True)
     plain = not (out.encoding or "").lower().startswith("utf")
-    console.print("\n" + escape(text.drawn(_chart(result), min(console.width, 100), plain=plain)), soft_wrap=True)
-    console.print(f"\n{escape(result.conclusion())}", soft_wrap=True)
+    console.print("\n" + safe(text.drawn(_chart(result), min(console.width, 100), plain=plain)), soft_wrap=True)
+    console.print(f"\n{safe(result.conclusion())}", soft_wrap=True)
     console.print(
         f"Free at the start {result.free_at_start_mib} MiB, at the end {result.free_at_end_mib} MiB.", soft_wrap=True
     )

@@ -6,11 +6,12 @@ import argparse
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from doctor.printable import say
 
 if TYPE_CHECKING:
     import subprocess
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MIB",
         help="its memory in MiB, in place of the card's own",
     )
-    add("--driver", metavar="V", help="the driver's version (550.54.14)")
+    add("--driver", metavar="V", help="the driver's version (550.54.14, or the first that knows the GPU)")
     add("--fault", action="append", default=[], metavar="NAME", help="something wrong; may be repeated (--list-faults)")
     add("--held", action="append", type=int, default=[], metavar="MIB", help="memory that another process holds")
     add(
@@ -140,7 +141,7 @@ def _faults(form: str, width: int | None) -> str:
         wrapped = (textwrap.wrap(what, width - indent) for _, _, what in lines)
         return "".join(
             f"{name:{name_width}}  {code:{code_width}}  " + f"\n{' ' * indent}".join(parts) + "\n"
-            for (name, code, _), parts in zip(lines, wrapped, strict=True)
+            for (name, code, _), parts in zip(lines, wrapped)
         )
     return "".join(
         f"{name}: {code}\n{textwrap.fill(what, width, initial_indent='  ', subsequent_indent='  ')}\n"
@@ -150,6 +151,7 @@ def _faults(form: str, width: int | None) -> str:
 
 def _simulate(args: argparse.Namespace, command: list[str]) -> int:
     from doctor.simulate.compilation import CallError
+    from doctor.simulate.libraries import has_nccl_inside
     from doctor.simulate.lifecycle import environment
     from doctor.simulate.wishes import prepare, tensorflow_of
 
@@ -177,6 +179,11 @@ def _simulate(args: argparse.Namespace, command: list[str]) -> int:
     tensorflow = tensorflow_of(args.python, looked_at)
     with _deferred_signals() as forward, environment(scenario, base) as simulation:
         _say(_opening(scenario, str(tensorflow) if tensorflow else "", args.fault))
+        if tensorflow and len(scenario.machine.gpus) > 1 and has_nccl_inside(tensorflow):
+            _say(
+                "NCCL does not work in this simulation, since this TensorFlow has its own inside, which needs NVIDIA's driver; use"
+                " tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.HierarchicalCopyAllReduce()), or TensorFlow 2.21"
+            )
         if shell:
             _say("leave the shell to end it")
         code = _run(command, simulation.environment, forward)
@@ -222,7 +229,7 @@ def _in_words(gpu: SimulatedGpu) -> str:
 
 
 def _say(text: str) -> None:
-    print(f"tfgpu-doctor simulate: {text}", file=sys.stderr, flush=True)
+    say(f"tfgpu-doctor simulate: {text}")
 
 
 def _run(command: list[str], environment: dict[str, str], forward: list[subprocess.Popen[bytes]]) -> int:

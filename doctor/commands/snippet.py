@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from doctor.commands.numbers import whole
 from doctor.errors import InputError, UsageError
+from doctor.printable import as_json
 
 if TYPE_CHECKING:
     from doctor.remedies.snippets import Snippet, Wish
@@ -128,7 +129,6 @@ def _list(args: argparse.Namespace) -> str:
 
 
 def _json(snippet: Snippet, wish: Wish, origin: str) -> str:
-    import json
 
     from doctor import __version__
     from doctor.remedies import code
@@ -146,7 +146,7 @@ def _json(snippet: Snippet, wish: Wish, origin: str) -> str:
         "environment": dict(snippet.environment),
         "notes": list(snippet.notes),
     }
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    return as_json(document, indent=1) + "\n"
 
 
 def _text(snippet: Snippet, wish: Wish, origin: str, args: argparse.Namespace) -> str:

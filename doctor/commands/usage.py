@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from doctor.printable import block
 from doctor.render.width import width_of
 
 
@@ -17,4 +18,11 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
     """
 
     def __init__(self, prog: str, **options: Any) -> None:
-        super().__init__(prog, **{"width": width_of(sys.__stdout__) - 2} | options)
+        super().__init__(prog, **{"width": width_of(sys.__stdout__) - 2, **options})
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose help and errors, which quote what was typed, cannot steer a terminal."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        super()._print_message(block(message), file)

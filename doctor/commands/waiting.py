@@ -8,21 +8,25 @@ import sys
 import threading
 from collections.abc import Iterator
 
+from doctor.printable import say
+
 LOOKING = "Looking at the machine: its driver or its Python takes a while to answer ..."
 
 
 @contextlib.contextmanager
-def said_after_a_second(text: str, args: argparse.Namespace) -> Iterator[None]:
-    """Say on standard error what is waited for, where that is a terminal and --quiet was not given."""
+def said_after_a_second(text: str, args: argparse.Namespace) -> Iterator[threading.Timer]:
+    """Say on standard error what is waited for, where that is a terminal and --quiet was not given.
 
-    def say() -> None:
+    The timer that it gives may be cancelled before."""
+
+    def tell() -> None:
         if sys.stderr.isatty() and not getattr(args, "quiet", False):
-            print(text, file=sys.stderr, flush=True)
+            say(text)
 
-    timer = threading.Timer(1.0, say)
+    timer = threading.Timer(1.0, tell)
     timer.daemon = True
     timer.start()
     try:
-        yield
+        yield timer
     finally:
         timer.cancel()

@@ -12,6 +12,7 @@ from doctor.compat.gpu import code_for, driver_serves_gpu, runs_on_gpu
 from doctor.compat.install import installs_on, pip_cudnn, runs_with_pip_libraries
 from doctor.compat.situation import Situation, applies, traps_of
 from doctor.compat.software import (
+    compiled_cudnn,
     cuda_of,
     cudnn_serves_gpu,
     driver_minimum,
@@ -29,6 +30,7 @@ __all__ = [
     "candidates",
     "code_for",
     "companions",
+    "compiled_cudnn",
     "cuda_of",
     "cudnn_bound",
     "cudnn_serves_gpu",

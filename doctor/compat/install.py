@@ -30,7 +30,7 @@ def installs_on(build: TensorFlowRelease, situation: Situation, tables: Tables) 
 
 
 def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer:
-    """Whether `pip install package[and-cuda]==version` gives a build that opens its libraries and can use them.
+    """Whether `pip install 'package[and-cuda]==version'` gives a build that opens its libraries and can use them.
 
     Looks at the extra, at the folders that the build's RUNPATH names, and at the cuDNN that pip picks.
     """
@@ -65,13 +65,18 @@ def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tabl
             answers.append(
                 Answer(
                     "no",
-                    f"pip picks cuDNN {chosen.version} for {build.requirement}[and-cuda]; {fits.reason}",
+                    f"pip picks cuDNN {chosen.version} for {_with_extra(build)}; {fits.reason}",
                     (build, *fits.rows),
                     "" if older is None else f"pip install {older.package}=={older.version}",
                 )
             )
-    answers.append(Answer("yes", f"{build.requirement}[and-cuda] brings its libraries and finds them", (build,)))
+    answers.append(Answer("yes", f"{_with_extra(build)} brings its libraries and finds them", (build,)))
     return worst(answers)
+
+
+def _with_extra(build: TensorFlowRelease) -> str:
+    """The release with its extra, as pip is asked for it."""
+    return f"{build.package}[and-cuda]=={build.version}"
 
 
 def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> Cudnn | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from doctor.tables import Tables, TensorFlowRelease, Trap
 from doctor.tables.ranges import of_build, within
 from doctor.tables.store import remembered
+from doctor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,15 @@ def applies(
 
 def concerns(trap: Trap, build: TensorFlowRelease) -> bool:
     """Whether a trap is about this build at all, whatever the machine."""
-    return of_build(trap.data["when"], build.package, build.version, build.platform)
+    return build.of_wheel and of_build(trap.data["when"], build.package, build.version, build.platform)
 
 
 def traps_of(
     build: TensorFlowRelease, situation: Situation, tables: Tables, aspect: str | None = None
 ) -> tuple[Trap, ...]:
     """The traps that this build meets in this situation, in the order of the table; of one aspect, or all."""
+    if not build.of_wheel:  # traps were met with the wheels
+        return ()
     return tuple(
         trap
         for trap in _concerning(tables, build.package, build.version, build.platform)
@@ -70,21 +72,19 @@ def _concerning(tables: Tables, package: str, version: str, platform: str) -> tu
 
 
 def _holds(name: str, wanted: Any, situation: Situation, tables: Tables) -> bool:
-    match name:
-        case "packages" | "platforms" | "versions":  # of the build: see concerns
-            return True
-        case "route":
-            return situation.route == str(wanted)
-        case "python":
-            return situation.python is not None and within(situation.python, wanted)
-        case "capability":
-            return any(within(capability, wanted) for capability in situation.capabilities)
-        case "cuda":
-            return situation.cuda is not None and within(situation.cuda, wanted)
-        case "cudnn":
-            return situation.cudnn is not None and within(situation.cudnn, wanted)
-        case "driver_cuda":
-            offered = None if situation.driver is None else tables.driver_cuda(situation.driver, situation.side)
-            return offered is not None and within(offered, wanted)
-        case _:
-            raise ValueError(f"a trap with an unknown condition: {name!r}")
+    if name in ("packages", "platforms", "versions"):  # of the build: see concerns
+        return True
+    if name == "route":
+        return situation.route == str(wanted)
+    if name == "python":
+        return situation.python is not None and within(situation.python, wanted)
+    if name == "capability":
+        return any(within(capability, wanted) for capability in situation.capabilities)
+    if name == "cuda":
+        return situation.cuda is not None and within(situation.cuda, wanted)
+    if name == "cudnn":
+        return situation.cudnn is not None and within(situation.cudnn, wanted)
+    if name == "driver_cuda":
+        offered = None if situation.driver is None else tables.driver_cuda(situation.driver, situation.side)
+        return offered is not None and within(offered, wanted)
+    raise ValueError(f"a trap with an unknown condition: {name!r}")

@@ -52,11 +52,7 @@ def driver_minimum(
 
 
 def _floors_of_gpu(build: TensorFlowRelease, capability: str, tables: Tables, platform: str) -> list[DriverFloor]:
-    floors = []
-    architecture = tables.architecture(capability)
-    if architecture is not None and architecture.first_cuda is not None:
-        why = f"{architecture.name} (compute capability {capability}) came with CUDA {architecture.first_cuda}"
-        floors.append(_floor_of_cuda(architecture.first_cuda, "architecture", why, architecture, tables, platform))
+    floors = [first_driver(capability, tables, platform)]
     kernels = build.compute_capabilities
     code = None if kernels is None else code_for(capability, kernels.compiled, kernels.ptx)
     if kernels is not None and code is not None and code.kind == "jit":
@@ -70,6 +66,15 @@ def _floors_of_gpu(build: TensorFlowRelease, capability: str, tables: Tables, pl
         if bound.startswith("<") and applies(trap, build, situation, tables, without=("driver_cuda",)):
             floors.append(_floor_of_cuda(bound.lstrip("<"), "ptx", trap.reason, trap, tables, platform))
     return [row for row in floors if row is not None]
+
+
+def first_driver(capability: str, tables: Tables, platform: str = "linux") -> DriverFloor | None:
+    """The first driver that knows GPUs of a compute capability; None where the tables do not say."""
+    architecture = tables.architecture(capability)
+    if architecture is None or architecture.first_cuda is None:
+        return None
+    why = f"{architecture.name} (compute capability {capability}) came with CUDA {architecture.first_cuda}"
+    return _floor_of_cuda(architecture.first_cuda, "architecture", why, architecture, tables, platform)
 
 
 def _floor_of_cuda(cuda: str, rule: str, why: str, row: Row, tables: Tables, platform: str) -> DriverFloor | None:
@@ -203,6 +208,8 @@ def cuda_major(build: TensorFlowRelease, tables: Tables) -> str | None:
 
 def compiled_cudnn(build: TensorFlowRelease, tables: Tables) -> tuple[str, Row] | None:
     """The cuDNN minor that a build was compiled with, where a document names it, and the row."""
+    if not build.of_wheel:  # whoever built it took a cuDNN of their own
+        return None
     for row in tables.compiled_cudnn():
         if build.package in row.data["packages"] and within(build.version, row.data["versions"], order):
             return row.data["cudnn"], row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from doctor.devices.visibility import Device
 from doctor.probe.calls import ANSWER_LIMIT, LIMIT, MIB, bus
 from doctor.probe.machine import Machine
 from doctor.probe.script import between, script
+from doctor.values import dataclass
 
 HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 

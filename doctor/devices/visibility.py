@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from doctor.values import dataclass
 
 NUMBER = re.compile(r"[+-]?\d+")
 NUMBERED = re.compile(r"MIG-(GPU-[^/]*)/\+?(\d+)/\+?(\d+)", re.IGNORECASE)

@@ -1,6 +1,9 @@
-"""Carrying a plan out: an environment of its own, made step by step, proved, and taken away again where it fails.
+"""Carrying a plan out: an environment of its own, made step by step, proved, and taken away again where it
+fails.
 
-    plan -> job (what is run, in which folder; interpreters) -> space (is there room) -> run (inside: links) -> proof
+    plan -> job (what is run, in which folder; interpreters) -> space (is there room) -> target (the folder,
+    held) -> run (inside: links) -> proof
 
-Nothing here needs an administrator, and nothing outside the environment's folder and the log is written.
+Nothing here needs an administrator, and nothing outside the environment's folder and the log is written, but
+for a journal beside the folder while an installation works in it.
 """

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from doctor.plan.measures import Link
+from doctor.compat.workarounds import Link
+from doctor.files import write_whole
 
 MEMORY_GROWTH = "tfgpu_doctor_memory_growth.pth"
 """In site-packages. Python runs the line of a .pth file that starts with `import` at every start (module site), so it
@@ -32,5 +33,5 @@ def write_links(site_packages: Path, links: tuple[Link, ...]) -> list[Path]:
 def write_memory_growth(site_packages: Path) -> Path:
     """Make TensorFlow take GPU memory as it needs it, in this environment."""
     path = site_packages / MEMORY_GROWTH
-    path.write_text(MEMORY_GROWTH_LINE, encoding="utf-8")
+    write_whole(path, MEMORY_GROWTH_LINE.encode())
     return path

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from doctor.files import home
+
 _PROBE = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2], sys.maxsize > 2**32)"
 
 
@@ -19,12 +21,11 @@ def find(version: str) -> str | None:
     if version == own:
         base = Path(sys.base_prefix) / ("python.exe" if os.name == "nt" else f"bin/python{version}")
         names.append(str(base))
-    names += [
-        str(p) for p in sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"), reverse=True)
-    ]
-    names += [
-        str(p) for p in sorted(Path.home().glob(f".local/share/uv/python/cpython-{version}.*/bin/python{version}"))
-    ]
+    own_folder = home()
+    if own_folder is not None:
+        found = sorted(own_folder.glob(f".pyenv/versions/{version}.*/bin/python{version}"), reverse=True)
+        found += sorted(own_folder.glob(f".local/share/uv/python/cpython-{version}.*/bin/python{version}"))
+        names += map(str, found)
     for name in dict.fromkeys(names):
         path = shutil.which(name)
         if path is not None and _serves([path], version):

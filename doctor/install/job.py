@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
-from dataclasses import dataclass
 from pathlib import Path
 
+from doctor.compat.workarounds import Link
 from doctor.errors import UnableError
 from doctor.install import interpreters
 from doctor.plan import Ground, Plan
-from doctor.plan.measures import Link
-from doctor.plan.routes import install_options, requirements
+from doctor.plan.routes import install_options
+from doctor.shell import RefusedError, batch_file, run, sh
+from doctor.values import dataclass
 
 ROUTES = ("pip-and-cuda", "pip-system-cuda", "cpu")
 """The routes that can be carried out here; the others need an administrator or another program."""
@@ -32,10 +31,9 @@ class Action:
         return self.words(os.name == "nt")
 
     def words(self, windows: bool) -> str:
-        """The command for cmd, or for sh."""
-        if windows:  # < > & | ^ ( ) and spaces mean nothing to cmd inside double quotes
-            return " ".join(part if re.fullmatch(r"[\w.:\\/+=@-]+", part) else f'"{part}"' for part in self.command)
-        return shlex.join(self.command)
+        """The command for a batch file of cmd, or for sh. Raises RefusedError where no text of it is safe."""
+        command = run(*self.command)
+        return batch_file(command) if windows else sh(command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +70,12 @@ def make_job(plan: Plan, ground: Ground, env: Path, *, memory_growth: bool = Fal
             f"the plan goes through {plan.route}, which install does not carry out", "tfgpu-doctor plan -v"
         )
     assert plan.python is not None
+    try:
+        Action((str(env),), "").words(os.name == "nt")
+    except RefusedError as refused:
+        raise UnableError(
+            f"a folder called {refused.value!r} cannot be named in a command", "choose another --env"
+        ) from None
     uv = interpreters.uv() if installer in ("auto", "uv") else None
     if installer == "uv" and uv is None:
         raise UnableError("uv is not on PATH", "install it, or use --installer pip")
@@ -82,7 +86,7 @@ def make_job(plan: Plan, ground: Ground, env: Path, *, memory_growth: bool = Fal
             f"install uv (docs.astral.sh/uv) or Python {plan.python} with its venv module",
         )
     python = env / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    asked = [*install_options(plan.candidate, ground, uv=uv is not None), *requirements(plan.candidate)]
+    asked = [*install_options(plan.candidate, ground, uv=uv is not None), *plan.candidate.installation.requirements]
     what = f"TensorFlow {plan.tensorflow}" + (f" with CUDA {plan.cuda} and cuDNN {plan.cudnn}" if plan.cuda else "")
     if uv is not None:
         actions = [

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from doctor.backports import removeprefix
+
 LIMIT = 900
 """Seconds for the check, TensorFlow's start in it included."""
 OUTSIDE = frozenset(
@@ -54,7 +56,7 @@ def prove(env: Path, *, gpu: bool = True) -> Proof:
     except ValueError:
         lines = done.stderr.strip().splitlines() or ["nothing was printed"]
         said = next((line for line in lines if line.startswith("tfgpu-doctor: ")), lines[-1])
-        return Proof("unknown", (f"not proved: the check itself failed: {said.removeprefix('tfgpu-doctor: ')}",))
+        return Proof("unknown", (f"not proved: the check itself failed: {removeprefix(said, 'tfgpu-doctor: ')}",))
     return read(document, gpu=gpu)
 
 

@@ -13,11 +13,18 @@ from doctor.facts import Source
 from doctor.findings import Finding
 from doctor.install import interpreters
 from doctor.plan import Outcome
+from doctor.printable import say
 
 LIMIT = 600
 _NETWORK = re.compile(
-    r"(?i)failed to establish|name resolution|max retries|dns error|connection refused|error sending request"
+    r"(?i)failed to establish|name resolution|max retries|dns error|connection refused|error sending request|retrying \("
+    r"|failed to fetch|request failed|timed out|certificate|proxy|unauthorized|forbidden|network connectivity|40[137] client error"
 )
+_CONFLICT = re.compile(
+    r"(?i)resolutionimpossible|conflicting dependencies|no solution found|because .{1,300} depends on|requirements are unsatisfiable"
+    r"|no matching distribution found|could not find a version that satisfies|requires a different python"
+)
+"""What pip and uv print where they looked, and found that nothing fits."""
 
 
 def command(path: str, python: str | None, here: str | None) -> list[str]:
@@ -48,27 +55,51 @@ def command(path: str, python: str | None, here: str | None) -> list[str]:
 
 
 def resolved(outcome: Outcome, paths: Sequence[str], *, quiet: bool = False) -> Outcome:
-    """The outcome with a finding for each file that does not resolve. Raises UnableError without a network."""
+    """The outcome with a finding for each file that does not resolve, or that no resolver could look at."""
     findings = list(outcome.findings)
     for path in paths:
-        python = outcome.ground.python
-        here = interpreters.find(python) if python else sys.executable
         if not quiet and sys.stderr.isatty():
-            print(f"Resolving {path} ...", file=sys.stderr)
-        try:
-            done = subprocess.run(command(path, python, here), capture_output=True, text=True, errors="replace",
-                                  timeout=LIMIT, check=False, stdin=subprocess.DEVNULL)  # fmt: skip
-        except subprocess.TimeoutExpired as late:
-            raise UnableError(f"{path} was not resolved within {LIMIT} s") from late
-        if done.returncode == 0:
-            continue
-        words = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-        if _NETWORK.search("\n".join(words)):
-            raise UnableError(
-                "the package index could not be reached", "leave --resolve out: the tables need no network"
-            )
-        findings.insert(0, _finding(path, words))
-    return replace(outcome, findings=tuple(findings))
+            say(f"Resolving {path} ...")
+        more = _resolved(path, outcome.ground.python)
+        findings[:0] = [more] if more is not None else []
+    asked = [f for f in findings if f.severity != "info" or f.code != "undetermined"] if paths else findings
+    return replace(outcome, findings=tuple(asked))
+
+
+def _resolved(path: str, python: str | None) -> Finding | None:
+    """A finding where the file does not resolve, or was not resolved; None where it does."""
+    here = interpreters.find(python) if python else sys.executable
+    try:
+        done = subprocess.run(command(path, python, here), capture_output=True, text=True, errors="replace",
+                              timeout=LIMIT, check=False, stdin=subprocess.DEVNULL)  # fmt: skip
+    except UnableError as error:
+        return _unresolved(path, str(error), error.hint)
+    except subprocess.TimeoutExpired:
+        return _unresolved(path, f"the resolver did not end within {LIMIT} s")
+    except OSError as error:
+        return _unresolved(path, f"the resolver could not be started: {error.strerror}", "install uv")
+    if done.returncode == 0:
+        return None
+    words = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+    text = "\n".join(words)
+    if _NETWORK.search(text):
+        return _unresolved(path, "the package index could not be reached", "leave --resolve out: the tables need no network", words)
+    if not _CONFLICT.search(text):
+        return _unresolved(path, "the resolver ended without an answer", words=words)
+    return _finding(path, words)
+
+
+def _unresolved(path: str, why: str, hint: str = "", words: Sequence[str] = ()) -> Finding:
+    """The file was not looked at by a resolver: nothing is known of it but what the tables say."""
+    seen = next((w for w in words if re.search(r"(?i)error|fail|no module", w)), words[-1] if words else why)
+    return Finding(
+        "undetermined",
+        "warning",
+        f"{path} was not resolved: {why}",
+        "No installer's resolver looked at the file: whether its lines go together is known only as far as the tables tell."
+        + (f" To go on: {hint}." if hint else ""),
+        (Source(path, None, seen[:400]),),
+    )
 
 
 def _finding(path: str, words: list[str]) -> Finding:

@@ -6,23 +6,31 @@ import contextlib
 import os
 import re
 import shutil
-import signal
+import stat
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from pathlib import Path
-from types import FrameType
+from typing import IO
 
+from doctor.children.signals import ending_in_order
 from doctor.errors import UnableError
 from doctor.install.inside import write_links, write_memory_growth
 from doctor.install.job import Action, Job
+from doctor.install.target import Target, held
+from doctor.printable import say
 
-MARK = ".tfgpu-doctor-unfinished"
-"""In an environment that is being made. One that was left (a power cut) is known by it, and may be removed."""
 TAIL = 40
+_PDEATHSIG = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(1, 9)
+os.getppid() == int(sys.argv[1]) and os.execvp(sys.argv[2], sys.argv[2:])
+"""
+DIES_WITH_US = (sys.executable, "-I", "-S", "-c", _PDEATHSIG) if sys.platform == "linux" else ()
+"""Starts a command that the kernel ends with this process (PR_SET_PDEATHSIG of linux/prctl.h, SIGKILL)."""
 
 
 class InstallFailedError(UnableError):
@@ -33,8 +41,34 @@ class Log:
     """What was done, a line each with its time; written as it happens."""
 
     def __init__(self, path: Path) -> None:
+        self._at(path, open(path, "w", encoding="utf-8", errors="replace"))  # noqa: SIM115 closed by close()
+
+    def _at(self, path: Path, stream: IO[str]) -> None:
         self.path = path
-        self.stream = open(path, "w", encoding="utf-8", errors="replace")  # noqa: SIM115 closed by close()
+        self.stream = stream
+
+    @classmethod
+    def beside(cls, env: Path) -> Log:
+        """A log next to the environment, added to where there is one already; in the folder for temporary
+        files where the environment's folder is still to be made. No link is followed to somebody else's file.
+        Raises OSError."""
+        log = cls.__new__(cls)
+        parent = env.parent
+        if parent.is_dir() and not _is_for_all(parent):
+            path = parent / f"{env.name}.install.log"
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+            with contextlib.suppress(OSError):
+                descriptor = os.open(path, flags, 0o666)
+                about = os.fstat(descriptor)
+                if stat.S_ISREG(about.st_mode) and about.st_nlink == 1:
+                    log._at(path, os.fdopen(descriptor, "w", encoding="utf-8", errors="replace"))
+                    return log
+                os.close(descriptor)
+        else:
+            parent = Path(tempfile.gettempdir())
+        descriptor, name = tempfile.mkstemp(".log", f"{env.name}.install-", parent)
+        log._at(Path(name), os.fdopen(descriptor, "w", encoding="utf-8", errors="replace"))
+        return log
 
     def say(self, text: str) -> None:
         """One entry."""
@@ -47,128 +81,76 @@ class Log:
         self.stream.close()
 
 
-@contextlib.contextmanager
-def _stoppable() -> Iterator[None]:
-    """SIGTERM and SIGHUP end the work as Ctrl-C does, so that what is half made is taken away."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    names = [n for n in ("SIGTERM", "SIGHUP") if hasattr(signal, n)]
-    old = {}
-    with contextlib.suppress(ValueError):  # not in the main thread
-        old = {n: signal.signal(getattr(signal, n), stop) for n in names}
-    try:
-        yield
-    finally:
-        for name, handler in old.items():
-            signal.signal(getattr(signal, name), handler)
+def _is_for_all(folder: Path) -> bool:
+    """Whether others may put files into a folder, as into /tmp: a name that they can guess is then theirs to
+    take."""
+    return os.name == "posix" and bool(folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
-def run(job: Job, log: Log, *, keep: bool = False, replace: bool = False, quiet: bool = False) -> list[str]:
+def run(
+    job: Job,
+    log: Log,
+    *,
+    keep: bool = False,
+    replace: bool = False,
+    quiet: bool = False,
+    accept: Callable[[], None] = lambda: None,
+) -> list[str]:
     """Make the environment. Returns what was written into it besides packages, a line each.
 
-    Raises InstallFailedError with the installer's own words; KeyboardInterrupt passes through. In both cases the
-    environment is removed first, and what stood in its place before is put back (`keep`: it stays).
+    accept: called when all is installed; what it raises undoes the installation as a failure does.
+    Raises InstallFailedError with the installer's own words, UnableError where another installation holds the
+    folder, UsageError where it may not be taken; KeyboardInterrupt passes through. The environment is removed
+    first, and what stood in its place before is put back (keep: both stay).
     """
-    before = _set_aside(job.env, replace)
-    made_parents = _missing_parents(job.env)
-    # an installer that is stopped leaves its half unpacked files in the folder for temporary ones: so it gets its own
-    temporary = Path(tempfile.mkdtemp(prefix="tfgpu-doctor-"))
-    try:
-        with _stoppable():
-            written = _make(job, log, quiet, temporary)
-    except BaseException as problem:
-        if keep and job.env.exists():
-            log.say(
-                f"stopped ({type(problem).__name__}); kept {job.env} and what was there before: {before or 'nothing'}"
-            )
-        else:
-            _remove(job.env, made_parents)
-            if before is not None:
-                before.rename(job.env)
-            log.say(f"stopped ({type(problem).__name__}); removed {job.env}")
-        if not quiet:
-            left = "was removed again" if not job.env.exists() else "was put back" if before and not keep else "was kept"
-            print(f"\n{job.env} {left}; what was done stands in {log.path}", file=sys.stderr)
-        raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    if before is not None:
-        shutil.rmtree(before, ignore_errors=True)
-    return written
+
+    def tell(sentences: Iterable[str]) -> None:
+        for sentence in sentences:
+            log.say(sentence)
+            if not quiet:
+                say(sentence)
+
+    with ending_in_order() as ending:
+        target = None
+        try:
+            with held(job.env, ending, keep=keep, replacing=replace) as target:
+                tell(target.notes)
+                written = _make(job, log, quiet, target)
+                accept()
+        except BaseException as problem:
+            if target is not None:
+                log.say(f"stopped ({type(problem).__name__})")
+                tell([*target.notes, f"What was done stands in {log.path}."])
+            raise
+        tell(target.notes)
+        return written
 
 
-def undo(job: Job, log: Log) -> None:
-    """Remove a finished environment again."""
-    _remove(job.env, [])
-    log.say(f"removed {job.env}")
-
-
-def _set_aside(env: Path, replace: bool) -> Path | None:
-    """Move what stands in the way to a name beside it; None where nothing does."""
-    if not os.path.lexists(env):
-        return None
-    if env.is_dir() and not env.is_symlink():
-        if (env / MARK).exists():  # our own, left half made
-            shutil.rmtree(env)
-            return None
-        if not any(env.iterdir()):
-            env.rmdir()
-            return None
-    if not replace:
-        raise UnableError(f"{env} is there already", "choose another folder with --env, or --replace")
-    aside = env.with_name(f"{env.name}.before-{os.getpid()}")
-    env.rename(aside)
-    return aside
-
-
-def _missing_parents(env: Path) -> list[Path]:
-    """The folders above that will be made along with it, the innermost first."""
-    missing = []
-    parent = env.parent
-    while not parent.exists():
-        missing.append(parent)
-        parent = parent.parent
-    return missing
-
-
-def _remove(env: Path, parents: list[Path]) -> None:
-    for _ in range(3):
-        shutil.rmtree(env, ignore_errors=True)
-        if not env.exists():
-            break
-        time.sleep(0.2)
-    for parent in parents:
-        with contextlib.suppress(OSError):
-            parent.rmdir()
-
-
-def _make(job: Job, log: Log, quiet: bool, temporary: Path) -> list[str]:
-    job.env.parent.mkdir(parents=True, exist_ok=True)
+def _make(job: Job, log: Log, quiet: bool, target: Target) -> list[str]:
     for action in job.actions:
         log.say(f"$ {action.line}")
         start = time.monotonic()
-        _do(action, log, quiet, temporary)
+        _do(action, log, quiet, target)
         log.say(f"done in {time.monotonic() - start:.1f} s")
-        if job.env.is_dir():
-            (job.env / MARK).touch()
     written: list[str] = []
     try:
         for path in write_links(job.site_packages, job.links):
-            written.append(f"{path} -> {path.readlink()}")
+            written.append(f"{path} -> {os.readlink(path)}")
         if job.memory_growth:
             written.append(str(write_memory_growth(job.site_packages)))
     except OSError as problem:
         raise InstallFailedError(f"{problem.filename}: {problem.strerror}") from problem
     for line in written:
         log.say(f"wrote {line}")
-    (job.env / MARK).unlink(missing_ok=True)
     return written
 
 
-def _do(action: Action, log: Log, quiet: bool, temporary: Path) -> None:
-    """Run one command. Its output goes to the log; on a terminal the installer's own progress with sizes is shown."""
+def _do(action: Action, log: Log, quiet: bool, target: Target) -> None:
+    """Run one command. Its output goes to the log; on a terminal the installer's own progress with sizes is
+    shown."""
+    # an installer that is stopped leaves its half unpacked files in the folder for temporary ones: so it gets
+    # its own
+    temporary = target.temporary
     shown = sys.stderr.isatty() and action.large and not quiet
     environment = {**os.environ, "PIP_NO_INPUT": "1", "PYTHONUNBUFFERED": "1"}
     environment.update({name: str(temporary) for name in ("TMPDIR", "TEMP", "TMP")})
@@ -181,13 +163,15 @@ def _do(action: Action, log: Log, quiet: bool, temporary: Path) -> None:
         command += ["--log", str(pip_log)]
     try:
         process = subprocess.Popen(
-            command,
+            [*DIES_WITH_US, str(os.getpid()), *command] if DIES_WITH_US and shutil.which(command[0]) else command,
             stdin=subprocess.DEVNULL,
             stdout=None if shown else subprocess.PIPE,
             stderr=None if shown else subprocess.STDOUT,
             text=True,
             errors="replace",
             env=environment,
+            # the folder stays held as long as an installer works in it, whatever became of this process
+            pass_fds=(target.journal.fileno(),) if os.name == "posix" else (),
         )
     except OSError as problem:
         raise InstallFailedError(f"{command[0]} cannot be started: {problem.strerror}") from problem
@@ -198,7 +182,7 @@ def _do(action: Action, log: Log, quiet: bool, temporary: Path) -> None:
                 log.stream.write(f"    {line}" if line.endswith("\n") else f"    {line}\n")
                 tail = [*tail[-TAIL:], line.rstrip()]
                 if action.large and not quiet and _telling(line):
-                    print(f"  {line.strip()}", file=sys.stderr)
+                    say(f"  {line.strip()}")
         code = process.wait()
     except BaseException:
         process.terminate()

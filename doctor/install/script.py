@@ -6,7 +6,8 @@ import shlex
 
 from doctor.install.inside import MEMORY_GROWTH, MEMORY_GROWTH_LINE
 from doctor.install.job import Job
-from doctor.remedies.environments import link_command
+from doctor.remedies.installation import link_steps
+from doctor.shell import Path, comment
 
 
 def script(job: Job, *, keep: bool = False, replace: bool = False) -> str:
@@ -17,9 +18,18 @@ def script(job: Job, *, keep: bool = False, replace: bool = False) -> str:
 def _posix(job: Job, keep: bool, replace: bool) -> str:
     env = shlex.quote(str(job.env))
     aside = f"{env}.before-$$"
-    lines = ["#!/bin/sh", f"# TensorFlow {job.plan.tensorflow} in {job.env}", "set -eu", f"rmdir {env} 2> /dev/null || :  # an empty folder is free"]
+    lines = [
+        "#!/bin/sh",
+        comment(f"TensorFlow {job.plan.tensorflow} in {job.env}"),
+        "set -eu",
+        f"rmdir {env} 2> /dev/null || :  # an empty folder is free",
+    ]
     if replace:
-        lines += [f"[ ! -e {env} ] || mv {env} {aside}"]
+        not_one = shlex.quote(f"{job.env} is no Python environment, and only an environment is replaced")
+        lines += [
+            f"[ ! -e {env} ] || [ -e {env}/pyvenv.cfg ] || [ -d {env}/conda-meta ] || {{ echo {not_one} >&2; exit 1; }}",
+            f"[ ! -e {env} ] || mv {env} {aside}",
+        ]
     else:
         lines += [f"[ ! -e {env} ] || {{ echo {shlex.quote(f'{job.env} is there already')} >&2; exit 1; }}"]
     if not keep:
@@ -31,12 +41,9 @@ def _posix(job: Job, keep: bool, replace: bool) -> str:
             "trap 'exit 130' HUP INT TERM",
         ]
     for action in job.actions:
-        lines += [f"# {action.why}", action.words(windows=False)]
-    for into in dict.fromkeys(link.into for link in job.links):
-        lines += [
-            f"# TensorFlow {job.plan.tensorflow} does not look into all of pip's folders; undo: remove the links",
-            link_command(str(job.site_packages), [(n.library, n.folder) for n in job.links if n.into == into], into),
-        ]
+        lines += [comment(action.why), action.words(windows=False)]
+    for step in link_steps(job.plan.candidate.installation, (Path(str(job.python)),)):
+        lines += [comment(step.why), step.text]
     if job.memory_growth:
         place = shlex.quote(str(job.site_packages / MEMORY_GROWTH))
         lines += [
@@ -57,14 +64,21 @@ def _posix(job: Job, keep: bool, replace: bool) -> str:
 def _batch(job: Job, keep: bool, replace: bool) -> str:
     """cmd reads a percent sign in a batch file as the start of a variable: each is doubled."""
     env, aside = f'"{job.env}"', f'"{job.env}.before"'
-    lines = ["@echo off", f"rem TensorFlow {job.plan.tensorflow} in {job.env}", f"rmdir {env} 2>nul"]
+    lines = [
+        "@echo off",
+        comment(f"TensorFlow {job.plan.tensorflow} in {job.env}", "rem"),
+        f"rmdir {env} 2>nul",
+    ]
     if replace:
+        other = " ".join(f'if not exist "{job.env}\\{sign}"' for sign in ("pyvenv.cfg", "conda-meta"))
+        lines += [f"if exist {env} {other} echo {env} is no Python environment, and only an environment is replaced"]
+        lines += [f"if exist {env} {other} exit /b 1"]
         lines += [f"if exist {aside} exit /b 1", f'if exist {env} ren {env} "{job.env.name}.before" || exit /b 1']
     else:
         lines += [f"if exist {env} echo {env} is there already", f"if exist {env} exit /b 1"]
     failed = "exit /b 1" if keep else "goto failed"
     for action in job.actions:
-        lines += [f"rem {action.why}", f"{action.words(windows=True)} || {failed}"]
+        lines += [comment(action.why, "rem"), f"{action.words(windows=True)} || {failed}"]
     if job.memory_growth:
         place = job.site_packages / MEMORY_GROWTH
         lines += [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
-from doctor.facts import Facts
-from doctor.logs.reader import NotText
+from doctor.facts import Fact, Facts
+from doctor.logs.reader import NotText, decode
 from doctor.logs.reader import read as read_text
 from doctor.logs.text import Text
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NotText", "Text", "facts_of", "read", "read_stream"]
 
+OURS = "tfgpu-doctor"
 LARGE = 1 << 20
 """Bytes of a report that is read whole; of a larger one only the lines that can matter are."""
 SHORT = 1 << 16
@@ -23,18 +24,37 @@ SHORT = 1 << 16
 def facts_of(text: Text) -> Facts:
     """All facts that a text holds."""
     from doctor.logs.parse import parse
+    from doctor.logs.prose import read_prose
     from doctor.logs.signatures import catalogue
 
-    return Facts(tuple(parse(text, catalogue())), "report", text.name, text.total)
+    ours: list[Fact] = []
+    if OURS in text.text:
+        from doctor.logs.own_reports import without_own_lines
+
+        text, ours = without_own_lines(text)
+    printed: set[int] = set()
+    facts = parse(text, catalogue(), printed)
+    said = read_prose(text, printed) if not ours else []
+    return Facts((*ours, *facts, *said), "report", text.name, text.total)
 
 
 def read(data: bytes, name: str = "-") -> Facts:
     """All facts in the bytes of one report. Raises NotText for binary or empty input."""
-    return facts_of(read_text(data, name))
+    text = read_text(data, name)
+    if OURS in text.text:
+        from doctor.logs.own_reports import read_own
+
+        own = read_own(decode(data), name)
+        if own is not None:
+            return own
+    return facts_of(text)
 
 
-def read_stream(stream: IO[bytes], name: str = "-", progress: Progress | None = None) -> Facts:
+def read_stream(
+    stream: IO[bytes], name: str = "-", progress: Progress | None = None, *, processes: bool = False
+) -> Facts:
     """All facts in a report of any size, in constant memory. progress: told of every so many bytes of a large one.
+    processes: a large file may be read by several.
 
     Raises NotText for binary or empty input.
     """
@@ -45,4 +65,4 @@ def read_stream(stream: IO[bytes], name: str = "-", progress: Progress | None = 
         return read(head, name)
     from doctor.logs.large import read_large
 
-    return facts_of(read_large(head, stream, name, progress))
+    return facts_of(read_large(head, stream, name, progress, processes=processes))

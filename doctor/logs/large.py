@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import codecs
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from doctor.logs import scan
 from doctor.logs.reader import encoding_of
 from doctor.logs.text import Text, split
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 SAMPLE = 1 << 20
 """Bytes that tell the encoding, and in which an end of line is looked for."""
 SHARE = 32 << 20
 """Bytes of a file that one process looks at in one go, at least."""
 
-Progress = Callable[[int], None]
+Progress: TypeAlias = "Callable[[int], None]"
 
 
-def read_large(head: bytes, stream: IO[bytes], name: str, progress: Progress | None = None) -> Text:
+def read_large(
+    head: bytes, stream: IO[bytes], name: str, progress: Progress | None = None, *, processes: bool = False
+) -> Text:
     """What can matter of a stream whose beginning was read already. progress: told of every so many bytes read.
+    processes: a large file may be read by several.
 
     Raises NotText for binary data.
     """
     encoding = encoding_of(head[:SAMPLE], whole=False)
-    size = _size_on_disk(stream)
+    size = _size_on_disk(stream) if processes else 0
     old_mac = b"\n" not in head and b"\r" in head
     if (
         not old_mac
@@ -92,9 +99,15 @@ def _may_fork() -> bool:
     return not multiprocessing.current_process().daemon
 
 
-def _all_cores(stream: IO[bytes], size: int, progress: Progress | None) -> scan.Scanned:
+def pooled() -> Any:
+    """The kind of processes to read with: where there is fork, children that have what this one has read and compiled."""
     import multiprocessing
 
+    forks = sys.platform.startswith("linux")  # elsewhere system libraries do not survive it
+    return multiprocessing.get_context("fork" if forks else None)
+
+
+def _all_cores(stream: IO[bytes], size: int, progress: Progress | None) -> scan.Scanned:
     path = str(stream.name)
     cores = os.cpu_count() or 1
     spans = list(_spans(stream, size, max(SHARE, size // (2 * cores) + 1)))
@@ -102,8 +115,8 @@ def _all_cores(stream: IO[bytes], size: int, progress: Progress | None) -> scan.
     ends = kept_bytes = 0
     unended = False
     scan.prepare()
-    with multiprocessing.Pool(min(cores, len(spans)), _quiet) as pool:
-        for span, part in zip(spans, pool.imap(partial(_part, path), spans), strict=True):
+    with pooled().Pool(min(cores, len(spans)), _quiet) as pool:
+        for span, part in zip(spans, pool.imap(partial(_part, path), spans)):
             if kept_bytes < scan.MOST_KEPT:
                 kept += [(ends + number, line) for number, line in part.kept]
                 kept_bytes += sum(len(line) for _, line in part.kept)

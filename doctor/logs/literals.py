@@ -6,10 +6,17 @@ In: words, once; then texts of any length. Out: offsets, in time that grows with
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-import ahocorasick
+try:
+    from ahocorasick import Automaton
+except ImportError:  # it is compiled, and not for every machine
+    from doctor.logs.automaton import Automaton
 
-Hit = tuple[int, tuple[int, int]]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Hit: TypeAlias = "tuple[int, tuple[int, int]]"
 """Where a word ends (the offset of its last letter); the word's number, and how far before that it begins."""
 
 SHORT = 1_500
@@ -27,7 +34,7 @@ class Literals:
     def __init__(self, words: Iterable[str], numbers: Mapping[str, int] | None = None) -> None:
         self.words = tuple(dict.fromkeys(words))
         self._numbers = numbers
-        self._automaton: ahocorasick.Automaton | None = None
+        self._automaton: Automaton | None = None
         self._left = 2 * SHORT
         """Characters that are still searched for each word on its own, in however many short texts."""
 
@@ -47,8 +54,8 @@ class Literals:
     def _number(self, word: str, place: int) -> int:
         return place if self._numbers is None else self._numbers[word]
 
-    def _made(self) -> ahocorasick.Automaton:
-        automaton = ahocorasick.Automaton()
+    def _made(self) -> Automaton:
+        automaton = Automaton()
         for place, word in enumerate(self.words):
             automaton.add_word(word, (self._number(word, place), len(word) - 1))
         automaton.make_automaton()

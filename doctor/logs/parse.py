@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from doctor.facts import EVIDENCE_LIMIT, Fact, Source
 from doctor.logs.literals import Literals
@@ -15,15 +16,37 @@ from doctor.logs.signatures.signature import Signature
 from doctor.logs.text import Text, unwrap
 from doctor.logs.windows import Lines, Window, Words
 
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
 _WORD = re.compile(r"(?<![а-яё[\]-])[а-яё](?=[а-яё])")
 """The first letter of a Cyrillic word in a pattern, outside a class of characters."""
 
 
-@cache
+_REPEAT = re.compile(r"(\\[dws]| |\))?(?:([*+])|\{(\d+),\})|\\.|\[\^?\]?(?:\\.|[^\]\\]){0,400}\]", re.DOTALL)
+"""A repeat without a limit, with what it repeats where that is short; other escapes and classes are passed over."""
+_SHORT = {"\\d": 24, "\\w": 60, "\\s": 80, " ": 80, ")": 16}
+MOST = 200
+"""How often a repeat that names no limit may occur, so that no pattern's time grows faster than the text."""
+
+
+def bounded(pattern: str) -> str:
+    """A pattern in which `*` and `+` have a limit: 24 digits, 60 letters, 80 spaces, 16 groups, 200 of a class."""
+    return _REPEAT.sub(_limited, pattern)
+
+
+def _limited(found: re.Match[str]) -> str:
+    atom, repeat, least = found.groups()
+    if repeat is None and least is None:
+        return found[0]
+    return f"{atom or ''}{{{least or int(repeat == '+')},{_SHORT.get(atom, MOST)}}}"
+
+
+@lru_cache(maxsize=None)
 def _compiled(pattern: str) -> re.Pattern[str]:
     if not pattern.isascii():  # without case is ASCII's only: a Cyrillic word may begin a sentence
         pattern = _WORD.sub(lambda m: f"[{m[0]}{m[0].upper()}]", pattern)
-    return re.compile(pattern, re.IGNORECASE | re.MULTILINE | re.ASCII)
+    return re.compile(bounded(pattern), re.IGNORECASE | re.MULTILINE | re.ASCII)
 
 
 def _logged(signature: Signature) -> Iterator[tuple[str, ...]]:
@@ -34,7 +57,12 @@ def _logged(signature: Signature) -> Iterator[tuple[str, ...]]:
         yield from signature.near
 
 
-User = tuple[int, int]
+BEGINNING = 12
+"""Characters before a message at the beginning of its line: a mark, a number, the name of an error's class."""
+ENDING = 80
+"""Characters after it: where more follow, somebody may have written on."""
+
+User: TypeAlias = "tuple[int, int]"
 """A signature's number, and a bit for each set of near words that it needs."""
 
 
@@ -118,21 +146,26 @@ _QUOTES = str.maketrans("‘’“”´＇：（）\u00a0\u3000", "''\"\"'':()  
 """Typographic marks that word processors and input methods put for those that programs print; one for one."""
 
 
-def _search(text: Text, signatures: Sequence[Signature]) -> list[tuple[int, Fact]]:
-    """The facts of a text with their places, in the order of these."""
+def _search(text: Text, signatures: Sequence[Signature], printed: set[int]) -> list[tuple[int, Fact]]:
+    """The facts of a text with their places, in the order of these; see `parse` for `printed`."""
     body = text.text if text.text.isascii() else text.text.translate(_QUOTES)
     lower = body.lower()
     if len(lower) != len(body):  # a few letters change their length in lower case; offsets must agree
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in body)
     found: list[tuple[int, Fact]] = []
     for signature, windows in _index_of(signatures).hits(body, lower):
-        _take(found, signature, text, body, windows)
+        _take(found, signature, text, body, windows, printed)
     found.sort(key=itemgetter(0))
     return found
 
 
 def _take(
-    found: list[tuple[int, Fact]], signature: Signature, text: Text, body: str, windows: Sequence[Window]
+    found: list[tuple[int, Fact]],
+    signature: Signature,
+    text: Text,
+    body: str,
+    windows: Sequence[Window],
+    printed: set[int],
 ) -> None:
     """Add what one signature says: every occurrence once, although windows may overlap."""
     finditer = _compiled(signature.pattern).finditer
@@ -150,6 +183,8 @@ def _take(
             made = signature.fact(match, source)
             if made is None:
                 continue
+            if source.line is not None and _printed(signature, body, match):
+                printed.add(source.line)
             if isinstance(made, Fact):
                 found.append((place, made))
             else:
@@ -158,21 +193,37 @@ def _take(
                 return
 
 
+def _printed(signature: Signature, body: str, match: re.Match[str]) -> bool:
+    """Whether a program printed the line: its message begins it, or is most of it."""
+    if signature.unlogged:
+        return False
+    start = body.rfind("\n", 0, match.start()) + 1
+    end = body.find("\n", match.end())
+    size = (len(body) if end < 0 else end) - start
+    if 2 * (match.end() - match.start()) > size:
+        return True
+    known = bool(signature.origin or signature.seen_in) and match.start() - start <= BEGINNING
+    return known and size - (match.end() - start) < ENDING
+
+
 def _key(fact: Fact) -> tuple[object, ...]:
     """What makes two facts the same statement, wherever they stand."""
     return (type(fact), *(getattr(fact, name) for name in fact.__slots__ if name != "source"))
 
 
-def parse(text: Text, signatures: Sequence[Signature]) -> list[Fact]:
+def parse(text: Text, signatures: Sequence[Signature], printed: set[int] | None = None) -> list[Fact]:
     """All facts in a text, in the order of their lines.
+
+    printed: is given the numbers of the lines that a program printed.
 
     A fact that only the unwrapped text shows is taken where the lines as they stand do not state it.
     """
-    facts = [fact for _, fact in _search(text, signatures)]
+    printed = set() if printed is None else printed
+    facts = [fact for _, fact in _search(text, signatures, printed)]
     wrapped = unwrap(text)
     if wrapped is not None:
         known = {_key(fact) for fact in facts}
-        for _, fact in _search(wrapped, signatures):
+        for _, fact in _search(wrapped, signatures, printed):
             if _key(fact) not in known:
                 known.add(_key(fact))
                 facts.append(fact)

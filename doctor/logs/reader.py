@@ -7,6 +7,7 @@ no text at all.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from doctor.logs.text import Text, clean, split
@@ -119,18 +120,31 @@ def _notebook(text: str) -> Iterator[tuple[int, str]] | None:
 
 
 def _cells(text: str, cells: list[object]) -> Iterator[tuple[int, str]]:
-    raw = text.split("\n")
-    at = 0
+    places = _places(text)
+    at = 1
     for piece in _strings(cells):
         for part in piece.split("\n"):
             if not part.strip():
                 continue
-            encoded = json.dumps(part, ensure_ascii=False)[1:-1]
-            plain = json.dumps(part)[1:-1]
-            place = next((i for i in range(at, min(at + 2000, len(raw))) if encoded in raw[i] or plain in raw[i]), None)
-            if place is not None:
-                at = place
-            yield at + 1, clean(part)
+            lines = places.get(part, [at])
+            following = bisect_left(lines, at)
+            number = lines[min(following, len(lines) - 1)]
+            at = max(at, number)
+            yield number, clean(part)
+
+
+def _places(text: str) -> dict[str, list[int]]:
+    """The lines of a JSON document in which each line of one of its strings stands, ascending."""
+    decode = json.JSONDecoder().raw_decode
+    found: dict[str, list[int]] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        at = line.find('"')
+        while at >= 0:
+            value, end = decode(line, at)
+            for part in value.split("\n"):
+                found.setdefault(part, []).append(number)
+            at = line.find('"', end)
+    return found
 
 
 def _strings(cells: list[object]) -> Iterator[str]:

@@ -16,9 +16,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate, chain
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from doctor.logs.literals import Literals
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 CHUNK = 1 << 17
 """Bytes that are looked at together: they fit into a processor's cache."""
@@ -44,7 +47,7 @@ _TO_LOWER = bytes(10 if b in (8, 13) else b + 32 if 65 <= b <= 90 else b for b i
 """Lower case; carriage returns and the backspaces of progress bars end a line here."""
 _NEEDS_CLEANING = re.compile(rb"[\x00-\x07\x0b\x0c\x0e-\x1f&\x7f-\xff]")
 
-Kept = tuple[int, bytes]
+Kept: TypeAlias = "tuple[int, bytes]"
 
 
 class Scanned(NamedTuple):
@@ -242,7 +245,7 @@ def _look(data: bytes, number: int, shapes: Shapes) -> list[Kept]:
     if not new:
         return []
     fresh = {
-        shape: outline for outline, shape in zip(outlines, _shape(data).split(b"\n"), strict=True) if outline in new
+        shape: outline for outline, shape in zip(outlines, _shape(data).split(b"\n")) if outline in new
     }
     pieces: dict[bytes, Piece] = {}
     if len(max(fresh, key=len)) > LONG:

@@ -12,6 +12,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 LINE_LIMIT = 20_000
 """Characters of one cleaned line; longer input lines are cut into pieces that overlap by OVERLAP."""
@@ -25,8 +29,10 @@ PIECES = 12
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _SPACES = re.compile(r"[\n\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-_ELEMENT = re.compile(r'\s*"(.*)\\n",?\s*|\{"log":"(.*)\\n","stream":"\w+",.*')
-"""A line of text as an element of JSON: in a notebook of which a part was pasted, and in Docker's own log files."""
+_ELEMENT = re.compile(r'\s*"(.*)\\n",?\s*')
+"""A line of text as an element of JSON, in a notebook of which a part was pasted."""
+_DOCKER = '{"log":"', '\\n","stream":"'
+"""What stands before and after a line in Docker's own log files."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _ENDS = ('\\n",', '\\n"')
 _STAMPED = re.compile(
@@ -76,7 +82,7 @@ class Text:
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """(input line number, cleaned line) for every cleaned line."""
-        return zip(self._numbers, self.text.split("\n"), strict=False)
+        return zip(self._numbers, self.text.split("\n"))
 
 
 def _unescaped(entity: re.Match[str]) -> str:
@@ -114,7 +120,7 @@ def split(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), 1):
         if stamped:
             line = _STAMPED.sub("", line, 1)
-        if line.endswith(_ENDS) or line.startswith('{"log":"'):
+        if line.endswith(_ENDS) or line.startswith(_DOCKER[0]):
             line = _element(line)
         if len(line) <= LINE_LIMIT and "&" not in line and ("\\n" not in line or len(line) <= STRING) and _shown(line):
             yield number, line  # as most lines are: nothing to do
@@ -134,10 +140,14 @@ def _stamped(text: str) -> bool:
 
 def _element(line: str) -> str:
     """The text of a line that is an element of JSON; any other line as it stands."""
-    found = _ELEMENT.fullmatch(line)
-    if found is None:
+    before, after = _DOCKER
+    if line.startswith(before) and after in line:
+        inside = line[len(before) :].partition(after)[0]
+    elif found := _ELEMENT.fullmatch(line):
+        inside = found[1]
+    else:
         return line
-    return _ESCAPE.sub(_character, found[1] if found[1] is not None else found[2])
+    return _ESCAPE.sub(_character, inside)
 
 
 def _character(escape: re.Match[str]) -> str:
@@ -181,7 +191,7 @@ WIDTHS = (72, 78, 79, 80, 100, 120, 132)
 ALIKE, SEVERAL = 12, 3
 """So many lines that end within so many characters of each other show the margin at which all were wrapped."""
 
-Lines = list[tuple[int, str]]
+Lines: TypeAlias = "list[tuple[int, str]]"
 
 
 def unwrap(text: Text, limit: int = 400) -> Text | None:

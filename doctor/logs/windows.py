@@ -10,10 +10,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, chain, pairwise
-from typing import NamedTuple
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.logs.literals import Hit, Literals
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 WINDOW = 1_500
 """Characters around a literal that a pattern may look at."""
@@ -33,7 +36,7 @@ PRINTED = re.compile(
 """How a record of a log begins (the prefixes of TensorFlow 0.12 to 2.21, with or without a time; the second line of what
 core/platform/cpu_feature_guard.cc prints at each start), and a frame of a traceback."""
 
-Window = tuple[int, int]
+Window: TypeAlias = "tuple[int, int]"
 """Offsets between which a pattern is searched for."""
 
 
@@ -69,7 +72,7 @@ class Lines:
         text, starts = self.text, self.starts
         matches, records = PRINTED.match, self._records
         begin, within = 0, False
-        for line, (start, end) in enumerate(pairwise(starts)):
+        for line, (start, end) in enumerate(zip(starts, starts[1:])):
             record = end - start <= RECORD and matches(text, start) is not None
             if record:
                 records.add(line)

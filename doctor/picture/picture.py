@@ -37,10 +37,12 @@ from doctor.facts import (
     Platform,
     PythonVersion,
     Symptom,
+    TensorFlowBuild,
     TensorFlowVersion,
 )
 from doctor.picture.builds import common, opening, opens_runtime_of
 from doctor.picture.cards import cards
+from doctor.tables.arm import only_with_arm
 from doctor.values import cached_property
 
 if TYPE_CHECKING:
@@ -67,6 +69,10 @@ _TENSORFLOW_PACKAGES = (
     "tf-nightly",
     "tf-nightly-gpu",
 )
+
+
+CONTAINERS = frozenset(("docker", "kubernetes", "singularity", "podman", "lxc", "nspawn", "container"))
+"""Kinds of surroundings into which a host has to pass its GPU."""
 
 
 def best(facts: Sequence[R]) -> R | None:
@@ -135,6 +141,8 @@ class Picture:
             return "windows-amd64"
         if self.platform == "macos":
             return "macos-x86_64" if machine == "x86_64" or (machine is None and self._before_apple_silicon()) else "macos-arm64"
+        if machine is None and any(only_with_arm(self.tables.store, g.name, g.compute_capability) for g in self.gpus):
+            return "linux-aarch64"
         return "linux-aarch64" if machine in ("aarch64", "arm64") else "linux-x86_64"
 
     def _before_apple_silicon(self) -> bool:
@@ -159,7 +167,7 @@ class Picture:
     @property
     def container(self) -> bool:
         """Whether this is inside a container."""
-        return bool(self.environments & {"docker", "kubernetes", "singularity", "podman", "container"})
+        return bool(self.environments & CONTAINERS)
 
     @cached_property
     def os(self) -> OperatingSystem | None:
@@ -352,7 +360,29 @@ class Picture:
             row = self.tables.tensorflow(minor[0], None, self.table_platform) if minor else None
             if row is not None and any(row not in builds for builds in self._opening):
                 row = None  # a nightly from before the libraries of its minor release were changed
+        if self.facts.kind == "machine":
+            return self._installed(known, row)
         return row if row is None or opens_runtime_of(row, self.facts) else None
+
+    def _installed(self, known: TensorFlowVersion, row: TensorFlowRelease | None) -> TensorFlowRelease | None:
+        """The build on a machine: the wheel's row, or what it states itself where somebody else built it."""
+        said = self.facts.first(TensorFlowBuild)
+        if said is None:
+            return row if "+" not in known.version else None
+        from doctor.tables import own_builds
+
+        if row is not None and own_builds.of_wheel(row, known.version, said.gpu, said.cuda, said.cudnn, said.capabilities):
+            return row
+        return own_builds.build(
+            self.tables,
+            known.package,
+            known.version,
+            self.table_platform,
+            gpu=said.gpu,
+            cuda=said.cuda,
+            cudnn=said.cudnn,
+            capabilities=said.capabilities,
+        )
 
     @cached_property
     def _opening(self) -> tuple[Sequence[TensorFlowRelease], ...]:

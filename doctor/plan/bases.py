@@ -10,16 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from doctor import validated
 from doctor.compat import runs_with_cuda, runs_with_cudnn
 from doctor.facts import Source
 from doctor.findings import Finding, Step, shell
+from doctor.plan.asked import Asked, Wanted
 from doctor.plan.ground import Ground
-from doctor.plan.requirements import Asked, Wanted
-from doctor.remedies.shells import argument
+from doctor.plan.images import release_in
+from doctor.shell import run
 from doctor.tables import TensorFlowRelease, dotted
 
 _TAG = re.compile(r"(?:^|/)nvidia/cuda:(?P<cuda>\d+\.\d+)(?:\.\d+)*(?P<cudnn>-cudnn(?P<major>\d*))?(?:-|$)")
-_COMPLETE = re.compile(r"(?:^|/)(?:tensorflow/tensorflow|nvcr\.io/nvidia/|nvidia/tensorflow)")
+_COMPLETE = re.compile(r"(?:^|/)(?:tensorflow/tensorflow:\S{0,120}gpu|nvcr\.io/nvidia/(?!cuda)|nvidia/tensorflow)")
 _OF_CUDA = re.compile(r"nvidia-c(u|udnn)|cudatoolkit|cuda|cudnn")
 CUDNN_9_UNNUMBERED = (12, 4)
 
@@ -42,6 +44,9 @@ def libraries_of(
     image = wanted.image
     if image is not None:
         base = Source(name, image.line, image.text)
+        official = release_in(image, ground)
+        if official is not None:
+            return _of_official(build, official, image, (here, base), ground)
         if _COMPLETE.search(image.name):
             return []
         tag = _TAG.search(image.name)
@@ -53,6 +58,22 @@ def libraries_of(
     if ground.cuda is not None:
         return []
     return [_nothing(line, build, (here,), ground, "they have to be installed otherwise")]
+
+
+def _of_official(
+    build: TensorFlowRelease, official: TensorFlowRelease, image: Asked, evidence: tuple[Source, ...], ground: Ground
+) -> list[Finding]:
+    """Another TensorFlow than the image's own, with the libraries that were put into the image for its own."""
+    found = []
+    for what, code, answer in (
+        ("CUDA", "cuda-version-mismatch", runs_with_cuda(build, official.cuda, ground.tables) if official.cuda else None),
+        ("cuDNN", "cudnn-version-mismatch",
+         runs_with_cudnn(build, official.cudnn, ground.tables, ground.capabilities) if official.cudnn else None),
+    ):  # fmt: skip
+        if answer is not None and answer.verdict == "no":
+            found.append(Finding(code, "error", f"{build.requirement} cannot use the {what} of {image.name}", f"{answer.reason}.",
+                                 evidence, (official.ref, *answer.refs), _cure(build, ground)))  # fmt: skip
+    return found
 
 
 def _of_image(build: TensorFlowRelease, tag: re.Match[str], evidence: tuple[Source, ...], ground: Ground) -> list[Finding]:
@@ -92,6 +113,10 @@ def _nothing(
 def _cure(build: TensorFlowRelease, ground: Ground, line: Asked | None = None) -> tuple[Step, ...]:
     if not build.extras.get("and-cuda"):
         return ()
-    wanted = line.specifier if line is not None else f"=={build.version}"
-    text = argument(f"tensorflow[and-cuda]{wanted}", ground.kind)
-    return (shell(f"pip install {text}", "TensorFlow with the CUDA and cuDNN that it opens, in place of that line"),)
+    wanted = (validated.specifiers(line.specifier) or "") if line is not None else f"=={build.version}"
+    install = run("pip", "install", f"tensorflow[and-cuda]{wanted}")
+    return (
+        shell(install, "TensorFlow with the CUDA and cuDNN that it opens, in place of that line").on(
+            ground.kind
+        ),
+    )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from doctor.compat import Answer, Judgement, Pin, Situation
-from doctor.plan.measures import Link, Measures
+from doctor.compat.workarounds import Link, Workarounds
+from doctor.remedies.installation import Installation
 from doctor.tables import DriverFloor, TensorFlowRelease
 from doctor.values import cached_property
 
@@ -25,14 +28,14 @@ ANOTHER_MINOR = 1.0
 class Candidate:
     """One release by one route. `given_up`: which demands or parts of the machine change for it (python, driver,
     cuda, cudnn, tensorflow, system); empty where it works as things are. verified: whether the place that an image or
-    conda's packages come from was asked for them when the table was made."""
+    conda's packages come from was asked for them when the table was made. nvidia: the row of NVIDIA's own build."""
 
     build: TensorFlowRelease
     route: str
     python: str | None
     situation: Situation
     judgement: Judgement
-    measures: Measures = field(default_factory=Measures)
+    workarounds: Workarounds = field(default_factory=Workarounds)
     pins: tuple[Pin, ...] = ()
     given_up: frozenset[str] = frozenset()
     driver: DriverFloor | None = None
@@ -41,17 +44,23 @@ class Candidate:
     image: str | None = None
     recipe: tuple[tuple[str, str], ...] = ()
     verified: bool = True
+    nvidia: Mapping[str, Any] | None = None
+
+    @cached_property
+    def installation(self) -> Installation:
+        """What the installer is asked for, and the links that are made after it."""
+        of_pip = self.situation.route == "pip-and-cuda" and self.route != "cpu"
+        return Installation(self.build, of_pip and self.workarounds.packages is None, self.pins, self.workarounds.links)
 
     @property
     def links(self) -> tuple[Link, ...]:
         """The links that it needs."""
-        return self.measures.links
+        return self.installation.links
 
     @property
     def extra(self) -> bool:
         """Whether TensorFlow's own extra and-cuda is asked for."""
-        of_pip = self.situation.route == "pip-and-cuda" and self.route != "cpu"
-        return of_pip and self.measures.packages is None
+        return self.installation.extra
 
     @cached_property
     def cost(self) -> float:
@@ -63,7 +72,7 @@ class Candidate:
         cost += COSTS["slow"] if "slow" in verdicts else 0
         cost += COSTS["unknown"] if "unknown" in verdicts else 0
         cost += COSTS["links"] if self.links else 0
-        cost += COSTS["by name"] if self.measures.packages is not None else 0
+        cost += COSTS["by name"] if self.workarounds.packages is not None else 0
         cost += COSTS["another python"] if self.another_python and "python" not in self.given_up else 0
         cost += COSTS[self.route] if self.route in ("conda", "cpu") else 0
         return cost

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from doctor.compat import Situation
+from doctor.compat.nvidia_packages import packages_for
 from doctor.plan.candidate import ANOTHER_MINOR, COSTS, ROUTES, Candidate, Refusal
 from doctor.plan.ground import Ground
-from doctor.plan.nvidia_packages import packages_for
 from doctor.plan.trial import image_of, recipe_of, try_route
 from doctor.tables import TensorFlowRelease
 from doctor.tables.ordering import is_final, order
@@ -152,12 +152,10 @@ def _routes_of(ground: Ground, platform: str, system: bool) -> tuple[str, ...]:
 def _offers(build: TensorFlowRelease, route: str, ground: Ground, platform: str, side: str) -> bool:
     """Whether the release can be had by the route at all."""
     extra = bool(build.extras.get("and-cuda")) and platform == "linux-x86_64"
-    match route:
-        case "pip-and-cuda" | "wsl2":
-            return extra or packages_for(build, Situation(platform, driver_platform=side), ground.tables) is not None
-        case "conda":
-            return extra or recipe_of(build, ground.tables) is not None
-        case "docker":
-            return image_of(build, ground.tables) is not None
-        case _:
-            return True
+    if route in ("pip-and-cuda", "wsl2"):
+        return extra or packages_for(build, Situation(platform, driver_platform=side), ground.tables) is not None
+    if route == "conda":
+        return extra or recipe_of(build, ground.tables) is not None
+    if route == "docker":
+        return image_of(build, ground.tables) is not None
+    return True

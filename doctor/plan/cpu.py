@@ -1,9 +1,10 @@
-"""The honest last resort: TensorFlow on the CPU."""
+"""TensorFlow on the CPU: where there is no GPU, where it is asked for, or as the last resort."""
 
 from __future__ import annotations
 
 from doctor.compat import Answer, Situation, companions, installs_on
 from doctor.compat.choose import Judgement
+from doctor.findings import Finding
 from doctor.plan.candidate import Candidate
 from doctor.plan.ground import Ground
 from doctor.remedies.environments import UV_PYTHONS
@@ -54,3 +55,19 @@ def _try(build: TensorFlowRelease, ground: Ground) -> Candidate | None:
                 another_python=another,
             )
     return None
+
+
+def cpu_obstacles(ground: Ground, candidate: Candidate | None) -> tuple[Finding, ...]:
+    """What stands in the way of a wish for the CPU: nothing, or that no release fulfils it here."""
+    if candidate is not None and not candidate.given_up:
+        return ()
+    wished = f"TensorFlow {ground.wish.tensorflow}" if ground.wish.tensorflow else "TensorFlow"
+    python = f" for Python {ground.python}" if ground.python else ""
+    why = "No release has a wheel here."
+    if ground.musl:
+        why = "Every wheel of TensorFlow for Linux is made for glibc; Alpine has musl. Take an image of Debian."
+    elif candidate is not None:
+        why = f"The nearest that has one is TensorFlow {candidate.build.version} on Python {candidate.python}."
+    source = ground.evidence("tensorflow" if ground.wish.tensorflow else "python")
+    rows = (candidate.build.ref,) if candidate else ()
+    return (Finding("tf-no-wheel", "error", f"no {wished} has a wheel{python} here", why, (source,), rows),)

@@ -23,6 +23,7 @@ from doctor.facts import (
     Symptom,
 )
 from doctor.tables import Tables, dotted
+from doctor.tables.arm import only_with_arm
 
 _MACHINES = {"aarch64": "aarch64", "arm64": "aarch64", "x86_64": "x86_64", "x86-64": "x86_64", "amd64": "x86_64"}
 
@@ -39,8 +40,10 @@ def described(
 ) -> Facts:
     """The facts of a described machine. Raises UsageError for an option whose value means nothing."""
     facts: list[Fact] = []
-    facts += _system(os) if os else [Platform(Source("assumed"), "linux", "x86_64", 3)]
-    facts += [fact for name in gpu or () for fact in _gpu(name, tables)]
+    gpus = [fact for name in gpu or () for fact in _gpu(name, tables)]
+    arm = next((row for fact in gpus if (row := only_with_arm(tables.store, fact.name, fact.compute_capability))), None)
+    facts += _system(os, arm) if os else [Platform(Source("assumed"), "linux", "aarch64" if arm else "x86_64", 3)]
+    facts += gpus
     if driver:
         facts.append(DriverVersion(Source("--driver", None, driver), _number(driver, "--driver", "535.183.01")))
     if python:
@@ -60,10 +63,14 @@ def _number(text: str, option: str, example: str) -> str:
     return text.strip().lstrip("vVrR")
 
 
-def _system(text: str) -> list[Fact]:
+def _system(text: str, arm: Mapping[str, Any] | None) -> list[Fact]:
+    """arm: the row of a GPU that comes with an Arm CPU only."""
     source = Source("--os", None, text)
     low = text.lower()
     machine = next((name for word, name in _MACHINES.items() if word in low), None)
+    if arm is not None and machine == "x86_64":
+        raise UsageError(f"--os {text}: {arm['name']} comes with an Arm CPU only", "leave the processor out, or say aarch64")
+    machine = "aarch64" if arm is not None else machine
     facts: list[Fact] = []
     if "wsl" in low:
         facts.append(Platform(source, "wsl", machine or "x86_64"))
@@ -87,15 +94,15 @@ def _system(text: str) -> list[Fact]:
             f"--os {text}: not known",
             "such as 'Ubuntu 24.04', 'Debian 12', 'RHEL 9', 'Windows 11', 'WSL', 'macOS arm64', 'linux aarch64'",
         )
-    name = re.sub(r"\s*\b(?:aarch64|arm64|x86[-_]64|amd64)\b", "", text, flags=re.IGNORECASE).strip()
+    name = re.sub(r"\s{0,4}\b(?:aarch64|arm64|x86[-_]64|amd64)\b", "", text, flags=re.IGNORECASE).strip()
     if name.lower() not in ("linux", "wsl", "wsl2", "docker", "container", ""):
         facts.append(
-            OperatingSystem(source, re.sub(r"(?i)\s*\bon wsl2?\b|\s*\(?\bwsl2?\b\)?", "", name).strip() or name)
+            OperatingSystem(source, re.sub(r"(?i)\s{0,4}\bon wsl2?\b|\s{0,4}\(?\bwsl2?\b\)?", "", name).strip() or name)
         )
     return facts
 
 
-def _gpu(text: str, tables: Tables) -> list[Fact]:
+def _gpu(text: str, tables: Tables) -> list[Gpu]:
     source = Source("--gpu", None, text)
     capability = tables.capability(text)
     found = tables.gpu(text)
@@ -134,9 +141,10 @@ def machine_file(path: str, tables: Tables) -> Facts:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"`{path}` is no JSON: {error}", "tfgpu-doctor check --format json --output FILE") from error
-    if isinstance(document, dict) and document.get("kind") == record.KIND:
+    kept = document.get("record", document) if isinstance(document, dict) else None
+    if isinstance(kept, dict) and kept.get("kind") == record.KIND:
         try:
-            return record.from_record(document)
+            return record.from_record(kept)
         except record.NotRecordError as error:
             raise InputError(f"`{path}`: {error}") from error
     if not isinstance(document, dict) or not isinstance(document.get("facts"), dict):

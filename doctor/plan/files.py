@@ -6,43 +6,56 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from doctor.errors import UsageError
 from doctor.facts import Source
-from doctor.findings import Finding, shell
+from doctor.findings import Finding
+from doctor.plan.asked import Asked, Unread, Wanted, unread
 from doctor.plan.bases import brings_cuda, libraries_of
+from doctor.plan.conda_pins import CPU_BUILDS, judged_driver, judged_pins
+from doctor.plan.edits import in_dockerfile, same_with_cuda
+from doctor.plan.frameworks import judged_together
 from doctor.plan.ground import Ground
-from doctor.plan.neighbours import neighbours
+from doctor.plan.images import ground_in, judged_image, wish_of
+from doctor.plan.neighbours import examined_names, neighbours
 from doctor.plan.plans import Outcome, make_plans
-from doctor.plan.requirements import Asked, Wanted, read
+from doctor.plan.requirements import read
+from doctor.plan.resolution import Solver, counts
 from doctor.plan.specifiers import together
+from doctor.plan.unexamined import not_examined, others, unexamined
 from doctor.plan.wish import Wish
-from doctor.remedies.shells import argument
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import is_final, order
 
 TENSORFLOW = ("tensorflow", "tensorflow-gpu")
-OF_CPU = ("tensorflow-cpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws", "intel-tensorflow")
+OF_CPU = ("tensorflow-cpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws", "intel-tensorflow",
+          "tensorflow-mkl", "tensorflow-eigen")  # fmt: skip
 STUB = "2.12.0"
 """The last tensorflow-gpu on the package index, a source archive that only fails: pip takes it wherever it is allowed."""
 
 
 def judged_files(
-    ground: Ground, texts: Mapping[str, str], included: Mapping[str, Sequence[tuple[str, str, bool]]] | None = None
+    ground: Ground, texts: Mapping[str, str], included: Mapping[str, Sequence[tuple[str, str | None, bool]]] | None = None
 ) -> Outcome:
     """The outcome for the TensorFlow that the files ask for, on a ground; the options win over the files.
 
     texts: file name to text. included: what each of them takes in with -r or -c: name, text, and whether it constrains
-    only. Each file's Python (environment.yml, requires-python, FROM python:3.12) counts for it. Raises UsageError where
+    only; no text for a file that is not there. Each file's Python (environment.yml, requires-python, FROM python:3.12) counts for it. Raises UsageError where
     an option cannot be read.
     """
     findings: list[Finding] = []
     outcome: Outcome | None = None
     for name, text in texts.items():
         wanted = _whole(read(text, name), (included or {}).get(name, ()))
-        findings += [_unread(line, name) for line in wanted.unread]
+        inside = ground
+        if wanted.image is not None:
+            inside = ground_in(wanted.image, ground, name)
+            if wanted.python is None and not wanted.brings_python and inside.python:
+                own = f"=={inside.python}.*"  # the only one that the image's commands find
+                wanted = replace(wanted, python=Asked("python", own, wanted.image.line, wanted.image.text, manager="docker"))
         for group in dict.fromkeys(a.group for a in wanted.requirements if a.group) or ("",):
             # an optional group is installed beside the main lines, and without the other groups
             part = replace(wanted, requirements=tuple(a for a in wanted.requirements if a.group in ("", group)))
-            found, judged = _file(ground, name, part)
+            found, judged = _file(inside, name, part)
             findings += [f for f in found if f not in findings]
             if judged is not None and (outcome is None or (outcome.works and not judged.works)):
                 outcome = judged
@@ -63,52 +76,75 @@ def judged_files(
     return replace(outcome, findings=tuple(ordered))
 
 
-def _whole(wanted: Wanted, included: Sequence[tuple[str, str, bool]]) -> Wanted:
+def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> Wanted:
     """A file with what it takes in. A constraint asks for nothing by itself."""
-    lines, unread = list(wanted.requirements), list(wanted.unread)
+    lines, unread_lines, indexes = list(wanted.requirements), list(wanted.unread), list(wanted.indexes)
+    asked = {line.name for line in lines}
     for name, text, constrains in included:
+        if text is None:
+            unread_lines.append(Unread(1, "", "the file is copied into the image, and is not beside the Dockerfile", name))
+            continue
         more = read(text, name)
-        asked = {line.name for line in lines}
-        lines += [
-            replace(line, file=name)
-            for line in more.requirements
-            if not constrains or line.name in asked or line.name not in (*TENSORFLOW, *OF_CPU)
-        ]
-        unread += [replace(line, file=name) for line in more.unread]
-    return replace(wanted, requirements=tuple(lines), unread=tuple(unread))
+        kept = [replace(line, file=name) for line in more.requirements if not constrains or line.name in asked]
+        lines += kept
+        asked |= {line.name for line in kept} if not constrains else set()
+        unread_lines += [replace(line, file=name) for line in more.unread]
+        indexes += [replace(line, file=name) for line in more.indexes]
+    return replace(wanted, requirements=tuple(lines), unread=tuple(unread_lines), indexes=tuple(indexes))
 
 
 def _file(ground: Ground, name: str, wanted: Wanted) -> tuple[list[Finding], Outcome | None]:
-    asked = [a for a in wanted.requirements if _counts(a, ground)]
-    findings = [_cpu(a, name) for a in asked if a.name in OF_CPU]
+    asked = [a for a in wanted.requirements if counts(a.marker, ground)]
+    cpu = [a for a in asked if a.name in OF_CPU or (a.name in TENSORFLOW and CPU_BUILDS.match(a.build))]
+    findings = [_cpu(a, ground, name) for a in cpu]
     several = [a for a in asked if a.name in (*TENSORFLOW, *OF_CPU)]
     if len({a.name for a in several}) > 1 and not _conda_only(asked):
         findings.append(_several(several, name))
     outcome: Outcome | None = None
+    solver = Solver(ground)
+    unread_lines = unexamined(asked, wanted, solver)
+    of_pip = [a for a in several if a.manager == "pip" and not a.address]
     for package in TENSORFLOW:
-        lines = [a for a in several if a.name == package and a.manager != "conda"]  # conda's builds are not in the tables
+        lines = [a for a in of_pip if a.name == package]
         if not lines or ground.wish.tensorflow:
             continue
         line = _one(lines)
-        if len(lines) > 1 and not _releases(ground, line) and all(_releases(ground, one) for one in lines):
-            findings.append(_exclude(lines, name))
-            line = lines[0]
-        found, judged = _line(line, asked, wanted, ground, name)
+        try:
+            if len(lines) > 1 and not _releases(ground, line) and all(_releases(ground, one) for one in lines):
+                findings.append(_exclude(lines, name))
+                line = lines[0]
+            found, judged, more = _line(line, asked, wanted, ground, name)
+        except UsageError:  # a version that is none
+            unread_lines.append(replace(unread(line.line, line.text), file=line.file))
+            continue
         findings += found
+        unread_lines += more
         outcome = outcome or judged
+    if not of_pip and wanted.image is not None and not ground.wish.tensorflow:
+        found, more = judged_image(wanted.image, ground, name)
+        wish = wish_of(wanted.image, ground, name)
+        findings += found
+        unread_lines += more
+        if wish is not None:
+            outcome = replace(make_plans(replace_wish(ground, wish)), findings=())
+    if any(a.manager == "conda" and a.name in TENSORFLOW for a in several):
+        findings += judged_driver(asked, ground, name)
+    findings += not_examined(list(dict.fromkeys(unread_lines)), name)
+    if outcome is not None:
+        findings += others(asked, wanted, examined_names(outcome, asked, solver), ground, name)
     return findings, outcome
 
 
 def _line(
     line: Asked, asked: list[Asked], wanted: Wanted, ground: Ground, name: str
-) -> tuple[list[Finding], Outcome | None]:
-    """What is wrong with a line that asks for TensorFlow, and the plans for it."""
+) -> tuple[list[Finding], Outcome | None, list[Unread]]:
+    """What is wrong with a line that asks for TensorFlow, the plans for it, and what could not be judged beside it."""
     releases = _releases(ground, line)
     if not releases or (line.name == "tensorflow-gpu" and Wish(line.specifier).allows(STUB, ground.newest)):
-        return [_nothing(line, name, ground)], None
+        return [_nothing(line, name, ground)], None, []
     python = _python(wanted, ground, releases)
     if python is not None and not python:
-        return [_no_python(line, releases, wanted, name)], None
+        return [_no_python(line, releases, wanted, name)], None, []
     wish = Wish(
         line.specifier,
         python or ground.wish.python,
@@ -119,15 +155,30 @@ def _line(
         line.text,
         Source(name, wanted.python.line, wanted.python.text) if python and wanted.python else None,
     )
-    judged = make_plans(replace_wish(ground, wish))
+    solver = Solver(replace_wish(ground, wish))
+    left = {(u.file, u.line, u.text) for u in unexamined(asked, wanted, solver)}
+    known = [a for a in asked if (a.file, a.line, a.text) not in left]
+    mates = judged_together(line, known, solver, name) if ground.platform == "linux-x86_64" else None
+    if mates is not None and mates.excluded:
+        rest = [line.specifier] if line.specifier else []
+        wish = replace(wish, tensorflow=",".join((*rest, *(f"!={version}" for version in mates.excluded))))
+    inside = replace_wish(ground, wish)
+    judged = make_plans(inside)
     # what is wrong with the extra is nothing to a line that takes its CUDA from elsewhere
     beside = "and-cuda" not in line.extras and brings_cuda(asked, wanted)
     judged = replace(judged, findings=tuple(f for f in judged.findings if not (beside and f.code == "known-release-bug")))
     findings = [_at(f, line.file or name, line) for f in judged.findings if f.severity == "error"]
     taken = releases[-1] if judged.works is False else _taken(judged, releases)
-    findings += neighbours(taken, line, asked, replace_wish(ground, wish), name)
+    pins, unread_lines = judged_pins(taken, line, asked, ground, name)
+    findings += [*pins, *neighbours(taken, line, asked, inside, name)]
     findings += libraries_of(line, taken, asked, wanted, ground, line.file or name)
-    return findings, judged
+    if mates is not None:
+        findings += mates.findings
+        unread_lines += mates.unread
+    if wanted.image is not None:
+        findings = in_dockerfile(findings, judged, line, wanted, name)
+        judged = replace(judged, findings=tuple(in_dockerfile(judged.findings, judged, line, wanted, name)))
+    return findings, judged, unread_lines
 
 
 def _one(lines: Sequence[Asked]) -> Asked:
@@ -161,32 +212,6 @@ def _python(wanted: Wanted, ground: Ground, releases: Sequence[TensorFlowRelease
         return None
     fit = {python for build in releases for python in build.pythons if together(specifier, f"=={python}.*")}
     return max(fit, key=dotted, default="")
-
-
-def _counts(asked: Asked, ground: Ground) -> bool:
-    """Whether a marker lets the line count here; a marker on the Python counts where no Python is known."""
-    if not asked.marker:
-        return True
-    from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
-
-    if ground.python is None and "python" in asked.marker:
-        return True
-    system = {"windows": "win32", "macos": "darwin"}.get(ground.kind, "linux")
-    here = {
-        "sys_platform": system,
-        "platform_system": {"win32": "Windows", "darwin": "Darwin"}.get(system, "Linux"),
-        "os_name": "nt" if system == "win32" else "posix",
-        "platform_machine": {"windows-amd64": "AMD64"}.get(ground.platform, ground.platform.partition("-")[2]),
-        "implementation_name": "cpython",
-        "platform_python_implementation": "CPython",
-        "python_version": ground.python or "",
-        "python_full_version": f"{ground.python}.0" if ground.python else "",
-        "extra": "",
-    }
-    try:
-        return Marker(asked.marker).evaluate(here)
-    except (InvalidMarker, UndefinedEnvironmentName, ValueError):
-        return True
 
 
 def _releases(ground: Ground, line: Asked) -> list[TensorFlowRelease]:
@@ -223,12 +248,7 @@ def _nothing(line: Asked, name: str, ground: Ground) -> Finding:
             + ". The package tensorflow holds the GPU build since 2.1.",
             (here,),
             (trap.ref,) if trap else (),
-            (
-                shell(
-                    f"pip install {argument(f'tensorflow[and-cuda]{line.specifier}', ground.kind)}",
-                    "the same release under its name of today",
-                ),
-            ),
+            same_with_cuda(line, ground, name),
         )
     return Finding(
         "tf-no-wheel",
@@ -239,23 +259,15 @@ def _nothing(line: Asked, name: str, ground: Ground) -> Finding:
     )
 
 
-def _cpu(line: Asked, name: str) -> Finding:
+def _cpu(line: Asked, ground: Ground, name: str) -> Finding:
     return Finding(
         "tf-cpu-only",
         "error",
         f"{line.name} has no CUDA in it",
         f"{line.name} is a build for the CPU: no GPU is used, whatever else is installed.",
         (Source(line.file or name, line.line, line.text),),
-    )
-
-
-def _unread(line: Asked, name: str) -> Finding:
-    return Finding(
-        "undetermined",
-        "warning",
-        "a line about TensorFlow that pip cannot read",
-        "A requirement is a name, extras in brackets, and versions: tensorflow[and-cuda]>=2.16,<2.21.",
-        (Source(line.file or name, line.line, line.text),),
+        (),
+        same_with_cuda(line, ground, name) if line.manager == "pip" else (),
     )
 
 

@@ -10,6 +10,7 @@ from doctor.compat import Judgement, Situation, judge
 from doctor.facts import Absent, CudaVersion, CudnnVersion, Facts, Glibc, Platform, Source, Symptom
 from doctor.picture import Picture, best
 from doctor.plan.wish import Wish, newest_final
+from doctor.remedies.fitness import no_gpu_meant
 from doctor.tables import Tables, TensorFlowRelease
 from doctor.tables.versions import minor
 from doctor.values import cached_property
@@ -112,6 +113,11 @@ class Ground:
         return not self.picture.gpus and self.facts.absent("nvidia gpu") is not None
 
     @property
+    def for_cpu(self) -> bool:
+        """Whether the plan is for the CPU first: it is asked for, or the machine has no GPU and is not a cluster's login node."""
+        return self.wish.cpu or no_gpu_meant(self.picture)
+
+    @property
     def driver(self) -> str | None:
         """The driver's version; only where there is a GPU for it or nobody looked."""
         return self.picture.driver.version if self.picture.driver else None
@@ -191,7 +197,7 @@ class Ground:
     def decisive(self) -> tuple[Hashable, ...]:
         """All of this that the choice of a release depends on: grounds alike in it get the same one."""
         return (
-            *(self.wish, self.kind, self.platform, self.python, self.glibc, self.capabilities, self.gpu_absent),
+            *(self.wish, self.kind, self.platform, self.python, self.glibc, self.capabilities, self.gpu_absent, self.for_cpu),
             *(self.driver, self.driver_absent, self.cuda, self.cudnn, self.container, self.conda, self.musl, self.windows_on_arm),
             self.picture.os.name if self.picture.os else None,
         )

@@ -6,59 +6,57 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from doctor.compat import runs_with_cuda, runs_with_cudnn
 from doctor.compat.companions import companions
 from doctor.facts import Source
 from doctor.findings import Finding, Step, shell
+from doctor.plan.asked import Asked, requirement
+from doctor.plan.conda_pins import CUDA
+from doctor.plan.edits import replaced
 from doctor.plan.ground import Ground
-from doctor.plan.requirements import Asked, requirement
+from doctor.plan.plans import Outcome
+from doctor.plan.resolution import Solver
 from doctor.plan.specifiers import keeps_within, together
-from doctor.remedies.shells import argument
+from doctor.shell import run
 from doctor.tables import TensorFlowRelease
 from doctor.tables.versions import dotted
-
-CUDA = ("cudatoolkit", "cuda-toolkit", "cuda", "cuda-version")
-"""conda's packages whose version is that of CUDA."""
 
 
 def neighbours(build: TensorFlowRelease, line: Asked, asked: Sequence[Asked], ground: Ground, name: str) -> list[Finding]:
     """A finding for each of the other lines that does not go with the build that a line asks for."""
     found: list[Finding] = []
-    own = _stated(build, line)
+    own = stated(build, line)
     here = Source(line.file or name, line.line, line.text)
     for other in asked:
         evidence = (Source(other.file or name, other.line, other.text), here)
-        exact = re.fullmatch(r"={2,3}([\d.]+?)(?:\.\*)?", other.specifier)
         if other.name in own and not together(other.specifier, own[other.name]):
-            found.append(_excluded(build, other, own[other.name], evidence, ground))
-        elif exact and other.name in CUDA:
-            answer = runs_with_cuda(build, exact[1], ground.tables)
-            if answer.verdict == "no":
-                found.append(Finding("cuda-version-mismatch", "error", f"{build.requirement} does not open CUDA {exact[1]}",
-                                     answer.reason + ".", evidence, answer.refs))  # fmt: skip
-        elif exact and other.name == "cudnn":
-            answer = runs_with_cudnn(build, exact[1], ground.tables, ground.capabilities)
-            if answer.verdict == "no":
-                found.append(Finding("cudnn-version-mismatch", "error", f"{build.requirement} cannot use cuDNN {exact[1]}",
-                                     answer.reason + ".", evidence, answer.refs))  # fmt: skip
+            found.append(_excluded(build, other, own[other.name], evidence, ground, name))
     told = {f.evidence[0].line for f in found}
     return found + [f for f in _unbounded(build, asked, here, name, ground) if f.evidence[0].line not in told]
 
 
-def _stated(build: TensorFlowRelease, line: Asked) -> dict[str, str]:
+def examined_names(outcome: Outcome, asked: Sequence[Asked], solver: Solver) -> set[str]:
+    """The packages whose lines were held to what TensorFlow and the frameworks beside it require."""
+    names = {"python", "pip", "cudnn", "tensorflow", "tensorflow-gpu", *CUDA, *solver.frameworks}
+    for plan in outcome.plans[:1]:
+        names |= set(stated(plan.candidate.build, Asked("", "", 0, "", ("and-cuda",))))
+        names |= {re.split(r"[<>=!~]", pin.requirement)[0] for pin in companions(plan.candidate.build, outcome.ground.tables)}
+    return names | {a.name for a in asked if a.name.startswith(("nvidia-", "tensorflow"))}
+
+
+def stated(build: TensorFlowRelease, line: Asked) -> dict[str, str]:
     """What the build requires by its METADATA, those of its extra where the line asks for that."""
     own: dict[str, str] = {}
     for text in build.requires:
-        stated = requirement(text, 0)
-        if stated is not None and not stated.marker:
-            own[stated.name] = stated.specifier
+        one = requirement(text, 0)
+        if one is not None and not one.marker:
+            own[one.name] = one.specifier
     if "and-cuda" in line.extras:
-        own |= {k: v.partition(";")[0] for k, v in build.extras.get("and-cuda", {}).items()}
+        own.update({k: v.partition(";")[0] for k, v in build.extras.get("and-cuda", {}).items()})
     return own
 
 
 def _excluded(
-    build: TensorFlowRelease, other: Asked, stated: str, evidence: tuple[Source, ...], ground: Ground
+    build: TensorFlowRelease, other: Asked, stated: str, evidence: tuple[Source, ...], ground: Ground, name: str
 ) -> Finding:
     code = "cudnn-version-mismatch" if "cudnn" in other.name else (
         "cuda-version-mismatch" if other.name.startswith("nvidia-") else "python-dependency-conflict")  # fmt: skip
@@ -71,7 +69,7 @@ def _excluded(
         "pip refuses both together.",
         evidence,
         (build.ref,),
-        (shell(f"pip install {argument(f'{other.name}{stated}', ground.kind)}", "what this TensorFlow takes"),),
+        (replaced(other, f"{other.name}{stated}", name, "what this TensorFlow takes"),),
     )
 
 
@@ -89,7 +87,9 @@ def _unbounded(build: TensorFlowRelease, asked: Sequence[Asked], here: Source, n
         wrong = next((a for a in lines if not together(a.specifier, limit)), None)
         shown = wrong or (lines[0] if lines else None)
         step: tuple[Step, ...] = (
-            shell(f"pip install {argument(bound.requirement, ground.kind)}", "and the same bound as a line of the file"),
+            shell(run("pip", "install", bound.requirement), "and the same bound as a line of the file").on(
+                ground.kind
+            ),
         )
         taken = f"and the line asks for {package} {wrong.specifier}" if wrong else "no line of the file does, and pip takes the newest"
         found.append(

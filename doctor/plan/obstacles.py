@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from doctor.backports import removeprefix
 from doctor.compat import Answer
 from doctor.facts import Source, Symptom
-from doctor.findings import Finding
+from doctor.findings import Finding, shell
 from doctor.plan.candidate import Candidate, Refusal
 from doctor.plan.candidates import Field
 from doctor.plan.chain import shortest_chain
 from doctor.plan.ground import Ground
 from doctor.plan.routes import environment_steps, last_branch, steps
 from doctor.remedies.environments import ENV
+from doctor.shell import run
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import order
 
@@ -34,17 +36,21 @@ def obstacles(ground: Ground, field: Field, chosen: list[Candidate]) -> list[Fin
     elif ground.kind == "windows" and not ground.wish.tensorflow:
         found = [_windows(ground, "warning", chosen)]
     if ground.gpu_absent:
-        found.append(
-            Finding(
-                "gpu-absent",
-                "warning",
-                "no NVIDIA GPU was found here",
-                "The plans are right for a machine with an NVIDIA GPU and install here too; they are proved where the "
-                "GPU is. Name the GPU with --gpu to plan for it.",
-                (ground.evidence("gpu"),),
-            )
-        )
+        found.append(gpu_absent(ground))
     return found
+
+
+def gpu_absent(ground: Ground) -> Finding:
+    """That the machine was looked at and has no GPU, and what the plans are then."""
+    first = "The first plan computes on the CPU, the others" if ground.for_cpu else "The plans"
+    return Finding(
+        "gpu-absent",
+        "warning",
+        "no NVIDIA GPU was found here",
+        f"{first} are for a machine with an NVIDIA GPU: they install here too and are proved where the GPU is. "
+        "Name the GPU with --gpu to plan for it.",
+        (ground.evidence("gpu"),),
+    )
 
 
 def _blocked(ground: Ground, field: Field, chosen: list[Candidate]) -> list[Finding]:
@@ -72,7 +78,7 @@ def _wished(build: TensorFlowRelease, ground: Ground) -> bool:
 
 def _refused(aspect: str, refusals: list[tuple[Refusal, Answer]], ground: Ground, chosen: list[Candidate]) -> Finding:
     newest, answer = max(refusals, key=lambda pair: order(pair[0].build.version))
-    code, title = _named(aspect, newest.build, answer, ground)
+    code, title = named(aspect, newest.build, answer, ground)
     versions = sorted({r.build.version for r, _ in refusals}, key=order)
     asked = f" of TensorFlow {ground.wish.tensorflow}" if ground.wish.tensorflow else " with CUDA"
     lines = [
@@ -95,41 +101,39 @@ def _refused(aspect: str, refusals: list[tuple[Refusal, Answer]], ground: Ground
         tuple(dict.fromkeys(evidence)),
         answer.refs,
         tuple(steps(chosen[0], ground)) if chosen else (),
-        verify=f"tfgpu-doctor check --python {ENV} --deep",
+        proof=shell(run("tfgpu-doctor", "check", "--python", ENV, "--deep")),
     )
 
 
-def _named(aspect: str, build: TensorFlowRelease, answer: Answer, ground: Ground) -> tuple[str, str]:
+def named(aspect: str, build: TensorFlowRelease, answer: Answer, ground: Ground) -> tuple[str, str]:
     """Code and title for a refusal."""
     gpu = ", ".join(dict.fromkeys(g.name or f"compute capability {g.compute_capability}" for g in ground.picture.gpus))
     name = f"TensorFlow {ground.wish.tensorflow.lstrip('=')}" if ground.wish.tensorflow else "any TensorFlow with CUDA"
-    match aspect:
-        case "python" | "install":
-            if "glibc" in answer.reason:
-                return "tf-import-failed", f"{_no(name)} runs on glibc {ground.glibc}"
-            if build.package == "tensorflow-gpu" and "stub" in answer.reason:
-                return "tf-gpu-package-removed", "tensorflow-gpu ended with 2.11"
-            return "tf-no-wheel", f"{_no(name)} has a wheel for Python {ground.python} that works here"
-        case "gpu":
-            lowest = build.compute_capabilities.lowest if build.compute_capabilities else None
-            old = lowest is not None and any(dotted(c) < dotted(lowest) for c in ground.capabilities)
-            return ("gpu-arch-too-old", f"{gpu}: older than {name} supports") if old else (
-                "gpu-arch-too-new", f"{gpu}: newer than {name} supports")  # fmt: skip
-        case "driver":
-            if "last driver branch" in answer.reason:
-                return "gpu-arch-too-old", f"driver {ground.driver} no longer serves {gpu}"
-            return "driver-too-old", f"driver {ground.driver} is too old for {name}" + (f" on {gpu}" if gpu else "")
-        case "cuda":
-            return "cuda-version-mismatch", f"{_no(name)} opens the libraries of CUDA {ground.cuda}"
-        case "cudnn":
-            return "cudnn-version-mismatch", f"{_no(name)} can use cuDNN {ground.cudnn}"
-        case _:
-            return "known-release-bug", f"{build.requirement}[and-cuda] does not work as it is"
+    if aspect in ("python", "install"):
+        if "glibc" in answer.reason:
+            return "tf-import-failed", f"{_no(name)} runs on glibc {ground.glibc}"
+        if build.package == "tensorflow-gpu" and "stub" in answer.reason:
+            return "tf-gpu-package-removed", "tensorflow-gpu ended with 2.11"
+        return "tf-no-wheel", f"{_no(name)} has a wheel{f' for Python {ground.python}' if ground.python else ''} that works here"
+    if aspect == "gpu":
+        lowest = build.compute_capabilities.lowest if build.compute_capabilities else None
+        old = lowest is not None and any(dotted(c) < dotted(lowest) for c in ground.capabilities)
+        return ("gpu-arch-too-old", f"{gpu}: older than {name} supports") if old else (
+            "gpu-arch-too-new", f"{gpu}: newer than {name} supports")  # fmt: skip
+    if aspect == "driver":
+        if "last driver branch" in answer.reason:
+            return "gpu-arch-too-old", f"driver {ground.driver} no longer serves {gpu}"
+        return "driver-too-old", f"driver {ground.driver} is too old for {name}" + (f" on {gpu}" if gpu else "")
+    if aspect == "cuda":
+        return "cuda-version-mismatch", f"{_no(name)} opens the libraries of CUDA {ground.cuda}"
+    if aspect == "cudnn":
+        return "cudnn-version-mismatch", f"{_no(name)} can use cuDNN {ground.cudnn}"
+    return "known-release-bug", f"pip cannot bring CUDA and cuDNN for TensorFlow {build.version}"
 
 
 def _no(name: str) -> str:
     """The name where a sentence says that it does not: "no TensorFlow 2.15"."""
-    return f"no {name.removeprefix('any ')}"
+    return f"no {removeprefix(name, 'any ')}"
 
 
 def _openings(chosen: list[Candidate], ground: Ground) -> list[str]:
@@ -181,7 +185,7 @@ def _windows(ground: Ground, severity: str, chosen: list[Candidate]) -> Finding:
         ),
         tuple(r.ref for r in (trap, row) if r is not None),
         tuple(steps(best, ground)) if best else (),
-        verify=f"tfgpu-doctor check --python {ENV} --deep",
+        proof=shell(run("tfgpu-doctor", "check", "--python", ENV, "--deep")),
     )
 
 
@@ -207,8 +211,6 @@ def _no_gpu_build(ground: Ground, chosen: list[Candidate]) -> Finding | None:
     trap = wanted[0]
     more = {
         "macos": "A Mac's own GPU is served by the package tensorflow-metal, which is no CUDA.",
-        "linux": "NVIDIA's own builds serve Arm: the containers nvcr.io/nvidia/tensorflow for servers, "
-        "NVIDIA's wheels for Jetson.",
     }.get(ground.kind, "")
     return Finding(
         "tf-cpu-only",
@@ -244,7 +246,7 @@ def _driver_missing(ground: Ground, best: Candidate) -> Finding:
         (ground.evidence("driver"),),
         (best.driver.ref,) if best.driver else (),
         tuple(steps(best, ground)),
-        verify="nvidia-smi",
+        proof=shell(run("nvidia-smi")),
     )
 
 

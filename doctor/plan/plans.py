@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 from doctor.compat.software import driver_minimum
 from doctor.findings import Finding, Step
+from doctor.plan.arm import arm_candidates, arm_driver, obstacles_on_arm
 from doctor.plan.candidate import WSL_PYTHON, Candidate
 from doctor.plan.candidates import Field, weigh
-from doctor.plan.cpu import cpu_candidate
+from doctor.plan.cpu import cpu_candidate, cpu_obstacles
 from doctor.plan.ground import Ground
-from doctor.plan.obstacles import obstacles
+from doctor.plan.obstacles import gpu_absent, obstacles
 from doctor.plan.reasons import Reason, against_newer, reasons
 from doctor.plan.routes import last_branch, steps
 from doctor.remedies.environments import ENV
@@ -59,18 +60,41 @@ class Outcome:
         """Whether the wish can be had on this machine as it is."""
         return not any(finding.severity == "error" for finding in self.findings)
 
+    @property
+    def unexamined(self) -> tuple[Finding, ...]:
+        """What the answer leaves open: lines of a file that could not be judged, or a file that asks for no TensorFlow."""
+        open_ = ("undetermined", "tf-not-installed")
+        return tuple(f for f in self.findings if f.code in open_ and f.severity == "warning")
+
 
 def make_plans(ground: Ground, env: str = ENV) -> Outcome:
     """Weigh everything for a ground. Pure."""
+    last = cpu_candidate(ground)
+    if ground.wish.cpu:
+        return Outcome(ground, cpu_obstacles(ground, last), (_plan(last, ground, env),) if last else ())
+    if ground.platform == "linux-aarch64":
+        return _for_arm(ground, last, env)
     field = weigh(ground)
     chosen = _chosen(field, ground.wish.tensorflow)
-    last = cpu_candidate(ground)
     plans = [_plan(candidate, ground, env) for candidate in chosen]
     if plans and not chosen[0].given_up:  # what has to be given up is told by the obstacles
         plans[0] = replace(plans[0], reasons=(*plans[0].reasons, *against_newer(chosen[0], field.refusals)))
     if last is not None:
-        plans.append(_plan(last, ground, env))
+        plans.insert(0 if ground.for_cpu else len(plans), _plan(last, ground, env))
+    if ground.for_cpu:
+        return Outcome(ground, (gpu_absent(ground), *cpu_obstacles(ground, last)), tuple(plans))
     return Outcome(ground, tuple(obstacles(ground, field, chosen)), tuple(plans))
+
+
+def _for_arm(ground: Ground, last: Candidate | None, env: str) -> Outcome:
+    """NVIDIA's own builds, since no wheel of the package index for Arm has CUDA in it; then the CPU."""
+    chosen = [] if ground.for_cpu else arm_candidates(ground)
+    plans = [_plan(candidate, ground, env) for candidate in chosen]
+    if last is not None:
+        plans.append(_plan(last, ground, env))
+    steps_of_first = plans[0].commands if chosen else ()
+    found = (gpu_absent(ground),) if ground.for_cpu else obstacles_on_arm(ground, chosen, steps_of_first)
+    return Outcome(ground, found, tuple(plans))
 
 
 def _chosen(field: Field, wish: str) -> list[Candidate]:
@@ -130,8 +154,10 @@ def _plan(candidate: Candidate, ground: Ground, env: str) -> Plan:
         cuda, cudnn = ground.cuda, ground.cudnn or build.cudnn
     elif recipe:
         cuda, cudnn = recipe["cudatoolkit"], recipe["cudnn"]
-    elif candidate.measures.packages is not None:
-        cuda, cudnn = candidate.measures.packages.cuda, candidate.measures.packages.cudnn
+    elif candidate.nvidia is not None:
+        cuda, cudnn, floor = candidate.nvidia["cuda"], None, arm_driver(candidate, ground)
+    elif candidate.workarounds.packages is not None:
+        cuda, cudnn = candidate.workarounds.packages.cuda, candidate.workarounds.packages.cudnn
     return Plan(
         candidate,
         build.version,
@@ -152,7 +178,7 @@ def _changes(candidate: Candidate, ground: Ground, env: str) -> list[str]:
     """Smallest first."""
     build = candidate.build
     changes = []
-    if candidate.route == "docker":
+    if candidate.image is not None:
         changes.append(
             f"a container of the image {candidate.image}; nothing on the machine but Docker's NVIDIA runtime"
         )
@@ -163,7 +189,8 @@ def _changes(candidate: Candidate, ground: Ground, env: str) -> list[str]:
         changes.append(f"a symbolic link to {candidate.links[0].library} inside that environment")
     elif candidate.links:
         changes.append(f"symbolic links to {len(candidate.links)} libraries inside that environment")
-    if candidate.route not in ("docker", "wsl2") and ground.python is not None and candidate.python != ground.python:
+    own_python = candidate.image is None and candidate.route != "wsl2"
+    if own_python and ground.python is not None and candidate.python != ground.python:
         how = "conda" if candidate.route == "conda" else "uv"
         changes.append(
             f"Python {candidate.python} (through {how}) instead of {ground.python}"
@@ -177,7 +204,7 @@ def _changes(candidate: Candidate, ground: Ground, env: str) -> list[str]:
         changes.append(f"TensorFlow {build.version} instead of {ground.wish.tensorflow}")
     if lost & {"cuda", "cudnn"} and candidate.route != "cpu":
         fixed = ground.wish.cuda or ground.wish.cudnn
-        packages = candidate.measures.packages
+        packages = candidate.workarounds.packages
         own = packages.cuda if packages else build.cuda or ""
         inside = "image" if candidate.route == "docker" else "environment"
         changes.append(

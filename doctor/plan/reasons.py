@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from doctor.plan.candidate import Candidate, Refusal
 from doctor.plan.chain import shortest_chain
 from doctor.plan.ground import Ground
 from doctor.tables import DriverFloor
 from doctor.tables.ordering import order
 
-Reason = tuple[str, tuple[str, ...]]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Reason: TypeAlias = "tuple[str, tuple[str, ...]]"
 """A sentence, and the rows that say so."""
 NEWER_LIMIT = 2
 """Reasons against newer releases that are told at most; they hold for all but a few of them."""
@@ -19,17 +25,19 @@ def reasons(candidate: Candidate, ground: Ground, floor: object) -> list[Reason]
     found: list[Reason] = []
     build = candidate.build
     if candidate.route == "cpu":
-        return [("computes on the CPU only: the honest last resort", (build.ref,))]
+        why = "there is no GPU here" if ground.for_cpu else "the last resort"
+        why = "no GPU is wanted" if ground.wish.cpu else why
+        return [(f"it computes on the CPU: {why}", (build.ref,))]
     for name, answer in candidate.judgement.answers:
         if name == "libraries" or (name == "driver" and "driver" in candidate.given_up):
             continue
         found.append((answer.reason, answer.refs or (build.ref,)))
     if candidate.extra and not candidate.links:
-        found.append((f"{build.requirement}[and-cuda] brings its CUDA and cuDNN and finds them", (build.ref,)))
-    found += [(measure.reason, measure.refs) for measure in candidate.measures.reasons]
-    named = candidate.measures.packages.requirements if candidate.measures.packages else ()
+        found.append((f"{candidate.installation.requirements[0]} brings its CUDA and cuDNN and finds them", (build.ref,)))
+    found += [(workaround.reason, workaround.refs) for workaround in candidate.workarounds.reasons]
+    named = candidate.workarounds.packages.requirements if candidate.workarounds.packages else ()
     found += [(f"{pin.requirement}: {pin.why}", pin.rows) for pin in candidate.pins if pin.requirement not in named]
-    if ground.driver is None or "driver" in candidate.given_up:
+    if candidate.nvidia is None and (ground.driver is None or "driver" in candidate.given_up):
         found += _driver(ground, floor, [reason for reason, _ in found])
     found += _c_library(candidate, ground)
     if not ground.capabilities and not ground.gpu_absent:
@@ -64,6 +72,8 @@ def against_newer(candidate: Candidate, refusals: list[Refusal]) -> list[Reason]
     """Why no newer release is taken by the same route, the reason that holds for most of them first."""
     mine = order(candidate.build.version)
     newer = [r for r in refusals if r.route == candidate.route and order(r.build.version) > mine]
+    if candidate.another_python:  # the Python at hand stands in the way of nothing where another one is taken
+        newer = [replace(r, answers=left) for r in newer if (left := tuple(a for a in r.answers if a[0] != "python"))]
     found: list[Reason] = []
     for _, refused in shortest_chain(newer)[:NEWER_LIMIT]:
         last, answer = max(refused, key=lambda pair: order(pair[0].build.version))

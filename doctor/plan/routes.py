@@ -4,56 +4,83 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from doctor.compat import requirement
 from doctor.findings import Step, manual, shell
+from doctor.plan import arm
 from doctor.plan.candidate import WSL_PYTHON, Candidate
 from doctor.plan.ground import Ground
 from doctor.remedies import code, driver
 from doctor.remedies import environments as make
 from doctor.remedies.environments import ENV, UV_PYTHONS
-from doctor.remedies.shells import argument
+from doctor.remedies.installation import link_steps, setting_steps
+from doctor.shell import Path, Word, run
 from doctor.tables import dotted
 from doctor.tables.ordering import order
 from doctor.tables.versions import minor
 
 
 def steps(candidate: Candidate, ground: Ground, env: str = ENV) -> list[Step]:
-    """Everything to do, the driver last where it can be last: it is needed to run, not to install."""
-    found: list[Step] = []
-    kind = "wsl" if candidate.route == "wsl2" else ground.kind
-    if candidate.route == "wsl2":
-        found += make.wsl_install()
+    """Everything to do, and the proof; the driver last where it can be last: it is needed to run, not to install."""
+    kind = _kind(candidate, ground)
+    if candidate.image is not None:
+        return installing(candidate, ground, env)
+    if candidate.route == "conda":
+        shows = run(*interpreter(candidate, ground, env), "-c", code.list_gpus(candidate.build.version))
+        proof = shell(shows, "shows the GPUs that TensorFlow registers", platform=kind)
+    else:
+        what = "starts TensorFlow there" + ("" if candidate.route == "cpu" else " and runs a convolution on each GPU")
+        there = " (tfgpu-doctor has to be installed in Ubuntu, too)" if candidate.route == "wsl2" else ""
+        checked = run("tfgpu-doctor", "check", "--python", Path(env), "--deep")
+        proof = shell(checked, f"proof: {what}{there}", platform=kind)
+    return [*installing(candidate, ground, env), proof]
+
+
+def installing(candidate: Candidate, ground: Ground, env: str = ENV) -> list[Step]:
+    """Everything to do but the proof; what check prescribes where an environment of its own is the cure."""
+    if candidate.nvidia is not None:
+        return [*driver_steps(candidate, ground), *arm.installing(candidate, env)]
     if candidate.route == "docker":
         assert candidate.image is not None
-        found += driver_steps(candidate, ground)
         note = "" if candidate.verified else "; not verified here: that the registry has this tag is known from public files only"
-        return found + make.docker_run(candidate.image, code.list_gpus(candidate.build.version), note)
-    if candidate.route == "conda":
-        found += _conda(candidate, ground, kind, env)
-        check = f"conda run -n {env} python"
-        found.append(shell(f'{check} -c "{code.list_gpus(candidate.build.version)}"', "shows the GPUs that TensorFlow "
-                           "registers", platform=kind))  # fmt: skip
-        return [*found, *driver_steps(candidate, ground)]
-    found += environment_steps(candidate, ground, env)
+        started = make.docker_run(candidate.image, code.list_gpus(candidate.build.version), note)
+        return [*driver_steps(candidate, ground), *started]
+    kind = _kind(candidate, ground)
+    found = make.wsl_install() if candidate.route == "wsl2" else []
+    found += _conda(candidate, ground, kind, env) if candidate.route == "conda" else environment_steps(candidate, ground, env)
     found += _found_by_the_loader(candidate, ground)
-    found += driver_steps(candidate, ground)
-    proof = "starts TensorFlow there" + ("" if candidate.route == "cpu" else " and runs a convolution on each GPU")
-    there = " (tfgpu-doctor has to be installed in Ubuntu, too)" if candidate.route == "wsl2" else ""
-    found.append(shell(f"tfgpu-doctor check --python {argument(env, kind)} --deep", f"proof: {proof}{there}", platform=kind))
-    return found
+    return [*found, *_settings(candidate), *driver_steps(candidate, ground)]
+
+
+def interpreter(candidate: Candidate, ground: Ground, env: str = ENV) -> tuple[Word, ...]:
+    """How the Python that the steps lead to is started."""
+    if candidate.nvidia is not None:
+        return arm.interpreter(candidate, env)
+    if candidate.route == "docker":
+        return ("docker", "run", "--rm", "--gpus", "all", candidate.image or "", "python3")
+    kind = _kind(candidate, ground)
+    return make.conda_python(env) if candidate.route == "conda" else (Path(make.interpreter(env, kind)),)
+
+
+def _kind(candidate: Candidate, ground: Ground) -> str:
+    return "wsl" if candidate.route == "wsl2" else ground.kind
+
+
+def _settings(candidate: Candidate) -> list[Step]:
+    """What the program has to be told for the GPUs of the plan."""
+    gpu = dict(candidate.judgement.answers).get("gpu")
+    return setting_steps(gpu) if gpu is not None and candidate.route != "cpu" else []
 
 
 def environment_steps(candidate: Candidate, ground: Ground, env: str = ENV) -> list[Step]:
     """The steps that make the environment with pip or uv: no administrator, no reboot."""
-    kind = "wsl" if candidate.route == "wsl2" else ground.kind
+    kind = _kind(candidate, ground)
     python = candidate.python or WSL_PYTHON
     family = driver.family(ground.picture.os.name) if ground.picture.os else ""
     family = "apt" if candidate.route == "wsl2" else family  # Ubuntu, whatever Windows it is in
     uv = not on_machine(candidate, ground)
     found = make.uv_venv(env, python, kind) if uv else make.venv(env, python, kind, family=family)
     options = install_options(candidate, ground, uv=uv)
-    found.append(make.pip_install(env, requirements(candidate), kind, _what(candidate), uv=uv, options=options))
-    found += [shell(text, why, platform=kind) for text, why in link_commands(candidate, env)]
+    found.append(make.pip_install(env, candidate.installation.requirements, kind, _what(candidate), uv=uv, options=options))
+    found += link_steps(candidate.installation, (Path(make.interpreter(env, kind)),), kind)
     return found
 
 
@@ -71,23 +98,6 @@ def _found_by_the_loader(candidate: Candidate, ground: Ground) -> list[Step]:
     return [manual(text, f"{how}; the proof names each library that is not found", platform=ground.kind)]
 
 
-def link_commands(candidate: Candidate, env: str = ENV) -> list[tuple[str, str]]:
-    """The commands that make the links of a candidate in an environment, one for each folder, and why."""
-    site = make.site_packages(env, candidate.python or WSL_PYTHON, "linux")
-    found = []
-    for into in dict.fromkeys(link.into for link in candidate.links):
-        links = [link for link in candidate.links if link.into == into]
-        one = len(links) == 1
-        why = (
-            f"TensorFlow {candidate.build.version} does not look into pip's folder{'' if one else 's'} "
-            f"{', '.join(dict.fromkeys(link.folder for link in links))}; the link{'' if one else 's'} let{'s' if one else ''} "
-            f"the loader find {'the library' if one else 'the libraries'} from every shell and notebook, and "
-            f"{'is undone by removing it' if one else 'are undone by removing them'}"
-        )
-        found.append((make.link_command(site, [(link.library, link.folder) for link in links], into), why))
-    return found
-
-
 def on_machine(candidate: Candidate, ground: Ground) -> bool:
     """Whether the Python of a candidate is the one at hand, so that plain venv and pip will do."""
     if candidate.route == "wsl2":
@@ -96,11 +106,6 @@ def on_machine(candidate: Candidate, ground: Ground) -> bool:
         return False
     asked = candidate.python == ground.python and dotted(candidate.python) < dotted(UV_PYTHONS)  # uv has none so old
     return asked or candidate.python == ground.own_python
-
-
-def requirements(candidate: Candidate) -> list[str]:
-    """What pip is asked for: TensorFlow first, then the pins."""
-    return [requirement(candidate.build, extra=candidate.extra), *(pin.requirement for pin in candidate.pins)]
 
 
 WHEELS_OF_TODAY = (2, 28)
@@ -144,7 +149,7 @@ def driver_steps(candidate: Candidate, ground: Ground) -> list[Step]:
     if not ground.container:
         return found
     return [
-        Step(s.kind, s.text, f"on the host, not in the container: {s.why}", s.platform, s.needs_root) for s in found
+        replace(s, why=f"on the host, not in the container: {s.why}") for s in found
     ]
 
 
@@ -166,22 +171,21 @@ def _conda(candidate: Candidate, ground: Ground, kind: str, env: str) -> list[St
     note = "" if candidate.verified else unseen
     found = [
         make.conda_create(env, python, kind, packages, recipe.get("channel", ""), note),
-        make.conda_pip(env, requirements(candidate), kind, _what(candidate), options=install_options(candidate, ground, uv=False)),
+        make.conda_pip(env, candidate.installation.requirements, kind, _what(candidate), options=install_options(candidate, ground, uv=False)),
     ]
     if recipe:
         found += make.conda_library_path(env, kind)
-    found += [
-        shell(f"conda run -n {env} sh -c '{text}'", why, platform=kind)
-        for text, why in link_commands(replace(candidate, python=python), '"$CONDA_PREFIX"')
-    ]
-    return found
+    if kind == "windows":
+        activate = run("conda", "activate", env)
+        found.append(shell(activate, "in each new prompt, before the program starts", platform=kind))
+    return [*found, *link_steps(candidate.installation, make.conda_python(env), kind)]
 
 
 def _what(candidate: Candidate) -> str:
     build = candidate.build
     if candidate.route == "cpu":
         return f"TensorFlow {build.version}; it computes on the CPU"
-    packages = candidate.measures.packages
+    packages = candidate.workarounds.packages
     cuda, cudnn = (packages.cuda, packages.cudnn) if packages else (build.cuda or "", build.cudnn or "")
     libraries = f"CUDA {cuda} and cuDNN {cudnn}".replace("  ", " ").strip()
     if packages is not None:
@@ -195,5 +199,5 @@ def _what(candidate: Candidate) -> str:
 
 def _notes(candidate: Candidate) -> str:
     """Why each pin is there, those of CUDA itself left out."""
-    named = candidate.measures.packages.requirements if candidate.measures.packages else ()
+    named = candidate.workarounds.packages.requirements if candidate.workarounds.packages else ()
     return "".join(f"; {pin.requirement}: {pin.why}" for pin in candidate.pins if pin.requirement not in named)

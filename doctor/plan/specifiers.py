@@ -5,11 +5,14 @@ Excluded versions (!=) count where the other side pins one version; elsewhere a 
 
 from __future__ import annotations
 
+import functools
 import re
-from dataclasses import dataclass
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
+
+from doctor.backports import removesuffix
+from doctor.values import dataclass
 
 _PART = re.compile(r"(===|==|~=|!=|>=|<=|>|<)([^,]+)")
 
@@ -57,7 +60,7 @@ def range_of(specifier: str) -> Range | None:
 
 def _range(operator: str, bound: str) -> Range | None:
     try:
-        version = Version(bound.removesuffix(".*"))
+        version = Version(removesuffix(bound, ".*"))
     except InvalidVersion:
         return None
     if operator in ("==", "===") and not bound.endswith(".*"):
@@ -72,18 +75,23 @@ def _range(operator: str, bound: str) -> Range | None:
             "<=": Range(high=version, high_closed=True)}.get(operator, Range())  # fmt: skip
 
 
+@functools.lru_cache(8192)
+def satisfiable(specifier: str) -> bool:
+    """Whether some version fulfils all parts of a specifier; True where it cannot be read."""
+    whole = range_of(specifier)
+    if whole is None:
+        return True
+    if whole.pin is not None:
+        try:
+            return SpecifierSet(specifier).contains(whole.pin, prereleases=True)
+        except InvalidSpecifier:
+            return True
+    return not whole.empty
+
+
 def together(one: str, other: str) -> bool:
     """Whether some version fulfils both specifiers; True where one of them cannot be read."""
-    first, second = range_of(one), range_of(other)
-    if first is None or second is None:
-        return True
-    for pinned, allowed in ((first.pin, other), (second.pin, one)):
-        if pinned is not None:
-            try:
-                return SpecifierSet(allowed).contains(pinned, prereleases=True)
-            except InvalidSpecifier:
-                return True
-    return not first.within(second).empty
+    return satisfiable(",".join(part for part in (one, other) if part))
 
 
 def keeps_within(specifier: str, bound: str) -> bool:

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from doctor.compat import Answer, Judgement, Situation, companions, installs_on, judge, traps_of
+from doctor.compat.nvidia_packages import packages_for
 from doctor.compat.software import driver_minimum
+from doctor.compat.workarounds import Workarounds, for_pip_libraries
 from doctor.plan.candidate import WSL_PYTHON, Candidate, Refusal
 from doctor.plan.ground import Ground
-from doctor.plan.measures import Measures, for_pip_libraries
-from doctor.plan.nvidia_packages import packages_for
 from doctor.remedies.environments import UV_PYTHONS
 from doctor.tables import DriverFloor, Tables, TensorFlowRelease, dotted
 from doctor.tables.versions import minor
@@ -44,7 +44,7 @@ def try_route(
     here = None if route in ("docker", "wsl2") else ground.python
     python = None if route == "docker" else _python(build, here, base, ground, route)
     situation = replace(base, python=python)
-    judged, measures = _judged(build, situation, ground)
+    judged, workarounds = _judged(build, situation, ground)
     refused = _python_refusals(build, replace(base, python=here), python, ground) if route != "docker" else []
     lost: set[str] = set()
     if here is not None and python != here and ground.python_is_asked:
@@ -61,7 +61,7 @@ def try_route(
         refused.append((aspect, answer))
         lost |= {"driver"} if aspect == "driver" else set()
         dead = dead or aspect != "driver" or situation.driver is None
-    refused += [("libraries", answer) for answer in measures.blocks]
+    refused += [("libraries", answer) for answer in workarounds.blocks]
     old = [c for c in ground.capabilities if dotted(c) < WSL_GPUS] if route == "wsl2" else []
     if old:
         refused.append(("gpu", Answer("no", f"WSL2 serves GPUs from Pascal on, and compute capability {old[0]} is older "
@@ -72,7 +72,7 @@ def try_route(
     if route != "pip-system-cuda":
         lost |= {"cuda"} if ground.wish.cuda else {"cudnn"} if ground.wish.cudnn else set()
     refusal = Refusal(build, route, tuple(refused)) if refused else None
-    if dead or measures.blocks or ("driver" in lost and settled):
+    if dead or workarounds.blocks or ("driver" in lost and settled):
         return None, refusal
     floor = _driver_for(build, situation, ground.tables) if "driver" in lost else None
     if "driver" in lost and floor is None:
@@ -86,8 +86,8 @@ def try_route(
         python,
         situation,
         judged,
-        measures,
-        (*measures.pins, *companions(build, ground.tables)) if route != "docker" else (),
+        workarounds,
+        (*workarounds.pins, *companions(build, ground.tables)) if route != "docker" else (),
         frozenset(lost),
         floor,
         another_python=here is not None and python != here and route != "docker",
@@ -161,11 +161,11 @@ def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, ta
                   "version, whose libraries have other names", (build,))  # fmt: skip
 
 
-def _judged(build: TensorFlowRelease, situation: Situation, ground: Ground) -> tuple[Judgement, Measures]:
-    # what pip's libraries need is answered by the measures, which cure what they can
+def _judged(build: TensorFlowRelease, situation: Situation, ground: Ground) -> tuple[Judgement, Workarounds]:
+    # what pip's libraries need is answered by the workarounds, which cure what they can
     judged = ground.judge(build, replace(situation, route=None))
     if situation.route != "pip-and-cuda":
-        return judged, Measures()
+        return judged, Workarounds()
     return judged, for_pip_libraries(build, situation, ground.tables)
 
 

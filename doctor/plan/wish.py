@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from doctor.errors import UsageError
 from doctor.facts import Source
 from doctor.tables import Tables
 from doctor.tables.ordering import is_final, order
+from doctor.values import dataclass
 
 _PLAIN = re.compile(r"v?(\d+(?:\.\d+)*(?:\.?(?:rc|a|b|post|dev)\d+)?)(?:\.\*)?")
 _PART = re.compile(r"(===|==|!=|~=|>=|<=|>|<)\s*(\d[\w.]*?)(\.\*)?")
@@ -19,7 +19,7 @@ class Wish:
     """What was asked. None and empty: not asked.
 
     tensorflow: "2.15", "==2.15.1", ">=2.16,<2.19", "~=2.15", "latest". python: "3.12". cuda, cudnn: what is installed
-    and has to be used. source: where the wish for a TensorFlow stands ("--tensorflow", "requirements.txt"); python_source: the Python's, where
+    and has to be used. cpu: no GPU is wanted. source: where the wish for a TensorFlow stands ("--tensorflow", "requirements.txt"); python_source: the Python's, where
     it is no option.
     """
 
@@ -31,6 +31,7 @@ class Wish:
     line: int | None = None
     text: str = ""
     python_source: Source | None = None
+    cpu: bool = False
 
     def allows(self, version: str, newest: str) -> bool:
         """Whether a release fulfils the wish; `newest` is the newest final release, which "latest" means.
@@ -66,21 +67,19 @@ def _prefix(version: str, asked: str) -> bool:
 
 def _holds(version: str, operator: str, bound: str, wild: bool) -> bool:
     have, wanted = order(version), order(bound)
-    match operator:
-        case "==" | "===":
-            return version == bound or (_prefix(version, bound) if wild else have == wanted)
-        case "!=":
-            return not _prefix(version, bound) if wild else have != wanted
-        case ">=":
-            return have >= wanted
-        case "<=":
-            return have <= wanted
-        case ">":
-            return have > wanted
-        case "<":
-            return have < wanted
-        case _:  # ~=
-            return have >= wanted and _prefix(version, bound.rpartition(".")[0])
+    if operator in ("==", "==="):
+        return version == bound or (_prefix(version, bound) if wild else have == wanted)
+    if operator == "!=":
+        return not _prefix(version, bound) if wild else have != wanted
+    if operator == ">=":
+        return have >= wanted
+    if operator == "<=":
+        return have <= wanted
+    if operator == ">":
+        return have > wanted
+    if operator == "<":
+        return have < wanted
+    return have >= wanted and _prefix(version, bound.rpartition(".")[0])  # ~=
 
 
 def newest_final(tables: Tables) -> str:

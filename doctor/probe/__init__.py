@@ -11,16 +11,24 @@ The kinds of Symptom that the probes make (detail keys in brackets; the same nam
 log says the same):
 
     simulated-gpu                  a simulated GPU of this tool is in use [simulation]
+    simulated-libraries            it stood in for the environment's own CUDA libraries [missing, asked]
     secure-boot-enabled            Secure Boot is on: an unsigned kernel module is refused
     driver-module-not-loaded       nvidia.ko is built for the running kernel and is not loaded
     driver-module-for-other-kernel nvidia.ko is built only for other kernels [running, built]
     gpu-bound-to-other-driver      an NVIDIA GPU is kept for a virtual machine [driver, bus]
     cuda-compat-on-path            libcuda.so.1 would come from a forward-compatibility folder [path, version]
     cuda-stub-on-path              libcuda.so.1 would be the toolkit's stub for linking [path]
+    nix                            the Python in use is one that Nix built
     wsl1                           WSL 1, which has no GPU
     wsl-no-windows-driver          WSL 2 without the Windows driver's libraries
     wsl-linux-driver               a Linux driver's libcuda is found before that of Windows [path]
     wsl-library-not-searched       /usr/lib/wsl/lib is there and not on the loader's path
+    gpu-switched-off               a program keeps the GPU off to save power [by, path]
+    device-node-missing            the GPU's node is there, one that CUDA needs beside it is not [path]
+    fabric-manager-missing         NVSwitches, and no fabric manager that fits them [state: missing, stopped, other; version]
+    start-would-serve              started in another way, the program would find the libraries [missing, kind, name, file,
+                                   modules, value: LD_LIBRARY_PATH there; of, of_kind, of_file: the way that fails]
+    start-needed                   it finds them only when it is started in one way [missing, kind, name, file, value]
     hung-driver                    a call of NVML, libcuda or nvidia-smi did not return [call, seconds]
     driver-call-crashed            the process that called NVML or libcuda was killed [call, signal]
     cuda-devices                   how many devices libcuda lists [count]
@@ -32,6 +40,9 @@ log says the same):
     xid                            the kernel log holds an Xid error [xid, bus]
     gpu-lost                       the kernel log says that a GPU has fallen off the bus
     nvrm-api-mismatch              the kernel log says that module and libraries differ
+    open-modules-required          the kernel log says that this GPU needs NVIDIA's open kernel modules
+    kernel-module-rejected         the kernel refused a module that is not signed with a key it knows [key]
+    module-build-failed            DKMS or akmods could not build the module [version, running, headers, tool]
     smi-no-driver, smi-no-devices  nvidia-smi's own words
     cpu-without-avx                the CPU has no AVX
     musl-libc                      the system's C library is musl
@@ -44,6 +55,7 @@ log says the same):
     tensorflow-without-metadata    the module is there and no distribution lists it
     tensorflow-several             several distributions hold the module [packages, owner]
     stray-tensorflow-module        a tensorflow.py or folder would be imported first [path]
+    plugin-device                  another maker's plugin or build is installed, with its device [name]
     pip-over-conda                 pip's TensorFlow lies over conda's [name, pip, conda]
     cudnn-part-broken              a part of cuDNN is missing or cannot be loaded [path, library, problem]
     msvc-runtime                   the Visual C++ runtime is missing or too old [dll]
@@ -73,13 +85,26 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar
 
-from doctor.facts import EVIDENCE_LIMIT, Absent, DriverVersion, EnvVar, Fact, Facts, Gpu, Source, Unreadable
+from doctor.facts import (
+    EVIDENCE_LIMIT,
+    Absent,
+    DriverVersion,
+    EnvVar,
+    Fact,
+    Facts,
+    Gpu,
+    LibraryLoaded,
+    LibraryNotLoaded,
+    Source,
+    Unreadable,
+)  # fmt: skip
 from doctor.probe import calls, driver, hardware, interpreter, libraries, packages, system
 from doctor.probe.interpreter import Environment, NoPythonError
 from doctor.probe.loader import Loader, glibc_file
 from doctor.probe.machine import Machine
 from doctor.probe.packages import Installed
 from doctor.probe.running import end_children
+from doctor.probe.ways import Ways
 from doctor.tables import Tables
 
 __all__ = ["Examination", "Machine", "NoPythonError", "examine", "look"]
@@ -89,7 +114,7 @@ DEADLINE = 60.0
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
+@dataclass
 class Examination:
     """What `look` found: the facts, how long each probe took (seconds), and the environment for a deep check."""
 
@@ -111,7 +136,7 @@ def look(machine: Machine, python: str | None = None, tables: Tables | None = No
     """As `examine`, with times and what else was learnt."""
     interpreter.find(machine, python)  # a wrong --python ends the call, nothing else does
     try:
-        return _Probes(machine, python, tables or Tables.bundled()).run()
+        return _Probes(Ways.of(machine, python), python, tables or Tables.bundled()).run()
     except BaseException:
         end_children()
         raise
@@ -120,11 +145,11 @@ def look(machine: Machine, python: str | None = None, tables: Tables | None = No
 class _Probes:
     """One examination under way."""
 
-    def __init__(self, machine: Machine, python: str | None, tables: Tables) -> None:
-        self.machine, self.python, self.tables = machine, python, tables
+    def __init__(self, ways: Ways, python: str | None, tables: Tables) -> None:
+        self.ways, self.machine, self.python, self.tables = ways, ways.machine, python, tables
         self.found: dict[str, list[Fact]] = {}
         self.times: dict[str, float] = {}
-        self.environment = Environment(None, "")
+        self.environment = Environment(None, "", problem="it was not examined")
         self.installed = Installed()
 
     def run(self) -> Examination:
@@ -141,6 +166,8 @@ class _Probes:
         late = [name for name in ORDER if name in self.found and name not in self.times]
         for name in late:
             self.found[name] = [_unreadable(name, f"not done after {DEADLINE:.0f} s")]
+        if self.machine.env is not self.ways.machine.env and "environment variables" not in late:
+            self.found["environment variables"] = list(system.variables(self.machine))
         facts: list[Fact] = []
         for name in ORDER:
             facts += self.found.get(name, [])
@@ -186,7 +213,11 @@ class _Probes:
         self._guard("driver calls", self._calls)
 
     def _python(self) -> Iterable[Fact]:
-        self.environment = interpreter.examine(self.machine, self.python)
+        try:
+            self.environment = interpreter.examine(self.machine, self.python)
+        except OSError as problem:
+            self.environment = replace(self.environment, problem=f"{problem.filename}: {problem.strerror}")
+            raise
         return self.environment.facts
 
     def _packages(self) -> Iterable[Fact]:
@@ -194,10 +225,13 @@ class _Probes:
         return facts
 
     def _libraries(self) -> Iterable[Fact]:
-        facts, _ = libraries.examine(
-            self.machine, self.environment, self.installed, self.found.get("tensorflow", []), self.tables
-        )
-        return facts
+        told = self.found.get("tensorflow", [])
+        facts, _ = libraries.examine(self.machine, self.environment, self.installed, told, self.tables)
+        way = self.ways.better(facts, self.environment, self.installed)
+        if way is not None:  # another way to start the program is the usual one
+            self.machine = way
+            facts, _ = libraries.examine(way, self.environment, self.installed, told, self.tables)
+        return self.ways.explained(facts, self.environment, self.installed)
 
     def _dlls(self) -> Iterable[Fact]:
         from doctor.probe.dll import examine as examine_dlls
@@ -212,7 +246,9 @@ class _Probes:
         loader = Loader(self.machine, self.machine.env)
         yield from system.glibc(self.machine, *glibc_file(loader))
         kernel = next((f for f in self.found["kernel driver"] if isinstance(f, DriverVersion)), None)
-        facts, self._driver = driver.user_side(self.machine, loader, kernel)
+        failed = [f for f in self.found["kernel driver"] if isinstance(f, Unreadable)]
+        unseen = {f.source.where: f.reason for f in failed if f.what == "kernel driver"}
+        facts, self._driver = driver.user_side(self.machine, loader, kernel, unseen)
         yield from facts
 
     def _calls(self) -> Iterable[Fact]:
@@ -275,8 +311,17 @@ def _spelt(text: str) -> str:
 def _merged(facts: list[Fact]) -> list[Fact]:
     """One Gpu for each device: what the bus, the kernel module, NVML and libcuda say of it is put together."""
     merged: list[Fact] = []
+    opened = {fact.name for fact in facts if isinstance(fact, LibraryLoaded)}  # by TensorFlow's own RUNPATH, say
+    parts = {"libcuda.so.1": "libcuda", "libnvidia-ml.so.1": "nvml"}
+    found = {parts[name] for name in opened & set(parts)} | ({"nvidia driver"} if "libcuda.so.1" in opened else set())
+    facts = [fact for fact in facts if not (isinstance(fact, LibraryNotLoaded) and fact.name in opened & set(parts))
+             and not (isinstance(fact, (Absent, Unreadable)) and fact.what in found)]  # fmt: skip
     where: dict[str, int] = {}
-    if any(isinstance(fact, Gpu) for fact in facts):  # a container may hide the bus and show the GPU
+    told = [fact for fact in facts if isinstance(fact, Gpu)]
+    if any(gpu.name or gpu.bus_id or gpu.uuid for gpu in told):  # a device node alone says nothing that these don't
+        bare = [gpu for gpu in told if not (gpu.name or gpu.bus_id or gpu.uuid)]
+        facts = [fact for fact in facts if fact not in bare]
+    if told:  # a container may hide the bus and show the GPU
         facts = [fact for fact in facts if not (isinstance(fact, Absent) and fact.what == "nvidia gpu")]
     hidden = any(isinstance(f, EnvVar) and f.name == "CUDA_VISIBLE_DEVICES" for f in facts)
     for fact in facts:

@@ -47,7 +47,7 @@ answer = {
     "implementation": getattr(getattr(sys, "implementation", None), "name", "cpython"),
     "bits": struct.calcsize("P") * 8,
     "executable": sys.executable,
-    "real_executable": os.path.realpath("/proc/self/exe") if os.path.exists("/proc/self/exe") else sys.executable,
+    "real_executable": os.path.realpath("/proc/self/exe") if os.path.exists("/proc/self/exe") else getattr(sys, "_base_executable", None) or sys.executable,
     "prefix": sys.prefix,
     "base_prefix": getattr(sys, "base_prefix", sys.prefix),
     "python_path": [entry for entry in extra.split(os.pathsep) if entry],

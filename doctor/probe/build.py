@@ -7,6 +7,7 @@ import re
 
 from doctor.facts import Fact, Source, Symptom, TensorFlowBuild, TensorFlowVersion
 from doctor.probe.machine import Machine
+from doctor.tables.own_builds import number
 
 BUILD_INFO = "python/platform/build_info.py"
 
@@ -21,12 +22,15 @@ def build_of(machine: Machine, core: str) -> TensorFlowBuild | None:
     if not values:
         return None
     gpu = values.get("is_cuda_build")
-    cuda = _number(values.get("cuda_version") or values.get("cuda_version_number"))
-    cudnn = _number(values.get("cudnn_version") or values.get("cudnn_version_number"))
+    cuda = number(values.get("cuda_version") or values.get("cuda_version_number"))
+    cudnn = number(values.get("cudnn_version") or values.get("cudnn_version_number"))
     keys = ("is_cuda_build", "cuda_version", "cudnn_version", "cuda_version_number", "cudnn_version_number")
     stated = ", ".join(f"{key} = {values[key]}" for key in keys if key in values)
     line = next((n for n, t in enumerate(text.splitlines(), 1) if "is_cuda_build" in t), None)
-    return TensorFlowBuild(Source(path, line, stated), gpu if isinstance(gpu, bool) else None, cuda, cudnn)
+    listed = values.get("cuda_compute_capabilities")
+    capabilities = tuple(str(entry) for entry in listed) if isinstance(listed, (list, tuple)) else ()
+    built = gpu if isinstance(gpu, bool) else None
+    return TensorFlowBuild(Source(path, line, stated), built, cuda, cudnn, capabilities)
 
 
 def build_info(text: str) -> dict[str, object]:
@@ -55,16 +59,6 @@ def build_info(text: str) -> dict[str, object]:
         else:
             values[name] = literal
     return values
-
-
-def _number(value: object) -> str | None:
-    """A version of build_info: "11.8"; Windows spells 11.2 as 64_112 and cuDNN 8 as 64_8."""
-    if not isinstance(value, str) or not value:
-        return None
-    digits = value.removeprefix("64_")
-    if digits != value and digits.isdigit() and len(digits) > 1:
-        return f"{digits[:-1]}.{digits[-1]}"
-    return digits if re.fullmatch(r"\d+(\.\d+)*", digits) else None
 
 
 def without_metadata(machine: Machine, location: str, core: str) -> list[Fact]:

@@ -135,7 +135,7 @@ def _nvml_device(device: Mapping[str, Any], where: str) -> Iterator[Fact]:
     yield Gpu(
         Source(f"{where}: nvmlDeviceGetHandleByIndex({index})", None, text),
         name=name,
-        compute_capability=_word(device.get("capability")),
+        compute_capability=_capability(device.get("capability")),
         memory_mib=total,
         pci_id=_word(device.get("pci_id")),
         index=index,
@@ -227,7 +227,7 @@ def _cuda(answer: Any) -> Iterator[Fact]:
             )
             continue
         memory = _number(device.get("memory"))
-        capability = f"{device['major']}.{device['minor']}" if "major" in device and "minor" in device else None
+        capability = _capability(f"{device.get('major')}.{device.get('minor')}")
         text = f"{index}: {device.get('name')}, compute capability {capability}"
         yield Gpu(
             Source(f"{where}: cuDeviceGetAttribute({index})", None, text),
@@ -289,6 +289,11 @@ def _dicts(value: Any) -> list[Mapping[str, Any]]:
 
 def _number(value: Any) -> int | None:
     return value if isinstance(value, int) else None
+
+
+def _capability(value: object) -> str | None:
+    """A compute capability such as "8.6"; None for anything else."""
+    return value if isinstance(value, str) and re.fullmatch(r"\d{1,2}\.\d", value) else None
 
 
 def _word(value: Any) -> str | None:

@@ -59,8 +59,8 @@ def examine(machine: Machine, environment: Environment, static: Facts, limit: fl
     yield from _ended(ran, stages, limit)
     yield from _logged(ran.err)
     for entry in stages:
-        yield from _said(entry, simulated=static.has("simulated-gpu"))
-    yield from _disagreements(static, stages)
+        yield from _said(machine, entry, simulated=static.has("simulated-gpu"))
+    yield from _disagreements(machine, static, stages)
 
 
 def _ended(ran: Ran, stages: list[dict[str, Any]], limit: float) -> Iterator[Fact]:
@@ -98,7 +98,7 @@ def _logged(text: str) -> Iterator[Fact]:
         return
 
 
-def _said(entry: Mapping[str, Any], *, simulated: bool) -> Iterator[Fact]:
+def _said(machine: Machine, entry: Mapping[str, Any], *, simulated: bool) -> Iterator[Fact]:
     """The facts of one stage."""
     stage = entry.get("stage")
     error = entry.get("error")
@@ -127,7 +127,7 @@ def _said(entry: Mapping[str, Any], *, simulated: bool) -> Iterator[Fact]:
     elif stage == "mapped":
         for path in _texts(entry.get("files")):
             source = Source("/proc/PID/maps of TensorFlow's process", None, path)
-            yield LibraryLoaded(source, soname(path), path)
+            yield LibraryLoaded(source, soname(machine, path), path)
 
 
 def _devices(entry: Mapping[str, Any]) -> Iterator[Fact]:
@@ -162,14 +162,14 @@ def _operation(entry: Mapping[str, Any], *, simulated: bool) -> Iterator[Fact]:
     yield Symptom(Source(where, None, text), kind, (*detail, ("seconds", str(entry.get("seconds")))))
 
 
-def _disagreements(static: Facts, stages: list[dict[str, Any]]) -> Iterator[Fact]:
+def _disagreements(machine: Machine, static: Facts, stages: list[dict[str, Any]]) -> Iterator[Fact]:
     """Libraries that TensorFlow mapped from elsewhere than foretold, or that were foretold to fail."""
     files = next((_texts(s.get("files")) for s in stages if s.get("stage") == "mapped"), [])
-    really = {soname(path): path for path in files}
+    really = {soname(machine, path): path for path in files}
     foretold = {fact.name: fact.path for fact in static.of(LibraryLoaded) if fact.path}
     for name, path in foretold.items():
         other = really.get(name)
-        if other is not None and path is not None and os.path.realpath(path) != other:
+        if other is not None and path is not None and machine.resolve(path) != other:
             yield _disagrees(name, path, other)
     for fact in static.of(LibraryNotLoaded):
         if fact.name in really:
@@ -183,12 +183,12 @@ def _disagrees(name: str, static: str, deep: str) -> Symptom:
     )
 
 
-def soname(path: str) -> str:
+def soname(machine: Machine, path: str) -> str:
     """The SONAME that a mapped file answers to, from its own header; the file's name where that cannot be read."""
     from doctor.probe import elf
 
     try:
-        return elf.read(path).soname or posixpath.basename(path)
+        return elf.of(machine, path).soname or posixpath.basename(path)
     except (OSError, elf.NotElf):
         return posixpath.basename(path)
 

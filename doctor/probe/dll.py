@@ -2,7 +2,7 @@
 
 Windows looks into the program's folder, System32, the Windows folder, the current folder, then PATH (Microsoft,
 "Dynamic-link library search order", standard order for unpackaged apps); TensorFlow asks by name alone. Nothing is
-loaded, and the registry is not read.
+loaded. A PATH that is not known is not an empty one: what it may hold is then not said to be missing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import (
-    Absent,
     CudaVersion,
     CudnnVersion,
     Fact,
@@ -23,46 +22,60 @@ from doctor.facts import (
     Source,
     Symptom,
     TensorFlowVersion,
+    Unreadable,
 )
 from doctor.probe import pe
 from doctor.probe.interpreter import Environment
 from doctor.probe.machine import Machine
+from doctor.probe.missing import missing
 from doctor.probe.packages import Installed
+from doctor.probe.toolkits import CUDNN_HEADERS, HEADER_LIMIT, header_version, of_conda
 from doctor.probe.wanted import platform_of, wanted
-from doctor.tables import Tables
+from doctor.probe.windows_registry import search_path
+from doctor.tables import Tables, at_least
 
 CUDA_DLL = re.compile(
     r"(?:cudart|cudnn|cublas|cublasLt|cufft|curand|cusolver|cusparse|cupti|nvcuda)64?_?\w*\.dll", re.IGNORECASE
 )
-OWN = re.compile(r"(?:cu\w+64_\w+|nvrtc\w*|zlibwapi|cudnn_\w+)\.dll", re.IGNORECASE)
+OWN = re.compile(r"(?:cu\w{1,40}64_\w{1,40}|nvrtc\w*|zlibwapi|cudnn_\w+)\.dll", re.IGNORECASE)
 """Imported DLLs that are no part of Windows: those whose absence keeps a CUDA library from loading."""
 RUNTIME = ("msvcp140.dll", "vcruntime140.dll")
 RUNTIME_SINCE_2_1 = ("msvcp140_1.dll", "vcruntime140_1.dll")
 TOOLKITS = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA"
+CUDNNS = "C:\\Program Files\\NVIDIA\\CUDNN"
+CONDA = ("", "Library\\mingw-w64\\bin", "Library\\usr\\bin", "Library\\bin", "Scripts", "bin")
+"""The folders of an environment that conda's activation puts first on PATH (conda/activate.py,
+_get_path_dirs)."""
 DEPTH = 4
 
 
 class Search:
     """The DLL search of one process."""
 
-    def __init__(self, machine: Machine, program: str | None) -> None:
+    def __init__(self, machine: Machine, environment: Environment) -> None:
         self.machine = machine
+        program = environment.program or environment.executable
         windows = machine.env.get("SystemRoot") or machine.env.get("windir") or "C:\\Windows"
         own = [re.sub(r"[\\/][^\\/]*$", "", program)] if program else []
-        path = [entry.strip('"') for entry in machine.env.get("PATH", machine.env.get("Path", "")).split(";")]
+        path, self.path_of = search_path(machine, environment.prefix)
+        self.path_known = path is not None
+        if self.path_of != "PATH" and environment.conda and environment.prefix:
+            path = [f"{environment.prefix}\\{part}" for part in CONDA] + (path or [])  # what activation puts first
         self.system = f"{windows}\\System32"
         here = [machine.cwd] if machine.cwd else []
-        folders = [*own, self.system, f"{windows}\\System", windows, *here, *path]
-        self.folders = [entry.rstrip("\\/") for entry in dict.fromkeys(folders) if entry]
+        folders = [*own, self.system, f"{windows}\\System", windows, *here, *(path or [])]
+        self.folders = [entry.replace("/", "\\").rstrip("\\") for entry in dict.fromkeys(folders) if entry]
         self._names: dict[str, dict[str, str]] = {}
+        self.unseen: dict[str, str] = {}
+        """Folders that could not be listed, and why."""
 
     def names(self, folder: str) -> dict[str, str]:
         """A folder's DLLs by lower-case name."""
         if folder not in self._names:
-            try:
-                self._names[folder] = {n.lower(): n for n in self.machine.names(folder) if n.lower().endswith(".dll")}
-            except OSError:
-                self._names[folder] = {}
+            with self.machine.noting() as unseen:
+                names = self.machine.names_seen(folder)
+            self.unseen.update(unseen)
+            self._names[folder] = {n.lower(): n for n in names if n.lower().endswith(".dll")}
         return self._names[folder]
 
     def find(self, name: str) -> list[str]:
@@ -102,14 +115,19 @@ def examine(
     machine: Machine, environment: Environment, installed: Installed, facts: list[Fact], tables: Tables
 ) -> Iterator[Fact]:
     """Facts about the driver's DLL, the libraries that TensorFlow opens, and those on the disk."""
-    search = Search(machine, environment.program or environment.executable)
+    search = Search(machine, environment)
     driver = search.find("nvcuda.dll")
     if driver:
         yield LibraryLoaded(Source(driver[0], None, "would be opened as nvcuda.dll"), "nvcuda.dll", driver[0])
     else:
         text = f"nvcuda.dll is not in {search.system}"
-        yield LibraryNotLoaded(Source(search.system, None, text), "nvcuda.dll", text)
-        yield Absent(Source(search.system, None, text), "nvidia driver")
+        if not search.unseen:
+            yield LibraryNotLoaded(Source(search.system, None, text), "nvcuda.dll", text)
+        yield missing(Source(search.system, None, text), "nvidia driver", search.unseen)
+    homes = _homes(machine, search)
+    places = [f"{home}\\bin" for home in homes]
+    if environment.conda and environment.prefix:
+        places.append(f"{environment.prefix}\\Library\\bin".replace("/", "\\"))
     version = next((f for f in facts if isinstance(f, TensorFlowVersion)), None)
     if version is not None:
         yield from _runtime(search, version.version)
@@ -118,15 +136,24 @@ def examine(
         )
         for name, needed in needs.names:
             yield LibraryWanted(Source(f"TensorFlow opens {name}", None, needs.known_by), name, needed)
-            yield _called(search, name)
-    yield from _files(machine, search)
+            yield _called(search, name, places)
+    yield from _cudnn(search, environment, installed, version)
+    yield from _files(machine, search, homes, places)
 
 
-def _called(search: Search, name: str) -> Fact:
+def _called(search: Search, name: str, places: list[str]) -> Fact:
     """What LoadLibrary(name) would do."""
     found = search.find(name)
     if not found:
+        if search.unseen:
+            return missing(Source("the DLL search"), "libraries", search.unseen)
+        there = [place for place in places if name.lower() in search.names(place)]
+        if there and not search.path_known:
+            reason = f"{name} is in {there[0]}; whether PATH holds that folder is not known"
+            return Unreadable(Source("PATH", None, reason), "libraries", reason)
         text = f"{name} is in none of {len(search.folders)} folders: the program's, Windows' and those on PATH"
+        if not search.path_known:
+            text = f"{name} is in no folder of Windows, the program or a CUDA toolkit; PATH is not known"
         return LibraryNotLoaded(Source("the DLL search", None, text), name, f"{name} not found", "absent")
     fault, culprit = search.fault(found[0])
     if fault:
@@ -139,39 +166,75 @@ def _called(search: Search, name: str) -> Fact:
 def _runtime(search: Search, version: str) -> Iterator[Fact]:
     """The Visual C++ run time; from 2.1 on msvcp140_1.dll too (build_info's msvcp_dll_names)."""
     names = RUNTIME if re.match(r"1\.|2\.0", version) else (*RUNTIME, *RUNTIME_SINCE_2_1)
-    missing = [name for name in names if not search.find(name)]
-    if missing:
-        text = f"{', '.join(missing)} not found: the Visual C++ redistributable is missing or too old"
-        yield Symptom(Source(search.system, None, text), "msvc-runtime", (("dll", missing[0]),))
+    lacks = [name for name in names if not search.find(name)]
+    if lacks and not search.unseen:
+        text = f"{', '.join(lacks)} not found: the Visual C++ redistributable is missing or too old"
+        yield Symptom(Source(search.system, None, text), "msvc-runtime", (("dll", lacks[0]),))
 
 
-def _files(machine: Machine, search: Search) -> Iterator[Fact]:
+def _files(machine: Machine, search: Search, homes: list[str], more: list[str]) -> Iterator[Fact]:
     """CUDA's DLLs on the disk and the versions of the toolkits that they lie in."""
-    homes = {value.rstrip("\\/") for key, value in machine.env.items() if re.fullmatch(r"CUDA_PATH(_V\d+_\d+)?", key)}
-    try:
-        homes |= {f"{TOOLKITS}\\{name}" for name in machine.names(TOOLKITS)}
-    except OSError:
-        homes |= set()
+    unseen: dict[str, str] = {}
     places = [
         *search.folders,
-        *(f"{home}\\bin" for home in sorted(homes)),
+        *more,
         *(f"{home}\\extras\\CUPTI\\lib64" for home in sorted(homes)),
     ]
     searched = {folder.lower() for folder in search.folders}
     anything: set[str] = set()
-    for folder in dict.fromkeys(places):
+    met: set[str] = set()
+    for folder in places:
+        if folder.lower() in met:
+            continue
+        met.add(folder.lower())
         for name in search.names(folder).values():
             if CUDA_DLL.fullmatch(name) and name.lower() != "nvcuda.dll":
                 looked = folder.lower() in searched
                 said = "in a folder that is searched" if looked else "in a folder that is not on PATH"
-                yield LibraryFile(Source(f"{folder}\\{name}", None, said), name, f"{folder}\\{name}", None, looked)
+                if not looked and not search.path_known:
+                    said = "in a folder that may be on PATH, which is not known"
+                source = Source(f"{folder}\\{name}", None, said)
+                where = looked if looked or search.path_known else None
+                yield LibraryFile(source, name, f"{folder}\\{name}", None, where, search.fault(source.where, 0)[0])
                 anything.add(re.split(r"64|_", name.lower())[0])
+    unseen.update(search.unseen)
     versions = [fact for home in sorted(homes) for fact in _toolkit(machine, home)]
     yield from sorted(versions, key=lambda fact: f"{fact.location}\\bin".lower() not in searched)
     if not any(isinstance(fact, CudaVersion) for fact in versions) and "cudart" not in anything:
-        yield Absent(Source(TOOLKITS, None, "no toolkit there and no cudart64 DLL on PATH"), "cuda")
+        yield missing(Source(TOOLKITS, None, "no toolkit there and no cudart64 DLL on PATH"), "cuda", unseen)
     if "cudnn" not in anything:
-        yield Absent(Source("PATH", None, "no cudnn64 DLL in its folders or in a toolkit"), "cudnn")
+        yield missing(Source("PATH", None, "no cudnn64 DLL in its folders or in a toolkit"), "cudnn", unseen)
+
+
+def _homes(machine: Machine, search: Search) -> list[str]:
+    """Folders of CUDA toolkits and of NVIDIA's installer for cuDNN."""
+    homes = {value.rstrip("\\/") for key, value in machine.env.items() if re.fullmatch(r"CUDA_PATH(_V\d+_\d+)?", key)}
+    with machine.noting() as unseen:
+        for base in (TOOLKITS, CUDNNS):
+            homes |= {f"{base}\\{name}" for name in machine.names_seen(base)}
+    search.unseen |= unseen
+    return sorted(homes)
+
+
+def _cudnn(
+    search: Search, environment: Environment, installed: Installed, version: TensorFlowVersion | None
+) -> Iterator[Fact]:
+    """The version of the very cuDNN that would be opened, and zlibwapi.dll, which cuDNN 8.3 to 8.9 load
+    themselves."""
+    opened = [path for major in ("8", "9", "7") for path in search.find(f"cudnn64_{major}.dll")][:1]
+    if version is None or not opened:
+        return
+    folder = opened[0].rpartition("\\")[0]
+    found = [*of_conda(environment, installed, ("cudnn",), CudnnVersion)] if environment.conda else []
+    inside = [fact.version for fact in found if folder.lower().startswith((environment.prefix or "?").lower())]
+    header = [search.machine.text(f"{folder.rpartition(chr(92))[0]}\\include\\{name}", HEADER_LIMIT) for name in CUDNN_HEADERS]
+    stated = next(iter(inside), None) or next((v for text in header if (v := header_version(text or ""))), None)
+    if stated is None:
+        return
+    yield CudnnVersion(Source(opened[0], None, f"cuDNN {stated}"), stated, opened[0])
+    if at_least(stated, "8.3") and not at_least(stated, "9") and not search.find("zlibwapi.dll") and search.path_known:
+        text = "zlibwapi.dll, which cuDNN 8 loads when it starts, is in none of the folders that are searched"
+        yield LibraryNotLoaded(Source(opened[0], None, text), "zlibwapi.dll", text, "absent")
 
 
 def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion | CudnnVersion]:
@@ -196,8 +259,8 @@ def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion | CudnnVersion
         match = re.search(r"[\\/]v(\d+\.\d+)$", home)
         if match and machine.is_dir(home):
             yield CudaVersion(Source(home, None, f"the folder's name, v{match[1]}"), match[1], home)
-    text = machine.text(f"{home}\\include\\cudnn_version.h") or machine.text(f"{home}\\include\\cudnn.h") or ""
-    parts = [re.search(rf"#define\s+CUDNN_{part}\s+(\d+)", text) for part in ("MAJOR", "MINOR", "PATCHLEVEL")]
-    if all(parts):
-        version = ".".join(match[1] for match in parts if match)
+    for name in CUDNN_HEADERS:
+        version = header_version(machine.text(f"{home}\\include\\{name}", HEADER_LIMIT) or "")
+        if version is None:
+            continue
         yield CudnnVersion(Source(f"{home}\\include", None, f"header of cuDNN {version}"), version, home)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from doctor.facts import (
-    Absent,
     DeviceNode,
     DriverMismatch,
     DriverVersion,
@@ -26,23 +25,23 @@ from doctor.facts import (
     Symptom,
     Unreadable,
 )
-from doctor.probe.loader import Loader, Resolution
+from doctor.probe import containers, fabric, kernel_log
+from doctor.probe.gpu_devices import DXG, WSL, behind_dxg, in_wsl, nvidia_nodes, tegra, tegra_nodes
+from doctor.probe.loader import Loader
 from doctor.probe.machine import Machine
+from doctor.probe.missing import missing
+from doctor.probe.resolution import Resolution
+from doctor.values import dataclass
 
 MODULES = ("nvidia", "nvidia_uvm", "nvidia_modeset", "nouveau", "nova_core")
 VERSION_FILE = "/proc/driver/nvidia/version"
 VERSION = re.compile(r"(?:Kernel Module(?: for \S+)?)\s+(\d+\.\d+(?:\.\d+)*)")
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 USER_LIBRARIES = ("libcuda.so.1", "libnvidia-ml.so.1")
-NODES = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia-uvm", "/dev/dxg")
-MORE_NODES = "/dev/nvidia[0-9]*"
-LOGS = ("/var/log/kern.log", "/var/log/syslog", "/var/log/messages")
-KMSG = "/dev/kmsg"
-LOG_TAIL = 512 << 10
-"""Bytes of a kernel log that are read from its end."""
-XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d+)(.*)")
-FELL_OFF = re.compile(r"NVRM:.*GPU.*has fallen off the bus.*")
-WSL_LIBRARIES = "/usr/lib/wsl/lib"
+CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
+MODPROBE = "/usr/bin/nvidia-modprobe"
+"""Loads the modules and makes the nodes when a program first asks for them (it is setuid root)."""
+WSL_LIBRARIES = f"{WSL}/lib"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,8 @@ def kernel_side(machine: Machine) -> Iterator[Fact]:
     """Kernel modules, the driver's version, device nodes, Secure Boot, modules built for other kernels only."""
     if machine.system != "linux":
         return
-    loaded = _modules(machine)
+    with machine.noting() as unseen:
+        loaded = _modules(machine)
     if loaded is None:
         yield Unreadable(
             Source("/proc/modules"), "nvidia kernel module", "neither /proc/modules nor /sys/module is there"
@@ -71,9 +71,9 @@ def kernel_side(machine: Machine) -> Iterator[Fact]:
     version = kernel_version(machine)
     if version is not None:
         yield version
-    elif loaded is not None and "nvidia" not in loaded and not _is_wsl(machine):
-        yield Absent(Source("/proc/modules", None, "no module named nvidia"), "nvidia kernel module")
-    yield from _nodes(machine)
+    elif loaded is not None and "nvidia" not in loaded and _has_a_module(machine):
+        yield missing(Source("/proc/modules", None, "no module named nvidia"), "nvidia kernel module", unseen)
+    yield from _nodes(machine, loaded or {})
     yield from _gpus_of_the_module(machine)
     try:
         state = machine.read(SECURE_BOOT, 16)
@@ -82,9 +82,11 @@ def kernel_side(machine: Machine) -> Iterator[Fact]:
     else:
         if state and state[-1] == 1:
             yield Symptom(Source(SECURE_BOOT, None, "the last byte is 1"), "secure-boot-enabled")
-    if loaded is not None and "nvidia" not in loaded:
+    if loaded is not None and "nvidia" not in loaded and not containers.inside(machine):
         yield from _built_for_others(machine)
-    yield from _kernel_log(machine)
+    if version is not None and not containers.inside(machine):
+        yield from fabric.manager(machine, version.version)
+    yield from kernel_log.messages(machine, loaded=loaded is not None and "nvidia" in loaded)
 
 
 def kernel_version(machine: Machine) -> DriverVersion | None:
@@ -114,21 +116,38 @@ def _modules(machine: Machine) -> dict[str, str] | None:
     return None
 
 
-def _nodes(machine: Machine) -> Iterator[Fact]:
-    """Device nodes, and whether this user may open them."""
-    found = list(dict.fromkeys([*(path for path in NODES if machine.exists(path)), *machine.glob(MORE_NODES)]))
-    for path in found:
+def _has_a_module(machine: Machine) -> bool:
+    """Whether the GPU's driver is the module named nvidia: not behind WSL2's device, not on a Tegra board."""
+    return not in_wsl(machine) and not behind_dxg(machine) and tegra(machine) is None
+
+
+def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
+    """Device nodes, whether this user may open them, and those that are lacking beside them."""
+    with machine.noting() as unseen:
+        single = nvidia_nodes(machine)
+        others = [path for path in (CONTROL, UVM, DXG) if machine.exists(path)]
+        integrated = tegra_nodes(machine)
+        folder = machine.is_dir("/dev")
+        made_at_need = machine.exists(MODPROBE) and not containers.inside(machine)
+    for path in (*others, *single, *integrated):
         may = machine.may_open(path)
         yield DeviceNode(Source(path, None, "may be opened" if may else "permission denied"), path, may)
-    if not any(re.fullmatch(r"/dev/(nvidia\d+|dxg)", path) for path in found) and machine.is_dir("/dev"):
-        yield Absent(Source("/dev", None, "no /dev/nvidia0 and no /dev/dxg"), "device nodes")
+    lacking = [path for path in (CONTROL, UVM) if path not in others]
+    if made_at_need and "nvidia" in loaded:
+        return
+    if single and lacking and not unseen:
+        text = f"{single[0]} is there, {' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not"
+        yield Symptom(Source("/dev", None, text), "device-node-missing", (("path", " ".join(lacking)),))
+    if not single and not integrated and DXG not in others and (folder or unseen):
+        yield missing(Source("/dev", None, "no /dev/nvidia0 and no /dev/dxg"), "device nodes", unseen)
 
 
 def _gpus_of_the_module(machine: Machine) -> Iterator[Fact]:
     """GPUs that the kernel module drives: /proc/driver/nvidia/gpus/BUS/information."""
     for path in machine.glob("/proc/driver/nvidia/gpus/*/information"):
         text = machine.text(path) or ""
-        values = dict(re.findall(r"^([^:\n]+):\s*(.*?)\s*$", text, re.MULTILINE))
+        rows = (line.partition(":") for line in text.splitlines())
+        values = {key: value.strip() for key, colon, value in rows if colon}
         bus = values.get("Bus Location") or posixpath.basename(posixpath.dirname(path))
         model = values.get("Model")
         uuid = values.get("GPU UUID")
@@ -151,19 +170,24 @@ def _built_for_others(machine: Machine) -> Iterator[Fact]:
         "kernel/drivers/video",
         "kernel/drivers/video/nvidia",
         "weak-updates",
+        "weak-updates/updates",
+        "extramodules",
     )
     kernels: list[tuple[str, str]] = []
     for base in ("/lib/modules", "/usr/lib/modules"):
-        for kernel in _quiet_names(machine, base):
-            for place in places:
-                names = _quiet_names(machine, f"{base}/{kernel}/{place}")
+        for kernel in machine.names_seen(base):
+            signed = [f"kernel/{n}" for n in machine.names_seen(f"{base}/{kernel}/kernel") if n.startswith("nvidia-")]
+            for place in (*places, *signed):  # the latter are Ubuntu's, which it builds and signs itself
+                names = machine.names_seen(f"{base}/{kernel}/{place}")
                 name = next((n for n in names if re.match(r"nvidia(-current)?\.ko", n)), None)
                 if name:
                     kernels.append((kernel, f"{base}/{kernel}/{place}/{name}"))
                     break
+    mine = next((path for kernel, path in kernels if kernel == release), None)
+    if mine is None and release:
+        yield from kernel_log.failed_builds(machine, release)
     if not kernels:
         return
-    mine = next((path for kernel, path in kernels if kernel == release), None)
     if mine is not None:
         yield Symptom(Source(mine, None, f"built for the running kernel {release}"), "driver-module-not-loaded")
     else:
@@ -176,46 +200,18 @@ def _built_for_others(machine: Machine) -> Iterator[Fact]:
         )
 
 
-def _quiet_names(machine: Machine, folder: str) -> list[str]:
-    try:
-        return machine.names(folder)
-    except OSError:
-        return []
-
-
-def _kernel_log(machine: Machine) -> Iterator[Fact]:
-    """Xid errors and GPUs that fell off the bus, each kind once, from the kernel's log where it may be read."""
-    seen: set[tuple[str, str]] = set()
-    for path in (*LOGS, KMSG):
-        try:
-            text = machine.kernel_messages(LOG_TAIL) if path == KMSG else machine.tail(path, LOG_TAIL)
-        except OSError:
-            continue
-        for line in (text or "").splitlines():
-            if "NVRM" not in line:
-                continue
-            match = XID.search(line)
-            if match and ("xid", match[2]) not in seen:
-                seen.add(("xid", match[2]))
-                detail = (("xid", match[2]), ("bus", match[1]))
-                yield Symptom(Source(path, None, line), "xid", detail)
-            elif FELL_OFF.search(line) and ("bus", "") not in seen:
-                seen.add(("bus", ""))
-                yield Symptom(Source(path, None, line), "gpu-lost")
-            elif "API mismatch" in line and ("api", "") not in seen:
-                seen.add(("api", ""))
-                yield Symptom(Source(path, None, line), "nvrm-api-mismatch")
-
-
-def _is_wsl(machine: Machine) -> bool:
-    return "microsoft" in (machine.text("/proc/sys/kernel/osrelease", 256) or "").lower()
 
 
 # --- user space -----------------------------------------------------------------------------------
 
 
-def user_side(machine: Machine, loader: Loader, kernel: DriverVersion | None) -> tuple[list[Fact], Driver]:
-    """The driver's user-space libraries that a process here would open, and the version that they are of."""
+def user_side(
+    machine: Machine, loader: Loader, kernel: DriverVersion | None, unseen: Mapping[str, str]
+) -> tuple[list[Fact], Driver]:
+    """The driver's user-space libraries that a process here would open, and the version that they are of.
+
+    unseen: what of the kernel's side could not be looked at, and why.
+    """
     facts: list[Fact] = []
     resolved: dict[str, Resolution] = {}
     user: str | None = None
@@ -223,16 +219,16 @@ def user_side(machine: Machine, loader: Loader, kernel: DriverVersion | None) ->
         result = resolved[name] = loader.open(name)
         if result.path is None:
             source = Source(f"search for {name}", None, result.error)
-            if name == "libcuda.so.1" or result.cause != "absent":
+            if not result.unseen and (name == "libcuda.so.1" or result.cause != "absent"):
                 facts.append(LibraryNotLoaded(source, name, result.error, result.cause))
-            if result.cause == "absent":
-                facts.append(Absent(source, "libcuda" if name == "libcuda.so.1" else "nvml"))
+            if result.cause in ("absent", "unknown"):
+                what = "libcuda" if name == "libcuda.so.1" else "nvml"
+                facts.append(missing(source, what, dict(result.unseen)))
         else:
             real = machine.resolve(result.path)
             version = file_version(real, name)
             shown = f"{result.path} -> {posixpath.basename(real)}" if real != result.path else result.path
             source = Source(f"{result.path} ({result.via})", None, f"would be opened as {name}: {shown}")
-            facts.append(LibraryLoaded(source, name, result.path))
             facts.append(LibraryFile(source, name, result.path, version, True))
             compat = is_compat(real) or is_compat(result.path)
             if compat:
@@ -240,9 +236,14 @@ def user_side(machine: Machine, loader: Loader, kernel: DriverVersion | None) ->
                 facts.append(Symptom(source, "cuda-compat-on-path", detail))
             if is_stub(real):
                 facts.append(Symptom(source, "cuda-stub-on-path", (("path", result.path),)))
-            elif version is not None and not compat and not real.startswith(WSL_LIBRARIES):
-                facts.append(DriverVersion(source, version, "user"))
-                user = user or version
+                if all(is_stub(machine.resolve(other.path)) for other in result.shadowed):
+                    resolved[name] = replace(result, path=None, cause="absent", error="only the toolkit's stub is there")
+                    facts.append(missing(source, "libcuda" if name == "libcuda.so.1" else "nvml", dict(result.unseen)))
+            else:
+                facts.append(LibraryLoaded(source, name, result.path))
+                if version is not None and not compat and not real.startswith(WSL):
+                    facts.append(DriverVersion(source, version, "user"))
+                    user = user or version
         for other in result.shadowed:
             version = file_version(machine.resolve(other.path), name)
             facts.append(
@@ -254,50 +255,51 @@ def user_side(machine: Machine, loader: Loader, kernel: DriverVersion | None) ->
                     True,
                 )
             )
-    if _is_wsl(machine):
+    if in_wsl(machine):
         facts += _wsl(machine, resolved["libcuda.so.1"])
     if kernel is not None and user is not None and kernel.version != user:
         text = f"kernel module {kernel.version}, user-space libraries {user}"
         facts.append(DriverMismatch(Source(kernel.source.where, kernel.source.line, text), kernel.version, user))
-    if kernel is None and all(result.path is None for result in resolved.values()) and not _is_wsl(machine):
-        facts.append(
-            Absent(
-                Source(
-                    "/proc/modules and search for libcuda.so.1",
-                    None,
-                    "no kernel module, no libcuda.so.1, no libnvidia-ml.so.1",
-                ),
-                "nvidia driver",
-            )
-        )
+    if kernel is None and all(result.path is None for result in resolved.values()) and not in_wsl(machine):
+        text = "no kernel module, no libcuda.so.1, no libnvidia-ml.so.1"
+        source = Source("/proc/modules and search for libcuda.so.1", None, text)
+        every = {**unseen, **{path: reason for result in resolved.values() for path, reason in result.unseen}}
+        facts.append(missing(source, "nvidia driver", every))
     kernel_number = kernel.version if kernel else None
     return facts, Driver(kernel_number, user, resolved["libcuda.so.1"], resolved["libnvidia-ml.so.1"])
 
 
 def _wsl(machine: Machine, libcuda: Resolution) -> list[Fact]:
-    """What goes wrong in WSL2: no Windows driver, or a Linux driver's libcuda before Windows' one."""
+    """What goes wrong in WSL2: no Windows driver, or a Linux driver's libcuda before Windows' one.
+
+    A container on WSL2 has no /usr/lib/wsl/lib: its runtime puts Windows' libcuda (libcuda.so.1.1) among its own libraries.
+    """
     here = f"{WSL_LIBRARIES}/libcuda.so.1"
-    facts: list[Fact] = []
-    if not machine.exists(here) and not machine.exists(f"{WSL_LIBRARIES}/libcuda.so"):
-        text = "no libcuda.so: Windows has no NVIDIA driver for WSL"
-        facts.append(Symptom(Source(WSL_LIBRARIES, None, text), "wsl-no-windows-driver"))
-    elif libcuda.path is None:
-        facts.append(
-            Symptom(Source(here, None, "is there; the loader does not look there"), "wsl-library-not-searched")
-        )
-        facts.append(LibraryFile(Source(here), "libcuda.so.1", here, None, False))
-    elif not machine.resolve(libcuda.path).startswith(WSL_LIBRARIES):
+    theirs = next((path for path in (here, f"{WSL_LIBRARIES}/libcuda.so") if machine.exists(path)), None)
+    if libcuda.path is not None:
         real = machine.resolve(libcuda.path)
-        source = Source(libcuda.path, None, f"{real} would be opened, {here} is Windows' driver")
-        facts.append(Symptom(source, "wsl-linux-driver", (("path", real),)))
-    return facts
+        if real.startswith(WSL) or file_version(real, "libcuda.so.1") is None:
+            return []
+        source = Source(libcuda.path, None, f"{real} would be opened, which is no library of Windows' driver")
+        return [Symptom(source, "wsl-linux-driver", (("path", real),))]
+    if theirs is not None:
+        text = "is there; the loader does not look there"
+        return [Symptom(Source(theirs, None, text), "wsl-library-not-searched"),
+                LibraryFile(Source(theirs), "libcuda.so.1", theirs, None, False)]  # fmt: skip
+    if containers.inside(machine):
+        return []
+    text = "no libcuda.so: Windows has no NVIDIA driver for WSL"
+    return [Symptom(Source(WSL_LIBRARIES, None, text), "wsl-no-windows-driver")]
 
 
 def file_version(path: str, name: str) -> str | None:
-    """A driver library's version, from its real file's name: libcuda.so.535.129.03 is 535.129.03."""
+    """A driver library's version, from its real file's name: libcuda.so.535.129.03 is 535.129.03.
+
+    The libcuda.so.1.1 of WSL2 and of Jetson boards states none: a driver's version begins with three digits.
+    """
     stem = name.partition(".so")[0] + ".so."
     tail = posixpath.basename(path).partition(stem)[2]
-    return tail if re.fullmatch(r"\d+\.\d+(\.\d+)*", tail) else None
+    return tail if re.fullmatch(r"\d{3}\.\d+(\.\d+)*", tail) else None
 
 
 def is_compat(path: str) -> bool:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
+
+from doctor.values import dataclass
 
 if TYPE_CHECKING:
     from doctor.probe.machine import Machine
@@ -84,20 +85,14 @@ class Elf:
     symbols: Symbols | None = None
 
 
-def read(path: str) -> Elf:
-    """The loader's view of a file. Raises NotElf, and OSError where it cannot be opened."""
-    with open(path, "rb") as file:
-        return parse(file)
-
-
 def of(machine: Machine, path: str) -> Elf:
-    """As `read`, of a file of a machine."""
+    """The loader's view of a file of a machine. Raises NotElf, and OSError where it cannot be opened."""
     with machine.open(path) as file:
         return parse(file)
 
 
 def parse(file: BinaryIO) -> Elf:
-    """As `read`, from an open binary file."""
+    """As `of`, from an open binary file."""
     size = file.seek(0, 2)
     file.seek(0)
     head = file.read(64)

@@ -1,18 +1,24 @@
-"""GPUs on the PCI bus, read from sysfs: works with no driver at all.
+"""GPUs as the kernel shows them: on the PCI bus, read from sysfs with no driver at all, and those that are on
+no bus.
 
-Layout: the kernel's Documentation/ABI/testing/sysfs-bus-pci; classes: the PCI Code and ID Assignment Specification
-(base class 03h, display controller).
+Layout: the kernel's Documentation/ABI/testing/sysfs-bus-pci; classes: the PCI Code and ID Assignment
+Specification (base class 03h, display controller).
 """
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from doctor.backports import removeprefix
 from doctor.facts import Absent, Fact, Gpu, OtherGpu, Source, Symptom, Unreadable
+from doctor.probe import containers
+from doctor.probe.gpu_devices import DXG, behind_dxg, driver_installed, in_wsl, nvidia_nodes, tegra
 from doctor.probe.machine import Machine
+from doctor.probe.missing import missing
+from doctor.probe.power import switched_off
 from doctor.tables import Tables
+from doctor.values import dataclass
 
 DEVICES = "/sys/bus/pci/devices"
 NVIDIA = "10de"
@@ -23,7 +29,8 @@ OTHER_DRIVERS = ("vfio-pci", "pci-stub", "xen-pciback")
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """A display controller: its bus address, "vendor:device" in hex, class in hex, and its kernel driver's name."""
+    """A display controller: its bus address, "vendor:device" in hex, class in hex, and its kernel driver's
+    name."""
 
     bus_id: str
     pci_id: str
@@ -32,17 +39,18 @@ class Display:
 
 
 def displays(machine: Machine) -> tuple[Display, ...]:
-    """The display controllers of all vendors. Raises FileNotFoundError where there is no PCI bus to look at."""
+    """The display controllers of all vendors. Raises FileNotFoundError where there is no PCI bus to look
+    at."""
     if not machine.is_dir(DEVICES):
         raise FileNotFoundError(f"{DEVICES} is not there")
     found = []
     for bus_id in machine.names(DEVICES):
         folder = f"{DEVICES}/{bus_id}"
-        pci_class = (machine.text(f"{folder}/class", 64) or "").strip().removeprefix("0x")
+        pci_class = removeprefix((machine.text(f"{folder}/class", 64) or "").strip(), "0x")
         if not pci_class.startswith("03"):
             continue
-        vendor = (machine.text(f"{folder}/vendor", 64) or "").strip().removeprefix("0x")
-        device = (machine.text(f"{folder}/device", 64) or "").strip().removeprefix("0x")
+        vendor = removeprefix((machine.text(f"{folder}/vendor", 64) or "").strip(), "0x")
+        device = removeprefix((machine.text(f"{folder}/device", 64) or "").strip(), "0x")
         link = machine.readlink(f"{folder}/driver")
         found.append(Display(bus_id, f"{vendor}:{device}", pci_class, posixpath.basename(link) if link else None))
     return tuple(found)
@@ -55,13 +63,20 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
         yield Absent(Source("this is macOS", None, "NVIDIA has made no driver since macOS 10.13"), "nvidia gpu")
         return
     if machine.system == "windows":
+        if not machine.live:  # NVML and libcuda answer on a machine that runs
+            from doctor.probe import windows_registry
+
+            yield from windows_registry.gpus(machine, tables)
         return
-    try:
-        found = displays(machine)
-    except FileNotFoundError as problem:
-        if not _behind_wsl(machine):
-            yield Unreadable(Source(DEVICES), "nvidia gpu", str(problem))
-        return
+    elsewhere = [*_on_no_bus(machine), *_by_its_node(machine)]
+    yield from elsewhere
+    with machine.noting() as unseen:
+        try:
+            found = displays(machine)
+        except FileNotFoundError as problem:
+            if not elsewhere and not in_wsl(machine):
+                yield Unreadable(Source(DEVICES), "nvidia gpu", str(problem))
+            return
     nvidia = [entry for entry in found if entry.pci_id.startswith(NVIDIA)]
     for entry in nvidia:
         rows = tables.gpu(entry.pci_id)
@@ -85,15 +100,36 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
         if vendor:
             source = Source(f"{DEVICES}/{entry.bus_id}", None, f"class {entry.pci_class}, {entry.pci_id}")
             yield OtherGpu(source, f"display controller {entry.pci_id}", vendor)
-    if not nvidia and not _behind_wsl(machine) and not _jetson(machine):
+    if not containers.inside(machine):
+        asleep = [entry.bus_id for entry in nvidia if entry.driver is None and _power(machine, entry.bus_id) == "D3cold"]
+        bound = any(entry.driver in ("nvidia", *OTHER_DRIVERS) for entry in nvidia)
+        yield from () if bound else switched_off(machine, asleep[0] if asleep and driver_installed(machine) else None)
+    if nvidia or elsewhere or in_wsl(machine):
+        return
+    # a sandbox hides the bus in this way; that of a simulation without a GPU is empty
+    if not machine.names(DEVICES) and not machine.env.get("TFGPU_DOCTOR_SIMULATION"):
+        yield Unreadable(Source(DEVICES), "nvidia gpu", f"{DEVICES} lists no device of any kind")
+    else:
         count = f"{len(found)} display controllers, none of NVIDIA (vendor 10de)" if found else "no display controller"
-        yield Absent(Source(DEVICES, None, count), "nvidia gpu")
+        yield missing(Source(DEVICES, None, count), "nvidia gpu", unseen)
 
 
-def _behind_wsl(machine: Machine) -> bool:
-    """In WSL2 the GPU is no PCI device: it comes through /dev/dxg."""
-    return "microsoft" in (machine.text("/proc/sys/kernel/osrelease", 256) or "").lower()
+def _on_no_bus(machine: Machine) -> Iterator[Gpu]:
+    """The GPU of Windows under WSL2, whose model only the driver can name, and that of a Tegra chip."""
+    if behind_dxg(machine):
+        yield Gpu(Source(DXG, None, "the GPU of Windows, passed into this Linux"))
+    board = tegra(machine)
+    if board is not None:
+        yield Gpu(Source(board.where, None, board.text), name=board.name, compute_capability=board.capability)
 
 
-def _jetson(machine: Machine) -> bool:
-    return machine.processor == "aarch64" and machine.text("/etc/nv_tegra_release", 256) is not None
+def _by_its_node(machine: Machine) -> Iterator[Gpu]:
+    """A GPU that a container or virtual machine shows on no bus: what knows more of it stands for it, where
+    there is that."""
+    for path in nvidia_nodes(machine)[:1]:
+        yield Gpu(Source(path, None, "a device node of NVIDIA's driver"))
+
+
+def _power(machine: Machine, bus_id: str) -> str:
+    """The power state of a PCI device ("D0" ... "D3cold"), "" where the kernel does not say."""
+    return (machine.text(f"{DEVICES}/{bus_id}/power_state", 64) or "").strip()

@@ -8,7 +8,8 @@ an "ld.so-1.7.0" table, are read.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from doctor.values import dataclass
 
 OLD_MAGIC = b"ld.so-1.7.0"
 NEW_MAGIC = b"glibc-ld.so.cache1.1"

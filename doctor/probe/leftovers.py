@@ -14,18 +14,18 @@ from doctor.probe.machine import Machine
 def leftovers(machine: Machine, environment: Environment, location: str | None) -> Iterator[Fact]:
     """Remains of a half removed TensorFlow: a module folder without __init__.py, pip's ~ensorflow folders."""
     for folder in environment.path:
-        try:
-            names = machine.names(folder)
-        except OSError:
-            continue
-        for name in names:
+        for name in machine.names_seen(folder):
             path = f"{folder}/{name}"
             if re.match(r"~+(ensorflow|f.nightly)", name):
                 source = Source(path, None, "pip leaves such a folder where it could not finish")
                 yield Symptom(source, "tensorflow-leftover", (("path", path),))
         path = f"{folder}/tensorflow"
-        if location is None and machine.is_dir(path) and not machine.exists(f"{path}/__init__.py"):
-            inside = machine.names(path)
+        if location is not None:
+            continue
+        with machine.noting() as unseen:
+            hollow = machine.is_dir(path) and not machine.exists(f"{path}/__init__.py")
+            inside = machine.names_seen(path) if hollow else []
+        if hollow and not unseen:
             source = Source(path, None, f"no __init__.py in it, only {', '.join(inside[:4])}")
             yield Symptom(source, "tensorflow-leftover", (("path", path), ("kind", "hollow")))
 
@@ -34,21 +34,12 @@ def strays(machine: Machine, environment: Environment, location: str | None) -> 
     """A tensorflow.py or tensorflow/ that an import would find before the real one."""
     first = [machine.cwd] if machine.cwd else []
     behind = posixpath.dirname(location) if location else None
-    folders = [*first, *environment.before]
-    for entry in environment.path:
-        if entry == behind:
-            break
-        folders.append(entry)
-    for folder in dict.fromkeys(folders):
+    for folder in dict.fromkeys((*first, *environment.before, *environment.path)):
         if folder == behind:
-            continue
+            break
         for name in ("tensorflow.py", "tensorflow/__init__.py"):
             path = f"{folder.rstrip('/')}/{name}"
-            try:
-                there = machine.exists(path)
-            except OSError:
-                continue
-            if there and (location is None or not path.startswith(f"{location}/")):
+            if machine.exists(path) and (location is None or not path.startswith(f"{location}/")):
                 whose = (
                     "the current folder"
                     if folder == machine.cwd

@@ -7,10 +7,10 @@ Nothing is loaded.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
 from doctor.facts import (
+    DriverVersion,
     Fact,
     LibraryFile,
     LibraryLoaded,
@@ -21,23 +21,20 @@ from doctor.facts import (
     TensorFlowVersion,
     Unreadable,
 )
-from doctor.probe import elf
+from doctor.probe import elf, own_libraries
+from doctor.probe.driver import file_version
 from doctor.probe.interpreter import Environment
-from doctor.probe.loader import Loaded, Loader, Resolution
+from doctor.probe.loader import Loader
 from doctor.probe.machine import Machine
-from doctor.probe.packages import Installed
-from doctor.probe.places import Found, on_disk
+from doctor.probe.missing import missing
+from doctor.probe.packages import EXTENSIONS, FRAMEWORKS, Installed
+from doctor.probe.places import LIBRARY, Found, on_disk
+from doctor.probe.resolution import Loaded, Resolution
 from doctor.probe.toolkits import versions
-from doctor.probe.wanted import Wanted, platform_of, wanted
+from doctor.probe.wanted import NVML, Wanted, platform_of, wanted
 from doctor.tables import Tables
+from doctor.values import dataclass
 
-FRAMEWORKS = ("libtensorflow_framework.so.2", "libtensorflow_framework.so.1", "libtensorflow_framework.so")
-EXTENSIONS = (
-    "python/_pywrap_tensorflow_internal.so",
-    "python/_pywrap_tensorflow.so",
-    "libtensorflow_cc.so.2",
-)
-"""What `import tensorflow` loads; in 2.x of the last years the extension needs libtensorflow_cc."""
 OF_CUDA = ("libcudart", "libcublas", "libcudnn", "libcufft", "libcurand", "libcusolver", "libcusparse")
 
 
@@ -59,34 +56,75 @@ def examine(
     if loader.cache_problem:
         result.append(Unreadable(Source("/etc/ld.so.cache"), "loader cache", loader.cache_problem))
     version = next((f for f in facts if isinstance(f, TensorFlowVersion)), None)
-    platform = platform_of(machine.system, machine.processor)
-    needs = Wanted()
-    if version is not None:
-        needs = wanted(tables, version.version, version.package, platform, installed.build)
-    caller = _import(machine, loader, installed, result) if installed.core is not None else None
-    outcomes = [Outcome(name, needed, loader.open(name, caller)) for name, needed in needs.names]
+    platform = platform_of(machine.system, machine.processor or loader.processor)
+    release, package = (version.version, version.package) if version is not None else (None, None)
+    with machine.noting() as hidden:
+        caller, linked = _import(machine, loader, installed, result) if installed.core is not None else (None, ())
+    needs = wanted(tables, release, package, platform, installed.build, linked)
+    unknown = any(isinstance(f, Unreadable) and f.what == "tensorflow" for f in facts)
+    if hidden and caller is None:  # whose RUNPATH decides
+        unknown = True
+        result.append(missing(Source(installed.core or ""), "libraries", hidden))
+    whole = (
+        not any(isinstance(fact, Symptom) and fact.kind == "tensorflow-library-fails" for fact in result)
+        if caller is None
+        else not (caller.header.missing_bytes or loader.foreign(caller.header))
+    )
+    names = needs.names if whole and not unknown else ()  # a library that does not load itself opens nothing
+    outcomes = [Outcome(name, needed, loader.open(name, caller)) for name, needed in names]
     for outcome in outcomes:
         result += _said(machine, outcome, needs, caller)
+    needed = tuple(outcome.name for outcome in outcomes if outcome.needed)
+    if loader.interpreter.startswith("/nix/"):
+        text = "the program's loader is Nix's, which searches none of the system's folders"
+        result.append(Symptom(Source(loader.interpreter, None, text), "nix"))
+    if caller is not None:
+        result += _driver(machine, loader, caller)
+    result += own_libraries.examine(machine, environment, caller.path if caller is not None else None, needed)
     searched = {machine.resolve(folder) for folder, _ in loader.folders(caller)}
     of_cache = {posixpath.dirname(entries[0].path) for entries in loader.cache.values()}
     searched |= {machine.resolve(folder) for folder in of_cache}
     opened = {machine.resolve(o.resolution.path): o for o in outcomes if o.resolution.path}
-    files = on_disk(machine, environment, loader)
+    with machine.noting() as unseen:
+        files = on_disk(machine, environment, loader)
+    if environment.problem:
+        unseen = {**unseen, environment.executable or environment.prefix or "python": environment.problem}
     result += _files(files, outcomes, opened, searched, machine)
-    result += versions(machine, environment, installed, files, {posixpath.dirname(path) for path in opened}, searched)
+    folders = {posixpath.dirname(path) for path in opened}
+    cudnn = next((o.resolution.path for o in outcomes if o.resolution.path and o.name.startswith("libcudnn.so")), None)
+    result += versions(machine, environment, installed, files, folders, searched, unseen, cudnn)
     result += _parts_of_cudnn(machine, outcomes)
     return result, loader
 
 
-def _import(machine: Machine, loader: Loader, installed: Installed, result: list[Fact]) -> Loaded | None:
-    """Act out `import tensorflow`, say why it would fail; the object whose dlopen calls follow comes out."""
+def unserved(
+    machine: Machine, env: Mapping[str, str], environment: Environment, installed: Installed, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Those of the libraries that a process with these variables would not open, after importing TensorFlow."""
+    loader = Loader(machine, env, environment.program)
+    caller = _import(machine, loader, installed, [])[0] if installed.core is not None else None
+    return tuple(name for name in names if loader.open(name, caller).path is None)
+
+
+def _import(
+    machine: Machine, loader: Loader, installed: Installed, result: list[Fact]
+) -> tuple[Loaded | None, tuple[str, ...]]:
+    """Act out `import tensorflow`, say why it would fail; the object whose dlopen calls follow comes out, and
+    the CUDA
+    libraries that TensorFlow's own files are linked to, as those of NVIDIA and of distributions are."""
     core = installed.core or ""
+    linked: list[str] = []
     for name in (*EXTENSIONS, *FRAMEWORKS):
         path = f"{core}/{name}"
         if not machine.exists(path):
             continue
         outcome = loader.load(path)
-        if outcome.error:
+        linked += _linked_to_cuda(loader, path, core)
+        if outcome.unseen:
+            result.append(missing(Source(path), "libraries", dict(outcome.unseen)))
+        elif outcome.error and outcome.culprit in linked:
+            pass  # the call for that library is acted out below, and says the same
+        elif outcome.error:
             detail = (("file", path), ("error", outcome.error), ("culprit", outcome.culprit or ""))
             result.append(Symptom(Source(path, None, outcome.error), "tensorflow-library-fails", detail))
             result += _linked(path, outcome)
@@ -95,14 +133,33 @@ def _import(machine: Machine, loader: Loader, installed: Installed, result: list
         path = f"{core}/{name}"
         known = loader.loaded(path)
         if known is not None:
-            return known
+            return known, tuple(linked)
     for name in (*FRAMEWORKS, *EXTENSIONS):
         path = f"{core}/{name}"
         try:
-            return Loaded(path, elf.of(machine, path), loader.program)
-        except (OSError, elf.NotElf):
+            return Loaded(path, elf.of(machine, path), loader.program), tuple(linked)
+        except (FileNotFoundError, NotADirectoryError, elf.NotElf):
             continue
-    return None
+        except OSError:  # it is noted
+            break
+    return None, tuple(linked)
+
+
+def _linked_to_cuda(loader: Loader, path: str, core: str) -> list[str]:
+    """The CUDA libraries that a file of TensorFlow and its own other files need (DT_NEEDED), each once."""
+    found: dict[str, None] = {}
+    queue, met = [path], {path}
+    for entry in queue:
+        header = loader.header(entry)
+        for name in header.needed if header is not None else ():
+            if LIBRARY.fullmatch(name):
+                found.setdefault(name)
+            elif name.startswith("libtensorflow"):
+                other = f"{core}/{name}"
+                if other not in met:
+                    met.add(other)
+                    queue.append(other)
+    return list(found)
 
 
 def _linked(path: str, outcome: Resolution) -> Iterator[Fact]:
@@ -117,6 +174,9 @@ def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | No
     """The facts of one call."""
     name, result = outcome.name, outcome.resolution
     yield LibraryWanted(Source(f"TensorFlow opens {name}", None, needs.known_by), name, outcome.needed)
+    if result.unseen:
+        yield missing(Source(f"search for {name}"), "libraries", dict(result.unseen))
+        return
     who = posixpath.basename(caller.path) if caller is not None else "the program"
     if result.path is not None:
         real = machine.resolve(result.path)
@@ -128,13 +188,27 @@ def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | No
         where = result.culprit if result.culprit and result.culprit.startswith("/") else f"search for {name}"
         if result.skipped and result.cause == "broken":
             where = result.skipped[0].path
-        text = f"dlopen({name}) from {who} would fail: {result.error}"
+        error = result.error
         if result.skipped:
-            text += f"; passed over: {result.skipped[0].path} ({result.skipped[0].problem})"
+            error += f" (passed over: {result.skipped[0].path}, {result.skipped[0].problem})"
+        text = f"dlopen({name}) from {who} would fail: {error}"
         culprit = result.culprit
         if culprit is not None and posixpath.basename(culprit) == name:
             culprit = None
-        yield LibraryNotLoaded(Source(where, None, text), name, result.error, result.cause or "unknown", culprit)
+        yield LibraryNotLoaded(Source(where, None, text), name, error, result.cause or "unknown", culprit)
+
+
+def _driver(machine: Machine, loader: Loader, caller: Loaded) -> Iterator[Fact]:
+    """The driver's library as TensorFlow opens it: its RUNPATH may name the folder, as those of Nix's builds
+    do."""
+    for name in ("libcuda.so.1", NVML):
+        found = loader.open(name, caller)
+        if found.path is not None and found.via.startswith(("RUNPATH", "RPATH")):
+            source = Source(found.path, None, f"would be opened as {name}, found by: {found.via}")
+            yield LibraryLoaded(source, name, found.path)
+            version = file_version(machine.resolve(found.path), name)
+            if version is not None:
+                yield DriverVersion(source, version, "user")
 
 
 def _files(
@@ -156,7 +230,12 @@ def _files(
         version = f", version {found.version}" if found.version else ""
         problem = f"; {found.problem}" if found.problem else ""
         yield LibraryFile(
-            Source(found.path, None, said + version + problem), found.name, found.path, found.version, looked
+            Source(found.path, None, said + version + problem),
+            found.name,
+            found.path,
+            found.version,
+            looked,
+            found.problem,
         )
 
 
@@ -180,20 +259,19 @@ def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome]) -> Iterator[Fact]
             continue  # another layout than NVIDIA's: nothing can be said of its parts
         for file in files:
             problem = ""
-            if not machine.exists(file):
+            try:
+                header = elf.of(machine, file)
+                if header.missing_bytes:
+                    problem = f"is truncated: {header.missing_bytes} bytes of it are missing"
+                elif machine.processor and header.machine != machine.processor:
+                    problem = f"is made for {header.machine}"
+            except elf.NotElf as bad:
+                problem = f"cannot be loaded: {bad}"
+            except (FileNotFoundError, NotADirectoryError):
                 # NVIDIA's cudnn-jit packages leave the precompiled engines out on purpose
                 problem = "" if "engines_precompiled" in file else "is not there"
-            else:
-                try:
-                    header = elf.of(machine, file)
-                    if header.missing_bytes:
-                        problem = f"is truncated: {header.missing_bytes} bytes of it are missing"
-                    elif header.machine != machine.processor:
-                        problem = f"is made for {header.machine}"
-                except elf.NotElf as bad:
-                    problem = f"cannot be loaded: {bad}"
-                except OSError as bad:
-                    problem = f"cannot be read: {bad.strerror}"
+            except OSError as bad:
+                problem = f"cannot be read: {bad.strerror}"
             if problem:
                 detail = (("path", file), ("library", outcome.name), ("problem", problem))
                 yield Symptom(Source(file, None, problem), "cudnn-part-broken", detail)

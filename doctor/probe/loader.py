@@ -14,67 +14,23 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 
+from doctor.backports import removeprefix
 from doctor.probe import elf, ldcache, symbols
 from doctor.probe.cpu import subfolders
 from doctor.probe.machine import Machine
+from doctor.probe.resolution import Candidate, Loaded, Refused, Resolution, reason, refused, with_skipped
 
 NO_SUCH_FILE = "cannot open shared object file: No such file or directory"
+INTERPRETER_LIMIT = 4 << 20
+"""Bytes of ld.so that are looked through; it has 240 kB."""
 ALWAYS_THERE = re.compile(
     r"(lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|resolv)\.so\.\d+|ld-linux.*\.so\.\d|linux-vdso.*)$"
 )
 """Libraries of the C and C++ run time: in a Python that runs they are there, also where a record leaves them out."""
 DEFAULT_FOLDERS = re.compile(rb"(?:/(?:usr/)?lib[^\0/]*(?:/[^\0/]+)*/\0){2,}")
 """`system_dirs` inside ld.so: NUL-terminated folder names in a row (elf/dl-load.c)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One file that the search met: how it was found, and what keeps it from being used ("" if nothing does)."""
-
-    path: str
-    via: str
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """What dlopen would make of a name.
-
-    path: the file that would be opened, None where the call would fail; via: by which step of the search.
-    error: the loader's own words; cause: "absent" or "broken"; culprit: the file or name to blame.
-    shadowed: further files of that name behind the one that decides.
-    """
-
-    name: str
-    path: str | None = None
-    via: str = ""
-    error: str = ""
-    cause: str = ""
-    culprit: str | None = None
-    shadowed: tuple[Candidate, ...] = ()
-    skipped: tuple[Candidate, ...] = ()
-
-
-@dataclass(slots=True)
-class Loaded:
-    """A library or program in the process: its path, its header, the object that loaded it, and the names by which it
-    was asked for."""
-
-    path: str
-    header: elf.Elf
-    loader: Loaded | None = None
-    names: set[str] = field(default_factory=set)
-
-
-class _Refused(Exception):  # noqa: N818
-    """The call fails; carries what a Resolution says of it."""
-
-    def __init__(self, error: str, cause: str, culprit: str | None, seen: Iterable[Candidate] = ()) -> None:
-        super().__init__(error)
-        self.error, self.cause, self.culprit, self.seen = error, cause, culprit, tuple(seen)
 
 
 class Loader:
@@ -84,7 +40,8 @@ class Loader:
         self.machine, self.bits = machine, bits
         self.processor = machine.processor
         self.objects: list[Loaded] = []
-        self._headers: dict[str, elf.Elf | str | None] = {}
+        self._headers: dict[str, elf.Elf | str | OSError | None] = {}
+        self._unseen: list[tuple[str, str]] = []
         self._below: dict[str, tuple[str, ...]] = {}
         self.library_path = [self._absolute(part) for part in _library_path(env.get("LD_LIBRARY_PATH", ""))]
         self.cache, self.cache_problem = self._read_cache()
@@ -95,10 +52,13 @@ class Loader:
             header = self._header(path)
             if isinstance(header, elf.Elf):
                 self.program = Loaded(path, header)
+                self.processor = self.processor or header.machine
                 self.interpreter = header.interpreter or self.interpreter
         elif self.processor == "aarch64":
             self.interpreter = "/lib/ld-linux-aarch64.so.1"
-        self.default_folders = self._default_folders()
+        with machine.noting() as unseen:
+            self.default_folders = self._default_folders()
+        self._unseen += unseen.items()
         self.glibc = glibc_version(self)
         self._levels = subfolders(machine, self.glibc)
         self.preloaded = self._preloaded(env.get("LD_PRELOAD", ""))
@@ -112,8 +72,13 @@ class Loader:
         """Load a file by its path, with what it needs, as the import of an extension module does."""
         header = self._header(path)
         if not isinstance(header, elf.Elf):
-            reason = header or NO_SUCH_FILE
-            return Resolution(path, error=reason, cause="absent" if header is None else "broken", culprit=path)
+            if isinstance(header, OSError):
+                why = reason(header)
+                return Resolution(path, error=why, cause="unknown", culprit=path, unseen=((path, why),))
+            cause = "absent" if header is None else "broken"
+            return Resolution(path, error=header or NO_SUCH_FILE, cause=cause, culprit=path)
+        if foreign := self.foreign(header):
+            return Resolution(path, error=f"{path}: {foreign}", cause="broken", culprit=path)
         return self._map(posixpath.basename(path), Loaded(path, header, self.program), Candidate(path, "its path"), ())
 
     def open(self, name: str, caller: Loaded | None = None) -> Resolution:
@@ -124,10 +89,10 @@ class Loader:
         caller = caller or self.program
         try:
             found, header, skipped, shadowed = self._search(name, caller)
-        except _Refused as refusal:
-            return Resolution(name, None, "", refusal.error, refusal.cause, refusal.culprit, skipped=refusal.seen)
+        except Refused as refusal:
+            return refused(name, refusal, "", ())
         result = self._map(name, Loaded(found.path, header, caller), found, shadowed, bind=True)
-        return result if not skipped else _with_skipped(result, skipped)
+        return result if not skipped else with_skipped(result, skipped)
 
     def loaded(self, path: str) -> Loaded | None:
         """The object that was loaded from a path."""
@@ -137,17 +102,24 @@ class Loader:
         """The folders that are searched for a call from `caller`, with the step's name; without the cache."""
         return list(self._folders(caller or self.program))
 
+    def header(self, path: str) -> elf.Elf | None:
+        """A file's header; None where it has none that can be used, or is not there."""
+        header = self._header(path)
+        return header if isinstance(header, elf.Elf) else None
+
     # --- the search -------------------------------------------------------------------------------
 
     def _search(
         self, name: str, caller: Loaded | None
     ) -> tuple[Candidate, elf.Elf, tuple[Candidate, ...], tuple[Candidate, ...]]:
-        """The file that decides, its header, those passed over before it, and those behind it. Raises _Refused."""
+        """The file that decides, its header, those passed over before it, and those behind it. Raises
+        Refused."""
         chosen: tuple[Candidate, elf.Elf] | None = None
         passed: list[Candidate] = []
         behind: list[Candidate] = []
         other_class = False
         met: set[str] = set()
+        unseen = [*self._unseen]
         for path, via in self._paths(name, caller):
             if path in met:
                 continue
@@ -158,6 +130,12 @@ class Loader:
                 if target is not None and chosen is None:
                     passed.append(Candidate(path, via, f"a link to {target}, which is not there"))
                 continue
+            if isinstance(header, OSError):  # glibc then goes on (elf/dl-load.c, open_path)
+                if chosen is None and self.machine.exists(path):
+                    passed.append(Candidate(path, via, reason(header)))
+                else:
+                    unseen.append((path, reason(header)))
+                continue
             real = self.machine.resolve(path)
             if real != path and real in met:
                 continue
@@ -166,8 +144,8 @@ class Loader:
                 if chosen is not None:
                     behind.append(Candidate(path, via, header))
                     continue
-                raise _Refused(f"{path}: {header}", "broken", path, passed)
-            problem = self._foreign(header)
+                raise Refused(f"{path}: {header}", "broken", path, passed)
+            problem = self.foreign(header)
             if problem:
                 other_class |= chosen is None and header.bits != self.bits
                 (behind if chosen else passed).append(Candidate(path, via, problem))
@@ -178,7 +156,8 @@ class Loader:
         if chosen is None:
             blame = passed[0].path if passed else None
             error = f"wrong ELF class: ELFCLASS{96 - self.bits}" if other_class else NO_SUCH_FILE
-            raise _Refused(f"{name}: {error}", "broken" if passed else "absent", blame, passed)
+            cause = "broken" if passed else "unknown" if unseen else "absent"
+            raise Refused(f"{name}: {error}", cause, blame, passed, tuple(unseen) if not passed else ())
         return chosen[0], chosen[1], tuple(passed), tuple(behind)
 
     def _paths(self, name: str, caller: Loaded | None) -> Iterator[tuple[str, str]]:
@@ -246,7 +225,7 @@ class Loader:
         """The file that ld.so.cache gives for a name: the best glibc-hwcaps entry for this CPU, else the plain one."""
         flags = ldcache.FLAGS.get(self.processor)
         entries = [e for e in self.cache.get(name, ()) if flags is None or e.flags == flags]
-        usable = [level.removeprefix("glibc-hwcaps/") for level in self._levels]
+        usable = [removeprefix(level, "glibc-hwcaps/") for level in self._levels]
         ranked = sorted(
             (e for e in entries if not e.hwcap or e.hwcap in usable),
             key=lambda e: (usable.index(e.hwcap) if e.hwcap else len(usable), not e.legacy_hwcap),
@@ -270,15 +249,13 @@ class Loader:
             self._load_needed(entry, strict=True)
             if bind:
                 self._bind(self.objects[before:])
-        except _Refused as refusal:
+        except Refused as refusal:
             del self.objects[before:]
-            return Resolution(
-                name, None, found.via, refusal.error, refusal.cause, refusal.culprit, shadowed, refusal.seen
-            )
+            return refused(name, refusal, found.via, shadowed)
         return Resolution(name, entry.path, found.via, shadowed=shadowed)
 
     def _load_needed(self, first: Loaded, *, strict: bool) -> None:
-        """The dependencies of an object, breadth first (elf/dl-deps.c). Raises _Refused where one fails."""
+        """The dependencies of an object, breadth first (elf/dl-deps.c). Raises Refused where one fails."""
         queue = [first]
         while queue:
             entry = queue.pop(0)
@@ -289,17 +266,20 @@ class Loader:
                     found, header, _, _ = self._search(name, entry)
                     added = Loaded(found.path, header, entry, {name})
                     self._sound(added)
-                except _Refused as refusal:
+                except Refused as refusal:
                     if not strict or ALWAYS_THERE.match(name):
                         continue
-                    raise _Refused(refusal.error, "broken", refusal.culprit or name, refusal.seen) from None
+                    cause = "unknown" if refusal.unseen else "broken"
+                    culprit = refusal.culprit or name
+                    raise Refused(refusal.error, cause, culprit, refusal.seen, refusal.unseen) from None
                 self.objects.append(added)
                 queue.append(added)
 
     def _sound(self, entry: Loaded) -> None:
-        """Raise _Refused where the file would not survive being loaded: truncated, or made for a newer glibc."""
+        """Raise Refused where the file would not survive being loaded: truncated, or made for a newer
+        glibc."""
         if entry.header.missing_bytes:
-            raise _Refused(
+            raise Refused(
                 f"{entry.path}: truncated: {entry.header.missing_bytes} bytes of it are missing, "
                 "loading it ends the process with SIGBUS",
                 "broken",
@@ -311,7 +291,7 @@ class Loader:
             wanted = _numbers(version)
             if self.glibc and wanted and wanted > self.glibc:
                 provider = self._known(library)
-                raise _Refused(
+                raise Refused(
                     f"{provider.path if provider else library}: version `{version}' not found "
                     f"(required by {entry.path})",
                     "broken",
@@ -319,12 +299,12 @@ class Loader:
                 )
 
     def _bind(self, added: list[Loaded]) -> None:
-        """Raise _Refused where an object needs a symbol that none in the process has."""
+        """Raise Refused where an object needs a symbol that none in the process has."""
         scope = [(other.path, other.header) for other in (*reversed(self.objects), *self.preloaded)]
         for entry in reversed(added):  # the dependencies are relocated first (elf/dl-open.c)
             name = symbols.unresolved(self.machine, entry.path, entry.header, scope)
             if name is not None:
-                raise _Refused(f"{entry.path}: undefined symbol: {name}", "broken", entry.path)
+                raise Refused(f"{entry.path}: undefined symbol: {name}", "broken", entry.path)
 
     def _known(self, name: str) -> Loaded | None:
         """The object in the process that answers to a name."""
@@ -332,27 +312,30 @@ class Loader:
 
     # --- reading ----------------------------------------------------------------------------------
 
-    def _header(self, path: str) -> elf.Elf | str | None:
-        """A file's header, the loader's complaint about it, or None where it cannot be opened."""
+    def _header(self, path: str) -> elf.Elf | str | OSError | None:
+        """A file's header, the loader's complaint about it, why it cannot be looked at, or None where it is
+        not there."""
         if path not in self._headers:
-            result: elf.Elf | str | None
+            result: elf.Elf | str | OSError | None
             try:
                 result = elf.of(self.machine, path)
             except elf.NotElf as problem:
-                foreign = problem.header is not None and self._foreign(problem.header)
+                foreign = problem.header is not None and self.foreign(problem.header)
                 result = problem.header if foreign else str(problem)
             except IsADirectoryError:
                 result = "cannot read file data: Is a directory"
-            except (OSError, ValueError):
+            except (FileNotFoundError, NotADirectoryError):
                 result = None
+            except OSError as problem:
+                result = problem
             self._headers[path] = result
         return self._headers[path]
 
-    def _foreign(self, header: elf.Elf) -> str:
+    def foreign(self, header: elf.Elf) -> str:
         """Why the loader passes a file over: another class or processor; "" where it does not."""
         if header.bits != self.bits:
             return f"wrong ELF class: {header.bits}-bit"
-        if header.machine != self.processor:
+        if self.processor and header.machine != self.processor:
             return f"made for {header.machine}, not {self.processor}"
         return ""
 
@@ -363,7 +346,10 @@ class Loader:
             data = self.machine.read("/etc/ld.so.cache")
             for entry in ldcache.parse(data) if data is not None else ():
                 by_name.setdefault(entry.name, []).append(entry)
-        except (OSError, ldcache.NotCache) as problem:
+        except OSError as problem:
+            self._unseen.append(("/etc/ld.so.cache", reason(problem)))
+            return {}, reason(problem)
+        except ldcache.NotCache as problem:  # glibc's loader passes over it, too
             return {}, str(problem)
         return by_name, ""
 
@@ -375,7 +361,7 @@ class Loader:
     def _default_folders(self) -> list[str]:
         """The loader's built-in folders, from the loader's own file; else those of the file system's kind."""
         try:
-            data = self.machine.read(self.interpreter) or b""
+            data = self.machine.read(self.interpreter, INTERPRETER_LIMIT) or b""
         except OSError:
             data = b""
         match = DEFAULT_FOLDERS.search(data)
@@ -390,12 +376,6 @@ class Loader:
 
 
 DEFAULT_STEP = "default folder"
-
-
-def _with_skipped(result: Resolution, skipped: tuple[Candidate, ...]) -> Resolution:
-    from dataclasses import replace
-
-    return replace(result, skipped=(*skipped, *result.skipped))
 
 
 def _library_path(value: str) -> list[str]:

@@ -12,23 +12,27 @@ import errno
 import fnmatch
 import json
 import os
-import posixpath
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
+from doctor.facts import Source
+from doctor.probe import inside
+from doctor.probe.recorded import checked
 from doctor.probe.running import Ran, Runner, run_program
 
 RECORD = ".tfgpu-doctor.json"
 READ_LIMIT = 4 << 20
-"""Bytes read of a text file at most: the largest that we need, a kernel log's tail, is far below."""
+"""Bytes of a file that is read whole: the largest that we need, a loader's cache, is far below."""
 PIECE = 1 << 16
 """Bytes read at once: /proc/sys refuses a large buffer with ENOMEM."""
-LINKS_LIMIT = 40
-"""As in Linux: more symbolic links than this in one path are a loop (path_resolution(7))."""
+KMSG = "/dev/kmsg"
+T = TypeVar("T")
 
 
 @dataclass
@@ -37,7 +41,7 @@ class Machine:
 
     system: linux, windows or macos; `processor` as in `uname -m`. `cwd` is the folder that a program would start in,
     None where that is not known. `recorded` maps the name of a question to the answer of a recorded machine, `denied`
-    lists the devices that its user might not open.
+    lists the devices that its user might not open. `origins`: the files that set the variables, where they are known.
     """
 
     root: str
@@ -49,6 +53,8 @@ class Machine:
     recorded: Mapping[str, Any] = field(default_factory=dict)
     denied: tuple[str, ...] = ()
     name: str = ""
+    origins: Mapping[str, Source] = field(default_factory=dict)
+    _noting: threading.local = field(default_factory=threading.local, init=False, repr=False, compare=False)
 
     @classmethod
     def here(cls) -> Machine:
@@ -85,22 +91,22 @@ class Machine:
             raise NotADirectoryError(f"{root} is not a folder")
         if str(folder) == folder.anchor:
             return cls.here()
+        files = cls(root=str(folder), env={}, name=folder.name)
         record: dict[str, Any] = {}
-        file = folder / RECORD
-        if file.is_file():
-            try:
-                record = json.loads(file.read_text(encoding="utf-8"))
-            except ValueError as problem:
-                raise ValueError(f"{file} is not a machine's record: {problem}") from problem
-            if not isinstance(record, dict):
-                raise ValueError(f"{file} is not a machine's record: an object is expected")
-        windows = (folder / "Windows" / "System32").is_dir()
-        macos = (folder / "System" / "Library" / "CoreServices").is_dir()
+        try:
+            text = files.text(f"/{RECORD}")
+            record = checked(json.loads(text)) if text is not None else {}
+        except OSError as problem:
+            raise ValueError(f"{folder / RECORD} cannot be read: {problem.strerror}") from problem
+        except (ValueError, RecursionError) as problem:
+            raise ValueError(f"{folder / RECORD} is not a machine's record: {problem}") from problem
+        windows = files.is_dir("/Windows/System32")
+        macos = files.is_dir("/System/Library/CoreServices")
         return cls(
             root=str(folder),
             env={str(k): str(v) for k, v in dict(record.get("env", {})).items()},
             system=str(record.get("system", "windows" if windows else "macos" if macos else "linux")),
-            processor=str(record.get("processor", "")) or _processor_of(folder),
+            processor=str(record.get("processor", "")) or _processor_of(files),
             cwd=record.get("cwd"),
             recorded=dict(record.get("answers", {})),
             denied=tuple(record.get("denied", ())),
@@ -114,80 +120,96 @@ class Machine:
 
     # --- files: paths are the machine's own, absolute ---------------------------------------------
 
+    def _inside(self, path: str) -> str:
+        """The path as doctor.probe.inside takes it: for another Windows without its drive and backslashes."""
+        if self.root == "/" or self.system != "windows":
+            return path
+        return path.replace("\\", "/").split(":", 1)[-1]
+
+    def _look(self, function: Callable[..., T], path: str, **more: Any) -> T:
+        """One look at the machine. What keeps us from looking is noted; OSError goes on to the caller."""
+        try:
+            return function(self.root, self._inside(path), **more)
+        except OSError as problem:
+            problem.filename = path
+            if problem.errno not in inside.ABSENT:
+                self._failed(path, problem.strerror or str(problem))
+            raise
+
+    def _failed(self, path: str, reason: str) -> None:
+        for notes in getattr(self._noting, "open", ()):
+            notes.setdefault(path, reason)
+
+    @contextmanager
+    def noting(self) -> Iterator[dict[str, str]]:
+        """What this thread could not look at while the block runs: path and reason.
+
+        A probe that found nothing may say that it is not there only where this is empty.
+        """
+        notes: dict[str, str] = {}
+        opened: list[dict[str, str]] = self._noting.__dict__.setdefault("open", [])
+        opened.append(notes)
+        try:
+            yield notes
+        finally:
+            opened[:] = [entry for entry in opened if entry is not notes]
+
     def resolve(self, path: str) -> str:
         """The path with every symbolic link followed inside the root, as the machine itself would see it."""
-        if self.root == "/" or self.system == "windows":
-            return os.path.realpath(path) if self.root == "/" else path
-        done = "/"
-        todo = [part for part in path.split("/") if part]
-        links = 0
-        while todo:
-            part = todo.pop(0)
-            if part == "..":
-                done = posixpath.dirname(done)
-                continue
-            if part == ".":
-                continue
-            here = posixpath.join(done, part)
-            try:
-                target = os.readlink(self.root + here)  # noqa: PTH115
-            except OSError:
-                done = here
-                continue
-            links += 1
-            if links > LINKS_LIMIT:
-                return here
-            if target.startswith("/"):
-                done = "/"
-            todo[:0] = [piece for piece in target.split("/") if piece]
-        return done
-
-    def host(self, path: str) -> str:
-        """Where the machine's path lies on the host that reads it."""
-        if self.root == "/":
+        if self.root != "/" and self.system == "windows":
             return path
-        if self.system == "windows":
-            relative = path.replace("\\", "/").split(":", 1)[-1].lstrip("/")
-            return os.path.join(self.root, *[p for p in relative.split("/") if p not in ("", "..")])  # noqa: PTH118
-        return self.root + self.resolve(path)
+        try:
+            return self._look(inside.real_inside, path)
+        except OSError:
+            return path
+
+    def status(self, path: str, *, follow: bool = True) -> os.stat_result | None:
+        """What stat(2) says of a path, None where nothing is there or it may not be looked at (which is
+        noted)."""
+        try:
+            return self._look(inside.status_inside, path, follow=follow)
+        except OSError:
+            return None
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file or folder that may be looked at."""
-        try:
-            os.stat(self.host(path))  # noqa: PTH116
-        except (OSError, ValueError):
-            return False
-        return True
-
-    def open(self, path: str) -> BinaryIO:
-        """A file for reading. Raises OSError, also for what is no plain file: a pipe would keep us waiting for ever."""
-        host = self.host(path)
-        mode = os.stat(host).st_mode  # noqa: PTH116
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-        if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "it is no plain file", path)
-        return open(host, "rb")
+        return self.status(path) is not None
 
     def is_dir(self, path: str) -> bool:
         """Whether there is such a folder (False where it may not be looked at)."""
-        return os.path.isdir(self.host(path))  # noqa: PTH112
+        status = self.status(path)
+        return status is not None and stat.S_ISDIR(status.st_mode)
 
-    def read(self, path: str, limit: int = READ_LIMIT) -> bytes | None:
-        """The bytes of a file up to `limit`, None where it is not there; raises OSError where it may not be read."""
+    def open(self, path: str) -> BinaryIO:
+        """A file for reading. Raises OSError, also for what is no plain file: a pipe would keep us waiting for ever."""
+        return self._look(inside.open_inside, path)
+
+    def read(self, path: str, head: int | None = None) -> bytes | None:
+        """The bytes of a file, None where it is not there; only the first `head` where so many are enough.
+
+        Raises OSError where it may not be read, or is larger than READ_LIMIT and wanted whole.
+        """
         try:
             with self.open(path) as file:
                 pieces: list[bytes] = []
-                while limit > 0 and (piece := file.read(min(limit, PIECE))):
+                left = READ_LIMIT + 1 if head is None else head
+                while left > 0 and (piece := file.read(min(left, PIECE))):
                     pieces.append(piece)
-                    limit -= len(piece)
-                return b"".join(pieces)
+                    left -= len(piece)
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as problem:
+            self._failed(path, problem.strerror or str(problem))
+            raise
+        if head is None and left <= 0:
+            reason = f"it is larger than {READ_LIMIT >> 20} MiB"
+            self._failed(path, reason)
+            raise OSError(errno.EFBIG, reason, path)
+        return b"".join(pieces)
 
-    def text(self, path: str, limit: int = READ_LIMIT) -> str | None:
+    def text(self, path: str, head: int | None = None) -> str | None:
         """As `read`, decoded; undecodable bytes are replaced."""
-        data = self.read(path, limit)
+        data = self.read(path, head)
         return None if data is None else data.decode("utf-8", "replace")
 
     def tail(self, path: str, size: int) -> str | None:
@@ -205,9 +227,9 @@ class Machine:
 
         Raises OSError where this user may not read it (kernel.dmesg_restrict).
         """
-        if not self.live or self.root != "/" or not os.path.exists("/dev/kmsg"):  # noqa: PTH110
+        if not self.live or self.root != "/" or not self.exists(KMSG):
             return None
-        handle = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        handle = inside.open_device(KMSG)
         kept: list[bytes] = []
         try:
             for _ in range(100_000):  # one message a read; the buffer holds some thousands
@@ -224,12 +246,20 @@ class Machine:
     def names(self, path: str) -> list[str]:
         """The names in a folder, sorted; [] where it is not there; raises OSError where it may not be read."""
         try:
-            return sorted(os.listdir(self.host(path)))  # noqa: PTH208
+            return self._look(inside.names_inside, path)
         except (FileNotFoundError, NotADirectoryError):
             return []
 
+    def names_seen(self, path: str) -> list[str]:
+        """As `names`; [] also where it may not be read, which is noted."""
+        try:
+            return self.names(path)
+        except OSError:
+            return []
+
     def glob(self, pattern: str) -> list[str]:
-        """Paths that match a pattern with * and ? in any part, sorted; unreadable folders count as empty."""
+        """Paths that match a pattern with * and ? in any part, sorted; unreadable folders count as empty,
+        and are noted."""
         text = pattern.replace("\\", "/") if self.system == "windows" else pattern
         parts = [part for part in text.split("/") if part]
         found = [""]
@@ -241,27 +271,22 @@ class Machine:
                 if not any(sign in part for sign in "*?["):
                     following.append(f"{base}/{part}")
                     continue
-                try:
-                    names = self.names(base or "/")
-                except OSError:
-                    continue
+                names = self.names_seen(base or "/")
                 following += [f"{base}/{name}" for name in names if fnmatch.fnmatchcase(name, part)]
             found = following
-        return [path for path in found if os.path.lexists(self.host(path))]
+        return [path for path in found if self.status(path, follow=False) is not None]
 
     def may_open(self, path: str) -> bool:
         """Whether this user may read and write a device; a record lists the others under "denied"."""
         if self.live:
-            return os.access(self.host(path), os.R_OK | os.W_OK)
+            return inside.may_inside(path, os.R_OK | os.W_OK)
         return path not in self.denied
 
     def readlink(self, path: str) -> str | None:
         """What a symbolic link holds, None where it is none."""
-        folder, name = posixpath.split(path)
-        base = self.host(folder) if self.root != "/" else folder
         try:
-            return os.readlink(os.path.join(base, name))  # noqa: PTH115, PTH118
-        except (OSError, ValueError):
+            return inside.link_inside(self.root, self._inside(path))
+        except OSError:
             return None
 
     # --- programs ---------------------------------------------------------------------------------
@@ -286,20 +311,35 @@ class Machine:
         for folder in self.env.get("PATH", "").split(separator):
             for ending in endings if folder else ():
                 path = f"{folder.rstrip('/')}/{program}{ending}"
-                host = self.host(path)
-                if os.path.isfile(host) and (not self.live or os.access(host, os.X_OK)):  # noqa: PTH113
+                status = self.status(path)
+                if status is None or not stat.S_ISREG(status.st_mode):
+                    continue
+                if not self.live or inside.may_inside(path, os.X_OK):
                     return path
         return None
 
 
-def _processor_of(root: Path) -> str:
-    """The processor that a file system is for, from the ELF header of its shell or loader; x86_64 if nothing tells."""
-    for name in ("bin/sh", "usr/bin/sh", "usr/bin/env", "lib64/ld-linux-x86-64.so.2", "lib/ld-linux-aarch64.so.1"):
-        try:
-            with open(root / name, "rb") as file:
-                header = file.read(20)
-        except OSError:
-            continue
-        if header[:4] == b"\x7fELF" and len(header) == 20:
-            return {62: "x86_64", 183: "aarch64", 21: "ppc64le"}.get(int.from_bytes(header[18:20], "little"), "x86_64")
-    return "x86_64"
+PROGRAMS = (
+    "/bin/sh", "/usr/bin/sh", "/usr/bin/env", "/bin/busybox", "/lib64/ld-linux-*", "/lib/ld-linux-*", "/lib/ld-musl-*",
+    "/usr/lib/*-linux-gnu/libc.so.6", "/lib/*-linux-gnu/libc.so.6", "/usr/lib64/libc.so.6", "/usr/bin/python3*",
+    "/usr/local/bin/python3*", "/opt/*/bin/python3*", "/opt/*/envs/*/bin/python3*", "/home/*/*/bin/python3*",
+    "/root/*/bin/python3*", "/nix/store/*-glibc-*/lib/libc.so.6",
+)  # fmt: skip
+"""Files that every Linux has some of, and that are of its own processor."""
+PROCESSORS = {62: "x86_64", 183: "aarch64", 21: "ppc64le"}
+"""e_machine in an ELF header (System V gABI and its supplements)."""
+
+
+def _processor_of(files: Machine) -> str:
+    """The processor that a file system is for, from the ELF header of its programs; "" where none tells."""
+    for pattern in PROGRAMS:
+        for path in files.glob(pattern):
+            try:
+                header = files.read(path, 20) or b""
+            except OSError:
+                continue
+            if header[:4] == b"\x7fELF" and len(header) == 20:
+                known = PROCESSORS.get(int.from_bytes(header[18:20], "little"))
+                if known is not None:
+                    return known
+    return next((name for name in PROCESSORS.values() if files.is_dir(f"/usr/lib/{name}-linux-gnu")), "")

@@ -10,10 +10,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from doctor.facts import (
-    Absent,
     Dependency,
     Fact,
     Package,
@@ -22,11 +20,14 @@ from doctor.facts import (
     TensorFlowBuild,
     TensorFlowVersion,
     Unreadable,
+    normalised,
 )
 from doctor.probe.build import BUILD_INFO, build_of, without_metadata
 from doctor.probe.interpreter import Environment
 from doctor.probe.leftovers import leftovers, strays
 from doctor.probe.machine import Machine
+from doctor.probe.missing import missing
+from doctor.values import dataclass
 
 TENSORFLOW = {
     "tensorflow",
@@ -56,7 +57,18 @@ CONDA_TELLING = re.compile(
     r"tensorflow.*|_tflow_select|keras.*|numpy|protobuf|h5py|cudatoolkit|cuda.*|cudnn|libcu.*|libnv.*|nccl|python|ml_dtypes"
 )
 DEPENDENCIES = {"numpy", "protobuf", "keras", "h5py", "ml-dtypes", "typing-extensions", "tensorboard", "wrapt", "gast"}
+DIRECTML = ("tensorflow-directml-plugin", "tensorflow-directml")
 METADATA_LIMIT = 1 << 18
+RECORD_LIMIT = 16 << 20
+INFO = re.compile(r"(.+?)(?:-([^-]+))?(?:-py\d[\d.]*)?(?:-[\w.]+)?\.(?:dist|egg)-info")
+EGG = re.compile(r"(.{1,120}?)-([^-]{1,80})-py\d[\d.]{0,8}(?:-[\w.-]{1,80})?\.egg")
+FRAMEWORKS = ("libtensorflow_framework.so.2", "libtensorflow_framework.so.1", "libtensorflow_framework.so")
+EXTENSIONS = (
+    "python/_pywrap_tensorflow_internal.so",
+    "python/_pywrap_tensorflow.so",
+    "libtensorflow_cc.so.2",
+)
+"""What `import tensorflow` loads; in 2.x of the last years the extension needs libtensorflow_cc."""
 MODULE_FOLDERS = ("tensorflow", "tensorflow_core")
 """The module's folder; in 1.15 to 2.1 all but a few files lie in tensorflow_core."""
 
@@ -83,11 +95,6 @@ class Installed:
     conda: tuple[tuple[str, str, str], ...] = ()
 
 
-def normalised(name: str) -> str:
-    """A distribution's name in the form in which names are compared (PEP 503)."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def distributions(machine: Machine, folders: tuple[str, ...]) -> tuple[tuple[Distribution, ...], list[Fact]]:
     """Every distribution in the folders, the first of a name winning as in an import; and what could not be read."""
     found: dict[str, Distribution] = {}
@@ -100,19 +107,27 @@ def distributions(machine: Machine, folders: tuple[str, ...]) -> tuple[tuple[Dis
         except OSError as problem:
             facts.append(Unreadable(Source(folder), "python packages", problem.strerror or str(problem)))
             continue
+        own = "EGG-INFO" in names and EGG.fullmatch(posixpath.basename(folder))
+        if own:  # an egg of easy_install's: a folder of its own on the path, or a zip file
+            names = [*names, posixpath.basename(folder)]
         for entry in names:
-            match = re.fullmatch(r"(.+?)(?:-([^-]+))?(?:-py\d[\d.]*)?(?:-[\w.]+)?\.(?:dist|egg)-info", entry)
+            match = INFO.fullmatch(entry) or EGG.fullmatch(entry)
             if match and not entry.startswith("~"):
                 name = normalised(match[1])
-                found.setdefault(name, Distribution(name, match[2], f"{folder}/{entry}", folder))
+                info = f"{folder}/EGG-INFO" if own and entry == names[-1] else f"{folder}/{entry}"
+                found.setdefault(name, Distribution(name, match[2], info, folder))
     return tuple(found.values()), facts
 
 
 def examine(machine: Machine, environment: Environment) -> tuple[Installed, list[Fact]]:
     """TensorFlow and the packages around it."""
-    installed, facts = distributions(machine, environment.path)
+    folders = tuple(dict.fromkeys((*environment.before, *environment.path)))
+    with machine.noting() as unseen:
+        installed, facts = distributions(machine, folders)
+        location, core = _module(machine, folders)
+    if environment.problem:
+        unseen = {environment.executable or environment.prefix or "python": environment.problem, **unseen}
     mine = [entry for entry in installed if entry.name in TENSORFLOW]
-    location, core = _module(machine, environment.path)
     conda = tuple(_conda(machine, environment.prefix)) if environment.conda and environment.prefix else ()
     owner = _owner(machine, mine, location) if mine else None
     build: TensorFlowBuild | None = None
@@ -126,6 +141,8 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
         text = f"{entry.name} {version}" + (f" ({_installer(machine, entry)})" if _installer(machine, entry) else "")
         facts.append(TensorFlowVersion(Source(entry.info, None, text), version, entry.name, location=module))
     here = [entry for entry in mine if entry.folder == posixpath.dirname(location or "")]
+    if len(here) > 1:
+        here = [entry for entry in here if entry is owner or not _empty(machine, entry, here)]
     if len(here) > 1 and owner is not None:
         names = ", ".join(f"{entry.name} {entry.version}" for entry in here)
         source = Source(owner.info, None, f"{names} share one folder; the files are those of {owner.name}")
@@ -136,17 +153,25 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
             facts.append(build)
         if owner is None:
             facts += without_metadata(machine, location, core)
-    elif mine and not any(entry.name in ("tensorflow-intel", "tensorflow-macos") for entry in mine):
+    elif mine and unseen:
+        facts.append(missing(Source(mine[0].info), "tensorflow", unseen))
+    elif mine:
         names = ", ".join(f"{entry.name} {entry.version}" for entry in mine)
         source = Source(mine[0].info, None, f"{names} is listed, its module is not there")
         facts.append(Symptom(source, "tensorflow-files-missing", (("packages", names),)))
+    with machine.noting() as hidden:
+        gutted = core is not None and machine.system == "linux" and not native(machine, core)
+    if gutted and core is not None and not hidden and not unseen:
+        source = Source(core, None, "none of TensorFlow's own libraries is in it: it was half removed, or broke off")
+        facts.append(Symptom(source, "tensorflow-files-missing", (("packages", owner.name if owner else ""),)))
     facts += leftovers(machine, environment, location)
     facts += strays(machine, environment, location)
     if not mine and location is None:
         where = environment.executable or environment.prefix or "python"
-        text = f"no TensorFlow in {len(environment.path)} folders of its path"
-        facts.append(Absent(Source(where, None, text), "tensorflow"))
+        text = f"no TensorFlow in {len(folders)} folders of its path"
+        facts.append(missing(Source(where, None, text), "tensorflow", unseen))
     facts += _packages(machine, installed, conda, environment)
+    facts += _of_other_makers(machine, installed)
     if owner is not None:
         facts += _dependencies(machine, owner)
     return Installed(installed, owner, location, core, build, conda), facts
@@ -155,11 +180,33 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
 def _module(machine: Machine, folders: tuple[str, ...]) -> tuple[str | None, str | None]:
     """The folder of the module tensorflow, as an import would find it, and the folder of its libraries."""
     for folder in folders:
-        if machine.exists(f"{folder}/tensorflow/__init__.py"):
+        module = f"{folder}/tensorflow"
+        if machine.exists(f"{module}/__init__.py") and (
+            machine.is_dir(f"{module}/python") or machine.is_dir(f"{folder}/tensorflow_core")
+        ):  # a folder that merely has the name is a stray one
             core = f"{folder}/tensorflow_core"
             has_core = machine.exists(f"{core}/python/__init__.py")
             return f"{folder}/tensorflow", core if has_core else f"{folder}/tensorflow"
     return None, None
+
+
+def _of_other_makers(machine: Machine, installed: tuple[Distribution, ...]) -> Iterator[Fact]:
+    """What makes this TensorFlow use the GPU of another maker: Apple's and Microsoft's plugins, AMD's build
+    beside AMD's
+    kernel driver (/dev/kfd)."""
+    here = {"macos": ("tensorflow-metal",), "windows": DIRECTML}.get(machine.system, ())
+    if machine.exists("/dev/dxg"):
+        here = DIRECTML
+    elif machine.exists("/dev/kfd"):
+        here = ("tensorflow-rocm",)
+    for entry in installed:
+        if entry.name in here:
+            yield Symptom(Source(entry.info, None, f"{entry.name} {entry.version}"), "plugin-device", (("name", entry.name),))
+
+
+def native(machine: Machine, core: str) -> bool:
+    """Whether one of TensorFlow's own libraries lies in its folder."""
+    return any(machine.exists(f"{core}/{name}") for name in (*EXTENSIONS, *FRAMEWORKS))
 
 
 def _owner(machine: Machine, mine: list[Distribution], location: str | None) -> Distribution | None:
@@ -167,8 +214,7 @@ def _owner(machine: Machine, mine: list[Distribution], location: str | None) -> 
     if location is None:
         return mine[0] if len(mine) == 1 else None
     here = [entry for entry in mine if entry.folder == posixpath.dirname(location)] or mine
-    # tensorflow 2.11 to 2.18.0 on Windows and 2.13 to 2.15.0 on macOS are empty and bring the real one along
-    real = [entry for entry in here if entry.name in ("tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws")]
+    real = [entry for entry in here if not _empty(machine, entry, here)]
     if len(here) == 1:
         return here[0]
     import base64
@@ -181,10 +227,22 @@ def _owner(machine: Machine, mine: list[Distribution], location: str | None) -> 
             continue
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         line = f"{module}/{BUILD_INFO},sha256={digest}"
-        owners = [entry for entry in here if line in (machine.text(f"{entry.info}/RECORD", 16 << 20) or "")]
+        owners = [entry for entry in here if line in (machine.text(f"{entry.info}/RECORD", RECORD_LIMIT) or "")]
         if len(owners) == 1:
             return owners[0]
     return real[0] if real else here[0]
+
+
+def _empty(machine: Machine, entry: Distribution, beside: list[Distribution]) -> bool:
+    """Whether a distribution only brings another one along, as tensorflow 2.11 to 2.18.0 on Windows, 2.13 to
+    2.15 on
+    macOS and 2.10 to 2.17 on Arm do: it holds no file of the module, and requires one beside it that does."""
+    record = machine.text(f"{entry.info}/RECORD", RECORD_LIMIT)
+    if record is not None and record.strip() and re.search(r"^tensorflow(?:_core)?/", record, re.MULTILINE):
+        return False
+    others = {other.name for other in beside if other is not entry}
+    text = machine.text(f"{entry.info}/METADATA", METADATA_LIMIT) or ""
+    return any(normalised(name) in others for name in re.findall(r"^Requires-Dist:\s*([\w.-]+)", text, re.MULTILINE))
 
 
 def _metadata_version(machine: Machine, entry: Distribution) -> str | None:
@@ -239,11 +297,7 @@ def _packages(
 
 def _conda(machine: Machine, prefix: str) -> Iterator[tuple[str, str, str]]:
     """(name, version, build) of every conda package, from the names in conda-meta."""
-    try:
-        names = machine.names(f"{prefix}/conda-meta")
-    except OSError:
-        return
-    for entry in names:
+    for entry in machine.names_seen(f"{prefix}/conda-meta"):
         match = re.fullmatch(r"(.+)-([^-]+)-([^-]+)\.json", entry)
         if match:
             yield match[1], match[2], match[3]
@@ -255,11 +309,11 @@ def _dependencies(machine: Machine, owner: Distribution) -> Iterator[Fact]:
     for number, line in enumerate(text.splitlines(), 1):
         if line == "":
             break
-        match = re.match(r"Requires-Dist:\s*([\w.-]+)\s*(?:\(([^)]*)\)|([^;]*))?\s*(?:;\s*(.*))?$", line)
+        match = re.match(r"Requires-Dist:\s*([\w.-]+)([^;]*)(?:;(.*))?", line)
         if not match:
             continue
-        name, marker = normalised(match[1]), match[4] or ""
-        specifier = re.sub(r"\s+", "", match[2] or match[3] or "")
+        name, marker = normalised(match[1]), (match[3] or "").strip()
+        specifier = re.sub(r"[\s()]+", "", match[2])
         source = Source(f"{owner.info}/METADATA", number, line)
         if "extra" in marker:
             if "and-cuda" in marker and name.startswith(("nvidia-", "tensorrt")):

@@ -6,8 +6,9 @@ Layout: Microsoft, "PE Format" (MS-DOS stub, COFF header, optional header, secti
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import BinaryIO
+
+from doctor.values import dataclass
 
 MACHINES = {0x14C: "x86", 0x8664: "x86_64", 0xAA64: "aarch64"}
 IMPORTS_LIMIT = 512
@@ -27,14 +28,8 @@ class Pe:
     missing_bytes: int = 0
 
 
-def read(path: str) -> Pe:
-    """What a file's headers say. Raises NotPe, and OSError where it cannot be opened."""
-    with open(path, "rb") as file:
-        return parse(file)
-
-
 def parse(file: BinaryIO) -> Pe:
-    """As `read`, from an open binary file."""
+    """What an open file's headers say. Raises NotPe."""
     size = file.seek(0, 2)
     head = _at(file, 0, 64)
     if len(head) < 64:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 from doctor.probe import elf
 from doctor.probe.interpreter import Environment
 from doctor.probe.loader import Loader
 from doctor.probe.machine import Machine
+from doctor.values import dataclass
 
 LIBRARY = re.compile(
     r"lib(?:cuda|cudart|cudnn|cublas|cublasLt|cufft|curand|cusolver|cusparse|cupti|nccl|nvinfer|nvrtc|nvJitLink)"
@@ -72,7 +71,7 @@ def folders(machine: Machine, environment: Environment, loader: Loader) -> list[
     listed: list[str] = []
     tensorrt: list[str] = []
     for base in environment.path:
-        listed += [f"{base}/nvidia/{name}" for name in _quiet(machine, f"{base}/nvidia")]
+        listed += [f"{base}/nvidia/{name}" for name in machine.names_seen(f"{base}/nvidia")]
         tensorrt += [f"{base}/{name}" for name in ("tensorrt_libs", "tensorrt")]
     wheels = [f"{path}/lib" for path in listed]
     own = [folder for folder, _ in loader.folders()]
@@ -91,7 +90,8 @@ def on_disk(machine: Machine, environment: Environment, loader: Loader) -> list[
     """CUDA libraries, one entry for each real file, under the SONAME that it answers to where such a file is there."""
     found: dict[str, Found] = {}
     for folder in folders(machine, environment, loader):
-        names = [name for name in _quiet(machine, folder) if name.startswith("lib") and LIBRARY.fullmatch(name)]
+        seen = machine.names_seen(folder)
+        names = [name for name in seen if name.startswith("lib") and LIBRARY.fullmatch(name)]
         for name in sorted(names, key=len):
             path = f"{folder}/{name}"
             real = machine.resolve(path)
@@ -130,11 +130,3 @@ def _version(real: str) -> str | None:
     """The version in a real file's name, where it says more than the SONAME: libcudart.so.12.5.82."""
     tail = posixpath.basename(real).partition(".so.")[2]
     return tail if tail.count(".") >= 2 else None
-
-
-def _quiet(machine: Machine, folder: str) -> Iterator[str]:
-    """A folder's names; none where it may not be read."""
-    try:
-        yield from machine.names(folder)
-    except OSError:
-        return

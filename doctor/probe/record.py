@@ -1,4 +1,5 @@
-"""A machine's facts as a JSON file, so that they can be diagnosed elsewhere: `check --save FILE`, `check --from FILE`.
+"""A machine's facts as data, so that they can be diagnosed elsewhere: `check --save FILE`, `check --from FILE`, and as a
+block of letters in the Markdown of `check`, which `explain` reads back.
 
 The record holds every fact with its source; what is read back is equal to what was written (a test holds it to that).
 """
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
+import re
 from typing import Any
 
 import doctor.facts as vocabulary
@@ -76,6 +77,7 @@ def _read(entry: Any) -> Fact | None:
             str(source.get("text", ""))[:EVIDENCE_LIMIT],
         )
     }
+    kinds = _kinds(kind)
     for field in dataclasses.fields(kind):
         if field.name in entry and field.name != "source":
             value = entry[field.name]
@@ -83,6 +85,12 @@ def _read(entry: Any) -> Fact | None:
                 value = tuple(tuple(map(str, item)) if isinstance(item, list) else item for item in value)
             elif not isinstance(value, (str, int, float, bool, type(None))):
                 raise NotRecordError(f"{entry.get('fact')}.{field.name} is neither text nor number")
+            if not _fits(value, kinds[field.name]):
+                raise NotRecordError(f"{entry.get('fact')}.{field.name} is of another type than it has to be")
+            if field.name == "version" and kind in _VERSIONS and not re.match(r"\d", str(value)):
+                raise NotRecordError(f"{entry.get('fact')}.version is no version: {str(value)[:40]!r}")
+            if field.name == "compute_capability" and value and not re.fullmatch(r"\d{1,2}\.\d", str(value)):
+                raise NotRecordError(f"{entry.get('fact')}.compute_capability is none: {str(value)[:40]!r}")
             values[field.name] = value
     try:
         return kind(**values)
@@ -90,14 +98,68 @@ def _read(entry: Any) -> Fact | None:
         raise NotRecordError(f"a {entry.get('fact')} in it is incomplete: {problem}") from problem
 
 
-def save(path: str, record: dict[str, Any]) -> None:
-    """Write a record; one fact a line, so that two can be compared. Raises OSError."""
+BEGIN, END = "tfgpu-doctor record 1", "tfgpu-doctor record end"
+_BLOCK = re.compile(BEGIN + r"\s([A-Za-z0-9+/=\s]{1,400000})" + END)
+
+
+def packed(record: dict[str, Any]) -> list[str]:
+    """A record as lines of letters, which survive being pasted into a form; compressed to a seventh."""
+    import base64
+    import zlib
+
+    data = zlib.compress(json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode(), 9)
+    letters = base64.b64encode(data).decode()
+    return [BEGIN, *(letters[at : at + 76] for at in range(0, len(letters), 76)), END]
+
+
+def unpacked(text: str) -> Facts | None:
+    """The facts of the first block in a text that is whole; None where there is none."""
+    import base64
+    import zlib
+
+    for match in _BLOCK.finditer(text):
+        try:
+            reader = zlib.decompressobj()
+            data = reader.decompress(base64.b64decode("".join(match[1].split()), validate=True), SIZE_LIMIT)
+            if reader.eof:
+                return from_record(json.loads(data))
+        except (ValueError, zlib.error, RecursionError):  # NotRecordError among them
+            continue
+    return None
+
+
+_VERSIONS = (
+    vocabulary.PythonVersion, vocabulary.CudaVersion, vocabulary.CudnnVersion, vocabulary.DriverVersion,
+    vocabulary.DriverCuda, vocabulary.Glibc, vocabulary.TensorFlowVersion,
+)  # fmt: skip
+
+
+def _kinds(kind: type[Fact]) -> dict[str, str]:
+    """The annotations of a fact's fields."""
+    return {name: words for base in reversed(kind.__mro__) for name, words in vars(base).get("__annotations__", {}).items()}
+
+
+_TYPES: dict[str, type] = {"str": str, "int": int, "bool": bool, "float": float, "None": type(None)}
+
+
+def _fits(value: Any, annotation: str) -> bool:
+    """Whether a value is what a field's annotation ("str | None", "tuple[tuple[str, str], ...]") says."""
+    if annotation.startswith("tuple["):
+        pairs = "tuple[tuple[" in annotation
+        inner = int if annotation.startswith("tuple[int") else str
+        return isinstance(value, tuple) and all(
+            (isinstance(item, tuple) and len(item) == 2) if pairs else isinstance(item, inner) for item in value
+        )
+    return any(type(value) is _TYPES.get(word.strip()) for word in annotation.split("|"))
+
+
+def as_text(record: dict[str, Any]) -> str:
+    """The text of a record's file; one fact a line, so that two can be compared."""
     lines = [json.dumps(fact, ensure_ascii=False) for fact in record["facts"]]
     head = {key: value for key, value in record.items() if key != "facts"}
-    text = (
+    return (
         json.dumps(head, ensure_ascii=False, indent=1)[:-2] + ',\n "facts": [\n  ' + ",\n  ".join(lines) + "\n ]\n}\n"
     )
-    Path(path).write_text(text, encoding="utf-8")
 
 
 def load(path: str) -> Facts:

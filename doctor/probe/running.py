@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from doctor import processes
+from doctor.values import dataclass
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 OUTPUT_LIMIT = 4 << 20
 """Bytes kept of each output of a program."""
@@ -25,7 +30,7 @@ class Ran:
 _running: set[Any] = set()
 """The processes that were started here and have not ended."""
 
-Runner = Callable[[Sequence[str], float, Mapping[str, str]], Ran]
+Runner: TypeAlias = "Callable[[Sequence[str], float, Mapping[str, str]], Ran]"
 
 
 def run_program(
@@ -33,23 +38,25 @@ def run_program(
 ) -> Ran:
     """Run a program with no input, a time limit in seconds and a limit in bytes on each of its outputs.
 
-    The whole process group is killed at either limit. A process that cannot be killed (a driver that hangs in the
-    kernel) is left behind after another second: we go on and say so. Never raises for what the program does.
+    It is killed at either limit, and whatever it started with it (doctor.processes). A process that cannot
+    be killed (a driver that hangs in the kernel) is left behind after another second. Never raises for what
+    the program does.
     """
     import subprocess
     import threading
 
-    options: dict[str, Any] = {"start_new_session": True} if os.name == "posix" else {}
     try:
-        process = subprocess.Popen(
-            list(argv),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(env),
-            cwd=cwd,
-            **options,
-        )
+        with processes.starting():
+            process = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=dict(env),
+                cwd=cwd,
+                **processes.options(),
+            )
+            processes.hold(process)
     except (OSError, ValueError) as problem:
         return Ran(None, failure=str(problem))
     _running.add(process)
@@ -65,11 +72,11 @@ def run_program(
                 size += len(data)
                 if size > limit and not too_much.is_set():
                     too_much.set()
-                    _kill(process)
+                    processes.kill(process)
 
     readers = [
         threading.Thread(target=collect, args=(stream, into), daemon=True)
-        for stream, into in zip((process.stdout, process.stderr), kept, strict=True)
+        for stream, into in zip((process.stdout, process.stderr), kept)
     ]
     ended = threading.Event()
 
@@ -83,13 +90,15 @@ def run_program(
     try:
         if not ended.wait(timeout):
             timed_out = True
-            _kill(process)
+            processes.kill(process)
     except BaseException:
-        _kill(process)
+        processes.kill(process)
         raise
+    finally:
+        _running.discard(process)
+        processes.release(process)
     for reader in readers:
         reader.join(1)
-    _running.discard(process)
     out, err = (b"".join(pieces).decode("utf-8", "replace") for pieces in kept)
     failure = f"its output went over {limit} bytes" if too_much.is_set() else ""
     return Ran(None if timed_out or failure else process.returncode, out, err, timed_out, failure)
@@ -98,19 +107,6 @@ def run_program(
 def end_children() -> None:
     """Kill what `run_program` has running in other threads: where the user breaks off, nothing is left behind."""
     for process in list(_running):
-        _kill(process)
+        processes.kill(process)
+        processes.release(process)
 
-
-def _kill(process: Any) -> None:
-    """Kill a child and its group; give up after a second where it cannot die."""
-    import contextlib
-    import signal
-    import subprocess
-
-    with contextlib.suppress(OSError):
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(1)

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
+
+from doctor import resources
 
 
 def script(name: str) -> str:
-    """The text of a script in this package, from a folder or a zipapp alike."""
-    path = str(Path(__file__).with_name(name))
-    loader: Any = globals().get("__loader__")
-    data: bytes = loader.get_data(path) if hasattr(loader, "get_data") else Path(path).read_bytes()
-    return data.decode("utf-8")
+    """The text of a script in this package."""
+    return resources.text("doctor.probe", name)
 
 
 def between(text: str, cookie: str | None) -> list[Any]:

@@ -79,8 +79,8 @@ def _defines(machine: Machine, path: str, header: Elf, name: bytes) -> bool:
         if not (word >> hashed % 64 & 1 and word >> (hashed >> shift) % 64 & 1):
             return False
         start = where.hash + 16 + 8 * words
-        (index,) = struct.unpack("<I", bytes_at(file, start + 4 * (hashed % buckets), 4))
-        while index >= first:
+        (chain,) = struct.unpack("<I", bytes_at(file, start + 4 * (hashed % buckets), 4))
+        for index in range(chain, chain + SYMBOLS_LIMIT) if chain >= first else ():
             (other,) = struct.unpack("<I", bytes_at(file, start + 4 * (buckets + index - first), 4))
             if other | 1 == hashed | 1:
                 entry = SYMBOL.unpack(bytes_at(file, where.table + index * SYMBOL.size, SYMBOL.size))
@@ -88,5 +88,4 @@ def _defines(machine: Machine, path: str, header: Elf, name: bytes) -> bool:
                     return True
             if other & 1:
                 return False
-            index += 1
     return False

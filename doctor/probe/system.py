@@ -20,26 +20,12 @@ from doctor.facts import (
     Symptom,
     Unreadable,
 )
+from doctor.probe import containers
 from doctor.probe.cpu import cpu_flags
+from doctor.probe.gpu_devices import tegra
 from doctor.probe.machine import Machine
+from doctor.redact.variables import decides
 
-VARIABLES = re.compile(
-    r"(?:CUDA|CUDNN|NVIDIA|NCCL|TF|XLA|KERAS)(?:_\w+)?|SLURM_(?:JOB|STEP)?_?(?:GPUS|PARTITION)\w*|GPU_DEVICE_ORDINAL"
-    r"|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH|PYTHONHOME|PYTHONNOUSERSITE|VIRTUAL_ENV|CONDA_PREFIX|CONDA_DEFAULT_ENV"
-    r"|LOADEDMODULES|SINGULARITY_NV|APPTAINER_NV"
-)
-"""Environment variables that decide something about the GPU or about which TensorFlow runs."""
-TERRAFORM = re.compile(r"TF_(?:VAR|CLI|LOG|TOKEN|DATA_DIR|WORKSPACE|INPUT|IN_AUTOMATION|PLUGIN|REGISTRY)\w*")
-"""Terraform's variables, which begin with TF_ as well (developer.hashicorp.com, "Environment Variables")."""
-SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|KEY|CREDENTIAL", re.IGNORECASE)
-PATH_ON_WINDOWS = "PATH"
-
-CONTAINER_FILES = (
-    ("/.dockerenv", "docker"),
-    ("/run/.containerenv", "podman"),
-    ("/.singularity.d", "singularity"),
-    ("/singularity", "singularity"),
-)
 MARKERS = (  # environment variable, kind
     ("SINGULARITY_CONTAINER", "singularity"),
     ("SINGULARITY_NAME", "singularity"),
@@ -143,26 +129,11 @@ def surroundings(machine: Machine) -> Iterator[Fact]:
             seen.add(name)
             yield EnvironmentKind(source, name)
 
-    for path, name in CONTAINER_FILES:
-        try:
-            if machine.system == "linux" and machine.exists(path) and not root_is_a_disk(machine):
-                yield from kind(name, Source(path))
-        except OSError:
-            continue
+    for name, source in containers.kinds(machine):
+        yield from kind(name, source)
     for variable, name in MARKERS:
         if machine.env.get(variable):
             yield from kind(name, Source(f"${variable}", None, machine.env[variable]))
-    container = machine.env.get("container", "")
-    if container:
-        yield from kind({"oci": "container"}.get(container, container), Source("$container", None, container))
-    try:
-        groups = "" if root_is_a_disk(machine) else machine.text("/proc/1/cgroup") or ""
-    except OSError:
-        groups = ""
-    for word, name in (("kubepods", "kubernetes"), ("docker", "docker"), ("libpod", "podman"), ("lxc", "lxc")):
-        line = next((line for line in groups.splitlines() if word in line), None)
-        if line is not None:
-            yield from kind(name, Source("/proc/1/cgroup", None, line))
     if "slurm" not in seen and machine.system == "linux":
         sbatch = machine.which("sbatch") or machine.which("srun")
         if sbatch:
@@ -177,40 +148,19 @@ def surroundings(machine: Machine) -> Iterator[Fact]:
         yield Symptom(source, "simulated-gpu", (("simulation", simulated),))
 
 
-def root_is_a_disk(machine: Machine) -> bool:
-    """Whether "/" is a whole disk or partition: then /.dockerenv is only left over from the image it was made of.
-
-    A container's root is an overlay or another file system's folder (proc(5), mountinfo: fields 4, 5 and 10).
-    """
-    try:
-        text = machine.text("/proc/self/mountinfo") or ""
-    except OSError:
-        return False
-    for line in reversed(text.splitlines()):
-        fields, _, behind = line.partition(" - ")
-        parts, kind = fields.split(), behind.split()
-        if len(parts) > 4 and parts[4] == "/" and len(kind) > 1:
-            return parts[3] == "/" and re.fullmatch(r"/dev/(?:[svx]?vd|sd|hd|nvme|mmcblk|root)\w*", kind[1]) is not None
-    return False
-
-
 def _jetson(machine: Machine) -> Iterator[Fact]:
     """An NVIDIA Jetson: its GPU is no PCI device and its TensorFlow comes from NVIDIA."""
-    if machine.system != "linux" or machine.processor != "aarch64":
-        return
-    release = machine.text("/etc/nv_tegra_release")
-    model = machine.text("/proc/device-tree/model")
-    if release is not None or (model and "jetson" in model.lower()):
-        text = (model or release or "").strip("\0\n ")
-        source = Source("/etc/nv_tegra_release" if release is not None else "/proc/device-tree/model", 1, text)
+    board = tegra(machine)
+    if board is not None:
+        source = Source(board.where, 1, board.text)
         yield EnvironmentKind(source, "jetson")
-        yield Symptom(source, "jetson", (("model", text),))
+        yield Symptom(source, "jetson", (("model", board.text),))
 
 
 def variables(machine: Machine) -> Iterator[Fact]:
     """The environment variables that decide something here."""
     for name in sorted(machine.env):
-        wanted = VARIABLES.fullmatch(name) or (name.upper() == PATH_ON_WINDOWS and machine.system == "windows")
-        if wanted and not SECRET.search(name) and not TERRAFORM.fullmatch(name):
+        if decides(name) if name.upper() != "PATH" else machine.system == "windows":
             value = machine.env[name]
-            yield EnvVar(Source("environment", None, f"{name}={value}"), name, value)
+            source = machine.origins.get(name, Source("environment", None, f"{name}={value}"))
+            yield EnvVar(source, name, value)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from doctor.facts import Absent, CudaVersion, CudnnVersion, Fact, Source
+from doctor.facts import CudaVersion, CudnnVersion, Fact, Source
 from doctor.probe.interpreter import Environment
 from doctor.probe.machine import Machine
+from doctor.probe.missing import missing
 from doctor.probe.packages import Distribution, Installed
 from doctor.probe.places import Found, toolkits
 
@@ -20,6 +21,9 @@ HEADERS = ("include/cuda.h", "targets/x86_64-linux/include/cuda.h", "targets/sbs
 RUNTIME = re.compile(r"nvidia-cuda-runtime(?:-cu\d+)?")
 CUDNN = re.compile(r"nvidia-cudnn(?:-cu\d+)?")
 HEADER_LIMIT = 2 << 20
+CUDNN_HEADERS = ("cudnn_version.h", "cudnn.h")
+"""Where cuDNN states its version: the second up to cuDNN 7."""
+PLACES = "wheels, conda, /usr/local/cuda*, system folders"
 
 
 def versions(
@@ -29,34 +33,39 @@ def versions(
     files: list[Found],
     opened: set[str],
     searched: set[str],
+    unseen: Mapping[str, str],
+    opened_cudnn: str | None,
 ) -> list[Fact]:
-    """CudaVersion and CudnnVersion facts, one for each place; Absent where there is none at all.
+    """CudaVersion and CudnnVersion facts, one for each place; Absent, or Unreadable, where there is none at
+    all.
 
-    opened, searched: real folders from which TensorFlow would take a library, and those that the loader searches.
+    opened, searched: real folders from which TensorFlow would take a library, and those that the loader
+    searches;
+    unseen: places that could not be looked at, with the reason; opened_cudnn: the libcudnn that would be
+    opened.
     """
     cuda = [*_wheels(installed.distributions, RUNTIME, "cuda_runtime", CudaVersion)]
-    cuda += _conda(environment, installed, ("cudatoolkit", "cuda-cudart", "cuda-version"), CudaVersion)
+    cuda += of_conda(environment, installed, ("cudatoolkit", "cuda-cudart", "cuda-version"), CudaVersion)
     for home in toolkits(machine):
         cuda += _toolkit(machine, home)
     cuda += _from_files(machine, files, "libcudart.so", CudaVersion, cuda)
     cudnn = [*_wheels(installed.distributions, CUDNN, "cudnn", CudnnVersion)]
-    cudnn += _conda(environment, installed, ("cudnn",), CudnnVersion)
+    cudnn += of_conda(environment, installed, ("cudnn",), CudnnVersion)
     cudnn += _from_files(machine, files, "libcudnn.so", CudnnVersion, cudnn)
+    cudnn = _of_opened(machine, opened_cudnn, cudnn) + cudnn
 
     def rank(fact: CudaVersion | CudnnVersion) -> tuple[bool, bool]:
         folder = machine.resolve(fact.location or "")
         below = (folder, f"{folder}/lib", f"{folder}/lib64", f"{folder}/targets/{machine.processor}-linux/lib")
         return not opened & set(below), not searched & set(below)
 
-    facts: list[Fact] = [*sorted(cuda, key=rank), *sorted(cudnn, key=rank)]
+    own = [fact for fact in cudnn if fact.location == opened_cudnn]
+    others = [fact for fact in cudnn if fact not in own]
+    facts: list[Fact] = [*sorted(cuda, key=rank), *own, *sorted(others, key=rank)]
     if not cuda:
-        facts.append(
-            Absent(
-                Source("wheels, conda, /usr/local/cuda*, system folders", None, "no libcudart and no toolkit"), "cuda"
-            )
-        )
+        facts.append(missing(Source(PLACES, None, "no libcudart and no toolkit"), "cuda", unseen))
     if not cudnn:
-        facts.append(Absent(Source("wheels, conda, /usr/local/cuda*, system folders", None, "no libcudnn"), "cudnn"))
+        facts.append(missing(Source(PLACES, None, "no libcudnn"), "cudnn", unseen))
     return facts
 
 
@@ -76,7 +85,7 @@ def _wheels(
             yield kind(Source(entry.info, None, text), entry.version, place)
 
 
-def _conda(
+def of_conda(
     environment: Environment, installed: Installed, names: tuple[str, ...], kind: type[CudaVersion] | type[CudnnVersion]
 ) -> Iterator[CudaVersion | CudnnVersion]:
     for wanted in names:
@@ -111,6 +120,39 @@ def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion]:
             version = f"{number // 1000}.{number % 1000 // 10}"
             yield CudaVersion(Source(f"{home}/{header}", None, match[0]), version, home)
             return
+
+
+def _of_opened(
+    machine: Machine, path: str | None, known: list[CudaVersion | CudnnVersion]
+) -> list[CudaVersion | CudnnVersion]:
+    """The version of the very libcudnn that would be opened, with its path as location: by the name of the
+    real file,
+    else by the package that owns its folder, else by the header beside it. Nothing where none of them
+    tells."""
+    if path is None:
+        return []
+    real = machine.resolve(path)
+    folder = posixpath.dirname(real)
+    tail = posixpath.basename(real).partition(".so.")[2]
+    if tail.count(".") >= 2:
+        return [CudnnVersion(Source(path, None, posixpath.basename(real)), tail, path)]
+    owners = [fact for fact in known if fact.location and machine.resolve(fact.location) == folder]
+    stated = next((fact for fact in owners if fact.version.split(".")[0] == tail and "." in fact.version), None)
+    if stated is not None:
+        return [CudnnVersion(stated.source, stated.version, path)]
+    for base in (posixpath.dirname(folder), posixpath.dirname(posixpath.dirname(folder)), "/usr"):
+        for name in CUDNN_HEADERS:
+            text = machine.text(f"{base}/include/{name}", HEADER_LIMIT) or ""
+            version = header_version(text)
+            if version is not None and version.split(".")[0] == tail:
+                return [CudnnVersion(Source(f"{base}/include/{name}", None, f"cuDNN {version}"), version, path)]
+    return []
+
+
+def header_version(text: str) -> str | None:
+    """MAJOR.MINOR.PATCHLEVEL as one of cuDNN's headers defines them; None where it does not."""
+    parts = [re.search(rf"#define\s+CUDNN_{part}\s+(\d+)", text) for part in ("MAJOR", "MINOR", "PATCHLEVEL")]
+    return ".".join(match[1] for match in parts if match) if all(parts) else None
 
 
 def _from_files(

@@ -1,17 +1,19 @@
-"""Which libraries the installed TensorFlow build opens: by the table of its release, else by the nearest one.
+"""Which libraries the installed TensorFlow build opens.
 
-A release that the table does not know (a nightly, a build of one's own) is taken to open what the newest known release
-of no higher version opens; where the build states another CUDA than that one, the catalogue of library names decides.
-The facts say which of the three it was.
+The build decides: what its own files are linked to, then what its build_info.py states. The row of its
+release counts
+where the build is the wheel that the row was read from; a release that the table does not know (a nightly) is
+taken to
+open what the newest known release of no higher version opens. The facts say which of these it was.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-from doctor.facts import TensorFlowBuild
-from doctor.tables import Library, Tables, TensorFlowRelease, at_least, dotted
+from doctor.facts import Source, TensorFlowBuild
+from doctor.tables import Tables, TensorFlowRelease, at_least, dotted, own_builds
+from doctor.values import dataclass
 
 PLATFORMS = {
     ("linux", "x86_64"): "linux-x86_64",
@@ -20,8 +22,6 @@ PLATFORMS = {
     ("macos", "arm64"): "macos-arm64",
     ("macos", "x86_64"): "macos-x86_64",
 }
-COMPONENTS = ("CUDA runtime", "cuBLAS", "cuBLASLt", "cuFFT", "cuSOLVER", "cuSPARSE", "cuDNN")
-"""What every build since 2.4 needs before it registers a GPU (TryDlopenCUDALibraries)."""
 NVML = "libnvidia-ml.so.1"
 """A build that opens it (2.21.0 is the first) lists no GPU without it, and says nothing (seen on 2.21.0)."""
 DRIVER = ("libcuda.so.1", "nvcuda.dll")
@@ -34,7 +34,6 @@ class Wanted:
 
     names: tuple[tuple[str, bool], ...] = ()
     known_by: str = ""
-    release: TensorFlowRelease | None = None
 
 
 def platform_of(system: str, processor: str) -> str:
@@ -43,40 +42,52 @@ def platform_of(system: str, processor: str) -> str:
 
 
 def wanted(
-    tables: Tables, version: str | None, package: str | None, platform: str, build: TensorFlowBuild | None
+    tables: Tables,
+    version: str | None,
+    package: str | None,
+    platform: str,
+    build: TensorFlowBuild | None,
+    linked: tuple[str, ...] = (),
 ) -> Wanted:
-    """What this build opens; nothing for a build without CUDA."""
-    if (build is not None and build.gpu is False) or version is None:
+    """What this build opens; nothing for a build without CUDA. linked: CUDA libraries that its own files
+    need."""
+    if build is not None and build.gpu is False:
         return Wanted()
+    opened = Wanted() if version is None else _opened(tables, version, package, platform, build)
+    if not linked:
+        return opened
+    stems = {_stem(name) for name in linked}
+    others = tuple((name, needed) for name, needed in opened.names if _stem(name) not in stems)
+    names = (*((name, True) for name in linked if name not in (*DRIVER, NVML)), *others)
+    return Wanted(names, "its own library is linked to it (DT_NEEDED)" if not others else
+                  f"its own library is linked to it (DT_NEEDED), or {opened.known_by}")  # fmt: skip
+
+
+def _opened(
+    tables: Tables, version: str, package: str | None, platform: str, build: TensorFlowBuild | None
+) -> Wanted:
+    """What a build opens by name."""
     exact = tables.tensorflow(version, package, platform)
-    if exact is not None and exact.libraries:
-        return _of(exact, f"{exact.package} {exact.version} opens it (table of releases)")
-    if exact is not None and exact.gpu is False:
-        return Wanted(release=exact)
-    cuda = (build.cuda if build is not None else None) or (exact.cuda if exact is not None else None)
-    cudnn = (build.cudnn if build is not None else None) or (exact.cudnn if exact is not None else None)
-    near = exact if exact is not None else _nearest(tables, version, platform)
-    if near is not None and near.libraries and (cuda is None or _major(cuda) == _major(near.cuda)):
-        said = f"{near.package} {near.version} opens it, the nearest release that the table knows to {version}"
-        return _of(near, said, exact)
-    if cuda is None:
-        return Wanted(release=exact)
-    fitting: dict[str, Library] = {}
-    for row in tables.libraries():
-        known = fitting.get(row.component)
-        # of two names for one component the one that serves more releases: build_info's cudart64_112 is no file's name
-        if _fits(row, cuda, cudnn, platform) and (known is None or dotted(row.first or "") < dotted(known.first or "")):
-            fitting[row.component] = row
-    names = [(row.soname, True) for row in fitting.values()]
-    return Wanted(
-        tuple(names), f"a build for CUDA {cuda} opens it (build_info and the catalogue of library names)", exact
-    )
+    stated = build or TensorFlowBuild(Source(""))
+    if exact is not None and own_builds.of_wheel(
+        exact, version, stated.gpu, stated.cuda, stated.cudnn, stated.capabilities
+    ):
+        if exact.gpu is False:
+            return Wanted()
+        if exact.libraries:
+            return _of(exact, f"{exact.package} {exact.version} opens it (table of releases)")
+    near = _nearest(tables, version, platform) if exact is None and "+" not in version else None
+    if near is not None and own_builds.of_wheel(near, version, stated.gpu, stated.cuda, stated.cudnn):
+        return _of(near, f"{near.package} {near.version} opens it, the nearest release that the table knows to {version}")
+    if stated.cuda is None:
+        return Wanted()
+    own = own_builds.build(tables, package, version, platform, gpu=stated.gpu, cuda=stated.cuda, cudnn=stated.cudnn)
+    return _of(own, f"a build for CUDA {stated.cuda} opens it (build_info and the catalogue of library names)")
 
 
-def _of(row: TensorFlowRelease, known_by: str, release: TensorFlowRelease | None = None) -> Wanted:
+def _of(row: TensorFlowRelease, known_by: str) -> Wanted:
     needed = (*row.libraries_required, NVML)
-    names = tuple((name, name in needed) for name in row.libraries if name not in DRIVER)
-    return Wanted(names, known_by, release or row)
+    return Wanted(tuple((name, name in needed) for name in row.libraries if name not in DRIVER), known_by)
 
 
 def _nearest(tables: Tables, version: str, platform: str) -> TensorFlowRelease | None:
@@ -88,21 +99,5 @@ def _nearest(tables: Tables, version: str, platform: str) -> TensorFlowRelease |
     return max(rows, key=lambda row: (dotted(row.version), row.package == "tensorflow"), default=None)
 
 
-def _fits(row: Library, cuda: str, cudnn: str | None, platform: str) -> bool:
-    """Whether a row of the catalogue is a library of this CUDA (or cuDNN) that TensorFlow opens."""
-    family = "windows" if platform.startswith("windows") else "linux"
-    if row.platform != family or row.component not in COMPONENTS or row.first is None:
-        return False
-    asked = cudnn if row.component == "cuDNN" else cuda
-    if asked is None:
-        return False
-    if row.component == "cuDNN":
-        return _major(asked) == _major(row.first)
-    if row.component == "cuBLASLt" and not at_least(asked, "11"):  # TensorFlow opens it from 2.4 on
-        return False
-    short = ".".join(asked.split(".")[:2])
-    return at_least(short, row.first) and at_least(row.last or short, short)
-
-
-def _major(version: str | None) -> str:
-    return (version or "").partition(".")[0]
+def _stem(name: str) -> str:
+    return name.partition(".so")[0]

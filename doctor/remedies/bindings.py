@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.findings import Finding, Step, manual, shell
-from doctor.remedies.environments import ENV
+from doctor.remedies.environments import ENV, UV_INSTALL, UV_INSTALL_WINDOWS
 from doctor.remedies.libraries import ARCHIVES
+from doctor.shell import Command, Literal, Path, argv, commands_of, run
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
@@ -26,19 +27,33 @@ NAMES = {
 """The bindings, by the language that the symptom `binding` names."""
 
 _GPU_BUILD = {
-    "node": shell("npm install @tensorflow/tfjs-node-gpu", "the package with the CUDA build (Linux and Windows); require it in place of @tensorflow/tfjs-node"),
-    "dotnet": manual("Reference SciSharp.TensorFlow.Redist-Windows-GPU (Windows) or SciSharp.TensorFlow.Redist-Linux-GPU in place of SciSharp.TensorFlow.Redist, never both"),
-    "java": manual("Depend on tensorflow-core-platform-gpu in place of tensorflow-core-platform (to 0.5), or, from 1.0 on, on tensorflow-core-native with the classifier that the README of tensorflow/java names for the GPU"),
-    "go": manual("Install libtensorflow for the GPU in place of the one for the CPU: tensorflow.org/install/lang_c has the archives"),
-    "julia": shell("TF_USE_GPU=1 julia -e 'using Pkg; Pkg.build(\"TensorFlow\")'", "fetches the library with the CUDA build"),
+    "node": shell(
+        run("npm", "install", "@tensorflow/tfjs-node-gpu"),
+        "the package with the CUDA build (Linux and Windows); require it in place of @tensorflow/tfjs-node",
+    ),
+    "dotnet": manual(
+        "Reference SciSharp.TensorFlow.Redist-Windows-GPU (Windows) or SciSharp.TensorFlow.Redist-Linux-GPU in place of SciSharp.TensorFlow.Redist, never both"
+    ),
+    "java": manual(
+        "Depend on tensorflow-core-platform-gpu in place of tensorflow-core-platform (to 0.5), or, from 1.0 on, on tensorflow-core-native with the classifier that the README of tensorflow/java names for the GPU"
+    ),
+    "go": manual(
+        "Install libtensorflow for the GPU in place of the one for the CPU: tensorflow.org/install/lang_c has the archives"
+    ),
+    "julia": shell(
+        Literal("TF_USE_GPU=1 julia -e 'using Pkg; Pkg.build(\"TensorFlow\")'"),
+        "fetches the library with the CUDA build",
+    ),
 }
 """How each is had with CUDA, as its own documents say: the READMEs of tensorflow/tfjs (tfjs-node), SciSharp/TensorFlow.NET and
 tensorflow/java, tensorflow.org's page "Install TensorFlow for C" for what Go links, and deps/build.jl of
 malmaud/TensorFlow.jl."""
 _LIBRARIES = ("cuda-missing", "cuda-version-mismatch", "cudnn-missing", "cudnn-version-mismatch", "library-path")
 _BUILDS = ("tf-cpu-only", "tf-windows-native", "tf-not-installed")
-_OF_PYTHON = r"""(?:^|[\s/\\"'])python[\d.]*(?:\.exe)?["']?\s|\bpip3? |^uv |astral\.sh/uv|\bconda |^wsl --install|^Start Ubuntu from"""
-"""In a command or an instruction that concerns a Python environment, or makes one."""
+_OF_PYTHON = re.compile(r"\b(?:python[\d.]*|pip3?|conda) |^Start Ubuntu from")
+"""In an instruction that concerns a Python environment, or makes one."""
+_PYTHONS = re.compile(r"(?:.*[\\/])?(?:python[\d.]*|py|pip3?|uv|conda)(?:\.exe)?")
+"""Programs that concern a Python environment, or make one."""
 
 
 def reworded(finding: Finding, picture: Picture) -> Finding:
@@ -48,20 +63,40 @@ def reworded(finding: Finding, picture: Picture) -> Finding:
         return finding
     if language == "r":
         return _in_r(finding)
-    kept = tuple(s for s in finding.prescription if s.kind != "python" and not re.search(_OF_PYTHON, s.text))
+    kept = tuple(s for s in finding.prescription if s.kind != "python" and not _of_python(s))
     by_hand = any("NVIDIA's archive" in s.text for s in kept)  # which serves every language
     steps = kept if by_hand else (*_instead(finding.code, language, picture), *kept)
-    verify = "nvidia-smi" if re.search(_OF_PYTHON, finding.verify) else finding.verify
-    return replace(finding, prescription=finding.prescription if len(kept) == len(finding.prescription) or not steps else steps, verify=verify)
+    proof = finding.proof
+    if proof is not None and _of_python(proof):
+        proof = shell(run("nvidia-smi"))
+    same = len(kept) == len(finding.prescription) or not steps
+    return replace(finding, prescription=finding.prescription if same else steps, proof=proof)
+
+
+def _of_python(step: Step) -> bool:
+    """Whether a step concerns a Python environment, or makes one."""
+    if step.command is None:
+        return bool(_OF_PYTHON.search(step.text))
+    if step.command in (UV_INSTALL, UV_INSTALL_WINDOWS):
+        return True
+    return any(_runs_python(command) for command in commands_of(step.command))
+
+
+def _runs_python(command: Command) -> bool:
+    words = [
+        word if isinstance(word, str) else word.text for word in command.argv if isinstance(word, (str, Path))
+    ]
+    return words[:2] == ["wsl", "--install"] or any(_PYTHONS.fullmatch(word) for word in words)
 
 
 def _in_r(finding: Finding) -> Finding:
     """The finding with what connects its commands to R's Python."""
-    commands = [s for s in finding.prescription if s.kind == "shell" and re.search(_OF_PYTHON, s.text)]
+    commands = [s for s in finding.prescription if s.command is not None and _of_python(s)]
     if not commands:
         return finding
-    conda = any(re.match(rf"conda create .*-n {ENV}\b", s.text) for s in commands)
-    if conda or any(re.search(rf"(?:uv venv|-m venv).* {ENV}\b", s.text) for s in commands):
+    made = [words for s in commands if (words := argv(s.command)) and words[-1:] == (Path(ENV),)]
+    conda = any(argv(s.command)[:2] == ("conda", "create") and ENV in argv(s.command) for s in commands)
+    if conda or any("venv" in words for words in made):
         use = f'use_condaenv("{ENV}", required = TRUE)' if conda else f'use_virtualenv("./{ENV}", required = TRUE)'
         return replace(finding, prescription=(*finding.prescription, manual(f"In R, before library(tensorflow): reticulate::{use}", "R then runs that environment")))
     which = manual("In R, reticulate::py_config() names the Python that runs TensorFlow: run the commands for Python with that one")
@@ -72,7 +107,10 @@ def _language(picture: Picture) -> str | None:
     """The language whose binding a report is about; a traceback of Python says that it is Python's."""
     facts = picture.facts
     named = facts.symptoms("binding")
-    return named[0].get("language") if named and facts.kind == "report" and not facts.has("traceback") else None
+    language = (
+        named[0].get("language") if named and facts.kind == "report" and not facts.has("traceback") else None
+    )
+    return language if language == "r" or language in NAMES else None
 
 
 def _instead(code: str, language: str, picture: Picture) -> list[Step]:

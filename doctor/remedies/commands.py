@@ -7,44 +7,44 @@ needs an administrator says so and is never run by the tool.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.findings import Step, shell
 from doctor.remedies import code, driver
-from doctor.remedies.shells import argument
+from doctor.shell import Command, Export, Literal, Output, Path, Word, piped, run, sequence
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
     from doctor.tables import TensorFlowRelease
 
 
-def python_command(picture: Picture) -> str:
+def python_command(picture: Picture) -> tuple[Word, ...]:
     """How Python is started on the platform of the case; the interpreter itself where it was named with --python."""
     python = picture.python
     if python is not None and python.executable and python.source.text.endswith("--python"):
-        path = python.executable
-        return path if path.startswith("~") and re.fullmatch(r"[\w/.~+-]+", path) else quoted(path, picture)
-    return "python" if picture.platform == "windows" or "conda" in picture.environments else "python3"
+        return (Path(python.executable),)
+    return ("python",) if picture.platform == "windows" or "conda" in picture.environments else ("python3",)
 
 
-def quoted(text: str, picture: Picture | None = None) -> str:
-    """Text as one argument of the shell at hand, in quotes where it needs them."""
-    return argument(text, (picture.platform if picture is not None else None) or "linux")
+def run_python(picture: Picture, line: str, python: Sequence[Word] = ()) -> Command:
+    """A command that runs one line of Python. python: how it starts, where it is not the one of the case."""
+    return run(*(python or python_command(picture)), "-c", line)
 
 
-def run_python(picture: Picture, line: str, python: str = "") -> str:
-    """A command that runs one line of Python. python: how it is started, where it is not the one of the case."""
-    return f'{python or python_command(picture)} -c "{line}"'
+def pip(picture: Picture, *arguments: Word) -> Command:
+    """A command of the pip of the Python in use."""
+    return run(*python_command(picture), "-m", "pip", *arguments)
 
 
-def list_gpus(picture: Picture) -> str:
+def list_gpus(picture: Picture) -> Command:
     """The command that shows which GPUs TensorFlow registered."""
     version = picture.tensorflow.version if picture.tensorflow else None
     return run_python(picture, code.list_gpus(version))
 
 
-def convolution(picture: Picture) -> str:
+def convolution(picture: Picture) -> Command:
     """The command that makes TensorFlow create its cuDNN handle."""
     version = picture.tensorflow.version if picture.tensorflow else None
     return run_python(picture, code.convolution(version))
@@ -83,53 +83,40 @@ def driver_install(picture: Picture, release: TensorFlowRelease | None = None) -
     )
 
 
-def quoted_all(texts: Iterable[str], picture: Picture) -> str:
-    """Several arguments of the shell at hand."""
-    return " ".join(quoted(text, picture) for text in texts)
-
-
 def present(picture: Picture) -> str:
-    """The TensorFlow in use as pip is asked for it, quoted: with its version where that is known."""
-    return quoted(picture.build.requirement, picture) if picture.build is not None else "tensorflow"
-
-
-def variable(picture: Picture, name: str, value: str) -> str:
-    """The command that sets an environment variable in the shell at hand (cmd, or sh and its kin)."""
-    return f"{'set' if picture.platform == 'windows' else 'export'} {name}={value}"
+    """The TensorFlow in use as pip is asked for it: with its version where that is known."""
+    return picture.build.requirement if picture.build is not None else "tensorflow"
 
 
 def growth_variable(picture: Picture, version: str | None, why: str) -> list[Step]:
     """Memory growth from outside; nothing for a release that does not read the variable."""
     if not code.has_growth_variable(version):
         return []
-    return [shell(variable(picture, "TF_FORCE_GPU_ALLOW_GROWTH", "true"), why)]
+    return [shell(Export("TF_FORCE_GPU_ALLOW_GROWTH", "true"), why)]
 
 
 def reload_driver() -> list[Step]:
     """Make kernel module and libraries the same version again."""
     return [
-        shell("sudo reboot", "loads the kernel module of the version that is installed", platform="linux", root=True),
         shell(
-            "cat /proc/driver/nvidia/version && nvidia-smi", "both must show one and the same version", platform="linux"
+            run("sudo", "reboot"),
+            "loads the kernel module of the version that is installed",
+            platform="linux",
+            root=True,
+        ),
+        shell(
+            sequence(run("cat", "/proc/driver/nvidia/version"), run("nvidia-smi")),
+            "both must show one and the same version",
+            platform="linux",
         ),
     ]
 
 
-def venv_prefix(picture: Picture) -> str:
-    """pip of the Python in use."""
-    return f"{python_command(picture)} -m pip"
-
-
-def library_path_step(picture: Picture, python: str = "") -> Step:
-    """Put pip's NVIDIA library folders on the loader's path, for this shell. python: as in `run_python`."""
-    return shell(
-        'export LD_LIBRARY_PATH="$('
-        + (python or python_command(picture))
-        + " -c \"import glob, site, os; print(':'.join(glob.glob(os.path.join(site.getsitepackages()[0], 'nvidia', '*', 'lib'))))\")"
-        + '${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"',
-        "this release does not look into every folder of pip's NVIDIA packages by itself",
-        platform="linux",
-    )
+PIP_FOLDERS = (
+    "import glob, site, os; "
+    "print(':'.join(glob.glob(os.path.join(site.getsitepackages()[0], 'nvidia', '*', 'lib'))))"
+)
+"""Prints the folders of pip's NVIDIA packages as a list for the loader."""
 
 
 def minor(version: str) -> str | None:
@@ -138,28 +125,31 @@ def minor(version: str) -> str | None:
     return match[0] if match else None
 
 
+def loader_path_without(word: str) -> Export:
+    """The command that takes the folders with a word in their names off the loader's path, for this shell."""
+    each = piped(
+        run("printf", "%s", Literal('"$LD_LIBRARY_PATH"')), run("tr", ":", Literal("'\\n'")), run("grep", "-v", word),
+        run("paste", "-sd:", "-"),
+    )  # fmt: skip
+    return Export("LD_LIBRARY_PATH", Output(each))
+
+
 def tell_more(picture: Picture) -> list[Step]:
     """What to run and send where a report does not hold enough."""
-    version = picture.tensorflow.version if picture.tensorflow else None
     loud = "import tensorflow as tf; print(tf.__version__, tf.test.is_built_with_cuda())"
     steps = [
-        shell("tfgpu-doctor check --format markdown", "looks at everything that decides, and makes a report to paste"),
-        shell("nvidia-smi", "shows the driver and the GPUs"),
+        shell(
+            run("tfgpu-doctor", "check", "--format", "markdown"),
+            "looks at everything that decides, and makes a report to paste",
+        ),
+        shell(run("nvidia-smi"), "shows the driver and the GPUs"),
         shell(run_python(picture, loud), "which TensorFlow this is, and whether it is built for CUDA"),
     ]
-    if picture.platform == "windows":
-        steps.append(
-            shell(
-                f"set TF_CPP_VMODULE=dso_loader=1 && {list_gpus(picture)}",
-                "names the library that does not open (cmd)",
-                platform="windows",
-            )
-        )
-    else:
-        steps.append(
-            shell(
-                f"TF_CPP_VMODULE=dso_loader=1 {run_python(picture, code.list_gpus(version))}",
-                "names the library that does not open",
-            )
-        )
-    return steps
+    cmd = picture.platform == "windows"
+    why = "names the library that does not open" + (" (cmd)" if cmd else "")
+    return [*steps, shell(loading(picture), why, platform="windows" if cmd else "")]
+
+
+def loading(picture: Picture) -> Command:
+    """The command that shows the GPUs, and names each library that TensorFlow opens or does not find."""
+    return replace(list_gpus(picture), variables=(("TF_CPP_VMODULE", "dso_loader=1"),))

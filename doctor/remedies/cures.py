@@ -7,14 +7,17 @@ for its Python, or no driver to run on, as far as each is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments, libraries
 from doctor.remedies.fitness import on_driver, situation, usable
+from doctor.remedies.installation import setting_steps
+from doctor.shell import Command, Export, Path, Word, run
+from doctor.tables.arm import nvidia_builds
 from doctor.tables.store import remembered
-from doctor.values import cached_property
+from doctor.values import cached_property, dataclass
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
@@ -26,19 +29,19 @@ if TYPE_CHECKING:
 class Cure:
     """What to do, and what the program then runs on.
 
-    version: the TensorFlow release; None where it is not known. python: how that Python is started; "" for the one of
-    the case.
+    version: the TensorFlow release; None where it is not known. python: how that Python is started; () for the
+    one of the case.
     """
 
     steps: tuple[Step, ...]
     version: str | None = None
-    python: str = ""
+    python: tuple[Word, ...] = ()
 
-    def lists_gpus(self, picture: Picture) -> str:
+    def lists_gpus(self, picture: Picture) -> Command:
         """The command that then shows which GPUs TensorFlow registers."""
         return commands.run_python(picture, code.list_gpus(self.version), self.python)
 
-    def convolves(self, picture: Picture) -> str:
+    def convolves(self, picture: Picture) -> Command:
         """The command that then makes TensorFlow create its cuDNN handle."""
         return commands.run_python(picture, code.convolution(self.version), self.python)
 
@@ -49,6 +52,11 @@ class Cure:
     def then(self, *steps: Step) -> Cure:
         """The same with further steps."""
         return replace(self, steps=(*self.steps, *(s for s in steps if s not in self.steps)))
+
+
+def _python_of(env: str, kind: str) -> tuple[Word, ...]:
+    """How the Python of a virtual environment is started."""
+    return (Path(environments.interpreter(env, kind)),)
 
 
 class Later:
@@ -65,11 +73,11 @@ class Later:
     def __iter__(self) -> Iterator[Step]:
         return iter(self._cure.steps)
 
-    def lists_gpus(self) -> str:
+    def lists_gpus(self) -> Command:
         """As Cure.lists_gpus."""
         return self._cure.lists_gpus(self._picture)
 
-    def convolves(self) -> str:
+    def convolves(self) -> Command:
         """As Cure.convolves."""
         return self._cure.convolves(self._picture)
 
@@ -131,9 +139,7 @@ def inside_wsl(picture: Picture) -> list[Step]:
     best = recommendation(picture)
     if best is None or best.route != "wsl2":
         return []
-    wanted = libraries.requirements(picture, best.build)
-    install = environments.pip_install(environments.ENV, wanted, "wsl", "in Ubuntu's shell; the driver of Windows serves")
-    return [shell(f"python3 -m venv {environments.ENV}", "in Ubuntu's shell (sudo apt install python3-venv)", platform="wsl"), install, *driver_for(picture, best.build)]
+    return list(planned(picture, best).steps[len(environments.wsl_install()) :])
 
 
 def build_for_mac(picture: Picture) -> Cure:
@@ -143,8 +149,19 @@ def build_for_mac(picture: Picture) -> Cure:
         python = wheels[-1].pythons[-1]
         why = f"no release has a wheel for Python {commands.minor(picture.python.version)} on this Mac; {wheels[-1].version} has one for {python}"
         install = environments.pip_install(environments.ENV, [wheels[-1].requirement], "macos", why, uv=True)
-        return Cure((*environments.uv_venv(environments.ENV, python, "macos"), install), wheels[-1].version, environments.interpreter(environments.ENV, "macos"))
-    return Cure((shell(f"{commands.venv_prefix(picture)} install tensorflow", "installs into the Python that runs the program"),))
+        return Cure(
+            (*environments.uv_venv(environments.ENV, python, "macos"), install),
+            wheels[-1].version,
+            _python_of(environments.ENV, "macos"),
+        )
+    return Cure(
+        (
+            shell(
+                commands.pip(picture, "install", "tensorflow"),
+                "installs into the Python that runs the program",
+            ),
+        )
+    )
 
 
 @remembered
@@ -155,35 +172,132 @@ def another_build(picture: Picture, *, own: bool = False, words: str = "") -> Cu
     """
     if picture.platform == "macos":
         return Cure((manual("There is no CUDA for macOS since TensorFlow 1.2; on Apple silicon tensorflow-metal uses Apple's GPU"),))
+    if picture.platform == "windows":
+        return _on_windows(picture, words)
     best = recommendation(picture)
-    if best is None and picture.platform != "windows":
+    if best is None:
         return Cure((manual("No TensorFlow release in the tables fits this GPU: tfgpu-doctor plan says what each lacks"),))
-    if picture.platform == "windows":  # the plan goes through WSL2; on Windows itself there is the last release with CUDA
-        if not words and best is not None and best.route == "wsl2":
-            stay = another_build(picture, own=own, words="or stay on Windows: ")
-            inside = environments.interpreter(environments.ENV, "wsl")
-            return Cure((*environments.wsl_install(), *inside_wsl(picture), *stay.steps), best.build.version, inside)
-        release = fitting(picture) or fitting(picture, python=False) or fitting(picture, python=False, driver=False)
-        if release is None:
-            if words and best is not None and best.route == "wsl2":  # no way to stay; the caller has said the way out
-                return Cure((), best.build.version, environments.interpreter(environments.ENV, "wsl"))
-            return Cure((manual("No TensorFlow release for Windows fits this GPU: see tfgpu-doctor plan"),))
-        here = True
-    else:
-        assert best is not None
-        release = best.build
-        here = picture.python is None or commands.minor(picture.python.version) == best.python
+    release = best.build
+    here = picture.python is None or commands.minor(picture.python.version) == best.python
+    if own or not here or best.route == "wsl2" or best.nvidia is not None:
+        return planned(picture, best)
+    why = _why(picture, release)
+    if best.route == "cpu":
+        why += "; this machine has no GPU, so it computes on the CPU"
+        return Cure(tuple(libraries.on_cpu(picture, release, why)), release.version)
+    answer = dict(best.judgement.answers).get("gpu")
+    steps = [*libraries.with_build(picture, release, why), *(setting_steps(answer) if answer else [])]
+    return Cure((*steps, *driver_for(picture, release)), release.version)
+
+
+def _on_windows(picture: Picture, words: str) -> Cure:
+    """Through WSL2, as the plan has it, or the last release with CUDA for Windows itself. words: said first."""
+    best = recommendation(picture)
+    under_wsl = best is not None and best.route == "wsl2"
+    inside = _python_of(environments.ENV, "wsl")
+    if not words and best is not None and under_wsl:
+        stay = _on_windows(picture, "or stay on Windows: ")
+        return Cure((*environments.wsl_install(), *inside_wsl(picture), *stay.steps), best.build.version, inside)
+    release = fitting(picture) or fitting(picture, python=False) or fitting(picture, python=False, driver=False)
+    if release is not None and picture.build is not None and release.version == picture.build.version:
+        release = None  # it is what is there already
+    found = None if release is None else of_conda(picture, release)
+    if release is None or found is None:
+        if words and best is not None and under_wsl:  # no way to stay; the caller has said the way out
+            return Cure((), best.build.version, inside)
+        return Cure((manual("No TensorFlow release for Windows fits this GPU: see tfgpu-doctor plan"),))
+    first, *others = found.steps
+    why = f"{words}{_why(picture, release)}; {first.why}"
+    return Cure((replace(first, why=why), *others, *driver_for(picture, release)), release.version, found.python)
+
+
+@remembered
+def better_code(picture: Picture) -> Cure:
+    """A TensorFlow with better code for the GPUs than the one in use; where there is none, what makes that one work."""
+    build, best = picture.build, recommendation(picture)
+    if build is None or best is None or best.build.version != build.version or picture.platform == "windows":
+        return another_build(picture)
+    if not picture.capabilities:
+        return Cure((manual("Give the GPU's name to tfgpu-doctor plan --gpu: it lists the releases with machine code for it"),))
+    from doctor.plan.candidates import weigh
+    from doctor.plan.recommended import ground_of
+
+    answer = dict(best.judgement.answers).get("gpu")
+    if answer is not None and answer.verdict == "yes":
+        return Cure((
+            manual(f"The released TensorFlow {build.version} has machine code for this GPU: see which one is imported here",
+                   "another build, or another environment than the one that was thought of, is what runs"),
+            shell(commands.run_python(picture, "import tensorflow as tf; print(tf.__file__, tf.sysconfig.get_build_info())"),
+                  "shows where it lies and for which compute capabilities it was built"),
+        ), build.version)  # fmt: skip
+    for other in weigh(ground_of(picture)).candidates:
+        if other.build.version != build.version and dict(other.judgement.answers)["gpu"].verdict == "yes":
+            return planned(picture, other)
+    gpus = " and ".join(picture.capabilities)
+    steps = [
+        manual(f"Keep TensorFlow {build.version}: no release that goes with this machine has machine code for compute "
+               f"capability {gpus}", "the driver compiles its kernels when they are first used; start once and wait for it"),
+        shell(Export("CUDA_CACHE_MAXSIZE", "4294967296"),
+              "room for all that the driver compiles, so that later starts find it (CUDA C++ Programming Guide, CUDA "
+              "Environment Variables)"),
+        *(setting_steps(answer) if answer is not None else []),
+        *_container(picture),
+    ]  # fmt: skip
+    return Cure((*steps, *driver_for(picture, build)), build.version)
+
+
+def _container(picture: Picture) -> list[Step]:
+    """NVIDIA's container, as another way."""
+    if picture.container or picture.platform not in (None, "linux", "wsl"):
+        return []
+    found = nvidia_builds(picture.tables.store, picture.table_platform, "sbsa", picture.capabilities)
+    line = code.list_gpus("2.17.0")
+    return [
+        shell(
+            run("docker", "run", "--rm", "--gpus", "all", row["image"], "python3", "-c", line),
+            f"or NVIDIA's own TensorFlow {row['tensorflow']} with CUDA {row['cuda']}"
+            + (f": {row['blackwell']}" if row.get("blackwell") else ""),
+            platform="linux",
+        )
+        for row in found[:1]
+    ]
+
+
+def planned(picture: Picture, best: Candidate) -> Cure:
+    """What the plan of a candidate does, in an environment of its own."""
+    from doctor.plan.recommended import ground_of
+    from doctor.plan.routes import installing, interpreter
+
+    ground = ground_of(picture)
+    return Cure(tuple(installing(best, ground)), best.build.version, interpreter(best, ground))
+
+
+def of_conda(picture: Picture, release: TensorFlowRelease) -> Cure | None:
+    """A release with its CUDA in a conda environment, as the plan makes it; None where conda has not what it needs."""
+    from doctor.plan.recommended import ground_of
+    from doctor.plan.trial import try_route
+
+    ground = ground_of(picture)
+    candidate, _ = try_route(release, "conda", ground, release.platform, ground.side)
+    return None if candidate is None else planned(picture, replace(candidate, given_up=candidate.given_up - {"driver"}))
+
+
+def _why(picture: Picture, release: TensorFlowRelease) -> str:
+    """Why a release: what it has for the GPUs of the case, as the tables have it."""
+    from doctor import compat
+
     told = picture.capabilities or picture.driver is not None or picture.python is not None
     newest = "the newest that works here with the fewest changes" if told else "the newest whose parts are known to go together: of this machine nothing was told"
     why = f"TensorFlow {release.version}, {newest}"
-    why += f", with code for compute capability {' and '.join(picture.capabilities)}" if picture.capabilities else ""
-    if own or not here or picture.platform == "windows":  # there conda brings what pip cannot
-        steps, python = libraries.in_environment(picture, release, why, same_python=here)
-    else:
-        steps, python = libraries.with_build(picture, release, why), ""
-    if words and steps:
-        steps = [replace(steps[0], why=f"{words}{steps[0].why}"), *steps[1:]]
-    return Cure((*steps, *driver_for(picture, release)), release.version, python)
+    if not picture.capabilities or not release.gpu:
+        return why
+    gpus = " and ".join(picture.capabilities)
+    verdict = compat.runs_on_gpu(release, situation(picture, python=None, driver=None), picture.tables).verdict
+    if verdict == "yes":
+        return f"{why}, with machine code for compute capability {gpus}"
+    if verdict == "slow":
+        why += f", whose kernels the driver compiles for compute capability {gpus} at the first start (minutes)"
+    return why
 
 
 def recommendation(picture: Picture) -> Candidate | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from doctor.findings import Step, manual, shell
+from doctor.shell import Line, piped, run, sequence
 
 DEBIAN = ("debian", "kali", "raspbian")
 
@@ -33,13 +34,19 @@ def install(kind: str, name: str, manager: str, *, minimum: str = "", last: str 
                 root=True,
             )
         ]
-    reboot = shell("sudo reboot", "loads the new kernel module", platform="linux", root=True)
+    reboot = shell(run("sudo", "reboot"), "loads the new kernel module", platform="linux", root=True)
     command, why = _command(name.lower(), manager, minimum, last, own)
-    by_hand = not command.startswith("sudo ")
-    steps = [manual(command, why, platform="linux", root=True) if by_hand else shell(command, why, platform="linux", root=True), reboot]
+    if isinstance(command, str):
+        steps = [manual(command, why, platform="linux", root=True), reboot]
+    else:
+        steps = [shell(command, why, platform="linux", root=True), reboot]
     if wanted:
         steps.append(
-            shell("cat /proc/driver/nvidia/version", f"after the restart: it has to be {wanted}", platform="linux")
+            shell(
+                run("cat", "/proc/driver/nvidia/version"),
+                f"after the restart: it has to be {wanted}",
+                platform="linux",
+            )
         )
     return steps
 
@@ -52,32 +59,41 @@ def _wanted(minimum: str, last: str) -> str:
     return f"{minimum} or newer" if minimum else ""
 
 
-def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tuple[str, str]:
-    """The command line and why it is right for this distribution; a sentence where it has to be done by hand."""
+def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tuple[Line | str, str]:
+    """The command and why it is right for this distribution; a sentence where it has to be done by hand."""
     debian = any(word in name for word in DEBIAN)
     if last and (found := _of_branch(name, manager, last, debian)):
         return found
     if debian and own and minimum and int(own) < int(minimum.split(".")[0]):
         return (
-            "sudo apt install cuda-drivers",
+            run("sudo", "apt", "install", "cuda-drivers"),
             f"from NVIDIA's repository for the distribution (add it first): its own driver is of branch {own}, too old",
         )
     if manager == "dnf" and "fedora" not in name:
         return _red_hat(_release(name))
     return {
         "apt": (
-            "sudo apt install nvidia-driver",
+            run("sudo", "apt", "install", "nvidia-driver"),
             "installs the distribution's driver (with the non-free component enabled)",
         )
         if debian
-        else ("sudo ubuntu-drivers install", "installs the newest driver that the distribution has for the GPU"),
-        "dnf": ("sudo dnf install akmod-nvidia", "installs the driver (from RPM Fusion)"),
+        else (
+            run("sudo", "ubuntu-drivers", "install"),
+            "installs the newest driver that the distribution has for the GPU",
+        ),
+        "dnf": (run("sudo", "dnf", "install", "akmod-nvidia"), "installs the driver (from RPM Fusion)"),
         "zypper": (
-            "sudo zypper install nvidia-driver-G06-kmp-default",
+            run("sudo", "zypper", "install", "nvidia-driver-G06-kmp-default"),
             "installs the driver (from NVIDIA's repository)",
         ),
-        "pacman": ("sudo pacman -S nvidia-open", "installs the driver (for GPUs from Turing on)"),
-    }.get(manager, ("sudo ubuntu-drivers install", "Ubuntu; on other distributions their own driver package"))
+        "pacman": (
+            run("sudo", "pacman", "-S", "nvidia-open"),
+            "installs the driver (for GPUs from Turing on)",
+        ),
+    }.get(
+        manager,
+        (run("sudo", "ubuntu-drivers", "install"), "Ubuntu; on other distributions their own driver package"),
+    )
 
 
 def _release(name: str) -> int | None:
@@ -86,28 +102,35 @@ def _release(name: str) -> int | None:
     return int(number[0]) if number else None
 
 
-def _red_hat(release: int | None) -> tuple[str, str]:
+def _red_hat(release: int | None) -> tuple[Line, str]:
     """The newest driver on Red Hat's system and its kin."""
     where = "installs the driver (from NVIDIA's repository for the distribution; for GPUs from Turing on)"
     if release is not None and release <= 7:  # Amazon Linux 2 as well
-        return "sudo yum install nvidia-driver-latest-dkms", "installs the driver (from NVIDIA's repository for the distribution)"
+        return run(
+            "sudo", "yum", "install", "nvidia-driver-latest-dkms"
+        ), "installs the driver (from NVIDIA's repository for the distribution)"
     if release == 10:
-        return "sudo dnf install nvidia-open", where
-    return "sudo dnf module enable -y nvidia-driver:open-dkms && sudo dnf install nvidia-open", where
+        return run("sudo", "dnf", "install", "nvidia-open"), where
+    return sequence(
+        run("sudo", "dnf", "module", "enable", "-y", "nvidia-driver:open-dkms"),
+        run("sudo", "dnf", "install", "nvidia-open"),
+    ), where
 
 
-def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[str, str] | None:
+def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line | str, str] | None:
     """The last branch that serves a GPU; None where what the distribution installs by itself is that or older."""
     why = f"the last branch for this GPU is R{last}"
     if manager == "pacman":
         return f"Build and install nvidia-{last}xx-dkms from the AUR, with headers for the kernel in use", why
     if manager == "dnf" and last == "470":
         tool = "yum" if (_release(name) or 8) <= 7 else "dnf"
-        return f"sudo {tool} install akmod-nvidia-470xx", f"{why}; from RPM Fusion"
+        return run("sudo", tool, "install", "akmod-nvidia-470xx"), f"{why}; from RPM Fusion"
     if manager == "dnf":
         release = None if "fedora" in name else _release(name)
         if release in (8, 9, 2023):
-            return f"sudo dnf module install nvidia-driver:{last}-dkms", f"{why}; from NVIDIA's repository for the distribution"
+            return run(
+                "sudo", "dnf", "module", "install", f"nvidia-driver:{last}-dkms"
+            ), f"{why}; from NVIDIA's repository for the distribution"
         if release is None or release > 7:
             return (
                 f"Install an NVIDIA driver of branch R{last} from NVIDIA's repository for the distribution, and hold it there "
@@ -115,12 +138,86 @@ def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[str, s
                 why,
             )
     if last == "470":
-        return {
-            "apt": ("sudo apt install nvidia-tesla-470-driver" if debian else "sudo apt install nvidia-driver-470",
-                    f"{why}, as the distribution packages it"),
-            "zypper": ("sudo zypper install nvidia-driver-G05-kmp-default", f"{why}; from NVIDIA's repository"),
-        }.get(manager, ("sudo ubuntu-drivers install nvidia:470", f"{why}; Ubuntu; on other distributions their package of it"))  # fmt: skip
+        if manager == "apt":
+            package = "nvidia-tesla-470-driver" if debian else "nvidia-driver-470"
+            return run("sudo", "apt", "install", package), f"{why}, as the distribution packages it"
+        if manager == "zypper":
+            opensuse = run("sudo", "zypper", "install", "nvidia-driver-G05-kmp-default")
+            return opensuse, f"{why}; from NVIDIA's repository"
+        ubuntu = run("sudo", "ubuntu-drivers", "install", "nvidia:470")
+        return ubuntu, f"{why}; Ubuntu; on other distributions their package of it"
     return None
+
+
+OPEN_MODULES = "from the flavour with open kernel modules, which GPUs from Blackwell on need"
+
+
+def open_modules(name: str, manager: str, branch: str) -> Step:
+    """How the driver's open kernel modules come onto a system. branch: of the driver that is there
+    ("570")."""
+    low = name.lower()
+    if manager == "apt" and not any(word in low for word in DEBIAN) and branch:
+        line: Line = run("sudo", "apt", "install", f"nvidia-driver-{branch}-open")
+    elif manager == "apt":
+        line = run("sudo", "apt", "install", "nvidia-open-kernel-dkms")
+    elif manager == "dnf" and "fedora" in low:
+        flag = piped(run("echo", "%_with_kmod_nvidia_open 1"), run("sudo", "tee", "/etc/rpm/macros-nvidia-kmod"))
+        line = sequence(flag, run("sudo", "akmods", "--force", "--rebuild"))
+    elif manager == "dnf":
+        line = run("sudo", "dnf", "install", "nvidia-open")
+    elif manager == "zypper":
+        line = run("sudo", "zypper", "install", "nvidia-open-driver-G06-signed-kmp-default")
+    elif manager == "pacman":
+        line = run("sudo", "pacman", "-S", "nvidia-open")
+    else:
+        return manual(f"Install the same driver {OPEN_MODULES}", platform="linux", root=True)
+    return shell(line, f"the same driver {OPEN_MODULES}", platform="linux", root=True)
+
+
+def build_module(tool: str, name: str, manager: str, release: str, headers: bool) -> list[Step]:
+    """How the module is built anew for the running kernel. headers: whether the kernel's headers are there.
+
+    tool: dkms or akmods; release: the running kernel's ("6.8.0-45-generic").
+    """
+    steps = []
+    package = {
+        "apt": f"linux-headers-{release}",
+        "dnf": f"kernel-devel-{release}",
+        "zypper": "kernel-default-devel",
+        "pacman": "linux-headers",
+    }.get(manager)
+    if not headers and package:
+        install = {"pacman": "-S"}.get(manager, "install")
+        why = "the kernel's headers, without which no module can be built"
+        steps.append(shell(run("sudo", manager, install, package), why, platform="linux", root=True))
+    akmods = tool == "akmods" or (manager == "dnf" and "fedora" in name.lower())
+    build = run("sudo", "akmods", "--force") if akmods else run("sudo", "dkms", "autoinstall")
+    why = "builds the module for the running kernel and loads it"
+    steps.append(shell(sequence(build, run("sudo", "modprobe", "nvidia")), why, platform="linux", root=True))
+    return steps
+
+
+def without_nouveau(manager: str) -> Step:
+    """How nouveau is kept from taking the GPU, also at an early start of the system."""
+    image = {"dnf": ("dracut", "--force"), "zypper": ("dracut", "--force"), "pacman": ("mkinitcpio", "-P")}
+    blacklist = run("sudo", "tee", "/etc/modprobe.d/blacklist-nouveau.conf")
+    line = sequence(
+        piped(run("echo", "blacklist nouveau"), blacklist), run("sudo", *image.get(manager, ("update-initramfs", "-u")))
+    )
+    return shell(line, "keeps nouveau from taking the GPU", platform="linux", root=True)
+
+
+def enrol_key(key: str) -> list[Step]:
+    """How Secure Boot comes to accept the module: the key that signed it becomes one of the machine's
+    owner's."""
+    make = run("sudo", "kmodgenca", "-a") if "akmods" in key else None
+    enrol = run("sudo", "mokutil", "--import", key or "/var/lib/shim-signed/mok/MOK.der")
+    where = "asks for a password, to be typed again in the blue menu (Enroll MOK) of the next start"
+    return [
+        shell(sequence(make, enrol) if make else enrol, where, platform="linux", root=True),
+        shell(run("sudo", "reboot"), "choose Enroll MOK in the menu that appears", platform="linux", root=True),
+        manual("Or turn Secure Boot off in the firmware's settings", platform="linux"),
+    ]
 
 
 def family(name: str) -> str:

@@ -8,16 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from doctor.findings import Step, manual, shell
-from doctor.remedies.shells import argument
+from doctor.shell import Command, Literal, Path, Word, run
 from doctor.tables import dotted
 
 UV_PYTHONS = "3.8"
 """The oldest Python that uv brings (docs.astral.sh/uv, "Python versions"); older ones come from conda."""
 ENV = "tf-gpu"
 """The environment's folder, or its name in conda."""
-UV_INSTALL = 'curl -LsSf https://astral.sh/uv/install.sh | sh && export PATH="$HOME/.local/bin:$PATH"'
+UV_INSTALL = Literal(
+    'curl -LsSf https://astral.sh/uv/install.sh | sh && export PATH="$HOME/.local/bin:$PATH"'
+)
 """uv's installer puts it into ~/.local/bin, which the shell at hand may not search (docs.astral.sh/uv, "Installation")."""
-UV_INSTALL_WINDOWS = 'powershell -ExecutionPolicy ByPass -c "irm https://astral.sh/uv/install.ps1 | iex"'
+UV_INSTALL_WINDOWS = Literal(
+    'powershell -ExecutionPolicy ByPass -c "irm https://astral.sh/uv/install.ps1 | iex"'
+)
 
 
 def interpreter(env: str, kind: str) -> str:
@@ -25,20 +29,15 @@ def interpreter(env: str, kind: str) -> str:
     return f"{env}\\Scripts\\python.exe" if kind == "windows" else f"{env}/bin/python"
 
 
-def site_packages(env: str, python: str, kind: str) -> str:
-    """Where its packages lie. python: "3.12"."""
-    return f"{env}\\Lib\\site-packages" if kind == "windows" else f"{env}/lib/python{python}/site-packages"
-
-
 def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = True) -> list[Step]:
     """A virtual environment with a Python that is on the machine."""
-    start = f"py -{python}" if kind == "windows" else (f"python{python}" if here else "python3")
+    start = ("py", f"-{python}") if kind == "windows" else (f"python{python}" if here else "python3",)
     why = "an environment of its own: nothing that is installed changes"
     if family == "apt":
         why += f" (where venv is missing: sudo apt install python{python}-venv)"
-    pip = f"{argument(interpreter(env, kind), kind)} -m pip install --upgrade pip"
+    pip = run(Path(interpreter(env, kind)), "-m", "pip", "install", "--upgrade", "pip")
     return [
-        shell(f"{start} -m venv {argument(env, kind)}", why, platform=kind),
+        shell(run(*start, "-m", "venv", Path(env)), why, platform=kind),
         shell(pip, "older versions of pip do not know the names of today's wheels", platform=kind),
     ]
 
@@ -50,7 +49,7 @@ def uv_venv(env: str, python: str, kind: str) -> list[Step]:
     return [
         shell(get, f"installs uv for this user, where it is not there yet, {found}", platform=kind),
         shell(
-            f"uv venv --python {python} {argument(env, kind)}",
+            run("uv", "venv", "--python", python, Path(env)),
             f"an environment of its own with Python {python}; the system's stays as it is",
             platform=kind,
         ),
@@ -61,36 +60,47 @@ def pip_install(
     env: str, requirements: Sequence[str], kind: str, why: str, *, uv: bool = False, options: Sequence[str] = ()
 ) -> Step:
     """Packages into a virtual environment. options: of pip's, or uv's, install."""
-    listed = " ".join([*options, *(argument(r, kind) for r in requirements)])
-    python = argument(interpreter(env, kind), kind)
-    if uv:
-        return shell(f"uv pip install --python {python} {listed}", why, platform=kind)
-    return shell(f"{python} -m pip install {listed}", why, platform=kind)
+    python = Path(interpreter(env, kind))
+    start = ("uv", "pip", "install", "--python", python) if uv else (python, "-m", "pip", "install")
+    return shell(run(*start, *options, *requirements), why, platform=kind)
 
 
-def link_command(site: str, libraries: Sequence[tuple[str, str]], into: str) -> str:
-    """Symbolic links in the folder `into` of a site-packages folder, by relative paths, that let the loader find
-    libraries of pip's; each a name and its folder under site-packages. Reads alike in sh, bash, zsh and fish."""
+def link_command(python: Sequence[Word], libraries: Sequence[tuple[str, str]], into: str) -> Command:
+    """Symbolic links in the folder `into` of a Python's site-packages, by relative paths, that let the loader find
+    libraries of pip's; each a name and its folder under site-packages. python: how that Python is started.
+
+    The Python itself says where its packages lie, so that the line is right in every environment and shell.
+    """
     up = "/".join([".."] * (into.count("/") + 1))
-    place = f"{site}/{into}/"
-    named = " ".join(f"{up}/{folder}/{library}" for library, folder in libraries)
-    return f"ln -s {named} {place if '$' in place else argument(place, 'linux')}"
+    named = " ".join(f"{folder}/{library}" for library, folder in libraries)
+    code = (
+        "import os, sysconfig; os.chdir(sysconfig.get_path('purelib')); "
+        f"[os.path.lexists(t) or os.symlink('{up}/' + p, t) for p in '{named}'.split() "
+        f"for t in ['{into}/' + os.path.basename(p)]]"
+    )
+    return run(*python, "-c", code)
 
 
 def conda_create(
     name: str, python: str, kind: str, packages: Sequence[str] = (), channel: str = "", note: str = ""
 ) -> Step:
     """A conda environment. note: what else has to be known."""
-    via = f"-c {channel} " if channel else ""
-    listed = " ".join([f"python={python}", *packages])
-    return shell(f"conda create -y -n {name} {via}{listed}", f"an environment of its own with Python {python}"
+    via = ("-c", channel) if channel else ()
+    create = run("conda", "create", "-y", "-n", name, *via, f"python={python}", *packages)
+    return shell(create, f"an environment of its own with Python {python}"
                  + (f" and {', '.join(packages)}" if packages else "") + note, platform=kind)  # fmt: skip
+
+
+def conda_python(name: str) -> tuple[str, ...]:
+    """How the Python of a conda environment is started."""
+    return ("conda", "run", "-n", name, "python")
 
 
 def conda_pip(name: str, requirements: Sequence[str], kind: str, why: str, *, options: Sequence[str] = ()) -> Step:
     """pip inside a conda environment. options: of pip's install."""
-    listed = " ".join([*options, *(argument(r, kind) for r in requirements)])
-    return shell(f"conda run -n {name} python -m pip install {listed}", why, platform=kind)
+    return shell(
+        run(*conda_python(name), "-m", "pip", "install", *options, *requirements), why, platform=kind
+    )
 
 
 def conda_library_path(name: str, kind: str) -> list[Step]:
@@ -103,7 +113,7 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
     )
     return [
         shell(
-            f"conda run -n {name} sh -c '{script}'",
+            run("conda", "run", "-n", name, "sh", "-c", script),
             "this release does not look into the environment's lib folder by itself; undone by removing that file",
             platform=kind,
         )
@@ -112,32 +122,34 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
 
 def with_python(
     env: str, python: str, kind: str, requirements: Sequence[str], why: str
-) -> tuple[list[Step], str]:
+) -> tuple[list[Step], tuple[Word, ...]]:
     """Packages in an environment with a Python that need not be on the machine, and how that Python is started: from
     uv, or from conda where it is older than all that uv has."""
     if dotted(python) >= dotted(UV_PYTHONS):
-        return [*uv_venv(env, python, kind), pip_install(env, requirements, kind, why, uv=True)], interpreter(env, kind)
+        made = [*uv_venv(env, python, kind), pip_install(env, requirements, kind, why, uv=True)]
+        return made, (Path(interpreter(env, kind)),)
     note = f"; uv has none before {UV_PYTHONS}, conda has (where it is not installed: conda-forge.org/download)"
     create = conda_create(env, python, kind, note=note)
-    return [create, conda_pip(env, requirements, kind, why)], f"conda run -n {env} python"
+    return [create, conda_pip(env, requirements, kind, why)], conda_python(env)
 
 
-def docker_run(image: str, python_line: str, note: str = "") -> list[Step]:
-    """The official image, with the host's GPUs. note: what else has to be known of the image."""
+def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool = False) -> list[Step]:
+    """An image, with the host's GPUs. note: what else has to be known of it. integrated: the GPU is a Jetson's own."""
+    gpus = ("--runtime", "nvidia") if integrated else ("--gpus", "all")
     return [
         shell(
-            "sudo nvidia-ctk runtime configure --runtime=docker",
+            run("sudo", "nvidia-ctk", "runtime", "configure", "--runtime=docker"),
             "once, after installing the package nvidia-container-toolkit; then: sudo systemctl restart docker",
             platform="linux",
             root=True,
         ),
         shell(
-            f"docker run --rm --gpus all {image} python3 -c {argument(python_line, 'linux')}",
+            run("docker", "run", "--rm", *gpus, image, "python3", "-c", python_line),
             f"the image brings TensorFlow, CUDA and cuDNN; only the driver is the host's{note}",
             platform="linux",
         ),
         shell(
-            f'docker run -it --rm --gpus all -v "$PWD:/work" -w /work {image} bash',
+            run("docker", "run", "-it", "--rm", *gpus, "-v", Literal('"$PWD:/work"'), "-w", "/work", image, "bash"),
             "to work in it, with this folder as /work",
             platform="linux",
         ),
@@ -148,7 +160,7 @@ def wsl_install() -> list[Step]:
     """WSL2 with Ubuntu."""
     return [
         shell(
-            "wsl --install -d Ubuntu-24.04",
+            run("wsl", "--install", "-d", "Ubuntu-24.04"),
             "in a terminal of the administrator; needs Windows 11, or Windows 10 from 21H2 on, and a restart",
             platform="windows",
             root=True,

@@ -11,6 +11,7 @@ from doctor.tables.store import remembered
 if TYPE_CHECKING:
     from doctor import compat
     from doctor.picture import Picture
+    from doctor.remedies.installation import Installation
     from doctor.tables import Tables, TensorFlowRelease
 
 
@@ -34,6 +35,10 @@ def usable(picture: Picture, build: TensorFlowRelease) -> bool:
     if not build.gpu:
         return False
     here = situation(picture, python=None, driver=None)
+    if not build.of_wheel:
+        from doctor import compat
+
+        return not here.capabilities or compat.runs_on_gpu(build, here, picture.tables).verdict != "no"
     return _usable(picture.tables, build.version, build.package, build.platform, here)
 
 
@@ -48,6 +53,12 @@ def _usable(tables: Tables, version: str, package: str, platform: str, here: com
                    for trap in compat.traps_of(build, here, tables))  # fmt: skip
 
 
+def no_gpu_meant(picture: Picture) -> bool:
+    """Whether the machine was looked at and has no GPU, and is not a cluster's login node."""
+    absent = not picture.gpus and picture.facts.absent("nvidia gpu") is not None
+    return absent and "slurm" not in picture.environments
+
+
 def on_driver(picture: Picture, build: TensorFlowRelease) -> bool:
     """Whether the driver of the case runs this build, as far as it is known."""
     from doctor import compat
@@ -56,17 +67,25 @@ def on_driver(picture: Picture, build: TensorFlowRelease) -> bool:
     return here.driver is None or compat.runs_on_driver(build, here.driver, picture.tables, here.side).verdict != "no"
 
 
-def extra_installs(picture: Picture, build: TensorFlowRelease, python: str = "") -> bool:
-    """Whether pip can resolve the extra and-cuda for a Python: the one named ("3.11"), that of the case, the newest with a wheel."""
+def installation(picture: Picture, build: TensorFlowRelease, *, python: str = "", bare: bool = False) -> Installation:
+    """As the case installs a build: with CUDA and cuDNN where pip can bring them, else TensorFlow alone.
+
+    python: of an environment to be made ("3.11"). bare: without the libraries in any case.
+    """
+    from doctor.remedies.installation import without_libraries
+
+    found = None if bare else brought(picture, build, python)
+    return found or without_libraries(build, picture.tables)
+
+
+def brought(picture: Picture, build: TensorFlowRelease, python: str = "") -> Installation | None:
+    """A build with CUDA and cuDNN from pip; None where pip cannot bring them.
+
+    python: the one named ("3.11"), by default that of the case, or the newest with a wheel.
+    """
+    from doctor.remedies.installation import with_libraries
+
     of_case = commands.minor(picture.python.version) if picture.python else None
-    asked = python or (of_case if of_case in build.pythons else build.pythons[-1])
-    return _extra_installs(picture.tables, build.version, build.package, build.platform, asked or "")
-
-
-@remembered
-def _extra_installs(tables: Tables, version: str, package: str, platform: str, python: str) -> bool:
-    from doctor import compat
-
-    build = tables.tensorflow(version, package, platform)
-    pip = compat.Situation(platform=platform, python=python, route="pip-and-cuda")
-    return build is not None and not any(trap.verdict == "no" for trap in compat.traps_of(build, pip, tables, "extra"))
+    newest = build.pythons[-1] if build.pythons else None
+    asked = python or (of_case if of_case in build.pythons else newest)
+    return with_libraries(build, situation(picture, python=asked, driver=None, route="pip-and-cuda"), picture.tables)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments
 from doctor.remedies.environments import ENV
-from doctor.remedies.fitness import extra_installs, on_driver, situation, usable
-from doctor.tables import dotted
+from doctor.remedies.fitness import brought, installation, on_driver, usable
+from doctor.remedies.installation import link_steps
+from doctor.shell import run
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
+    from doctor.remedies.installation import Installation
     from doctor.tables import TensorFlowRelease
 
 ARCHIVES = "developer.nvidia.com/cuda-toolkit-archive, developer.nvidia.com/rdp/cudnn-archive"
@@ -50,8 +53,13 @@ def cudnn(picture: Picture, build: TensorFlowRelease) -> list[Step]:
     pin = next(((name, spec) for name, spec in build.extras.get("and-cuda", {}).items() if "cudnn" in name), None)
     found_there = build.pip_libraries_found or ()  # a build without a RUNPATH into pip's folders does not look there
     if pin is not None and picture.build is not None and any("cudnn" in name for name in found_there):
-        wanted = commands.quoted("".join(pin), picture)
-        return [shell(f"{commands.venv_prefix(picture)} install {wanted}", f"the cuDNN that TensorFlow {build.version} asks for")]
+        wanted = "".join(pin)
+        return [
+            shell(
+                commands.pip(picture, "install", wanted),
+                f"the cuDNN that TensorFlow {build.version} asks for",
+            )
+        ]
     if picture.environments & {"colab", "kaggle"}:
         return steps(picture, build)
     first = image(picture, build) if picture.container else []
@@ -62,113 +70,76 @@ def cudnn(picture: Picture, build: TensorFlowRelease) -> list[Step]:
 
 
 def by_name(picture: Picture, build: TensorFlowRelease) -> list[Step]:
-    """NVIDIA's packages from pip for a build without an extra, and the path to them: nothing needs an administrator.
+    """NVIDIA's packages from pip for a build without an extra, and the links to them: nothing needs an administrator.
 
     Nothing where the builds that can be meant differ in what they need, or no package holds it.
     """
-    from doctor.plan.measures import for_pip_libraries
-    from doctor.plan.nvidia_packages import packages_for
-
     if picture.platform not in (None, "linux", "wsl"):
         return []
-    here = situation(picture, driver=None, route="pip-and-cuda")
-    sets = {p.requirements if (p := packages_for(b, here, picture.tables)) else None for b in picture.builds or (build,)}
-    packages = packages_for(build, here, picture.tables)
-    if packages is None or len(sets) != 1 or for_pip_libraries(build, here, picture.tables).blocks:
+    found = brought(picture, build)
+    meant = [brought(picture, other) for other in picture.builds or (build,)]
+    if found is None or any(other is None or (other.pins, other.links) != (found.pins, found.links) for other in meant):
         return []
-    why = f"the libraries of CUDA {packages.cuda} and cuDNN {packages.cudnn} from NVIDIA's packages, without an administrator; {_wants(picture, build)}"
-    wanted = commands.quoted_all(list(packages.requirements), picture)
-    return [shell(f"{commands.venv_prefix(picture)} install {wanted}", why), commands.library_path_step(picture)]
+    wanted = [pin.requirement for pin in found.pins if pin.requirement.startswith("nvidia-")]
+    why = f"the CUDA and cuDNN libraries from NVIDIA's packages, without an administrator; {_wants(picture, build)}"
+    return [_install(picture, wanted, why), *link_steps(found, commands.python_command(picture))]
+
+
+def links(picture: Picture, build: TensorFlowRelease) -> list[Step]:
+    """The links that let a build that is installed find pip's libraries."""
+    found = brought(picture, build)
+    return link_steps(found, commands.python_command(picture)) if found is not None else []
+
+
+def _install(picture: Picture, requirements: list[str], why: str) -> Step:
+    """pip of the Python in use."""
+    return shell(commands.pip(picture, "install", *requirements), why)
 
 
 def with_build(picture: Picture, build: TensorFlowRelease, why: str) -> list[Step]:
     """The build itself into the Python of the case, and its libraries."""
-    if build.extras.get("and-cuda"):
+    if build.extras.get("and-cuda") or brought(picture, build) is not None:
         return with_pip(picture, build, why)
     if picture.container and (found := image(picture, build)):
         return found
-    wanted = commands.quoted_all(requirements(picture, build), picture)
-    install = shell(f"{commands.venv_prefix(picture)} install {wanted}", f"{why}; {_pythons(build)}")
+    install = _install(picture, installation(picture, build).requirements, f"{why}; {_pythons(build)}")
     return [install, *toolkit(picture, build, known=True)] if "conda" not in picture.environments else [install, *conda(picture, build, known=True)]
 
 
-def in_environment(picture: Picture, build: TensorFlowRelease, why: str, *, same_python: bool) -> tuple[list[Step], str]:
-    """The build in an environment of its own, and how its Python is started.
-
-    same_python: the Python of the case has a wheel; otherwise uv or conda bring one that has.
-    """
-    kind = picture.platform or "linux"
-    python = build.pythons[-1]
-    if same_python and picture.python and "conda" not in picture.environments and kind != "windows":
-        python = commands.minor(picture.python.version) or python
-    wanted = requirements(picture, build, python=python)
-    brought = brings_libraries(picture, build, python)
-    by_hand = [] if brought else toolkit(picture, build, known=True)
-    too_old_for_uv = not same_python and dotted(python) < dotted(environments.UV_PYTHONS)
-    if "conda" in picture.environments or kind == "windows" or too_old_for_uv:
-        row = None if brought else conda_row(picture, build)
-        packages = (f"cudatoolkit={row['cudatoolkit']}", f"cudnn={row['cudnn']}") if row else ()
-        found = [
-            environments.conda_create(ENV, python, kind, packages, row["channel"] if row else ""),
-            environments.conda_pip(ENV, wanted, kind, f"{why}; {_pythons(build)}"),
-        ]
-        if kind == "windows":
-            found.append(shell(f"conda activate {ENV}", "in each new prompt, before the program starts", platform="windows"))
-        elif packages:
-            found += environments.conda_library_path(ENV, kind)
-        return [*found, *([] if packages else by_hand)], f"conda run -n {ENV} python"
-    if same_python:
-        found = [
-            shell(
-                f"{commands.python_command(picture)} -m venv {ENV}",
-                "an environment of its own; the system's Python stays as it is (Debian and Ubuntu: apt install python3-venv)",
-            ),
-            environments.pip_install(ENV, wanted, kind, why),
-        ]
-    else:
-        found, _ = environments.with_python(ENV, python, kind, wanted, f"{why}; {_pythons(build)}")
-    if brought and build.pip_libraries_missed:
-        found.append(commands.library_path_step(picture, environments.interpreter(ENV, kind)))
-    return [*found, *by_hand], environments.interpreter(ENV, kind)
+def on_cpu(picture: Picture, build: TensorFlowRelease, why: str) -> list[Step]:
+    """The build into the Python of the case, to compute on the CPU."""
+    return [_install(picture, installation(picture, build, bare=True).requirements, why)]
 
 
 def with_pip(picture: Picture, build: TensorFlowRelease, why: str = "") -> list[Step]:
-    """pip's TensorFlow with NVIDIA's libraries, with the pins and paths that make the extra work."""
-    if not extra_installs(picture, build):
-        other = picture.tables.tensorflow("2.15.1", "tensorflow", build.platform)
-        lost = f"the extra of {build.version} asks for TensorRT packages that cannot be installed"
-        if other is None or not usable(picture, other) or not on_driver(picture, other):
-            wanted = commands.quoted_all(requirements(picture, build, bare=True), picture)
-            plain = shell(f"{commands.venv_prefix(picture)} install {wanted}", f"{why}; without the extra: {lost}" if why else lost)
-            return [plain, *toolkit(picture, build, known=True)]
-        why, build = f"{lost}; that of 2.15.1 does not", other
-    wanted = commands.quoted_all(requirements(picture, build), picture)
+    """pip's TensorFlow with NVIDIA's libraries, with the pins and links that make it work."""
+    found = brought(picture, build)
+    if found is None:
+        lost = f"pip cannot install the extra and-cuda of {build.version} here"
+        other = _patched(picture, build)
+        if other is None:
+            wanted = installation(picture, build, bare=True).requirements
+            install = _install(picture, wanted, f"{why}; without it: {lost}" if why else lost)
+            return [install, *toolkit(picture, build, known=True)]
+        why, found, build = f"{lost}; that of {other.build.version} it can", other, other.build
     brings = f"brings TensorFlow {build.version} with its CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''} libraries".replace("  ", " ")
     if picture.container and picture.facts.kind == "report":
         brings += "; put it into the recipe of the image (RUN in a Dockerfile, %post in a definition file): what a container is given while it runs goes with it"
-    found = [shell(f"{commands.venv_prefix(picture)} install {wanted}", f"{why}; {brings}" if why else brings)]
-    if build.pip_libraries_missed:
-        found.append(commands.library_path_step(picture))
-    return found
+    told = [pin for pin in found.pins if why and not pin.requirement.startswith("nvidia-cu")]
+    why += "".join(f"; {pin.requirement}: {pin.why}" for pin in told)
+    step = _install(picture, found.requirements, f"{why}; {brings}" if why else brings)
+    return [step, *link_steps(found, commands.python_command(picture))]
 
 
-def brings_libraries(picture: Picture, build: TensorFlowRelease, python: str = "") -> bool:
-    """Whether pip installs CUDA and cuDNN with the build. python: of an environment to be made ("3.11")."""
-    return bool(build.extras.get("and-cuda")) and build.platform.startswith("linux") and extra_installs(picture, build, python)
-
-
-def requirements(picture: Picture, build: TensorFlowRelease, *, bare: bool = False, python: str = "") -> list[str]:
-    """What pip is asked for: the build, with its libraries where it has the extra, and the pins that make it work.
-
-    The pins: a cuDNN that serves these GPUs, and the bounds on plain packages that the build needs and does not state.
-    bare: without the extra, for CUDA libraries that are there. python: of an environment to be made ("3.11").
-    """
-    from doctor import compat
-
-    extra = not bare and brings_libraries(picture, build, python)
-    bound = compat.cudnn_bound(build, picture.tables, picture.capabilities) if extra else None
-    pins = (*((bound,) if bound else ()), *compat.companions(build, picture.tables))
-    return [compat.requirement(build, extra=extra), *(pin.requirement for pin in pins)]
+def _patched(picture: Picture, build: TensorFlowRelease) -> Installation | None:
+    """The newest release of the same minor whose libraries pip can bring, and that serves here."""
+    for other in reversed(picture.tables.releases(build.platform, build.package)):
+        if commands.minor(other.version) != commands.minor(build.version):
+            continue
+        found = brought(picture, other) if usable(picture, other) and on_driver(picture, other) else None
+        if found is not None:
+            return found
+    return None
 
 
 def pip_package(picture: Picture, soname: str) -> str | None:
@@ -200,15 +171,17 @@ def conda(picture: Picture, build: TensorFlowRelease, *, known: bool = False) ->
     packages = (f"cudatoolkit={row['cudatoolkit']}", f"cudnn={row['cudnn']}")
     if "conda" in picture.environments:
         why = f"{_wants(picture, build, known)}; this puts both into the active environment (a channel may have dropped old ones)"
-        return [shell(f"conda install -c {row['channel']} {' '.join(packages)}", why)]
+        return [shell(run("conda", "install", "-c", row["channel"], *packages), why)]
     kind = picture.platform or "linux"
     python = commands.minor(picture.python.version) if picture.python else None
     python = python if python in build.pythons else build.pythons[-1]
     create = environments.conda_create(ENV, python, kind, packages, row["channel"])
     why = f"or with conda, where it is installed, and without an administrator: an environment with Python {python} and these libraries"
     return [
-        shell(create.text, why, platform=kind),
-        environments.conda_pip(ENV, requirements(picture, build), kind, f"TensorFlow {build.version} in it"),
+        replace(create, why=why),
+        environments.conda_pip(
+            ENV, installation(picture, build, bare=True).requirements, kind, f"TensorFlow {build.version} in it"
+        ),
         *environments.conda_library_path(ENV, kind),
     ]
 
@@ -218,11 +191,15 @@ def image(picture: Picture, build: TensorFlowRelease) -> list[Step]:
     row = next((r for r in picture.tables.store.all("images") if r["version"] == build.version), None)
     if row is None or picture.platform == "windows":
         return []
-    line = commands.quoted(code.list_gpus(build.version))
+    look = ("python3", "-c", code.list_gpus(build.version))
     what = f"the official image of TensorFlow {build.version}, with CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}: build on it"
     if "singularity" in picture.environments:
-        return [shell(f"singularity exec --nv docker://{row['image']} python3 -c {line}", what, platform="linux")]
-    return [shell(f"docker run --rm --gpus all {row['image']} python3 -c {line}", what, platform="linux")]
+        return [
+            shell(
+                run("singularity", "exec", "--nv", f"docker://{row['image']}", *look), what, platform="linux"
+            )
+        ]
+    return [shell(run("docker", "run", "--rm", "--gpus", "all", row["image"], *look), what, platform="linux")]
 
 
 def toolkit(picture: Picture, build: TensorFlowRelease, *, other: bool = False, known: bool = False) -> list[Step]:
@@ -241,8 +218,8 @@ def toolkit(picture: Picture, build: TensorFlowRelease, *, other: bool = False, 
 
 def _module(build: TensorFlowRelease) -> Step:
     wanted = f"CUDA {build.cuda}" + (f" and cuDNN {build.cudnn}" if build.cudnn else "")
-    return shell("module avail cuda cudnn", f"clusters offer several CUDA versions as modules: load {wanted} in the job (module load NAME)",
-                 platform="linux")  # fmt: skip
+    why = f"clusters offer several CUDA versions as modules: load {wanted} in the job (module load NAME)"
+    return shell(run("module", "avail", "cuda", "cudnn"), why, platform="linux")
 
 
 def _wants(picture: Picture, build: TensorFlowRelease, known: bool = False) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from doctor.remedies import code
+from doctor.values import dataclass
 
 BEFORE_ANY_OP = (
     "Right after `import tensorflow`, before anything uses a GPU: before the first tensor, variable, model, dataset or "

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.facts import Package
-from doctor.findings import Finding, Step
+from doctor.findings import Finding, Step, shell
 from doctor.remedies.commands import python_command
+from doctor.shell import Line, Word, argv, run
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
 
-_PIP = re.compile(r"""(?P<python>"[^"]+"|'[^']+'|\S+) -m pip (?P<what>install|uninstall|list)\b(?P<rest>.*)""")
+_OPTIONS = {"--force-reinstall": "--reinstall", "--no-cache-dir": "--no-cache", "-y": None}
+"""pip's options that uv calls otherwise, or does not have."""
 
 
 def lacks_pip(picture: Picture) -> bool:
@@ -30,19 +32,38 @@ def reworded(finding: Finding, picture: Picture) -> Finding:
     if not lacks_pip(picture):
         return finding
     python = python_command(picture)
-    note = f" (this environment has no pip; without uv: `{python} -m ensurepip`, then `{python} -m pip` in place of `uv pip`)"
+    ensure = shell(run(*python, "-m", "ensurepip")).on(picture.platform)
+    own = shell(run(*python, "-m", "pip")).on(picture.platform)
+    note = " (this environment has no pip"
+    note += (
+        f"; without uv: `{ensure.text}`, then `{own.text}` in place of `uv pip`)"
+        if own.kind == "shell"
+        else ")"
+    )
     steps: list[Step] = []
     for step in finding.prescription:
-        text = _text(step.text, python) if step.kind == "shell" else ""
-        steps.append(replace(step, text=text, why=step.why + note) if text else step)
-        note = "" if text else note
-    return replace(finding, prescription=tuple(steps), verify=_text(finding.verify, python) or finding.verify)
+        changed = _with_uv(step, python)
+        steps.append(replace(changed, why=step.why + note) if changed else step)
+        note = "" if changed else note
+    proof = _with_uv(finding.proof, python) if finding.proof else None
+    return replace(finding, prescription=tuple(steps), proof=proof or finding.proof)
 
 
-def _text(command: str, python: str) -> str:
-    """The command for uv; "" where it is none of that environment's pip."""
-    match = _PIP.fullmatch(command)
-    if match is None or match["python"] != python:
-        return ""
-    rest = match["rest"].replace(" -y ", " ").replace(" --force-reinstall", " --reinstall").replace(" --no-cache-dir", " --no-cache")
-    return f"uv pip {match['what']} --python {python}{rest}"
+def _with_uv(step: Step, python: Sequence[Word]) -> Step | None:
+    """The step with uv; None where it is none of that environment's pip."""
+    command = _uv(step.command, python)
+    return shell(command, step.why, platform=step.platform, root=step.needs_root) if command else None
+
+
+def _uv(line: Line | None, python: Sequence[Word]) -> Line | None:
+    words = argv(line)
+    start = (*python, "-m", "pip")
+    if words[: len(start)] != start or words[len(start) : len(start) + 1] not in (
+        ("install",),
+        ("uninstall",),
+        ("list",),
+    ):
+        return None
+    what, *rest = words[len(start) :]
+    kept = [_OPTIONS.get(word, word) if isinstance(word, str) else word for word in rest]
+    return run("uv", "pip", what, "--python", *python, *(word for word in kept if word is not None))

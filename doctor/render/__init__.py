@@ -36,12 +36,15 @@ def emit(diagnoses: Iterable[Diagnosis], args: argparse.Namespace) -> int:
 
 
 def rendered(diagnosis: Diagnosis, options: Options) -> str:
-    """One diagnosis as text in one format, ending in a line end."""
+    """One diagnosis as text in one format, ending in a line end; only a terminal or a pipe shows names."""
+    from doctor.render.sharing import shared
     from doctor.tables import Tables
 
     tables = Tables.bundled()
+    diagnosis = shared(diagnosis, names=options.shared or options.format != "text")
     if options.format == "json":
-        from doctor.render.document import as_json, document
+        from doctor.printable import as_json
+        from doctor.render.document import document
 
         return as_json(document(diagnosis, tables), ascii_only=not options.symbols) + "\n"
     if options.format == "markdown":

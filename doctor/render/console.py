@@ -14,7 +14,16 @@ def console_for(out: TextIO, color: str, width: int) -> Console:
     from rich.console import Console
 
     forced = {"always": True, "never": False}.get(color)
-    console = Console(file=out, force_terminal=forced, no_color=color == "never" or None, highlight=False)
+    console = Console(file=out, force_terminal=forced, force_jupyter=False, no_color=color == "never" or None, highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, width)
     return console
+
+
+def safe(text: str) -> str:
+    """Text for a console: safe to show, and no markup of rich's."""
+    from rich.markup import escape
+
+    from doctor.printable import block
+
+    return escape(block(text))

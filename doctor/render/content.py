@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.facts import Absent, Facts, Noise, Source, Unreadable
+from doctor.facts import Absent, Facts, Noise, OwnReport, Source, Unreadable
 
 if TYPE_CHECKING:
     from doctor.findings import Diagnosis, Step
@@ -85,6 +85,27 @@ def _gpu(gpu: dict[str, Any]) -> str:
     return f"{name} ({', '.join(extra)})" if extra else name
 
 
+PARTS = {"gpu": "GPU", "driver": "Driver", "cuda": "CUDA", "cudnn": "cuDNN", "python": "Python", "platform": "Platform"}
+
+
+def goes_together(diagnosis: Diagnosis) -> list[tuple[str, str, str, str]]:
+    """What goes together: (part, has, needs, fits), of the parts that are known."""
+    fits = {True: "yes", False: "no", None: "not known"}
+    return [
+        (PARTS.get(part.part, part.part), part.have, part.needs or "-", "after a compilation" if part.slow else fits[part.fits])
+        for part in diagnosis.compatibility
+        if part.have
+    ]
+
+
+def remains(diagnosis: Diagnosis) -> list[str]:
+    """What else remains possible, each in a line with the command that tells it."""
+    return [
+        f"{other.code} ({round(100 * other.likelihood)} %): `{other.test}`" + (f" shows it: {other.shows}" if other.shows else "")
+        for other in diagnosis.alternatives
+    ]
+
+
 def harmless(diagnosis: Diagnosis) -> list[Harmless]:
     """The noise by meaning, in the order in which it was seen; no line that proves a finding is noise."""
     telling = {s for f in diagnosis.findings if f.code != "benign-messages" for s in f.evidence}
@@ -107,7 +128,7 @@ def not_there(facts: Facts) -> list[Absent]:
 
 def place(source: Source) -> str:
     """`file:line` as editors and terminals understand it; only the name where lines mean nothing."""
-    from doctor.render.printable import line
+    from doctor.printable import line
 
     if source.where == "-":
         return "the whole report" if source.line is None else f"line {source.line}"
@@ -162,9 +183,11 @@ def sentence(text: str) -> str:
 
 def subject(facts: Facts) -> str:
     """What was diagnosed, in a few words."""
+    simulated = " on a simulated GPU" if facts.has("simulated-gpu") else ""
+    if facts.of(OwnReport):
+        return f"read from {facts.name}{simulated}"
     if facts.kind == "machine":
-        simulated = " on a simulated GPU" if facts.has("simulated-gpu") else ""
         return (f"this machine ({facts.name})" if facts.name else "this machine") + simulated
     if facts.name == "-":
-        return "the pasted report"
-    return facts.name
+        return f"the pasted report{simulated}"
+    return f"{facts.name}{simulated}"

@@ -5,13 +5,12 @@ The keys are promised (schema 1, doctor/render/schema.json).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
 from doctor import __version__
 from doctor.facts import EnvironmentKind, EnvVar, Fact, LibraryLoaded, OtherGpu, Package, Source
-from doctor.findings import Diagnosis, Finding, Step
+from doctor.findings import Alternative, Diagnosis, Finding, Part, Step
 from doctor.picture import Picture
 from doctor.tables import Tables
 
@@ -123,19 +122,44 @@ def finding_document(finding: Finding) -> dict[str, Any]:
     }
 
 
+def part_document(part: Part) -> dict[str, Any]:
+    """One part of a case against what goes with it."""
+    return {
+        "part": part.part,
+        "have": part.have,
+        "needs": part.needs,
+        "fits": part.fits,
+        "evidence": evidence(part.evidence),
+        "tables": list(part.tables),
+    }
+
+
+def alternative_document(other: Alternative) -> dict[str, Any]:
+    """Another cause that remains possible."""
+    return {
+        "code": other.code,
+        "likelihood": other.likelihood,
+        "for": evidence(other.evidence),
+        "against": evidence(other.against),
+        "test": other.test,
+    }
+
+
 def document(diagnosis: Diagnosis, tables: Tables) -> dict[str, Any]:
     """The whole diagnosis."""
     facts = diagnosis.facts
+    whole: dict[str, Any] = {}
+    if facts.kind == "machine":
+        from doctor.probe.record import to_record  # the probes are not loaded for a report
+
+        whole["record"] = to_record(facts, __version__, tables.date)
     return {
         "schema": 1,
         "tool": {"name": "tfgpu-doctor", "version": __version__, "tables": tables.date},
         "source": {"kind": facts.kind, "name": facts.name},
         "facts": facts_document(Picture(facts, tables)),
         "findings": [finding_document(finding) for finding in diagnosis.findings],
+        "compatibility": [part_document(part) for part in diagnosis.compatibility],
+        "alternatives": [alternative_document(other) for other in diagnosis.alternatives],
+        **whole,
     }
-
-
-def as_json(value: Any, *, ascii_only: bool = False) -> str:
-    """JSON in one line, in which everything that is not printable is escaped: it may be shown on a terminal."""
-    text = json.dumps(value, ensure_ascii=ascii_only)
-    return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)

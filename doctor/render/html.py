@@ -1,18 +1,16 @@
 """A diagnosis as one self-contained HTML page: no network, no script, dark and light, readable on a phone.
 
-Every text is escaped; names, homes and tokens are taken out, since a page is made for sharing.
+Every text is escaped; the diagnosis is one that is safe to share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING
 
 from doctor import __version__
+from doctor.printable import block, line
 from doctor.render import content
-from doctor.render.printable import block, line
-from doctor.render.redaction import for_sharing
 
 if TYPE_CHECKING:
     from doctor.findings import Diagnosis, Finding, Step
@@ -74,7 +72,6 @@ class _Page:
     def __init__(self, diagnosis: Diagnosis, tables: Tables) -> None:
         self.diagnosis = diagnosis
         self.tables = tables
-        self.hide: Callable[[str], str] = for_sharing(diagnosis.facts)
 
     def article(self) -> str:
         from doctor.render.terminal import tone
@@ -92,7 +89,7 @@ class _Page:
         for other in others:
             title = f'<span class="{tone(other)}"><span class="tone">{self._text(other.title)}</span></span>'
             parts.append(self._details(title, f'<p class="dim">{self._meta(other)}</p>' + self._finding(other)))
-        parts += [self._noise(), self._facts(), "</article>", ""]
+        parts += [self._compatibility(), self._noise(), self._facts(), "</article>", ""]
         return "\n".join(part for part in parts if part) + "\n"
 
     def _meta(self, finding: Finding) -> str:
@@ -130,6 +127,19 @@ class _Page:
         said = content.sentence(step.why) or ("In the program" if step.kind == "python" else "Run")
         return f"<li>{self._text(said)}{note}{self._code(step.text)}</li>"
 
+    def _compatibility(self) -> str:
+        parts = []
+        rows = content.goes_together(self.diagnosis)
+        if rows:
+            cells = "".join("<tr>" + "".join(f"<td>{self._text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+            head = "<tr><th>part</th><th>has</th><th>needs</th><th>fits</th></tr>"
+            parts.append(f"<h2>What goes together</h2><table>{head}{cells}</table>")
+        others = content.remains(self.diagnosis)
+        if others:
+            items = "".join(f"<li>{self._text(other)}</li>" for other in others)
+            parts.append(self._details("What else it may be, and what tells it", f"<ul>{items}</ul>"))
+        return "\n".join(parts)
+
     def _noise(self) -> str:
         groups = content.harmless(self.diagnosis)
         count = len({source for group in groups for source in group.sources})
@@ -157,7 +167,7 @@ class _Page:
         return f"<details><summary>{summary}</summary>{inner}</details>"
 
     def _code(self, text: str) -> str:
-        return f"<pre><code>{escape(block(self.hide(text)).rstrip())}</code></pre>"
+        return f"<pre><code>{escape(block(text).rstrip())}</code></pre>"
 
     def _text(self, text: str) -> str:
-        return escape(line(self.hide(text)))
+        return escape(line(text))

@@ -1,19 +1,19 @@
 """A diagnosis as Markdown to be pasted into an issue: a reply to a report, or what a maintainer wants to know of a machine.
 
 Nothing from the input can become Markdown, a mention, a link or HTML: quotations stand in fences longer than any run
-of backticks in them, and prose is escaped. Names, homes and tokens are taken out.
+of backticks in them, and prose is escaped. It gets a diagnosis that is safe to share.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from doctor import __version__
+from doctor.facts import OwnReport
+from doctor.printable import block, line
 from doctor.render import content
-from doctor.render.printable import block, line
-from doctor.render.redaction import for_sharing
 
 if TYPE_CHECKING:
     from doctor.findings import Diagnosis, Finding, Step
@@ -57,6 +57,8 @@ def show(diagnosis: Diagnosis, tables: Tables) -> str:
     """The whole reply (of a report) or report (of a machine)."""
     page = _Page(diagnosis, tables)
     rows = page.machine() if diagnosis.facts.kind == "machine" else page.reply()
+    if diagnosis.facts.has("simulated-gpu"):
+        rows[:0] = ["This was seen on a simulated GPU (`tfgpu-doctor simulate`).", ""]
     return "\n".join([*rows, f"<sub>tfgpu-doctor {__version__}, tables of {tables.date}</sub>"]) + "\n"
 
 
@@ -75,7 +77,6 @@ class _Page:
     def __init__(self, diagnosis: Diagnosis, tables: Tables) -> None:
         self.diagnosis = diagnosis
         self.tables = tables
-        self.hide: Callable[[str], str] = for_sharing(diagnosis.facts)
 
     # --- the two kinds of page
 
@@ -84,8 +85,9 @@ class _Page:
         verdict, *others = self.diagnosis.findings
         rows = [self._headline(verdict), "", *self._finding(verdict)]
         for other in others:
-            rows += details(f"Also found: {self.hide(other.title)} ({other.code})", self._finding(other))
+            rows += details(f"Also found: {other.title} ({other.code})", self._finding(other))
         rows += self._wanted(verdict)
+        rows += self._compatibility()
         rows += self._noise()
         told = self._told()
         return rows + (details("What was read from the report", fence(told)) if told else [])
@@ -93,9 +95,9 @@ class _Page:
     def machine(self) -> list[str]:
         """For a new issue: what was seen on the machine stands open, under the verdict."""
         verdict, *others = self.diagnosis.findings
-        rows = [self._headline(verdict), "", escaped(self.hide(verdict.explanation)), ""]
-        if self.diagnosis.facts.has("simulated-gpu"):
-            rows[:0] = ["This was seen on a simulated GPU (`tfgpu-doctor simulate`).", ""]
+        rows = [self._headline(verdict), "", escaped(verdict.explanation), ""]
+        if self.diagnosis.facts.of(OwnReport):
+            rows[:0] = [f"Read from {escaped(self.diagnosis.facts.name)}.", ""]
         rows += ["What was seen:", "", *fence(self._told() or ["nothing"]), ""]
         unread = [f"{self._text(u.what)}: {self._text(u.reason)}" for u in content.not_examined(self.diagnosis.facts)]
         if unread:
@@ -105,20 +107,29 @@ class _Page:
         ]
         if absent:
             rows += details("What was looked for and is not there", fence(absent))
+        rows += self._compatibility()
         rows += details(f"Verdict in full: {verdict.code}", self._finding(verdict))
         for other in others:
-            rows += details(f"Also found: {self.hide(other.title)} ({other.code})", self._finding(other))
-        return rows + self._noise()
+            rows += details(f"Also found: {other.title} ({other.code})", self._finding(other))
+        rows += self._noise()
+        return rows + details("For tfgpu-doctor: every fact, which its explain reads back", fence(self._record()))
 
     # --- their parts
+
+    def _record(self) -> list[str]:
+        """Every fact as a block of letters, with the names and secrets taken out that are taken out of the page."""
+        from doctor.probe.record import packed, to_record  # the probes are not loaded for a report
+
+        record = to_record(self.diagnosis.facts, __version__, self.tables.date)
+        return packed(record)
 
     def _headline(self, finding: Finding) -> str:
         lead = {"undetermined": "Not enough to tell", "healthy": "All is well", "benign-messages": "Nothing to fix"}
         first = lead.get(finding.code) or LEADS[finding.confidence]
-        return f"**{first}: {escaped(self.hide(finding.title))}** (`{finding.code}`)"
+        return f"**{first}: {escaped(finding.title)}** (`{finding.code}`)"
 
     def _finding(self, finding: Finding) -> list[str]:
-        rows = [escaped(self.hide(finding.explanation)), ""]
+        rows = [escaped(finding.explanation), ""]
         quoted = []
         for source in finding.evidence[:QUOTED]:
             text = self._quote(source.text)
@@ -128,14 +139,14 @@ class _Page:
         rows += ["What shows it:", "", *fence(quoted), ""]
         if finding.consequences:
             rows += ["What it also looks like:", ""]
-            rows += [f"- {escaped(self.hide(text))}" for text in finding.consequences] + [""]
+            rows += [f"- {escaped(text)}" for text in finding.consequences] + [""]
         if finding.prescription:
             rows += ["What to do:", ""]
             for number, step in enumerate(finding.prescription, 1):
                 rows += self._step(number, step)
             rows.append("")
         if finding.verify:
-            rows += ["How to see that it is cured:", "", *fence(block(self.hide(finding.verify)).split("\n"), "sh"), ""]
+            rows += ["How to see that it is cured:", "", *fence(block(finding.verify).split("\n"), "sh"), ""]
         if finding.tables:
             rows += ["By the tables: " + "; ".join(escaped(row) for row in finding.tables), ""]
         return rows
@@ -144,12 +155,12 @@ class _Page:
         asks = content.conditions(step)
         lead = f"{number}. "
         indent = " " * len(lead)
-        why = escaped(self.hide(content.sentence(step.why)))
+        why = escaped(content.sentence(step.why))
         if step.kind == "manual":
-            text = escaped(self.hide(content.sentence(step.text)))
-            return [lead + text + (f" ({asks})" if asks else "") + (f": {escaped(self.hide(step.why))}" if why else "")]
+            text = escaped(content.sentence(step.text))
+            return [lead + text + (f" ({asks})" if asks else "") + (f": {escaped(step.why)}" if why else "")]
         language = "python" if step.kind == "python" else "sh"
-        code = fence(block(self.hide(step.text)).rstrip().split("\n"), language)
+        code = fence(block(step.text).rstrip().split("\n"), language)
         said = why or ("In the program" if step.kind == "python" else "Run")
         return [f"{lead}{said}{f' ({asks})' if asks else ''}:", "", *(indent + row for row in code), ""]
 
@@ -177,8 +188,17 @@ class _Page:
         count = len({source for group in groups for source in group.sources})
         if not count:
             return []
-        rows = [f"- {content.line_list(group.sources)}: {escaped(self.hide(group.meaning))}" for group in groups]
+        rows = [f"- {content.line_list(group.sources)}: {escaped(group.meaning)}" for group in groups]
         return details(f"{count} line{'s' if count != 1 else ''} of it {'are' if count != 1 else 'is'} noise", rows)
+
+    def _compatibility(self) -> list[str]:
+        together = content.goes_together(self.diagnosis)
+        rows = []
+        if together:
+            table = [f"| {' | '.join(_html(cell) for cell in row)} |" for row in together]
+            rows += ["| part | has | needs | fits |", "|---|---|---|---|", *table, ""]
+        others = content.remains(self.diagnosis)
+        return rows + (details("What else it may be, and what tells it", fence(map(self._text, others))) if others else [])
 
     def _told(self) -> list[str]:
         rows = []
@@ -188,8 +208,8 @@ class _Page:
         return rows
 
     def _text(self, text: str) -> str:
-        return line(self.hide(text))
+        return line(text)
 
     def _quote(self, text: str) -> str:
-        text = line(self.hide(text))
+        text = line(text)
         return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

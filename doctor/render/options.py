@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 
 class Options(NamedTuple):
-    """format: text, json, markdown or html. width: columns of prose. symbols: the encoding has more than ASCII."""
+    """format: text, json, markdown or html. width: columns of prose. symbols: the encoding has more than ASCII.
+
+    shared: text goes to a file, which may be handed on (every other format is made for that).
+    """
 
     format: str = "text"
     colour: bool = False
@@ -17,6 +20,7 @@ class Options(NamedTuple):
     verbose: int = 0
     quiet: bool = False
     symbols: bool = True
+    shared: bool = False
 
     @classmethod
     def of(cls, args: argparse.Namespace, stream: TextIO) -> Options:
@@ -30,4 +34,15 @@ class Options(NamedTuple):
         from doctor.render.width import width_of
 
         colour = terminal.wants_colour(stream, getattr(args, "color", "auto"))
-        return cls(form, colour, width_of(stream), verbose, quiet, terminal.has_symbols(encoding))
+        return cls(form, colour, width_of(stream), verbose, quiet, terminal.has_symbols(encoding), is_file(stream))
+
+
+def is_file(stream: TextIO) -> bool:
+    """Whether what is written to the stream stays in a file."""
+    import os
+    import stat
+
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError, AttributeError):  # a stream of text in memory, a closed one
+        return False

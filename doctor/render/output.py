@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
-from doctor.errors import UnableError
+from doctor.files import cannot_write, replacing
 
 
 @contextmanager
@@ -21,40 +21,25 @@ def destination(path: str | None) -> Iterator[TextIO]:
     if path is None or path == "-":
         yield sys.stdout
         return
+    stream: TextIO | None = None
     try:
         if Path(path).exists() and not Path(path).is_file():  # a device or a pipe, such as /dev/stdout
             with open(path, "w", encoding="utf-8") as stream:
                 yield stream
             return
-        with _replacing(Path(path).resolve()) as stream:
+        with replacing(path) as raw:
+            stream = TextIOWrapper(raw, encoding="utf-8", newline="\n", write_through=True)
             yield stream
+            stream.flush()
+            stream.detach()
     except OSError as error:
-        if error.filename is None:  # not about a file: a pipe that broke while the answer was made
+        # an error without a name comes from a stream: ours where it names the disk, else a pipe that broke meanwhile
+        if error.filename is None and not _of_the_disk(error):
             raise
-        raise UnableError(f"cannot write `{path}`: {error.strerror}") from error
+        raise cannot_write(path, error) from error
 
 
-@contextmanager
-def _replacing(target: Path) -> Iterator[TextIO]:
-    import tempfile
+def _of_the_disk(error: OSError) -> bool:
+    import errno
 
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
-    draft = Path(name)
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as stream:
-            yield stream
-        draft.chmod(_mode(target))
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-
-
-def _mode(target: Path) -> int:
-    """The permissions that the file has, or would get from open()."""
-    try:
-        return target.stat().st_mode & 0o777
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import html
+import os
 import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 from doctor import __version__
-from doctor.findings import Step
+from doctor.findings import Finding, Step
 from doctor.install.space import needed_mib
 from doctor.plan import Outcome, Plan
+from doctor.printable import as_json, block, line
+from doctor.redact import Redactor, without_doors
 from doctor.render.document import facts_document, finding_document, step_document
+from doctor.shell import comment, one_line
 
 ROUTE_NAMES = {
     "pip-and-cuda": "by pip, with CUDA and cuDNN from pip",
@@ -19,6 +24,8 @@ ROUTE_NAMES = {
     "docker": "in the official image",
     "wsl2": "under WSL2",
     "cpu": "on the CPU only",
+    "nvidia-container": "in NVIDIA's container",
+    "jetson-wheel": "from NVIDIA's wheels for Jetson",
 }
 
 
@@ -52,17 +59,53 @@ def _plan_document(plan: Plan) -> dict[str, Any]:
     }
 
 
+def shared_document(outcome: Outcome) -> dict[str, Any]:
+    """The promised JSON without what tells who and where somebody is."""
+    tree: dict[str, Any] = Redactor.of(os.environ).tree(document(outcome))
+    return tree
+
+
+def hidden(words: str, shared: bool) -> str:
+    """Words without secrets, and where they are to be shared without what tells who and where somebody is."""
+    return Redactor.of(os.environ)(words) if shared else without_doors(words)
+
+
+def rendered(
+    outcome: Outcome, form: str, *, width: int = 80, colour: bool = False, verbose: bool = False, shared: bool = True
+) -> str:
+    """The plans as text, json, markdown or html. shared: of text; every other form may be handed on."""
+    if form == "json":
+        return as_json(shared_document(outcome)) + "\n"
+    if form == "markdown":
+        return hidden(markdown(outcome), shared=True)
+    if form == "html":
+        words = html.escape(hidden(text(outcome), shared=True))
+        return f'<!doctype html><meta charset="utf-8"><title>plan</title><pre>{words}</pre>\n'
+    return hidden(text(outcome, width=width, colour=colour, verbose=verbose), shared)
+
+
 def gate_line(outcome: Outcome) -> str:
-    """One line for CI: ok or not, and why."""
-    best = next((p for p in outcome.plans if p.route != "cpu"), None)
-    if outcome.works and best is not None:
-        doubt = next((f for f in outcome.findings if f.severity == "warning" and f.code != "gpu-absent"), None)
-        words = f"ok: tensorflow {best.tensorflow} by {best.route}" + (f", Python {best.python}" if best.python else "")
-        return words + (f"; warning: {doubt.code}: {doubt.title}" if doubt else "")
+    """One line for CI: ok, not ok or not examined, and why."""
+    wanted = [p for p in outcome.plans if (p.route == "cpu") is outcome.ground.for_cpu]
+    best = wanted[0] if wanted else None
     errors = [f for f in outcome.findings if f.severity == "error"]
-    why = f"{errors[0].code}: {errors[0].title}" if errors else "no way to TensorFlow with a GPU"
-    why += f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"not ok: {why}" + (f"; nearest: tensorflow {best.tensorflow} by {best.route}" if best else "")
+    if outcome.works and outcome.unexamined:
+        return line(f"could not examine: {_first(outcome.unexamined)}")
+    if outcome.works and best is not None:
+        doubt = [f for f in outcome.findings if f.severity == "warning" and f.code != "gpu-absent"]
+        left = [f.title for f in outcome.findings if f.severity == "info" and f.code == "undetermined"]
+        words = f"ok: tensorflow {best.tensorflow} by {best.route}" + (f", Python {best.python}" if best.python else "")
+        return line("; ".join((words, *([f"warning: {_first(doubt)}"] if doubt else []), *left[:1])))
+    why = _first(errors) if errors else "no way to TensorFlow with a GPU"
+    why += f"; {outcome.unexamined[0].title}" if outcome.unexamined else ""
+    return line(f"not ok: {why}" + (f"; nearest: tensorflow {best.tensorflow} by {best.route}" if best else ""))
+
+
+def _first(findings: Sequence[Finding]) -> str:
+    """The first finding with its line, and how many more there are."""
+    first = findings[0]
+    where = f" ({first.evidence[0]})" if first.evidence[0].line else ""
+    return f"{first.code}: {first.title}{where}" + (f" (and {len(findings) - 1} more)" if len(findings) > 1 else "")
 
 
 def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bool = False) -> str:
@@ -72,33 +115,33 @@ def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bo
     for finding in outcome.findings:
         mark = {"error": "31;1", "warning": "33;1", "info": "36"}[finding.severity]
         title = f"{finding.severity}: {finding.title} [{finding.code}]"
-        lines += [paint(line, mark) for line in _wrapped(title, width, "")]
+        lines += [paint(row, mark) for row in _wrapped(title, width, "")]
         lines += _wrapped(finding.explanation, width, "  ")
-        lines += [
-            f"  seen: {source}: {source.text}" if source.text else f"  seen: {source}" for source in finding.evidence
-        ]
-        lines += [
-            line for ref in finding.tables[: None if verbose else 2] for line in _wrapped(f"table: {ref}", width, "  ")
-        ]
+        lines += [line(f"  seen: {source}{source.text and f': {source.text}'}") for source in finding.evidence]
+        for ref in finding.tables[: None if verbose else 2]:
+            lines += _wrapped(f"table: {ref}", width, "  ")
+        for step in finding.prescription:
+            if step.kind == "manual":  # commands stand in the plans
+                lines += _wrapped(f"cure: {step.text}" + (f" ({step.why})" if step.why else ""), width, "  ")
         lines.append("")
     if not outcome.plans:
         return "\n".join([*lines, "There is no plan for this platform."])
     for number, plan in enumerate(outcome.plans, 1):
-        lines += _plan_text(plan, number, width, paint, verbose=verbose)
+        lines += _plan_text(plan, number, width, paint, for_cpu=outcome.ground.for_cpu, verbose=verbose)
         lines.append("")
     if len(outcome.plans) > 1 and not verbose:
         lines.append("-v shows the commands of every plan, and the table rows behind each reason.")
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _plan_text(plan: Plan, number: int, width: int, paint: _Paint, *, verbose: bool) -> list[str]:
+def _plan_text(plan: Plan, number: int, width: int, paint: _Paint, *, for_cpu: bool, verbose: bool) -> list[str]:
     driver = f"driver from {plan.driver_minimum}" if plan.driver_minimum else ""
     driver += f" to branch R{plan.driver_last}" if driver and plan.driver_last else ""
     versions = [f"Python {plan.python}" if plan.python else "", f"CUDA {plan.cuda}" if plan.cuda else "",
                 f"cuDNN {plan.cudnn}" if plan.cudnn else "", driver]  # fmt: skip
-    mark = "" if number > 1 else " (the last resort)" if plan.route == "cpu" else " (recommended)"
+    mark = "" if number > 1 else " (the last resort)" if plan.route == "cpu" and not for_cpu else " (recommended)"
     head = f"Plan {number}{mark}: {plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}"
-    lines = [paint(head, "1"), *_wrapped(", ".join(v for v in (*versions, _size(plan)) if v), width, "  ")]
+    lines = [paint(line(head), "1"), *_wrapped(", ".join(v for v in (*versions, _size(plan)) if v), width, "  ")]
     for at, change in enumerate(plan.changes):
         lines += _wrapped(f"- {change}", width, "           " if at else "  changes: ")
     if number > 1 and not verbose:
@@ -114,7 +157,7 @@ def _plan_text(plan: Plan, number: int, width: int, paint: _Paint, *, verbose: b
 
 def _size(plan: Plan) -> str:
     """What pip brings down and what it takes on disk; "" for an image and conda's CUDA, whose sizes no table has."""
-    if plan.route == "docker" or plan.candidate.recipe:
+    if plan.candidate.image or plan.candidate.nvidia or plan.candidate.recipe:
         return ""
     disk, wheels = needed_mib(plan)
     return f"about {wheels / 1024:.1f} GiB to download, {disk / 1024:.1f} GiB on disk"
@@ -125,9 +168,10 @@ def _commands(steps: Sequence[Step], width: int, paint: _Paint) -> list[str]:
     lines = []
     for step in steps:
         by_hand = "" if step.kind == "shell" else f"by hand: {step.text}{': ' if step.why else ''}"
-        note = f"{by_hand}{step.why}" + (" (needs an administrator)" if step.needs_root else "")
-        lines += [paint(line, "2" if step.kind == "shell" else "") for line in _wrapped(note, width, "  # ", "  # ")] if note else []
-        lines += [f"  {step.text}"] if step.kind == "shell" else []
+        note = one_line(f"{by_hand}{step.why}") + (" (needs an administrator)" if step.needs_root else "")
+        rows = _wrapped(note, width, "  # ", "  # ") if note else []
+        lines += [paint(row, "2" if step.kind == "shell" else "") for row in rows]
+        lines += [f"  {block(step.text)}"] if step.kind == "shell" else []
     return lines
 
 
@@ -136,19 +180,20 @@ def markdown(outcome: Outcome) -> str:
     lines: list[str] = []
     for finding in outcome.findings:
         lines += [f"**{finding.severity}: {finding.title}** (`{finding.code}`)", "", finding.explanation, ""]
-        lines += [f"- seen: {source}{f': `{source.text}`' if source.text else ''}" for source in finding.evidence] + [""]
+        lines += [f"- seen: {source}{f': `{source.text}`' if source.text else ''}" for source in finding.evidence]
+        lines += [f"- cure: {step.text}" for step in finding.prescription if step.kind == "manual"] + [""]
     for number, plan in enumerate(outcome.plans, 1):
         lines += [f"## Plan {number}: {plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}", ""]
         lines += [f"- change: {change}" for change in plan.changes] + [f"- why: {reason}" for reason in plan.why] + [""]
-        steps = [s.text if s.kind == "shell" else f"# by hand: {s.text}" for s in plan.commands]
+        steps = [s.text if s.kind == "shell" else comment(f"by hand: {s.text}") for s in plan.commands]
         lines += ["```sh", *steps, "```", ""] if steps else []
-    return "\n".join(lines).rstrip() + "\n"
+    return block("\n".join(lines).rstrip() + "\n")
 
 
 def _wrapped(words: str, width: int, indent: str, further: str | None = None) -> list[str]:
     """Lines of a width. further: what each line after the first starts with, by default two columns more than the first."""
     return textwrap.wrap(
-        words, max(40, width), initial_indent=indent,
+        block(words), max(40, width), initial_indent=indent,
         subsequent_indent=" " * (len(indent) + 2) if further is None else further,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip

@@ -76,7 +76,7 @@ class Summary:
 def show(summary: Summary, options: Options) -> str:
     """The table in the format that was asked for."""
     if options.format == "json":
-        from doctor.render.document import as_json
+        from doctor.printable import as_json
 
         return as_json(summary.document(), ascii_only=not options.symbols) + "\n"
     head = f"{summary.total} report{'s' if summary.total != 1 else ''}"
@@ -108,7 +108,7 @@ def _share(row: Row, summary: Summary) -> str:
 
 def _table(summary: Summary, head: str, options: Options) -> str:
     """Columns for a terminal; titles only where they fit."""
-    from doctor.render.printable import line
+    from doctor.printable import line
 
     rows = summary.rows()
     width = max((len(row.code) for row in rows), default=4)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, TextIO
 
+from doctor.printable import block, line
 from doctor.render import content
-from doctor.render.printable import block, line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,6 +65,7 @@ def show(diagnosis: Diagnosis, tables: Tables, options: Options) -> str:
         file=stream,
         color_system="standard" if options.colour else None,
         force_terminal=options.colour,
+        force_jupyter=False,
         width=options.width,
         markup=False,
         highlight=False,
@@ -113,6 +114,8 @@ class Page:
                     self._verdict(finding, "")
                 else:
                     self._short(finding)
+        self._alternatives(diagnosis)
+        self._compatibility(diagnosis)
         self._noise(diagnosis)
         self._facts(diagnosis, tables)
         if not self.quiet:
@@ -203,6 +206,23 @@ class Page:
         for group in groups:
             places = content.line_list(group.sources)
             self._prose(f"  {self.symbols['dot']} ", (f"{places}: " if places else "") + line(group.meaning))
+
+    def _alternatives(self, diagnosis: Diagnosis) -> None:
+        rows = content.remains(diagnosis)
+        if rows:
+            self._heading("What else it may be, and what tells it")
+        for row in rows[: None if self.verbose else 3]:
+            self._prose(f"  {self.symbols['dot']} ", line(row))
+
+    def _compatibility(self, diagnosis: Diagnosis) -> None:
+        rows = content.goes_together(diagnosis)
+        if not rows:
+            return
+        self._heading("What goes together")
+        for part, has, needs, fits in rows:
+            mark = {"yes": "good", "no": "error", "after a compilation": "warning"}.get(fits, "unknown")
+            needed = f"; needs {needs}" if needs != "-" else ""
+            self._prose(f"  {self.symbols[mark]} ", line(f"{part}: has {has}{needed}: fits: {fits}"))
 
     def _facts(self, diagnosis: Diagnosis, tables: Tables) -> None:
         told = content.facts_told(diagnosis, tables)

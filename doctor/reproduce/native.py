@@ -10,12 +10,14 @@ import os
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from doctor.backports import removeprefix
 from doctor.children import Child, ChildError, program
 from doctor.errors import UnableError
 from doctor.reproduce.results import Row
 from doctor.reproduce.stage import MIB, Stage
+from doctor.values import dataclass
 
 SPOKEN = {"ample": "ample memory", "full": "GPU full", "again": "memory free again"}
 SETTINGS = {
@@ -46,7 +48,7 @@ def libraries(python: str | None, environment: dict[str, str]) -> Libraries:
     driver = next((_numbers(fact.version)[0] for fact in facts.of(DriverCuda)), 99)
 
     def path(stem: str) -> str:
-        pattern = re.compile(rf"{stem}\.so(\.\d+)+$|{stem.removeprefix('lib')}64_\d+\.dll$", re.IGNORECASE)
+        pattern = re.compile(rf"{stem}\.so(\.\d+)+$|{removeprefix(stem, 'lib')}64_\d+\.dll$", re.IGNORECASE)
         for found in (loaded, lying):
             names = sorted((name for name in found if pattern.match(name)), key=_numbers, reverse=True)
             if stem == "libcudart":  # a runtime of a later major than the driver's CUDA does not start

@@ -21,6 +21,7 @@ PLACES = {
     "cpu-no-avx": "tensorflow.no_avx",
     "python-dependency-conflict": "tensorflow.dependency_conflict",
     "tf-conflicting-packages": "tensorflow.conflicting_packages",
+    "tf-addon-mismatch": "tensorflow.addon_mismatch",
     "tf-import-failed": "tensorflow.import_failed",
     "tf-api-version": "tensorflow.api_version",
     # the machine
@@ -28,6 +29,9 @@ PLACES = {
     "wsl-driver": "passthrough.wsl",
     "cuda-compat-package": "driver.compat_package",
     "driver-library-mismatch": "driver.library_mismatch",
+    "driver-too-new": "driver.too_new",
+    "gpu-powered-off": "gpu.powered_off",
+    "gpu-reserved": "gpu.reserved",
     "driver-not-loaded": "driver.not_loaded",
     "device-permission": "gpu.permission",
     "driver-libcuda-missing": "driver.libcuda_missing",
@@ -66,7 +70,7 @@ PLACES = {
     # nothing to fix
     "benign-messages": "calm",
     "healthy": "calm",
-    "undetermined": "calm",
+    "undetermined": "undetermined",
 }
 
 ORDER = tuple(PLACES)

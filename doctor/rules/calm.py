@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import CudaCallFailed, CudnnVersion, LibraryLoaded, Noise, Source
-from doctor.findings import Finding, Step, manual, shell
+from doctor.facts import CudaCallFailed, CudnnVersion, Facts, Gpu, LibraryLoaded, Noise, Source
+from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
+from doctor.remedies import commands, starts
 from doctor.rules.driver.signs import cuinit
+from doctor.rules.ended import DIED, busy
 from doctor.rules.gpu.registered import registered
 from doctor.rules.gpu.visible_devices import hides
 from doctor.rules.memory.signs import retried_allocations
 from doctor.rules.registry import found, rule
+from doctor.shell import Path, run
 
 QUIET = frozenset(("cpu-features", "onednn", "mlir-disabled", "xla-not-created", "dlopen-static", "absl-init"))
 """Harmless lines that do not sound alarming either."""
-DIED = ("segfault", "fatal-check")
-"""Symptoms of a process that ended in a crash."""
 
 
 @rule(
@@ -70,10 +70,10 @@ def benign_messages(picture: Picture) -> Iterator[Finding]:
             f"The driver refused an allocation, TensorFlow's allocator asked for less, and the program went on. {text}".rstrip()
         )
     if plugin:
-        text = (
-            "Another maker's accelerator is registered through its plugin, so the messages about CUDA mean nothing here. "
-            + text
-        )
+        how = "is registered through its plugin, so the messages about CUDA mean nothing here. "
+        if facts.kind == "machine":
+            how = f"serves this TensorFlow ({plugin[0].get('name')}); CUDA and NVIDIA's driver mean nothing for it."
+        text = f"Another maker's accelerator {how}" + text
     if board:
         text += " TensorBoard, which runs here, needs no GPU."
     if registered(picture):
@@ -117,6 +117,30 @@ def _stops_in_nccl(picture: Picture) -> bool:
     return bool(lines) and not ready and all((done.source.line or 0) < last for done in picture.facts.symptoms("work-done"))
 
 
+def _in_simulation(facts: Facts) -> str:
+    """What a simulation leaves open: there is no GPU, and its libraries stood in for the environment's own."""
+    words = "This is a simulation, there is no real GPU behind it. "
+    own = next(iter(facts.symptoms("simulated-libraries")), None)
+    if own is None:
+        return words
+    words += "Its libraries stood in for this environment's own CUDA libraries, which were not tested. "
+    missing = own.get("missing")
+    if missing:
+        return words + f"Without the simulation these would not open: {missing}; a check outside of it says what to do. "
+    return words + "A check outside of it would find a file for each. "
+
+
+def _own_missing(facts: Facts) -> bool:
+    """Whether a simulation's libraries stood in for some that the environment itself does not have."""
+    return any(symptom.get("missing") for symptom in facts.symptoms("simulated-libraries"))
+
+
+def _title_in_simulation(facts: Facts) -> str:
+    if _own_missing(facts):
+        return "A simulated GPU works; the environment's own CUDA libraries were not tested, and some are missing"
+    return "A simulated GPU is registered; nothing alarming"
+
+
 @rule("healthy", "A GPU is registered and used; nothing alarming", severity="info")
 def healthy(picture: Picture) -> Iterator[Finding]:
     """A GPU is registered and used; nothing alarming.
@@ -150,16 +174,24 @@ def healthy(picture: Picture) -> Iterator[Finding]:
         if facts.has("gpu-list-empty", "deep-hung", "deep-crashed", "deep-failed", "deep-import-failed"):
             return  # TensorFlow itself was started and saw none
         listed = [s for s in facts.symptoms("cuda-devices") if s.get("count") != "0"]
-        if not picture.gpus and not listed:  # the GPU could not be looked at
+        if not facts.of(Gpu) and not listed:  # the GPU could not be looked at
+            return
+        if facts.unexamined:
             return
         simulated = facts.symptoms("simulated-gpu")
+        needed = facts.symptoms("start-needed")
         yield found(
             "healthy",
-            ("This is a simulation, there is no real GPU behind it. " if simulated else "")
-            + "The driver answers, its version suits, every library that this TensorFlow opens is found and whole, and nothing "
-            "else that was examined speaks against a working GPU. TensorFlow itself was not started; --deep does that.",
-            [*simulated[:1], *picture.gpus[:2], *listed[:1], *cudnn[:1], *opened[:2]],
-            title=f"Nothing that was examined stands between TensorFlow and the {'simulated ' if simulated else ''}GPU",
+            (_in_simulation(facts) if simulated else "")
+            + ("The driver answers" if listed else "A GPU and its driver are there")
+            + ", every library that this TensorFlow opens is found and whole, and nothing "
+            "else that was examined speaks against a working GPU. TensorFlow itself was not started; --deep does that."
+            + "".join(starts.note(start) for start in needed[:1]),
+            [*simulated[:1], *facts.symptoms("simulated-libraries"), *(picture.gpus or facts.of(Gpu))[:2], *listed[:1], *cudnn[:1], *opened[:2], *needed[:1]],
+            severity="warning" if needed else "",
+            steps=starts.enter(needed[0]) if needed else (),
+            title=_title_in_simulation(facts) if _own_missing(facts) else
+            f"Nothing that was examined stands between TensorFlow and the {'simulated ' if simulated else ''}GPU",
             confidence="likely",
             verify=commands.list_gpus(picture),
         )
@@ -179,7 +211,7 @@ def healthy(picture: Picture) -> Iterator[Finding]:
     )
     simulated = facts.symptoms("simulated-gpu")
     if simulated:
-        text = f"This is a simulation, there is no real GPU behind it. {text}"
+        text = _in_simulation(facts) + text
     grew = facts.symptoms("growth-set") if facts.kind == "machine" else []
     idle = facts.symptoms("gpu-idle", "gpu-not-used", "uses-cpu") if works and facts.kind == "report" else []
     steps = []
@@ -188,78 +220,26 @@ def healthy(picture: Picture) -> Iterator[Finding]:
             " Where it has little to do all the same, that is mostly the program's doing: a small model or batch, input that does not come fast enough, or a first "
             "step that has not ended yet."
         )
-        steps += _busy(picture)
+        steps += busy(picture)
     if works and grew:
         text += (
             " The check itself ran with memory growth on, so as not to take the memory of others; a program without it takes"
             " nearly all memory first, and whether cuDNN then still starts is not shown by this."
         )
-        python = commands.python_command(picture)
+        (python,) = commands.python_command(picture)
+        chosen = ("--python", python) if isinstance(python, Path) else ()
         steps.append(
             shell(
-                "tfgpu-doctor reproduce cudnn-init-oom" + (f" --python {python}" if "/" in python else ""),
+                run("tfgpu-doctor", "reproduce", "cudnn-init-oom", *chosen),
                 "tries that, too: with TensorFlow's default allocation, which takes the GPU for a while, then with each setting that cures a failure",
             )
         )
     yield found(
         "healthy",
         text,
-        title="A simulated GPU is registered; nothing alarming" if simulated else "A GPU is registered; nothing alarming" if idle else "",
-        evidence=[*simulated[:1], *works[:2], *idle[:1], *done[:4], *grew[:1], *cudnn[:1], *(opened[:2] if not works else [])],
+        title=_title_in_simulation(facts) if simulated else "A GPU is registered; nothing alarming" if idle else "",
+        evidence=[*simulated[:1], *facts.symptoms("simulated-libraries"), *works[:2], *idle[:1], *done[:4], *grew[:1], *cudnn[:1], *(opened[:2] if not works else [])],
         confidence="certain" if works else "likely",
         steps=steps,
-        verify=commands.list_gpus(picture),
-    )
-
-
-def _busy(picture: Picture) -> list[Step]:
-    """What shows whether a GPU that is registered works, and what gives it more to do."""
-    watch = "nvidia-smi --query-gpu=utilization.gpu,memory.used --format=csv -l 1"
-    steps = [
-        shell(watch, "while the program runs: a use that comes and goes waits for input"),
-        manual("Give it larger batches, and let tf.data prepare the next one meanwhile (map with num_parallel_calls, prefetch)"),
-    ]
-    if picture.platform == "windows":
-        steps.insert(1, manual("In the Task Manager choose Cuda or Compute for one of the GPU's graphs: the ones that it shows first know nothing of CUDA", platform="windows"))
-    return steps
-
-
-@rule("undetermined", "The text does not hold enough to tell", severity="info")
-def undetermined(picture: Picture) -> Iterator[Finding]:
-    """The text does not hold enough to tell.
-
-    ## What it means
-    Nothing in it names a cause, or several fit equally well.
-
-    ## How it shows
-    An empty list of GPUs, `is_gpu_available() False`, a description without a log.
-
-    ## What to do
-    Run what the prescription says and read its output with `tfgpu-doctor explain`.
-    """
-    facts = picture.facts
-    hints = facts.symptoms("gpu-list-empty", "gpu-not-found", "cpu-only-listed", "uses-cpu", "native-runtime-failed", "gpu-idle", "no-known-devices")
-    died = facts.symptoms(*DIED) if facts.kind == "report" else []
-    slow = facts.kind == "report" and not died and not picture.not_loaded and {s.kind for s in hints} == {"gpu-idle"}
-    where = Source(
-        facts.name,
-        None,
-        f"{facts.lines} lines read; none of them names a cause"
-        if facts.kind == "report"
-        else "nothing that was looked at names a cause",
-    )
-    yield found(
-        "undetermined",
-        "The process ended in a crash, and no line says what that has to do with the GPU."
-        if died
-        else "No line names a fault. A GPU whose use is low, and not always zero, works and waits: for input, for a CPU that is busy, or because model or"
-        " batch are small. Where nvidia-smi does not list the program, TensorFlow runs by the CPU."
-        if slow
-        else "No line names why the GPU is not used; what was printed fits several causes."
-        if hints
-        else "Nothing in the text names a fault of TensorFlow's GPU support.",
-        [*died[:2], *hints[:3], where],
-        confidence="certain",
-        steps=[*(_busy(picture) if slow else []), *(commands.tell_more(picture) or [shell("tfgpu-doctor check", "")])],
         verify=commands.list_gpus(picture),
     )

@@ -10,16 +10,18 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Fact, Source
-from doctor.findings import Finding, Step
+from doctor.findings import Finding, Step, shell
 from doctor.picture import Picture
+from doctor.shell import Line
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
+    from typing import TypeAlias
 else:
     from doctor.values import dataclass  # the same to everybody, and quick to define
 
 
-Judge = Callable[[Picture], Iterator[Finding]]
+Judge: TypeAlias = "Callable[[Picture], Iterator[Finding]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def found(
     confidence: str = "certain",
     tables: Iterable[object] = (),
     steps: Iterable[Step] = (),
-    verify: str | Callable[[], str] = "",
+    verify: Line | Callable[[], Line] | None = None,
 ) -> Finding:
     """A finding of a registered rule, from facts (their sources become its evidence) and table rows.
 
@@ -105,6 +107,7 @@ def found(
     Raises ValueError where no evidence is left once absent facts are dropped.
     """
     known = RULES[code]
+    command = verify() if callable(verify) else verify
     sources = [item.source if isinstance(item, Fact) else item for item in evidence if item is not None]
     return Finding(
         code,
@@ -114,6 +117,6 @@ def found(
         tuple(dict.fromkeys(sources)),
         tuple(dict.fromkeys(str(getattr(row, "ref", row)) for row in tables if row is not None)),
         tuple(steps),
-        verify() if callable(verify) else verify,
+        None if command is None else shell(command),
         confidence,
     )

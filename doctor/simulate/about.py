@@ -26,12 +26,14 @@ Assumptions (NVIDIA publishes few of these):
 - Between GPUs each keeps its own values: libnccl reduces nothing.
 - An instance of a divided GPU (MIG) has the memory that its profile names and an even share of the multiprocessors; it
   has one compute instance. A divided GPU that is named as a whole stands for its instances.
+- ptxas and nvlink compile nothing; ptxas is of the CUDA release that pip brings with the TensorFlow, and refuses GPUs
+  that came after it, as NVIDIA's does.
 - After a kernel that went wrong, every call that the device has to do with gives the same error.
 
 Not simulated: peer access, several compute instances in one MIG instance, profiling, cuDNN's recurrent layers (they
 abort), TensorRT, and NVIDIA's own libraries: they ask the driver for private functions that this one does not have.
 For the same reason the NCCL that TensorFlow 2.12 to 2.18 has inside does not run: there a strategy over several GPUs
-needs cross_device_ops=tf.distribute.HierarchicalCopyAllReduce().
+needs cross_device_ops=tf.distribute.HierarchicalCopyAllReduce(), as `simulate` says where it starts such a TensorFlow.
 
 It runs on Linux with glibc and needs a C compiler. It cannot be taken for a GPU by mistake: without
 TFGPU_DOCTOR_SIMULATION, which `tfgpu-doctor simulate` sets for its command alone, none of the libraries works, and

@@ -16,10 +16,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Collection, Iterator
-from importlib import resources
 from pathlib import Path
 
+from doctor import resources
 from doctor.errors import UnableError, UsageError
+from doctor.files import NO_HOME, cache_base, expanded
+from doctor.printable import say
+from doctor.simulate.ownership import make_private, stranger_at
 
 _FLAGS = ("-O1", "-fPIC", "-fvisibility=hidden", "-pthread")
 _COMMON = ("machine", "enter", "ledger")
@@ -40,6 +43,7 @@ _SOURCES = {
     "files": ("files",),
     "memory_holder": ("memory_holder",),
 }
+_HEADERS = ("driver.h", "nvml.h", "runtime.h", "simulation.h")
 SIMULATED = frozenset(stem for stem in _SOURCES if stem.startswith("lib"))
 # what brings a C compiler and the C library's headers, by the command of the system's package manager
 _PACKAGES = {
@@ -66,6 +70,11 @@ class CallError(UsageError):
     """What was asked for is wrong: a name that nothing has, a number that does not go."""
 
 
+def source_files() -> list[str]:
+    """The names of all C sources and headers."""
+    return sorted({*_HEADERS, *(f"{part}.c" for parts in _SOURCES.values() for part in parts)})
+
+
 def stem_of(file_name: str) -> str:
     """The library that a SONAME is a version of: "libcudnn" for libcudnn.so.9."""
     return file_name.split(".so")[0]
@@ -87,18 +96,38 @@ def build(file_names: Collection[str]) -> Path:
             "a GPU can be simulated with glibc only: TensorFlow's wheels do not run with another C library"
         )
     compiler = _compiler()
-    sources = {f.name: f.read_bytes() for f in resources.files("doctor.simulate").joinpath("sources").iterdir()}
+    sources = {name: resources.read("doctor.simulate", f"sources/{name}") for name in source_files()}
     folder = cache_folder() / _key(sources, compiler)
+    _private(folder, file_names)
     missing = [name for name in file_names if not (folder / name).exists()]
     if missing:
         if sys.stderr.isatty():
-            print("tfgpu-doctor: compiling the simulated libraries, once (some seconds)", file=sys.stderr, flush=True)
+            say("tfgpu-doctor: compiling the simulated libraries, once (some seconds)")
         with _locked(folder):
             _make(folder, [name for name in missing if not (folder / name).exists()], sources, compiler)
         _forget(folder)
-    with contextlib.suppress(OSError):  # of somebody else's folder, which serves all the same
+    with contextlib.suppress(OSError):  # root's folder serves all the same
         os.utime(folder)
     return folder
+
+
+def _private(folder: Path, names: Collection[str]) -> None:
+    """Make the folder where it is not there. Raises SimulationError where others could have written what is
+    in it."""
+    try:
+        make_private(folder)
+        said = stranger_at(folder, names)
+    except OSError as error:
+        raise SimulationError(
+            f"the compiled libraries cannot be kept in {folder}: {error.strerror}; set XDG_CACHE_HOME"
+        ) from error
+    if said:
+        raise SimulationError(
+            f"the compiled libraries in {folder} are not used, since another user could have put them there:"
+            f" {said}",
+            "set XDG_CACHE_HOME to a folder that is yours alone, or take the right to write from others and"
+            f" remove {cache_folder()}",
+        )
 
 
 def _forget(folder: Path) -> None:
@@ -111,8 +140,11 @@ def _forget(folder: Path) -> None:
 
 def cache_folder() -> Path:
     """Where compiled libraries are kept."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "tfgpu-doctor" / "simulate"
+    base = os.environ.get("XDG_CACHE_HOME")
+    folder = expanded(base) if base else cache_base()
+    if folder is None:
+        raise SimulationError(f"there is no place for the compiled libraries: {NO_HOME}; set XDG_CACHE_HOME")
+    return folder / "tfgpu-doctor" / "simulate"
 
 
 def _has_glibc() -> bool:
@@ -162,7 +194,6 @@ def _locked(folder: Path) -> Iterator[None]:
     import fcntl
 
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         with open(folder / ".lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
@@ -186,6 +217,7 @@ def _make(folder: Path, names: list[str], sources: dict[str, bytes], compiler: s
             list(pool.map(lambda source: _run(compiler, *_FLAGS, "-c", f"{source}.c", cwd=work), objects))
             list(pool.map(lambda name: _link(compiler, name, work), names))
         for name in names:
+            (work / f"{name}.linked").chmod(0o755)
             (work / f"{name}.linked").replace(folder / name)
 
 

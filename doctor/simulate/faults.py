@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from doctor.backports import removeprefix
 from doctor.simulate.gpus import find_gpu
 from doctor.simulate.scenario import Scenario
 from doctor.tables import Tables
@@ -318,7 +319,7 @@ def _catalogue() -> tuple[Fault, ...]:
         _visible("hidden-first-invalid", "-1,0", "an invalid entry hides itself and all after it"),
         Fault(
             "mig-empty",
-            "gpu-bad-state",
+            "gpu-reserved",
             "an A100 in MIG mode on which no instance is made",
             lambda s: s.with_gpus(replace(find_gpu("A100", Tables.bundled()), instances=())),
             logged="gpu-hidden",  # the log says only that the driver shows no device
@@ -349,7 +350,7 @@ def _catalogue() -> tuple[Fault, ...]:
         ),
         *(
             Fault(
-                f"{stem.removeprefix('lib').lower()}-missing",
+                f"{removeprefix(stem, 'lib').lower()}-missing",
                 "cuda-missing",
                 f"{stem} is not there",
                 _damage("missing", stem),

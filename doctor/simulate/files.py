@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from doctor.backports import removeprefix
 from doctor.simulate.machine import SimulatedGpu, pci_address
 
 
@@ -19,7 +20,7 @@ def write_kernel_files(root: Path, gpus: tuple[SimulatedGpu, ...], driver: str |
         folder = f"/sys/bus/pci/devices/{pci_address(index)}"
         for name, value in (
             ("vendor", "0x10de"),
-            ("device", "0x" + gpu.pci_id.removeprefix("10de:")),
+            ("device", "0x" + removeprefix(gpu.pci_id, "10de:")),
             ("subsystem_vendor", "0x10de"),
             ("subsystem_device", "0x0000"),
             ("class", "0x030000"),

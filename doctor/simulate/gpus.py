@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from doctor.backports import removeprefix
 from doctor.simulate.compilation import CallError
 from doctor.simulate.machine import SimulatedGpu
 from doctor.simulate.mig import is_divisible
 from doctor.tables import Tables
 from doctor.tables.gpus import key
+from doctor.tables.rows import GpuRow
 
 DEFAULT_GPU = "RTX 3070"
 ASSUMED_MULTIPROCESSORS = 16
@@ -23,29 +25,41 @@ def known_gpus(tables: Tables) -> tuple[SimulatedGpu, ...]:
 def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> SimulatedGpu:
     """The GPU that a name ("RTX 3070", "t4"), a PCI id or a compute capability means.
 
-    memory_mib: in place of the card's own; needed where the table does not know the card, whose multiprocessors are
-    then taken as ASSUMED_MULTIPROCESSORS. Raises CallError for a name that means no GPU, and for an unknown
-    card without memory.
+    memory_mib: in place of the card's own. Raises CallError for a name that means no GPU, and where the memory is to be
+    said: the tables do not have it, or cards of the name were sold with several sizes.
     """
     rows = tables.store.all("simulated_gpus")
     words = set(key(asked).split())
-    named = sorted((row for row in rows if words and words <= set(key(row["name"]).split())), key=_words_in_name)
-    meant = {} if named else {row.pci_id: row for row in tables.gpu(asked)}
-    named = named or [row for row in rows if row["pci_id"] in meant]
+    meant = {row.pci_id: row for row in tables.gpu(asked)}
+    card = _card(list(meant.values()))
+    named = [row for row in rows if row["pci_id"] in meant]
+    if not named and (card is None or len(card.memory_mib) != 1):  # a part of a name: an A100 is one of 40 GB
+        named = sorted((row for row in rows if words and words <= set(key(row["name"]).split())), key=_words_in_name)
     if named:
         gpu = _gpu(named[0], tables)
         return replace(gpu, memory_mib=memory_mib) if memory_mib else gpu
-    names = ", ".join(gpu.name.removeprefix("NVIDIA ").removeprefix("GeForce ") for gpu in known_gpus(tables))
-    card = next((row for row in meant.values() if row.pci_id and row.capability), None)
     if card is None or card.pci_id is None or card.capability is None:
-        raise CallError(f"no GPU in the tables is called {asked!r}; known with all that a simulation needs: {names}")
-    if memory_mib is None:
+        names = ", ".join(removeprefix(removeprefix(gpu.name, "NVIDIA "), "GeForce ") for gpu in known_gpus(tables))
+        raise CallError(f"no GPU in the tables is called {asked!r}; among those that are: {names}")
+    if memory_mib is None and len(card.memory_mib) != 1:
+        sizes = " and ".join(f"{size} MiB" for size in card.memory_mib)
         raise CallError(
-            f"the memory of a {card.name} is not in the tables: say it with --memory MIB, or take one of: {names}"
+            f"a {card.name} was sold with {sizes}: say which with --memory MIB"
+            if sizes
+            else f"the memory of a {card.name} is not in the tables: say it with --memory MIB"
         )
+    memory = memory_mib or card.memory_mib[0]
+    processors = card.multiprocessors or ASSUMED_MULTIPROCESSORS
     name = f"NVIDIA {card.name}"
-    divisible = is_divisible(name, card.capability)
-    return SimulatedGpu(name, card.capability, memory_mib, ASSUMED_MULTIPROCESSORS, card.pci_id, divisible=divisible)
+    return SimulatedGpu(
+        name, card.capability, memory, processors, card.pci_id, divisible=is_divisible(name, card.capability)
+    )
+
+
+def _card(rows: list[GpuRow]) -> GpuRow | None:
+    """The row to simulate of those that a name means: a real device, with the memory known where one has it."""
+    real = [row for row in rows if row.pci_id and row.capability]
+    return min(real, key=lambda row: (not row.memory_mib, row.kind != "desktop", row.multiprocessors is None), default=None)
 
 
 def _gpu(row: dict[str, Any], tables: Tables) -> SimulatedGpu:

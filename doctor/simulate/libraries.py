@@ -9,9 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from doctor.backports import removeprefix
+from doctor.facts import normalised
+from doctor.files import expanded
 from doctor.simulate.compilation import SIMULATED, CallError, stem_of
 from doctor.simulate.machine import Libraries
-from doctor.tables import Tables
+from doctor.tables import Tables, TensorFlowRelease, dotted
+from doctor.tables.versions import minor
 
 NEWEST = ("12.5", "9")  # what is served where no TensorFlow is found: the CUDA and cuDNN of 2.18 to 2.21
 # the last cuDNN of each major, which every TensorFlow of that major accepts: it asks for its own minor or a later one
@@ -43,7 +47,7 @@ def find_interpreter(wish: str | None, command: Iterable[str]) -> Path | None:
     wish: an interpreter or an environment's folder. Raises CallError where it is neither.
     """
     if wish is not None:
-        path = Path(wish).expanduser()
+        path = expanded(wish)
         inside = [path / "bin" / name for name in ("python", "python3")] if path.is_dir() else [path]
         for candidate in inside:
             if os.access(candidate, os.X_OK):
@@ -79,8 +83,23 @@ def find_tensorflow(python: Path) -> TensorFlowBuild | None:
                 r"(tensorflow|tensorflow_gpu|tensorflow_cpu|tf_nightly|tf_nightly_gpu)-(.+)\.dist-info", info.name
             )
             if match:
-                return TensorFlowBuild(match[1].replace("_", "-"), match[2], site)
+                return TensorFlowBuild(normalised(match[1]), match[2], site)
     return None
+
+
+def has_nccl_inside(build: TensorFlowBuild) -> bool:
+    """Whether NCCL was linked into this TensorFlow (2.12 to 2.18): no library that a simulation could stand in for."""
+    import mmap
+
+    for name in ("libtensorflow_framework.so.2", "libtensorflow_cc.so.2", "python/_pywrap_tensorflow_internal.so"):
+        path = build.site_packages / "tensorflow" / name
+        try:
+            with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                if data.find(b"nccl_archive/src/") >= 0:
+                    return True
+        except (OSError, ValueError):
+            continue
+    return False
 
 
 def libraries_of(build: TensorFlowBuild | None, tables: Tables) -> Libraries:
@@ -94,7 +113,19 @@ def libraries_of(build: TensorFlowBuild | None, tables: Tables) -> Libraries:
         cuda, cudnn = _own_word(build) if build else NEWEST
         sonames = sonames_for(cuda, cudnn)
     release = next((name.split(".so.")[1] for name in sonames if name.startswith("libcudnn.so.")), cudnn).split(".")[0]
-    return Libraries(sonames, cuda, _CUDNN_RELEASES.get(release, f"{release}.0.0"))
+    return Libraries(sonames, cuda, _CUDNN_RELEASES.get(release, f"{release}.0.0"), _ptxas_of(row, tables))
+
+
+def _ptxas_of(row: TensorFlowRelease | None, tables: Tables) -> str:
+    """The CUDA release of the ptxas that pip brings with a build: what its extra pins, or the newest of the major where it
+    names a range; "" where it brings none."""
+    pins = row.extras.get("and-cuda", {}) if row is not None else {}
+    package, pin = next(((name, pin) for name, pin in pins.items() if "-nvcc-" in name), ("", ""))
+    if pin.startswith("=="):
+        return minor(removeprefix(pin, "=="))
+    major = package.rpartition("cu")[2]
+    releases = [kit.cuda for kit in tables.toolkits() if package and kit.cuda.startswith(f"{major}.")]
+    return minor(max(releases, key=dotted)) if releases else ""
 
 
 def sonames_for(cuda: str, cudnn: str) -> tuple[str, ...]:
@@ -112,6 +143,6 @@ def _own_word(build: TensorFlowBuild) -> tuple[str, str]:
         text = (build.site_packages / "tensorflow/python/platform/build_info.py").read_text(encoding="utf-8")
     except OSError:
         return NEWEST
-    cuda = re.search(r"'cuda_version', '(\d+[\d.]*)'", text)
-    cudnn = re.search(r"'cudnn_version', '(\d+[\d.]*)'", text)
+    cuda = re.search(r"'cuda_version', '(\d[\d.]*)'", text)
+    cudnn = re.search(r"'cudnn_version', '(\d[\d.]*)'", text)
     return (cuda[1] if cuda else NEWEST[0], cudnn[1] if cudnn else NEWEST[1])

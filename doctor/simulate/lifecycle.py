@@ -15,10 +15,10 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from doctor import resources
 from doctor.simulate.compilation import SimulationError, build
 from doctor.simulate.damage import damage
 from doctor.simulate.files import write_kernel_files
@@ -110,14 +110,14 @@ def _lay_out(folder: Path, scenario: Scenario, built: Path, base: dict[str, str]
         "LD_PRELOAD": ":".join(preload),
     }
     if scenario.toolkit:
-        write_toolkit(folder / "toolkit", machine.libraries.cuda)
+        write_toolkit(folder / "toolkit", machine.libraries.ptxas or machine.libraries.cuda)
         # up to 2.15 XLA takes ptxas from PATH, later from its flag, of which the last one wins: the user's
         added["PATH"] = os.pathsep.join([str(folder / "toolkit" / "bin"), base.get("PATH", os.defpath)])
         added["XLA_FLAGS"] = f"--xla_gpu_cuda_data_dir={folder}/toolkit {base.get('XLA_FLAGS', '')}".strip()
     if scenario.hide_toolkit:
         added["TFGPU_DOCTOR_SIMULATION_NO_TOOLKIT"] = "1"
         added["PATH"] = _without_ptxas(base.get("PATH", os.defpath))
-    return Simulation(machine, folder, libraries, driver_libraries, base | added | dict(scenario.variables))
+    return Simulation(machine, folder, libraries, driver_libraries, {**base, **added, **dict(scenario.variables)})
 
 
 def _without_ptxas(path: str) -> str:
@@ -129,7 +129,7 @@ def _damage(simulation: Simulation, wrong: Damage) -> None:
     for folder in (simulation.libraries, simulation.driver_libraries):
         for link in folder.glob(f"{wrong.stem}.so.*"):
             if link.is_symlink():  # the damage is done under the name that is opened
-                target = link.readlink()
+                target = Path(os.readlink(link))
                 link.unlink()
                 (folder / target).rename(link)
         for file in folder.glob(f"{wrong.stem}.so.*"):
@@ -141,7 +141,7 @@ def _guardian(folder: Path) -> Iterator[None]:
     """Start the guardian; at the end, let it know by closing the pipe, and wait until it has cleaned up."""
     import subprocess
 
-    source = resources.files("doctor.simulate").joinpath("guardian.py").read_text(encoding="utf-8")
+    source = resources.text("doctor.simulate", "guardian.py")
     lock = _lock(folder)
     reading, writing = os.pipe()
     try:

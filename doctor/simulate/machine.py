@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from doctor.backports import removeprefix
+
 # What a context and the handles take is not published and differs between GPUs and releases: plain assumptions.
 CONTEXT_MIB = 256
 CUDNN_HANDLE_MIB = 64
@@ -64,12 +66,14 @@ def pci_address(index: int) -> str:
 class Libraries:
     """The CUDA libraries that the machine has.
 
-    sonames: the files, e.g. libcudart.so.12. cuda, cudnn: the versions that they report, as people write them.
+    sonames: the files, e.g. libcudart.so.12. cuda, cudnn: the versions that they report, as people write them. ptxas: the
+    CUDA release of ptxas; "" for that of the libraries.
     """
 
     sonames: tuple[str, ...]
     cuda: str
     cudnn: str
+    ptxas: str = ""
 
     @property
     def cuda_number(self) -> int:
@@ -127,21 +131,21 @@ class SimulatedMachine:
             "memory_pools": 1,
         }
         for index, gpu in enumerate(self.gpus):
-            keys |= {
+            keys.update({
                 f"gpu.{index}.name": gpu.name,
                 f"gpu.{index}.compute_capability": gpu.compute_capability,
                 f"gpu.{index}.memory_mib": gpu.memory_mib,
                 f"gpu.{index}.multiprocessors": gpu.multiprocessors,
                 f"gpu.{index}.pci_address": pci_address(index),
-                f"gpu.{index}.pci_device_id": gpu.pci_id.removeprefix("10de:"),
+                f"gpu.{index}.pci_device_id": removeprefix(gpu.pci_id, "10de:"),
                 f"gpu.{index}.uuid": gpu.uuid(index),
                 f"gpu.{index}.compute_mode": gpu.compute_mode,
                 f"gpu.{index}.ecc_errors": gpu.ecc_errors,
                 f"gpu.{index}.mig": int(gpu.divisible) + (gpu.instances is not None),
-            }
+            })
         parts = [(index, gpu, part) for index, gpu in enumerate(self.gpus) for part in gpu.instances or ()]
         for number, (index, gpu, part) in enumerate(parts):
-            keys |= {
+            keys.update({
                 f"instance.{number}.gpu": index,
                 f"instance.{number}.gpu_instance": part.number,
                 f"instance.{number}.name": f"{gpu.name} MIG {part.profile}",
@@ -149,8 +153,8 @@ class SimulatedMachine:
                 f"instance.{number}.memory_mib": part.memory_mib,
                 f"instance.{number}.multiprocessors": part.multiprocessors,
                 f"instance.{number}.uuid": gpu.instance_uuid(index, part, self.driver),
-            }
-        keys |= self.settings
+            })
+        keys.update(self.settings)
         lines = [f"{key} = {value}" for key, value in keys.items()]
         lines += [f"fault = {call}" for call in self.calls]
         return "\n".join(lines) + "\n"

@@ -20,7 +20,7 @@ _FIRST_NUMBER = {1: 7, 2: 3, 3: 1, 4: 1, 7: 0}
 
 def is_divisible(name: str, capability: str) -> bool:
     """Whether a GPU can be divided: data-centre chips from Ampere on, and the larger RTX PRO cards of Blackwell."""
-    return capability in ("8.0", "9.0", "10.0", "10.3") or bool(re.search(r"RTX PRO [456]000.*Blackwell", name))
+    return capability in ("8.0", "9.0", "10.0", "10.3") or bool(re.search(r"RTX PRO [456]000.{0,60}Blackwell", name))
 
 
 def divided(gpu: SimulatedGpu, wish: str) -> SimulatedGpu:

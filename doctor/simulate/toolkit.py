@@ -7,8 +7,10 @@ LLVM 14's llvm-as.
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
+
+from doctor import resources
+from doctor.tables import Tables, dotted
 
 # the words that XLA looks for in the tools' answer to --version (asm_compiler.cc: "V12.5.82")
 _TOOL = """\
@@ -19,6 +21,7 @@ case " $* " in
 esac
 while [ $# -gt 0 ]; do
     case "$1" in
+    {unknown}) echo "{name} fatal   : Value '${{1#-arch=}}' is not defined for option 'gpu-name'" >&2; exit 255 ;;
     -o) output="$2"; shift ;;
     --output-file=*) output="${{1#--output-file=}}" ;;
     esac
@@ -29,13 +32,20 @@ done
 
 
 def write_toolkit(folder: Path, cuda: str) -> None:
-    """Lay the stand-in of a CUDA release ("12.5.1") under a folder, as NVIDIA's lies under /usr/local/cuda."""
+    """Lay the stand-in of a CUDA release ("12.5.1") under a folder, as NVIDIA's lies under /usr/local/cuda.
+
+    Like NVIDIA's its ptxas refuses the GPUs that came after its release, in the words of ptxas 12.5.82.
+    """
     release = ".".join(cuda.split(".")[:2])
+    known = Tables.bundled().architectures()
+    later = [row for row in known if row.first_cuda is not None and dotted(row.first_cuda) > dotted(release)]
+    targets = [capability.replace(".", "") for row in later for capability in row.capabilities]
+    unknown = "|".join(f"-arch=sm_{target}{suffix}" for target in targets for suffix in ("", "a", "f")) or "-arch="
     (folder / "bin").mkdir(parents=True)
     for name in ("ptxas", "nvlink"):
         tool = folder / "bin" / name
-        tool.write_text(_TOOL.format(name=name, release=release))
+        tool.write_text(_TOOL.format(name=name, release=release, unknown=unknown))
         tool.chmod(0o755)
     libdevice = folder / "nvvm" / "libdevice" / "libdevice.10.bc"
     libdevice.parent.mkdir(parents=True)
-    libdevice.write_bytes(resources.files("doctor.simulate").joinpath("empty_module.bc").read_bytes())
+    libdevice.write_bytes(resources.read("doctor.simulate", "empty_module.bc"))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from doctor.compat.software import first_driver
 from doctor.simulate.compilation import CallError, SimulationError
 from doctor.simulate.damage import PASSED_OVER
 from doctor.simulate.faults import FAULTS
 from doctor.simulate.gpus import DEFAULT_GPU, find_gpu
 from doctor.simulate.libraries import TensorFlowBuild, find_interpreter, find_tensorflow, libraries_of
-from doctor.simulate.machine import SimulatedMachine
+from doctor.simulate.machine import SimulatedGpu, SimulatedMachine
 from doctor.simulate.mig import OFF, divided
 from doctor.simulate.scenario import DEFAULT_DRIVER, Scenario, driver_cuda_number
-from doctor.tables import Tables
+from doctor.tables import Tables, dotted
 
 
 def prepare(
@@ -28,7 +29,8 @@ def prepare(
     mig: Sequence[str] = (),
     command: Sequence[str] = (),
 ) -> Scenario:
-    """The scenario for these wishes; what is not given is an RTX 3070 with driver 550.54.14 and nothing wrong.
+    """The scenario for these wishes; what is not given is an RTX 3070 with driver 550.54.14 (for newer
+    GPUs the first that knows them) and nothing wrong.
 
     python: an interpreter or an environment's folder, whose TensorFlow decides which libraries the machine has; by
     default the command's own, else the environment in use. gpus: one name each, or one for all `count`. memory_mib and
@@ -46,15 +48,19 @@ def prepare(
     if len(names) > 16:
         raise CallError(f"1 to 16 GPUs can be simulated, not {len(names)}")
     memory = _for_each(memory_mib, len(names), "--memory")
-    version = driver or DEFAULT_DRIVER
+    tensorflow = tensorflow_of(python, command)
+    parts = _for_each_text(mig, len(names), "--mig")
+    cards = [find_gpu(name, tables, mib) for name, mib in zip(names, memory)]
+    first = max([DEFAULT_DRIVER, *(_first_driver(card, tables) for card in cards)], key=dotted)
+    version = driver or first
     cuda = driver_cuda_number(version, tables)
     if cuda is None:
         raise CallError(f"which CUDA driver {version} offers is not in the tables (`tfgpu-doctor tables driver`)")
-    tensorflow = tensorflow_of(python, command)
-    parts = _for_each_text(mig, len(names), "--mig")
-    cards = [find_gpu(name, tables, mib) for name, mib in zip(names, memory, strict=True)]
+    if first != DEFAULT_DRIVER and dotted(version) < dotted(first):
+        named = " and ".join(dict.fromkeys(card.name for card in cards))
+        raise CallError(f"driver {version} does not know {named}: {first} is the first that does")
     machine = SimulatedMachine(
-        tuple(divided(card, part) for card, part in zip(cards, parts, strict=True)),
+        tuple(divided(card, part) for card, part in zip(cards, parts)),
         version,
         cuda,
         libraries_of(tensorflow, tables),
@@ -97,7 +103,7 @@ def _for_each_text(values: Sequence[str], count: int, option: str) -> list[str]:
 def _checked(scenario: Scenario) -> Scenario:
     if any(scenario.held_mib) and any(gpu.instances is not None for gpu in scenario.machine.gpus):
         raise CallError("that another process holds memory is not simulated on a GPU that is divided (--mig)")
-    for gpu, held in zip(scenario.machine.gpus, scenario.held_mib, strict=False):
+    for gpu, held in zip(scenario.machine.gpus, scenario.held_mib):
         if held > gpu.memory_mib:
             raise CallError(f"{held} MiB cannot be held on a {gpu.name} with {gpu.memory_mib} MiB")
     return replace(scenario, held_mib=scenario.held_mib if any(scenario.held_mib) else ())
@@ -121,3 +127,9 @@ def _nearest(name: str) -> str:
 
     near = difflib.get_close_matches(name, FAULTS, n=3)
     return f" (near it: {', '.join(near)})" if near else ""
+
+
+def _first_driver(card: SimulatedGpu, tables: Tables) -> str:
+    """The driver that came with the first CUDA for a GPU; DEFAULT_DRIVER where the tables do not say."""
+    floor = first_driver(card.compute_capability, tables)
+    return floor.driver if floor is not None else DEFAULT_DRIVER

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from doctor.tables.rows import Row
+from doctor.values import dataclass
 
 
 class NoSuchRowError(LookupError):
@@ -50,7 +50,7 @@ def said(value: Any) -> str:
         return "not known"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return ", ".join(str(v) for v in value) or "none"
     return str(value)
 
@@ -80,7 +80,7 @@ def rows_as(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], form: str
         head = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
         return "\n".join([*head, *(f"| {' | '.join(map(_escaped, line))} |" for line in cells)])
     widths = [max([len(name), *(len(line[n]) for line in cells)]) for n, name in enumerate(columns)]
-    lines = ["  ".join(f"{text:<{width}}" for text, width in zip(line, widths, strict=True)).rstrip()
+    lines = ["  ".join(f"{text:<{width}}" for text, width in zip(line, widths)).rstrip()
              for line in (columns, *cells)]  # fmt: skip
     return "\n".join(lines)
 
@@ -88,7 +88,7 @@ def rows_as(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], form: str
 def _cell(value: Any) -> str:
     if value is None:
         return "-"
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else said(value)
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else said(value)
 
 
 def _escaped(text: str) -> str:

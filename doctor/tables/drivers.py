@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from doctor.backports import removeprefix
 from doctor.tables.rows import Architecture, DriverBranch, DriverFloor, ForwardCompatibility, PtxIsa, Toolkit, made
 from doctor.tables.store import Store, remembered
 from doctor.tables.versions import dotted
@@ -29,7 +30,7 @@ def _toolkit(raw: Mapping[str, Any]) -> Toolkit:
 def toolkit(store: Store, cuda: str) -> Toolkit | None:
     """The row of a toolkit ("12.5", "12.5.1", "12.5 Update 1"); the first release of the minor where no
     update is named or known."""
-    text = cuda.strip().removeprefix("cuda-").removeprefix("CUDA ")
+    text = removeprefix(removeprefix(cuda.strip(), "cuda-"), "CUDA ")
     update = None
     if "u" in text.lower():
         text, _, number = text.lower().partition("u")

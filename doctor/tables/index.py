@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from doctor.tables.ordering import order
 from doctor.tables.rows import PLATFORMS
 
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
 PACKAGES = ("tensorflow", "tensorflow-gpu")
 
-Key = tuple[str, str, str]
+Key: TypeAlias = "tuple[str, str, str]"
 """Package, version and platform of a row."""
 
 
@@ -25,7 +28,7 @@ class Index:
         from doctor.tables.reading import registry, remote
 
         self.settings = registry.pip_settings()
-        self.remote = remote.Remote(functools.partial(registry.session_for, self.settings))
+        self.remote = remote.Remote(functools.partial(registry.session_for, self.settings), named=self.settings.indexes)
 
     def groups(self, packages: Iterable[str]) -> dict[Key, Any]:
         """Every release of the packages by package, version and platform, in the table's order."""
@@ -52,7 +55,7 @@ class Index:
             return files
 
         with ThreadPoolExecutor(8) as pool:
-            return [(name, file) for name, files in zip(names, pool.map(listed, names), strict=True) for file in files]
+            return [(name, file) for name, files in zip(names, pool.map(listed, names)) for file in files]
 
     def rows(self, groups: Mapping[Key, Any], title: str, full: bool = False) -> dict[Key, dict[str, Any]]:
         """The rows of these releases as their metadata says them, and with `full` their libraries too."""
@@ -65,7 +68,7 @@ class Index:
         progress = Progress(title, len(groups), lambda: self.remote.bytes_read)
         with progress, ThreadPoolExecutor(1 if full else 8) as pool:
             made = pool.map(functools.partial(self._row, full=full), groups.values())
-            for key, row in zip(groups, made, strict=True):
+            for key, row in zip(groups, made):
                 found[key] = row
                 progress.step(" ".join(key))
         complete_windows(list(found.values()))

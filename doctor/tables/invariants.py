@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from doctor.backports import removeprefix
 from doctor.tables.rows import PLATFORMS
 from doctor.tables.versions import dotted
 
@@ -110,6 +111,6 @@ def _of_libraries(row: Mapping[str, Any]) -> Iterable[str]:
         if (
             int(cudart.group(1)) < 11
             and cudart.group(2)
-            and says != dotted(cudart.group(0).removeprefix("libcudart.so."))
+            and says != dotted(removeprefix(cudart.group(0), "libcudart.so."))
         ):
             yield f"opens {cudart.group(0)} and says CUDA {row['cuda']}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from doctor.tables.rows import Cudnn, Library, NvidiaWheel, PipLibrary, Row, Trap, made
+from doctor.backports import removeprefix
+from doctor.tables.rows import Cudnn, Framework, Library, NvidiaWheel, PipLibrary, Row, Trap, made
 from doctor.tables.store import Store, remembered
 from doctor.tables.versions import dotted
 
@@ -19,7 +20,7 @@ def cudnns(store: Store) -> tuple[Cudnn, ...]:
 def cudnn(store: Store, version: str, cuda_major: str | None = None) -> Cudnn | None:
     """The row of a cuDNN release; of a shorter version ("9", "8.9") the newest row that starts with it."""
     try:
-        wanted = tuple(int(p) for p in version.strip().removeprefix("v").split("."))
+        wanted = tuple(int(p) for p in removeprefix(version.strip(), "v").split("."))
     except ValueError:
         return None
     rows = [
@@ -53,6 +54,18 @@ def wheels(store: Store, package: str | None = None) -> tuple[NvidiaWheel, ...]:
 
 def _wheel(raw: Mapping[str, Any]) -> NvidiaWheel:
     return made(NvidiaWheel, raw, f"{raw['package']} {raw['version']}: {', '.join(raw['libraries'])}")
+
+
+@remembered
+def frameworks(store: Store, package: str | None = None) -> tuple[Framework, ...]:
+    """The releases of other GPU frameworks that were read, oldest first; of one package where it is named."""
+    rows = store.made("frameworks", _framework)
+    return rows if package is None else tuple(row for row in rows if row.package == package)
+
+
+def _framework(raw: Mapping[str, Any]) -> Framework:
+    extras = {name: tuple(lines) for name, lines in raw["extras"].items()}
+    return made(Framework, raw, f"{raw['package']} {raw['version']}: what it requires", extras=extras)
 
 
 @remembered

@@ -13,21 +13,20 @@ from doctor.tables.tables import Tables
 
 def look_up(tables: Tables, table: str, key: str, package: str | None, platform: str | None) -> Found:
     """One look-up. Raises NoSuchRowError where the key is in no row, ValueError for an unknown table."""
-    match table:
-        case "tensorflow":
-            return _tensorflow(tables, key, package, platform)
-        case "driver":
-            return lookup_nvidia.driver(tables, key, platform or "linux")
-        case "cuda":
-            return lookup_nvidia.cuda(tables, key)
-        case "cudnn":
-            return lookup_nvidia.cudnn(tables, key)
-        case "gpu":
-            return lookup_nvidia.gpu(tables, key)
-        case "library":
-            return lookup_nvidia.library(tables, key, platform)
-        case "trap":
-            return lookup_nvidia.trap(tables, key)
+    if table == "tensorflow":
+        return _tensorflow(tables, key, package, platform)
+    if table == "driver":
+        return lookup_nvidia.driver(tables, key, platform or "linux")
+    if table == "cuda":
+        return lookup_nvidia.cuda(tables, key)
+    if table == "cudnn":
+        return lookup_nvidia.cudnn(tables, key)
+    if table == "gpu":
+        return lookup_nvidia.gpu(tables, key)
+    if table == "library":
+        return lookup_nvidia.library(tables, key, platform)
+    if table == "trap":
+        return lookup_nvidia.trap(tables, key)
     raise ValueError(f"no table {table!r}")
 
 

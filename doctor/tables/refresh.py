@@ -15,6 +15,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from doctor.errors import UnableError
+from doctor.files import NO_HOME, write_whole
+from doctor.printable import say
 from doctor.tables.index import PACKAGES, Index, key_of, place
 from doctor.tables.invariants import problems
 from doctor.tables.store import user_folder
@@ -38,11 +41,9 @@ def refresh(form: str, full: bool) -> int:
     }
     wrong = [*problems(fresh[TABLE]), *(p for name in ("nvidia_wheels", "cudnn") for p in wheel_problems(fresh[name]))]
     if wrong:
-        print(
-            "tfgpu-doctor tables: what the index holds breaks the tables' rules; nothing was written:", file=sys.stderr
-        )
+        say("tfgpu-doctor tables: what the index holds breaks the tables' rules; nothing was written:")
         for problem in wrong[:20]:
-            print(f"  {problem}", file=sys.stderr)
+            say(f"  {problem}")
         return 1
     changed = [name for name in fresh if any(entry["table"] == name for entry in found)]
     written = [write(name, fresh[name]) for name in changed]
@@ -102,17 +103,19 @@ def wheel_problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def write(table: str, rows: list[dict[str, Any]]) -> Path:
     """Lay a table into the user's data folder, with its hash beside it; what was there before is kept for undo."""
-    from doctor.tables.reading.table import dump_table, replace_file
+    from doctor.tables.reading.table import dump_table
 
     folder = user_folder()
+    if folder is None:
+        raise UnableError(f"there is no place for refreshed tables: {NO_HOME}", "name a folder in TFGPU_DOCTOR_TABLES")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{table}.json"
     raw = dump_table(rows, f"{datetime.now(timezone.utc):%Y-%m-%d}").encode("utf-8")
     for file in (path, _hash_of(path)):
         if file.exists():
             file.replace(file.with_name(f"{file.name}.previous"))
-    replace_file(path, raw)
-    replace_file(_hash_of(path), f"{hashlib.sha256(raw).hexdigest()}\n".encode("ascii"))
+    write_whole(path, raw)
+    write_whole(_hash_of(path), f"{hashlib.sha256(raw).hexdigest()}\n".encode("ascii"))
     return path
 
 
@@ -122,9 +125,10 @@ def _hash_of(path: Path) -> Path:
 
 def undo() -> int:
     """Go back to the tables before the last refresh: those of the refresh before it, or the bundled ones."""
-    paths = sorted(user_folder().glob("*.json"))
+    folder = user_folder()
+    paths = sorted(folder.glob("*.json")) if folder is not None else []
     if not paths:
-        print("There is no refreshed table: those that ship with the tool are in use.")
+        say("There is no refreshed table: those that ship with the tool are in use.", sys.stdout)
         return 0
     for path in paths:
         for file in (path, _hash_of(path)):
@@ -132,24 +136,24 @@ def undo() -> int:
             previous = file.with_name(f"{file.name}.previous")
             if previous.exists():
                 previous.replace(file)
-        print(f"{path}: {'the refresh before the last one is back' if path.exists() else 'removed'}.")
+        say(f"{path}: {'the refresh before the last one is back' if path.exists() else 'removed'}.", sys.stdout)
     return 0
 
 
 def _report(found: list[dict[str, Any]], written: list[Path], before: str, form: str) -> None:
     if form == "json":
-        print(json.dumps({"before": before, "written": [str(path) for path in written], "changes": found}))
+        say(json.dumps({"before": before, "written": [str(path) for path in written], "changes": found}), sys.stdout)
         return
     for entry in found:
         if entry["change"] == "changed":
-            print(f"changed: {entry['what']}: {', '.join(entry['keys'])}")
+            say(f"changed: {entry['what']}: {', '.join(entry['keys'])}", sys.stdout)
         elif entry["table"] == TABLE:
             kind = "GPU build" if entry["row"]["gpu"] else "CPU build"
-            print(f"new: {entry['what']} ({kind}, Python {', '.join(entry['row']['pythons'])})")
+            say(f"new: {entry['what']} ({kind}, Python {', '.join(entry['row']['pythons'])})", sys.stdout)
         else:
-            print(f"new: {entry['what']} ({entry['table']})")
+            say(f"new: {entry['what']} ({entry['table']})", sys.stdout)
     if not written:
-        print(f"Nothing new since {before}.")
+        say(f"Nothing new since {before}.", sys.stdout)
         return
-    print(f"Wrote {', '.join(str(path) for path in written)}.")
-    print("Back to the tables before: tfgpu-doctor tables refresh --undo")
+    say(f"Wrote {', '.join(str(path) for path in written)}.", sys.stdout)
+    say("Back to the tables before: tfgpu-doctor tables refresh --undo", sys.stdout)

@@ -38,7 +38,8 @@ def made(kind: type[R], raw: Mapping[str, Any], about: str, **columns: Any) -> R
     Fields take what the file holds under their name (a list as a tuple); `columns` are those that it names otherwise.
     """
     own = [name for name in kind.__slots__ if name not in Row.__slots__]
-    values = {name: raw[name] for name in own if raw.get(name) is not None} | columns
+    values = {name: raw[name] for name in own if raw.get(name) is not None}
+    values.update(columns)
     tupled = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     return kind(ref=f"{about}, from {raw['source']}", source=raw["source"], data=raw, **tupled)
 
@@ -70,6 +71,7 @@ class TensorFlowRelease(Row):
     libraries: every SONAME or DLL that it opens; libraries_required: those without which no GPU is registered.
     pip_libraries_missed: of the required, those whose pip folder the build's RUNPATH leaves out.
     extras: extra name to {requirement name: version specifier}.
+    of_wheel: read from a wheel; False for what another build states of itself (doctor.tables.own_builds).
     """
 
     package: str
@@ -91,6 +93,7 @@ class TensorFlowRelease(Row):
     requires: tuple[str, ...] = ()
     extras: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
     yanked: bool = False
+    of_wheel: bool = True
 
     @property
     def requirement(self) -> str:
@@ -157,13 +160,19 @@ class ForwardCompatibility(Row):
 
 @dataclass(frozen=True, slots=True)
 class GpuRow(Row):
-    """A GPU: by PCI id where it has one. `capability` is None where the name alone does not decide."""
+    """A GPU: by PCI id where it has one. `capability` is None where the name alone does not decide.
+
+    memory_mib: every size with which a card of this name was sold; empty where no source has it. multiprocessors: None
+    where no source has them, or cards of the name differ.
+    """
 
     name: str
     capability: str | None
     chip: str | None = None
     pci_id: str | None = None
     kind: str = "desktop"
+    memory_mib: tuple[int, ...] = ()
+    multiprocessors: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +194,22 @@ class NvidiaWheel(Row):
     version: str
     folder: str | None = None
     libraries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Framework(Row):
+    """A release of another GPU framework, or of a package through which one asks for CUDA: what it requires on Linux.
+
+    requires, extras: requirements as METADATA writes them, with what their markers say of the Python. pythons: those
+    that it has wheels for; empty where one wheel serves all that requires_python allows.
+    """
+
+    package: str
+    version: str
+    pythons: tuple[str, ...] = ()
+    requires_python: str | None = None
+    requires: tuple[str, ...] = ()
+    extras: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,22 @@ import functools
 import json
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from doctor import resources
+from doctor.backports import removesuffix
+from doctor.files import data_base
+
+if TYPE_CHECKING:
+    from typing import Concatenate, ParamSpec, Protocol
+
+    P = ParamSpec("P")
+else:
+    Protocol = object
 
 R = TypeVar("R")
-P = ParamSpec("P")
 
 BUNDLED = Path(__file__).resolve().parent.parent.parent / "compat_tables"
 """The tables that ship with the tool: the same place in a checkout, an editable install and a wheel."""
@@ -56,31 +65,30 @@ def remembered(look_up: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[
     def known(tables: M, /, *asked: P.args, **named: P.kwargs) -> R:
         key = (look_up, asked, *named.items())
         answers = tables.answers
-        if key not in answers:
+        try:
+            answer: R = answers[key]
+        except KeyError:
+            answer = look_up(tables, *asked, **named)
             if len(answers) >= _MOST_REMEMBERED:
                 answers.clear()
-            answers[key] = look_up(tables, *asked, **named)
-        answer: R = answers[key]
+            answers[key] = answer
         return answer
 
     return known
 
 
-def user_folder() -> Path:
+def user_folder() -> Path | None:
     """The folder for refreshed tables: the platform's place for an application's data, under the user's home.
+
+    None where this user has none.
 
     TFGPU_DOCTOR_TABLES overrides it (an empty value means: no refreshed tables at all, see `Store`).
     """
     override = os.environ.get("TFGPU_DOCTOR_TABLES")
     if override:
         return Path(override)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Application Support"
-    else:
-        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return base / "tfgpu-doctor" / "tables"
+    base = data_base()
+    return base / "tfgpu-doctor" / "tables" if base is not None else None
 
 
 def head_date(text: str) -> str | None:
@@ -104,15 +112,15 @@ class Store:
         self.answers: dict[Any, Any] = {}
 
     def text(self, table: str) -> str:
-        """The text of a table's file; no rows and a note where it is missing. Raises TableError where it is not
-        readable as UTF-8."""
+        """The text of a table's file; no rows and a note where a folder that is not ours lacks it. Raises TableError
+        where it is no UTF-8, or we lack it."""
         if table not in self._texts:
             self._texts[table] = self._read(table)
         return self._texts[table]
 
     def has(self, table: str) -> bool:
         """Whether the table exists."""
-        return (self.folder / f"{table}.json").is_file()
+        return self.folder == BUNDLED or (self.folder / f"{table}.json").is_file()
 
     def date(self, table: str) -> str | None:
         """The day on which the table was generated."""
@@ -158,18 +166,23 @@ class Store:
                 at = text.find(needle, end)
 
     def _read(self, table: str) -> str:
-        path = self.folder / f"{table}.json"
         try:
-            bundled = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            only = self._read_refreshed(table, None)
-            if only is None:
-                self.notes.append(f"{path} is missing: nothing is known from it")
-            return only or '{"rows": []}'
+            bundled = self._shipped(table).decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise TableError(f"cannot read {path}: {error}") from error
+            if isinstance(error, FileNotFoundError) and self.folder != BUNDLED:
+                only = self._read_refreshed(table, None)
+                if only is None:
+                    self.notes.append(f"{self.folder / table}.json is missing: nothing is known from it")
+                return only or '{"rows": []}'
+            raise TableError(f"cannot read {self.folder / table}.json: {error or 'it is not there'}") from error
         newer = self._read_refreshed(table, head_date(bundled))
         return bundled if newer is None else newer
+
+    def _shipped(self, table: str) -> bytes:
+        """The file of the folder itself. Raises OSError."""
+        if self.folder == BUNDLED:  # it may be no folder of the file system
+            return resources.read("compat_tables", f"{table}.json")
+        return (self.folder / f"{table}.json").read_bytes()
 
     def _read_refreshed(self, table: str, bundled_date: str | None) -> str | None:
         """The refreshed copy where there is one that is not older than ours and matches its recorded hash."""
@@ -207,7 +220,7 @@ def _mismatch(raw: bytes, path: Path) -> str | None:
 
 def _row(line: str) -> dict[str, Any] | None:
     try:
-        row = json.loads(line.strip().rstrip(",").removesuffix("]}").rstrip().rstrip(","))
+        row = json.loads(removesuffix(line.strip().rstrip(","), "]}").rstrip().rstrip(","))
     except ValueError:
         return None
     return row if isinstance(row, dict) else None

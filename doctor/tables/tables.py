@@ -14,6 +14,7 @@ from doctor.tables.rows import (
     DriverBranch,
     DriverFloor,
     ForwardCompatibility,
+    Framework,
     GpuRow,
     Library,
     NvidiaWheel,
@@ -39,7 +40,7 @@ class Tables:
         self.answers = self.store.answers
 
     @staticmethod
-    @functools.cache
+    @functools.lru_cache(maxsize=None)
     def bundled() -> Tables:
         """The tables that ship with the tool, under the user's refreshed ones where there are newer ones.
 
@@ -148,6 +149,10 @@ class Tables:
     def nvidia_wheels(self, package: str | None = None) -> tuple[NvidiaWheel, ...]:
         """The nvidia-* wheels that were read."""
         return libraries.wheels(self.store, package)
+
+    def frameworks(self, package: str | None = None) -> tuple[Framework, ...]:
+        """Releases of torch, JAX, CuPy, ONNX Runtime and what they ask for CUDA through, oldest first."""
+        return libraries.frameworks(self.store, package)
 
     @remembered
     def library(self, soname: str) -> Library | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from doctor.backports import removeprefix
 from doctor.tables.ordering import is_final, order
 from doctor.tables.rows import ComputeCapabilities, TensorFlowRelease
 from doctor.tables.store import Store, remembered
@@ -53,7 +54,7 @@ def release(raw: Mapping[str, Any]) -> TensorFlowRelease:
 def pick(store: Store, version: str, package: str | None, platform: str) -> TensorFlowRelease | None:
     """One release: see Tables.tensorflow."""
     # as people and builds write it: v2.3.0, 2.16.0-rc0, 2.15.0+nv23.11, 2.3.x
-    version = re.sub(r"-(?=rc|a|b)|\.[x*]$|\+.*$", "", version.strip().removeprefix("v"))
+    version = re.sub(r"-(?=rc|a|b)|\.[x*]$|\+.*", "", removeprefix(version.strip(), "v"))
     rows = [r for r in _of(store, version) if r["version"] == version and r.get("platform") == platform]
     if not rows:
         rows = _newest(
@@ -157,7 +158,7 @@ def _capabilities(raw: Any) -> ComputeCapabilities | None:
 
 
 def _texts(raw: Any) -> tuple[str, ...]:
-    return tuple(str(v) for v in raw) if isinstance(raw, list | tuple) else ()
+    return tuple(str(v) for v in raw) if isinstance(raw, (list, tuple)) else ()
 
 
 def _maybe(raw: Any) -> tuple[str, ...] | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from doctor.errors import UnableError, UsageError
+from doctor.printable import say
 from doctor.tables.index import PACKAGES, Index, key_of
 from doctor.tables.ordering import nearest, order
 from doctor.tables.refresh import refresh, undo
@@ -62,12 +64,12 @@ def verify(args: argparse.Namespace) -> int:
     for key in known:
         name = " ".join(key)
         if key in gone:
-            print(f"{name}: no longer on the index")
+            say(f"{name}: no longer on the index", sys.stdout)
         elif not differences[key]:
-            print(f"{name}: as in the table ({'every key' if args.full else ', '.join(OF_METADATA)})")
+            say(f"{name}: as in the table ({'every key' if args.full else ', '.join(OF_METADATA)})", sys.stdout)
         else:
             for column, (ours, theirs) in differences[key].items():
-                print(f"{name}: {column}: the table has {json.dumps(ours)}, the wheel says {json.dumps(theirs)}")
+                say(f"{name}: {column}: the table has {json.dumps(ours)}, the wheel says {json.dumps(theirs)}", sys.stdout)
     return 1 if gone or any(differences.values()) else 0
 
 

@@ -136,4 +136,4 @@ def record_packaging(item: Packaging, work: Path) -> tuple[str, dict[str, Any]]:
 
 def _environment(python: Path) -> dict[str, str]:
     wanted = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_", "HOME", "LANG"))}
-    return wanted | {"PATH": f"{python.parent}:/usr/bin:/bin"}
+    return {**wanted, "PATH": f"{python.parent}:/usr/bin:/bin"}

@@ -70,7 +70,7 @@ def test_the_driver_shows_what_was_foretold(workstation, value):
 
 
 def test_the_environments_own_value_is_explained(workstation):
-    page = devices(workstation | {"CUDA_VISIBLE_DEVICES": "-1,0"})
+    page = devices({**workstation, "CUDA_VISIBLE_DEVICES": "-1,0"})
     assert page["visible"] == []
     assert [entry["visible"] for entry in page["entries"]] == [False, False]
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING
 
 import pytest
 
+from doctor.backports import removeprefix
 from doctor.install.job import Action, Job
 from doctor.install.proof import read
 from doctor.install.script import script
@@ -19,7 +22,10 @@ from doctor.install.space import needed_mib, shortage
 from doctor.tables import Tables
 from tests.install.jobs import HERE, job
 
-Cli = Callable[..., "subprocess.CompletedProcess[bytes]"]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Cli: TypeAlias = "Callable[..., subprocess.CompletedProcess[bytes]]"
 pytestmark = pytest.mark.skipif(sys.platform != "linux" or sys.version_info >= (3, 14), reason="a Linux wheel for this Python")
 
 
@@ -60,6 +66,53 @@ def test_dry_run_prints_a_script_that_a_shell_reads(cli: Cli, tmp_path: Path) ->
     assert not env.parent.exists()
 
 
+@pytest.mark.parametrize("name", ["x\ncmd\n#", "x\x1b]0;t\x07", "x\u202ey"])
+def test_no_part_of_a_folders_name_leaves_its_line_of_the_script(cli: Cli, tmp_path: Path, name: str) -> None:
+    done = cli(
+        "install",
+        "--tensorflow",
+        "2.21",
+        "--python",
+        HERE,
+        "--env",
+        str(tmp_path / name),
+        "--dry-run",
+        "--installer",
+        "pip",
+    )
+    assert done.returncode != 0
+    assert not done.stdout
+    assert b"another --env" in done.stderr
+    assert done.stderr.decode().replace("\n", "").isprintable()
+
+
+def test_name_that_is_a_command_is_a_name_in_the_script(cli: Cli, tmp_path: Path) -> None:
+    env = tmp_path / "$(touch PWNED);`touch PWNED`"
+    done = cli(
+        "install",
+        "--tensorflow",
+        "2.21",
+        "--python",
+        HERE,
+        "--env",
+        str(env),
+        "--dry-run",
+        "--installer",
+        "pip",
+    )
+    assert done.returncode == 0
+    words = [
+        word
+        for line in done.stdout.decode().splitlines()
+        for word in shlex.split(line, comments=True)
+        if "touch" in word
+    ]
+    assert sum(word.startswith(str(env)) for word in words) > 3
+    assert all(
+        re.fullmatch(r"(?:[\w']*\W{0,2})?" + re.escape(str(env)) + r"[\w./$}; -]*", word) for word in words
+    ), words
+
+
 def test_script_for_windows_does_the_same_in_a_batch_file(tables: Tables, tmp_path: Path) -> None:
     """No cmd is here to run it: each line is held to what cmd reads apart."""
     made = job(tables, tmp_path / "tf", memory_growth=True)
@@ -77,7 +130,7 @@ def test_script_for_windows_does_the_same_in_a_batch_file(tables: Tables, tmp_pa
     assert lines[-5:-1] == [":failed", "rem what is half made is taken away", r'rmdir /s /q "C:\Users\a b\50%% done\tf"', "exit /b 1"]
     assert r'if exist "C:\Users\a b\50%% done\tf" exit /b 1' in lines, "nothing that is there is touched"
     for line in lines:
-        bare = re.sub(r'"[^"]*"', "", line.replace("||", "").replace("2>nul", "").removeprefix(">"))
+        bare = re.sub(r'"[^"]*"', "", removeprefix(line.replace("||", "").replace("2>nul", ""), ">"))
         assert line.startswith("rem ") or not re.search(r"[&|<>^]", bare), line
 
 
@@ -98,6 +151,9 @@ def test_script_leaves_what_is_there_and_takes_away_what_is_half_made(tables: Ta
     (env / "mine").touch()
     assert ran() == 1
     assert (env / "mine").exists(), "nothing that was there is touched"
+    assert ran(replace=True) == 1, "it is no environment"
+    assert {p.name for p in env.iterdir()} == {"bin", "mine"}
+    (env / "pyvenv.cfg").touch()
     assert ran(replace=True) == 1
     assert (env / "mine").exists(), "and it is put back"
     assert [p.name for p in env.parent.iterdir()] == ["tf"]

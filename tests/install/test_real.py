@@ -16,8 +16,13 @@ import pytest
 from doctor.install import interpreters
 from tests.install.opened import CUDA_11, CUDA_12_CUDNN_8, NEWEST, OPEN_LIBRARIES
 
-pytestmark = [pytest.mark.slow, pytest.mark.tensorflow, pytest.mark.skipif(sys.platform != "linux", reason="the wheels are for Linux")]
+pytestmark = [
+    pytest.mark.slow, pytest.mark.tensorflow,
+    pytest.mark.online,  # gigabytes of wheels
+    pytest.mark.skipif(sys.platform != "linux", reason="the wheels are for Linux"),
+]  # fmt: skip
 ROOT = Path(__file__).resolve().parents[2]
+# a card is named, for on a machine that has none the plan is for the CPU
 CASES = {
     "newest": ("latest", ("3.13", "3.12", "3.11", "3.10"), ()),
     "2.15.1": ("2.15.1", ("3.11", "3.10", "3.9"), ()),
@@ -34,7 +39,7 @@ def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     if shutil.disk_usage(folder).free < 16 << 30:
         pytest.skip("less than 16 GiB of disk are free")
     command = [sys.executable, "-m", "doctor", "install", "--tensorflow", spec, "--python", python, "--env", str(folder / "tf"), "--yes",
-               "--format", "json", *more]  # fmt: skip
+               "--gpu", "RTX 3080", "--format", "json", *more]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=3000, check=False, cwd=ROOT,
                           env={**os.environ, "TFGPU_DOCTOR_TABLES": ""})  # fmt: skip
     if "could not be reached" in done.stderr:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from doctor.errors import UnableError
 from doctor.install import interpreters
 from doctor.install.resolver import resolved
 from doctor.plan import Outcome
@@ -49,10 +48,33 @@ def test_resolver_without_a_network_is_said(found: Outcome, tmp_path: Path, monk
     monkeypatch.setenv("PIP_RETRIES", "1")
     file = tmp_path / "requirements.txt"
     file.write_text("beta==3.0\n")
-    with pytest.raises(UnableError, match="could not be reached"):
-        resolved(found, [str(file)], quiet=True)
+    left_open(resolved(found, [str(file)], quiet=True), "could not be reached")
+
+
+def left_open(after: Outcome, why: str) -> None:
+    """No verdict on the file: neither an error nor an ok."""
+    assert after.works
+    assert [why in f.title for f in after.unexamined] == [True]
 
 
 def test_pip_cannot_resolve_what_it_cannot_read(found: Outcome, tmp_path: Path) -> None:
-    with pytest.raises(UnableError, match="by itself"):
-        resolved(found, [str(tmp_path / "environment.yml")], quiet=True)
+    left_open(resolved(found, [str(tmp_path / "environment.yml")], quiet=True), "by itself")
+
+
+def test_no_resolver_at_all_is_said(found: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpreters, "find", lambda version: None)
+    left_open(resolved(found, [str(tmp_path / "requirements.txt")], quiet=True), "no Python")
+
+
+@pytest.mark.parametrize("script", [
+    "echo 'No module named pip' >&2; exit 1", "exit 1", "kill -9 $$", "echo 'error: Failed to fetch: https://x' >&2; exit 2",
+    "echo 'WARNING: Retrying (Retry(total=4)) after connection broken'; echo 'No matching distribution found for tensorflow'; exit 1",
+])  # fmt: skip
+def test_resolver_that_ends_without_an_answer_gives_none(
+    found: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n{script}\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(interpreters, "find", lambda version: str(python))
+    left_open(resolved(found, [str(tmp_path / "requirements.txt")], quiet=True), "requirements.txt")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,11 +17,14 @@ from doctor.tables import Tables
 from tests.install.jobs import job
 from tests.tensorflow_envs import package_env
 
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform == "win32" or sys.version_info >= (3, 14), reason="TensorFlow has no final release for this Python"),
 ]
-Index = Callable[..., Path]
+Index: TypeAlias = "Callable[..., Path]"
 
 
 @pytest.fixture(scope="module")

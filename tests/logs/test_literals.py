@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doctor.logs import automaton, literals
 from doctor.logs.literals import SHORT, Literals
 
 LETTERS = st.text("abAB 崩\n", max_size=40)
 either_way = pytest.mark.parametrize("filling", ["", "." * SHORT], ids=["each on its own", "in one pass"])
+
+
+@pytest.fixture(autouse=True, scope="module", params=["compiled", "plain"])
+def _automaton(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The search of pyahocorasick, where it is installed, and ours: both give the same."""
+    made = automaton.Automaton if request.param == "plain" else pytest.importorskip("ahocorasick").Automaton
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(literals, "Automaton", made)
+        yield
 
 
 def offsets(word: str, text: str) -> list[int]:
@@ -19,9 +31,9 @@ def offsets(word: str, text: str) -> list[int]:
 @either_way
 @given(words=st.lists(LETTERS.filter(bool), max_size=8), text=LETTERS)
 def test_every_occurrence_of_every_word_is_found_overlapping_ones_too(words: list[str], text: str, filling: str) -> None:
-    literals = Literals(words)
-    found = [(number, end - before) for end, (number, before) in literals.hits(text + filling)]
-    assert sorted(found) == sorted((n, at) for n, word in enumerate(literals.words) for at in offsets(word, text))
+    search = Literals(words)
+    found = [(number, end - before) for end, (number, before) in search.hits(text + filling)]
+    assert sorted(found) == sorted((n, at) for n, word in enumerate(search.words) for at in offsets(word, text))
 
 
 @either_way
@@ -34,15 +46,15 @@ def test_occurrences_come_one_by_one_in_the_order_of_their_ends(words: list[str]
 @given(words=st.lists(LETTERS.filter(bool), max_size=8), text=LETTERS, cut=st.tuples(st.integers(0, 40), st.integers(0, 40)))
 def test_a_part_of_a_text_is_searched_alike(words: list[str], text: str, cut: tuple[int, int]) -> None:
     start, end = sorted(min(at, len(text)) for at in cut)
-    literals, numbers = Literals(words), {word: 100 + n for n, word in enumerate(dict.fromkeys(words))}
+    numbers = {word: 100 + n for n, word in enumerate(dict.fromkeys(words))}
     short = list(Literals(words, numbers).hits(text, start, end))
     long = list(Literals(words, numbers).hits(text + "." * SHORT, start, end))
     assert sorted(short) == sorted(long)
-    assert {number - 100 for _, (number, _) in short} <= set(range(len(literals.words)))
+    assert {number - 100 for _, (number, _) in short} <= set(range(len(numbers)))
 
 
 def test_many_short_texts_are_searched_in_one_pass_in_the_end() -> None:
-    literals = Literals(["ab", "b"])
+    search = Literals(["ab", "b"])
     texts = ["ab " * 100] * 20
-    assert all(len(list(literals.hits(text))) == 200 for text in texts)
-    assert literals._automaton is not None
+    assert all(len(list(search.hits(text))) == 200 for text in texts)
+    assert search._automaton is not None

@@ -25,17 +25,8 @@ def test_example_makes_a_fact(signature: Signature) -> None:
     assert all(isinstance(f, Fact) and f.source.where == "example" and f.source.line for f in facts)
 
 
-@pytest.mark.parametrize("signature", CATALOGUE, ids=_id)
-def test_every_occurrence_holds_a_literal(signature: Signature) -> None:
-    assert signature.literals
-    assert all(literal == literal.lower() for literal in signature.literals)
-    match = re.search(signature.pattern, signature.example, re.I)
-    assert match is not None
-    assert any(literal in signature.example.lower() for literal in signature.literals)
-
-
-@pytest.mark.parametrize("signature", CATALOGUE, ids=_id)
-def test_pattern_spans_no_more_lines_than_it_says(signature: Signature) -> None:
-    match = re.search(signature.pattern, signature.example, re.I)
-    assert match is not None
-    assert match[0].count("\n") < max(signature.lines, 1) or signature.lines == 1
+def test_pattern_spans_no_more_lines_than_it_says() -> None:
+    for signature in CATALOGUE:
+        match = re.search(signature.pattern, signature.example, re.I)
+        assert match is not None, signature
+        assert match[0].count("\n") < max(signature.lines, 1) or signature.lines == 1, signature

@@ -6,6 +6,7 @@ from typing import Any
 
 from doctor.plan import Ground, Outcome, Plan, Wish, make_plans
 from doctor.plan.described import described
+from doctor.plan.files import judged_files
 from doctor.tables import Tables
 
 
@@ -31,3 +32,22 @@ def codes(found: Outcome) -> list[str]:
 def commands(plan: Plan) -> str:
     """All commands of a plan."""
     return "\n".join(step.text for step in plan.commands)
+
+
+def judged(tables: Tables, name: str, text: str, included: dict[str, str | None] | None = None, **machine: str) -> Outcome:
+    """included: files that are taken in; one whose name has "constraints" in it only constrains."""
+    options = {"os": "Ubuntu 22.04", "driver": "535.183.01", **machine}
+    facts = described(tables, gpu=["RTX 3080"], **options)  # type: ignore[arg-type]
+    wish = Wish(cuda=machine.get("cuda"), cudnn=machine.get("cudnn"), python=machine.get("python"))
+    more = [(file, words, "constraints" in file) for file, words in (included or {}).items()]
+    return judged_files(Ground(facts, tables, wish), {name: text}, {name: more})
+
+
+def errors(found: Outcome) -> dict[str, int | None]:
+    """Code and line of each error."""
+    return {f.code: f.evidence[0].line for f in found.findings if f.severity == "error"}
+
+
+def left_out(found: Outcome) -> list[int | None]:
+    """The lines that were named as not examined."""
+    return [f.evidence[0].line for f in found.unexamined]

@@ -74,7 +74,7 @@ def disagreements(facts: Facts, tables: Tables) -> list[str]:
 
 
 def test_prescriptions_name_what_plan_recommends(tables: Tables) -> None:
-    chosen = machines(60)
+    chosen = machines(25)
     assert [(list(facts), w) for facts in chosen for w in disagreements(facts, tables)] == []
 
 

@@ -8,10 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-Cli = Callable[..., "subprocess.CompletedProcess[bytes]"]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Cli: TypeAlias = "Callable[..., subprocess.CompletedProcess[bytes]]"
 MACHINE = ("--os", "Ubuntu 24.04", "--gpu", "GTX 1080")
 STEP = {"kind", "text", "platform", "needs_root", "why"}
 

@@ -9,7 +9,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from packaging.specifiers import SpecifierSet
@@ -28,12 +28,16 @@ from doctor.facts import (
     Platform,
     PythonVersion,
     Source,
+    TensorFlowBuild,
     TensorFlowVersion,
 )
 from doctor.plan import Ground, Outcome, Plan, Wish, make_plans
 from doctor.plan.described import described
 from doctor.tables import Tables, dotted
 from tests.plan.grounds import outcome
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 GPUS = ("3.0", "3.5", "3.7", "5.0", "5.2", "6.0", "6.1", "7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0", None)
 DRIVERS = (None, "390.157", "418.226.00", "450.80.02", "470.256.02", "525.60.13", "535.183.01", "550.54.14", "570.86.10",
@@ -45,7 +49,7 @@ LIBRARIES = ((None, None), (None, None), (None, None), ("10.1", "7.6.5"), ("11.2
 SIZE = 5200
 SEED = 20261121
 
-Case = tuple[str, dict[str, Any]]
+Case: TypeAlias = "tuple[str, dict[str, Any]]"
 
 
 def cases(count: int) -> list[Case]:
@@ -66,6 +70,8 @@ def planned_facts(plan: Plan, ground: Ground) -> Facts:
         Platform(here, side, "aarch64" if "aarch64" in ground.platform else "x86_64"),
         TensorFlowVersion(here, build.version, build.package),
     ]
+    if plan.candidate.nvidia is not None:  # no build of the package index
+        facts.append(TensorFlowBuild(here, True))
     if plan.python:
         facts.append(PythonVersion(here, plan.python, 64))
     facts += [Gpu(here, None, capability) for capability in ground.capabilities]
@@ -93,7 +99,7 @@ def agrees_with_the_tables(plan: Plan, found: Outcome, tables: Tables) -> Iterat
             yield f"{name}: {answer.reason}"
     if situation.route != "pip-and-cuda":
         return
-    packages = candidate.measures.packages
+    packages = candidate.workarounds.packages
     pins = {**candidate.build.extras["and-cuda"]} if packages is None else {}
     if packages is not None:
         brought = replace(situation, route=None, cuda=packages.cuda, cudnn=packages.cudnn)
@@ -127,7 +133,8 @@ def contradictions(wish: str, machine: dict[str, Any], tables: Tables) -> tuple[
         printed |= {(step.platform, step.text) for step in plan.commands if step.kind == "shell"}
         if plan.route == "cpu":
             continue
-        wrong += [f"{plan.tensorflow} {plan.route}: {w}" for w in agrees_with_the_tables(plan, found, tables)]
+        if plan.candidate.nvidia is None:
+            wrong += [f"{plan.tensorflow} {plan.route}: {w}" for w in agrees_with_the_tables(plan, found, tables)]
         diagnosis = diagnose(planned_facts(plan, found.ground), tables)
         wrong += [f"{plan.tensorflow} {plan.route}: check says {f.code}: {f.title}" for f in diagnosis.findings
                   if f.severity == "error"]  # fmt: skip
@@ -171,9 +178,9 @@ def check_commands(printed: set[tuple[str, str]]) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(2))
 def test_plans_for_some_machines_hold(tables: Tables, part: int) -> None:
-    hold(tables, cases(SIZE)[part * 60 : part * 60 + 60])
+    hold(tables, cases(SIZE)[part * 40 : part * 40 + 40])
 
 
 @pytest.mark.slow

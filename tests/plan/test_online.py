@@ -8,21 +8,25 @@ import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from doctor.plan.routes import install_options, requirements
+from doctor.plan.routes import install_options
 from doctor.tables import Tables
 from tests.plan.grounds import outcome
 from tests.plan.test_grid import SIZE, cases
 from tests.tensorflow_envs import package_env
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 pytestmark = [pytest.mark.online, pytest.mark.slow]
 PLATFORMS = {"linux-x86_64": "x86_64-manylinux_2_28", "linux-aarch64": "aarch64-manylinux_2_28", "windows-amd64": "x86_64-pc-windows-msvc",
              "macos-arm64": "aarch64-apple-darwin", "macos-x86_64": "x86_64-apple-darwin"}  # fmt: skip
 OLD = "x86_64-manylinux2014"
 """For a glibc below 2.28: the strictest."""
-Wanted = tuple[str, str, tuple[str, ...], tuple[str, ...]]
+Wanted: TypeAlias = "tuple[str, str, tuple[str, ...], tuple[str, ...]]"
 
 
 def printed(tables: Tables) -> set[Wanted]:
@@ -37,7 +41,7 @@ def printed(tables: Tables) -> set[Wanted]:
                 continue
             options = install_options(candidate, judged.ground, uv=True)
             platform = OLD if options else PLATFORMS[candidate.build.platform]
-            found.add((platform, candidate.python, tuple(requirements(candidate)), options))
+            found.add((platform, candidate.python, tuple(candidate.installation.requirements), options))
     return found
 
 

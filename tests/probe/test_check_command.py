@@ -82,7 +82,7 @@ def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
 def test_a_record_that_cannot_be_written_exits_3(tmp_path: Path) -> None:
     done = doctor("check", "--save", tmp_path / "no" / "folder.json")
     assert done.returncode == 3
-    assert "cannot be written" in done.stderr
+    assert "cannot write" in done.stderr
 
 
 def test_macos_has_no_nvidia_gpu(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from doctor.backports import removeprefix
 from doctor.facts import PythonVersion, Symptom, TensorFlowBuild, TensorFlowVersion, Unreadable
 from doctor.probe import examine as examine_machine
 from doctor.probe import interpreter
@@ -105,7 +106,7 @@ def test_pythonpath_and_the_current_folder_come_first(venv: Path, tmp_path: Path
 
 @pytest.mark.parametrize("python", ["python2.7", "python3.6", "python3.7", "python3.8", "python3.9", "python3.13"])
 def test_other_pythons_understand_the_question(python: str) -> None:
-    version = python.removeprefix("python")
+    version = removeprefix(python, "python")
     kept = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
     path = str(kept[-1]) if kept else live().which(python)
     if path is None or subprocess.run([path, "-c", ""], capture_output=True).returncode:

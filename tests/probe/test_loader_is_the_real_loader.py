@@ -184,8 +184,8 @@ def test_a_symbol_that_the_program_or_a_preloaded_library_gives_is_found(parts: 
         (tmp_path / "app" / "program-rpath", {"LD_PRELOAD": str(giver)}),
         (tmp_path / "app" / "program-rpath", {}),
     ):
-        said = simulated(chosen, ["libgood.so.1"], env | added, tmp_path)
-        assert tidy(said, tmp_path) == tidy(really(chosen, ["libgood.so.1"], env | added, tmp_path), tmp_path)
+        said = simulated(chosen, ["libgood.so.1"], {**env, **added}, tmp_path)
+        assert tidy(said, tmp_path) == tidy(really(chosen, ["libgood.so.1"], {**env, **added}, tmp_path), tmp_path)
     assert "undefined symbol: gone_in_this_release" in said[0][1]
 
 
@@ -224,7 +224,7 @@ def test_headers_are_read_as_pyelftools_reads_them(parts: Path) -> None:
                 for key in ("needed", "soname", "rpath", "runpath"):
                     if hasattr(tag, key):
                         tags.setdefault(key, []).append(getattr(tag, key))
-        ours = elf.read(str(path))
+        ours = elf.of(Machine.here(), str(path))
         assert list(ours.needed) == tags.get("needed", [])
         assert ours.soname == tags.get("soname", [None])[0]
         assert ours.runpath == (tuple(tags["runpath"][0].split(":")) if "runpath" in tags else None)

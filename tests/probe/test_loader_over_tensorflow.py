@@ -117,7 +117,8 @@ def compare(place: Path, env: dict[str, str]) -> None:
     opened = {fact.name: fact.path for fact in facts.of(LibraryLoaded) if fact.name in wanted}
     refused = {fact.name for fact in facts.of(LibraryNotLoaded) if fact.name in wanted}
 
-    sonames = {elf.read(path).soname for path in mapped if ".so" in path and Path(path).name.startswith("lib")}
+    libraries = [path for path in mapped if ".so" in path and Path(path).name.startswith("lib")]
+    sonames = {elf.of(machine, path).soname for path in libraries}
     assert opened.keys() | refused == wanted
     for name, path in opened.items():
         assert path is not None

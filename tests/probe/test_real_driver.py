@@ -106,7 +106,7 @@ def machine_with(tmp_path: Path, root: Path) -> Folder:
     for path in libraries(root).iterdir():
         target = tmp_path / "machine/usr/lib/x86_64-linux-gnu" / path.name
         if path.name.endswith(".so.1"):
-            target.symlink_to(os.readlink(path))  # noqa: PTH115
+            target.symlink_to(os.readlink(path))
         else:
             shutil.copy(path.resolve(), target)
     asked = here_with(root)

@@ -38,15 +38,23 @@ def any_fact(draw: st.DrawFn) -> Fact:
     for field in dataclasses.fields(kind):
         if field.name == "source":
             continue
-        hint = str(field.type)
-        if "tuple" in hint:
-            value: object = tuple(draw(st.lists(st.tuples(TEXT, TEXT), max_size=3)))
+        hint = record._kinds(kind)[field.name]
+        if "tuple[int" in hint:
+            value: object = tuple(draw(st.lists(st.integers(1, 10**6), max_size=3)))
+        elif "tuple" in hint:
+            value = tuple(draw(st.lists(st.tuples(TEXT, TEXT) if "tuple[tuple" in hint else TEXT, max_size=3)))
         elif "bool" in hint:
             value = draw(st.booleans())
+        elif "float" in hint:
+            value = draw(st.floats(0, 1))
         elif "int" in hint:
             value = draw(st.integers(-1, 10**9))
+        elif "float" in hint:
+            value = draw(st.floats(0, 1))
+        elif field.name == "compute_capability":
+            value = f"{draw(st.integers(1, 12))}.{draw(st.integers(0, 9))}"
         else:
-            value = draw(TEXT)
+            value = ("1." if field.name == "version" else "") + draw(TEXT)
         if "None" in hint and draw(st.booleans()):
             value = None
         values[field.name] = value
@@ -67,7 +75,7 @@ def test_what_is_read_back_is_what_was_written(facts: list[Fact]) -> None:
 def test_a_saved_machine_gets_the_same_findings_elsewhere(name: str, tmp_path: Path) -> None:
     facts = FAULTS[name][1](Folder(tmp_path / "machine")).facts()
     file = tmp_path / "machine.json"
-    record.save(str(file), record.to_record(facts, "1", "2026-01-01"))
+    file.write_text(record.as_text(record.to_record(facts, "1", "2026-01-01")), encoding="utf-8")
     here = diagnose(facts, Tables.bundled())
     there = diagnose(record.load(str(file)), Tables.bundled())
     assert there.findings == here.findings
@@ -124,8 +132,8 @@ def test_people_hosts_tokens_and_uuids_go_and_the_rest_stays() -> None:
         "password=hunter2 cuDNN 9.3.0.75 GPU-12345678-1234-1234-1234-123456789abc https://u:p@host/x"
     )
     assert redact(text) == (
-        "~/venv /home/USER/x C:\\Users\\USER\\y USER@HOST: TOKEN "
-        "password=REDACTED cuDNN 9.3.0.75 GPU-00000000-0000-0000-0000-000000000001 https://host/x"
+        "~/venv /home/USER/x C:\\Users\\USER\\y USER@HOST: REDACTED "
+        "password=REDACTED cuDNN 9.3.0.75 GPU-00000001-0000-0000-0000-000000000000 https://host/x"
     )
 
 
@@ -137,4 +145,4 @@ def test_equal_uuids_stay_equal_and_others_differ() -> None:
 
 
 def test_keys_are_never_changed() -> None:
-    assert Redactor("name", "", "").tree({"name": "name"}) == {"name": "USER"}
+    assert Redactor("jane", "", "").tree({"jane": "jane"}) == {"jane": "USER"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -23,7 +24,10 @@ VERDICTS = {
     "simulated-driver-mismatch-2.15.1": "driver-library-mismatch",
 }
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the records hold symbolic links and colons in names")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32" or not RECORDS.is_dir(),
+    reason="the records hold links and colons in names: Windows and a source distribution lack them",
+)
 
 
 def test_every_record_has_its_verdict_here() -> None:
@@ -41,6 +45,24 @@ def test_pips_cusolver_is_out_of_sight_of_2_21_0() -> None:
     missing = {fact.name for fact in facts.of(LibraryNotLoaded)} - {"libcuda.so.1", "libnvidia-ml.so.1"}
     assert "libcusolver.so.11" in missing
     assert "library-path" in [finding.code for finding in diagnose(facts, Tables.bundled()).findings]
+
+
+def leads_out(root: Path, link: Path) -> bool:
+    """Whether a link, read by anybody who does not know of the root, leads elsewhere than into it."""
+    target = Path(os.readlink(link))
+    inside = os.path.normpath(link.parent.relative_to(root) / target)
+    return target.is_absolute() or Path(inside).parts[0] == os.pardir
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_no_link_of_a_record_leads_out_of_it(name: str) -> None:
+    """What packs the tests follows links: an absolute one would take in the files of the machine that packs
+    them."""
+    links = [path for path in (RECORDS / name).rglob("*") if path.is_symlink()]
+    assert links
+    assert not [path for path in links if leads_out(RECORDS / name, path)]
+    root = (RECORDS / name).resolve()
+    assert not [path for path in links if path.exists() and root not in path.resolve().parents]
 
 
 def telling(facts: list[Fact]) -> set[tuple[object, ...]]:
@@ -65,5 +87,23 @@ def test_recording_this_machine_keeps_what_decides(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "scripts" / "record_machine.py"), str(record)]
     done = subprocess.run(command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+    assert not [path for path in record.rglob("*") if path.is_symlink() and leads_out(record, path)]
     live, kept = examine(Machine.here()), examine(Machine.at(record))
     assert telling(list(kept)) == telling(list(live))
+
+
+def test_verdict_of_a_simulation_says_that_the_environments_own_libraries_were_not_tested() -> None:
+    """The recorded environment has no CUDA of its own: the simulation's libraries stood in for all of them."""
+    verdict = diagnose(examine(Machine.at(RECORDS / "simulated-rtx3070-2.18.1")), Tables.bundled()).verdict
+    assert "own CUDA libraries were not tested" in verdict.title
+    assert "libcudnn.so.9" in verdict.explanation.partition("would not open")[2]
+
+
+def test_environment_with_its_own_cuda_has_it_looked_for_outside_of_the_simulation() -> None:
+    """The wheels' environment, with a simulation put in force: only what the plain check misses is named."""
+    machine = Machine.at(RECORDS / "debian12-no-gpu-2.21.0-wheels")
+    plain = {fact.name for fact in examine(machine).of(LibraryNotLoaded)} - {"libcuda.so.1", "libnvidia-ml.so.1"}
+    env = {**machine.env, "TFGPU_DOCTOR_SIMULATION": "/tmp/simulation/machine", "LD_LIBRARY_PATH": "/tmp/simulation/cuda"}
+    symptom = examine(dataclasses.replace(machine, env=env)).symptoms("simulated-libraries")[0]
+    assert set(symptom.get("missing").split(", ")) == {name for name in plain if name in symptom.get("asked")}
+    assert "libcudart.so.12" in symptom.get("asked")

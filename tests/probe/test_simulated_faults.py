@@ -37,7 +37,7 @@ VERDICTS = {  # fault of `simulate --list-faults`: the verdict
     "gpu-needs-reset": "gpu-bad-state",
     "nvml-blocked": "gpu-bad-state",
     "ecc-error": "gpu-bad-state",
-    "mig-empty": "gpu-bad-state",
+    "mig-empty": "gpu-reserved",
     "gpu-too-old": "gpu-arch-too-old",
     "gpu-too-new": "gpu-arch-too-new",
     "hidden": "gpu-hidden",

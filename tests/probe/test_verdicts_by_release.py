@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,10 +12,13 @@ from scripts.machines.skeleton import skeleton
 from tests.probe.machines import Folder
 from tests.probe.test_verdicts import LIB, codes, volta, with_toolkit
 
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
 RELEASES = ("1.15.0", "2.10.0", "2.15.1", "2.18.1", "2.21.0")
 CUDNN = {"1.15.0": "7", "2.10.0": "8", "2.15.1": "8", "2.18.1": "9", "2.21.0": "9"}
 CUDA = {"1.15.0": "10.0", "2.10.0": "11.2", "2.15.1": "12.2", "2.18.1": "12.5", "2.21.0": "12.5"}
-Change = Callable[[Folder, str], Folder]
+Change: TypeAlias = "Callable[[Folder, str], Folder]"
 
 
 def unlink(machine: Folder, *patterns: str) -> Folder:

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shutil
 import struct
 from pathlib import Path
 
+import pytest
+
 from doctor.diagnose import diagnose
-from doctor.facts import CudaVersion, Facts, LibraryFile, LibraryLoaded, LibraryNotLoaded, LibraryWanted, Platform
+from doctor.facts import (
+    CudaVersion,
+    DriverVersion,
+    Facts,
+    Gpu,
+    LibraryFile,
+    LibraryLoaded,
+    LibraryNotLoaded,
+    LibraryWanted,
+    Platform,
+)
 from doctor.probe import examine, pe
+from doctor.probe.hive import values
 from doctor.probe.machine import RECORD, Machine
 from doctor.tables import Tables
+from tests.probe.hives import Tree, hive
 
 CUDA = "Program Files/NVIDIA GPU Computing Toolkit/CUDA/v11.2"
 NAMES = ("cudart64_110", "cublas64_11", "cublasLt64_11", "cufft64_10", "curand64_10", "cusolver64_11", "cusparse64_11")
@@ -108,6 +124,168 @@ def test_a_missing_visual_c_runtime_is_seen(tmp_path: Path) -> None:
     assert [fact.get("dll") for fact in machine.facts().symptoms("msvc-runtime")] == ["msvcp140_1.dll"]
 
 
-def test_imports_are_read_from_the_import_directory(tmp_path: Path) -> None:
-    (tmp_path / "a.dll").write_bytes(dll(("one.dll", "two.dll")))
-    assert pe.read(str(tmp_path / "a.dll")).imports == ("one.dll", "two.dll")
+def test_imports_are_read_from_the_import_directory() -> None:
+    assert pe.parse(io.BytesIO(dll(("one.dll", "two.dll")))).imports == ("one.dll", "two.dll")
+
+
+# --- where PATH comes from
+
+FOLDER = "C:\\" + CUDA.replace("/", "\\") + "\\bin"
+
+
+def in_registry(machine: Windows, *folders: str, user: str = "") -> Windows:
+    """A machine whose PATH stands in its registry alone."""
+    path = ";".join(("%SystemRoot%\\system32", "%SystemRoot%", *folders))
+    display = "{4d36e968-e325-11ce-bfc1-08002be10318}"
+    adapter: Tree = {"ClassGUID": display, "Driver": f"{display}\\0000", "DeviceDesc": "@oem1.inf,%x%;NVIDIA GeForce RTX 3070"}
+    audio: Tree = {"ClassGUID": "{4d36e96c-e325-11ce-bfc1-08002be10318}"}
+    devices: Tree = {"VEN_10DE&DEV_2484&SUBSYS_1": {"4&1": adapter}, "VEN_10DE&DEV_228B&SUBSYS_1": {"4&2": audio}}
+    system: Tree = {
+        "Control": {
+            "Session Manager": {"Environment": {"Path": path, "OS": "Windows_NT"}},
+            "Class": {display: {"0000": {"DriverVersion": "31.0.15.3623"}}},
+        },
+        "Enum": {"PCI": devices},
+    }
+    machine.write("Windows/System32/config/SYSTEM", hive({"Select": {"Current": 1}, "ControlSet001": system}))
+    if user:
+        machine.write("Users/me/NTUSER.DAT", hive({"Environment": {"Path": user}}))
+    machine.env.pop("PATH")
+    return machine
+
+
+def test_path_is_read_from_the_registry_where_no_process_states_it(tmp_path: Path) -> None:
+    facts = in_registry(Windows(tmp_path), FOLDER).facts()
+    assert not missed(facts)
+    assert diagnose(facts, Tables.bundled()).verdict.code == "healthy"
+
+
+def test_the_gpus_and_their_driver_are_read_from_the_registry(tmp_path: Path) -> None:
+    facts = in_registry(Windows(tmp_path), FOLDER).facts()
+    assert [(gpu.pci_id, gpu.compute_capability) for gpu in facts.of(Gpu)] == [("10de:2484", "8.6")]
+    assert [driver.version for driver in facts.of(DriverVersion)] == ["536.23"]
+
+
+def test_the_user_s_part_of_path_counts(tmp_path: Path) -> None:
+    assert not missed(in_registry(Windows(tmp_path), user=FOLDER).facts())
+
+
+def test_a_path_in_the_registry_without_the_toolkit_is_library_path(tmp_path: Path) -> None:
+    facts = in_registry(Windows(tmp_path), "C:\\tools").facts()
+    assert diagnose(facts, Tables.bundled()).verdict.code == "library-path"
+
+
+def test_a_path_that_is_not_known_is_not_an_empty_one(tmp_path: Path) -> None:
+    machine = Windows(tmp_path)
+    machine.env.pop("PATH")
+    facts = machine.facts()
+    assert not missed(facts)
+    assert {fact.searched for fact in facts.of(LibraryFile)} == {None}
+    assert diagnose(facts, Tables.bundled()).verdict.code == "undetermined"
+
+
+def test_without_path_a_library_that_is_in_no_toolkit_is_missing(tmp_path: Path) -> None:
+    machine = Windows(tmp_path)
+    machine.env.pop("PATH")
+    (tmp_path / CUDA / "bin/cudnn64_8.dll").unlink()
+    assert {fact.name for fact in missed(machine.facts())} == {"cudnn64_8.dll"}
+
+
+def test_a_hive_that_is_damaged_leaves_path_unknown(tmp_path: Path) -> None:
+    machine = in_registry(Windows(tmp_path), FOLDER)
+    file = tmp_path / "Windows/System32/config/SYSTEM"
+    for size in (0, 100, 4096, 4200, 4400):
+        file.write_bytes(hive({"Select": {"Current": 1}})[:size])
+        assert diagnose(machine.facts(), Tables.bundled()).verdict.code == "undetermined"
+
+
+@pytest.mark.parametrize("listing", ["lf", "lh", "li", "ri"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_every_kind_of_list_and_name_in_a_hive_is_read(listing: str, wide: bool) -> None:
+    tree: Tree = {"a": {"b c": {"Path": "C:\\x;%Y%", "Short": "1", "Number": 7}}, "d": {"e": {}}}
+    file = io.BytesIO(hive(tree, listing=listing, wide=wide))
+    assert values(file, "A", "B C") == {"path": "C:\\x;%Y%", "short": "1", "number": 7}
+    assert values(file, "a", "none") == {}
+
+
+# --- conda, companions, cuDNN
+
+
+def conda(root: Path, *, path: str | None) -> Windows:
+    """conda's cudatoolkit and cudnn under TensorFlow 2.10; `path`: PATH, None where it is not known."""
+    machine = Windows(root)
+    (root / "Program Files").rename(root / "elsewhere")
+    (root / "venv").rename(root / "conda")
+    (root / "conda/pyvenv.cfg").unlink()
+    machine.write("conda/python.exe", b"MZ")
+    machine.write("conda/conda-meta/python-3.10.11-h4de0772_0.json", b"{}")
+    machine.write("conda/conda-meta/cudnn-8.1.0.77-h3e0f4f4_0.json", b"{}")
+    for name in (*NAMES, "cudnn64_8"):
+        machine.write(f"conda/Library/bin/{name}.dll", dll())
+    machine.env = {"CONDA_PREFIX": "C:\\conda", "SystemRoot": "C:\\Windows"}
+    if path is not None:
+        machine.env["PATH"] = path
+    return machine
+
+
+def test_an_activated_conda_environment_finds_its_libraries(tmp_path: Path) -> None:
+    assert not missed(conda(tmp_path, path="C:\\conda;C:\\conda\\Library\\bin;C:\\Windows").facts())
+
+
+def test_what_activation_puts_on_path_counts_where_path_is_not_known(tmp_path: Path) -> None:
+    assert not missed(conda(tmp_path, path=None).facts())
+
+
+def test_a_conda_environment_that_is_not_activated_is_library_path(tmp_path: Path) -> None:
+    facts = conda(tmp_path, path="C:\\Windows;C:\\conda").facts()
+    assert diagnose(facts, Tables.bundled()).verdict.code == "library-path"
+
+
+def test_tensorflow_over_tensorflow_intel_is_one_installation_without_gpu_support(tmp_path: Path) -> None:
+    machine = Windows(tmp_path)
+    site = "venv/Lib/site-packages"
+    shutil.rmtree(tmp_path / f"{site}/tensorflow-2.10.0.dist-info")
+    machine.write(f"{site}/tensorflow/python/platform/build_info.py", b"build_info = {'is_cuda_build': False}\n")
+    pin = b"Name: tensorflow\nVersion: 2.15.0\nRequires-Dist: tensorflow-intel ==2.15.0 ; platform_system == 'Windows'\n"
+    machine.write(f"{site}/tensorflow-2.15.0.dist-info/METADATA", pin)
+    machine.write(f"{site}/tensorflow-2.15.0.dist-info/RECORD", b"tensorflow-2.15.0.dist-info/METADATA,,\n")
+    machine.write(f"{site}/tensorflow_intel-2.15.0.dist-info/METADATA", b"Name: tensorflow-intel\nVersion: 2.15.0\n")
+    machine.write(f"{site}/tensorflow_intel-2.15.0.dist-info/RECORD", b"tensorflow/__init__.py,,\n")
+    facts = machine.facts()
+    assert not facts.symptoms("tensorflow-several", "tensorflow-files-missing")
+    diagnosis = diagnose(facts, Tables.bundled())
+    assert [finding.code for finding in diagnosis.findings if finding.severity == "error"] == ["tf-windows-native"]
+
+
+@pytest.mark.parametrize(("version", "found"), [("8.1.1", True), ("8.6.0", False), ("8.9.7", False)])
+def test_a_cudnn_that_loads_zlib_itself_wants_it(version: str, found: bool, tmp_path: Path) -> None:
+    machine = Windows(tmp_path)
+    (tmp_path / CUDA / "bin/zlibwapi.dll").unlink()
+    machine.write(f"{CUDA}/bin/cudnn64_8.dll", dll())
+    major, minor, patch = version.split(".")
+    header = f"#define CUDNN_MAJOR {major}\n#define CUDNN_MINOR {minor}\n#define CUDNN_PATCHLEVEL {patch}\n"
+    machine.write(f"{CUDA}/include/cudnn_version.h", header.encode())
+    broken = "library-broken" in [f.code for f in diagnose(machine.facts(), Tables.bundled()).findings]
+    assert broken is not found
+
+
+def test_an_older_cudnn_than_the_compiled_one_is_a_mismatch(tmp_path: Path) -> None:
+    machine = Windows(tmp_path)
+    header = b"#define CUDNN_MAJOR 8\n#define CUDNN_MINOR 0\n#define CUDNN_PATCHLEVEL 5\n"
+    machine.write(f"{CUDA}/include/cudnn_version.h", header)
+    assert diagnose(machine.facts(), Tables.bundled()).verdict.code == "cudnn-version-mismatch"
+
+
+def test_the_runtime_in_the_folder_of_a_venv_s_own_python_counts(tmp_path: Path) -> None:
+    machine = Windows(tmp_path)
+    for name in ("vcruntime140", "vcruntime140_1"):
+        (tmp_path / f"Windows/System32/{name}.dll").rename(tmp_path / f"{name}.dll")
+        machine.write(f"Python310/{name}.dll", dll())
+    assert not machine.facts().has("msvc-runtime")
+
+
+def test_a_dll_that_is_broken_and_not_on_path_is_no_matter_of_path(tmp_path: Path) -> None:
+    machine = Windows(tmp_path)
+    machine.write(f"{CUDA}/bin/cudnn64_8.dll", b"version https://git-lfs.github.com/spec/v1\n")
+    (tmp_path / CUDA / "bin/cudnn64_8.dll").rename(tmp_path / "Windows/cudnn64_8.dll")
+    assert diagnose(machine.facts(), Tables.bundled()).verdict.code == "library-broken"

@@ -7,10 +7,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-Cli = Callable[..., "subprocess.CompletedProcess[bytes]"]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Cli: TypeAlias = "Callable[..., subprocess.CompletedProcess[bytes]]"
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX paths")
 
 
@@ -36,6 +40,7 @@ def test_environment_without_pip_gets_uv_or_ensurepip_first(cli: Cli, bare: Path
     assert f"{bare}/bin/python -m pip" not in text
 
 
+@pytest.mark.slow
 def test_with_pip_brought_by_ensurepip_its_own_pip_is_prescribed(cli: Cli, bare: Path) -> None:
     done = subprocess.run([bare / "bin/python", "-m", "ensurepip"], capture_output=True, check=False, timeout=180)
     if done.returncode:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,8 +15,11 @@ from doctor.findings import Diagnosis
 from doctor.logs import read
 from doctor.tables import Tables
 
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-Run = Callable[..., subprocess.CompletedProcess[bytes]]
+Run: TypeAlias = "Callable[..., subprocess.CompletedProcess[bytes]]"
 
 MISMATCH = """\
 2020-05-01 10:00:00.000000: I tensorflow/stream_executor/platform/default/dso_loader.cc:44] Successfully opened dynamic library libcuda.so.1

@@ -16,6 +16,7 @@ import pytest
 from doctor.facts import Facts, Source
 from doctor.findings import Diagnosis, Finding, shell
 from doctor.render import Options, around, rendered
+from doctor.shell import Literal
 from tests.render.conftest import MISMATCH, Run
 
 HTML = Options("html")
@@ -49,7 +50,14 @@ def page(diagnosis: Diagnosis) -> str:
 
 def hostile(text: str) -> Diagnosis:
     finding = Finding(
-        "cuda-missing", "error", text, text, (Source(text, 1, text),), (text,), (shell(text, text),), text
+        "cuda-missing",
+        "error",
+        text,
+        text,
+        (Source(text, 1, text),),
+        (text,),
+        (shell(Literal(text), text),),
+        shell(Literal(text)),
     )
     return Diagnosis(Facts((), "report", text, 1), (finding, finding))
 
@@ -114,7 +122,7 @@ def test_browser_shows_it_on_a_phone_and_a_desk_in_dark_and_light(tmp_path: Path
     finding = Finding(
         "cuda-missing", "error", "A <b>title</b>", "Because. " * 40 + "x" * 300,
         (Source("/a/very/long/path/" * 12 + "report.txt", 1, "<script>parent.owned=1;owned=1</script>" + "y" * 400),),
-        prescription=(shell(command, "w"),), verify="true",
+        prescription=(shell(Literal(command), "w"),), proof=shell(Literal("true")),
     )  # fmt: skip
     text = page(Diagnosis(Facts((), "report", "r", 1), (finding, finding)))
     assert BROWSER is not None

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from doctor.facts import Facts, Source
 from doctor.findings import Diagnosis, Finding, manual, shell
+from doctor.redact import Redactor
 from doctor.render import Options, rendered
 from doctor.render.markdown import escaped, fence
+from doctor.shell import Literal
 from tests.render.conftest import MISMATCH
 
 markdown_it = pytest.importorskip("markdown_it")
@@ -37,8 +39,8 @@ def with_texts(text: str) -> Diagnosis:
         text,
         (Source(text, 3, text),),
         (text,),
-        (manual(text if text.strip() else "x", text), shell("true " + text, text)),
-        "true",
+        (manual(text if text.strip() else "x", text), shell(Literal("true " + text), text)),
+        shell(Literal("true")),
         "likely",
         (text,),
     )
@@ -127,7 +129,14 @@ def test_reply_says_verdict_evidence_steps_and_what_else_to_send(diagnosed: Call
 
 def test_commands_stand_whole_in_fences() -> None:
     command = "python3 -m pip install " + " ".join(f"package-{i}" for i in range(60))
-    finding = Finding("cuda-missing", "error", "t", "e", (Source("a", 1, "x"),), prescription=(shell(command, "w"),))
+    finding = Finding(
+        "cuda-missing",
+        "error",
+        "t",
+        "e",
+        (Source("a", 1, "x"),),
+        prescription=(shell(Literal(command), "w"),),
+    )
     page = rendered(Diagnosis(Facts(()), (finding,)), MARKDOWN)
     assert command in [token.content.strip() for token in tokens(page) if token.type == "fence"]  # type: ignore[attr-defined]
 
@@ -142,9 +151,7 @@ def test_what_is_made_for_sharing_names_nobody(diagnosed: Callable[..., Diagnosi
 
 
 def test_redaction_leaves_what_decides(diagnosed: Callable[..., Diagnosis]) -> None:
-    from doctor.render.redaction import for_sharing
-
-    hide = for_sharing(diagnosed(MISMATCH).facts)
+    hide = Redactor().learn(fact.source.text for fact in diagnosed(MISMATCH).facts)
     for text in (
         "TF_CPP_VMODULE=dso_loader=1", "libcudart.so.10.1", "/usr/local/cuda-10.1/lib64", "git@github.com:a/b",
         "tensorflow @ file:///tmp/x.whl", "cudnn@8.1", "compute capability 8.6",

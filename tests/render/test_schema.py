@@ -19,7 +19,8 @@ from doctor.tables import Tables
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCHEMA = json.loads((ROOT / "doctor/render/schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
-LOGS = sorted((ROOT / "tests/data/logs").rglob("*.log"))
+LOGS = sorted({path.stem: path for path in sorted((ROOT / "tests/data/logs").rglob("*.log"))}.values())
+"""One recorded log of each case."""
 
 
 def test_schema_is_a_schema() -> None:

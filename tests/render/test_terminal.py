@@ -14,6 +14,7 @@ import pytest
 from doctor.facts import Facts, Noise, Source, Unreadable
 from doctor.findings import Diagnosis, Finding, manual, python, shell
 from doctor.render import Options, rendered
+from doctor.shell import Literal
 from doctor.tables import Tables
 from tests.render.conftest import MISMATCH, ROOT, Run
 
@@ -28,8 +29,12 @@ def made(*, title: str = "A title", text: str = "said so", **more: object) -> Di
         title,
         "Because of this. " * 12,
         (Source("train.log", 12, text),),
-        prescription=(shell(LONG, "brings packages"), python(CODE, "lets memory grow"), manual("restart it")),
-        verify="python3 -c pass",
+        prescription=(
+            shell(Literal(LONG), "brings packages"),
+            python(CODE, "lets memory grow"),
+            manual("restart it"),
+        ),
+        proof=shell(Literal("python3 -c pass")),
         **more,  # type: ignore[arg-type]
     )
     return Diagnosis(Facts((), "report", "train.log", 30), (finding,))

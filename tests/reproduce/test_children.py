@@ -7,14 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from importlib import resources
 from pathlib import Path
 
 import pytest
 
+from doctor import resources
 from doctor.children import Child, ChildError
 
-GUARD = resources.files("doctor.children").joinpath("_guard.py").read_text(encoding="utf-8")
+GUARD = resources.text("doctor.children", "_guard.py")
 STUCK = "say('ready', pid=os.getpid())\nctypes.CDLL(None).sleep(600)\n"
 DEAF = "import signal\nfor n in (2, 15, 1): signal.signal(n, signal.SIG_IGN)\n" + STUCK
 PARENT = """

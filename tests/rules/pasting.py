@@ -7,7 +7,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import lru_cache
 
 from packaging.requirements import InvalidRequirement, Requirement
 
@@ -42,7 +42,7 @@ def faults_of_finding(finding: Finding, tables: Tables, *, platform: str, python
         yield from ((fault, finding.verify) for fault in faults_of_command(finding.verify, tables, platform=platform, python=python))
 
 
-@cache
+@lru_cache(maxsize=None)
 def parses(command: str) -> bool:
     """Whether a POSIX shell can read a command; it is not run."""
     return subprocess.run(["bash", "-n", "-c", command], capture_output=True, timeout=20, check=False).returncode == 0
@@ -117,7 +117,7 @@ def _requirements(words: list[str]) -> Iterator[str]:
         return
     rest = iter(words[words.index("install") + 1 :])
     for word in rest:
-        if word in ("--python", "-r", "--index-url", "--target"):
+        if word in ("--python", "-r", "--index-url", "--extra-index-url", "--target"):
             next(rest, None)
         elif not word.startswith("-"):
             yield word
@@ -145,6 +145,10 @@ def _pip(words: list[str], tables: Tables, platform: str, python: str | None) ->
 def _tensorflow(wanted: Requirement, tables: Tables, platform: str, python: str | None) -> Iterator[str]:
     macs = ("macos-x86_64", "macos-arm64")  # a report seldom tells which of the two it is
     where = macs if platform == "macos" else (PLATFORMS[platform],)
+    if "+nv" in str(wanted.specifier):  # NVIDIA's own wheels for Jetson boards
+        if str(wanted) not in [row.get("requirement") for row in tables.store.all("nvidia_builds")]:
+            yield f"asks for {wanted}, which is none of NVIDIA's builds in the tables"
+        return
     if wanted.name == "tensorflow-cpu":
         return  # the tables hold tensorflow and tensorflow-gpu
     rows = [r for one in where for r in tables.releases(one, wanted.name) if wanted.specifier.contains(r.version) and not r.yanked]

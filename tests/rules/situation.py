@@ -46,7 +46,7 @@ def bundled() -> Tables:
     return Tables.bundled()
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)
 def told(text: str) -> Diagnosis:
     """The diagnosis of a pasted text."""
     return diagnose(read(text.encode("utf-8"), "report"), bundled())

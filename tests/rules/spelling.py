@@ -10,8 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import count
+from typing import TYPE_CHECKING
 
-Event = Callable[["Release"], Iterable[str]]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Event: TypeAlias = "Callable[[Release], Iterable[str]]"
 
 
 @dataclass

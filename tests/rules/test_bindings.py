@@ -20,10 +20,9 @@ IN_ANOTHER_LANGUAGE = {
 def test_the_language_is_read_and_no_python_is_asked_for(language: str) -> None:
     diagnosis = told(f"{IN_ANOTHER_LANGUAGE[language]}\n\nThe GPU does not get anything to do.\n")
     assert [s.get("language") for s in diagnosis.facts.symptoms("binding")] == [language]
-    assert diagnosis.verdict.code == "undetermined"
+    assert diagnosis.verdict.confidence != "certain"
     assert not [s.text for s in diagnosis.verdict.prescription if "python" in s.text]
-    assert any("TF_CPP_VMODULE" in s.text for s in diagnosis.verdict.prescription)
-    assert diagnosis.verdict.verify == "nvidia-smi"
+    assert not [s for s in diagnosis.verdict.prescription if "pip install" in s.text]
 
 
 @pytest.mark.parametrize("language", IN_ANOTHER_LANGUAGE)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from doctor.backports import removeprefix
 from doctor.rules import ORDER, PLACES, all_rules, rule_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +44,7 @@ def test_a_code_that_does_not_exist_is_refused() -> None:
 def test_one_page_is_read_without_the_other_rules() -> None:
     code = "import json, sys; from doctor.rules import rule_of; rule_of('library-path'); print(json.dumps(sorted(sys.modules)))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60, check=True)
-    loaded = {name.removeprefix("doctor.rules.") for name in json.loads(out.stdout)}
+    loaded = {removeprefix(name, "doctor.rules.") for name in json.loads(out.stdout)}
     assert loaded & HOLDERS == {"libraries.path"}
 
 
@@ -52,7 +53,7 @@ def test_no_module_imports_another_rule(path: Path) -> None:
     """What two rules share stands in a module of its own."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("doctor.rules."):
-            assert node.module.removeprefix("doctor.rules.") not in HOLDERS
+            assert removeprefix(node.module, "doctor.rules.") not in HOLDERS
 
 
 @pytest.mark.parametrize("path", sorted(RULES.rglob("*.py")), ids=lambda path: path.relative_to(RULES).as_posix())

@@ -223,14 +223,14 @@ def bound(*buses: str) -> list[Symptom]:
 
 def test_a_gpu_that_is_kept_for_a_virtual_machine_is_named_as_such() -> None:
     card = Gpu(HERE, "NVIDIA GeForce RTX 3080", "8.6", bus_id="0000:01:00.0")
-    (finding,) = judged("driver-not-loaded", card, *bound("0000:01:00.0"), kind="machine")
+    (finding,) = judged("gpu-reserved", card, *bound("0000:01:00.0"), kind="machine")
     assert "virtual machine" in finding.title
     assert "vfio-pci" in finding.explanation
 
 
 def test_a_second_gpu_that_is_kept_for_a_virtual_machine_is_no_fault_of_the_first() -> None:
     cards = [Gpu(HERE, "NVIDIA GeForce RTX 3080", "8.6", bus_id=bus, index=i) for i, bus in enumerate(("0000:01:00.0", "0000:02:00.0"))]
-    assert judged("driver-not-loaded", *cards, *bound("0000:02:00.0"), kind="machine") == []
+    assert judged("gpu-reserved", *cards, *bound("0000:02:00.0"), kind="machine") == []
 
 
 # --- driver-library-mismatch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -22,16 +23,19 @@ from tests.rules.situation import Fires, bundled, told
 from tests.rules.situations import moved
 from tests.rules.test_prescriptions import NEWEST_OF_EACH_MINOR, possible
 
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
 CARDS = (None, ("Tesla K80", "3.7"), ("GeForce GTX 1080", "6.1"), ("Tesla T4", "7.5"), ("GeForce RTX 3080", "8.6"), ("H100 PCIe", "9.0"))
 DRIVERS = (None, "390.87", "470.82.01", "535.183.01")
 PYTHONS = (None, "3.7", "3.10", "3.12")
-Situation = tuple[Fires, str, str | None, str | None, tuple[str, ...], tuple[str, str] | None, str | None]
+Situation: TypeAlias = "tuple[Fires, str, str | None, str | None, tuple[str, ...], tuple[str, str] | None, str | None]"
 
 
 def led_to(finding: Finding, platform: str) -> Iterator[tuple[TensorFlowRelease, str | None]]:
     """The builds that a prescription asks pip for, each with the Python of the environment that the steps make for it."""
-    made = environments(finding.prescription)
     for step in finding.prescription:
+        made = environments([other for other in finding.prescription if other.platform == step.platform])
         for package, version in re.findall(r"(tensorflow(?:-gpu)?)(?:\[and-cuda\])?==([\d.]+\d)", step.text):
             row = bundled().tensorflow(version, package, PLATFORMS[step.platform or platform])
             if row is not None and row.gpu:
@@ -140,7 +144,7 @@ W tensorflow/core/common_runtime/gpu/gpu_device.cc:1934] Cannot dlopen some GPU 
 def test_the_way_into_wsl_is_told_once_where_no_windows_release_serves_the_card(release: str) -> None:
     verdict = told(BLACKWELL_ON_WINDOWS.replace("2.10.1", release)).verdict
     steps = [step.text for step in verdict.prescription]
-    assert steps.count("python3 -m venv tf-gpu") == 1
+    assert steps.count("python3.12 -m venv tf-gpu") == 1
     assert not list(faults_of_finding(verdict, bundled(), platform="windows", python=None)), steps
     assert "tf-gpu/bin/python" in verdict.verify
 

@@ -27,7 +27,7 @@ def test_page_has_a_title_and_its_sections_in_order(rule: Rule) -> None:
     first = page.split("\n", 1)[0]
     assert first.endswith(".")
     assert first == first.strip()
-    for start, end in zip(places, [*places[1:], len(page)], strict=True):
+    for start, end in zip(places, [*places[1:], len(page)]):
         assert len(page[start:end].split("\n", 1)[1].strip()) > 5
 
 
@@ -65,10 +65,9 @@ def test_every_kind_of_symptom_that_a_rule_asks_for_can_be_seen() -> None:
     assert not asked - made
 
 
-@pytest.mark.parametrize("case", FIRES, ids=lambda case: f"{case.code}: {case.situation}")
-def test_no_command_holds_a_place_to_fill_in(case: object) -> None:
-    for finding in told(case.text).findings:  # type: ignore[attr-defined]
-        for step in finding.prescription:
-            if step.kind != "manual":
-                assert not PLACEHOLDER.search(step.text), (finding.code, step.text)
-        assert not PLACEHOLDER.search(finding.verify), (finding.code, finding.verify)
+def test_no_command_holds_a_place_to_fill_in() -> None:
+    findings = [(case, finding) for case in FIRES for finding in told(case.text).findings]
+    commands = [(case, s.text) for case, finding in findings for s in finding.prescription if s.kind != "manual"]
+    commands += [(case, finding.verify) for case, finding in findings]
+    assert len(commands) > len(FIRES)
+    assert not [(case.situation, text) for case, text in commands if PLACEHOLDER.search(text)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from doctor.findings import Diagnosis
@@ -201,3 +203,40 @@ def test_the_frightening_lines_of_a_healthy_log_are_named_as_harmless() -> None:
     assert "numa node" in verdict.explanation
     assert "TensorRT is an optional" in verdict.explanation
     assert "A GPU is registered and used" in verdict.explanation
+
+
+def test_what_rules_say_holds_of_a_machine_as_of_a_text() -> None:
+    """A rule that judges machines and reports alike speaks of neither: no sentence of a finding names "the text"."""
+    import ast
+    from pathlib import Path
+
+    import doctor.rules
+
+    found = []
+    for path in sorted(Path(doctor.rules.__file__).parent.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        documented = (ast.Module, ast.FunctionDef, ast.ClassDef)
+        pages = {id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)}
+        notes = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in pages | notes and re.search(r"\bthe text\b", node.value):
+                found.append((path.name, node.lineno, node.value[:60]))
+    assert found == []
+
+
+def handle_failed(free_mib: int) -> str:
+    return (
+        "TensorFlow 2.15.0\nE external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:447] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\n"
+        f"E external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:456] Memory usage: {free_mib << 20} bytes free, {8192 << 20} bytes total.\n"
+    )
+
+
+@pytest.mark.parametrize(("free_mib", "confidence"), [(4, "likely"), (300, "likely"), (1100, "possible"), (1536, "possible"), (1900, "possible")])
+def test_memory_is_blamed_surely_only_where_little_was_free(free_mib: int, confidence: str) -> None:
+    verdict = told(handle_failed(free_mib)).verdict
+    assert (verdict.code, verdict.confidence) == ("cudnn-init-oom", confidence)
+    assert (f"{free_mib} MiB" in verdict.explanation) is (confidence == "possible")
+
+
+def test_memory_is_not_blamed_where_much_was_free() -> None:
+    assert told(handle_failed(4000)).verdict.code != "cudnn-init-oom"

@@ -7,12 +7,16 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from doctor.simulate import environment, prepare
 
-Inside = Callable[..., "subprocess.CompletedProcess[str]"]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Inside: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
 
 
 @pytest.fixture
@@ -26,7 +30,7 @@ def inside() -> Inside:
         with environment(scenario) as simulation:
             return subprocess.run(
                 [sys.executable, "-c", code],
-                env=simulation.environment | (variables or {}),
+                env={**simulation.environment, **(variables or {})},
                 capture_output=True,
                 text=True,
                 timeout=60,

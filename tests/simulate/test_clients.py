@@ -57,7 +57,7 @@ def test_nvitop_shows_the_same(clients, card):
 @pytest.mark.parametrize("command", [["nvitop", "-1"], ["gpustat"]], ids=lambda command: command[0])
 def test_their_own_pages_come_out_whole_and_without_a_complaint(clients, command, wishes):
     with environment(prepare(**wishes)) as simulation:
-        variables = simulation.environment | {"TERM": "xterm", "COLUMNS": "120"}
+        variables = {**simulation.environment, "TERM": "xterm", "COLUMNS": "120"}
         done = subprocess.run(
             [str(clients / command[0]), *command[1:]],
             env=variables,

@@ -35,7 +35,7 @@ def simulate(
     command = [str(python) if word == "python" else word for word in arguments]
     return subprocess.run(
         [sys.executable, "-c", RUN, "simulate", *command],
-        env=os.environ | (variables or {}),
+        env={**os.environ, **(variables or {})},
         capture_output=True,
         text=True,
         timeout=300,

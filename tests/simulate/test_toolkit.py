@@ -7,6 +7,8 @@ import subprocess
 import pytest
 
 from doctor.simulate import environment, prepare
+from doctor.simulate.compilation import CallError
+from doctor.simulate.toolkit import write_toolkit
 
 
 @pytest.mark.parametrize("option", ["-o {}", "--output-file={}"])
@@ -41,3 +43,20 @@ def test_without_ptxas_there_is_none_to_be_found():
             check=False,
         )
     assert done.stdout == b""
+
+
+@pytest.mark.parametrize(("release", "target", "compiles"), [("12.5", "sm_120a", False), ("12.9", "sm_120a", True), ("12.5", "sm_90a", True), ("12.7", "sm_100a", False)])
+def test_ptxas_refuses_the_gpus_that_came_after_its_cuda(tmp_path, release, target, compiles):
+    """In the words of ptxas 12.5.82; 12.9.86 compiles what XLA of TensorFlow 2.21.0 makes for 12.0."""
+    write_toolkit(tmp_path / "cuda", release)
+    command = [tmp_path / "cuda/bin/ptxas", "a.ptx", f"-arch={target}", "-o", tmp_path / "out"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) is compiles
+    assert compiles or done.stderr == f"ptxas fatal   : Value '{target}' is not defined for option 'gpu-name'\n"
+
+
+def test_a_new_gpu_gets_a_driver_that_knows_it():
+    assert prepare(gpus=["RTX 5090"]).machine.driver == "570.26"
+    assert prepare(gpus=["RTX 3070"]).machine.driver == "550.54.14"
+    with pytest.raises(CallError, match=r"570\.26 is the first"):
+        prepare(gpus=["RTX 5090", "RTX 3070"], driver="550.54.14")

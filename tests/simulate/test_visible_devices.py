@@ -30,7 +30,7 @@ def seen():
     with environment(scenario) as simulation:
 
         def ask(value, order="PCI_BUS_ID"):
-            variables = simulation.environment | {"CUDA_DEVICE_ORDER": order}
+            variables = {**simulation.environment, "CUDA_DEVICE_ORDER": order}
             if value is not None:
                 variables["CUDA_VISIBLE_DEVICES"] = value
             done = subprocess.run(
@@ -90,7 +90,7 @@ if driver.cuInit(0) == 0:
         name = ctypes.create_string_buffer(96)
         driver.cuDeviceGetName(name, 96, device)
         driver.cuDeviceTotalMem_v2(ctypes.byref(memory), device)
-        print(name.value.decode().removeprefix("NVIDIA A100-SXM4-40GB").strip() or "whole", memory.value >> 30)
+        print(name.value.decode().replace("NVIDIA A100-SXM4-40GB", "").strip() or "whole", memory.value >> 30)
 """
 
 
@@ -117,7 +117,7 @@ if driver.cuInit(0) == 0:
     ],
 )
 def test_instances_of_a_divided_gpu_are_shown_as_each_driver_shows_them(inside, driver, value, shown):
-    variables = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"} | ({} if value is None else {"CUDA_VISIBLE_DEVICES": value})
+    variables = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", **({} if value is None else {"CUDA_VISIBLE_DEVICES": value})}
     wishes = {"gpus": ["A100"], "count": 2, "mig": ["off", "1g.5gb,3g.20gb"], "driver": driver}
     assert inside(IN_MIG, variables=variables, **wishes).stdout.splitlines() == shown
 

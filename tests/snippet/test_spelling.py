@@ -24,11 +24,9 @@ WISHES = ({}, {"gpus": (0, 1)}, {"gpus": (1,)}, {"fraction": 0.3}, {"gpus": (0, 
 
 def names_in(program: str) -> set[str]:
     """Dotted names that begin with tf."""
-    return {
-        ast.unparse(node)
-        for node in ast.walk(ast.parse(program))
-        if isinstance(node, ast.Attribute) and re.fullmatch(r"tf(\.\w+)+", ast.unparse(node))
-    }
+    nodes = (node for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Attribute))
+    names = (ast.get_source_segment(program, node) or "" for node in nodes)
+    return {name for name in names if re.fullmatch(r"tf(\.\w+)+", name)}
 
 
 def programs(version: str) -> list[tuple[str, str]]:

@@ -54,7 +54,7 @@ def outcome(version: str, told: str) -> dict[str, tuple[str, str]]:
         done = subprocess.run(
             [str(tensorflow_env(version)), str(RUNNER)],
             input=json.dumps(programs),
-            env=simulation.environment | {"TF_CPP_MIN_LOG_LEVEL": "3"},
+            env={**simulation.environment, "TF_CPP_MIN_LOG_LEVEL": "3"},
             capture_output=True,
             text=True,
             timeout=300,
@@ -99,7 +99,7 @@ def test_two_workers_find_each_other_through_the_multi_worker_snippet(version):
                 "-c",
                 SNIPPETS["multi-worker"](Wish(version, workers=workers, index=i)).code,
             ],
-            env=os.environ | {"CUDA_VISIBLE_DEVICES": "-1"},
+            env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

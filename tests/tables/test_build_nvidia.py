@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from doctor.tables.reading import nvidia
+from doctor.tables.reading import frameworks, nvidia
 from doctor.tables.reading.cache import Cache
 from doctor.tables.reading.registry import IndexFile
 from doctor.tables.reading.remote import Remote
@@ -164,7 +164,8 @@ def test_script_builds_the_bundled_gpu_table_again(tmp_path: Path) -> None:
         f"m['main'].__globals__['TABLES'] = pathlib.Path({str(tmp_path)!r})\n"
         "sys.exit(m['main']())\n"
     )
-    (tmp_path / "chips.json").write_text((BUNDLED / "chips.json").read_text())
+    for name in ("chips.json", "gpus.json"):  # the memory of the rows is kept
+        (tmp_path / name).write_text((BUNDLED / name).read_text())
     (tmp_path / "pci.ids").write_text(PCI_IDS)
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     made = {row["pci_id"]: row for row in json.loads((tmp_path / "gpus.json").read_text())["rows"]}
@@ -182,3 +183,37 @@ def test_better_reading_takes_the_place_of_the_older(tmp_path: Path) -> None:
     assert cache.get("a" * 64, "texts-1") is None
     assert cache.get("a" * 64, "texts-2") == {"read": 2}
     assert sorted(p.name[0] + p.name[64:] for p in cache.folder.iterdir()) == ["a.dlls-1.json", "a.texts-2.json", "b.texts-1.json"]
+
+
+METADATA = """\
+Metadata-Version: 2.1
+Name: framework
+Requires-Python: >=3.9
+Requires-Dist: nvidia-cudnn-cu12==9.1.0.70; platform_system == "Linux" and platform_machine == "x86_64"
+Requires-Dist: nvidia-cudnn-cu11==8.5.0; platform_system == "Windows"
+Requires-Dist: numpy>=1.26; python_version >= "3.12" and sys_platform == "linux"
+Requires-Dist: plugin[with_cuda]<=0.5,>=0.5; extra == "cuda12_pip"
+Requires-Dist: nvidia-nccl-cu12>=2.18; (sys_platform == "linux") and extra == "cuda12_pip"
+Requires-Dist: pytest; extra == "test"
+Requires-Dist: this is no requirement
+"""
+
+
+def test_requirements_of_a_framework_are_those_on_linux() -> None:
+    assert frameworks.of_metadata(METADATA) == {
+        "requires_python": ">=3.9",
+        "requires": ["numpy>=1.26; python_version >= \"3.12\"", "nvidia-cudnn-cu12==9.1.0.70"],
+        "extras": {"cuda12-pip": ["nvidia-nccl-cu12>=2.18", "plugin[with_cuda]<=0.5,>=0.5"]},
+    }  # fmt: skip
+
+
+def test_wheels_of_a_framework_are_those_of_final_releases_for_linux() -> None:
+    def names(*files: str) -> dict[str, list[str]]:
+        found = frameworks.releases([IndexFile(file, "", "") for file in files], "2.0")
+        return {str(version): [file.filename for file in wheels] for version, wheels in found.items()}
+
+    assert names("torch-1.13.0-cp310-cp310-manylinux1_x86_64.whl", "torch-2.1.0rc1-cp310-cp310-manylinux1_x86_64.whl",
+                 "torch-2.1.0-cp310-cp310-win_amd64.whl", "torch-2.1.0.tar.gz") == {}  # fmt: skip
+    both = ("torch-2.1.0-cp310-cp310-manylinux1_x86_64.whl", "torch-2.1.0-cp39-cp39-manylinux1_x86_64.whl")
+    assert names(*both, "torch-2.1.0-cp313-cp313t-manylinux1_x86_64.whl") == {"2.1.0": [both[1], both[0]]}
+    assert names("jax-2.1.0-py3-none-any.whl") == {"2.1.0": ["jax-2.1.0-py3-none-any.whl"]}

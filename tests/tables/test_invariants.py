@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,7 +15,10 @@ from doctor.tables.invariants import problems
 from doctor.tables.store import BUNDLED, head_date
 from doctor.tables.versions import dotted
 
-Raw = Callable[[str], list[dict[str, Any]]]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Raw: TypeAlias = "Callable[[str], list[dict[str, Any]]]"
 FILES = sorted(BUNDLED.glob("*.json"))
 CAPABILITY = re.compile(r"\d{1,2}\.\d[af]?")
 
@@ -127,3 +130,26 @@ def test_capability_of_every_chip_belongs_to_an_architecture(raw: Raw) -> None:
     known = {c for row in raw("architectures") for c in row["capabilities"]}
     newer = [row for row in raw("chips") if dotted(row["capability"])[0] >= 2 and row["capability"] not in known]
     assert newer == []
+
+
+def test_framework_rows_state_requirements_that_pip_can_read(raw: Raw) -> None:
+    from packaging.requirements import Requirement
+
+    rows = raw("frameworks")
+    assert len({(row["package"], row["version"]) for row in rows}) == len(rows)
+    for row in rows:
+        assert re.fullmatch(r"[0-9a-f]{64}", row["sha256"]), row["source"]
+        assert row["source"].lower().startswith(f"{row['package'].replace('-', '_')}-{row['version']}-"), row["source"]
+        for line in (*row["requires"], *(line for lines in row["extras"].values() for line in lines)):
+            assert "platform" not in str(Requirement(line).marker or ""), line
+
+
+@pytest.mark.parametrize(("package", "version", "line"), [
+    ("torch", "2.6.0", "nvidia-cudnn-cu12==9.1.0.70"), ("torch", "2.11.0", "nvidia-cudnn-cu13==9.19.0.56"),
+    ("jax-cuda12-plugin", "0.5.3", "jax-cuda12-pjrt==0.5.3"), ("jaxlib", "0.5.3", "numpy>=1.25"),
+    ("cupy-cuda12x", "13.0.0", "numpy<1.29,>=1.22"),
+])  # fmt: skip
+def test_framework_row_holds_what_the_wheel_states(tables: Any, package: str, version: str, line: str) -> None:
+    [row] = [row for row in tables.frameworks(package) if row.version == version]
+    assert line in row.requires
+    assert row.source in row.ref

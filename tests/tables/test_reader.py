@@ -160,6 +160,11 @@ def test_missing_table_knows_nothing_and_says_so(tmp_path: Path) -> None:
     assert "is missing" in store.notes[0]
 
 
+def test_a_table_that_we_should_have_is_never_taken_for_an_empty_one() -> None:
+    with pytest.raises(TableError, match=r"cannot read .*tensorflow2\.json"):
+        Store().all("tensorflow2")
+
+
 def test_user_folder_follows_the_platform(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("TFGPU_DOCTOR_TABLES", raising=False)
     monkeypatch.setattr(sys, "platform", "linux")

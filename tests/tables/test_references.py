@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from packaging.specifiers import SpecifierSet
@@ -14,7 +14,10 @@ from doctor.tables.ordering import order
 from doctor.tables.ranges import of_build, within
 from doctor.tables.versions import dotted, minor
 
-Raw = Callable[[str], list[dict[str, Any]]]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Raw: TypeAlias = "Callable[[str], list[dict[str, Any]]]"
 
 
 def test_every_library_that_a_build_opens_is_in_the_catalogue(tables: Tables) -> None:

@@ -27,44 +27,43 @@ def holds(build: TensorFlowRelease, derived: dict[str, Any]) -> bool:
     ptx = kernels.ptx if kernels else ()
     isas = dict(kernels.ptx_isa) if kernels else {}
     for name, value in derived.items():
-        match name:
-            case "missed":
-                ok = set(value) == {*(build.pip_libraries_missed or ())} - {"libcublasLt.so.12"}
-            case "extra_requires":
-                ok = value in build.extras["and-cuda"]
-            case "pip_cudnn_lacks":
-                chosen = pip_cudnn(build, TABLES)
-                ok = chosen is not None and all(
-                    cudnn_serves_gpu(chosen.version, (c,), TABLES, chosen.cuda[0]).verdict == "no" for c in value
-                )
-            case "ptx_has":
-                ok = value in ptx
-            case "ptx_isa_for":
-                ok = value[1] in isas.get(value[0], ())
-            case "ptx_isa":
-                ok = any(value in found for found in isas.values())
-            case "compiled_below":
-                ok = all(dotted(c) < dotted(value) for c in compiled)
-            case "compiled":
-                ok = list(compiled) == value
-            case "no_code_for":
-                ok = code_for(value, compiled, ptx) is None
-            case "cuda_below":
-                ok = build.gpu is False or build.cuda is None or dotted(build.cuda) < dotted(value)
-            case "cudnn_below":
-                ok = build.gpu is False or build.cudnn is None or dotted(build.cudnn) < dotted(value)
-            case "opens":
-                ok = value in build.libraries
-            case "gpu":
-                ok = build.gpu is value
-            case "build_info_lacks":
-                ok = not set(value) & set(build.data["build_info"] or {})
-            case "requires":
-                ok = any(requirement.startswith(f"{value};") for requirement in build.requires)
-            case "needed":
-                ok = "libcuda.so.1" in build.libraries
-            case _:
-                raise AssertionError(f"a trap that is derived from something unknown: {name}")
+        if name == "missed":
+            ok = set(value) == {*(build.pip_libraries_missed or ())} - {"libcublasLt.so.12"}
+        elif name == "extra_requires":
+            ok = value in build.extras["and-cuda"]
+        elif name == "pip_cudnn_lacks":
+            chosen = pip_cudnn(build, TABLES)
+            ok = chosen is not None and all(
+                cudnn_serves_gpu(chosen.version, (c,), TABLES, chosen.cuda[0]).verdict == "no" for c in value
+            )
+        elif name == "ptx_has":
+            ok = value in ptx
+        elif name == "ptx_isa_for":
+            ok = value[1] in isas.get(value[0], ())
+        elif name == "ptx_isa":
+            ok = any(value in found for found in isas.values())
+        elif name == "compiled_below":
+            ok = all(dotted(c) < dotted(value) for c in compiled)
+        elif name == "compiled":
+            ok = list(compiled) == value
+        elif name == "no_code_for":
+            ok = code_for(value, compiled, ptx) is None
+        elif name == "cuda_below":
+            ok = build.gpu is False or build.cuda is None or dotted(build.cuda) < dotted(value)
+        elif name == "cudnn_below":
+            ok = build.gpu is False or build.cudnn is None or dotted(build.cudnn) < dotted(value)
+        elif name == "opens":
+            ok = value in build.libraries
+        elif name == "gpu":
+            ok = build.gpu is value
+        elif name == "build_info_lacks":
+            ok = not set(value) & set(build.data["build_info"] or {})
+        elif name == "requires":
+            ok = any(requirement.startswith(f"{value};") for requirement in build.requires)
+        elif name == "needed":
+            ok = "libcuda.so.1" in build.libraries
+        else:
+            raise AssertionError(f"a trap that is derived from something unknown: {name}")
         if not ok:
             return False
     return True

@@ -62,7 +62,7 @@ def index(tmp_path: Path) -> Iterator[Index]:
         "tensorflow/include/someone/elses.dist-info/METADATA": "Metadata-Version: 2.1\n",
     }
     made.make_wheel(folder / LINUX, members)
-    made.make_wheel(folder / OLDER, members | {"tensorflow/libtensorflow_cc.so.2": kernel_library + bytes(10)})
+    made.make_wheel(folder / OLDER, {**members, "tensorflow/libtensorflow_cc.so.2": kernel_library + bytes(10)})
     made.make_wheel(
         folder / WINDOWS,
         {
@@ -79,7 +79,7 @@ def index(tmp_path: Path) -> Iterator[Index]:
 
 def start(index: Index, tmp_path: Path, *options: str) -> subprocess.Popen[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
-    environment |= {"PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": index.url, "no_proxy": "127.0.0.1"}
+    environment.update(PIP_CONFIG_FILE=os.devnull, PIP_INDEX_URL=index.url, no_proxy="127.0.0.1")
     return subprocess.Popen(
         [sys.executable, str(ROOT / "scripts/build_tables.py"), "--cache", str(tmp_path / "cache"),
          "--output", str(tmp_path / "table.json"), "--processes", "2", *options],

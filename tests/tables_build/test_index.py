@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from doctor.backports import removesuffix
 from doctor.tables.reading.registry import RegistryError, parse_index, project_files, settings_from_pip
 from doctor.tables.reading.remote import Remote, RemoteError
 from tests.tables_build.made_wheels import Index, make_wheel, served
@@ -76,7 +77,7 @@ def test_without_any_setting_the_address_is_pips_own_default() -> None:
 def test_the_served_page_is_read_in_either_form(tmp_path: Path, json_form: bool) -> None:
     make_wheel(tmp_path / "tensorflow-9.1.0-cp311-cp311-win_amd64.whl", {"x": "y"})
     with served(Index(tmp_path, json_form=json_form)) as index:
-        (file,) = project_files("tensorflow", (index.url,), Remote(requests.Session))
+        (file,) = project_files("tensorflow", (index.url,), Remote(requests.Session, named=["http://127.0.0.1"]))
     assert file.filename == "tensorflow-9.1.0-cp311-cp311-win_amd64.whl"
     assert file.requires_python == ">=3.9"
     assert len(file.sha256) == 64
@@ -88,9 +89,9 @@ def test_the_first_index_wins_and_one_without_the_project_is_passed_over(tmp_pat
     make_wheel(tmp_path / "one/tensorflow-9.1.0-cp311-cp311-win_amd64.whl", {"x": "first"})
     make_wheel(tmp_path / "two/tensorflow-9.1.0-cp311-cp311-win_amd64.whl", {"x": "second"})
     with served(Index(tmp_path / "one")) as one, served(Index(tmp_path / "two")) as two:
-        remote = Remote(requests.Session)
+        remote = Remote(requests.Session, named=["http://127.0.0.1"])
         (file,) = project_files("tensorflow", ("file:///nonexistent/simple", one.url, two.url), remote)
-    assert file.url.startswith(one.url.removesuffix("/simple"))
+    assert file.url.startswith(removesuffix(one.url, "/simple"))
 
 
 def test_a_registry_that_is_not_there_is_an_error_with_the_next_step() -> None:
@@ -98,7 +99,7 @@ def test_a_registry_that_is_not_there_is_an_error_with_the_next_step() -> None:
         unused.bind(("127.0.0.1", 0))
         address = f"http://user:secret@127.0.0.1:{unused.getsockname()[1]}/simple"
         with pytest.raises(RegistryError) as caught:
-            project_files("tensorflow", (address,), Remote(requests.Session, pause_s=0))
+            project_files("tensorflow", (address,), Remote(requests.Session, named=["http://127.0.0.1"], pause_s=0))
     message = str(caught.value)
     assert "Connection refused" in message
     assert "Next: check the network" in message
@@ -108,12 +109,12 @@ def test_a_registry_that_is_not_there_is_an_error_with_the_next_step() -> None:
 
 def test_a_project_that_no_index_has_is_an_error_with_the_next_step(tmp_path: Path) -> None:
     with served(Index(tmp_path)) as index, pytest.raises(RegistryError, match="Next: look at `pip config list`"):
-        project_files("tensorflow", (index.url,), Remote(requests.Session))
+        project_files("tensorflow", (index.url,), Remote(requests.Session, named=["http://127.0.0.1"]))
 
 
 def test_a_server_without_ranges_is_said_to_be_one(tmp_path: Path) -> None:
     make_wheel(tmp_path / "tensorflow-9.1.0-cp311-cp311-win_amd64.whl", {"x": "y"})
     with served(Index(tmp_path, ranges=False)) as index, pytest.raises(RemoteError, match="ignores range requests"):
-        Remote(requests.Session).size(
+        Remote(requests.Session, named=["http://127.0.0.1"]).size(
             index.url.replace("simple", "files") + "/tensorflow-9.1.0-cp311-cp311-win_amd64.whl"
         )

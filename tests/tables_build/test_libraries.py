@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from doctor.backports import removeprefix
 from doctor.tables.reading import dllnames, dlopened, elf, fatbin, macho, pe
 from doctor.tables.reading.window import Window
 from tests.tables_build import made_wheels as made
@@ -32,7 +33,7 @@ def scanned(content: bytes, size: int = 1000) -> fatbin.Fatbins:
 
 @pytest.mark.parametrize("size", [7, 1000, 1 << 20])
 def test_a_window_finds_reads_and_keeps_across_piece_borders(size: int) -> None:
-    content = random.Random(1).randbytes(50_000).replace(b"NEEDLE", b"") + b"NEEDLE" + bytes(1000) + b"NEEDLE" + b"end"
+    content = random.Random(1).getrandbits(400_000).to_bytes(50_000, "little").replace(b"NEEDLE", b"") + b"NEEDLE" + bytes(1000) + b"NEEDLE" + b"end"
     window = Window(pieces(content, size))
     kept = window.keep(20_000, 20_100)
     first = window.find(b"NEEDLE", 0)
@@ -90,7 +91,7 @@ def test_lz4_matches_are_copied_overlaps_too() -> None:
 
 @pytest.mark.parametrize("seed", range(50))
 def test_lz4_of_noise_ends(seed: int) -> None:
-    assert len(fatbin.lz4_head(random.Random(seed).randbytes(3000), 1536)) <= 1536
+    assert len(fatbin.lz4_head(random.Random(seed).getrandbits(24_000).to_bytes(3000, "little"), 1536)) <= 1536
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_elf_needs_and_runpath_are_what_readelf_says(framework: Path) -> None:
     names = [name for versions in told.versions.values() for name in versions]
     assert names
     assert all(f"Name: {name} " in listed for name in names)
-    assert elf.newest_glibc(names) in {name.removeprefix("GLIBC_") for name in names}
+    assert elf.newest_glibc(names) in {removeprefix(name, "GLIBC_") for name in names}
 
 
 def test_the_newest_glibc_is_by_number_not_by_letter() -> None:

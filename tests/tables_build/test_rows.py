@@ -35,7 +35,7 @@ def linux_facts(*opened: str, needed: tuple[str, ...] = (), runpath: list[str] |
     asked = {f"GetNumber{index}DsoHandleEv": [name] for index, name in enumerate(opened)}
     return {
         "members": {"tensorflow/libtensorflow_framework.so.2": member},
-        "opened": asked | {TRY: list(opened)},
+        "opened": {**asked, TRY: list(opened)},
         "opened_from": "tensorflow/libtensorflow_framework.so.2",
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import Fact, Package, Platform, Source, Symptom, TensorFlowBuild
+from doctor.facts import Fact, Package, Platform, Source, Symptom, TensorFlowBuild, normalised
 from doctor.logs.signatures.installers import LISTED, LISTING
 from doctor.logs.signatures.signature import BLANK, Signature, glued, sig
 
@@ -14,7 +14,7 @@ def pip_list_line(match: re.Match[str], source: Source) -> Fact:
     """A row of pip list, pip freeze or conda list."""
     build = match.groupdict().get("build") or ""
     manager = "conda" if build or match.groupdict().get("channel") else "pip"
-    return Package(source, match["name"].lower().replace("_", "-"), match["version"], manager)
+    return Package(source, normalised(match["name"]), match["version"], manager)
 
 
 def conda_build(match: re.Match[str], source: Source) -> Iterator[Fact]:

@@ -23,7 +23,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-ignored",
         ("ignoring visible gpu device", "ignoring gpu device"),
-        r"Ignoring (?:visible )?gpu device \(device: \d+, name: (?P<name>[^,\n]{1,70})[^\n]{0,120}?with (?:Cuda )?compute capability (?P<cc>\d+\.\d+)"
+        r"Ignoring (?:visible )?gpu device \(device: \d+, name: (?P<name>[^,\n]{1,70})(?:[,)][^\n]{0,120}?)?with (?:Cuda )?compute capability (?P<cc>\d+\.\d+)"
         r"\.?(?:[^\n]{0,40}minimum required Cuda capability is (?P<minimum>\d+\.\d+))?",
         "gpu_device.cc:1105] Ignoring visible gpu device (device: 0, name: GeForce GT 730, pci bus id: 0000:01:00.0, compute capability: 3.0) "
         "with Cuda compute capability 3.0. The minimum required Cuda capability is 3.5.",

@@ -15,7 +15,7 @@ GPU_NAME = (
     r"|(?:GeForce\s+)?GT\s?\d{3,4}M?X?\b|GeForce\s+(?:\w{1,3}\s?)?\d{3,4}\s?(?:MX|M|Ti)?\b|(?:GeForce\s+)?MX\s?[1-5][0-9]0\b|9[0-4]0MX\b"
     r"|TITAN\s?(?:RTX|Xp|X\s?\(Pascal\)|X|V|Z|Black)\b|Quadro\s+(?:RTX\s+)?(?:[A-Z]{1,2}\d{3,5}M?|\d{3,5}M?)\b"
     r"|Tesla\s+[A-Z]\d{1,4}[A-Za-z]{0,2}(?:-[\w-]{2,20})?|GRID\s+[A-Z]\d\w*"
-    r"|(?<![A-WYZa-wyz0-9_.])(?:A100|H100|H200|H800|A800|V100S?|P100|L40S?|A6000|A5000|A4000|A30|A40|A10G?|B200|GH200|GB200|K80|K40[mc]?|K20[mcx]?|P40|M60|P4|T4|L4)"
+    r"|(?<![A-WYZa-wyz0-9_.])(?:A100|H100|H200|H800|A800|V100S?|P100|L40S?|A6000|A5000|A4000|A30|A40|A10G?|B200|B300|GH200|GB200|GB300|GB10|K80|K40[mc]?|K20[mcx]?|P40|M60|P4|T4|L4)"
     r"(?:-(?:SXM\d?|PCI[Ee]|NVL)(?:-?\d{1,3}\s?GB)?|\s+(?:PCIe|SXM\d?)(?:\s+\d+GB)?)?(?![\w-]|\.\d)"
     r"|NVIDIA[ -](?:GeForce )?(?:[1-5]0[5-9]0|16[56]0)(?!\d)(?:\s?(?:Ti|SUPER|Laptop|Mobile|M)\b){0,2}|T400\b|T1000\b|Jetson\s+(?:Nano|TX[12]|Xavier(?:\s+NX)?|AGX\s+\w+|Orin(?:\s+\w+)?)"
     r")(?:\s?\(?(?:\d{1,3})\s?GB\b)?"
@@ -145,7 +145,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "smi-gpu",
         "|",
-        r"\|\s+(?P<index>\d{1,3})\s+(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|A\d|H\d|T\d|L\d)[\w /().-]{1,40}?)(?:\s{2,}|\.\.\.\s*)(?:On|Off|WDDM|TCC|N/A|MCDM)?\s*(?:WDDM |TCC |On |Off )?\s*\|\s+(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f:.]+)",
+        r"\|\s+(?P<index>\d{1,3})\s+(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|A\d|H\d|T\d|L\d)[\w/().-]{0,24}?(?: [\w/().-]{1,24}?){0,6}?)(?: {2,}|\.\.\. *)(?:(?:On|Off|WDDM|TCC|N/A|MCDM) *){0,2}\|\s+(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f:.]+)",
         "|   0  GeForce RTX 2060    Off  | 00000000:01:00.0  On |                  N/A |",
         smi_name,
     ),
@@ -187,7 +187,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-form",
         ("gpu model and memory",),
-        r"GPU model and memory\W{0,10}\n\s*\n?(?P<value>[^\n#]{2,120})",
+        r"GPU model and memory[^\w\n]{0,10}\n\s*(?P<value>[^\s#][^\n#]{1,119})",
         "### GPU model and memory\n\nRTX 2060 6GB",
         gpu_in(FORM),
         lines=3,
@@ -198,7 +198,7 @@ SIGNATURES: tuple[Signature, ...] = (
         (
             *words("rtx|gtx|tesla|quadro|titan|geforce|jetson|grid|gt |900mx|910mx|920mx|930mx|940mx"),
             *words(
-                "a100|h100|h200|h800|a800|v100|p100|l40|a6000|a5000|a4000|a30|a40|a10|b200|k80|k40|k20|p40|m60|p4|t4|l4|t1000"
+                "a100|h100|h200|h800|a800|v100|p100|l40|a6000|a5000|a4000|a30|a40|a10|b200|b300|gh200|gb10|k80|k40|k20|p40|m60|p4|t4|l4|t1000"
             ),
             *glued(("mx", "mx "), "12345"),
             *glued(("nvidia ", "nvidia-"), "12345"),
@@ -239,7 +239,7 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "radeon|rx5|rx6|rx7|intel(r) arc|intel(r) uhd|intel uhd|intel hd|iris|integrated graphics|amd gpu|rx 5|rx 6|rx 7|amd radeon|rocm|intel graphics|intel(r) hd|intel arc"
         ),
-        r"(?P<amd>(?:AMD )?Radeon(?:\(TM\)|™|(?<=n)s\b)?(?:[ -](?:RX|R[579]|HD|VII|Pro|Vega|Instinct|Graphics|XTX?|GRE|Mobile|M?W?\d{2,4}\w{0,3}))*|\bRX ?[567]\d{3}\w{0,3}(?: ?XTX?)?)|(?P<intel>Intel(?:\(R\))? (?:U?HD|Iris|Arc)[\w (),.-]{0,24}|intel\s+integrated graphics|integrated graphics)",
+        r"(?P<amd>(?:AMD )?Radeon(?:\(TM\)|™|(?<=n)s\b)?(?:[ -](?:RX|R[579]|HD|VII|Pro|Vega|Instinct|Graphics|XTX?|GRE|Mobile|M?W?\d{2,4}[a-z]{0,3})\b)*|\bRX ?[567]\d{3}\w{0,3}(?: ?XTX?)?)|(?P<intel>Intel(?:\(R\))? (?:U?HD|Iris|Arc)[\w (),.-]{0,24}|intel\s+integrated graphics|integrated graphics)",
         "GPU: AMD Radeon RX 580",
         lambda m, s: OtherGpu(s, (m["amd"] or m["intel"]).strip(), "amd" if m["amd"] else "intel"),
     ),

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from doctor.facts import Fact, Gpu, GpuMemory, GpuRegistered, OtherGpu, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig, words
 
-NAME = r"(?P<name>[A-Za-z][\w .()/+-]{1,60}?)"
+NAME = r"(?P<name>[A-Za-z][\w.()/+-]{0,40}(?: [\w.()/+-]{1,40}){0,7})"
+"""Words between single spaces: what follows the name may begin with any number of them."""
 
 _UNITS = {"gib": 1024.0, "mib": 1.0, "gb": 1024.0, "mb": 1.0, "g": 1024.0, "m": 1.0, "kib": 1 / 1024, "b": 1 / 1048576}
 
@@ -85,11 +86,11 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "found-device",
         "with properties:",
-        r"Found device (?P<index>\d+) with properties:\s*\n.{0,60}?name: "
+        r"Found device (?P<index>\d+) with properties:[ \t]*\n.{0,60}?name: "
         + NAME
         + r"\s+major: (?P<major>\d+) minor: (?P<minor>\d+)"
-        r"[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}totalMemory: (?P<total>[\d.]+\w+)"
-        r"\s+freeMemory: (?P<free>[\d.]+\w+))?",
+        r"[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}totalMemory: (?P<total>[\d.]+[a-zA-Z]*)"
+        r"\s+freeMemory: (?P<free>[\d.]+[a-zA-Z]*))?",
         "gpu_device.cc:1105] Found device 0 with properties: \nname: GeForce GTX 1070 major: 6 minor: 1 memoryClockRate(GHz): 1.695\n"
         "pciBusID: 0000:01:00.0\ntotalMemory: 7.92GiB freeMemory: 6.59GiB",
         found_device,
@@ -100,11 +101,11 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "found-device",
         "with properties:",
-        r"Found device (?P<index>\d+) with properties:\s*\n[^\n]{0,20}name: "
+        r"Found device (?P<index>\d+) with properties:[ \t]*\n[^\n]{0,20}name: "
         + NAME
         + r"\s*\n[^\n]{0,20}major: (?P<major>\d+) minor: "
-        r"(?P<minor>\d+)[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}Total memory: (?P<total>[\d.]+\w+))?"
-        r"(?:\n[^\n]{0,20}Free memory: (?P<free>[\d.]+\w+))?",
+        r"(?P<minor>\d+)[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}Total memory: (?P<total>[\d.]+[a-zA-Z]*))?"
+        r"(?:\n[^\n]{0,20}Free memory: (?P<free>[\d.]+[a-zA-Z]*))?",
         "gpu_device.cc:885] Found device 0 with properties: \nname: GeForce GTX 1080\nmajor: 6 minor: 1 memoryClockRate (GHz) 1.7335\n"
         "pciBusID 0000:01:00.0\nTotal memory: 7.92GiB\nFree memory: 190.31MiB",
         found_device,
@@ -116,7 +117,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "found-device",
         "computecapability:",
         r"pciBusID: (?P<bus>[0-9a-fA-F:.]+) name: " + NAME + r" computeCapability: (?P<cc>\d+\.\d+)"
-        r"(?:\s*\n[^\n]*deviceMemorySize: (?P<total>[\d.]+\w+))?",
+        r"(?:\s*\n[^\n]*deviceMemorySize: (?P<total>[\d.]+[a-zA-Z]*))?",
         "pciBusID: 0000:65:00.0 name: GeForce RTX 3090 computeCapability: 8.6\ncoreClock: 1.695GHz coreCount: 82 "
         "deviceMemorySize: 23.70GiB deviceMemoryBandwidth: 871.81GiB/s",
         found_device,
@@ -127,8 +128,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "found-device",
         ("major: ", "memoryclockrate"),
         r"name: " + NAME + r" major: (?P<major>\d+) minor: (?P<minor>\d+) memoryClockRate\(GHz\): [\d.]+"
-        r"(?:\s*\n[^\n]{0,20}pciBusID: (?P<bus>[0-9a-fA-F:.]+))?(?:\s*\n[^\n]{0,20}totalMemory: (?P<total>[\d.]+\w+)"
-        r"\s+freeMemory: (?P<free>[\d.]+\w+))?",
+        r"(?:\s*\n[^\n]{0,20}pciBusID: (?P<bus>[0-9a-fA-F:.]+))?(?:\s*\n[^\n]{0,20}totalMemory: (?P<total>[\d.]+[a-zA-Z]*)"
+        r"\s+freeMemory: (?P<free>[\d.]+[a-zA-Z]*))?",
         "name: GeForce GTX 1060 6GB major: 6 minor: 1 memoryClockRate(GHz): 1.7845",
         found_device,
         lines=3,
@@ -144,7 +145,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "free-memory",
         "free memory:",
-        r"Total memory: (?P<total>[\d.]+\w+)\s*\n[^\n]{0,20}Free memory: (?P<free>[\d.]+\w+)",
+        r"Total memory: (?P<total>[\d.]+[a-zA-Z]*)\s*\n[^\n]{0,20}Free memory: (?P<free>[\d.]+[a-zA-Z]*)",
         "Total memory: 7.91GiB\nFree memory: 148.69MiB",
         lambda m, s: GpuMemory(s, 0, mib(m["total"]), None, mib(m["free"])),
         lines=2,
@@ -153,7 +154,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "free-memory",
         "freememory:",
-        r"totalMemory: (?P<total>[\d.]+\w+)\s+freeMemory: (?P<free>[\d.]+\w+)",
+        r"totalMemory: (?P<total>[\d.]+[a-zA-Z]*)\s+freeMemory: (?P<free>[\d.]+[a-zA-Z]*)",
         "totalMemory: 10.73GiB freeMemory: 64.56MiB",
         lambda m, s: GpuMemory(s, 0, mib(m["total"]), None, mib(m["free"])),
     ),
@@ -231,7 +232,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "devices-of-strategy",
         "mirroredstrategy with devices (",
-        r"Using MirroredStrategy with devices \((?P<devices>[^)\n]{0,4000}device:GPU:\d[^)\n]{0,4000})\)",
+        r"Using MirroredStrategy with devices \((?=[^)\n]{0,1400}device:GPU:\d)(?P<devices>[^)\n]{0,4000})\)",
         "INFO:tensorflow:Using MirroredStrategy with devices ('/job:localhost/replica:0/task:0/device:GPU:0', '/job:localhost/replica:0/task:0/device:GPU:1')",
         lambda m, s: GpuRegistered(s, count=min(m["devices"].count("device:GPU:"), 1024)),
         origin="tensorflow/python/distribute/mirrored_strategy.py",
@@ -261,7 +262,7 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "list_physical_devices|is_gpu_available|gpu available|gpu_device_name|list_local_devices|is_gpu_available()|empty list"
         ),
-        r"list_physical_devices\(\s*['\"]GPU['\"]\s*\)[^\n]{0,40}\n{1,2}(?:>>>)?\s*(?:Out\[\d+\]:)?\s*[*_`]{0,3}\[\s*\]"
+        r"list_physical_devices\(\s*['\"]GPU['\"]\s*\)[^\n]{0,40}\n{1,2}(?:>>>)?\s*(?:Out\[\d+\]:\s*)?[*_`]{0,3}\[\s*\]"
         r"|is_gpu_available\([^\n]{0,80}\)[^\n]{0,20}\n{1,3}[^\n]{0,12}\bFalse\b|GPU available:?\**\s*(?:False|no\b|0\b|\[\])"
         r"|(?:returns?|gives?|prints?|get|outputs?|shows?)[^\n]{0,20}(?:an )?empty list"
         r"|is_gpu_available[^\n]{0,60}(?:returns?|is|as|=|:|却是|为)\W{0,8}False",

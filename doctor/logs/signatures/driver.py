@@ -92,6 +92,29 @@ def agreeing(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
+        "driver-legacy",
+        "legacy drivers",
+        r"NVRM: .{0,80}supported through the NVIDIA (?P<branch>\d{2,3}\.xx)\s+(?:NVRM:\s*)?Legacy drivers|supported through the\s+(?:NVRM:\s*)?NVIDIA (?P<b2>\d{2,3}\.xx) Legacy drivers",
+        "NVRM: installed in this system is supported through the NVIDIA 470.xx Legacy drivers.",
+        lines=2,
+        origin="NVIDIA's kernel module (nvidia.ko)",
+    ),
+    sig(
+        "gpu-bound-to-other-driver",
+        ("vfio-pci", "pci-stub"),
+        r"Kernel driver in use: (?P<driver>vfio-pci|pci-stub)",
+        "\tKernel driver in use: vfio-pci",
+        origin="lspci -k",
+    ),
+    sig(
+        "gpu-switched-off",
+        ("disabling discrete graphics", "(rev ff)", "acpi/bbswitch"),
+        r"(?P<by>bbswitch): disabling discrete graphics|NVIDIA .{0,120}\(rev ff\)|acpi/(?P<by2>bbswitch)\s+0000:\S{4,12} OFF",
+        "bbswitch: disabling discrete graphics",
+        lines=2,
+        origin="bbswitch.c; lspci on a device that does not answer",
+    ),
+    sig(
         "cuinit-failed",
         ("failed call to cuinit", "cuinit"),
         r"(?:failed call to )?cuInit(?:\(\d?\))?[:`'\"]*(?: (?:gives?|gave|returns?|returned|says?|said|fails with|failed with|reports?|answers?|yields?|error))? ?(?:INTERNAL: |RESOURCE_EXHAUSTED: )?(?:CUDA error: Failed call to cuInit: )?"

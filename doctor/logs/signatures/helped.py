@@ -5,7 +5,7 @@ from __future__ import annotations
 HELPED = (
     r"(?<!not )(?<!n't )(?<!never )(?<!longer )(?<!not be )(?<!n't be )\b(?:works?|worked|working|fix(?:ed|es)|solv(?:ed|es)|resolv(?:ed|es)|help(?:ed|s)|cur(?:ed|es)|(?:did|does) (?:it|the (?:trick|job))|made it work"
     r"|recogni[sz](?:ed|es)|detect(?:ed|s)|shows? up|showed up|appear(?:ed|s)|found|is there|was there|is back|is fine|is ok|it'?s (?:fine|ok)|everything (?:is )?(?:fine|ok)|no more|is gone|did fix|disappeared|went away"
-    r"|(?:sees|saw|finds|uses|used|could (?:use|see|find)|can now (?:use|see|find)) (?:the|my|both|all|its|our) (?:\w+ )?(?:GPUs?|cards?)|(?:is|are|was|were) (?:now )?(?:visible|usable)|(?:made|makes|lets?) [^\n.,]{1,40}? (?:see|find|use|work|detect|recogni[sz]e))\b"
+    r"|(?:sees|saw|finds|uses|used|could (?:use|see|find)|can now (?:use|see|find)) (?:the|my|both|all|its|our) (?:\w+ )?(?:GPUs?|cards?)|(?:is|are|was|were) (?:now )?(?:visible|usable)|(?:made|makes|lets?) (?:[^\s.,]{1,20} ){1,6}?(?:see|find|use|work|detect|recogni[sz]e))\b"
 )
 """English; "not found" and "doesn't work" are none."""
 ELSEWHERE = "解决|好了|成功|正常|해결|인식|잘 ?(?:됨|됩니다|돌아)|動(?:い|き)|解決|認識"

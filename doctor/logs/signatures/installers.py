@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import Fact, Platform, Requirement, Source, Symptom, TensorFlowBuild
+from doctor.facts import Fact, Platform, Requirement, Source, Symptom, TensorFlowBuild, normalised
 from doctor.logs.signatures.signature import BLANK, Signature, glued, sig, words
 
 TF = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel|directml|rocm|aarch64|cpu-aws))?|tf[-_]nightly(?:[-_]gpu|[-_]cpu)?"
@@ -26,7 +26,7 @@ def no_wheel(match: re.Match[str], source: Source) -> Iterator[Fact]:
     group = match.groupdict()
     requirement = (group.get("requirement") or "").strip()
     parts = re.match(r"([A-Za-z][\w-]*)(?:\[[\w,-]*\])?\s*(.*)", requirement)
-    name, specifier = (parts[1].lower().replace("_", "-"), parts[2].strip()) if parts else ("tensorflow", "")
+    name, specifier = (normalised(parts[1]), parts[2].strip()) if parts else ("tensorflow", "")
     yield Symptom(
         source,
         "no-matching-distribution",
@@ -41,8 +41,8 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "could not find a version that satisfies the requirement|no matching distribution found for|could not find any downloads that satisfy the requirement|no distributions at all found for"
         ),
-        rf"(?:Could not find (?:a version that satisfies|any downloads that satisfy) the requirement|No (?:matching distribution|distributions at all) found for) (?P<requirement>(?:{TF})\b[^\s(]*(?: ?[<>=!~][^(\n]{{0,40}})?)"
-        r"[^\n]{0,60}?(?:\(from versions: ?(?P<versions>[^)\n]{0,3000}))?(?:\)|\n|$)",
+        rf"(?:Could not find (?:a version that satisfies|any downloads that satisfy) the requirement|No (?:matching distribution|distributions at all) found for) (?P<requirement>(?:{TF})\b[^\s(<>=!~]*(?: ?[<>=!~][^(\n]{{0,40}})?)"
+        r"[^(\n]{0,60}?(?:\([^\n]{0,60}?)??(?:\(from versions: ?(?P<versions>[^()\n]{0,3000}))?(?:\)|\n|$)",
         "ERROR: Could not find a version that satisfies the requirement tensorflow==1.15 (from versions: 2.8.0, 2.8.1)",
         no_wheel,
     ),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import EnvVar, Fact, LibraryFile, LibraryLoaded, LibraryNotLoaded, Source
+from doctor.facts import EnvVar, Fact, LibraryFile, LibraryLoaded, LibraryNotLoaded, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig, spoken
 
-LIBRARY = r"[\w.+-]*\.(?:so(?:\.\d+)*|dll|dylib)(?:\.\d+)*"
+LIBRARY = r"[\w.+-]*\.(?:so|dll|dylib)(?:\.\d+)*"
 
 _BROKEN = (
     "file too short",
@@ -59,8 +59,8 @@ def loaded(match: re.Match[str], source: Source) -> Fact:
 def on_disk(match: re.Match[str], source: Source) -> Fact | None:
     """A library file that a listing, an ldconfig cache or a find shows."""
     path = match["path"].strip("'\"`(),")
-    link = re.search(r"\bln\s+-\w*s\w*\s+(\S+\.so\.[\d.]+)\s+\S*?(\.so\.[\d.]+)", source.text)
-    if re.search(r"\bln\s+-\w*s", source.text) and (link is None or path != link[1] or f"{link[2]}." in f"{path}."):
+    link = re.search(r"\bln\s+-[a-rt-z]{0,6}s\w{0,6}\s+(\S{1,200}\.so\.[\d.]+)\s+\S{0,200}?(\.so\.[\d.]+)", source.text)
+    if re.search(r"\bln\s+-[a-z]{0,6}s", source.text) and (link is None or path != link[1] or f"{link[2]}." in f"{path}."):
         return None  # a link is no proof of what is behind it, but one that gives a file another version's name is of that file
     name = _tidy(path)
     if not re.match(r"(?:lib)?(?:cuda|cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvjitlink|cupti)", name, re.I):
@@ -222,8 +222,17 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "undefined-symbol",
         ("undefined symbol", "symbol not found in flat namespace"),
-        r"(?P<library>[\w./+~-]+\.so[\w.]*)?:? ?undefined symbol: (?!cublasGetSmCountTarget)(?P<symbol>\w+)|Symbol not found in flat namespace",
+        r"(?:(?<![\w./+~-])(?P<library>[\w./+~-]+\.so[\w.]*))?:? ?undefined symbol: (?!cublasGetSmCountTarget)(?P<symbol>\w+)|Symbol not found in flat namespace",
         "ImportError: /usr/lib/libcudnn.so.8: undefined symbol: cublasLtGetStatusString, version libcublasLt.so.11",
+    ),
+    sig(
+        "addon-mismatch",
+        ("horovodversionmismatcherror", "horovod has been built with", "framework tensorflow installed with version"),
+        r"HorovodVersionMismatchError|Framework (?P<addon>tensorflow) installed with version \S{1,20} but found version"
+        r"|(?i:horovod) has been built with",
+        "horovod.common.exceptions.HorovodVersionMismatchError: Framework tensorflow installed with version 2.1.0 but found version 2.3.0.",
+        lambda match, source: Symptom(source, "addon-mismatch", (("addon", "horovod"),)),
+        origin="horovod/common/exceptions.py, horovod/common/util.py",
     ),
     sig(
         "cuda-libraries-error",

@@ -62,9 +62,15 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-rejected-by-driver",
-        ("rminitadapter failed", "failed to copy vbios", "requires use of the nvidia open kernel modules"),
-        r"RmInitAdapter failed|Failed to copy vbios to system memory|requires use of the NVIDIA open kernel modules",
+        ("rminitadapter failed", "failed to copy vbios"),
+        r"RmInitAdapter failed|Failed to copy vbios to system memory",
         "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x24:0xffff:1211)",
+    ),
+    sig(
+        "open-modules-required",
+        "requires use of the nvidia open kernel modules",
+        r"requires use of the NVIDIA open kernel modules",
+        "NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
     ),
     sig(
         "system-not-ready",

@@ -85,7 +85,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "bfc-out-of-memory",
         "ran out of memory trying to allocate",
-        r"Allocator \((?P<allocator>\w+)\) ran out of memory trying to allocate (?P<size>[\d.]+\w+)(?![^\n]{0,80}(?:\n[^\n]{0,60}){0,2}?not a failure)",
+        r"Allocator \((?P<allocator>\w+)\) ran out of memory trying to allocate (?P<size>[\d.]+[a-zA-Z]*)(?![^\n]{0,80}(?:\n[^\n]{0,60}){0,2}?not a failure)",
         "bfc_allocator.cc:267] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB.  Current allocation summary follows.",
         lines=3,
         origin="tensorflow/core/common_runtime/bfc_allocator.cc",

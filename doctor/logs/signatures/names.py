@@ -71,7 +71,7 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "no module named 'tensorflow.|no module named tensorflow.|no module named 'keras|no module named 'tensorflow_core|no module named 'tf_keras|no module named \"tensorflow.|no module named \"tensorflow_|no module named \"keras|no module named keras|no module named tensorflow_|no module named \"tf_keras|no module named tf_keras|no module named 'tensorflow_"
         ),
-        r"No module named ['\"]?(?P<module>(?:tensorflow|keras|tensorflow_core|tf_keras)(?:[._]\w+)+)(?!\w|'; 'tensorflow' is not)",
+        r"No module named ['\"]?(?P<module>(?:tensorflow|keras|tensorflow_core|tf_keras)[._]\w[\w.]*)(?<!\.)(?![\w.]|'; 'tensorflow' is not)",
         "ModuleNotFoundError: No module named 'tensorflow.contrib'",
     ),
     sig(

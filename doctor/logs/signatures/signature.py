@@ -11,12 +11,13 @@ from doctor.facts import Fact, Source, Symptom
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
+    from typing import TypeAlias
 else:
     from doctor.values import dataclass  # the same to everybody, and quick to define
 
 
-Made = Fact | Iterable[Fact] | None
-Maker = Callable[["re.Match[str]", Source], Made]
+Made: TypeAlias = "Fact | Iterable[Fact] | None"
+Maker: TypeAlias = "Callable[[re.Match[str], Source], Made]"
 
 
 @dataclass(frozen=True, slots=True)

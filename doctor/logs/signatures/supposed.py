@@ -9,7 +9,7 @@ from doctor.logs.signatures.signature import Maker
 
 _CLOSE = r"(?:如果|若是?|假如|要是|万一|是否|有没有|能不能|防止|避免|检查|もし|만약|혹시|\bsi|\bse|\bfalls|\bwenn|\bob|\bif|если|когда)[^\n，。,.;；]{0,20}$"
 """What stands closely before a fault that is supposed, asked for or kept away, not told."""
-_BEFORE = r"\b(?:if|unless|elif|assert|while|whether|make sure|ensure|check that|en cas|falls|wenn)\b[^,;:]*$"
+_BEFORE = r"\b(?:if|unless|elif|assert|while|whether|make sure|ensure|check that|en cas|falls|wenn)\b[^,;:]{0,60}$"
 """The same in English and in code, anywhere before it in its clause."""
 _AFTER = r"[^\n，。,.]{0,3}(?:的时候|的?话|的?情况|时[，,：]|時は|場合|とき|れば|경우|때는)"
 

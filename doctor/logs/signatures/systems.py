@@ -80,7 +80,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "operating-system",
         ("os platform and distribution",),
-        r"OS Platform and Distribution\W{0,10}\n\s*\n?(?P<name>[^\n#:]{2,80})",
+        r"OS Platform and Distribution[^\w\n]{0,10}\n\s*(?P<name>[^\s#:][^\n#:]{1,79})",
         "### OS Platform and Distribution\n\nLinux Ubuntu 22.04",
         system(FORM),
         lines=3,

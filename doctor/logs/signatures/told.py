@@ -36,7 +36,7 @@ def _unfit(name: str) -> str:
     )
 
 
-_SUPPOSED = r"(?:\b(?:if|in case|unless|whether|wenn|falls|sofern|если)\b|如果|若|要是|万一|もし|(?:^|[.;:!?¿(>*-] ?)(?:si|se|s')\b)[^\n.!?;。！？；]*\Z"
+_SUPPOSED = r"(?:\b(?:if|in case|unless|whether|wenn|falls|sofern|если)\b|如果|若|要是|万一|もし|(?:^|[.;:!?¿(>*-] ?)(?:si|se|s')\b)[^\n.!?;。！？；]{0,90}\Z"
 """A clause that begins as a condition and is not over yet."""
 
 
@@ -157,7 +157,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "cudnn-version-blamed",
         ("cudnn",),
         rf"{_CUDNN}(?P<first>[4-9](?:\.\d+){{1,3}})[^\n]{{1,60}}?{_CUDNN}(?P<second>[4-9](?:\.\d+){{1,3}})[^\n]{{0,40}}?\b{_WORKS}"
-        rf"|(?:downgrad|upgrad|switch|chang|replac|roll|降级|换)\w*[^\n.]{{0,30}}{_CUDNN}(?P<first2>[4-9](?:\.\d+){{1,3}})[^\n]{{1,24}}?(?:to|with|成|为|到) (?:{_CUDNN})?(?P<second2>[4-9](?:\.\d+){{1,3}})",
+        rf"|(?:downgrad|upgrad|switch|chang|replac|roll|降级|换)\w*\b[^\n.]{{0,30}}{_CUDNN}(?P<first2>[4-9](?:\.\d+){{1,3}})(?!\d)[^\n]{{1,24}}?(?:to|with|成|为|到) (?:{_CUDNN})?(?P<second2>[4-9](?:\.\d+){{1,3}})",
         "cuDNN 6.0 was on the machine, with cuDNN 5.1 it works",
         another_helped,
         near="work|fine|solved|no error|help|fixed|ok|运行正常|解决|好了|可以|해결|정상|動|直|downgrad|upgrad|switch|chang|replac|roll|降级|换",
@@ -207,15 +207,15 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:杀(?:死|掉)|kill ?掉|结束)[^\n，。]{0,16}进程|进程[^\n，。]{0,12}(?:占(?:用|着|满)|没有?(?:关|退出|结束|释放))|(?:残留|僵尸)[^\n]{0,6}进程"
         r"|プロセス[^\n。]{0,14}(?:kill|終了|殺|残って|占有)|他のプロセス[^\n。]{0,20}(?:使|占|メモリ)|프로세스[^\n.]{0,12}(?:종료|죽이|죽였|kill|잡고|점유|남아)"
         r"|\b(?:mat|cerr|termin|fech|encerr)\w* (?:el |los |o |os )?process?os?\b|\b(?:otros?|outros?) process?os?\b[^\n.]{0,30}(?:GPU|mem[oó]ria)"
-        r"|(?:заверш|уби|закры)\S* (?:\w+ ){0,2}процесс|процесс\S*[^\n.]{0,20}(?:занима|держ)\S+ (?:\w+ )?(?:видео)?памят"
-        r"|(?:anderer|alter|alte|andere) Prozess\w*[^\n.]{0,40}(?:GPU|Speicher)|(?:autre|ancien)s? processus[^\n.]{0,40}(?:GPU|mémoire)",
+        r"|(?:заверш|уби|закры)\S{0,9} (?:\w+ ){0,2}процесс|процесс\S{0,4}(?!\S)[^\n.]{0,20}(?:занима|держ)\S{1,9} (?:\w+ )?(?:видео)?памят"
+        r"|(?:anderer|alter|alte|andere) Prozess\w*\b[^\n.]{0,40}(?:GPU|Speicher)|(?:autre|ancien)s? processus[^\n.]{0,40}(?:GPU|mémoire)",
         "先 nvidia-smi 看一下，杀掉残留的 python 进程",
     ),
     spoken(  # the folder of the libraries was put onto Windows' path, and that was it
         "path-cure-told",
         ("path", "环境变量", "環境変数", "환경변수", "환경 변수"),
         rf"(?:solved|fixed|resolved|worked)\b[^\n]{{0,24}}\b(?:adding|setting)\b[^\n]{{0,80}}\bPATH\b|(?:add(?:ed|ing)|set(?:ting)?|put(?:ting)?)\b[^\n]{{0,80}}\bPATH\b[^\n]{{0,30}}?\b(?:solved|fixed|resolved|did it|made it work)\b"
-        rf"|(?:加到|加入|添加到|加进|设置|配置|추가|通し|追加|設定|agreg\w+|añad\w+|adicion\w+|добав\S+)[^\n]{{0,40}}(?:\bPATH|环境变量|環境変数|환경 ?변수)[^\n]{{0,40}}?(?:{_GOOD}|直)"
+        rf"|(?:加到|加入|添加到|加进|设置|配置|추가|通し|追加|設定|agreg\w{{1,9}}|añad\w{{1,9}}|adicion\w{{1,9}}|добав\S{{1,9}})[^\n]{{0,40}}(?:\bPATH|环境变量|環境変数|환경 ?변수)[^\n]{{0,40}}?(?:{_GOOD}|直)"
         rf"|(?:\bPATH|环境变量|環境変数|환경 ?변수) ?(?:を通|に追加|を設定|에 추가|里加|中加)[^\n]{{0,40}}?(?:{_GOOD}|直)",
         "solved by adding the bin folder of CUDA to PATH",
         near=HELPED_NEAR + "|解决|好了|成功|正常|해결|인식|잘|動|解決|認識|直",
@@ -283,7 +283,7 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "export ld_library_path|ld.so.conf|add ld_library_path|`ld_library_path|set path=|ldconfig|to the path|to path|환경변수|환경 변수|环境变量|環境変数|add 'ld_library_path=|add \"ld_library_path=|adding 'ld_library_path=|adding \"ld_library_path=|adding ld_library_path="
         ),
-        r"export LD_LIBRARY_PATH=[^\n]{0,160}(?:cuda|/lib|nvidia)|\badd(?:ing)? [`'\"]?LD_LIBRARY_PATH=[^\n]{0,80}|/etc/ld\.so\.conf\.d/\S+[^\n]{0,40}\n?[^\n]{0,20}ldconfig"
+        r"export LD_LIBRARY_PATH=[^\n]{0,160}(?:cuda|/lib|nvidia)|\badd(?:ing)? [`'\"]?LD_LIBRARY_PATH=[^\n]{0,80}|/etc/ld\.so\.conf\.d/\S+(?!\S)[^\n]{0,60}(?:\n[^\n]{0,20})?ldconfig"
         r"|>> ?/etc/ld\.so\.conf\.d/\w+|\bset PATH=[^\n]{0,60}(?:cud(?:a|nn)|%PATH%)|LD_LIBRARY_PATH[^\n]{0,60}(?:环境变量|環境変数|환경 ?변수)",
         'export LD_LIBRARY_PATH="$LD_LIBRARY_PATH:/opt/cuda/lib64"',
         lines=2,

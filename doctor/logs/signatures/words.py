@@ -35,7 +35,7 @@ def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
     )
 
 
-_GIVES = r"[`'\")]{0,3} *#? *(?:->|=>|=|:|(?:,? ?(?:it|just|only|always|still|now) ){0,2}(?:returns?|is|gives|shows|prints?|outputs?|yields|says)(?: me| us| out| back)?|返回的?是?|输出|为|是|[がは])? *[`\"]?"
+_GIVES = r"[`'\")]{0,3} *(?:# *)?(?:(?:->|=>|=|:|(?:,? ?(?:it|just|only|always|still|now) ){0,2}(?:returns?|is|gives|shows|prints?|outputs?|yields|says)(?: me| us| out| back)?|返回的?是?|输出|为|是|[がは]) *)?[`\"]?"
 """What stands between a call and what it gave, in sentences."""
 
 

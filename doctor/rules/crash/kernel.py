@@ -8,9 +8,11 @@ from doctor.facts import Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
+from doctor.rules.gpu.xid import of_programs
 from doctor.rules.memory.signs import failed_routines, handle_signs
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
+from doctor.shell import Export, piped, run
 
 TOOLS = ("ptxas-missing", "ptxas-failed", "libdevice-missing", "jit-failed")
 """Symptoms of a compiler that lacks its tools, which is another finding."""
@@ -64,6 +66,7 @@ def _no_candidate(picture: Picture, signs: list[Symptom]) -> Finding:
         "illegal-address",
         "launch-failed",
         "cudnn-launch-failed",
+        "xid",
         "blas-launch-failed",
         "xla-compile-crash",
         "autotuning-failed",
@@ -89,6 +92,8 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     signs = facts.symptoms("illegal-address", "launch-failed", "cudnn-launch-failed")
+    if facts.kind == "report":  # on a machine it is of a program that has ended
+        signs = [*signs, *of_programs(facts.symptoms("xid"))]
     compiler = facts.symptoms("xla-compile-crash")
     own = [  # of the deep check: TensorFlow was imported, and what it ran on the GPU failed
         *(s for s in facts.symptoms("deep-crashed") if s.get("stage") not in ("started", "nothing")),
@@ -106,7 +111,7 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
                 manual("Try the newest patch release of this TensorFlow minor version, and the current driver"),
                 manual("Run the check again after a restart; if it comes back, test the card alone (dmesg for Xid)"),
             ],
-            verify="tfgpu-doctor check --deep",
+            verify=run("tfgpu-doctor", "check", "--deep"),
         )
         return
     tried = facts.symptoms("autotuning-failed")
@@ -134,7 +139,7 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
         confidence="possible" if blamed else "certain" if strong else "likely",
         steps=[
             shell(
-                commands.variable(picture, "CUDA_LAUNCH_BLOCKING", "1"),
+                Export("CUDA_LAUNCH_BLOCKING", "1"),
                 "makes the failing op appear in the traceback",
             ),
             manual("Try the newest patch release of this TensorFlow minor version, and the current driver"),
@@ -143,7 +148,7 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
                 if picture.platform == "windows"
                 else [
                     shell(
-                        "sudo dmesg | grep -i xid",
+                        piped(run("sudo", "dmesg"), run("grep", "-i", "xid")),
                         "an Xid beside it speaks for the card or the driver",
                         platform="linux",
                         root=True,
@@ -170,8 +175,14 @@ def _routine(picture: Picture, routines: list[Symptom]) -> Finding:
             manual(
                 f"Compare the GPU with the CUDA that this TensorFlow was built for: a cuBLAS that is older than the GPU fails in just this way ({needs})"
             ),
-            *commands.growth_variable(picture, version, "whether want of memory is the reason after all: TensorFlow then leaves some to cuBLAS"),
-            shell(commands.variable(picture, "CUDA_LAUNCH_BLOCKING", "1"), "makes the op that failed first appear in the traceback"),
+            *commands.growth_variable(
+                picture,
+                version,
+                "whether want of memory is the reason after all: TensorFlow then leaves some to cuBLAS",
+            ),
+            shell(
+                Export("CUDA_LAUNCH_BLOCKING", "1"), "makes the op that failed first appear in the traceback"
+            ),
         ],
         verify=commands.list_gpus(picture),
     )

@@ -9,6 +9,7 @@ from doctor.picture import Picture
 from doctor.remedies import code, commands
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
+from doctor.shell import Command, Export, run
 from doctor.tables import dotted
 
 
@@ -40,10 +41,24 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
     if not errors and not (used and hang) and not told:
         return
     without = code.multi_gpu(version_of(picture), nccl=False)
+    simulated = [s for s in facts.symptoms("simulated-gpu") if "nccl" not in s.get("faults")]  # asked for: to be explained
+    if simulated and errors:
+        yield found(
+            "nccl-failure",
+            "This is a fault of the simulation, not of a machine: the NCCL inside this TensorFlow needs NVIDIA's own "
+            "driver, and a simulated GPU has none. It says nothing about NCCL on real GPUs.",
+            [*errors[:3], *simulated[:1]],
+            title="NCCL does not work on simulated GPUs with this TensorFlow",
+            steps=[
+                python(without, "works in the simulation, without NCCL"),
+                manual("Or rehearse it with TensorFlow 2.21, whose NCCL is a library that the simulation stands in for"),
+            ],
+        )
+        return
     horovod = facts.has("horovod")
     steps: list[Step] = []
     if not facts.has("nccl-debug-set"):
-        steps.append(shell(commands.variable(picture, "NCCL_DEBUG", "INFO"), "makes NCCL say which call fails"))
+        steps.append(shell(Export("NCCL_DEBUG", "INFO"), "makes NCCL say which call fails"))
     if picture.platform == "windows":
         steps.append(
             python(
@@ -54,14 +69,16 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
     else:
         steps.append(
             shell(
-                "export NCCL_P2P_DISABLE=1",
+                Export("NCCL_P2P_DISABLE", "1"),
                 "goes through the host's memory: if it works then, IOMMU or ACS breaks transfers between the cards",
                 platform="linux",
             )
         )
-        steps.append(shell("export NCCL_IB_DISABLE=1", "keeps NCCL off InfiniBand", platform="linux"))
+        steps.append(shell(Export("NCCL_IB_DISABLE", "1"), "keeps NCCL off InfiniBand", platform="linux"))
         if horovod:
-            steps.append(shell("ip -br addr", "the network interfaces of a host", platform="linux"))
+            steps.append(
+                shell(run("ip", "-br", "addr"), "the network interfaces of a host", platform="linux")
+            )
             steps.append(manual("On several hosts: name the interface that joins them in NCCL_SOCKET_IFNAME (and for mpirun in -mca btl_tcp_if_include)"))
             steps.append(manual("mpirun hands a variable to the other ranks with -x: mpirun -x NCCL_P2P_DISABLE=1 ..."))
         else:
@@ -80,12 +97,12 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
     )
 
 
-def _all_reduce(picture: Picture, *, horovod: bool) -> str:
+def _all_reduce(picture: Picture, *, horovod: bool) -> Command:
     """A command that lets the GPUs add up a number, where the release has one for it (Strategy.run, since TensorFlow 2.2)."""
     if picture.tensorflow is not None and dotted(picture.tensorflow.version) < (2, 2):
         return commands.list_gpus(picture)
     if horovod:
         line = "import tensorflow as tf, horovod.tensorflow as hvd; hvd.init(); print(hvd.allreduce(tf.constant(1.0)))"
-        return f"horovodrun -np 2 {commands.run_python(picture, line)}"
+        return run("horovodrun", "-np", "2", *commands.run_python(picture, line).argv)
     each = "s.run(lambda: tf.distribute.get_replica_context().all_reduce('SUM', tf.constant(1.0)))"
     return commands.run_python(picture, f"import tensorflow as tf; s = tf.distribute.MirroredStrategy(); print({each})")

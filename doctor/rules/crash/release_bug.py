@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
-from doctor.remedies import commands, libraries
-from doctor.remedies.fitness import on_driver, usable
+from doctor.remedies import commands
+from doctor.remedies.fitness import installation, on_driver, usable
 from doctor.rules.libraries.cudnn import dropped_gpu
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
@@ -44,7 +44,7 @@ def known_release_bug(picture: Picture) -> Iterator[Finding]:
         wanted = f"{cudnn}<{int(major) + 1}" if major.isdigit() else cudnn
         steps.append(
             shell(
-                f"{commands.venv_prefix(picture)} install --upgrade {commands.quoted(wanted, picture)}",
+                commands.pip(picture, "install", "--upgrade", wanted),
                 "the newest cuDNN that the release accepts",
             )
         )
@@ -61,7 +61,7 @@ def known_release_bug(picture: Picture) -> Iterator[Finding]:
     if earlier:
         steps.append(
             shell(
-                f"{commands.venv_prefix(picture)} install {commands.quoted_all(libraries.requirements(picture, earlier[-1], bare=True), picture)}",
+                commands.pip(picture, "install", *installation(picture, earlier[-1], bare=True).requirements),
                 f"or the release before {release}",
             )
         )

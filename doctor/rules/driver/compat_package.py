@@ -11,6 +11,7 @@ from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
+from doctor.shell import run
 from doctor.tables import dotted
 
 
@@ -75,12 +76,12 @@ def cuda_compat_package(picture: Picture) -> Iterator[Finding]:
         confidence="certain" if path or lifted else "likely",
         steps=[
             shell(
-                "export LD_LIBRARY_PATH=\"$(printf '%s' \"$LD_LIBRARY_PATH\" | tr ':' '\\n' | grep -v compat | paste -sd: -)\"",
+                commands.loader_path_without("compat"),
                 "takes the compat folder off the loader's path",
                 platform="linux",
             ),
             shell(
-                "sudo apt remove 'cuda-compat-*'",
+                run("sudo", "apt", "remove", "cuda-compat-*"),
                 "removes the packages (in an image: leave them out of the Dockerfile)",
                 platform="linux",
                 root=True,

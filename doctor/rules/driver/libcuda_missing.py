@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, KernelModule, LibraryNotLoaded
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
+from doctor.remedies import commands, containers
 from doctor.rules.driver.signs import cuinit, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
+from doctor.shell import Literal, piped, run
 
 
 @rule(
@@ -53,26 +54,27 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
     if nix:
         steps += _nix(picture)
     elif picture.container or without_compute or told:
+        steps += containers.compute_libraries(picture)
+    elif name == "libnvidia-compute" and branch.isdecimal() and branch.isascii():
         steps.append(
             shell(
-                "docker run --rm --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility tensorflow/tensorflow:latest-gpu nvidia-smi",
-                "mounts the driver's compute libraries",
-                platform="linux",
-            )
-        )
-    elif name == "libnvidia-compute" and branch:
-        steps.append(
-            shell(
-                f"sudo apt install libnvidia-compute-{branch}",
+                run("sudo", "apt", "install", f"libnvidia-compute-{branch}"),
                 "Ubuntu; on Debian the package is libcuda1",
                 platform="linux",
                 root=True,
             )
         )
     elif name:
-        steps.append(shell(f"sudo dnf install {name}", "the package that holds libcuda", platform="linux", root=True))
-    if not nix:
-        steps.append(shell("sudo ldconfig", "tells the loader about it", platform="linux", root=True))
+        steps.append(
+            shell(
+                run("sudo", "dnf", "install", name),
+                "the package that holds libcuda",
+                platform="linux",
+                root=True,
+            )
+        )
+    if not nix and not (picture.container and facts.kind == "machine"):
+        steps.append(shell(run("sudo", "ldconfig"), "tells the loader about it", platform="linux", root=True))
     yield found(
         "driver-libcuda-missing",
         "The container was started without the driver's compute libraries: --gpus and NVIDIA_DRIVER_CAPABILITIES decide which are mounted."
@@ -90,7 +92,7 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
         else "certain",
         title="This process finds no libcuda.so.1: what Nix builds looks for it elsewhere" if nix else "",
         steps=steps,
-        verify="nvidia-smi" if nix else "ldconfig -p | grep libcuda.so.1",
+        verify=run("nvidia-smi") if nix else piped(run("ldconfig", "-p"), run("grep", "libcuda.so.1")),
     )
 
 
@@ -99,7 +101,7 @@ def _nix(picture: Picture) -> list[Step]:
     own = picture.os is None or "nixos" in picture.os.name.lower()
     steps = [
         shell(
-            "export LD_LIBRARY_PATH=/run/opengl-driver/lib:$LD_LIBRARY_PATH",
+            Literal("export LD_LIBRARY_PATH=/run/opengl-driver/lib:$LD_LIBRARY_PATH"),
             "NixOS: in the shell, or in shell.nix, that the program starts from",
             platform="linux",
         ),
@@ -110,7 +112,7 @@ def _nix(picture: Picture) -> list[Step]:
         ),
     ]
     other = shell(
-        f"nixglhost {commands.list_gpus(picture)}",
+        run("nixglhost", *commands.list_gpus(picture).argv),
         "another system with Nix on it: nix-gl-host (github.com/numtide/nix-gl-host) lends the system's driver to what Nix built",
         platform="linux",
     )

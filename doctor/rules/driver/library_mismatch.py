@@ -10,6 +10,7 @@ from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
+from doctor.shell import run
 
 
 @rule(
@@ -64,5 +65,5 @@ def driver_library_mismatch(picture: Picture) -> Iterator[Finding]:
         ],
         confidence="certain" if stated or differ else "likely",
         steps=commands.reload_driver(),
-        verify="nvidia-smi",
+        verify=run("nvidia-smi"),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor import validated
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, LibraryNotLoaded
 from doctor.findings import Finding, Step, shell
 from doctor.picture import Picture
@@ -11,6 +12,7 @@ from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
+from doctor.shell import Export, run
 
 
 @rule(
@@ -65,10 +67,11 @@ def driver_missing(picture: Picture) -> Iterator[Finding]:
         return
     steps: list[Step] = []
     if conda:
-        digits = conda[0].get("cuda") or "120"
+        digits = conda[0].get("cuda")
+        cuda = validated.cuda(f"{digits[:-1]}.{digits[-1:]}") or "12.0"
         steps.append(
             shell(
-                commands.variable(picture, "CONDA_OVERRIDE_CUDA", f"{digits[:-1]}.{digits[-1]}"),
+                Export("CONDA_OVERRIDE_CUDA", cuda),
                 "conda then takes the GPU build where no driver is, as while an image is built; run the same installation again",
             )
         )
@@ -83,7 +86,7 @@ def driver_missing(picture: Picture) -> Iterator[Finding]:
         evidence,
         confidence="certain" if (lib or absent) else "possible" if alone else "likely",
         steps=steps if conda and picture.container else [*steps, *commands.driver_install(picture)],
-        verify="nvidia-smi",
+        verify=run("nvidia-smi"),
     )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, Symptom
-from doctor.findings import Finding, manual, shell
+from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, Kernel, KernelModule
+from doctor.findings import Finding, Step, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
-from doctor.rules.driver.signs import cuinit, no_libcuda
+from doctor.remedies import commands, driver
+from doctor.rules.driver.signs import all_reserved, cuinit, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
+from doctor.shell import run
 
 
 @rule(
@@ -27,6 +28,7 @@ from doctor.rules.registry import found, rule
         "module-not-listed",
         "smi-no-driver",
         "kernel-driver-not-running",
+        "open-modules-required",
     ),
 )
 def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
@@ -34,7 +36,7 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
 
     ## What it means
     The user-space half of the driver is there; the kernel half is not: not built for the running kernel after an upgrade
-    (DKMS), refused by Secure Boot, or kept out by nouveau or by a driver that gives the GPU to virtual machines (vfio-pci).
+    (DKMS), refused by Secure Boot, or kept out by nouveau.
 
     ## How it shows
     `NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver`; nvidia-container-cli's `driver not loaded`
@@ -48,9 +50,7 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     if registered(picture) or picture.platform == "wsl":
         return
-    taken = facts.symptoms("gpu-bound-to-other-driver")
-    if taken and len(taken) >= len(picture.gpus):
-        yield _kept_for_a_virtual_machine(taken)
+    if all_reserved(picture):
         return
     # what only the host says, wherever the text was written
     said = facts.symptoms("driver-said-down", "driver-reinstalled") if not facts.of(CudaCallFailed) and not picture.not_loaded else []
@@ -64,6 +64,9 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
     nouveau = [m for m in facts.of(KernelModule) if m.name == "nouveau"] or facts.symptoms("nouveau")
     refused = facts.symptoms("kernel-module-missing", "secure-boot-enabled")
     built = facts.symptoms("driver-module-for-other-kernel", "driver-module-not-loaded")
+    opens = facts.symptoms("open-modules-required") if not facts.has("cuda-devices") else []
+    rejected = facts.symptoms("kernel-module-rejected")
+    failed = facts.symptoms("module-build-failed")
     error = cuinit(
         picture,
         "CUDA_ERROR_NO_DEVICE",
@@ -79,11 +82,18 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
     have_libcuda = user is not None or any(n.startswith(("libcuda.", "nvcuda")) for n in picture.loaded)
     quiet = cuinit(picture, "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_UNKNOWN")
     missing = no_libcuda(picture)
-    evidence: list[Fact | None] = [*smi[:2], *host[:1], *said[:1], error, *down[:1], user, *refused[:2], *built[:1], *nouveau[:1]]
-    if not (smi or host or said or (down and (have_libcuda or quiet) and missing is None)):
+    evidence: list[Fact | None] = [*opens[:1], *rejected[:1], *failed[:1], *smi[:2], *host[:1], *said[:1], error, *down[:1], user, *refused[:2], *built[:1], *nouveau[:1]]
+    if not (opens or smi or host or said or (down and (have_libcuda or quiet) and missing is None)):
         return
     why = (
-        "The nouveau driver holds the GPU."
+        "This GPU needs NVIDIA's open kernel modules, and those that are loaded are the closed ones."
+        if opens
+        else "The kernel refused the module: Secure Boot is on, and the key that signed it is not enrolled."
+        if rejected
+        else f"The module could not be built for the running kernel {failed[0].get('running')}"
+        + (", whose headers are not installed." if failed[0].get("headers") else ".")
+        if failed
+        else "The nouveau driver holds the GPU."
         if nouveau
         else f"The module is built for kernel {built[0].get('built')} only, and {built[0].get('running')} is running."
         if built and built[0].get("built")
@@ -95,36 +105,17 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
     )
     if said and not (smi or host or down):
         why = "That is what is said of it, or a new installation of the driver is said to have helped; " + why[0].lower() + why[1:]
-    steps = [
-        shell(
-            "sudo dkms autoinstall && sudo modprobe nvidia",
-            "builds the module for the running kernel and loads it",
-            platform="linux",
-            root=True,
-        ),
-        shell(
-            "mokutil --sb-state", "says whether Secure Boot is on; an unsigned module is refused then", platform="linux"
-        ),
-        *commands.driver_install(picture),
-    ]
-    if nouveau:
-        steps.insert(
-            0,
-            shell(
-                "echo 'blacklist nouveau' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf && sudo update-initramfs -u",
-                "keeps nouveau from taking the GPU",
-                platform="linux",
-                root=True,
-            ),
-        )
+    steps = _steps(picture)
     if picture.platform == "windows":
         steps = commands.driver_install(picture)
     yield found(
         "driver-not-loaded",
-        f"The driver's programs or libraries are there, and no NVIDIA kernel module answers them. {why}",
+        ("The driver is there and does not take this GPU. " if opens else
+         "The driver's programs or libraries are there, and no NVIDIA kernel module answers them. ") + why,
         evidence,
         confidence="certain"
         if facts.has("smi-no-driver")
+        or opens
         or refused
         or nouveau
         or facts.absent("nvidia kernel module")
@@ -133,26 +124,35 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
         if said and not (smi or host or down)
         else "likely",
         steps=steps,
-        verify="nvidia-smi",
+        verify=run("nvidia-smi"),
     )
 
 
-def _kept_for_a_virtual_machine(taken: list[Symptom]) -> Finding:
-    """Every GPU of the machine is bound to a driver that hands devices to virtual machines (vfio-pci, pci-stub)."""
-    other = taken[0].get("driver")
-    return found(
-        "driver-not-loaded",
-        f"The kernel's driver {other} holds the GPU, so that it can be given to a virtual machine; the NVIDIA driver does "
-        "not get it.",
-        taken[:3],
-        title="The GPU is kept for a virtual machine, away from the NVIDIA driver",
-        steps=[
-            shell("lspci -k -d 10de:", "shows the kernel driver in use of each NVIDIA device", platform="linux"),
-            manual(
-                f"Use the GPU inside the virtual machine, or give it back: take its id out of {other}'s options (kernel "
-                "parameters, /etc/modprobe.d), make the initramfs anew, and restart",
-                platform="linux",
-            ),
-        ],
-        verify="nvidia-smi",
-    )
+def _steps(picture: Picture) -> list[Step]:
+    """What brings the module up: the cure of the reason that is known, else of the usual ones."""
+    facts = picture.facts
+    name = picture.os.name if picture.os else ""
+    manager = commands.linux_family(picture)
+    if facts.has("open-modules-required"):
+        branch = (picture.driver.version if picture.driver else "").partition(".")[0]
+        reboot = shell(run("sudo", "reboot"), "loads them", platform="linux", root=True)
+        return [driver.open_modules(name, manager, branch), reboot]
+    nouveau = any(m.name == "nouveau" for m in facts.of(KernelModule)) or facts.has("nouveau")
+    first = [driver.without_nouveau(manager)] if nouveau else []
+    rejected = facts.symptoms("kernel-module-rejected")
+    if rejected or (facts.has("secure-boot-enabled") and facts.has("driver-module-not-loaded")):
+        return [*first, *driver.enrol_key(rejected[0].get("key") if rejected else "")]
+    failed = next(iter(facts.symptoms("module-build-failed")), None)
+    running = facts.first(Kernel)
+    release = failed.get("running") if failed else running.release if running else ""
+    headers = failed is None or not failed.get("headers")
+    return [
+        *first,
+        *driver.build_module(failed.get("tool") if failed else "dkms", name, manager, release, headers),
+        shell(
+            run("mokutil", "--sb-state"),
+            "says whether Secure Boot is on; an unsigned module is refused then",
+            platform="linux",
+        ),
+        *commands.driver_install(picture),
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.facts import Absent, CudaCallFailed, EnvironmentKind, Fact, LibraryNotLoaded, LibraryWanted
+from doctor.facts import Absent, CudaCallFailed, EnvironmentKind, Fact, Gpu, LibraryNotLoaded, LibraryWanted
 from doctor.picture import Picture
 
 NVML = "libnvidia-ml.so.1"
@@ -72,3 +72,10 @@ def notebook_service(picture: Picture) -> EnvironmentKind | None:
     if any(k.kind in containers and not re.search(r"\b[0-9a-f]{12}\b", k.source.text) for k in kinds):
         return None
     return next((k for k in kinds if k.kind in ("colab", "kaggle")), None)
+
+
+def all_reserved(picture: Picture) -> bool:
+    """Whether every GPU of the case is bound to a driver that hands devices to virtual machines."""
+    bound = picture.facts.symptoms("gpu-bound-to-other-driver")
+    known = {gpu.bus_id for gpu in picture.facts.of(Gpu) if gpu.bus_id}
+    return bool(bound) and len(bound) >= max(len(picture.gpus), len(known))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor import validated
 from doctor.facts import PROSE, DriverVersion
 from doctor.findings import Finding, manual
 from doctor.picture import Picture
@@ -12,6 +13,7 @@ from doctor.remedies import commands
 from doctor.remedies.fitness import situation
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
+from doctor.shell import run
 from doctor.tables.versions import driver_at_least
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ def driver_too_old(picture: Picture) -> Iterator[Finding]:
             [driver, *picture.gpus[:1], picture.tensorflow],
             tables=trapped.rows,
             steps=commands.driver_install(picture),
-            verify="nvidia-smi",
+            verify=run("nvidia-smi"),
         )
         return
     below = (
@@ -114,13 +116,13 @@ def driver_too_old(picture: Picture) -> Iterator[Finding]:
         if driver
         else None
     )
+    known = f" --driver {driver.version}" if driver and validated.version(driver.version) else ""
     if offered:
         steps = [
             *steps,
             manual(
-                f"Or keep the driver, which offers CUDA {offered}: tfgpu-doctor plan --driver {driver.version if driver else ''} names the TensorFlow that fits".replace(
-                    "--driver  ", ""
-                )
+                f"Or keep the driver, which offers CUDA {offered}: "
+                f"tfgpu-doctor plan{known} names the TensorFlow that fits"
             ),
         ]
     yield found(
@@ -130,5 +132,5 @@ def driver_too_old(picture: Picture) -> Iterator[Finding]:
         confidence="certain" if said else "likely" if below else "possible",
         tables=[floor, picture.build] if floor else [],
         steps=steps,
-        verify="nvidia-smi",
+        verify=run("nvidia-smi"),
     )

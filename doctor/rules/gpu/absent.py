@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from doctor.facts import Absent, CudaCallFailed, EnvironmentKind, Fact, LibraryNotLoaded, OtherGpu
+from doctor.facts import Absent, CudaCallFailed, EnvironmentKind, Fact, LibraryNotLoaded, OtherGpu, Unreadable
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
 from doctor.rules.driver.signs import NO_ANSWER, cuinit, no_driver_signs, notebook_service
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
+from doctor.shell import piped, run
 
 
 @rule(
@@ -23,6 +23,8 @@ from doctor.rules.registry import found, rule
         "driver-not-loaded",
         "cuda-missing",
         "cudnn-missing",
+        "cuda-version-mismatch",
+        "cudnn-version-mismatch",
         "tf-cpu-only",
         "device-not-found",
         "driver-libcuda-missing",
@@ -54,22 +56,22 @@ def gpu_absent(picture: Picture) -> Iterator[Finding]:
 
     ## What to do
     On a cluster ask for a GPU node (`srun --gres=gpu:1 …`); in the cloud take a machine type with an NVIDIA GPU. Without a
-    GPU the messages can be ignored, and `tensorflow-cpu` prints fewer of them. AMD GPUs need ROCm's build, Intel's and
-    Apple's their plugins.
+    GPU nothing has to be installed: the same TensorFlow computes on the CPU, and the messages can be ignored.
+    `tfgpu-doctor plan --cpu` installs one without CUDA's libraries. AMD GPUs need ROCm's build, Intel's and Apple's their
+    plugins.
     """
     facts = picture.facts
-    if registered(picture):
+    if registered(picture) or (facts.kind == "machine" and facts.has("plugin-device")):
         return
     why = proof(picture) or sign(picture)
     if why is None:
         return
+    version = f"TensorFlow {picture.tensorflow.version}" if picture.tensorflow is not None else "TensorFlow"
     steps = [
-        manual("Run on a machine or node that has an NVIDIA GPU; without one the messages about CUDA can be ignored"),
-        shell(
-            f"{commands.venv_prefix(picture)} uninstall -y tensorflow tensorflow-gpu",
-            "if the CPU is all there is: first take away the build with CUDA, since both install the same folder",
-        ),
-        shell(f"{commands.venv_prefix(picture)} install tensorflow-cpu", "then the same TensorFlow without CUDA"),
+        manual(
+            "Run on a machine or node that has an NVIDIA GPU; where the CPU is all there is, nothing has to be installed for it",
+            f"{version} then computes on the CPU, and its messages about CUDA can be ignored",
+        )
     ]
     if any(gpu.vendor == "amd" for gpu in facts.of(OtherGpu)) and picture.platform not in ("macos", "windows"):
         steps.insert(
@@ -77,7 +79,12 @@ def gpu_absent(picture: Picture) -> Iterator[Finding]:
         )
     if "slurm" in picture.environments or facts.has("login-node"):
         steps.insert(
-            0, shell("srun --gres=gpu:1 --pty bash", "asks the scheduler for a node with a GPU", platform="linux")
+            0,
+            shell(
+                run("srun", "--gres=gpu:1", "--pty", "bash"),
+                "asks the scheduler for a node with a GPU",
+                platform="linux",
+            ),
         )
     if notebook_service(picture) is not None:
         steps.insert(
@@ -89,7 +96,9 @@ def gpu_absent(picture: Picture) -> Iterator[Finding]:
         why.evidence,
         confidence=why.confidence,
         steps=steps,
-        verify="lspci -nn | grep -i nvidia" if picture.platform != "windows" else "nvidia-smi",
+        verify=piped(run("lspci", "-nn"), run("grep", "-i", "nvidia"))
+        if picture.platform != "windows"
+        else run("nvidia-smi"),
     )
 
 
@@ -115,6 +124,11 @@ def proof(picture: Picture) -> Reason | None:
         [absent, picture.facts.first(OtherGpu)],
         "certain",
     )
+
+
+def _bus_not_read(picture: Picture) -> bool:
+    """Whether a machine's bus could not be looked at, so that nothing is known of its devices."""
+    return any(fact.what == "nvidia gpu" for fact in picture.facts.of(Unreadable))
 
 
 def sign(picture: Picture) -> Reason | None:
@@ -196,12 +210,12 @@ def sign(picture: Picture) -> Reason | None:
         picture.platform != "wsl"
         and not picture.container
         and not (picture.drivers_agree or facts.has("smi-works"))
-        and not (facts.kind == "machine" and picture.gpus)
+        and not (facts.kind == "machine" and (picture.gpus or _bus_not_read(picture)))
         and cuinit(picture, "CUDA_ERROR_NO_DEVICE")
         and not facts.has("smi-no-driver", "kernel-driver-not-running")
     ):
         return Reason(
-            "libcuda opens and finds no CUDA-capable device, and nothing in the text shows that an NVIDIA GPU is there.",
+            "libcuda opens and finds no CUDA-capable device, and nothing else shows that an NVIDIA GPU is there.",
             [*signs[:4]],
             "possible",
         )

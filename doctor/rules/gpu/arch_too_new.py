@@ -60,11 +60,13 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
     Turing with CUDA 8 and 9, failing BLAS calls, NaN and silent hangs.
 
     ## What to do
-    Install a release that was built with code for the GPU; where there is none yet, one whose PTX the driver can compile.
+    Install a release that was built with code for the GPU. Where there is none, keep one whose PTX the driver can compile:
+    wait at the first start, and give the driver's cache room (CUDA_CACHE_MAXSIZE). On Blackwell XLA needs the ptxas of CUDA 12.8
+    or newer; where an older one is found first, pass jit_compile=False to Keras. NVIDIA's container is another way.
     """
     facts = picture.facts
     build = picture.build
-    steps = cures.Later(cures.another_build, picture)
+    steps = cures.Later(cures.better_code, picture)
     verify = steps.convolves
     amd = facts.symptoms("amd-gpu-ignored")
     if amd:
@@ -243,7 +245,7 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
         yield found(
             "gpu-arch-too-new",
             f"The newest code in this build is for compute capability {highest[0]}.{highest[1]}, and the card that is named has "
-            f"{newest[0]}.{newest[1]}; the text shows no other fault.",
+            f"{newest[0]}.{newest[1]}; nothing else here shows a fault.",
             [*(g for g in picture.gpus if g.compute_capability and minor(g.compute_capability) == newest), picture.tensorflow],
             confidence="possible",
             tables=[build],

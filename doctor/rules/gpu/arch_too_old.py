@@ -11,6 +11,7 @@ from doctor.remedies import commands, cures
 from doctor.rules.gpu.capability import code_answer, minor
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
+from doctor.shell import Export, Line
 from doctor.tables import TensorFlowRelease
 
 LOWEST_EVER = (3, 0)
@@ -54,7 +55,7 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
     second GPU set `TF_MIN_GPU_MULTIPROCESSOR_COUNT`.
     """
     facts = picture.facts
-    verify: str | Callable[[], str] = commands.list_gpus(picture)
+    verify: Line | Callable[[], Line] = commands.list_gpus(picture)
     small: list[Fact] = [*facts.symptoms("gpu-ignored-multiprocessors")]
     counted = [gpu for gpu in facts.of(Gpu) if gpu.multiprocessors is not None]
     if facts.kind == "machine" and not small and any((gpu.multiprocessors or 0) >= 8 for gpu in counted):
@@ -68,7 +69,7 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
             severity="warning",
             steps=[
                 shell(
-                    commands.variable(picture, "TF_MIN_GPU_MULTIPROCESSOR_COUNT", "2"),
+                    Export("TF_MIN_GPU_MULTIPROCESSOR_COUNT", "2"),
                     "lowers the limit; the small GPU will be slow beside the large one",
                 )
             ],
@@ -80,7 +81,7 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
     lowest = build.compute_capabilities.lowest if build and build.compute_capabilities else None
     if not ignored and stated:
         ignored = [s for s in stated if any(minor(c) < minor(s.get("minimum")) for c in picture.capabilities)]
-    steps = cures.Later(cures.another_build, picture)
+    steps = cures.Later(cures.better_code, picture)
     verify = steps.lists_gpus
     ignored.sort(key=lambda s: not s.get("cc") and not s.get("minimum"))  # those that say why come first
     if ignored and not (ignored[0].get("cc") or ignored[0].get("minimum")):

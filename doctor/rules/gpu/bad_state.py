@@ -7,9 +7,13 @@ from collections.abc import Iterator
 from doctor.facts import CudaCallFailed, Fact, GpuProcess, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.gpu import xid
+from doctor.rules.gpu.ecc import memory_errors
 from doctor.rules.gpu.forked import forked
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
+from doctor.shell import run, sequence
 
 EXPLAINED_CUINIT = frozenset(
     (
@@ -52,6 +56,7 @@ FAILURES = (
     "driver-call-crashed",
     "mps-failed",
     "vgpu-unlicensed",
+    "fabric-manager-missing",
 )
 """Symptoms each of which says by itself that the GPU or its driver does not work."""
 
@@ -85,7 +90,6 @@ it succeeded, so a worker that was forked from a process with TensorFlow in it g
         "after-suspend",
         "exclusive-mode",
         "session-failed",
-        "mig-enabled",
         "ecc-errors",
     ),
 )
@@ -106,9 +110,12 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
     back to default. A GPU that keeps failing belongs to its vendor.
     """
     facts = picture.facts
-    evidence: list[Fact] = list[Fact]()
+    answers = facts.has("cuda-devices") and not facts.has("system-not-ready")  # CUDA started: the fabric is up
+    evidence: list[Fact] = []
+    xids = xid.of_machine(facts.symptoms("xid"))
+    evidence += xids[:2]
     evidence += facts.symptoms(
-        *FAILURES,
+        *(kind for kind in FAILURES if kind != "xid" and not (answers and kind == "fabric-manager-missing")),
         *(() if facts.kind == "report" or picture.container else ("nvml-unknown-error",)),
     )
     hung = facts.symptoms("deep-hung")
@@ -121,22 +128,17 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
             title="TensorFlow hangs",
             confidence="possible",
             steps=[
-                shell("nvidia-smi", "does the driver still answer, and who else uses the GPU?"),
+                shell(run("nvidia-smi"), "does the driver still answer, and who else uses the GPU?"),
                 shell(
-                    "tfgpu-doctor check --deep --limit 3600",
+                    run("tfgpu-doctor", "check", "--deep", "--limit", "3600"),
                     "gives the first start an hour, for kernels that are compiled",
                 ),
             ],
-            verify="tfgpu-doctor check --deep",
+            verify=run("tfgpu-doctor", "check", "--deep"),
         )
         return
-    undivided = [s for s in facts.symptoms("mig-enabled") if s.get("instances") == "0"]
-    no_device = next((c for c in facts.of(CudaCallFailed) if c.error == "CUDA_ERROR_NO_DEVICE"), None)
-    if undivided and no_device and not evidence:
-        yield _no_instance(undivided[0], no_device)
-        return
     if facts.has("ecc-errors") and not evidence:
-        yield _memory_errors(facts.symptoms("ecc-errors"))
+        yield memory_errors(facts.symptoms("ecc-errors"))
         return
     if facts.of(GpuProcess):  # an exclusive GPU is no fault until somebody else has it
         evidence += (
@@ -189,10 +191,26 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
         s.kind == "exclusive-mode" for s in evidence if isinstance(s, Symptom)
     )
     steps = []
-    if facts.has("system-not-ready"):
+    fabric = next((s for s in evidence if isinstance(s, Symptom) and s.kind == "fabric-manager-missing"), None)
+    if fabric is not None and fabric.get("state") != "stopped":
+        branch = (picture.driver.version if picture.driver else "").partition(".")[0]
         steps.append(
             shell(
-                "sudo systemctl enable --now nvidia-fabricmanager",
+                run("sudo", "apt", "install", f"nvidia-fabricmanager-{branch}"),
+                "the fabric manager of the driver's very version",
+                platform="linux",
+                root=True,
+            )
+            if branch.isdecimal() and commands.linux_family(picture) == "apt"
+            else manual(
+                "Install the fabric manager of the driver's very version (nvidia-fabricmanager in NVIDIA's repository)",
+                platform="linux",
+            )
+        )
+    if fabric is not None or facts.has("system-not-ready"):
+        steps.append(
+            shell(
+                run("sudo", "systemctl", "enable", "--now", "nvidia-fabricmanager"),
                 "NVSwitch systems need it before CUDA starts",
                 platform="linux",
                 root=True,
@@ -207,20 +225,29 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
         )
     if exclusive:
         steps.append(
-            shell("sudo nvidia-smi -c DEFAULT", "lets several processes use a GPU", platform="linux", root=True)
+            shell(
+                run("sudo", "nvidia-smi", "-c", "DEFAULT"),
+                "lets several processes use a GPU",
+                platform="linux",
+                root=True,
+            )
         )
         steps.append(
-            shell("nvidia-smi", "shows which process holds the GPU, and the compute mode (E. Process, Prohibited)")
+            shell(
+                run("nvidia-smi"),
+                "shows which process holds the GPU, and the compute mode (E. Process, Prohibited)",
+            )
         )
     if (unknown is not None or slept) and picture.platform != "windows":
         steps.append(
             shell(
-                "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm",
+                sequence(run("sudo", "rmmod", "nvidia_uvm"), run("sudo", "modprobe", "nvidia_uvm")),
                 "cures it after suspend",
                 platform="linux",
                 root=True,
             )
         )
+    steps += xid.steps(xids)
     steps.append(
         manual(
             "Restart the machine; if it comes back, look at `dmesg | grep -i -e nvrm -e xid` and at the GPU's power and cooling"
@@ -230,7 +257,12 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
     )
     yield found(
         "gpu-bad-state",
-        "The driver is there and the GPU does not answer properly."
+        (
+            "GPUs that are joined by NVSwitch serve CUDA only while the fabric manager runs: cuInit fails without it."
+            if fabric is not None
+            else "The driver is there and the GPU does not answer properly."
+        )
+        + xid.said(xids)
         + (
             " The GPU is in exclusive or prohibited compute mode, or another process has it to itself."
             if exclusive
@@ -238,59 +270,9 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
         ),
         evidence[:5],
         confidence="certain"
-        if facts.has("gpu-lost", "xid", "ecc-error", "system-not-ready", "device-busy")
+        if xids
+        or facts.has("gpu-lost", "ecc-error", "system-not-ready", "device-busy", "fabric-manager-missing")
         else "likely",
         steps=steps,
-        verify="nvidia-smi",
-    )
-
-
-def _no_instance(mode: Symptom, refusal: Fact) -> Finding:
-    """NVIDIA MIG User Guide, "Creating GPU Instances": without instances nothing can run on a GPU in MIG mode."""
-    gpu = mode.get("gpu")
-    return found(
-        "gpu-bad-state",
-        f"GPU {gpu} is in MIG mode and no instance is made on it: until one is, or the mode is turned off, CUDA has no device there.",
-        [mode, refusal],
-        title="The GPU is in MIG mode and has no instance",
-        confidence="certain",
-        steps=[
-            shell(
-                f"nvidia-smi mig -i {gpu} -lgip", "shows which instances can be made, with the number of each profile"
-            ),
-            shell(
-                f"sudo nvidia-smi mig -i {gpu} -cgi 0 -C",
-                "makes one instance of the whole GPU",
-                platform="linux",
-                root=True,
-            ),
-            shell(f"sudo nvidia-smi -i {gpu} -mig 0", "or turns MIG mode off", platform="linux", root=True),
-        ],
-        verify="nvidia-smi -L",
-    )
-
-
-def _memory_errors(errors: list[Symptom]) -> Finding:
-    gpu = errors[0].get("gpu")
-    return found(
-        "gpu-bad-state",
-        "The GPU's memory has had uncorrectable errors since the driver was loaded. A program that meets one ends with "
-        "CUDA_ERROR_ECC_UNCORRECTABLE; one that was started later may run, on the memory that is left.",
-        errors[:4],
-        title="The GPU's memory has uncorrectable errors",
-        confidence="likely",
-        steps=[
-            shell(
-                f"nvidia-smi -i {gpu} -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER",
-                "shows which errors, and what is taken out of use",
-            ),
-            shell(
-                f"sudo nvidia-smi -i {gpu} --gpu-reset",
-                "puts spare memory in place; nothing may use the GPU",
-                platform="linux",
-                root=True,
-            ),
-            manual("Errors that come back after that are for the vendor: the card is to be replaced"),
-        ],
-        verify=f"nvidia-smi -i {gpu} -q -d ECC",
+        verify=run("nvidia-smi"),
     )

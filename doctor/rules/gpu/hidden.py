@@ -12,6 +12,7 @@ from doctor.rules.driver.signs import cuinit
 from doctor.rules.gpu.registered import registered
 from doctor.rules.gpu.visible_devices import hides
 from doctor.rules.registry import found, rule
+from doctor.shell import Literal, run
 
 
 @rule(
@@ -85,14 +86,22 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
             asked[:2],
             title="The container asks for a GPU that the host does not have",
             steps=[
-                shell("nvidia-smi -L", "on the host: the numbers and UUIDs that can be asked for"),
+                shell(run("nvidia-smi", "-L"), "on the host: the numbers and UUIDs that can be asked for"),
                 shell(
-                    "docker run --rm --gpus all tensorflow/tensorflow:latest-gpu nvidia-smi",
+                    run(
+                        "docker",
+                        "run",
+                        "--rm",
+                        "--gpus",
+                        "all",
+                        "tensorflow/tensorflow:latest-gpu",
+                        "nvidia-smi",
+                    ),
                     "gives the container every GPU there is",
                     platform="linux",
                 ),
             ],
-            verify="nvidia-smi -L",
+            verify=run("nvidia-smi", "-L"),
         )
         return
     error = cuinit(picture, "CUDA_ERROR_NO_DEVICE")
@@ -152,7 +161,7 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
     yield found(
         "gpu-hidden",
         (
-            f'CUDA_VISIBLE_DEVICES is "{value}" where the text tells of it, and the process is shown no device. Number 0 is the '
+            f'CUDA_VISIBLE_DEVICES is "{value}" where it is told, and the process is shown no device. Number 0 is the '
             "first GPU: look for another value that is set later, in the code or by a scheduler."
             if shown is variable and zero and not said
             else f'{shown.name if shown else "CUDA_VISIBLE_DEVICES"} is "{value}", which leaves this process no GPU.'
@@ -160,7 +169,7 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
             else "Something empties CUDA_VISIBLE_DEVICES for this process: a scheduler such as Ray, Spark or Slurm does that for a "
             "task that asked for no GPU."
             if emptied
-            else ("Kernel module and libraries of the driver agree" if agree else "The driver answers, and the text knows of a GPU")
+            else ("Kernel module and libraries of the driver agree" if agree else "The driver answers, and a GPU is known to be there")
             + ", and still the process is shown no device: nearly always CUDA_VISIBLE_DEVICES is set "
             "to an empty or wrong value, in the shell, the scheduler's job or the code."
         ),
@@ -172,10 +181,16 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         else "possible",
         steps=[
             shell(
-                "set CUDA_VISIBLE_DEVICES=" if picture.platform == "windows" else "unset CUDA_VISIBLE_DEVICES",
+                Literal("set CUDA_VISIBLE_DEVICES=")
+                if picture.platform == "windows"
+                else Literal("unset CUDA_VISIBLE_DEVICES"),
                 "shows all GPUs again",
             ),
-            manual("Remove or correct the line that sets it in the code; it counts only before TensorFlow is imported"),
+            manual(
+                f"Remove or correct the line that sets it in {shown.source}, then start the program anew"
+                if facts.kind == "machine" and shown is not None and shown.source.where.startswith("/")
+                else "Remove or correct the line that sets it in the code; it counts only before TensorFlow is imported"
+            ),
         ],
         verify=commands.list_gpus(picture),
     )

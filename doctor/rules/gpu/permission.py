@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from doctor.facts import Absent, CudaCallFailed, DeviceNode, KernelModule
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
+from doctor.remedies import containers
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
+from doctor.shell import Literal, run
 
 
 @rule(
@@ -24,6 +26,7 @@ from doctor.rules.registry import found, rule
         "uvm-not-loaded",
         "device-node-closed",
         "nvml-unknown-error",
+        "device-node-missing",
         DeviceNode,
         Absent,
     ),
@@ -59,24 +62,36 @@ def device_permission(picture: Picture) -> Iterator[Finding]:
     nodes = [n for n in facts.of(DeviceNode) if not n.accessible]
     lost = facts.symptoms("nvml-unknown-error") if facts.kind == "report" or picture.container else []
     missing = facts.absent("device nodes") if any(m.name == "nvidia" for m in facts.of(KernelModule)) else None
+    answered = any(s.get("count") != "0" for s in facts.symptoms("cuda-devices"))  # then it has the nodes that it needs
+    simulated = facts.has("simulated-gpu")  # whose driver opens no nodes
+    beside = [] if answered or simulated else facts.symptoms("device-node-missing")
+    if picture.container and facts.absent("libcuda") is not None:  # nothing was passed in: container-no-gpu says so
+        missing, beside = None, []
     # TensorFlow looks for the node where cuInit fails; with no driver at all, or no GPU, cuInit fails with another error
     away = facts.symptoms("no-device-node") if cuinit(picture, "CUDA_ERROR_UNKNOWN") and not picture.container else []
-    if registered(picture) or not (root or denied or nodes or lost or missing or refused or uvm or away):
+    if registered(picture) or not (root or denied or nodes or lost or missing or beside or refused or uvm or away):
         return
     if facts.absent("nvidia gpu") is not None:  # without a GPU there is no node to open
         return
     steps = [
-        shell("sudo nvidia-modprobe -u -c=0", "makes /dev/nvidia-uvm and the other nodes", platform="linux", root=True)
+        shell(
+            run("sudo", "nvidia-modprobe", "-u", "-c=0"),
+            "makes /dev/nvidia-uvm and the other nodes",
+            platform="linux",
+            root=True,
+        )
     ]
     if nodes or denied or (root and root[0].get("group")):
         steps.append(
             shell(
-                'sudo usermod -aG video "$USER"',
+                Literal('sudo usermod -aG video "$USER"'),
                 "if the nodes belong to the group video (ls -l /dev/nvidia*); then log in again",
                 platform="linux",
                 root=True,
             )
         )
+    if picture.container and facts.kind == "machine" and (missing or beside):
+        steps = containers.device_nodes(picture)
     if lost:
         steps.insert(
             0,
@@ -89,8 +104,8 @@ def device_permission(picture: Picture) -> Iterator[Finding]:
         "The driver works for root and this user cannot open its device files."
         if root and not root[0].get("group")
         else "The GPU's device files are missing or closed to this user.",
-        [*root[:1], *denied[:2], *nodes[:3], *lost[:1], *uvm[:1], *away[:1], missing, error],
-        confidence="certain" if nodes or denied or missing else "likely",
+        [*root[:1], *denied[:2], *nodes[:3], *lost[:1], *uvm[:1], *away[:1], *beside, missing, error],
+        confidence="certain" if nodes or denied or missing or beside else "likely",
         steps=steps,
-        verify="ls -l /dev/nvidia*",
+        verify=Literal("ls -l /dev/nvidia*"),
     )

@@ -10,9 +10,10 @@ from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, libraries
 from doctor.rules.gpu.registered import registered
-from doctor.rules.libraries.own_ops import op_that_does_not_load, own_ops
-from doctor.rules.libraries.wanted import NO_GPU_SINCE, table_rows, xla_gpu_note
+from doctor.rules.libraries.wanted import NO_GPU_SINCE, table_rows, unusable_files, xla_gpu_note
 from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.own_ops import own_ops
+from doctor.shell import Literal, piped, run
 
 
 @rule(
@@ -38,7 +39,6 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
     facts = picture.facts
     ops = own_ops(picture)
     if ops and not picture.not_loaded:
-        yield op_that_does_not_load(picture, ops)
         return
     broken = [
         lib
@@ -68,11 +68,14 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         if re.search(r"cudnn|cublas|cuda|cusolver|cusparse|nvjitlink|cufft", s.source.text, re.I)
     ]
     parts = facts.symptoms("cudnn-part-broken")
-    if not broken and not symbols and not parts:
+    copies = unusable_files(picture, [gone.name for gone in picture.not_loaded if gone not in broken])
+    if not broken and not symbols and not parts and not copies:
         return
     lib = broken[0] if broken else None
     if lib is None and parts:
         blame = f"{parts[0].get('path')}, a part of cuDNN, {parts[0].get('problem')}"
+    elif lib is None and copies:
+        blame = f"The only {copies[0].name} on this machine, {copies[0].path}, cannot be loaded ({copies[0].problem})"
     elif lib is not None:
         blame = (
             f"{lib.name} is found, and {lib.culprit}, which it needs, is not"
@@ -95,26 +98,36 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         if picture.platform == "wsl":
             steps.append(
                 shell(
-                    "export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH",
+                    Literal("export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH"),
                     "where WSL keeps the driver's libcuda",
                     platform="wsl",
                 )
             )
         else:
-            steps.append(shell("ldconfig -p | grep libcuda.so", "shows where libcuda.so.1 is", platform="linux"))
+            steps.append(
+                shell(
+                    piped(run("ldconfig", "-p"), run("grep", "libcuda.so")),
+                    "shows where libcuda.so.1 is",
+                    platform="linux",
+                )
+            )
             steps.append(manual("Make a link libcuda.so to libcuda.so.1 in that folder: cuDNN 8 asks for the plain name"))
     else:
-        named = (lib.culprit or lib.name) if lib is not None else parts[0].get("library") if parts else ""
+        named = (lib.culprit or lib.name) if lib else parts[0].get("library") if parts else copies[0].name if copies else ""
         named = re.split(r"[/\\]", named)[-1]
         package = libraries.pip_package(picture, named) if named and picture.platform != "windows" else None
         if package is not None:
-            again = f"{commands.venv_prefix(picture)} install --force-reinstall {commands.quoted(package, picture)}"
+            again = commands.pip(picture, "install", "--force-reinstall", package)
             steps.append(shell(again, f"where it came from pip: brings {named} anew"))
         steps.append(
-            shell("where cudnn64_*.dll cublas64_*.dll", "stray copies that are found first", platform="windows")
+            shell(
+                Literal("where cudnn64_*.dll cublas64_*.dll"),
+                "stray copies that are found first",
+                platform="windows",
+            )
             if picture.platform == "windows"
             else shell(
-                "ldconfig -p | grep -E 'libcu|libnv'; echo \"$LD_LIBRARY_PATH\"",
+                Literal("ldconfig -p | grep -E 'libcu|libnv'; echo \"$LD_LIBRARY_PATH\""),
                 "stray copies that are found first",
                 platform="linux",
             )
@@ -122,7 +135,7 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
     yield found(
         "library-broken",
         blame + "." + xla_gpu_note(picture),
-        [*broken[:3], *parts[:2], *symbols[:2]],
+        [*broken[:3], *parts[:2], *copies[:2], *symbols[:2]],
         tables=table_rows(picture, [lib.culprit or lib.name]) if lib is not None else [],
         steps=steps,
         verify=commands.list_gpus(picture),

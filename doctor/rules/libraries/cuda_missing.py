@@ -87,7 +87,7 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
             + xla_gpu_note(picture)
         )
     elif skipped:
-        which = "the lines above that one say which, and are not in the text" if _names_them(picture) else "since 2.12 it does not say which"
+        which = "the lines above that one say which, and are not shown" if _names_them(picture) else "since 2.12 it does not say which"
         text = (
             f"TensorFlow skipped the GPU because a library did not open; {which}. The driver answers, so it is one of the CUDA libraries or cuDNN."
             if driver_works
@@ -108,8 +108,7 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
             )
         )
     if not missing:
-        loud = "set TF_CPP_VMODULE=dso_loader=1 && " if picture.platform == "windows" else "TF_CPP_VMODULE=dso_loader=1 "
-        cure = cure.after(shell(loud + commands.list_gpus(picture), "names the library that does not open"))
+        cure = cure.after(shell(commands.loading(picture), "names the library that does not open"))
     yield found(
         "cuda-missing",
         text + stranger,

@@ -19,9 +19,9 @@ from doctor.facts import (
 )
 from doctor.findings import Finding, shell
 from doctor.picture import Picture
-from doctor.remedies import commands, cures, libraries
+from doctor.remedies import commands, cures
 from doctor.remedies.cures import Cure
-from doctor.remedies.fitness import on_driver, usable
+from doctor.remedies.fitness import installation, on_driver, usable
 from doctor.rules.libraries.stated import UNUSED, mismatched_pair
 from doctor.rules.libraries.toolkit import serves, window
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works, xla_gpu_note
@@ -128,7 +128,10 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
     need = f"CUDA {' or '.join(wanted)}" if 0 < len(wanted) <= 3 else f"the release that holds {first.name}"
     cure = matching(picture)
     if strange and "ImportError" in first.source.text:
-        look = shell(f"{commands.venv_prefix(picture)} list", "which TensorFlow is there: the one that is named here opens other libraries")
+        look = shell(
+            commands.pip(picture, "list"),
+            "which TensorFlow is there: the one that is named here opens other libraries",
+        )
         cure = cure.after(look)
     yield found(
         "cuda-version-mismatch",
@@ -213,9 +216,9 @@ def matching(picture: Picture) -> Cure:
     fitting = _for_cuda_there(picture)
     if fitting is None or cure.version == fitting.version:
         return cure
-    wanted = commands.quoted_all(libraries.requirements(picture, fitting, bare=True), picture)
+    wanted = installation(picture, fitting, bare=True).requirements
     step = shell(
-        f"{commands.venv_prefix(picture)} install {wanted}",
+        commands.pip(picture, "install", *wanted),
         f"the newest TensorFlow that was built for the CUDA {picture.cuda.version if picture.cuda else ''} that is there",
     )
     if picture.environments & {"colab", "kaggle", "slurm"}:  # the CUDA is another's there

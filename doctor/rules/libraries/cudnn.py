@@ -10,11 +10,12 @@ from doctor.findings import manual, shell
 from doctor.picture import Picture
 from doctor.remedies import cures
 from doctor.remedies.cures import Cure
+from doctor.shell import Literal, piped, run
 
 
 def cudnn_major(name: str) -> str | None:
     """The major version in a cuDNN file name: 8 of libcudnn.so.8 and of cudnn64_8.dll; None where there is none."""
-    match = re.search(r"libcudnn\w*\.so\.(\d+)|cudnn\w*64_(\d+)", name.lower())
+    match = re.search(r"libcudnn\w{0,60}\.so\.(\d+)|cudnn\w{0,60}64_(\d+)", name.lower())
     return (match[1] or match[2]) if match else None
 
 
@@ -28,11 +29,15 @@ def bring_cudnn(picture: Picture) -> Cure:
         cure = cures.cudnn_for_build(picture)
     if picture.platform == "windows":
         return cure.then(
-            shell("where cudnn64_*.dll", "a second, older cuDNN earlier on PATH is found first", platform="windows")
+            shell(
+                Literal("where cudnn64_*.dll"),
+                "a second, older cuDNN earlier on PATH is found first",
+                platform="windows",
+            )
         )
     return cure.then(
         shell(
-            "ldconfig -p | grep libcudnn",
+            piped(run("ldconfig", "-p"), run("grep", "libcudnn")),
             "a second, older cuDNN is found first if it stands here or on LD_LIBRARY_PATH",
             platform="linux",
         )

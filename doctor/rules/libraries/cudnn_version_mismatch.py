@@ -170,32 +170,25 @@ def cudnn_version_mismatch(picture: Picture) -> Iterator[Finding]:
 
 
 def compiled_cudnn(picture: Picture) -> str | None:
-    """The cuDNN that a build was compiled with: the lowest that its pip extra accepts (2.14 and later)."""
-    extra = picture.build.extras.get("and-cuda", {}) if picture.build is not None else {}
-    for name, specifier in extra.items():
-        floor = re.search(r"[>=]=\s*(\d+(?:\.\d+)+)", specifier) if "cudnn" in name else None
-        if floor:
-            return ".".join(floor[1].split(".")[:3])
-    return None
+    """The cuDNN that the build in use was compiled with, as far as the tables say."""
+    from doctor import compat
+
+    found = compat.compiled_cudnn(picture.build, picture.tables) if picture.build is not None else None
+    return found[0] if found else None
 
 
 def older_than_compiled(picture: Picture) -> CudnnVersion | None:
-    """On a machine: the cuDNN that would be opened, where its minor version is below the compiled one."""
+    """On a machine: the cuDNN that would be opened, where it is older than the compiled one (TensorFlow then
+    refuses
+    to use it: cuda_dnn.cc, "needs to have matching major version and equal or higher minor version")."""
     compiled = compiled_cudnn(picture)
     if picture.facts.kind != "machine" or compiled is None:
         return None
     opened = {lib.path for lib in picture.facts.of(LibraryLoaded) if lib.path and "cudnn" in lib.name.lower()}
-    folders = {path.replace("\\", "/").rsplit("/", 1)[0] for path in opened}
     for version in picture.facts.of(CudnnVersion):
-        place = (version.location or "").replace("\\", "/")
-        known = len(version.version.split(".")) >= 2
-        same = place in opened or place in folders or place.rsplit("/", 1)[0] in folders
-        if (
-            known
-            and same
-            and dotted(version.version)[:1] == dotted(compiled)[:1]
-            and dotted(version.version)[:2] < dotted(compiled)[:2]
-        ):
+        here = dotted(version.version)
+        same = here[:1] == dotted(compiled)[:1] and "." in version.version
+        if version.location in opened and same and here[:2] < dotted(compiled)[:2]:
             return version
     return None
 
@@ -226,10 +219,10 @@ def _cudnn_without_kernels(picture: Picture) -> Finding | None:
         steps = list(bring_cudnn(picture).steps)
     elif serving:
         newest = max(serving, key=lambda row: (dotted(row.version), max(int(c) for c in row.cuda)))
-        pin = commands.quoted(f"{newest.package}=={newest.version}", picture)
+        pin = f"{newest.package}=={newest.version}"
         steps.append(
             shell(
-                f"{commands.venv_prefix(picture)} install {pin}",
+                commands.pip(picture, "install", pin),
                 "the newest cuDNN in the tables with kernels for this GPU",
             )
         )

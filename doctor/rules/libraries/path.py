@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from doctor.facts import (
     FORM,
@@ -16,11 +16,12 @@ from doctor.facts import (
     LibraryNotLoaded,
     Package,
 )
-from doctor.findings import Finding, Step, manual, shell
+from doctor.findings import Finding, Step, shell
 from doctor.picture import Picture
-from doctor.remedies import commands
+from doctor.remedies import commands, libraries, starts
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.libraries.cudnn import cudnn_major
+from doctor.rules.libraries.loader_steps import named_to_the_loader, search_steps
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.libraries.toolkit import serves
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works
@@ -38,7 +39,7 @@ def mentions_path(picture: Picture) -> list[Fact]:
     "library-path",
     "The libraries are installed, but the loader does not look where they are",
     explains=("cuda-missing", "cudnn-missing", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "path-cure-told", "file-said-there", "gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used", "cuda-stub-on-path"),
+    needs=(LibraryNotLoaded, "path-cure-told", "file-said-there", "gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used", "cuda-stub-on-path", "start-would-serve"),
 )
 def library_path(picture: Picture) -> Iterator[Finding]:
     """The right libraries are installed, and the loader does not search their folder.
@@ -64,6 +65,19 @@ def library_path(picture: Picture) -> Iterator[Finding]:
     same, _ = other_files(picture, names)
     build = picture.build
     verify = commands.list_gpus(picture)
+    served = facts.symptoms("start-would-serve")
+    if served and missing:
+        start = served[0]
+        yield found(
+            "library-path",
+            f"The libraries are on this machine, and {start.get('of')} does not search their folders. "
+            f"In {start.get('name')} they are found: {start.get('file')} sets the loader's path there.",
+            [*missing[:3], start],
+            tables=table_rows(picture, names),
+            steps=starts.enter(start),
+            verify=verify,
+        )
+        return
     missed = build.pip_libraries_missed if build is not None else None
     asked = facts.has("gpu-list-empty", "gpu-not-used") and not facts.of(CudaCallFailed) and not facts.has("built-without-cuda")
     if (
@@ -93,14 +107,15 @@ def library_path(picture: Picture) -> Iterator[Finding]:
                 ],
                 confidence="likely" if not stated else "certain",
                 tables=[build],
-                steps=[*_next_patch(picture), commands.library_path_step(picture)],
+                steps=[*_next_patch(picture), *libraries.links(picture, build)],
                 verify=verify,
             )
             return
-    stubs: list[Fact] = list[Fact]()
-    stubs += facts.symptoms("cuda-stub-on-path")
+    stubs: list[Fact] = []
+    if facts.absent("libcuda") is None:  # with no other libcuda than the stub it is the driver that lacks
+        stubs += facts.symptoms("cuda-stub-on-path")
     answered = cuinit(picture, "CUDA_ERROR_STUB_LIBRARY")
-    if answered is not None and not picture.container:
+    if answered is not None and not picture.container and facts.absent("libcuda") is None:
         stubs += [answered, *facts.symptoms("stub-library")[:1]]
     if stubs:
         yield found(
@@ -109,7 +124,7 @@ def library_path(picture: Picture) -> Iterator[Finding]:
             stubs[:3],
             steps=[
                 shell(
-                    "export LD_LIBRARY_PATH=\"$(printf '%s' \"$LD_LIBRARY_PATH\" | tr ':' '\\n' | grep -v stubs | paste -sd: -)\"",
+                    commands.loader_path_without("stubs"),
                     "takes the stubs folder off the loader's path, so that the driver's libcuda is found",
                     platform="linux",
                 )
@@ -124,7 +139,7 @@ def library_path(picture: Picture) -> Iterator[Finding]:
             "A DLL did not load, and what is said to be wrong, or to have helped, is the folder of CUDA's or cuDNN's DLLs on PATH.",
             [*facts.symptoms("dll-load-failed")[:1], *blamed[:2]],
             confidence="likely",
-            steps=_search_steps(picture),
+            steps=search_steps(picture),
             verify=verify,
         )
         return
@@ -133,30 +148,13 @@ def library_path(picture: Picture) -> Iterator[Finding]:
         yield from _told(picture)
         return
     if same:
-        folder = re.split(r"[/\\][^/\\]+$", same[0].path)[0]
-        steps = [
-            shell(
-                f"set PATH={folder};%PATH%"
-                if picture.platform == "windows"
-                else f'export LD_LIBRARY_PATH="{folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"',
-                "names the folder to the loader, for this shell",
-            ),
-        ]
-        if picture.platform != "windows":
-            steps.append(
-                shell(
-                    f"echo '{folder}' | sudo tee /etc/ld.so.conf.d/cuda.conf && sudo ldconfig",
-                    "for the whole machine and for good",
-                    platform="linux",
-                    root=True,
-                )
-            )
+        folders = _folders(picture, [lib.name for lib in (*missing, *picture.missing("cudnn"))])
         yield found(
             "library-path",
-            f"{same[0].name} is on disk in {folder}, and the loader of this process does not look there.",
+            f"{same[0].name} is on disk in {folders[0]}, and the loader of this process does not look there.",
             [*missing[:3], *same[:3]],
             tables=table_rows(picture, names),
-            steps=steps,
+            steps=named_to_the_loader(picture, folders),
             verify=verify,
         )
         return
@@ -184,7 +182,7 @@ def library_path(picture: Picture) -> Iterator[Finding]:
             [*errors[:3], *told[:1], *fits[:1]],
             confidence="likely",
             tables=table_rows(picture, names),
-            steps=_search_steps(picture),
+            steps=search_steps(picture),
             verify=verify,
         )
         return
@@ -204,9 +202,19 @@ def library_path(picture: Picture) -> Iterator[Finding]:
             [*missing[:3], *fits[:2], *terminal[:1], *there[:1], *(hints[:1] if not terminal else [])],
             confidence="likely",
             tables=table_rows(picture, names),
-            steps=_search_steps(picture),
+            steps=search_steps(picture),
             verify=verify,
         )
+
+
+def _folders(picture: Picture, names: Sequence[str]) -> list[str]:
+    """The folders to name to the loader: one for each library that did not open, as few as serve them all."""
+    chosen: list[str] = []
+    for name in dict.fromkeys(names):
+        holding = [re.split(r"[/\\][^/\\]+$", file.path)[0] for file in other_files(picture, [name])[0]]
+        if holding and not set(holding) & set(chosen):
+            chosen.append(holding[0])
+    return chosen
 
 
 def _told(picture: Picture) -> Iterator[Finding]:
@@ -225,7 +233,7 @@ def _told(picture: Picture) -> Iterator[Finding]:
         "The libraries are said to be on the machine, and what helped, or is in doubt, is the list of folders that the loader searches.",
         told[:2],
         confidence="possible",
-        steps=_search_steps(picture),
+        steps=search_steps(picture),
         verify=commands.list_gpus(picture),
     )
 
@@ -234,38 +242,6 @@ def _soon_after(told: Fact, error: Fact) -> bool:
     """Whether a line stands in the few lines after an error, as its cure does."""
     first, then = error.source.line, told.source.line
     return first is not None and then is not None and 0 <= then - first <= 6
-
-
-def _search_steps(picture: Picture) -> list[Step]:
-    if picture.platform == "windows":
-        if "conda" in picture.environments:
-            return [
-                manual(
-                    "Activate the environment before the program starts: conda activate NAME",
-                    "puts the environment's Library\\bin on PATH; start the IDE from that prompt, or add the folder to its run configuration",
-                    platform="windows",
-                ),
-                shell("where cudart64_*.dll", "must show the DLL that TensorFlow opens", platform="windows"),
-            ]
-        return [
-            shell("where cudart64_*.dll cudnn64_*.dll", "must show the DLLs that TensorFlow opens", platform="windows"),
-            manual(
-                "Add the bin folder of the CUDA Toolkit, and cuDNN's, to PATH (system variables), then open a new prompt or restart the IDE",
-                platform="windows",
-            ),
-        ]
-    return [
-        shell(
-            "find / -name 'libcudart.so.*' -o -name 'libcudnn.so.*' 2>/dev/null",
-            "shows where the libraries are",
-            platform="linux",
-        ),
-        shell(
-            'export LD_LIBRARY_PATH="/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"',
-            "names their folder to the loader; an IDE or service needs it in its own configuration",
-            platform="linux",
-        ),
-    ]
 
 
 def _next_patch(picture: Picture) -> list[Step]:
@@ -285,7 +261,7 @@ def _next_patch(picture: Picture) -> list[Step]:
         return []
     return [
         shell(
-            f"{commands.venv_prefix(picture)} install {commands.quoted(f'tensorflow[and-cuda]=={better[-1].version}', picture)}",
+            commands.pip(picture, "install", f'tensorflow[and-cuda]=={better[-1].version}'),
             "this patch release finds pip's libraries by itself",
         )
     ]

@@ -8,6 +8,7 @@ from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
+from doctor.shell import Export, Joined, Literal, Output, run
 from doctor.tables import dotted
 
 
@@ -60,6 +61,7 @@ def xla_toolchain_missing(picture: Picture) -> Iterator[Finding]:
     ) or ""
     major = cuda.split(".")[0]
     steps: list[Step] = []
+    site = commands.run_python(picture, "import site; print(site.getsitepackages()[0])")
     if picture.platform == "windows":
         steps.append(
             manual(
@@ -72,27 +74,27 @@ def xla_toolchain_missing(picture: Picture) -> Iterator[Finding]:
         version = max(".".join(cuda.split(".")[:2]), "11.3", key=dotted) if cuda else ""  # the channel begins with 11.3
         steps.append(
             shell(
-                f"conda install -c nvidia cuda-nvcc{'=' + version if version else ''}",
+                run("conda", "install", "-c", "nvidia", f"cuda-nvcc{'=' + version if version else ''}"),
                 "ptxas and libdevice of the CUDA in use",
             )
         )
         steps.append(
             shell(
-                'export XLA_FLAGS="--xla_gpu_cuda_data_dir=$CONDA_PREFIX"', "tells XLA where they are", platform="linux"
+                Literal('export XLA_FLAGS="--xla_gpu_cuda_data_dir=$CONDA_PREFIX"'),
+                "tells XLA where they are",
+                platform="linux",
             )
         )
     elif major in ("11", "12"):
         steps.append(
             shell(
-                f"{commands.venv_prefix(picture)} install nvidia-cuda-nvcc-cu{major}",
+                commands.pip(picture, "install", f"nvidia-cuda-nvcc-cu{major}"),
                 "ptxas and libdevice of the CUDA in use",
             )
         )
         steps.append(
             shell(
-                'export XLA_FLAGS="--xla_gpu_cuda_data_dir=$('
-                + commands.python_command(picture)
-                + " -c 'import site; print(site.getsitepackages()[0])')/nvidia/cuda_nvcc\"",
+                Export("XLA_FLAGS", Joined(("--xla_gpu_cuda_data_dir=", Output(site), "/nvidia/cuda_nvcc"))),
                 "tells XLA where they are",
                 platform="linux",
             )

@@ -40,18 +40,27 @@ def gone(picture: Picture) -> list[LibraryNotLoaded]:
 
 
 def other_files(picture: Picture, names: list[str]) -> tuple[list[LibraryFile], list[LibraryFile]]:
-    """Files on disk: those of the wanted names, and those of the same libraries in other versions."""
+    """Files on disk that can be loaded: those of the wanted names, and of the same libraries in other
+    versions."""
     wanted = {n.lower() for n in names}
+    files = [f for f in picture.facts.of(LibraryFile) if not f.problem]
     stems = {re.split(r"\.so|64_|\.dll", n.lower())[0] for n in names}
-    same = [f for f in picture.facts.of(LibraryFile) if _soname(f, wanted)]
+    same = [f for f in files if _soname(f, wanted)]
     others = [
         f
-        for f in picture.facts.of(LibraryFile)
+        for f in files
         if f not in same
         and re.split(r"\.so|64_|\.dll", f.name.lower())[0] in stems
         and re.search(r"\.so\.\d|64_\d", f.name)
     ]
     return same, others
+
+
+def unusable_files(picture: Picture, names: list[str]) -> list[LibraryFile]:
+    """Files of the wanted names that would not load, of those names that no sound file on disk has."""
+    sound, _ = other_files(picture, names)
+    lacking = {n.lower() for n in names if not any(_soname(f, {n.lower()}) for f in sound)}
+    return [f for f in picture.facts.of(LibraryFile) if f.problem and _soname(f, lacking)]
 
 
 def _soname(file: LibraryFile, wanted: set[str]) -> bool:

@@ -8,9 +8,17 @@ from doctor.facts import CudaCallFailed, CudnnMismatch, DriverVersion, Symptom
 from doctor.findings import Finding, Step, manual, python, shell
 from doctor.picture import Picture
 from doctor.remedies import code, commands
-from doctor.rules.memory.signs import HANDLE_FAILURES, failed_routines, handle_signs, roomy_handle
+from doctor.rules.memory.signs import (
+    HANDLE_FAILURES,
+    HANDLE_MIB,
+    failed_routines,
+    free_mib,
+    handle_signs,
+    roomy_handle,
+)
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import likely_build, version_of
+from doctor.shell import run
 
 
 @rule(
@@ -58,21 +66,30 @@ def cudnn_init_oom(picture: Picture) -> Iterator[Finding]:
         ),
         *commands.growth_variable(picture, version, "the same without touching the code (TensorFlow 1.12 and later)"),
     ]
-    others = shell("nvidia-smi", "shows whether another process holds the memory")
+    others = shell(run("nvidia-smi"), "shows whether another process holds the memory")
     build = likely_build(picture)
     if picture.build is not None and picture.build.cudnn and picture.build.cuda:
         needs = f"TensorFlow {picture.build.version} wants cuDNN {picture.build.cudnn} and CUDA {picture.build.cuda}"
     else:
         needs = "TensorFlow wants the cuDNN that its build was made for (tfgpu-doctor tables tensorflow VERSION)"
+    free = free_mib(picture)
+    enough = free is not None and free >= HANDLE_MIB
     versions = manual(
-        f"{'If that does not help: c' if not growth else 'C'}ompare versions; {needs}. The log line `Loaded runtime CuDNN "
+        f"{'If that does not help: c' if not growth and not enough else 'C'}ompare versions; {needs}. The log line `Loaded runtime CuDNN "
         "library` or `Loaded cuDNN version` names the one that is loaded",
         "a cuDNN of another version fails in the same words",
     )
     steps: list[Step] = [*grow, others, versions]
-    if growth:  # what was done already is not prescribed first again
+    if enough:
+        steps = [versions, *grow, others]
+    elif growth:  # what was done already is not prescribed first again
         steps = [others, versions, grow[0]]
     text = "cuDNN or cuBLAS could not start, and nothing here shows a wrong version, another process or a model that is too large: TensorFlow's own pool leaves them no memory."
+    if enough:
+        text = (
+            f"cuDNN or cuBLAS could not start while {free} MiB of the GPU's memory were free, which is more than a handle takes: want of memory "
+            "is one possibility, and a cuDNN that does not go with the build, the driver or the GPU fails in the same words."
+        )
     if growth:
         text += " Memory growth is mentioned already: make sure that it is set before the first op, and for every GPU."
     if any("insufficient driver" in s.source.text.lower() for s in signs) or any(
@@ -82,8 +99,9 @@ def cudnn_init_oom(picture: Picture) -> Iterator[Finding]:
     yield found(
         "cudnn-init-oom",
         text,
-        [*signs[:4], *growth[:1]],
-        confidence="possible" if bare or (weak and growth) else "likely",
+        [*signs[:4], *growth[:1], *facts.symptoms("handle-memory")[:1]],
+        title="cuDNN or cuBLAS did not start, though much of the GPU's memory was free" if enough else "",
+        confidence="possible" if bare or enough or (weak and growth) else "likely",
         tables=[build] if build else [],
         steps=steps,
         verify=commands.convolution(picture),

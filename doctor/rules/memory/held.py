@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from doctor.facts import CudaCallFailed, Fact, GpuMemory, GpuProcess, GpuRegistered
 from doctor.findings import Finding, manual, python, shell
 from doctor.picture import Picture
-from doctor.remedies import code, commands
+from doctor.remedies import code
 from doctor.rules.memory.signs import handle_signs, retried_allocations
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
+from doctor.shell import Export, run
 
 
 def held_before(picture: Picture) -> list[Fact]:
@@ -152,15 +153,15 @@ def gpu_memory_held(picture: Picture) -> Iterator[Finding]:
         severity="error" if trouble or facts.kind == "report" else "warning",
         confidence=confidence,
         steps=[
-            shell("nvidia-smi", "shows which processes hold the memory"),
+            shell(run("nvidia-smi"), "shows which processes hold the memory"),
             manual(
                 "End your own processes that hold it (shut down old notebook kernels); leave other people's to them, or take another GPU"
             ),
             shell(
-                commands.variable(picture, "CUDA_VISIBLE_DEVICES", "1"),
+                Export("CUDA_VISIBLE_DEVICES", "1"),
                 "takes the second GPU, if there is one and it is free",
             ),
             python(code.memory_growth(version), "so that several jobs fit on one GPU"),
         ],
-        verify="nvidia-smi",
+        verify=run("nvidia-smi"),
     )

@@ -9,6 +9,7 @@ from doctor.facts import Noise
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.rules.registry import found, rule
+from doctor.shell import piped, run, sequence
 
 
 @rule(
@@ -59,15 +60,23 @@ def host_oom(picture: Picture) -> Iterator[Finding]:
             *bare[:1],
             *[n for n in facts.of(Noise) if n.kind == "ten-percent"][:1],
         ],
-        confidence="certain" if (proven or failed) and not gpu else "likely" if killed or failed or filling or said else "possible",
+        confidence="certain"
+        if (proven or failed) and not gpu
+        else "likely"
+        if killed or failed or filling or said
+        else "possible",
         steps=[
             manual(
                 "Load data in pieces (tf.data from files, generators, numpy.memmap), and use fewer workers, a smaller shuffle buffer and batch"
             ),
             shell(
-                "free -h && dmesg | tail -n 30" if picture.platform != "windows" else "systeminfo | findstr Memory",
+                sequence(run("free", "-h"), piped(run("dmesg"), run("tail", "-n", "30")))
+                if picture.platform != "windows"
+                else piped(run("systeminfo"), run("findstr", "Memory")),
                 "shows how much there is, and whether the kernel ended the process",
             ),
         ],
-        verify="free -h" if picture.platform != "windows" else "systeminfo | findstr Memory",
+        verify=run("free", "-h")
+        if picture.platform != "windows"
+        else piped(run("systeminfo"), run("findstr", "Memory")),
     )

@@ -11,6 +11,7 @@ from doctor.picture import Picture
 from doctor.remedies import code
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
+from doctor.shell import piped, run
 
 
 @rule(
@@ -47,7 +48,11 @@ def memory_leak(picture: Picture) -> Iterator[Finding]:
     if not grows and (not kept or facts.of(CudaCallFailed) or facts.has("other-process")):
         return
     host = any(re.search(r"\bRAM\b", s.source.text) for s in grows) and not any(re.search(r"\bVRAM\b|GPU(?:'s)? memory", s.source.text) for s in grows)
-    watch = "free -m -s 10" if picture.platform != "windows" else "systeminfo | findstr Memory"
+    watch = (
+        piped(run("systeminfo"), run("findstr", "Memory"))
+        if picture.platform == "windows"
+        else run("free", "-m", "-s", "10")
+    )
     yield found(
         "memory-leak",
         "The report says that memory grows while the program runs: what earlier steps, folds or models left is still held."
@@ -62,5 +67,7 @@ def memory_leak(picture: Picture) -> Iterator[Finding]:
                 "Run each fold or trial in a process of its own (multiprocessing, a shell loop): its memory is given back at its end for certain"
             ),
         ],
-        verify=watch if host and picture.platform != "macos" else "nvidia-smi --query-gpu=memory.used --format=csv -l 1",
+        verify=watch
+        if host and picture.platform != "macos"
+        else run("nvidia-smi", "--query-gpu=memory.used", "--format=csv", "-l", "1"),
     )

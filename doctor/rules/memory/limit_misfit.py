@@ -11,6 +11,7 @@ from doctor.remedies import code
 from doctor.rules.memory.signs import handle_signs
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
+from doctor.shell import run
 
 
 @rule(
@@ -69,5 +70,5 @@ def memory_limit_misfit(picture: Picture) -> Iterator[Finding]:
             python(code.memory_growth(version_of(picture)), "in place of the limit: takes what the job needs"),
             manual("Or raise the limit to what the job needs and the GPU has free (nvidia-smi)"),
         ],
-        verify="nvidia-smi",
+        verify=run("nvidia-smi"),
     )

@@ -11,6 +11,7 @@ from doctor.picture import Picture
 from doctor.rules.memory.signs import handle_signs
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
+from doctor.shell import run
 
 OTHERWISE = ("other-process", "host-memory-said", "memory-grows", "host-killed", "host-alloc-failed", "fraction-set", "limit-set")
 """What tells that memory runs out for another reason than the size of the job."""
@@ -76,7 +77,7 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
         f"Make the batch smaller: halve it until it fits; then smaller inputs{'' if _before_two(picture) else ', mixed precision (tf.keras.mixed_precision)'} or gradient accumulation"
     )
     held = shell(
-        "nvidia-smi",
+        run("nvidia-smi"),
         "if the memory is taken before the program starts, another process holds it: tfgpu-doctor code gpu-memory-held",
     )
     yield found(
@@ -85,7 +86,7 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
         [*oom[:2], *failed[:1], *exhausted[:1], *dst[:1], *stats[:1], *(said[:1] + smaller[:1] if said else []), *only[:1]],
         confidence="certain" if oom or stats else "possible" if only and not (exhausted or failed or dst) else "likely",
         steps=[held, smaller_batch] if scalar else [smaller_batch, held],
-        verify="nvidia-smi --query-gpu=memory.used,memory.total --format=csv -l 1",
+        verify=run("nvidia-smi", "--query-gpu=memory.used,memory.total", "--format=csv", "-l", "1"),
     )
 
 

@@ -28,11 +28,20 @@ tensorflow/core/common_runtime/gpu/gpu_device.cc, 2.12): with that little left t
 """
 
 
+HANDLE_MIB = 1024
+"""More than a handle takes, and no more than TensorFlow's own pool may leave: with so much free, want of memory is a guess."""
+
+
+def free_mib(picture: Picture) -> int | None:
+    """The memory that TensorFlow saw free when a handle failed, in MiB; None where it does not say."""
+    free = [int(s.get("free") or 0) >> 20 for s in picture.facts.symptoms("handle-memory")]
+    return min(free, default=None)
+
+
 def roomy_handle(picture: Picture) -> Symptom | None:
     """Where TensorFlow says beside a handle that failed that memory was free; None where it was not, or is not said."""
-    told = picture.facts.symptoms("handle-memory")
-    free = [int(s.get("free") or 0) >> 20 for s in told]
-    return told[0] if told and min(free) >= ROOMY_MIB else None
+    free = free_mib(picture)
+    return picture.facts.symptoms("handle-memory")[0] if free is not None and free >= ROOMY_MIB else None
 
 
 def went_on(picture: Picture, signs: Iterable[Symptom]) -> bool:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor import validated
 from doctor.facts import Absent, CudaCallFailed, DriverMismatch, DriverVersion, Fact, LibraryNotLoaded, Symptom
-from doctor.findings import Finding, Step, manual, shell
+from doctor.findings import Finding, shell
 from doctor.picture import Picture
+from doctor.remedies import containers
 from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda, notebook_service
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
+from doctor.shell import run
 
 NONE_SEEN = ("no-known-devices", "gpu-list-empty", "gpu-not-found", "cpu-only-listed", "gpu-not-used")
 """Symptoms of a TensorFlow that sees no GPU."""
@@ -49,7 +52,8 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
 
     ## What it means
     A container sees the host's GPU only if it is started with it: `--gpus all` and the NVIDIA container toolkit for docker, `--nv`
-    for Singularity and Apptainer, an `nvidia.com/gpu` limit (and the nvidia runtime) for Kubernetes. The driver stays on the host.
+    for Singularity and Apptainer, an `nvidia.com/gpu` limit (and the nvidia runtime) for Kubernetes, `--device nvidia.com/gpu=all` for podman,
+    `nvidia.runtime` and a gpu device for LXD. The driver stays on the host.
 
     ## How it shows
     `could not select device driver "" with capabilities: [[gpu]]`, `The NVIDIA Driver was not detected`, or inside the container no
@@ -101,8 +105,10 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
     if not said and not (inside and signs):
         return
     kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
-    # nodes there: the GPU was passed in, something else is wrong
-    passed_in = facts.absent("device nodes") is None
+    lone_stub = facts.kind == "machine" and facts.has("cuda-stub-on-path") and facts.absent("libcuda") is not None
+    # nodes there: the GPU was passed in, something else is wrong (Apptainer always shows the host's)
+    always = facts.kind == "machine" and "singularity" in picture.environments
+    passed_in = facts.absent("device nodes") is None and not lone_stub and not always
     runs = kernel is not None or any(m.kernel for m in facts.of(DriverMismatch))
     # a libcuda that is only a stub, beside the host's running driver, is the image's own
     stub = cuinit(picture, "UNKNOWN_ERROR_303", "CUDA_ERROR_STUB_LIBRARY") is not None and bool(picture.loaded)
@@ -119,7 +125,7 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
         or facts.absent("nvidia driver")
     ):
         return
-    steps, verify = _steps(picture)
+    steps, verify = containers.give_gpu(picture)
     yield found(
         "container-no-gpu",
         "The container runtime could not give the container a GPU."
@@ -134,7 +140,7 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
 
 def _told(picture: Picture, told: list[Symptom]) -> Iterator[Finding]:
     """No log, and somebody says that the GPU is not seen in the container."""
-    steps, verify = _steps(picture)
+    steps, verify = containers.give_gpu(picture)
     yield found(
         "container-no-gpu",
         "The GPU is said not to be seen inside the container, and nothing was printed that names another cause: most often the "
@@ -151,56 +157,15 @@ def _image_for_cpu(image: list[Symptom], unseen: list[Symptom]) -> Finding:
     tag = image[0].get("tag")
     base, _, rest = tag.partition("-")
     right = "-".join(part for part in (base, "gpu", rest) if part)
-    run = f"docker run --rm --gpus all tensorflow/tensorflow:{right} python3 -c \"import tensorflow as tf; print(tf.config.list_physical_devices('GPU'))\""
+    with_gpu = f"tensorflow/tensorflow:{validated.image_tag(right) or 'latest-gpu'}"
+    line = "import tensorflow as tf; print(tf.config.list_physical_devices('GPU'))"
+    look = run("docker", "run", "--rm", "--gpus", "all", with_gpu, "python3", "-c", line)
     return found(
         "container-no-gpu",
         f"The image tensorflow/tensorflow:{tag} is the one for the CPU: those with -gpu in their tag hold CUDA, and no other.",
         [*image[:1], *unseen[:1]],
         title="The container's image is TensorFlow's for the CPU",
         confidence="likely",
-        steps=[shell(run, "the same image with CUDA, started with the GPU", platform="linux")],
-        verify=run,
-    )
-
-
-def _steps(picture: Picture) -> tuple[list[Step], str]:
-    """How a container gets the GPU, and what shows that it has it."""
-    steps: list[Step] = []
-    kind = (
-        "singularity"
-        if "singularity" in picture.environments
-        else "kubernetes"
-        if "kubernetes" in picture.environments
-        else "docker"
-    )
-    if kind == "singularity":
-        steps.append(
-            manual(
-                "Start the container with --nv, and see whether it finds the GPU: singularity exec --nv IMAGE.sif nvidia-smi",
-                "--nv brings the host's driver into the container",
-                platform="linux",
-            )
-        )
-    elif kind == "kubernetes":
-        steps.append(
-            manual(
-                "Give the pod `resources: limits: nvidia.com/gpu: 1`, and make nvidia the runtime of the node (runtimeClassName: nvidia)"
-            )
-        )
-    else:
-        steps += [
-            shell(
-                "docker run --rm --gpus all tensorflow/tensorflow:latest-gpu nvidia-smi",
-                "starts the container with the GPU; the table must appear",
-                platform="linux",
-            ),
-            shell(
-                "sudo apt install nvidia-container-toolkit && sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker",
-                "if docker does not know --gpus: the toolkit on the host (NVIDIA's repository)",
-                platform="linux",
-                root=True,
-            ),
-        ]
-    return steps, (
-        "docker run --rm --gpus all tensorflow/tensorflow:latest-gpu nvidia-smi" if kind == "docker" else "nvidia-smi"
+        steps=[shell(look, "the same image with CUDA, started with the GPU", platform="linux")],
+        verify=look,
     )

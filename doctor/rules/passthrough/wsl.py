@@ -11,6 +11,7 @@ from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
+from doctor.shell import run
 
 
 @rule(
@@ -59,6 +60,8 @@ def wsl_driver(picture: Picture) -> Iterator[Finding]:
         return
     seen = facts.symptoms("wsl1", "wsl-no-windows-driver", "wsl-linux-driver", "wsl-library-not-searched", "wsl-blocked")
     foreign = cuinit(picture, "CUDA_ERROR_NOT_FOUND")  # a libcuda that is not the one of this Windows driver, as in containers
+    if facts.kind == "machine" and picture.container and not seen:
+        return  # what lacks is for the container's runtime to pass in
     signs = [*seen, *([foreign] if foreign else []), *no_driver_signs(picture)]
     down = (
         seen
@@ -79,11 +82,19 @@ def wsl_driver(picture: Picture) -> Iterator[Finding]:
             confidence="certain" if wsl is not None and wsl.rank == 0 else "likely",
             title="WSL 1 has no GPU",
             steps=[
-                shell("wsl -l -v", "in PowerShell on Windows: lists the distributions, and whether they are of WSL 1 or 2", platform="windows"),
-                shell("wsl --set-version Ubuntu 2", "makes it WSL 2, with all that is in it; another distribution by its name in that list", platform="windows"),
+                shell(
+                    run("wsl", "-l", "-v"),
+                    "in PowerShell on Windows: lists the distributions, and whether they are of WSL 1 or 2",
+                    platform="windows",
+                ),
+                shell(
+                    run("wsl", "--set-version", "Ubuntu", "2"),
+                    "makes it WSL 2, with all that is in it; another distribution by its name in that list",
+                    platform="windows",
+                ),
                 *commands.driver_install(picture),
             ],
-            verify="nvidia-smi",
+            verify=run("nvidia-smi"),
         )
         return
     yield found(
@@ -93,19 +104,21 @@ def wsl_driver(picture: Picture) -> Iterator[Finding]:
         confidence="certain" if wsl is not None and wsl.rank == 0 else "likely",
         steps=[
             shell(
-                "ls -l /usr/lib/wsl/lib/libcuda.so.1",
+                run("ls", "-l", "/usr/lib/wsl/lib/libcuda.so.1"),
                 "this file must be there; it comes from the Windows driver",
                 platform="wsl",
             ),
             shell(
-                "sudo apt remove --purge '^nvidia-.*' '^libnvidia-.*' '^cuda-drivers.*'",
+                run("sudo", "apt", "remove", "--purge", "^nvidia-.*", "^libnvidia-.*", "^cuda-drivers.*"),
                 "takes Linux drivers off that lie over it",
                 platform="wsl",
                 root=True,
             ),
             *commands.driver_install(picture),
-            shell("wsl --update", "in PowerShell on Windows: the newest WSL kernel", platform="windows"),
-            shell("wsl --shutdown", "in PowerShell on Windows: starts WSL anew", platform="windows"),
+            shell(
+                run("wsl", "--update"), "in PowerShell on Windows: the newest WSL kernel", platform="windows"
+            ),
+            shell(run("wsl", "--shutdown"), "in PowerShell on Windows: starts WSL anew", platform="windows"),
         ],
-        verify="nvidia-smi",
+        verify=run("nvidia-smi"),
     )

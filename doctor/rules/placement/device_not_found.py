@@ -11,6 +11,7 @@ from doctor.remedies import code, commands
 from doctor.rules.placement.colocation import colocated
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
+from doctor.shell import Export, run
 
 
 @rule(
@@ -58,14 +59,13 @@ def device_not_found(picture: Picture) -> Iterator[Finding]:
     if only_xla:
         text += "; XLA_GPU is listed and GPU is not, so TensorFlow skipped the GPU (usually for want of a CUDA library of the version that it opens)"
     elif none or facts.has("gpu-not-found", "gpu-index-error", "gpu-op-without-gpu"):
-        text += ": no GPU at all is registered, and the text does not show why"
+        text += ": no GPU at all is registered, and nothing here shows why"
     steps = [shell(commands.list_gpus(picture), "shows the devices that there are")]
     if none or facts.has("gpu-not-found", "gpu-index-error", "gpu-op-without-gpu"):
-        steps.append(shell("tfgpu-doctor check", "finds out why no GPU was registered"))
+        steps.append(shell(run("tfgpu-doctor", "check"), "finds out why no GPU was registered"))
     if len(picture.gpus) > 1 and not none and available:
-        word = "set" if picture.platform == "windows" else "export"
         why = "TensorFlow leaves out a GPU with fewer than 8 multiprocessors beside a larger one; its log names such a card (Ignoring visible gpu device)"
-        steps.append(shell(f"{word} TF_MIN_GPU_MULTIPROCESSOR_COUNT=2", why))
+        steps.append(shell(Export("TF_MIN_GPU_MULTIPROCESSOR_COUNT", "2"), why))
     steps.append(
         python(
             code.soft_placement(version_of(picture) or ("1.15" if unmet else None)),  # only releases before 0.8 give no reason

@@ -8,6 +8,7 @@ from doctor.facts import CudaCallFailed, EnvVar, GpuRegistered
 from doctor.findings import Finding, manual
 from doctor.picture import Picture
 from doctor.rules.registry import found, rule
+from doctor.shell import run
 
 
 @rule(
@@ -46,5 +47,5 @@ def gpu_renumbered(picture: Picture) -> Iterator[Finding]:
         steps=[
             manual("Use /gpu:0 in the code; set CUDA_DEVICE_ORDER=PCI_BUS_ID so that CUDA numbers as nvidia-smi does")
         ],
-        verify="nvidia-smi",
+        verify=run("nvidia-smi"),
     )

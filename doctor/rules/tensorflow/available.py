@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.remedies import cures, environments, libraries
-from doctor.remedies.fitness import usable
+from doctor.remedies import cures, environments
+from doctor.remedies.fitness import installation, no_gpu_meant, usable
+from doctor.remedies.installation import link_steps
 from doctor.rules.tensorflow.unavailable import asked_for
 
 if TYPE_CHECKING:
@@ -35,5 +36,6 @@ def environment(picture: Picture, release: TensorFlowRelease | None, platform: s
         return cures.Cure(())
     python = release.pythons[-1] if release.version == asked_for(picture) else release.pythons[max(0, len(release.pythons) - 2)]
     why = f"Python {python} has a wheel of TensorFlow {release.version}"
-    made, start = environments.with_python(ENV, python, picture.platform or platform or "linux", libraries.requirements(picture, release, python=python), why)
-    return cures.Cure((*made, *cures.driver_for(picture, release)), release.version, start)
+    found = installation(picture, release, python=python, bare=no_gpu_meant(picture))
+    made, start = environments.with_python(ENV, python, picture.platform or platform or "linux", found.requirements, why)
+    return cures.Cure((*made, *link_steps(found, start), *cures.driver_for(picture, release)), release.version, start)

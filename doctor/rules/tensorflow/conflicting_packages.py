@@ -10,9 +10,9 @@ from doctor.findings import Finding, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.gpu.registered import registered
-from doctor.rules.libraries.own_ops import pythons_own
 from doctor.rules.memory.signs import HANDLE_FAILURES
 from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.own_ops import pythons_own
 from doctor.rules.tensorflow.release import looks_for_gpus, wants_gpu
 
 
@@ -61,11 +61,11 @@ def tf_conflicting_packages(picture: Picture) -> Iterator[Finding]:
         s
         for s in facts.symptoms("undefined-symbol")
         # a path that leads out of the package again is that of a library which TensorFlow opens, not of its own file
-        if "cudnn DSO" not in s.source.text and not pythons_own(s) and re.search(r"tensorflow/(?:core/kernels|python|compiler)/(?:(?!/?\.\./)\S)+\.so", s.source.text)
+        if "cudnn DSO" not in s.source.text and not pythons_own(s) and re.search(r"tensorflow/(?:core/kernels|python|compiler)/(?:(?!/?\.\./)\S){1,200}\.so", s.source.text)
     ]
     folders: set[str] = set()
     for s in facts.symptoms("undefined-symbol", "native-runtime-failed"):
-        folders |= set(re.findall(r"(/\S*?(?:site|dist)-packages)/tensorflow", s.source.text))
+        folders |= set(re.findall(r"(/\S{0,200}?(?:site|dist)-packages)/tensorflow", s.source.text))
     several = several if len(several) > 1 and len({p.source.line for p in several}) > 1 else []
     if several and not (
         facts.kind == "machine"
@@ -107,11 +107,20 @@ def tf_conflicting_packages(picture: Picture) -> Iterator[Finding]:
         confidence="certain" if several or seen or facts.kind == "machine" or len(managers) > 1 else "likely",
         steps=[
             shell(
-                f"{commands.venv_prefix(picture)} uninstall -y tensorflow tensorflow-gpu tensorflow-cpu tensorflow-intel tf-nightly",
+                commands.pip(
+                    picture,
+                    "uninstall",
+                    "-y",
+                    "tensorflow",
+                    "tensorflow-gpu",
+                    "tensorflow-cpu",
+                    "tensorflow-intel",
+                    "tf-nightly",
+                ),
                 "takes all of them away; run it twice",
             ),
             shell(
-                f"{commands.venv_prefix(picture)} install --no-cache-dir tensorflow",
+                commands.pip(picture, "install", "--no-cache-dir", "tensorflow"),
                 "one fresh copy (with [and-cuda] on Linux for the GPU)",
             ),
             shell(
@@ -119,5 +128,5 @@ def tf_conflicting_packages(picture: Picture) -> Iterator[Finding]:
                 "must show one folder, of this environment",
             ),
         ],
-        verify=f"{commands.venv_prefix(picture)} list",
+        verify=commands.pip(picture, "list"),
     )

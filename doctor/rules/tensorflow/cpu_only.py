@@ -122,7 +122,7 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
     if picture.platform not in ("macos", "windows") and cure.version and not cure.python:
         cure = cure.after(
             shell(
-                f"{commands.venv_prefix(picture)} uninstall -y tensorflow tensorflow-cpu tensorflow-intel",
+                commands.pip(picture, "uninstall", "-y", "tensorflow", "tensorflow-cpu", "tensorflow-intel"),
                 "takes the CPU build away first",
             )
         )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
-from doctor.facts import Package, Symptom
+from doctor import validated
+from doctor.backports import removeprefix
+from doctor.facts import Package, Symptom, normalised
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
@@ -41,9 +44,20 @@ def _numpy_for_both(own: str, older: str) -> str:
     if not own:
         return f"numpy>={older}{',<2' if older < '2' else ''}"
     minors = [*(f"1.{n}" for n in range(16, 27)), *(f"2.{n}" for n in range(6))]
-    asked = SpecifierSet(own.removeprefix("numpy"))
+    asked = SpecifierSet(removeprefix(own, "numpy"))
     room = any(asked.contains(f"{m}.{patch}") for m in minors if dotted(m) >= dotted(older) for patch in range(8))
     return f"{own},>={older}" if room else ""
+
+
+def _name_of(requirement: str) -> str:
+    return normalised(re.split(r"[<>=!~; \[(]", requirement, maxsplit=1)[0])
+
+
+def _required_by_tensorflow(picture: Picture) -> set[str]:
+    """The packages that TensorFlow's releases require, and its own: no report brings another one into a command."""
+    own = {"tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel", "keras", "tf-keras"}
+    rows = picture.tables.releases(picture.table_platform, "tensorflow")
+    return own | {_name_of(text) for row in rows for text in row.requires}
 
 
 @rule(
@@ -119,17 +133,13 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
     if not (numpy or protobuf or h5py or keras or other or broken or resolver):
         return
     only_warning = resolver and not (numpy or protobuf or h5py or keras or other or broken)
-    pip = commands.venv_prefix(picture)
+    install = partial(commands.pip, picture, "install")
     steps: list[Step] = []
-    pinned = {re.split(r"[<>=!~; \[]", r, maxsplit=1)[0].lower(): r for r in requires}
+    pinned = {_name_of(r): r for r in requires}
 
     def pin(name: str, default: str) -> str:
         spec = pinned.get(name)
-        return (
-            spec.split(";")[0].replace(" ", "").replace("(", "").replace(")", "")
-            if spec and re.search(r"<|==|~", spec)
-            else default
-        )
+        return (validated.requirement(spec) if spec and re.search(r"<|==|~", spec) else None) or default
 
     if numpy:
         alias = any(s.kind == "numpy-alias" for s in numpy)
@@ -147,7 +157,7 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
         elif older:
             steps.append(
                 shell(
-                    f"{pip} install {commands.quoted(both, picture)}",
+                    install(both),
                     "a NumPy that serves the compiled module and TensorFlow"
                     if own
                     else "the NumPy that the compiled module was made for",
@@ -157,7 +167,7 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
         else:
             limit = own or ("numpy<1.24" if alias else "numpy<2")
             steps.append(
-                shell(f"{pip} install {commands.quoted(limit, picture)}", "the NumPy that this build was made for")
+                shell(install(limit), "the NumPy that this build was made for")
             )
             text = (
                 "The code uses names that NumPy 1.24 removed."
@@ -167,52 +177,46 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
     elif protobuf:
         steps.append(
             shell(
-                f"{pip} install {commands.quoted(pin('protobuf', 'protobuf<3.21'), picture)}",
+                install(pin("protobuf", "protobuf<3.21")),
                 "the protobuf that this build was made for",
             )
         )
         text = "The protobuf package is of another generation than TensorFlow's generated code."
     elif h5py:
         steps.append(
-            shell(f"{pip} install {commands.quoted('h5py<3', picture)}", "Keras before 2.4 reads files with h5py 2")
+            shell(install("h5py<3"), "Keras before 2.4 reads files with h5py 2")
         )
         text = "h5py 3 returns text where this Keras expects bytes."
     elif keras:
         version = picture.tensorflow.version if picture.tensorflow else None
         minor = ".".join(version.split(".")[:2]) if version else None
-        steps.append(
-            shell(
-                f"{pip} install {commands.quoted(pin('keras', f'keras=={minor}.*' if minor and (2, 6) <= dotted(minor) <= (2, 15) else 'tf-keras'), picture)}",
-                "the Keras that belongs to this TensorFlow",
-            )
-        )
+        own = f"keras=={minor}.*" if minor and (2, 6) <= dotted(minor) <= (2, 15) else "tf-keras"
+        steps.append(shell(install(pin("keras", own)), "the Keras that belongs to this TensorFlow"))
         text = "Keras and TensorFlow are of releases that do not belong together."
     elif broken:
         steps = [
             shell(
-                f"{pip} install {commands.quoted(pin(p.name, p.name), picture)}",
+                install(pin(p.name, p.name)),
                 f"what TensorFlow {build.version if build else ''} asks for",
             )
             for p in broken[:4]
+            if validated.distribution(p.name)
         ]
         text = f"{', '.join(f'{p.name} {p.version}' for p in broken[:4])} {'does' if len(broken) == 1 else 'do'} not meet what TensorFlow {build.version if build else ''} asks for."
     elif resolver:
         text = f"pip installed packages that contradict TensorFlow's own requirements: {resolver[0].get('requirement')} is wanted, {resolver[0].get('have')} is there."
-        steps.append(
-            shell(
-                f"{pip} install {commands.quoted(resolver[0].get('requirement').split(';')[0].replace(' ', ''), picture)}",
-                "the version that TensorFlow asks for",
-            )
-        )
+        wanted = validated.requirement(resolver[0].get("requirement"))
+        if wanted is not None and _name_of(wanted) in _required_by_tensorflow(picture):
+            steps.append(shell(install(wanted), "the version that TensorFlow asks for"))
     else:
         text = "A package that TensorFlow imports is missing or of a version that it cannot use."
         steps.append(
             shell(
-                f"{pip} install --force-reinstall {commands.present(picture)}",
+                install("--force-reinstall", commands.present(picture)),
                 "brings the packages that this release asks for",
             )
         )
-    steps.append(shell(f"{pip} check", "lists contradictions that are left"))
+    steps.append(shell(commands.pip(picture, "check"), "lists contradictions that are left"))
     yield found(
         "python-dependency-conflict",
         text,

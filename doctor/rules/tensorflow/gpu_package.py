@@ -18,5 +18,5 @@ def asked_for_the_stub(picture: Picture) -> list[Symptom]:
 
 
 def _at_least(specifier: str, floor: tuple[int, int]) -> bool:
-    numbers = re.search(r"(\d+)\.(\d+)", specifier)
+    numbers = re.search(r"(\d{1,4})\.(\d+)", specifier)
     return numbers is not None and (int(numbers[1]), int(numbers[2])) >= floor

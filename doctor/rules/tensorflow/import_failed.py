@@ -6,16 +6,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from doctor.facts import LibraryNotLoaded
+from doctor import validated
+from doctor.facts import Glibc, LibraryNotLoaded, Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
-from doctor.remedies import commands, cures, environments, libraries
-from doctor.remedies.fitness import on_driver, usable
-from doctor.rules.libraries.own_ops import own_ops, pythons_own
+from doctor.remedies import commands, cures, environments
+from doctor.remedies.fitness import installation, on_driver, usable
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.node_addon import addon_that_does_not_load
+from doctor.rules.tensorflow.own_ops import own_ops, pythons_own
 from doctor.rules.tensorflow.removed_names import missing_parts
+from doctor.shell import Export, Literal, Path, run
 from doctor.tables import dotted
 
 OWN_PARTS = ("tensorflow.python", "tensorflow.core", "tensorflow.python.tools", "tensorflow.python.platform")
@@ -46,6 +48,7 @@ OWN_PARTS = ("tensorflow.python", "tensorflow.core", "tensorflow.python.tools", 
         "deep-crashed",
         "tensorflow-library-fails",
         "node-addon-failed",
+        Glibc,
     ),
 )
 def tf_import_failed(picture: Picture) -> Iterator[Finding]:
@@ -68,6 +71,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
         yield addon_that_does_not_load(picture, addon)
         return
     glibc = [s for s in facts.symptoms("glibc-too-old") if not re.search(r"tensorboard_data_server", s.source.text)]
+    glibc = glibc or _below_the_floor(picture)
     dll = facts.symptoms("dll-load-failed", "msvc-runtime")
     shadow = facts.symptoms("circular-import", "shadowing-file", "stray-tensorflow-module")
     parts = [s for s in facts.symptoms("missing-module") if s.get("module") in OWN_PARTS]
@@ -120,7 +124,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
             steps.insert(
                 0,
                 shell(
-                    f"{commands.venv_prefix(picture)} install {commands.quoted_all(libraries.requirements(picture, fitting[-1], bare=True), picture)}",
+                    commands.pip(picture, "install", *installation(picture, fitting[-1], bare=True).requirements),
                     f"the newest release whose wheels need no more than glibc {fitting[-1].glibc}",
                 ),
             )
@@ -128,7 +132,7 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
             steps.insert(
                 0,
                 shell(
-                    "conda install -c conda-forge libstdcxx-ng",
+                    run("conda", "install", "-c", "conda-forge", "libstdcxx-ng"),
                     "a newer libstdc++ inside a conda environment",
                     platform="linux",
                 ),
@@ -167,28 +171,29 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     elif tls:
         library = tls[0].get("library")
         text = f"{library.rsplit('/', 1)[-1]} is loaded so late that no room is left for its thread-local variables; loaded first, it fits."
-        steps = [
-            shell(
-                f"export LD_PRELOAD={library}",
-                "loads it before all others; set it in the shell or service that starts the program",
-                platform="linux",
-            ),
-            manual("Or import TensorFlow (or whichever package brings that library) before everything else, cv2 and sklearn above all"),
-        ]
+        first = "mport TensorFlow (or whichever package brings that library) before everything else, cv2 and sklearn"
+        first += " above all"
+        own = validated.library_of_environment(
+            library
+        )  # another library of a report is not what to load into programs
+        steps = [manual(f"{'Or i' if own else 'I'}{first}")]
+        if own:
+            why = "loads it before all others; set it in the shell or service that starts the program"
+            steps.insert(0, shell(Export("LD_PRELOAD", Path(own)), why, platform="linux"))
     elif unmapped and picture.platform not in ("windows", "macos"):  # the loader of Linux says so
         library = unmapped[0].get("library")
         text = (
             f"The system refuses to map {library.rsplit('/', 1)[-1]} into memory: the file system that it lies on is mounted noexec, or a limit on "
             "the process's memory leaves no room for it."
         )
+        own = validated.library_of_environment(library)
+        noexec = "where noexec stands among the options, put the environment onto another file system, "
+        noexec += "or mount that one with exec"
+        look = run("findmnt", *(("-T", Path(own)) if own else ()), "-o", "TARGET,OPTIONS")
         steps = [
+            shell(look, noexec, platform="linux"),
             shell(
-                f"findmnt -T {commands.quoted(library, picture)} -o TARGET,OPTIONS",
-                "where noexec stands among the options, put the environment onto another file system, or mount that one with exec",
-                platform="linux",
-            ),
-            shell(
-                "ulimit -v",
+                Literal("ulimit -v"),
                 "kilobytes of address space, or unlimited; TensorFlow needs several gigabytes, and a batch job may have to ask for more memory",
                 platform="linux",
             ),
@@ -222,11 +227,13 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
                 + '. A processor without AVX fails so as well ("initialization routine failed").'
             )
             if picture.platform in ("windows", None) or tf_dll
+            else f"TensorFlow's own {seen[0].get('file').rpartition('/')[2] or 'library'} does not load: {seen[0].get('error')}."
+            if seen and seen[0].get("error")
             else "TensorFlow's native library could not be loaded; the lines before the last one say why."
         )
         steps = [
             shell(
-                "winget install Microsoft.VCRedist.2015+.x64",
+                run("winget", "install", "Microsoft.VCRedist.2015+.x64"),
                 "the current Visual C++ redistributable, 64 bit; then open a new prompt",
                 platform="windows",
                 root=True,
@@ -247,6 +254,19 @@ def tf_import_failed(picture: Picture) -> Iterator[Finding]:
     )
 
 
+def _below_the_floor(picture: Picture) -> list[Symptom]:
+    """On a machine: a glibc that is older than the wheel in use is made for."""
+    build, here = picture.build, picture.facts.first(Glibc)
+    if picture.facts.kind != "machine" or build is None or here is None or not build.of_wheel:
+        return []
+    python = commands.minor(picture.python.version) if picture.python is not None else None
+    floor = build.glibc_by_python.get(python or "") or build.glibc
+    if floor is None or dotted(here.version) >= dotted(floor):
+        return []
+    detail = (("library", "libc.so.6"), ("needs", f"GLIBC_{floor}"), ("by", build.requirement))
+    return [Symptom(here.source, "glibc-too-old", detail)]
+
+
 def _fresh_copy(picture: Picture) -> list[Step]:
     """The build in use once more and whole; another one where it could not use the GPU of the case anyway."""
     build = picture.build
@@ -255,12 +275,12 @@ def _fresh_copy(picture: Picture) -> list[Step]:
     python = commands.minor(picture.python.version) if picture.python is not None else None
     if build is not None and build.pythons and python is not None and python not in build.pythons:
         why = f"a whole copy where there is a wheel of TensorFlow {build.version}: it has none for Python {python}"
-        wheels = libraries.requirements(picture, build, bare=True)
+        wheels = installation(picture, build, bare=True).requirements
         return environments.with_python(environments.ENV, build.pythons[-1], picture.platform or "linux", wheels, why)[0]
-    wanted = commands.quoted_all(libraries.requirements(picture, build, bare=True), picture) if build else "tensorflow"
+    wanted = installation(picture, build, bare=True).requirements if build else ["tensorflow"]
     return [
         shell(
-            f"{commands.venv_prefix(picture)} install --force-reinstall --no-cache-dir {wanted}",
+            commands.pip(picture, "install", "--force-reinstall", "--no-cache-dir", *wanted),
             "a fresh copy, one and whole, in a fresh environment",
         )
     ]

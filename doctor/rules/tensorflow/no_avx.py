@@ -9,6 +9,7 @@ from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
+from doctor.shell import Export, Literal, run
 
 
 @rule(
@@ -55,7 +56,7 @@ def cpu_no_avx(picture: Picture) -> Iterator[Finding]:
         confidence="certain" if said else "likely",
         steps=[
             shell(
-                "grep -o -m1 -w avx /proc/cpuinfo || echo 'no AVX'",
+                Literal("grep -o -m1 -w avx /proc/cpuinfo || echo 'no AVX'"),
                 "shows whether the processor has AVX",
                 platform="linux",
             ),
@@ -82,12 +83,12 @@ def _arm(picture: Picture, illegal: list[Symptom]) -> Finding:
         confidence="likely",
         steps=[
             shell(
-                "export OPENBLAS_CORETYPE=ARMV8",
+                Export("OPENBLAS_CORETYPE", "ARMV8"),
                 "tells OpenBLAS the kind of core; put it into ~/.bashrc where it helps",
                 platform="linux",
             ),
             shell(
-                "python3 -m pip install numpy==1.19.4",
+                run("python3", "-m", "pip", "install", "numpy==1.19.4"),
                 "or, on Python 3.6, the numpy before the one that fails",
                 platform="linux",
             ),

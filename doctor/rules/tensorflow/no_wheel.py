@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import PythonVersion
+from doctor.facts import PythonVersion, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
@@ -17,7 +17,7 @@ from doctor.rules.tensorflow.gpu_package import asked_for_the_stub
     "tf-no-wheel",
     "pip has no TensorFlow for this Python, platform or architecture",
     explains=("tf-not-installed", "tf-import-failed"),
-    needs=("no-matching-distribution", "wheel-platform", "python-refused", "wheel-address-gone", "python-told"),
+    needs=("no-matching-distribution", "wheel-platform", "python-refused", "wheel-address-gone", "python-told", "musl-libc"),
 )
 def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
     """pip has no TensorFlow for this Python, platform or architecture.
@@ -36,6 +36,10 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
     said = facts.symptoms("no-matching-distribution", "wheel-platform", "python-refused", "wheel-address-gone")
     stub = asked_for_the_stub(picture)
     said = [s for s in said if s not in stub]
+    musl = facts.symptoms("musl-libc") if facts.kind == "machine" else []
+    if musl:
+        yield _musl(picture, musl)
+        return
     told = [s for s in facts.symptoms("python-told") if re.search(r"tensorflow|텐서플로", s.source.text, re.IGNORECASE)]
     if not said and not told:
         return
@@ -63,4 +67,22 @@ def tf_no_wheel(picture: Picture) -> Iterator[Finding]:
         tables=[*reason.rows, release if cure.steps else None],
         steps=[*reason.steps, *cure.steps, *reason.instead, shell(shows, "shows Python, word size and processor")],
         verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)", cure.python),
+    )
+
+
+def _musl(picture: Picture, signs: list[Symptom]) -> Finding:
+    """A system whose C library no wheel of TensorFlow is made for."""
+    return found(
+        "tf-no-wheel",
+        "This system's C library is musl (Alpine Linux); every wheel of TensorFlow for Linux is made for glibc, and "
+        "neither installs nor loads here.",
+        [*signs[:1], picture.os, picture.tensorflow],
+        steps=[
+            manual(
+                "Use a system or an image with glibc: in the Dockerfile take python:3.12-slim (Debian) in place of "
+                "python:3.12-alpine, or tensorflow/tensorflow:latest-gpu",
+                platform="linux",
+            )
+        ],
+        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.rules.registry import found
+from doctor.shell import run
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
@@ -17,7 +18,7 @@ def addon_that_does_not_load(picture: Picture, addon: list[Symptom]) -> Finding:
     package = "tfjs-node-gpu" if any("tfjs-node-gpu" in s.source.text for s in (*addon, *picture.facts.symptoms("binding"))) else "tfjs-node"
     steps = [
         shell(
-            f"npm rebuild @tensorflow/{package} --build-addon-from-source",
+            run("npm", "rebuild", f"@tensorflow/{package}", "--build-addon-from-source"),
             "fetches the library and builds the addon for this Node; it needs Python and a C++ compiler",
         )
     ]
@@ -38,5 +39,5 @@ def addon_that_does_not_load(picture: Picture, addon: list[Symptom]) -> Finding:
         title="Node does not load TensorFlow's library",
         confidence="likely",
         steps=steps,
-        verify="node -e \"require('@tensorflow/" + package + "')\"",
+        verify=run("node", "-e", f"require('@tensorflow/{package}')"),
     )

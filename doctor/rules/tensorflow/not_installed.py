@@ -9,6 +9,7 @@ from doctor.findings import Finding, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures
 from doctor.rules.registry import found, rule
+from doctor.shell import Literal
 
 
 @rule(
@@ -51,7 +52,9 @@ def tf_not_installed(picture: Picture) -> Iterator[Finding]:
         text = "pip broke off: TensorFlow has files whose paths are longer than the 260 characters that this Windows allows."
         steps = (
             shell(
-                "reg add HKLM\\SYSTEM\\CurrentControlSet\\Control\\FileSystem /v LongPathsEnabled /t REG_DWORD /d 1 /f",
+                Literal(
+                    "reg add HKLM\\SYSTEM\\CurrentControlSet\\Control\\FileSystem /v LongPathsEnabled /t REG_DWORD /d 1 /f"
+                ),
                 "lets Windows use long paths; then open a new prompt and install again (a folder near the root, C:\\tf, does as well)",
                 platform="windows",
                 root=True,

@@ -69,7 +69,7 @@ def offered(picture: Picture) -> Offer | None:
 def listed_nothing(picture: Picture) -> bool:
     """Whether pip says that it saw no release at all: "(from versions: none)"."""
     symptoms = picture.facts.symptoms("no-matching-distribution")
-    return any(re.fullmatch(r"\s*(?:none)?\s*", s.get("versions")) and "from versions" in s.source.text for s in symptoms)
+    return any(s.get("versions").strip() in ("", "none") and "from versions" in s.source.text for s in symptoms)
 
 
 def _finals(listed: str) -> list[str]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Platform, Requirement
 from doctor.findings import Step, manual, shell
-from doctor.remedies import commands, cures, libraries
-from doctor.remedies.fitness import usable
+from doctor.remedies import commands, cures
+from doctor.remedies.fitness import installation, usable
 from doctor.rules.tensorflow.offered import PLATFORMS, Offer, listed_nothing, offered
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def asked_for(picture: Picture) -> str | None:
     asked = next((r for r in picture.facts.of(Requirement) if r.name.startswith("tensorflow")), None)
     if asked is None:
         return picture.tensorflow.version if picture.tensorflow is not None and not picture.tensorflow.inferred else None
-    stated = re.search(r"\d+\.\d+(?:\.\d+)?", asked.specifier)
+    stated = re.search(r"\d{1,4}\.\d+(?:\.\d+)?", asked.specifier)
     return stated[0] if stated else None
 
 
@@ -90,13 +90,18 @@ def _newer_than_pip(picture: Picture, offer: Offer, version: str) -> Reason | No
         needs, knows = _wheel_name(asked), _wheel_name(newest)
         if needs is not None and knows is not None and needs > knows:
             tag, pip = _MANYLINUX[needs]
-            again = commands.quoted_all(libraries.requirements(picture, asked, bare=True), picture)
+            again = installation(picture, asked, bare=True).requirements
             return Reason(
                 f"{offer.listed}. TensorFlow {asked.version} has a wheel for Python {python} too, under a name ({tag}) that pip takes from {pip} on: this pip is older.",
                 (asked,),
                 (
-                    shell(f"{commands.venv_prefix(picture)} install --upgrade pip", f"any pip from {pip} on sees it"),
-                    shell(f"{commands.venv_prefix(picture)} install {again}", "the same again, with the bounds that the release does not state itself"),
+                    shell(
+                        commands.pip(picture, "install", "--upgrade", "pip"), f"any pip from {pip} on sees it"
+                    ),
+                    shell(
+                        commands.pip(picture, "install", *again),
+                        "the same again, with the bounds that the release does not state itself",
+                    ),
                     *cures.driver_for(picture, asked),
                 ),
                 enough=True,
@@ -126,14 +131,19 @@ def _unseen(picture: Picture, row: TensorFlowRelease, python: str) -> Reason:
         if row.platform == "macos-x86_64" and arm:
             first = f"TensorFlow {row.version} has a wheel for Python {python} on Intel Macs. Where pip sees none this is Apple silicon, for which the wheels begin with {arm[0].version}."
             return Reason(first, (row, arm[0]), target=next(r for r in reversed(arm) if r.version.split(".")[:2] == arm[0].version.split(".")[:2]))
-    pip = commands.venv_prefix(picture)
     return Reason(
         f"TensorFlow {row.version} has a wheel for Python {python} on {row.platform}, and pip saw no release at all: either the Python is another than that "
         "(32-bit, another processor, Alpine's musl), or pip is too old for the wheel's name, or the index that it asked has none or was not reached.",
         (row,),
         (
-            shell(f"{pip} install --upgrade pip", "an old pip does not know the names of newer wheels (manylinux2014 needs pip 19.3)"),
-            shell(f"{pip} config list", "shows the index that pip asks, where it is not the usual one"),
+            shell(
+                commands.pip(picture, "install", "--upgrade", "pip"),
+                "an old pip does not know the names of newer wheels (manylinux2014 needs pip 19.3)",
+            ),
+            shell(
+                commands.pip(picture, "config", "list"),
+                "shows the index that pip asks, where it is not the usual one",
+            ),
         ),
     )
 

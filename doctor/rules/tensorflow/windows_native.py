@@ -12,6 +12,7 @@ from doctor.remedies import cures
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import wants_gpu
+from doctor.shell import run
 from doctor.tables import dotted
 
 
@@ -80,7 +81,7 @@ def tf_windows_native(picture: Picture) -> Iterator[Finding]:
         tables=[row] if row else [],
         steps=[
             shell(
-                "wsl --install",
+                run("wsl", "--install"),
                 "in PowerShell as administrator: WSL2 with Ubuntu, where the current TensorFlow uses the GPU",
                 platform="windows",
                 root=True,

@@ -14,6 +14,12 @@ from doctor.tables.reading.remote import Remote
 
 TAIL = 65_536 + 22 + 20
 INFLATED_PIECE = 8 << 20
+MOST_MEMBERS = 200_000
+LARGEST_DIRECTORY = 64 << 20
+LARGEST_MEMBER = 8 << 30
+MOST_INFLATED = 60
+"""Times its packed size that a member of more than SMALL bytes may have; TensorFlow's libraries have five at most."""
+SMALL = 64 << 20
 
 
 class ArchiveError(Exception):
@@ -48,6 +54,8 @@ def list_members(remote: Remote, url: str, length: int) -> list[Member]:
             if record[:4] != b"PK\x06\x06" or len(record) < 56:
                 raise ArchiveError(f"{url}: the zip64 end of central directory is not where its locator says")
             count, size, offset = struct.unpack_from("<QQQ", record, 32)
+    if count > MOST_MEMBERS or size > LARGEST_DIRECTORY:
+        raise ArchiveError(f"{url}: {count} members in a directory of {size} bytes are not those of a wheel")
     if offset + size > length:
         raise ArchiveError(f"{url}: the central directory lies outside the file")
     directory = (
@@ -66,10 +74,14 @@ def _parse_directory(directory: bytes, count: int, url: str) -> list[Member]:
         crc, packed, size, name_length, extra_length, comment = struct.unpack_from("<IIIHHH", directory, position + 16)
         (offset,) = struct.unpack_from("<I", directory, position + 42)
         position += 46
-        name = directory[position : position + name_length].decode("utf-8" if flags & 0x800 else "cp437")
+        raw = directory[position : position + name_length]
+        name = raw.decode("utf-8" if flags & 0x800 else "cp437", "replace")
         extra = directory[position + name_length : position + name_length + extra_length]
         if 0xFFFFFFFF in (packed, size, offset):
-            size, packed, offset = _zip64(extra, size, packed, offset)
+            try:
+                size, packed, offset = _zip64(extra, size, packed, offset)
+            except struct.error as error:
+                raise ArchiveError(f"{url}: the zip64 field of {name} is cut off") from error
         position += name_length + extra_length + comment
         members.append(Member(name, method, crc, packed, size, offset))
     return members
@@ -90,13 +102,15 @@ def _zip64(extra: bytes, *values: int) -> list[int]:
 def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
     """The member's content in pieces of some megabytes, none of it kept. Raises ArchiveError where the method is
     unknown, the stream broken or, at the end, the CRC wrong."""
+    if member.size > LARGEST_MEMBER or (member.size > SMALL and member.size > member.packed * MOST_INFLATED):
+        raise ArchiveError(f"{url}: {member.name} would be {member.size} bytes of {member.packed}, which no library is")
     header = remote.read(url, member.offset, member.offset + 30)
     if header[:4] != b"PK\x03\x04":
         raise ArchiveError(f"{url}: no member begins at byte {member.offset} ({member.name})")
     name_length, extra_length = struct.unpack_from("<HH", header, 26)
     start = member.offset + 30 + name_length + extra_length
     packed = remote.stream(url, start, start + member.packed)
-    crc = 0
+    crc = size = 0
     if member.method == 0:
         for piece in packed:
             crc = zlib.crc32(piece, crc)
@@ -108,6 +122,9 @@ def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
                 while piece:
                     content = inflater.decompress(piece, INFLATED_PIECE)
                     piece = inflater.unconsumed_tail
+                    size += len(content)
+                    if size > member.size:
+                        raise ArchiveError(f"{url}: {member.name} holds more than the {member.size} bytes that it says")
                     crc = zlib.crc32(content, crc)
                     yield content
             content = inflater.flush()

@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from doctor.tables.reading import dllnames, dlopened, elf, fatbin, macho, pe
 from doctor.tables.reading.archive import Member, inflate
@@ -18,6 +18,9 @@ from doctor.tables.reading.registry import IndexFile
 from doctor.tables.reading.remote import Remote
 from doctor.tables.reading.wheeltexts import WheelTexts
 from doctor.tables.reading.window import Window
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 HEAD = 64 << 10
 # The string table and the version needs stand in front of the code in every library that ld, gold, lld and patchelf
@@ -31,7 +34,7 @@ CUDA_LIBRARY = re.compile(
 )
 MSVC_LIBRARY = re.compile(r"^(msvcp|vcruntime|concrt|vcomp)\d+(_\d+)?\.dll$")
 
-Facts = dict[str, Any]
+Facts: TypeAlias = "dict[str, Any]"
 
 
 def wanted(texts: WheelTexts, package: str, platform: str) -> bool:
@@ -79,7 +82,7 @@ def _scan_member(remote: Remote, file: IndexFile, member: Member, copy_to: int |
     found = fatbin.Fatbins()
     facts: Facts = {}
     if start.startswith(b"\x7fELF"):
-        facts |= _scan_elf(remote, file, member, window, found)
+        facts.update(_scan_elf(remote, file, member, window, found))
     elif start.startswith(b"MZ"):
         headers = pe.read_headers(start)
         kept = [(begin, window.keep(begin, end)) for begin, end in pe.import_ranges(headers)]

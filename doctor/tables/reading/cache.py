@@ -8,20 +8,25 @@ So the folder holds one small file for each kind and wheel that the index has, w
 from __future__ import annotations
 
 import json
-import os
+import re
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from doctor.errors import UnableError
+from doctor.files import NO_HOME, cache_base, write_whole
+
 
 def default_folder() -> Path:
-    """The user's cache folder by the platform's own rule (XDG Base Directory, Apple, Windows Known Folders)."""
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local") / "tfgpu-doctor" / "Cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library/Caches/tfgpu-doctor"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tfgpu-doctor"
+    """The user's cache folder by the platform's own rule. Raises UnableError where this user has none."""
+    base = cache_base()
+    if base is None:
+        raise UnableError(f"there is no place for a cache: {NO_HOME}", "set XDG_CACHE_HOME")
+    return base / "tfgpu-doctor" / "Cache" if sys.platform == "win32" else base / "tfgpu-doctor"
+
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+"""What an index gives as a hash becomes a file's name: nothing else may."""
 
 
 class Cache:
@@ -33,24 +38,21 @@ class Cache:
 
     def get(self, sha256: str, kind: str) -> Any | None:
         """What was stored, or None. An entry that cannot be read counts as none."""
+        if not _SHA256.fullmatch(sha256):
+            return None
         try:
             return json.loads(self._path(sha256, kind).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
 
     def put(self, sha256: str, kind: str, facts: Any) -> None:
-        """Store `facts` (plain JSON values). Raises OSError."""
-        descriptor, name = tempfile.mkstemp(dir=self.folder, suffix=".part")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(facts, file)
-            Path(name).replace(self._path(sha256, kind))
-            what, _, number = kind.rpartition("-")
-            for older in range(1, int(number)):
-                self._path(sha256, f"{what}-{older}").unlink(missing_ok=True)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        """Store `facts` (plain JSON values); of a file whose sha256 is not known, nothing. Raises OSError."""
+        if not _SHA256.fullmatch(sha256):
+            return
+        write_whole(self._path(sha256, kind), json.dumps(facts).encode("utf-8"))
+        what, _, number = kind.rpartition("-")
+        for older in range(1, int(number)):
+            self._path(sha256, f"{what}-{older}").unlink(missing_ok=True)
 
     def _path(self, sha256: str, kind: str) -> Path:
         return self.folder / f"{sha256}.{kind}.json"

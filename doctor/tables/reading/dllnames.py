@@ -17,12 +17,16 @@ import re
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from doctor.tables.reading.archive import Member, inflate
 from doctor.tables.reading.pe import Headers, Section, read_headers
 from doctor.tables.reading.registry import IndexFile
 from doctor.tables.reading.remote import Remote
 from doctor.tables.reading.window import Window
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 HEAD = 64 << 10
 # Moves of 8 bytes that are nowhere but in the loader (compilers of 2.3 and later)
@@ -52,7 +56,7 @@ VERSION = re.compile(r"64_\d{1,4}")
 WITHIN_FUNCTION = 0x60
 """Bytes from a name's load to its version's, either first; the next function's come 0x110 bytes later or more."""
 
-Finder = Callable[[bytes, int], Iterator[int]]
+Finder: TypeAlias = "Callable[[bytes, int], Iterator[int]]"
 """From some bytes and the file offset where they begin: where in them the loader's code is."""
 
 

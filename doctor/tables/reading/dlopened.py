@@ -34,7 +34,7 @@ DT_SYMTAB, DT_STRTAB, DT_STRSZ = 6, 5, 10
 IGNORED_TAG = 0x6000000D  # DT_LOOS: the loader passes over tags of this range that it does not know
 R_X86_64_64, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT = 1, 6, 7
 RTLD_LAZY = 1
-LOADER_CALL = re.compile(r"DsoLoader\d+(?:Get\w+DsoHandle|(?:Maybe)?TryDlopen\w+)E?v")
+LOADER_CALL = re.compile(r"DsoLoader\d{1,3}(?:Get\w{1,60}DsoHandle|(?:Maybe)?TryDlopen\w{1,60})E?v")
 SYSTEM_LIBRARIES = re.compile(r"lib(?:c|m|dl|rt|pthread|gcc_s|stdc\+\+|util|resolv)\.so|ld-linux")
 TIME_LIMIT_S = 180
 
@@ -173,7 +173,7 @@ class _Image:
         return sorted(
             {
                 match[0].decode()
-                for match in re.finditer(rb"_ZN[\w]*DsoLoader[\w]*", strings)
+                for match in re.finditer(rb"_ZN\w{0,200}DsoLoader\w*", strings)
                 if LOADER_CALL.search(match[0].decode())
             }
         )

@@ -42,7 +42,7 @@ class Fatbins:
         for (target, version), count in sorted(self.ptx.items()):
             isa.setdefault(target, {})[version] = count
         return {
-            "entries": self.cubins.total() + self.ptx.total(),
+            "entries": sum(self.cubins.values()) + sum(self.ptx.values()),
             "compiled": dict(sorted(self.cubins.items())),
             "ptx": isa,
             "malformed": self.malformed,
@@ -96,7 +96,7 @@ def _count(kind: int, arch: int, version: str, head: bytes | None, found: Fatbin
             target += "a" if elf_flags & accelerators else ""
         found.cubins[target] += 1
         return
-    text = re.search(rb"\.version\s+(\d+\.\d+)\s.*?\.target\s+sm_(\d+)(\d)([af]?)", head or b"", re.DOTALL)
+    text = re.search(rb"\.version\s+(\d+\.\d+)\s.{0,400}?\.target\s+sm_(\d+)(\d)([af]?)", head or b"", re.DOTALL)
     if text is None:
         found.unreadable += 1
         found.ptx[target, version] += 1

@@ -26,6 +26,31 @@ class Metadata:
     extras: dict[str, dict[str, str]]
 
 
+@dataclass(frozen=True)
+class Stated:
+    """One Requires-Dist that packaging can read. extra: the extra that it belongs to, "" where it always counts."""
+
+    requirement: Requirement
+    extra: str
+
+
+_EXTRA = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
+
+
+def stated_requirements(text: str) -> tuple[str | None, list[Stated]]:
+    """Requires-Python and the requirements of a METADATA file; those that packaging cannot read are left out."""
+    headers = HeaderParser().parsestr(text)
+    found = []
+    for line in headers.get_all("Requires-Dist", []):
+        try:
+            requirement = Requirement(line)
+        except InvalidRequirement:
+            continue
+        extra = _EXTRA.search(str(requirement.marker or ""))
+        found.append(Stated(requirement, extra[1] if extra else ""))
+    return headers.get("Requires-Python"), found
+
+
 def parse_metadata(text: str) -> Metadata:
     """Read a METADATA or PKG-INFO file. A requirement that packaging cannot read is kept as it is written."""
     headers = HeaderParser().parsestr(text)
@@ -38,11 +63,11 @@ def parse_metadata(text: str) -> Metadata:
             requires.add(re.sub(r"\s+", " ", line).strip())
             continue
         marker = str(requirement.marker or "")
-        extra = re.search(r"""extra\s*==\s*["']([^"']+)["']""", marker)
+        extra = _EXTRA.search(marker)
         if extra is None:
             requires.add(str(requirement))
             continue
-        condition = re.sub(r"""(\s+and\s+)?\(?extra\s*==\s*["'][^"']+["']\)?(\s+and\s+)?""", "", marker).strip()
+        condition = re.sub(r"""(\sand\s)?\(?extra\s?==\s?["'][^"']+["']\)?(\sand\s)?""", "", marker).strip()
         extras.setdefault(extra[1], {})[canonicalize_name(requirement.name)] = str(requirement.specifier) + (
             f"; {condition}" if condition else ""
         )

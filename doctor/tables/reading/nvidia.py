@@ -102,7 +102,7 @@ def read_cudnn(project: str, file: IndexFile, settings: PipSettings, cache: Cach
     row: dict[str, Any] | None = cache.get(file.sha256, "nvidia-cudnn-2")
     if row is not None:
         return row
-    remote = Remote(functools.partial(session_for, settings))
+    remote = Remote(functools.partial(session_for, settings), named=settings.indexes)
     members = list_members(remote, file.url, remote.size(file.url))
     ops = [m for m in members if re.search(r"/libcudnn_ops(_infer)?\.so\.\d+$", m.name)]
     found = Fatbins()

@@ -18,6 +18,7 @@ from urllib.request import url2pathname
 
 import requests
 
+from doctor.redact import without_doors
 from doctor.tables.reading.remote import Remote, RemoteError
 
 JSON_INDEX = "application/vnd.pypi.simple.v1+json"
@@ -120,6 +121,7 @@ def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> lis
     Raises RegistryError where no index knows the project or one cannot be reached.
     """
     found: dict[str, IndexFile] = {}
+    refused: list[str] = []
     for index in indexes:
         page = f"{index}/{re.sub(r'[-_.]+', '-', project).lower()}/"
         if page.startswith("file:"):
@@ -137,15 +139,34 @@ def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> lis
                 ) from error
             if answer is None:
                 continue
-            text, content_type = answer.text, answer.headers.get("Content-Type", "")
+            text, content_type = answer
         for file in parse_index(text, content_type, page):
-            found.setdefault(file.filename, file)
+            if _may_be_read(file.url, page):
+                found.setdefault(file.filename, file)
+            else:
+                refused.append(file.url)
+    if not found and refused:
+        raise RegistryError(
+            f"the index lists {project} at {without_doors(refused[0])}, which is neither https nor on the index's own "
+            "server. Next: name an index that offers its files by https in PIP_INDEX_URL"
+        )
     if not found:
         raise RegistryError(
             f"no index that pip is configured for has a project {project}. Next: look at `pip config list`, "
             "and name an index that has it in PIP_INDEX_URL"
         )
     return list(found.values())
+
+
+def _may_be_read(url: str, page: str) -> bool:
+    """Whether a file that an index lists is read: by https, or as the index itself that the user named."""
+    try:
+        its, own = urlsplit(url), urlsplit(page)
+    except ValueError:
+        return False
+    if its.scheme == "https":
+        return True
+    return its.scheme == own.scheme and (its.scheme == "file" or (its.scheme == "http" and its.hostname == own.hostname))
 
 
 def _local_page(page: str) -> str | None:
@@ -168,7 +189,8 @@ def parse_index(text: str, content_type: str, page: str) -> list[IndexFile]:
         url, fragment = urldefrag(urljoin(page, attributes.get("href") or ""))
         digest = re.search(r"sha256=([0-9a-f]{64})", fragment)
         yanked = attributes.get("data-yanked") or "" if "data-yanked" in attributes else None
-        filename = label.strip() or unquote(urlsplit(url).path.rpartition("/")[2])
+        filename = label.strip() if not re.search(r"[/\\\0]", label) else ""
+        filename = filename or unquote(urlsplit(url).path.rpartition("/")[2])
         files.append(
             IndexFile(filename, url, digest[1] if digest else "", attributes.get("data-requires-python"), yanked)
         )
@@ -178,17 +200,24 @@ def parse_index(text: str, content_type: str, page: str) -> list[IndexFile]:
 def _parse_json(text: str, page: str) -> list[IndexFile]:
     files = []
     for entry in json.loads(text)["files"]:
+        name, hashes = str(entry["filename"]), entry.get("hashes", {})
+        if re.search(r"[/\\\0]", name):  # no name of a file
+            continue
         yanked = entry.get("yanked", False)
         files.append(
             IndexFile(
-                entry["filename"],
+                name,
                 urljoin(page, entry["url"]),
-                entry.get("hashes", {}).get("sha256", ""),
-                entry.get("requires-python"),
+                _sha256(hashes.get("sha256")),
+                needs if isinstance(needs := entry.get("requires-python"), str) else None,
                 (yanked if isinstance(yanked, str) else "") if yanked is not False else None,
             )
         )
     return files
+
+
+def _sha256(value: object) -> str:
+    return value if isinstance(value, str) and re.fullmatch(r"[0-9a-f]{64}", value) else ""
 
 
 class _Anchors(HTMLParser):

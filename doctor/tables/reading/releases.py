@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from doctor.backports import removesuffix
 from doctor.tables.reading.registry import IndexFile
 from doctor.tables.reading.wheelnames import PLATFORMS, WheelName, parse_wheel_name
 
@@ -73,7 +74,7 @@ def _order(platform: str) -> int:
 
 def _sdist_version(package: str, filename: str) -> Version | None:
     for suffix in (".tar.gz", ".zip"):
-        stem = filename.removesuffix(suffix)
+        stem = removesuffix(filename, suffix)
         name, _, version = stem.rpartition("-")
         if stem != filename and canonicalize_name(name) == package:
             try:

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
 import requests
 
+from doctor.redact import without_doors
+from doctor.web import Limit, RefusedError, body, get, guarded
+
 TRIES = 5
 TIMEOUT_S = (20, 60)
+PAGE_LIMIT = 64 << 20
+"""Bytes of an index page at most; that of the largest project has five million."""
+FILE_LIMIT = 16 << 30
+PAGE_LIMIT_S = 120.0
+SLOWEST = 20_000
+"""Bytes a second that a server has to bring of a larger file, after PAGE_LIMIT_S."""
 # What a broken connection loses is the piece it broke in
 PIECE = 1 << 16
 
@@ -21,14 +31,25 @@ class RemoteError(Exception):
     """A file could not be read from the server; the text names the address and the reason."""
 
 
+class Page(NamedTuple):
+    """An index page, and what it says that it is."""
+
+    text: str
+    content_type: str
+
+
 class Remote:
     """Reads through one requests.Session per thread; counts the bytes that came in.
 
-    `make_session` is called once in each thread that uses the object.
+    `make_session` is called once in each thread that uses the object. `named`: the indexes that the user's configuration
+    names; addresses of other kinds than theirs are refused (doctor.web).
     """
 
-    def __init__(self, make_session: Callable[[], requests.Session], pause_s: float = 0.5) -> None:
+    def __init__(
+        self, make_session: Callable[[], requests.Session], pause_s: float = 0.5, named: Iterable[str] = ()
+    ) -> None:
         self._make_session = make_session
+        self._named = tuple(named)
         self._local = threading.local()
         self._pause_s = pause_s
         self.bytes_read = 0
@@ -36,28 +57,37 @@ class Remote:
     def _session(self) -> requests.Session:
         session: requests.Session | None = getattr(self._local, "session", None)
         if session is None:
-            session = self._local.session = self._make_session()
+            session = self._local.session = guarded(self._make_session(), self._named)
         return session
 
-    def get(self, url: str, headers: Mapping[str, str]) -> requests.Response | None:
+    def get(self, url: str, headers: Mapping[str, str]) -> Page | None:
         """The whole of a small page; None where it does not exist. Raises RemoteError."""
         reason = ""
         for attempt in range(TRIES):
             time.sleep(attempt * self._pause_s)
+            session = self._session()
             try:
-                answer = self._session().get(url, headers=headers, timeout=TIMEOUT_S)
-            except requests.RequestException as error:
+                with Limit(session, PAGE_LIMIT_S) as limit, get(session, url, headers, TIMEOUT_S) as answer:
+                    if answer.status_code == 404:
+                        return None
+                    if answer.ok:
+                        content = b"".join(body(answer, PAGE_LIMIT))
+                        self.bytes_read += len(content)
+                        if limit.passed:
+                            raise RemoteError(f"{without_doors(url)}: it takes longer than {limit.seconds:.0f} s")
+                        text = content.decode(answer.encoding or "utf-8", "replace")
+                        return Page(text, answer.headers.get("Content-Type", ""))
+            except (requests.RequestException, LookupError) as error:
+                if limit.passed:
+                    raise RemoteError(f"{without_doors(url)}: it takes longer than {limit.seconds:.0f} s") from error
                 reason = _first_cause(error)
                 continue
-            if answer.status_code == 404:
-                return None
-            if answer.ok:
-                self.bytes_read += len(answer.content)
-                return answer
+            except RefusedError as error:
+                raise RemoteError(f"{without_doors(url)}: {error}") from error
             reason = f"status {answer.status_code}"
             if answer.status_code < 500 and answer.status_code != 429:
                 break
-        raise RemoteError(f"{_without_secrets(url)}: {reason}")
+        raise RemoteError(f"{without_doors(url)}: {reason}")
 
     def size(self, url: str) -> int:
         """The length of the file in bytes. Raises RemoteError where the server does not serve parts of files."""
@@ -73,15 +103,17 @@ class Remote:
                 continue
             with answer:
                 total = answer.headers.get("Content-Range", "").rpartition("/")[2]
-                if answer.status_code == 206 and total.isdigit():
+                if answer.status_code == 206 and total.isdecimal() and len(total) < 20:
+                    if int(total) > FILE_LIMIT:
+                        raise RemoteError(f"{without_doors(url)}: no wheel has {total} bytes")
                     return int(total)
                 if answer.status_code == 200:
                     raise RemoteError(
-                        f"{_without_secrets(url)}: the server ignores range requests, so parts of a wheel cannot be "
+                        f"{without_doors(url)}: the server ignores range requests, so parts of a wheel cannot be "
                         "read. Next: point PIP_INDEX_URL at an index whose file server answers 206 to a Range header"
                     )
                 reason = f"status {answer.status_code}"
-        raise RemoteError(f"{_without_secrets(url)}: {reason}")
+        raise RemoteError(f"{without_doors(url)}: {reason}")
 
     def read(self, url: str, start: int, stop: int) -> bytes:
         """Bytes start..stop (stop excluded)."""
@@ -95,10 +127,17 @@ class Remote:
         if url.startswith("file:"):
             yield from self._stream_local(_local(url), start, stop)
             return
+        session = self._session()
+        with Limit(session, PAGE_LIMIT_S + (stop - start) / SLOWEST) as limit:
+            yield from self._stream(url, start, stop, limit)
+
+    def _stream(self, url: str, start: int, stop: int, limit: Limit) -> Iterator[bytes]:
         failures, reason = 0, ""
         while start < stop:
+            if limit.passed:
+                raise RemoteError(f"{without_doors(url)}: it takes longer than {limit.seconds:.0f} s")
             if failures == TRIES:
-                raise RemoteError(f"{_without_secrets(url)}: {reason} (bytes {start} to {stop})")
+                raise RemoteError(f"{without_doors(url)}: {reason} (bytes {start} to {stop})")
             time.sleep(failures * self._pause_s)
             try:
                 with self._ask(url, start, stop) as answer:
@@ -106,11 +145,14 @@ class Remote:
                         reason = f"status {answer.status_code} to a range request"
                         failures += 1
                         continue
-                    for piece in answer.iter_content(PIECE):
+                    for piece in body(answer, FILE_LIMIT):
                         failures = 0
-                        start += len(piece)
+                        kept = piece[: stop - start]
+                        start += len(kept)
                         self.bytes_read += len(piece)
-                        yield piece
+                        yield kept
+                        if start >= stop:  # a server may send more than it was asked for, without an end
+                            break
                 if start < stop:
                     reason = "the connection ended early"
                     failures += 1
@@ -121,7 +163,10 @@ class Remote:
     def _ask(self, url: str, start: int, stop: int) -> requests.Response:
         # identity: an encoded answer would not be the bytes of the range
         headers = {"Range": f"bytes={start}-{stop - 1}", "Accept-Encoding": "identity"}
-        return self._session().get(url, headers=headers, stream=True, timeout=TIMEOUT_S)
+        try:
+            return get(self._session(), url, headers, TIMEOUT_S)
+        except RefusedError as error:
+            raise RemoteError(f"{without_doors(url)}: {error}") from error
 
     def _stream_local(self, path: Path, start: int, stop: int) -> Iterator[bytes]:
         with path.open("rb") as file:
@@ -137,11 +182,6 @@ class Remote:
 
 def _local(url: str) -> Path:
     return Path(url2pathname(unquote(urlsplit(url).path)))
-
-
-def _without_secrets(url: str) -> str:
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _first_cause(error: BaseException) -> str:

@@ -6,14 +6,18 @@ Pure: facts in, a row out. A key whose value is in none of the facts is None (nu
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from doctor.backports import removeprefix
 from doctor.tables.reading.builtwith import cuda_of_name, cudnn_of_name, exact_pin, one_version, refine
 from doctor.tables.reading.metadata import version_in_build_info
 from doctor.tables.reading.releases import Group
 from doctor.tables.reading.wheeltexts import WheelTexts
 
-Row = dict[str, Any]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Row: TypeAlias = "dict[str, Any]"
 
 KEYS = (
     "gpu", "cuda", "cudnn", "pythons", "glibc", "glibc_by_python", "compute_capabilities", "libraries",
@@ -273,7 +277,7 @@ def complete_windows(rows: list[Row]) -> None:
         if not other:
             continue
         by_stem = {name.partition("64_")[0]: name for name in row["libraries"]}
-        stems = [name.partition(".so")[0].removeprefix("lib") for name in other]
+        stems = [removeprefix(name.partition(".so")[0], "lib") for name in other]
         if all(stem in by_stem for stem in stems):
             row["libraries_required"] = sorted(by_stem[stem] for stem in stems)
             row["evidence"]["libraries_required"] = (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
+
+from doctor.files import write_whole
 
 
 def dump_row(row: dict[str, Any]) -> str:
@@ -29,14 +30,4 @@ def load_rows(path: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
 
 def write_table(path: Path, text: str) -> None:
     """Write a table's file, with the same line ends on every platform."""
-    replace_file(path, text.encode("utf-8"))
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Replace a file at once: a reader sees the old content or the new one. Raises OSError and leaves no part behind."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole(path, text.encode("utf-8"))

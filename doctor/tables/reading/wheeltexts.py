@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import tarfile
+import zlib
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -92,11 +93,15 @@ def _read_source_archive(remote: Remote, file: IndexFile, length: int) -> WheelT
     if length > SMALL_ARCHIVE:
         raise ArchiveError(f"{file.url}: a source archive of {length} bytes is not one of a release taken back")
     try:
-        with tarfile.open(fileobj=io.BytesIO(remote.read(file.url, 0, length))) as archive:
+        unpack = zlib.decompressobj(31)
+        content_of_all = unpack.decompress(remote.read(file.url, 0, length), 16 * SMALL_ARCHIVE)
+        if unpack.unconsumed_tail:
+            raise ArchiveError(f"{file.url}: it holds more than {16 * SMALL_ARCHIVE} bytes, which no release taken back does")
+        with tarfile.open(fileobj=io.BytesIO(content_of_all), mode="r:") as archive:
             name = min((name for name in archive.getnames() if name.endswith("/PKG-INFO")), key=len)
             content = archive.extractfile(name)
             text = content.read(SMALL_ARCHIVE).decode("utf-8", "replace") if content else ""
-    except (tarfile.TarError, OSError, EOFError, ValueError) as error:
+    except (tarfile.TarError, zlib.error, OSError, EOFError, ValueError) as error:
         raise ArchiveError(f"{file.url}: cannot be read as a source archive: {error}") from error
     metadata = parse_metadata(text)
     return WheelTexts(

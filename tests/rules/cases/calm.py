@@ -190,7 +190,7 @@ FIRES = (
         "one sentence from Windows with TensorFlow 2.8",
         form(system="Windows 10", tensorflow="2.8.0", python="3.9") + "\n\n>>> tf.test.is_gpu_available()\nFalse\n",
         "is_gpu_available()",
-        says=("set TF_CPP_VMODULE",),
+        says=("set \"TF_CPP_VMODULE=dso_loader=1\" && python",),
     ),
 )
 

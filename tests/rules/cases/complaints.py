@@ -177,12 +177,6 @@ FIRES = (
 
 NEAR_MISSES = (
     NearMiss(
-        "cuda-version-mismatch",
-        "only a question of what to do if",
-        "undetermined",
-        "如果没有使用GPU怎么办\nUbuntu 18.04, tensorflow-gpu 1.13.1, CUDA 10.1\n",
-    ),
-    NearMiss(
         "gpu-arch-too-old", "a capability that is enough", "undetermined", "最低算力要求是3.5,我的显卡算力是6.1\n"
     ),
     NearMiss(

@@ -121,7 +121,7 @@ FIRES = (
             no_module("login02"),
         ),
         "host (login02)",
-        says=("srun --gres=gpu:1", "tensorflow-cpu"),
+        says=("srun --gres=gpu:1", "nothing has to be installed"),
         verify="lspci",
     ),
     Fires(
@@ -608,6 +608,36 @@ FIRES = (
         "libcuda reported version is: NOT_FOUND: was unable to find libcuda.so DSO loaded into this program\n",
         "unable to find libcuda.so",
     ),
+    Fires(
+        "driver-too-new",
+        "a kernel module that leaves an old GPU to the legacy driver",
+        "NVRM: The NVIDIA GeForce GTX 680 GPU installed in this system is supported through the NVIDIA 470.xx Legacy drivers. Please\n"
+        "No devices were found\n",
+        "470.xx",
+        says=("470",),
+    ),
+    Fires(
+        "gpu-powered-off",
+        "a laptop whose GPU bbswitch switched off",
+        "[   12.345678] bbswitch: disabling discrete graphics\nfailed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n",
+        "bbswitch",
+        says=("ON",),
+    ),
+    Fires(
+        "gpu-reserved",
+        "a GPU that is passed to a virtual machine",
+        "01:00.0 VGA compatible controller [0300]: NVIDIA Corporation GA102 [GeForce RTX 3080] [10de:2206]\n"
+        "\tKernel driver in use: vfio-pci\nnvidia-smi: No devices were found\n",
+        "vfio-pci",
+        says=("virtual machine",),
+    ),
+    Fires(
+        "tf-addon-mismatch",
+        "Horovod that was built for another TensorFlow",
+        "horovod.common.exceptions.HorovodVersionMismatchError: Framework tensorflow installed with version 2.1.0 but found version 2.3.0.\n",
+        "HorovodVersionMismatchError",
+        says=("horovod",),
+    ),
 )
 
 NEAR_MISSES = (
@@ -638,13 +668,6 @@ NEAR_MISSES = (
             logged("E", "stream_executor/cuda/cuda_blas.cc", "failed to create cublas handle: CUBLAS_STATUS_NOT_INITIALIZED", 238),
             logged("E", "stream_executor/cuda/cuda_blas.cc", "failed to run cuBLAS routine: CUBLAS_STATUS_EXECUTION_FAILED", 428),
         ),
-    ),
-    NearMiss(
-        "gpu-arch-too-new",
-        "a card newer than the build and a list that is empty, which has another reason",
-        "undetermined",
-        "- TensorFlow version: 2.18.0\n- Python version: 3.12\n- OS: Ubuntu 24.04\n- GPU model and memory: RTX 5070\n\n"
-        "print(tf.config.list_physical_devices('GPU')) gives []\n",
     ),
     NearMiss(
         "gpu-bad-state",
@@ -848,5 +871,31 @@ NEAR_MISSES = (
         "WSL whose driver answers; only the CUDA libraries are missing",
         "cuda-missing",
         log("2.15.0", "5.15.133.1-microsoft-standard-WSL2", versions("2.15.0"), no_cuda_drivers, "$ nvidia-smi", smi("546.17", "12.3", "RTX 3060"), skipped),
+    ),
+    NearMiss(
+        "driver-too-new",
+        "a branch that still serves the GPU",
+        "driver-not-loaded",
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is "
+        "installed and running.\nii  nvidia-driver-550  550.90.07\nNVIDIA Corporation GP104 [GeForce GTX 1080] [10de:1b80]\n",
+    ),
+    NearMiss(
+        "gpu-powered-off",
+        "a GPU that answers on the bus",
+        "driver-not-loaded",
+        "01:00.0 3D controller: NVIDIA Corporation TU117M [GeForce GTX 1650 Mobile] (rev a1)\nNVIDIA-SMI has failed because it couldn't "
+        "communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n",
+    ),
+    NearMiss(
+        "gpu-reserved",
+        "a GPU that the NVIDIA driver has",
+        "gpu-hidden",
+        "Kernel driver in use: nvidia\nCUDA_VISIBLE_DEVICES=-1\nfailed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n",
+    ),
+    NearMiss(
+        "tf-addon-mismatch",
+        "a library of CUDA itself that misses a symbol",
+        "library-broken",
+        "ImportError: /usr/lib/x86_64-linux-gnu/libcudnn_cnn_infer.so.8: undefined symbol: _ZN5cudnn3cnn5infer, version libcudnn_ops_infer.so.8\n",
     ),
 )

@@ -81,7 +81,7 @@ FIRES = (
     Fires(
         "python-dependency-conflict",
         "a type of NumPy that TensorFlow's bindings do not know",
-        "  File \"train.py\", line 1, in <module>\n    import tensorflow as tf\n"
+        '  File "train.py", line 1, in <module>\n    import tensorflow as tf\n'
         "TypeError: Unable to convert function return value to a Python type! The signature was\n\t() -> handle\n",
         "Unable to convert function return value",
     ),
@@ -96,7 +96,8 @@ FIRES = (
     Fires(
         "tf-not-installed",
         "on Windows, where the CUDA extra has no wheels",
-        form(system="Windows 11", tensorflow="", python="3.11") + "\nModuleNotFoundError: No module named 'tensorflow'\n",
+        form(system="Windows 11", tensorflow="", python="3.11")
+        + "\nModuleNotFoundError: No module named 'tensorflow'\n",
         "No module named 'tensorflow'",
         says=("-m pip install",),
         never=("and-cuda",),
@@ -128,11 +129,22 @@ FIRES = (
     ),
     Fires(
         "tf-import-failed",
-        "no room for thread-local variables on a Jetson",
+        "no room for thread-local variables of a library of the system",
         "Jetson Xavier NX, JetPack 4.6\nimport cv2\nimport tensorflow as tf\n"
         "ImportError: /usr/lib/aarch64-linux-gnu/libgomp.so.1: cannot allocate memory in static TLS block\n",
         "static TLS",
-        says=("LD_PRELOAD=/usr/lib/aarch64-linux-gnu/libgomp.so.1",),
+        says=("Import TensorFlow (or whichever package brings that library)",),
+        never=("LD_PRELOAD",),
+    ),
+    Fires(
+        "tf-import-failed",
+        "no room for thread-local variables of a library of the environment",
+        "import cv2\nimport tensorflow as tf\nImportError: /home/eva/tf/lib/python3.8/site-packages/"
+        "scikit_learn.libs/libgomp-d22c30c5.so.1.0.0: cannot allocate memory in static TLS block\n",
+        "static TLS",
+        says=(
+            "LD_PRELOAD=/home/eva/tf/lib/python3.8/site-packages/scikit_learn.libs/libgomp-d22c30c5.so.1.0.0",
+        ),
     ),
     Fires(
         "tf-conflicting-packages",
@@ -165,7 +177,12 @@ FIRES = (
         "GPUが使われないと思ったら、CPU版がインストールされていました(tensorflow)\n",
         "CPU版",
     ),
-    Fires("tf-import-failed", "a runtime of Windows that is missing, told in Chinese", "import tensorflow 报错 msvcp140_1.dll缺失\n", "msvcp140"),
+    Fires(
+        "tf-import-failed",
+        "a runtime of Windows that is missing, told in Chinese",
+        "import tensorflow 报错 msvcp140_1.dll缺失\n",
+        "msvcp140",
+    ),
     Fires(
         "tf-import-failed",
         "Apple's plugin for a newer macOS",
@@ -195,7 +212,12 @@ FIRES = (
         never=("uninstall",),
     ),
     # --- tf-no-wheel
-    Fires("tf-no-wheel", "a Python that is too new, told in Chinese", "python版本太新了，3.13装不了tensorflow\n", "版本太新"),
+    Fires(
+        "tf-no-wheel",
+        "a Python that is too new, told in Chinese",
+        "python版本太新了，3.13装不了tensorflow\n",
+        "版本太新",
+    ),
     Fires(
         "tf-no-wheel",
         "conda, which finds no build for the Python that is there",
@@ -209,7 +231,12 @@ FIRES = (
         "ResolvePackageNotFound:\n  - cudnn=7.6.5=cuda10.1_0\n  - tensorflow-gpu=2.1.0=h0d30ee6_0\n",
         "ResolvePackageNotFound",
     ),
-    Fires("tf-no-wheel", "mamba's words", "nothing provides it: package tensorflow-2.4.1-gpu_py37h requires python >=3.7,<3.8.0a0\n", "requires python"),
+    Fires(
+        "tf-no-wheel",
+        "mamba's words",
+        "nothing provides it: package tensorflow-2.4.1-gpu_py37h requires python >=3.7,<3.8.0a0\n",
+        "requires python",
+    ),
     Fires(
         "tf-no-wheel",
         "Python 3.14",
@@ -234,7 +261,10 @@ FIRES = (
         "2.9.0rc0, 2.9.0rc1, 2.9.0rc2, 2.9.0, 2.9.1, 2.9.2, 2.9.3, 2.10.0rc0, 2.10.0)\n",
         "tensorflow==2.4.0 (from versions",
         says=("uv venv --python 3.8", "tensorflow==2.4.0"),
-        words=("the releases with wheels for Python 3.10", "2.4.0 is not among them: it has wheels for Python 3.6, 3.7, 3.8"),
+        words=(
+            "the releases with wheels for Python 3.10",
+            "2.4.0 is not among them: it has wheels for Python 3.6, 3.7, 3.8",
+        ),
     ),
     Fires(
         "tf-no-wheel",
@@ -393,9 +423,26 @@ FIRES = (
         says=("VCRedist",),
         verify="tf.__version__",
     ),
-    Fires("tf-import-failed", "in German", dll("Das angegebene Modul wurde nicht gefunden."), "DLL load failed", says=("VCRedist",)),
-    Fires("tf-import-failed", "in Chinese, brackets of full width", dll("动态链接库（DLL）初始化例程失败。", "37"), "DLL load failed", says=("VCRedist",)),
-    Fires("tf-import-failed", "in Spanish", dll("No se puede encontrar el módulo especificado.", "38"), "DLL load failed"),
+    Fires(
+        "tf-import-failed",
+        "in German",
+        dll("Das angegebene Modul wurde nicht gefunden."),
+        "DLL load failed",
+        says=("VCRedist",),
+    ),
+    Fires(
+        "tf-import-failed",
+        "in Chinese, brackets of full width",
+        dll("动态链接库（DLL）初始化例程失败。", "37"),
+        "DLL load failed",
+        says=("VCRedist",),
+    ),
+    Fires(
+        "tf-import-failed",
+        "in Spanish",
+        dll("No se puede encontrar el módulo especificado.", "38"),
+        "DLL load failed",
+    ),
     Fires(
         "tf-import-failed",
         "glibc of CentOS 7",
@@ -407,7 +454,7 @@ FIRES = (
     Fires(
         "tf-import-failed",
         "a file of one's own called tensorflow.py",
-        "  File \"/home/mira/work/tensorflow.py\", line 1, in <module>\n    import tensorflow as tf\n"
+        '  File "/home/mira/work/tensorflow.py", line 1, in <module>\n    import tensorflow as tf\n'
         "AttributeError: partially initialized module 'tensorflow' has no attribute 'constant' (most likely due to a circular import)\n",
         "most likely due to a circular import",
         says=("Rename",),
@@ -447,8 +494,18 @@ FIRES = (
         "ImportError: DLL load failed with error code -1073741795\nModuleNotFoundError: No module named 'tensorflow'\n",
         "-1073741795",
     ),
-    Fires("cpu-no-avx", "an illegal instruction, in Chinese", "$ python3 -c 'import tensorflow'\n非法指令 (核心已转储)\n", "非法指令"),
-    Fires("cpu-no-avx", "an illegal instruction, in German", "$ python3 -c 'import tensorflow'\nUngültiger Maschinenbefehl (Speicherabzug geschrieben)\n", "Ungültiger Maschinenbefehl"),
+    Fires(
+        "cpu-no-avx",
+        "an illegal instruction, in Chinese",
+        "$ python3 -c 'import tensorflow'\n非法指令 (核心已转储)\n",
+        "非法指令",
+    ),
+    Fires(
+        "cpu-no-avx",
+        "an illegal instruction, in German",
+        "$ python3 -c 'import tensorflow'\nUngültiger Maschinenbefehl (Speicherabzug geschrieben)\n",
+        "Ungültiger Maschinenbefehl",
+    ),
     Fires(
         "cpu-no-avx",
         "the reporter's own suspicion",
@@ -460,7 +517,8 @@ FIRES = (
     Fires(
         "python-dependency-conflict",
         "NumPy 2 under TensorFlow 2.16",
-        versions("2.16.1", "3.11.8") + "\nA module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.0.1 as it may crash.\nAttributeError: _ARRAY_API not found\n",
+        versions("2.16.1", "3.11.8")
+        + "\nA module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.0.1 as it may crash.\nAttributeError: _ARRAY_API not found\n",
         "_ARRAY_API not found",
         says=("numpy<2",),
     ),
@@ -474,7 +532,8 @@ FIRES = (
     Fires(
         "python-dependency-conflict",
         "h5py 3 under TensorFlow 1.15",
-        versions("1.15.0", "3.7.9") + "\n    original_keras_version = f.attrs['keras_version'].decode('utf8')\nAttributeError: 'str' object has no attribute 'decode'\n",
+        versions("1.15.0", "3.7.9")
+        + "\n    original_keras_version = f.attrs['keras_version'].decode('utf8')\nAttributeError: 'str' object has no attribute 'decode'\n",
         "'str' object has no attribute 'decode'",
         says=("h5py<3",),
     ),
@@ -547,13 +606,6 @@ NEAR_MISSES = (
         "the same brackets in quotes",
         "undetermined",
         "% pip install 'tensorflow[and-cuda]'\nzsh: no matches found: data/*.csv\n",
-    ),
-    NearMiss(
-        "tf-no-wheel",
-        "another package that conda cannot place",
-        "undetermined",
-        "UnsatisfiableError: The following specifications were found\nto be incompatible with the existing python installation in your environment:\n\n"
-        "  - opencv -> python[version='3.6.*']\n",
     ),
     NearMiss(
         "tf-import-failed",

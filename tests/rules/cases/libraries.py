@@ -372,7 +372,7 @@ FIRES = (
             skipped,
         ),
         "Cannot dlopen some GPU libraries",
-        says=("LD_LIBRARY_PATH", "tensorflow[and-cuda]==2.16.2"),
+        says=("os.symlink", "tensorflow[and-cuda]==2.16.2"),
     ),
     Fires(
         "library-path",

@@ -276,7 +276,6 @@ FIRES = (
 )
 
 NEAR_MISSES = (
-    NearMiss("host-oom", "the same remark, and nothing died", "benign-messages", "Allocation of 822083584 exceeds 10% of system memory.\nIt was not killed, and trains on\n"),
     NearMiss("model-oom", "a smaller batch for another reason", "undetermined", "I reduced the batch size to 16, and my TensorFlow model learns better\n"),
     NearMiss(
         "gpu-hidden",

@@ -487,12 +487,6 @@ NEAR_MISSES = (
         "TensorFlow 1.14 does not find the GPU. Somebody wrote that it needs driver 384.81 or later, is that so?\n",
     ),
     NearMiss(
-        "tf-conflicting-packages",
-        "one package of both names in one command line after another",
-        "undetermined",
-        "pip install tensorflow-gpu && pip install keras\nTensorFlow does not use the GPU\n",
-    ),
-    NearMiss(
         "gpu-renumbered",
         "epochs that start from 0",
         "undetermined",
@@ -503,12 +497,6 @@ NEAR_MISSES = (
         "a GPU whose memory fills up",
         "model-oom",
         "ResourceExhaustedError: OOM when allocating tensor with shape[64,512,512,32] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\nMy machine has 64 GB of RAM\n",
-    ),
-    NearMiss(
-        "gpu-hidden",
-        "code that takes the list from a variable, of which nothing is known",
-        "undetermined",
-        'os.environ["CUDA_VISIBLE_DEVICES"] = args.gpu\ntf.config.list_physical_devices("GPU") returns []\n',
     ),
     NearMiss(
         "wsl-driver",

@@ -165,11 +165,9 @@ NEAR_MISSES = (
     NearMiss("cuda-version-mismatch", "a library that is asked for, and there", "undetermined", "It wants libcudart.so.10.1 and finds it.\n"),
     NearMiss("tf-windows-native", "the other system is only compared", "undetermined", "With TF 2.13 the GPU is not used. On Windows it works.\n"),
     NearMiss("memory-leak", "a count, and a limit that is met at once", "undetermined", "After about 30 trials the search ends as it should, memory is fine.\n"),
-    NearMiss("cudnn-version-mismatch", "one version on both sides", "undetermined", "It was compiled with cuDNN 8.6 and 8.6 is loaded.\n"),
     NearMiss("gpu-hidden", "a variable that shows a card", "undetermined", "echo $CUDA_VISIBLE_DEVICES prints 0 here, and TensorFlow finds no GPU.\n"),
     NearMiss("model-oom", "two batches that both work", "undetermined", "With batch size 32 it trains, with 4 it trains too, only slower.\n"),
     NearMiss("tf-conflicting-packages", "two releases of one package", "undetermined", "I tried tensorflow 2.3.0, then tensorflow 2.4.0: the GPU is not used.\n"),
-    NearMiss("tf-conflicting-packages", "conda's two packages", "undetermined", "A conda environment with tensorflow 2.4.1 and tensorflow-gpu 2.4.1: the losses are nan on the GPU.\n"),
     NearMiss("healthy", "a device that was only asked for", "undetermined", "It should say Created device GPU:0 with all of its memory.\n"),
     NearMiss("tf-not-installed", "advice", "undetermined", "Make sure that tensorflow is not installed twice.\n"),
     NearMiss("gpu-memory-held", "somebody's training, and nothing that fails", "undetermined", "先生がGPUで学習を回しています。\n"),
@@ -181,5 +179,4 @@ NEAR_MISSES = (
         "undetermined",
         "tensorflow/tensorflow:2.9.1 and tensorflow/tensorflow:2.9.1-gpu both print:\n>>> tf.config.list_physical_devices('GPU')\n[]\n",
     ),
-    NearMiss("driver-too-old", "a branch whose later releases are new enough", "library-path", "TensorFlow 2.16.1, NVIDIA driver 525, Ubuntu 20.04. The GPU is not used.\n"),
 )

@@ -117,7 +117,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "path-cure-told",
         "path",
-        rf"\b(?:add|put|set|includ|append)\w*[^\n]{{0,30}}\b(?:CUDA|cuDNN|bin|libnvvp|extras|dlls?)\b[^\n]{{0,50}}\bto (?:the |my |your )?(?:\w+ )?[%$`'\"]?PATH\b[^\n]{{0,80}}?{HELPED}",
+        rf"\b(?:add|put|set|includ|append)\w*\b[^\n]{{0,30}}\b(?:CUDA|cuDNN|bin|libnvvp|extras|dlls?)\b[^\n]{{0,50}}\bto (?:the |my |your )?(?:\w+ )?[%$`'\"]?PATH\b[^\n]{{0,80}}?{HELPED}",
         "The solution was to add the bin folder of CUDA to the Path, after a restart TensorFlow recognized the GPU",
         helped,
         near=("cuda|cudnn|bin|libnvvp|extras|dll", HELPED_NEAR),
@@ -125,7 +125,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # said to be on the disk, and on the list of folders, and yet not found
         "file-said-there",
         ("director", "folder", "path"),
-        r"\b(?:files?|dlls?|librar(?:y|ies)|\.dll|\.so[.\d]*)\b[^\n]{0,50}\b(?:is|are|lies?|sits?|exists?|located|copied|put)\b[^\n]{0,60}\b(?:path|director(?:y|ies)|folders?)\b[^\n]{0,80}\b(?:still|yet|but|however|though)\b[^\n]{0,40}(?:n't|not|cannot|unable|fails?|missing)"
+        r"\b(?:files?|dlls?|librar(?:y|ies)|\.dll|\.so)\b[^\n]{0,40}\b(?:is|are|lies?|sits?|exists?|located|copied|put)\b[^\n]{0,30}\b(?:path|director(?:y|ies)|folders?)\b[^\n]{0,40}\b(?:still|yet|but|however|though)\b[^\n]{0,40}(?:n't|not|cannot|unable|fails?|missing)"
         r"|\b(?:can't|cannot|can not|does(?:n't| not)|could(?:n't| not)|unable to|fails? to|still not) (?:find|load|locate|see|notice)\b[^\n]{0,50}\b(?:although|even though|though|but|while)\b[^\n]{0,50}\b(?:in|on) (?:the |my |its )?(?:\w+ )?[`'\"%$]?(?:PATH|LD_LIBRARY_PATH)\b",
         "the files are in a folder that my path names, and still it cannot find them",
         near="not|n't|unable|fail|missing",
@@ -133,7 +133,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "works-in-terminal",
         ("pycharm", "spyder", "ipython", "vscode", "vs code", "jupyter", "eclipse", "the ide", "my ide"),
-        r"\b(?:works?|fine|ok|can (?:import|be (?:used|imported)))\b[^\n]{0,60}\b(?:terminal|command line|cmd|console|shell|bash|`?python`?)\b[^\n]{0,40}\b(?:but|and|while)?\b[^\n]{0,24}(?:not|n't)\b[^\n]{0,16}?\b(?:(?:in|from|with|on) )?(?:the )?[`'\"]?(?:PyCharm|Spyder|iPython|VS ?Code|Jupyter|Eclipse|(?:the |my )IDE)"
+        r"\b(?:works?|fine|ok|can (?:import|be (?:used|imported)))\b[^\n]{0,60}\b(?:terminal|command line|cmd|console|shell|bash|`?python`?)\b[^\n]{0,60}(?:not|n't)\b[^\n]{0,28}?[`'\"]?(?:PyCharm|Spyder|iPython|VS ?Code|Jupyter|Eclipse|(?:the |my )IDE)"
         r"|\b(?:in|from|with) (?:the |a |my )?terminal\b[^\n]{0,40}\b(?:but|while)\b[^\n]{0,24}\b(?:in|from|with) (?:the )?[`'\"]?(?:PyCharm|Spyder|iPython|VS ?Code|Jupyter|Eclipse|(?:the |my )IDE)"
         r"|\bin (?:the )?(?:PyCharm|Spyder|iPython|VS ?Code|Jupyter|Eclipse|(?:the |my )IDE)\b[^\n]{0,30}(?:not|n't) in (?:the |a |my )?terminal\b",
         "I can import it from the terminal but in PyCharm it fails",
@@ -207,7 +207,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "cuda-version-told",
         "cuda",
         rf"\b(?:solution|solved|fixed|download\w*|install\w*|need\w*|take|took)\b[^\n.]{{0,60}}\b(?:version|build|release|wheel)s? (?:of tensor ?flow )?(?:that|which) (?:supports?|works? with|(?:is|was) (?:built|compiled|made) for) {_CUDA}\d"
-        rf"|\b(?:tried|tested|took|used|with) {_CUDA}(?P<one>\d+\.\d)\b[^\n]{{0,80}}?(?:errors?\b|could not load|fail\w*|crash\w*)[^\n]{{0,60}}?{_CUDA}(?P<two>\d+\.\d)\b[^\n]{{0,40}}?\b(?:tensorflow|tf)",
+        rf"|\b(?:tried|tested|took|used|with) {_CUDA}(?P<one>\d+\.\d)\b[^\n]{{0,80}}?(?:errors?\b|could not load|(?:fail|crash)\w*\b)[^\n]{{0,60}}?{_CUDA}(?P<two>\d+\.\d)\b[^\n]{{0,40}}?\b(?:tensorflow|tf)",
         "The solution was to install the version that supports CUDA 8.0",
         differ("cuda-version-told"),
         near=(

@@ -247,7 +247,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "both-packages",
         ("tensorflow-gpu", "tensorflow_gpu", "tensorflow gpu", "tensorflow- gpu"),
-        r"^\W*tensorflow ?[:=]{1,2} ?v?\d[\d.]+[^\n]{0,16}\n\W*tensorflow(?:-|_| |- )gpu ?[:=]{1,2} ?v?\d",
+        r"^\W{0,12}tensorflow ?[:=]{1,2} ?v?\d[\d.]{1,12}(?![\d.])[^\n]{0,16}\n\W{0,12}tensorflow(?:-|_| |- )gpu ?[:=]{1,2} ?v?\d",
         "TensorFlow: 1.9.0\ntensorflow-gpu: 1.9.0",
         lines=2,
     ),

@@ -16,6 +16,7 @@ from doctor.facts import (
     Requirement,
     Source,
     Symptom,
+    normalised,
 )
 from doctor.logs.signatures.signature import Signature, spoken
 from doctor.logs.signatures.supposed import stated
@@ -49,7 +50,7 @@ def by_the_root_user(match: re.Match[str], source: Source) -> Fact | None:
 def not_found_by_pip(match: re.Match[str], source: Source) -> tuple[Fact, ...]:
     """An installer's "no such package", in the words of whoever saw it."""
     told = match.groupdict()
-    name = (told.get("name") or told.get("n2") or "tensorflow").lower().replace("_", "-")
+    name = normalised(told.get("name") or told.get("n2") or "tensorflow")
     return (
         Symptom(source, "no-matching-distribution", (("name", name), ("specifier", ""), ("versions", ""))),
         Requirement(source, name, ""),
@@ -147,7 +148,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "cudnn-mismatch",
         ("cudnn",),
-        r"\b(?:compiled|built) (?:with|against|for) cudnn (?:version )?v?(?P<compiled>\d\.\d{1,2}(?:\.\d{1,2})?)\b[^\n]{0,16}?\b(?:but|while|whereas|and)\b (?:(?:it|loads?|loaded|finds?|found|gets?|uses?|runs?|with|on|at|runtime|there is|the|only|cudnn|version|only|has|have|I|is|v) ){0,6}?v?(?P<loaded>\d\.\d{1,2}(?:\.\d{1,2})?)\b",
+        r"\b(?:compiled|built) (?:with|against|for) cudnn (?:version )?v?(?P<compiled>\d\.\d{1,2}(?:\.\d{1,2})?)\b[^\n]{0,16}?\b(?:but|while|whereas|and)\b (?:(?:it|loads?|loaded|finds?|found|gets?|uses?|runs?|with|on|at|runtime|there is|the|only|cudnn|version|has|have|I|is|v) ){0,6}?v?(?P<loaded>\d\.\d{1,2}(?:\.\d{1,2})?)\b",
         "compiled with cuDNN 8.6 but 8.4 is loaded",
         lambda m, s: CudnnMismatch(s, m["loaded"], m["compiled"]) if m["loaded"] != m["compiled"] else None,
         near=("compiled|built", "but|while|whereas|and"),

@@ -13,7 +13,7 @@ from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, si
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
 from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED, NAMED, asked_for
 
-_OFFERED = re.compile(r"\b(?:Driver|KMD) Version: [\d.]+[^\w\n]+\Z")
+_OFFERED = re.compile(r"\b(?:Driver|KMD) Version: [\d.]*\d[^\w\n]+\Z")
 """What stands before the CUDA of nvidia-smi's header."""
 
 
@@ -67,7 +67,7 @@ def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
     if named_cuda or (named_cudnn and re.search(r"\d", value[: named_cudnn.start()]) is None):
         rest = re.split(r"[/,&;|]|\band\b", value, maxsplit=1)
         if named_cuda and not named_cudnn and len(rest) == 2:
-            second = re.search(r"\d+(?:\.\d+){1,3}", rest[1])
+            second = re.search(r"(?<!\d)\d+(?:\.\d+){1,3}", rest[1])
             if second and plausible_cudnn(second[0]) and "cuda" not in rest[1].lower():
                 yield CudnnVersion(source, cudnn_text(second[0]), rank=FORM)
         return
@@ -137,7 +137,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-and-cudnn",
         ("cuda/cudnn version",),
-        r"CUDA/cuDNN version\W{0,10}\n\s*\n?(?P<value>[^\n#]{1,120})",
+        r"CUDA/cuDNN version[^\w\n]{0,10}\n\s*(?P<value>[^\s#][^\n#]{0,119})",
         "### CUDA/cuDNN version\n\n11.8 / 8.6",
         cuda_and_cudnn,
         lines=3,

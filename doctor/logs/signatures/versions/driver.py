@@ -115,7 +115,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "smi-header",
         ("driver version", "cuda version"),
-        r"^\s*Driver Version\s+: (?P<driver>[\d.]+\d)\s*\n\s*CUDA Version\s+: (?P<cuda>\d+\.\d+)",
+        r"^\s*Driver Version\s+: (?P<driver>[\d.]+\d)[ \t]*\n\s*CUDA Version\s+: (?P<cuda>\d+\.\d+)",
         "Driver Version                      : 525.60.11\nCUDA Version                        : 12.0",
         smi_header,
         lines=2,

@@ -29,10 +29,10 @@ def row(match: re.Match[str], source: Source) -> Fact | None:
 
 def columns(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """What the only row of a table states, whose first line names the columns."""
-    heads, values = (re.split(r"\s*\|\s*", match[name].strip(" |\t")) for name in ("heads", "values"))
+    heads, values = ([cell.strip() for cell in match[name].strip(" |\t").split("|")] for name in ("heads", "values"))
     if len(heads) != len(values) or len(heads) < 2:
         return
-    for head, value in zip(heads, values, strict=True):
+    for head, value in zip(heads, values):
         version = re.fullmatch(r"[*_`]*v?(\d{1,3}(?:\.\d{1,5}){1,3})[*_`]*", value)
         fact = stated(head.strip("*_` ").lower(), version[1], source) if version else None
         if fact is not None:
@@ -60,7 +60,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "version-row",
         (*glued("|*`_ ", ("tf",)), *words("tensorflow|cudnn|cuda|driver|treiber|controlador|pilote|驱动|python")),
-        r"^[\s>]{0,6}\|\s{0,20}[*_`]{0,3}(?P<what>(?:tf|[^|\n*_`]{0,20}?(?: tf|tensorflow|cudnn|cuda|driver|controlador|pilote|treiber|驱动|python))[^|\n*_`]{0,20}?)[*_`]{0,3}\s{0,30}\|\s{0,20}[*_`]{0,3}v?(?P<version>\d{1,3}(?:\.\d{1,5}){1,3})(?P<rest>[^|\n]{0,60})\|",
+        r"^[\s>]{0,6}\|\s{0,20}(?!\s)[*_`]{0,3}(?P<what>(?:tf|[^|\n*_`]{0,20}?(?: tf|tensorflow|cudnn|cuda|driver|controlador|pilote|treiber|驱动|python))[^|\n*_`]{0,20}?)(?<!\s)[*_`]{0,3}\s{0,30}\|\s{0,20}[*_`]{0,3}v?(?P<version>\d{1,3}(?:\.\d{1,5}){1,3})(?P<rest>[^|\n]{0,60})\|",
         "| CUDA Toolkit | 12.4.1 | installed |",
         row,
         near=("|",),

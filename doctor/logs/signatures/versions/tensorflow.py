@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.facts import FORM, MEASURED, PROSE, Fact, Source, TensorFlowVersion
+from doctor.facts import FORM, MEASURED, PROSE, Fact, Source, TensorFlowVersion, normalised
 from doctor.logs.signatures.installers import LISTED, LISTING, TF
 from doctor.logs.signatures.signature import Maker, Signature, glued, sig, spoken, words
 from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED, NAMED, RELEASE
@@ -42,7 +42,7 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
         major, minor = map(int, re.findall(r"\d+", version)[:2])
         if not ((major == 0 and 5 <= minor <= 12) or (major == 1 and minor <= 15) or (major == 2 and minor <= 40)):
             return None
-        name = (group.get("package") or "").lower().replace("_", "-") or None if package else None
+        name = normalised(group.get("package") or "") or None if package else None
         return TensorFlowVersion(source, version, name if name != "tf" else None, rank=rank)
 
     return make

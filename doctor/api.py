@@ -1,0 +1,274 @@
+"""tfgpu-doctor for programs: pages, notebooks, assistants, tools that watch many machines. The commands use it, too.
+
+    >>> from doctor import api
+    >>> report = api.explain("Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open"
+    ...                      " shared object file: No such file or directory")
+    >>> report.verdict.code, report.verdict.severity
+    ('cuda-missing', 'error')
+    >>> report.to_dict()["facts"]["missing_libraries"]["value"]
+    ['libcudart.so.11.0']
+    >>> print(report.render("markdown").splitlines()[0])
+    **Likely cause: The CUDA libraries that this TensorFlow opens are not on this machine** (`cuda-missing`)
+
+A call prints nothing, ends no process, installs no signal handlers, leaves no thread behind and writes no file; it may be
+made again and from several threads at once. What cannot be done raises an error of `doctor.errors`: UsageError (the
+call is wrong), InputError (something cannot be read), UnableError (it cannot be done here), DefectError (the tool itself
+failed: there is no verdict).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import IO, TYPE_CHECKING, Any
+
+from doctor.values import dataclass
+
+if TYPE_CHECKING:
+    from doctor.facts import Facts
+    from doctor.findings import Diagnosis, Finding
+    from doctor.plan import Outcome, Plan
+
+__all__ = ["PlanReport", "Report", "check", "diagnosed", "explain", "plan"]
+
+FORMATS = ("text", "markdown", "html")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is wrong with one machine, or in one pasted report.
+
+    `findings`, and all else that hangs on `diagnosis`, name paths, users and hosts as they are. `to_dict` and `render`
+    take out what tells who and where somebody is, and every secret.
+    times: how long each probe of a machine took, in seconds.
+    """
+
+    diagnosis: Diagnosis
+    times: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def verdict(self) -> Finding:
+        """The finding that a person should act on first; `healthy`, `benign-messages` or `undetermined` where there is
+        nothing to act on."""
+        return self.diagnosis.verdict
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, in the order in which a person should act; never empty."""
+        return self.diagnosis.findings
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plain data that `--format json` prints (schema 1, doctor/render/schema.json)."""
+        from doctor.render.document import document
+        from doctor.render.sharing import shared
+        from doctor.tables import Tables
+
+        return document(shared(self.diagnosis), Tables.bundled())
+
+    def render(self, form: str = "text", *, width: int = 80, colour: bool = False, verbose: int = 0) -> str:
+        """The report for a person, as "text", "markdown" or "html" (a whole page).
+
+        For text: `width` in columns, `colour` as escapes of a terminal, `verbose` 1 for where each fact came from.
+        Raises UsageError for any other form.
+        """
+        from doctor.render import Options, around, rendered
+
+        _known(form)
+        options = Options(form, colour, width, verbose, shared=True)
+        before, _, after = around(options)
+        return before + rendered(self.diagnosis, options) + after if form == "html" else rendered(self.diagnosis, options)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """What a notebook shows."""
+        from doctor.render import Options, rendered
+
+        html = rendered(self.diagnosis, Options("html"))  # without the page around it, whose style is for a page
+        return {"text/plain": self.render(), "text/markdown": self.render("markdown"), "text/html": html}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReport:
+    """What goes together on a machine, and the commands for it; the first of `plans` is the recommended one."""
+
+    outcome: Outcome
+
+    @property
+    def verdict(self) -> Finding | None:
+        """The first thing that stands in the way; None where nothing does."""
+        return self.outcome.findings[0] if self.outcome.findings else None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What stands in the way, in the wish or on the machine."""
+        return tuple(self.outcome.findings)
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """The plans, the best one first."""
+        return tuple(self.outcome.plans)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plain data that `plan --format json` prints (schema 1)."""
+        from doctor.render import plans
+
+        return plans.shared_document(self.outcome)
+
+    def render(self, form: str = "text", *, width: int = 80, colour: bool = False, verbose: int = 0) -> str:
+        """The plans for a person, as for `Report.render`."""
+        from doctor.render import plans
+
+        _known(form)
+        return plans.rendered(self.outcome, form, width=width, colour=colour, verbose=bool(verbose))
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """What a notebook shows."""
+        return {"text/plain": self.render(), "text/markdown": self.render("markdown")}
+
+
+def _known(form: str) -> None:
+    if form not in FORMATS:
+        from doctor.errors import UsageError
+
+        raise UsageError(f"there is no form {form!r}", f"one of {', '.join(FORMATS)}")
+
+
+def diagnosed(facts: Facts) -> Report:
+    """The report on facts that were read before. Raises DefectError."""
+    from doctor.diagnose import diagnose
+    from doctor.tables import Tables
+
+    return Report(diagnose(facts, Tables.bundled()))
+
+
+def explain(
+    report: str | bytes | IO[bytes],
+    name: str = "-",
+    *,
+    progress: Callable[[int], None] | None = None,
+    processes: bool = False,
+) -> Report:
+    """Diagnose one pasted report: a log, a traceback, pip or nvidia-smi output, an issue's text, in any mix.
+
+    report: its text, its bytes in whatever encoding, or a stream of bytes, which is read in constant memory.
+    name: what evidence calls it. progress: called with the number of bytes that were read since its last call, of a
+    large one. processes: a large file may be read by several processes.
+    Raises InputError where it is empty or no text, DefectError where a rule fails.
+    """
+    from io import BytesIO
+
+    from doctor.errors import InputError
+    from doctor.logs import NotText, read_stream
+
+    if isinstance(report, str):
+        report = report.encode("utf-8", "surrogatepass")
+    try:
+        facts = read_stream(BytesIO(report) if isinstance(report, bytes) else report, name, progress, processes=processes)
+    except NotText as error:
+        raise InputError(f"cannot read `{name}`: {error}") from error
+    return diagnosed(facts)
+
+
+def check(
+    python: str | None = None,
+    root: str | None = None,
+    deep: bool = False,
+    *,
+    record: str | None = None,
+    limit: float = 300.0,
+    tell: Callable[[str], None] | None = None,
+) -> Report:
+    """Diagnose this machine and a Python environment on it, or the files of another machine.
+
+    python: an interpreter or an environment's folder; by default VIRTUAL_ENV, CONDA_PREFIX, `python3` or `python` on
+    PATH, this one. root: a folder to read in place of `/`, of which nothing is run or loaded. deep: also start
+    TensorFlow in a process of its own, for `limit` seconds at most, and use each GPU. record: a file that
+    `check --save` wrote, in place of a look. tell: called with a line where something that takes long begins.
+    Raises UsageError where these exclude each other, InputError where a path or a record cannot be read, UnableError
+    where there is no Python to start TensorFlow with, DefectError where a rule fails.
+    """
+    from doctor.errors import UsageError
+
+    if record is not None:
+        for option, given in (("python", python), ("root", root), ("deep", deep)):
+            if given:
+                raise UsageError(f"--from and --{option} exclude each other: a record is read, not examined")
+        return diagnosed(_recorded(record))
+    if root and deep:
+        raise UsageError("--root and --deep exclude each other: nothing under another root is run")
+    facts, times = _examined(python, root, limit if deep else None, tell)
+    return Report(diagnosed(facts).diagnosis, times)
+
+
+def _recorded(path: str) -> Facts:
+    """The facts of a record."""
+    from doctor.errors import InputError
+    from doctor.probe import record
+
+    try:
+        return record.load(path)
+    except record.NotRecordError as problem:
+        raise InputError(f"{path}: {problem}") from problem
+    except OSError as problem:
+        raise InputError(f"{path}: {problem.strerror}") from problem
+
+
+def _examined(
+    python: str | None, root: str | None, limit: float | None, tell: Callable[[str], None] | None
+) -> tuple[Facts, tuple[tuple[str, float], ...]]:
+    """The facts of this machine or of another one's files, and the times of the probes. limit: of the deep check, in
+    seconds; None where there is none."""
+    from doctor.errors import InputError, UnableError
+    from doctor.probe import Machine, NoPythonError, deep, look
+
+    try:
+        machine = Machine.at(root) if root else Machine.here()
+    except (NotADirectoryError, ValueError) as problem:
+        raise InputError(str(problem)) from problem
+    try:
+        seen = look(machine, python)
+    except NoPythonError as problem:
+        raise InputError(
+            str(problem), "--python takes an interpreter or the folder of an environment, such as ~/venv"
+        ) from problem
+    facts = seen.facts
+    if limit is not None:
+        if seen.environment is None or seen.environment.executable is None:
+            raise UnableError("there is no Python to start TensorFlow with", "name one with --python")
+        if tell is not None:
+            tell(f"Starting TensorFlow in {seen.environment.executable} (at most {limit:.0f} s) ...")
+        facts = facts.plus(list(deep.examine(machine, seen.environment, facts, limit)))
+    return facts, tuple(seen.times.items())
+
+
+def plan(
+    *,
+    tensorflow: str = "",
+    python: str | None = None,
+    cuda: str | None = None,
+    cudnn: str | None = None,
+    cpu: bool = False,
+    os: str | None = None,
+    gpu: str | Sequence[str] = (),
+    driver: str | None = None,
+    machine: str | None = None,
+    requirements: str | Sequence[str] = (),
+) -> PlanReport:
+    """Which TensorFlow, Python, CUDA, cuDNN and driver go together, from the tables alone.
+
+    The parameters are the options of `tfgpu-doctor plan`. What is wished: tensorflow ("2.15", ">=2.16,<2.19", "latest"),
+    python ("3.12"), cuda and cudnn (those that are installed and have to be used), cpu (no CUDA), requirements (files,
+    each line of which is judged). The machine: os ("Ubuntu 24.04"), gpu (names, PCI ids or compute capabilities; "none"),
+    driver ("535.183.01"), or machine (a file with the JSON of a `check` there); this one where none of them is given.
+    Raises UsageError where they exclude each other or name what there is not, InputError where a file cannot be read.
+
+    >>> found = plan(tensorflow="2.15", os="Ubuntu 22.04", gpu="Tesla T4", driver="535.183.01")
+    >>> found.plans[0].tensorflow, found.plans[0].cuda
+    ('2.15.1', '12.2')
+    """
+    from doctor.plan.request import Request, answered
+
+    request = Request(
+        tensorflow, python, cuda, cudnn, cpu, os,
+        (gpu,) if isinstance(gpu, str) else tuple(gpu), driver, machine,
+        (requirements,) if isinstance(requirements, str) else tuple(requirements),
+    )  # fmt: skip
+    return PlanReport(answered(request))

@@ -1,0 +1,117 @@
+"""CUDA and cuDNN from NVIDIA's own packages, each by name, for a build whose extra is missing or cannot be installed.
+
+TensorFlow 2.5 to 2.13 for Linux have no extra, and look for libraries beside libtensorflow_framework.so.2 only (RUNPATH
+`$ORIGIN/`): each needs a link in TensorFlow's own folder. NVIDIA's libraries find one another there too, because each
+names `$ORIGIN` in its own RUNPATH. The releases are those that the last TensorFlow for the same CUDA major pins in its
+extra; a newer minor release of the CUDA that a build was made for serves it (CUDA Compatibility guide, "Minor Version
+Compatibility"), and that the libraries have the names that the build opens is read from the tables of wheels.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doctor.compat.situation import Situation, traps_of
+from doctor.compat.software import cuda_major, required
+from doctor.tables import PipLibrary, Tables, TensorFlowRelease
+from doctor.tables.ordering import is_final
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from doctor.values import dataclass  # the same to everybody, and quick to define
+
+BESIDE = "$ORIGIN/"
+"""The RUNPATH entry that is the folder of the library itself."""
+FOLDER = "tensorflow"
+"""The folder of libtensorflow_framework.so.2 under site-packages (the wheels of 2.5 and later)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """What pip is asked for ("nvidia-cublas-cu11==11.11.3.6"), the rows behind it, which library lies in which folder
+    of site-packages, the CUDA and cuDNN that this brings, and the release whose extra names the versions."""
+
+    requirements: tuple[str, ...]
+    rows: tuple[str, ...]
+    folders: tuple[tuple[str, str], ...]
+    cuda: str
+    cudnn: str
+    pinned_by: TensorFlowRelease
+
+
+_FOUND: dict[tuple[int, str, str], Packages | None] = {}
+_HELD: dict[tuple[int, str, str | None], PipLibrary | None] = {}
+_DONORS: dict[tuple[int, str | None], TensorFlowRelease | None] = {}
+
+
+def packages_for(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Packages | None:
+    """The packages that hold every library that a build needs; None where its own extra does, or nothing does."""
+    if situation.platform != "linux-x86_64" or not build.gpu:
+        return None
+    if build.extras.get("and-cuda"):
+        # the extra as a whole cannot be installed on some Pythons, for the sake of TensorRT, which no GPU device needs
+        extra = traps_of(build, situation, tables, "extra")
+        if not any(trap.verdict == "no" and "python" in trap.data["when"] for trap in extra):
+            return None
+    elif BESIDE not in build.runpath:
+        return None
+    key = (id(tables), build.package, build.version)
+    if key not in _FOUND:
+        _FOUND[key] = _found(build, tables)
+    return _FOUND[key]
+
+
+def _found(build: TensorFlowRelease, tables: Tables) -> Packages | None:
+    major = cuda_major(build, tables)
+    if (id(tables), major) not in _DONORS:
+        _DONORS[id(tables), major] = _last_with_pins(major, tables)
+    donor = build if build.extras.get("and-cuda") else _DONORS[id(tables), major]
+    if donor is None:
+        return None
+    pins = donor.extras["and-cuda"]
+    rows = [_library(name, major, tables) for name in required(build, tables)]
+    if not rows or any(row is None or not pins.get(row.package, "").startswith("==") for row in rows):
+        return None
+    held = [row for row in rows if row is not None]
+    versions = {row.package: pins[row.package].partition(";")[0] for row in held}
+    wheels = {
+        (row.package, f"=={wheel.version}"): wheel for row in held for wheel in tables.nvidia_wheels(row.package)
+    }
+    for row in held:  # the very release that is pinned has to hold the library
+        wheel = wheels.get((row.package, versions[row.package]))
+        if wheel is None or row.soname not in wheel.libraries:
+            return None
+    folders = [(row.soname, row.folder) for row in held]
+    for row in held:
+        if row.soname.startswith("libcudnn."):  # cuDNN opens its own parts from the folder where it was found
+            parts = wheels[row.package, versions[row.package]].libraries
+            folders += [(name, row.folder) for name in parts if name.startswith("libcudnn_")]
+    return Packages(
+        tuple(f"{package}{pin}" for package, pin in versions.items()),
+        (donor.ref, *dict.fromkeys(row.ref for row in held)),
+        tuple(folders),
+        _short(next(pin for package, pin in versions.items() if "cuda-runtime" in package)),
+        _short(next(pin for package, pin in versions.items() if "cudnn" in package)),
+        donor,
+    )
+
+
+def _library(name: str, major: str | None, tables: Tables) -> PipLibrary | None:
+    """The tables' answer, kept: many releases open the same libraries."""
+    key = (id(tables), name, major)
+    if key not in _HELD:
+        _HELD[key] = tables.pip_library(name, major)
+    return _HELD[key]
+
+
+def _last_with_pins(major: str | None, tables: Tables) -> TensorFlowRelease | None:
+    """The newest release for a CUDA major that has the extra."""
+    for build in tables.gpu_builds("linux-x86_64", ("tensorflow",)):
+        if is_final(build.version) and build.extras.get("and-cuda") and cuda_major(build, tables) == major:
+            return build
+    return None
+
+
+def _short(pin: str) -> str:
+    return ".".join(pin.lstrip("=").split(".")[:2])

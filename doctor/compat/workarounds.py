@@ -1,0 +1,172 @@
+"""What makes a build work that does not work as it is: pins beside it, and links for libraries that it does not find.
+
+Everything here is derived from rows: the pins of the extra and cuDNN's kernels, the build's RUNPATH and the folders of
+pip's packages, the traps. A trap that says "no" and that none of these cures stays a "no".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from doctor.compat.answer import Answer
+from doctor.compat.companions import Pin, cudnn_bound
+from doctor.compat.install import pip_cudnn as _pip_cudnn
+from doctor.compat.nvidia_packages import BESIDE, FOLDER, Packages, packages_for
+from doctor.compat.situation import Situation, traps_of
+from doctor.compat.software import cuda_major, row_serves_gpu
+from doctor.tables import Cudnn, Tables, TensorFlowRelease
+from doctor.tables.ordering import order
+from doctor.tables.ranges import within
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from doctor.values import dataclass  # the same to everybody, and quick to define
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A library that the build opens and whose folder its RUNPATH leaves out: `folder` (under site-packages) holds it,
+    `into` is a folder that the RUNPATH names. A symbolic link there lets the loader find it: see links()."""
+
+    library: str
+    folder: str
+    into: str
+
+
+@dataclass(frozen=True, slots=True)
+class Workarounds:
+    """What has to be done beside installing the extra; `blocks` are the answers that nothing cures. packages: NVIDIA's
+    packages by name, in place of the extra."""
+
+    pins: tuple[Pin, ...] = ()
+    links: tuple[Link, ...] = ()
+    blocks: tuple[Answer, ...] = ()
+    reasons: tuple[Answer, ...] = ()
+    packages: Packages | None = None
+
+
+_PICKED: dict[tuple[int, str, tuple[str, ...]], Cudnn | None] = {}
+
+
+def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> Cudnn | None:
+    """compat's answer, kept: many releases state the same range."""
+    pins = build.extras.get("and-cuda", {})
+    key = (id(tables), str(sorted((k, v) for k, v in pins.items() if "cudnn" in k)), capabilities)
+    if key not in _PICKED:
+        _PICKED[key] = _pip_cudnn(build, tables, capabilities)
+    return _PICKED[key]
+
+
+def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Workarounds:
+    """What a build needs in a situation to have CUDA and cuDNN from pip (route pip-and-cuda)."""
+    packages = packages_for(build, situation, tables)
+    if packages is not None:
+        return _by_name(build, packages, situation, tables)
+    linked = links(build, tables)
+    pins: list[Pin] = []
+    reasons: list[Answer] = []
+    blocks: list[Answer] = []
+    newest = pip_cudnn(build, tables)
+    if newest is not None and situation.capabilities:
+        fits = row_serves_gpu(newest, situation.capabilities)
+        if fits.verdict == "no":
+            pin = cudnn_bound(build, tables, situation.capabilities)
+            if pin is None:
+                blocks.append(Answer("no", f"no cuDNN that {build.requirement} takes serves the GPU: {fits.reason}",
+                                     (build, *fits.rows)))  # fmt: skip
+            else:
+                pins.append(pin)
+    missed = {link.library for link in linked}
+    for aspect in ("extra", "libraries"):
+        for trap in traps_of(build, situation, tables, aspect):
+            derived = trap.data.get("derived") or {}
+            cure = ""
+            if "missed" in derived and set(derived["missed"]) <= missed:
+                cure = "; the link cures it" if len(linked) == 1 else "; the links cure it"
+            elif "pip_cudnn_lacks" in derived and pins:
+                cure = "; the bound on cuDNN cures it"
+            answer = Answer(trap.verdict, trap.reason + cure, (trap, build), trap.cure)
+            (reasons if cure or trap.verdict == "yes" else blocks).append(answer)
+    return Workarounds(tuple(pins), linked, tuple(blocks), tuple(reasons))
+
+
+def _by_name(build: TensorFlowRelease, packages: Packages, situation: Situation, tables: Tables) -> Workarounds:
+    """With NVIDIA's packages by name: no extra, so that nothing of it can stand in the way."""
+    named = packages.pinned_by
+    whose = "its own extra" if named is build else f"the extra of {named.requirement}, the last for this CUDA major,"
+    why = f"{build.requirement} opens the libraries of CUDA {packages.cuda} and cuDNN {packages.cudnn}: NVIDIA's packages "
+    reasons = [Answer("yes", f"{why}hold all of them, in the versions that {whose} pins", (build, named))]
+    blocks = []
+    row = tables.cudnn(packages.requirements[_at(packages, "cudnn")].partition("==")[2], cuda_major(build, tables))
+    if row is not None and (fits := row_serves_gpu(row, situation.capabilities)).verdict == "no":
+        blocks.append(Answer("no", fits.reason, (build, *fits.rows)))
+    linked: tuple[Link, ...] = ()
+    if not build.extras.get("and-cuda") and BESIDE in build.runpath:
+        linked = tuple(Link(library, folder, FOLDER) for library, folder in packages.folders)
+        reasons.append(Answer("yes", f"{build.requirement} looks for them in its own folder only (RUNPATH {BESIDE}): links "
+                              "there lead to them, from every shell and notebook", (build,)))  # fmt: skip
+    blocks += [
+        Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
+        for trap in traps_of(build, situation, tables, "libraries")
+        if trap.verdict != "yes"
+    ]
+    pins = tuple(Pin(text, f"a part of CUDA {packages.cuda}") for text in packages.requirements)
+    return Workarounds(pins, linked, tuple(blocks), tuple(reasons), packages)
+
+
+def _at(packages: Packages, word: str) -> int:
+    return next(at for at, text in enumerate(packages.requirements) if word in text)
+
+
+def links(build: TensorFlowRelease, tables: Tables) -> tuple[Link, ...]:
+    """The links that let a build find pip's libraries, one for each library that it needs and misses; none needed: ().
+
+    The loader looks into the RUNPATH of libtensorflow_framework for a library that TensorFlow opens. A link in one of
+    its folders is found there, from every shell, notebook and service, and the library's own RUNPATH ($ORIGIN/../..)
+    still leads to its dependencies, because all of these folders lie equally deep (ld.so(8), "Rpath token expansion").
+    """
+    missed = build.pip_libraries_missed
+    if missed is None:
+        missed = tuple(
+            name
+            for trap in tables.traps()
+            if _concerns(trap.data, build) and "missed" in (trap.data.get("derived") or {})
+            for name in trap.data["derived"]["missed"]
+        )
+    if not missed:
+        return ()
+    into = _runpath_folder(build, tables)
+    if into is None:
+        return ()
+    major = cuda_major(build, tables)
+    found: list[Link] = []
+    for name in missed:
+        row = tables.pip_library(name, major)
+        if row is None:
+            return ()
+        found.append(Link(name, row.folder, into))
+        if name.startswith("libcudnn."):  # cuDNN opens its own parts from the folder where it was found
+            found += [Link(part, row.folder, into) for part in row.data["libraries"] if part.startswith("libcudnn_")]
+    return tuple(found)
+
+
+def _concerns(data: object, build: TensorFlowRelease) -> bool:
+    assert isinstance(data, dict)
+    when = data["when"]
+    return (
+        build.package in when.get("packages", ())
+        and build.platform in when.get("platforms", ())
+        and within(build.version, when.get("versions", ">=0"), order)
+    )
+
+
+def _runpath_folder(build: TensorFlowRelease, tables: Tables) -> str | None:
+    """A folder of pip's NVIDIA packages that the build's RUNPATH names; always there once the extra is installed."""
+    named = [m[1] for entry in build.runpath if (m := re.search(r"(nvidia/[\w-]+/lib)/?$", entry))]
+    # cuda_runtime is in the RUNPATH of every release that has any of these folders, 2.16.1 included
+    for folder in ("nvidia/cuda_runtime/lib", "nvidia/cublas/lib"):
+        if folder in named or (not named and build.extras.get("and-cuda")):
+            return folder
+    return named[0] if named else None

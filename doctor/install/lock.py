@@ -1,0 +1,88 @@
+"""A file that one process holds at a time; the kernel gives it up when the process ends, however it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from doctor.errors import UnableError
+
+LIMIT = 1 << 16
+"""Bytes that are read of a file that another process holds."""
+
+
+class LockedError(Exception):
+    """Another process holds the file; `words` is what stands in it."""
+
+    def __init__(self, words: bytes) -> None:
+        super().__init__("locked")
+        self.words = words
+
+
+@contextlib.contextmanager
+def lock(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file of this user's, made where it is not there, and hold it.
+
+    The holder may remove the file. Raises LockedError where another process holds it, UnableError where it
+    cannot be opened or locked, is a link, or belongs to somebody else.
+    """
+    while True:
+        try:
+            file = _opened(path)
+        except OSError as problem:
+            raise UnableError(
+                f"{path} cannot be opened: {problem.strerror}", "choose another folder with --env"
+            ) from problem
+        with file:
+            if not _try(file, path):
+                file.seek(0)
+                raise LockedError(file.read(LIMIT))
+            if not _is_still(file, path):  # its holder removed it in between
+                continue
+            yield file
+            return
+
+
+def _opened(path: Path) -> IO[bytes]:
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    file = os.fdopen(os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600), "r+b")
+    about = os.fstat(file.fileno())
+    if not stat.S_ISREG(about.st_mode) or (os.name == "posix" and about.st_uid != os.geteuid()):
+        file.close()
+        raise UnableError(
+            f"{path} belongs to somebody else, or is no file", "choose another folder with --env"
+        )
+    return file
+
+
+def _try(file: IO[bytes], path: Path) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(1 << 30)  # beyond the content, which others are to read
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError as problem:
+        raise UnableError(
+            f"{path} cannot be locked: {problem.strerror}", "choose a folder on another disk with --env"
+        ) from problem
+    return True
+
+
+def _is_still(file: IO[bytes], path: Path) -> bool:
+    try:
+        now = os.lstat(path)
+    except OSError:
+        return False
+    return os.path.samestat(now, os.fstat(file.fileno()))

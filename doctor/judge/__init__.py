@@ -1,0 +1,1 @@
+"""From facts and findings to a verdict: compatibility, hypotheses, rank."""

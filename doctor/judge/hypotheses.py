@@ -1,0 +1,150 @@
+"""Which causes remain possible, how likely each is, and what would tell them apart.
+
+In: what rules found, what does not fit (compatibility), and what the sentences of a report speak for. Out: the causes,
+ranked, and the alternatives to the verdict. Each sign adds to the logarithm of a cause's odds, as in naive Bayesian
+diagnosis (Shwe et al. 1991, "Probabilistic diagnosis using a reformulation of the INTERNIST-1/QMR knowledge base"); how
+much is learnt from labelled reports (scripts/fit_weights.py) and kept as a table (weights.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.facts import PROSE, Likelihood, Prose, Source
+from doctor.findings import Alternative, Finding, Part
+from doctor.judge.contradictions import against
+from doctor.judge.weights import WEIGHTS
+from doctor.remedies.usual import USUAL
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+
+    from doctor.picture import Picture
+else:
+    from doctor.values import dataclass
+
+NO_FAULT = ("benign-messages", "healthy", "gpu-renumbered")
+"""Codes that say that nothing has to be mended."""
+MOST = 4
+"""Alternatives that are shown."""
+LEAST = 0.05
+"""Likelihood below which an alternative is not shown."""
+NOTHING = 0.02
+"""Probability of a cause from sentences that speak for none."""
+ENOUGH = 60
+"""Characters of prose from which on it counts in full."""
+
+
+class Sign(NamedTuple):
+    """One thing that speaks for or against a cause: its name in the table of weights, how strongly, and where it stands."""
+
+    code: str
+    name: str
+    value: float
+    sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A cause that remains possible. score: the logarithm of its odds, up to a constant."""
+
+    code: str
+    score: float
+    likelihood: float
+    evidence: tuple[Source, ...] = ()
+    against: tuple[Source, ...] = ()
+
+
+def in_prose(finding: Finding, picture: Picture) -> bool:
+    """Whether nothing but sentences that somebody wrote speaks for a finding."""
+    prose = picture.facts.first(Prose)
+    return prose is not None and all(source.line in prose.lines for source in finding.evidence)
+
+
+def signs(picture: Picture, findings: Sequence[Finding], parts: Sequence[Part]) -> list[Sign]:
+    """Everything in a case that speaks for or against a cause."""
+    found = [*_of_rules(picture, findings), *_of_prose(picture), *_of_parts(parts)]
+    codes = {sign.code for sign in found}
+    registered = bool(picture.registered)
+    if registered:
+        codes |= {"healthy", "benign-messages"}
+    found += [Sign(code, "no fault, and a GPU is registered" if registered else "no fault", 1.0)
+              for code in NO_FAULT if code in codes]  # fmt: skip
+    found += [Sign(code, f"against: {name}", 1.0, sources) for name, code, sources in against(picture, parts) if code in codes]
+    return [*found, Sign("undetermined", "undetermined", 1.0)]
+
+
+def _of_rules(picture: Picture, findings: Sequence[Finding]) -> Iterator[Sign]:
+    faulty = any(f.severity == "error" and f.confidence != "possible" for f in findings)
+    for place, finding in enumerate(findings):
+        if finding.code == "undetermined":
+            continue
+        name = f"rule {finding.confidence}{' in prose' if in_prose(finding, picture) else ''}"
+        if finding.severity == "info":
+            name += ", info beside an error" if faulty else ", info"
+        elif finding.severity == "warning":
+            name += ", warning"
+        yield Sign(finding.code, name, 1.0, finding.evidence)
+        if place == 0:
+            yield Sign(finding.code, "first of the rules' findings", 1.0)
+
+
+def _of_prose(picture: Picture) -> Iterator[Sign]:
+    prose = picture.facts.first(Prose)
+    if prose is None:
+        return
+    size = min(1.0, prose.size / ENOUGH)
+    for place, likelihood in enumerate(picture.facts.of(Likelihood)):
+        strength = size * max(0.0, math.log(likelihood.probability / NOTHING))
+        if likelihood.code == "undetermined":
+            yield Sign("undetermined", "prose of no cause", strength)
+            continue
+        yield Sign(likelihood.code, "prose", strength, (likelihood.source,))
+        if place == 0:
+            yield Sign(likelihood.code, "prose first", size)
+
+
+def _of_parts(parts: Sequence[Part]) -> Iterator[Sign]:
+    for part in parts:
+        if part.code and part.fits is False:
+            known = "" if part.rank <= PROSE else " inferred"
+            yield Sign(part.code, f"{part.part} does not fit{known}", 1.0, part.evidence)
+        elif part.code and part.slow:
+            yield Sign(part.code, "compiled at the first start", 1.0, part.evidence)
+
+
+def hypotheses(picture: Picture, findings: Sequence[Finding], parts: Sequence[Part]) -> list[Hypothesis]:
+    """All causes that anything speaks for, the likeliest first."""
+    scores: dict[str, float] = {}
+    pro: dict[str, dict[Source, None]] = {}
+    contra: dict[str, dict[Source, None]] = {}
+    for sign in signs(picture, findings, parts):
+        scores[sign.code] = scores.get(sign.code, 0.0) + WEIGHTS.get(sign.name, 0.0) * sign.value
+        kept = contra if sign.name.startswith("against: ") else pro
+        kept.setdefault(sign.code, {}).update(dict.fromkeys(sign.sources))
+    top = max(scores.values())
+    powers = {code: math.exp(score - top) for code, score in scores.items()}
+    whole = sum(powers.values())
+    found = [
+        Hypothesis(code, scores[code], powers[code] / whole, tuple(pro.get(code, ())), tuple(contra.get(code, ())))
+        for code in scores
+    ]
+    return sorted(found, key=lambda hypothesis: -hypothesis.score)
+
+
+def alternatives(verdict: Finding, ranked: Sequence[Hypothesis]) -> tuple[Alternative, ...]:
+    """What else remains possible beside the verdict, with the command that tells it from the verdict."""
+    if verdict.confidence == "certain" and verdict.code not in ("undetermined", "benign-messages"):
+        return ()
+    found = []
+    for hypothesis in ranked:
+        usual = USUAL.get(hypothesis.code)
+        if hypothesis.code == verdict.code or usual is None or hypothesis.likelihood < LEAST:
+            continue
+        found.append(
+            Alternative(hypothesis.code, round(hypothesis.likelihood, 2), hypothesis.evidence, hypothesis.against,
+                        usual.test, usual.shows)
+        )  # fmt: skip
+    return tuple(found[:MOST])

@@ -1,0 +1,102 @@
+"""The verdict and the order of the findings, from all that was found: rules, compatibility, sentences.
+
+A rule whose finding a program's own words prove keeps its place. Elsewhere the likeliest cause stands first, whether a
+rule found it, the tables say that two parts do not go together, or the sentences of the report speak for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from doctor.facts import Prose
+from doctor.findings import Alternative, Finding, Part, shell
+from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
+from doctor.remedies import commands
+from doctor.remedies.usual import USUAL
+
+if TYPE_CHECKING:
+    from doctor.picture import Picture
+
+LIKELY = 0.6
+"""Likelihood from which on a cause that no rule found is called likely."""
+SHORT = 120
+"""Characters of prose up to which it makes a cause no more than possible: a sentence or two without their circumstances."""
+
+
+def ranked(
+    findings: Sequence[Finding], picture: Picture, parts: Sequence[Part]
+) -> tuple[list[Finding], tuple[Alternative, ...]]:
+    """The findings with the likeliest cause first, and what else remains possible. findings: never empty."""
+    order = hypotheses(picture, findings, parts)
+    kept = [as_said(finding, picture) for finding in findings]
+    first = kept[0]
+    found = {finding.code for finding in findings}
+    # what only sentences speak for is not said where the tables or a program say the contrary
+    best = next((h for h in order if h.code in found or not h.against), order[0])
+    if picture.facts.kind == "report" and best.code not in (first.code, "undetermined"):
+        kept = _put_first(best, kept, picture, parts)
+    if kept[0].code != "undetermined":
+        kept = [finding for finding in kept if finding.code != "undetermined"]
+    return kept, alternatives(kept[0], order)
+
+
+def as_said(finding: Finding, picture: Picture) -> Finding:
+    """A finding that only sentences speak for is no more than likely: a person may be wrong, or mean another machine."""
+    said = finding.confidence == "certain" and finding.code != "undetermined" and in_prose(finding, picture)
+    return replace(finding, confidence="likely") if said else finding
+
+
+def _put_first(best: Hypothesis, findings: list[Finding], picture: Picture, parts: Sequence[Part]) -> list[Finding]:
+    known = next((finding for finding in findings if finding.code == best.code), None)
+    if known is None:
+        known = _finding(best, picture, parts)
+        first = findings[0]
+        better = first.code != "undetermined" and (first.confidence != "possible" or _short(picture))
+        if known.confidence == "possible" and better:
+            return findings  # what is only possible takes no place of what is known better
+    others = [finding for finding in findings if finding is not known]
+    if known.severity != "error":  # nothing to mend: what was only possible is an alternative
+        others = [finding for finding in others if finding.confidence != "possible" or finding.severity != "error"]
+    return [known, *others]
+
+
+def _finding(best: Hypothesis, picture: Picture, parts: Sequence[Part]) -> Finding:
+    """A cause that no rule found, as a finding."""
+    from doctor.rules import rule_of
+
+    rule = rule_of(best.code)
+    misfits = [part for part in parts if part.code == best.code and (part.fits is False or part.slow)]
+    seen = [part for part in misfits if part.have != "none"]
+    if misfits:
+        why = " ".join(_said(part) for part in misfits)
+        rows = tuple(dict.fromkeys(row for part in misfits for row in part.tables))
+    else:
+        why = "No program's message names the cause; this is what the sentences of the report speak for."
+        rows = ()
+    usual = USUAL.get(best.code)
+    no_fault = best.code in NO_FAULT
+    return Finding(
+        best.code,
+        rule.severity if not all(part.slow for part in misfits) or not misfits else "warning",
+        rule.title,
+        why,
+        best.evidence[:4],
+        rows,
+        () if no_fault or usual is None else tuple(usual.steps(picture)),
+        shell(commands.list_gpus(picture)),
+        "likely" if best.likelihood >= LIKELY and (seen or not _short(picture)) else "possible",
+    )
+
+
+def _short(picture: Picture) -> bool:
+    prose = picture.facts.first(Prose)
+    return prose is not None and prose.size <= SHORT
+
+
+def _said(part: Part) -> str:
+    named = not part.reason.split(" ", 1)[0].isalpha()  # tensorflow==2.17.1 keeps its spelling
+    reason = f"{part.reason if named else part.reason[0].upper() + part.reason[1:]}." if part.reason else ""
+    need = f" It needs {part.needs}." if part.needs and part.needs not in reason else ""
+    return f"{reason}{need}"

@@ -1,0 +1,254 @@
+"""Reports of this tool itself, read back by their structure: as facts and codes, never by what their
+sentences say.
+
+`check` ends its Markdown with a block that holds every fact (doctor.probe.record), and its JSON holds the
+same as `record`. Both are judged anew, so a report gets the verdict that the machine got. From a report for
+the terminal, and where the block is missing or damaged, the codes are read and the facts that it lists;
+`doctor.restated` restates these.
+
+Whoever pastes a report may have changed it. So nothing of it is believed but facts of known types and codes
+of known rules; what to do is worked out here, never copied.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from doctor.facts import (
+    CudaVersion,
+    CudnnVersion,
+    DriverCuda,
+    DriverVersion,
+    EnvironmentKind,
+    Fact,
+    Facts,
+    Gpu,
+    GpuRegistered,
+    LibraryLoaded,
+    LibraryNotLoaded,
+    OperatingSystem,
+    OwnReport,
+    Package,
+    Platform,
+    PythonVersion,
+    RestatedFinding,
+    Source,
+    Symptom,
+    TensorFlowVersion,
+    Unreadable,
+)
+from doctor.logs.text import Text
+from doctor.probe import record
+
+TOOL = "tfgpu-doctor"
+_SEVERITY = {"error": "error", "warning": "warning", "info": "info"}
+_SURENESS = {"likely": "likely", "possible": "possible", "possible, not proven": "possible"}
+_VERDICT = re.compile(
+    r"^ {0,4}(?:(?P<severity>error|warning|info) [·-] )?(?:(?P<sure>likely|possible, not proven) [·-] )?"
+    r"(?P<code>[a-z0-9]+(?:-[a-z0-9]+){0,6}) [·-] (?:this machine|read from a report of tfgpu-doctor)\b",
+    re.MULTILINE,
+)
+"""The line under the title, as the terminal shows it."""
+_ALSO = re.compile(
+    r"\((?P<severity>error|warning|info)(?:, (?P<sure>likely|possible, not\s+proven))?,\s+(?P<code>[a-z0-9-]{2,60})\)$",
+    re.MULTILINE,
+)
+_HEADLINE = re.compile(
+    r"^\*\*(?P<lead>Cause|Likely cause|Possible cause|Not enough to tell|All is well|Nothing to fix): [^\n]{1,500}?"
+    r"\*\* \(`(?P<code>[a-z0-9-]{2,60})`\)$",
+    re.MULTILINE,
+)
+_FOLDED = re.compile(
+    r"^<summary>Also found: [^\n]{1,600}? \((?P<code>[a-z0-9-]{2,60})\)</summary>$", re.MULTILINE
+)
+_SEEN = re.compile(r"^What was seen:?\n\s*(?:```\w*\n)?(?P<rows>(?:[^\n`#<]{1,4000}\n){1,80})", re.MULTILINE)
+_LEADS = {"Likely cause": "likely", "Possible cause": "possible"}
+_QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
+_VERSIONS: dict[str, Any] = {
+    "TensorFlow": TensorFlowVersion, "Python": PythonVersion, "CUDA": CudaVersion, "cuDNN": CudnnVersion,
+    "NVIDIA driver": DriverVersion, "CUDA that the driver offers": DriverCuda,
+}  # fmt: skip
+_LABELS = (
+    *_VERSIONS, "TensorFlow package", "Keras", "GPU", "Operating system", "Platform", "Surroundings",
+    "Libraries that did not open", "Libraries that opened", "Environment variables", "GPUs that TensorFlow registered",
+)  # fmt: skip
+"""The labels of doctor.render.content.LABELS, which a test holds to these."""
+_VERSION = re.compile(r"\d[\w.+-]{0,40}")
+_GPU = re.compile(
+    r"(?P<name>[^(),][^(),]{0,80}?)(?: \((?:compute capability (?P<capability>\d+\.\d))?(?:, )?(?:(?P<memory>\d{1,7}) MiB)?\))?(?:, |$)"
+)
+
+
+def read_own(text: str, name: str) -> Facts | None:
+    """The facts of a report of this tool's `check`; None where the text is none. name: of the text."""
+    if TOOL not in text:
+        return None
+    text = text.replace("\r\n", "\n")
+    if text.lstrip().startswith("{"):
+        return _of_json(text, name)
+    if "> " in text:
+        text = _QUOTED.sub("", text)
+    found = record.unpacked(text)
+    if found is not None:
+        return _own(found, name, "Markdown").plus(_around(text, name))
+    return _by_structure(text, name)
+
+
+def _own(facts: Facts, name: str, form: str) -> Facts:
+    """The facts of a record as those of a report of ours."""
+    own = OwnReport(Source(name, None, f"{TOOL} {form}, machine {facts.name}"[:400]), form)
+    return Facts((own, *(f for f in facts if not isinstance(f, OwnReport))), "machine", _called(name))
+
+
+def _around(text: str, name: str) -> Iterator[Fact]:
+    """That there is text around a report in Markdown, which is not read."""
+    first = _HEADLINE.search(text)
+    last = text.find(f"<sub>{TOOL} ")
+    before = text[: first.start()] if first else ""
+    after = text[last:].partition("\n")[2] if last >= 0 else ""
+    own = ("This was seen on a simulated GPU", "Read from ")
+    lines = [
+        line for line in f"{before}\n{after}".split("\n") if line.strip() and not line.strip().startswith(own)
+    ]
+    if lines:
+        number = f"{len(lines)} line{'s' if len(lines) > 1 else ''}"
+        yield Unreadable(
+            Source(name), "the text around the report", f"{number}; give it to explain by itself"
+        )
+
+
+def _called(name: str) -> str:
+    return f"a report of {TOOL}" if name == "-" else f"a report of {TOOL} in {name}"
+
+
+def _of_json(text: str, name: str) -> Facts | None:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    kept = document if document.get("kind") == record.KIND else document.get("record")
+    try:
+        return _own(record.from_record(kept), name, "JSON")
+    except record.NotRecordError:
+        return None
+
+
+# --- what a simulation says among a program's lines --------------------------------------------------
+
+_BANNER = re.compile(
+    rf"{TOOL} simulate: (?:a simulation, there is no such GPU|the simulation is over|leave the shell to end it"
+    r"|NCCL does not work in this simulation)"
+)
+
+
+def without_own_lines(text: Text) -> tuple[Text, list[Fact]]:
+    """The text without what `simulate` says of itself, and that the text is from a simulation, where it is.
+
+    The cards and versions of these lines are what somebody asked to be simulated: evidence of nothing.
+    """
+    lines, facts = [], []
+    for number, line in text.lines():
+        banner = _BANNER.search(line)
+        lines.append((number, line[: banner.start()] if banner else line))
+        if banner:
+            source = Source(text.name, number, line[banner.start() :].strip()[:400])
+            faults = re.search(r"; faults: ([a-z0-9, -]{1,300});", line)
+            facts.append(
+                Symptom(
+                    source, "simulated-gpu", (("simulation", ""), ("faults", faults[1] if faults else ""))
+                )
+            )
+    return (Text.of(text.name, lines, text.total), list(facts[:1])) if facts else (text, [])
+
+
+# --- by structure ------------------------------------------------------------------------------------
+
+
+def _by_structure(text: str, name: str) -> Facts | None:
+    found = [*_findings(text, name)]
+    rows = _SEEN.search(text)
+    if not found or rows is None:
+        return None
+    line = text.count("\n", 0, rows.start("rows")) + 1
+    values = dict(_labelled(rows["rows"]))
+    facts: list[Fact] = [OwnReport(Source(name, None, found[0].source.text), "text"), *found]
+    for label, value in values.items():
+        facts += _facts(label, value, Source(name, line, f"{label}: {value}"[:400]))
+    package = values.get("TensorFlow package")
+    facts = [replace(f, package=package) if isinstance(f, TensorFlowVersion) else f for f in facts]
+    more = f"`{TOOL} check --format markdown` makes a report that holds every fact"
+    facts.append(Unreadable(Source(name), "what the report does not list", more))
+    return Facts(tuple(facts), "machine", _called(name))
+
+
+def _findings(text: str, name: str) -> Iterator[RestatedFinding]:
+    """The codes of a report, the verdict first."""
+    verdict = _VERDICT.search(text)
+    if verdict is not None:
+        matches = [verdict, *_ALSO.finditer(text, verdict.end())]
+    else:
+        verdict = _HEADLINE.search(text)
+        if verdict is None or f"<sub>{TOOL} " not in text:
+            return
+        matches = [verdict, *_FOLDED.finditer(text, verdict.end())]
+    for match in matches:
+        said = match.groupdict()
+        sure = _LEADS.get(said.get("lead") or "") or _SURENESS.get(
+            " ".join((said.get("sure") or "").split()), "certain"
+        )
+        source = Source(name, text.count("\n", 0, match.start("code")) + 1, match[0].strip()[:400])
+        yield RestatedFinding(source, match["code"], _SEVERITY.get(said.get("severity") or ""), sure)
+
+
+def _labelled(rows: str) -> Iterator[tuple[str, str]]:
+    """The facts of the list, each with its label; a row without one goes on where the row before ended."""
+    label, value = "", ""
+    for row in rows.split("\n"):
+        words = row.strip()
+        begun = next((known for known in _LABELS if words.startswith(known + ":")), None)
+        if begun is not None:
+            if label:
+                yield label, value
+            label, value = begun, words[len(begun) + 1 :].strip()
+        elif label and words:
+            value += f" {words}"
+    if label:
+        yield label, value
+
+
+def _facts(label: str, value: str, source: Source) -> Iterator[Fact]:
+    if label in _VERSIONS:
+        version = _VERSION.fullmatch(value)
+        if version:
+            yield _VERSIONS[label](source, value)
+    elif label == "Keras" and _VERSION.fullmatch(value):
+        yield Package(source, "keras", value)
+    elif label == "GPU":
+        for gpu in _GPU.finditer(value):
+            yield Gpu(
+                source, gpu["name"].strip(), gpu["capability"], int(gpu["memory"]) if gpu["memory"] else None
+            )
+    elif label == "Operating system":
+        yield OperatingSystem(source, value[:80])
+    elif label == "Platform" and value.lower() in ("linux", "windows", "wsl", "macos"):
+        yield Platform(source, value.lower())
+    elif label == "Surroundings":
+        for kind in re.findall(r"[a-z][a-z0-9-]{1,30}", value):
+            yield EnvironmentKind(source, kind)
+            if kind == "simulated-gpu":
+                yield Symptom(source, kind)
+    elif label == "GPUs that TensorFlow registered" and re.fullmatch(r"[1-9]\d?", value):
+        yield GpuRegistered(source, count=int(value))
+    elif label in ("Libraries that opened", "Libraries that did not open"):
+        for library in re.findall(r"[\w.+-]{3,80}", value):
+            yield (
+                LibraryLoaded(source, library)
+                if label.endswith(" opened")
+                else LibraryNotLoaded(source, library, cause="unknown")
+            )

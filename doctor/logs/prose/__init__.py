@@ -1,0 +1,47 @@
+"""What people write in a report, in their own words: which causes its sentences speak for.
+
+In: a `Text`. Out: facts (`Prose`, `Likelihood`). The sentences are set apart from what programs printed (`segment`), and a
+linear model that was trained on examples (scripts/training/sentences.jsonl) reads them (`classify`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from doctor.facts import EVIDENCE_LIMIT, Fact, Likelihood, Prose, Source
+
+if TYPE_CHECKING:
+    from doctor.logs.text import Text
+
+__all__ = ["MOST", "read_prose"]
+
+MOST = 6
+"""Causes that are kept of one report, the likeliest first.
+
+    printed: numbers of lines that a program printed.
+    """
+LEAST = 0.02
+"""Probability below which a cause is not kept."""
+
+
+def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:
+    """What people wrote in a report (`Prose`) and the causes that it speaks for (`Likelihood`), the likeliest first."""
+    from doctor.logs.prose.segment import sentences
+
+    said = sentences(text, printed)
+    if not said:
+        return []
+    from doctor.logs.prose.classify import read_sentences
+
+    reading = read_sentences([sentence.text for sentence in said])
+    size = sum(len(sentence.text) for sentence in said)
+    first = Source(text.name, said[0].line, said[0].text[:EVIDENCE_LIMIT])
+    found: list[Fact] = [Prose(first, tuple(sentence.line for sentence in said), size)]
+    for code, probability in reading.ranked()[:MOST]:
+        if probability < LEAST:
+            break
+        telling = said[reading.telling(code)]
+        source = Source(text.name, telling.line, telling.text[:EVIDENCE_LIMIT])
+        found.append(Likelihood(source, code, round(probability, 3)))
+    return found

@@ -1,0 +1,160 @@
+"""A linear model over character n-grams: sentences in, a probability for each finding code out.
+
+Trained by scripts/train_prose.py on scripts/training/sentences.jsonl; the weights are data (weights.bin). Features are
+hashed 2- to 5-grams of characters inside words and pairs of words, digits as 0, with 1 + log of their count and their
+inverse document frequency, scaled to unit length. Needs no numeric library: the weights of one n-gram for all codes
+are one integer with a lane of 32 bits for each code, so that one multiplication and one addition serve all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import zlib
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from doctor import resources
+
+SIZES = (2, 3, 4, 5)
+"""Characters of an n-gram."""
+SCALE = 256
+"""Steps of a feature's value in whole numbers."""
+WHOLE = 1_500
+"""Characters of a text that are read as a whole."""
+_DIGIT = re.compile(r"\d")
+
+
+def grams(text: str, buckets: int) -> dict[int, int]:
+    """How often each hashed n-gram and pair of words stands in a text."""
+    found: dict[int, int] = {}
+    get = found.get
+    words = _DIGIT.sub("0", text.lower()).split()
+    for word in words:
+        for bucket in _of_word(word, buckets):
+            found[bucket] = get(bucket, 0) + 1
+    for first, second in zip(words, words[1:]):
+        bucket = zlib.crc32(f"{first}_{second}".encode("utf-8", "replace")) % buckets
+        found[bucket] = get(bucket, 0) + 1
+    return found
+
+
+@lru_cache(maxsize=30_000)
+def _of_word(word: str, buckets: int) -> tuple[int, ...]:
+    """The buckets of the n-grams of a word; most words stand in many sentences."""
+    padded = f" {word[:60]} "
+    end = len(padded) + 1
+    pieces = (padded[at : at + size] for size in SIZES for at in range(end - size))
+    return tuple(zlib.crc32(piece.encode("utf-8", "replace")) % buckets for piece in pieces)
+
+
+class Model(NamedTuple):
+    """Weights as trained: `rows` holds one byte for each code (offset by 128), bucket after bucket."""
+
+    codes: tuple[str, ...]
+    buckets: int
+    step: float
+    intercepts: tuple[float, ...]
+    temperature: float
+    frequencies: tuple[float, ...]
+    rows: bytes
+
+    def lanes(self, bucket: int) -> int:
+        """The weights of a bucket as one integer."""
+        return _lanes(self.rows, bucket, len(self.codes))
+
+    def scores(self, found: dict[int, int]) -> list[float]:
+        """One score for each code, before they become probabilities. found: as `grams` gives them."""
+        values = {bucket: (1 + math.log(n)) * self.frequencies[bucket] for bucket, n in found.items()}
+        length = math.sqrt(sum(value * value for value in values.values())) or 1.0
+        total = weight = 0
+        for bucket, value in values.items():
+            whole = round(value * SCALE)
+            total += whole * self.lanes(bucket)
+            weight += whole
+        size = len(self.codes)
+        packed = total.to_bytes(4 * size, "little")
+        sums = (int.from_bytes(packed[4 * i : 4 * i + 4], "little") - 128 * weight for i in range(size))
+        factor = self.step / (SCALE * length)
+        return [s * factor + b for s, b in zip(sums, self.intercepts)]
+
+    def probabilities(self, text: str) -> list[float]:
+        """One probability for each code; they add up to 1."""
+        return self.of_grams(grams(text, self.buckets))
+
+    def of_grams(self, found: dict[int, int]) -> list[float]:
+        """The same of n-grams that were counted already."""
+        scores = [score / self.temperature for score in self.scores(found)]
+        top = max(scores)
+        powers = [math.exp(score - top) for score in scores]
+        whole = sum(powers)
+        return [power / whole for power in powers]
+
+
+@lru_cache(maxsize=20_000)
+def _lanes(rows: bytes, bucket: int, size: int) -> int:
+    spread = bytearray(4 * size)
+    spread[::4] = rows[bucket * size : (bucket + 1) * size]
+    return int.from_bytes(spread, "little")
+
+
+@lru_cache(maxsize=1)
+def bundled() -> Model:
+    """The model of this release."""
+    return unpacked(resources.read("doctor.logs.prose", "weights.bin"))
+
+
+def unpacked(data: bytes) -> Model:
+    """A model from the bytes of `packed`. Raises ValueError for anything else."""
+    try:
+        whole = zlib.decompress(data)
+        size = int.from_bytes(whole[:4], "little")
+        head = json.loads(whole[4 : 4 + size])
+    except (zlib.error, ValueError) as error:
+        raise ValueError("these are no weights of the prose model") from error
+    at = 4 + size
+    buckets = head["buckets"]
+    frequencies = tuple(1 + byte * head["frequency_step"] for byte in whole[at : at + buckets])
+    rows = whole[at + buckets :]
+    if len(rows) != buckets * len(head["codes"]):
+        raise ValueError("the weights of the prose model are cut off")
+    return Model(
+        tuple(head["codes"]), buckets, head["step"], tuple(head["intercepts"]), head["temperature"], frequencies, rows
+    )
+
+
+class Reading(NamedTuple):
+    """What the sentences of one report speak for: probabilities of the whole, and of each window of sentences."""
+
+    codes: tuple[str, ...]
+    whole: list[float]
+    windows: list[list[float]]
+
+    def ranked(self) -> list[tuple[str, float]]:
+        """(code, probability), the likeliest first."""
+        return sorted(zip(self.codes, self.whole), key=lambda pair: -pair[1])
+
+    def telling(self, code: str) -> int:
+        """The number of the sentence that speaks most for a code."""
+        at = self.codes.index(code)
+        return max(range(len(self.windows)), key=lambda i: self.windows[i][at])
+
+
+def read_sentences(said: Sequence[str], model: Model | None = None) -> Reading:
+    """The causes that some sentences speak for, together and one by one."""
+    model = model or bundled()
+    if len(said) == 1:
+        only = model.probabilities(said[0][:WHOLE])
+        return Reading(model.codes, only, [only])
+    counted = [grams(sentence[:WHOLE], model.buckets) for sentence in said]
+    whole: dict[int, int] = {}
+    size = 0
+    for sentence, found in zip(said, counted):
+        if size and size + len(sentence) > WHOLE:
+            break
+        size += len(sentence) + 1
+        for bucket, n in found.items():
+            whole[bucket] = whole.get(bucket, 0) + n
+    return Reading(model.codes, model.of_grams(whole), list(map(model.of_grams, counted)))

@@ -1,0 +1,146 @@
+"""Plans for Linux on Arm: NVIDIA's container, and NVIDIA's wheels for Jetson boards.
+
+No wheel of the package index for Arm has CUDA in it.
+"""
+
+from __future__ import annotations
+
+from doctor.compat import Answer, Judgement, Situation, companions
+from doctor.compat.software import first_driver
+from doctor.findings import Finding, Step, shell
+from doctor.plan.candidate import Candidate
+from doctor.plan.ground import Ground
+from doctor.remedies import code
+from doctor.remedies import environments as make
+from doctor.shell import Path, Word, run
+from doctor.tables import DriverFloor, Row, dotted
+from doctor.tables.arm import nvidia_builds, only_with_arm
+
+CONTAINER = "nvidia-container"
+JETSON_WHEEL = "jetson-wheel"
+WHERE = {"sbsa": "Arm servers and workstations", "jetson": "Jetson boards"}
+
+
+def kind_of(ground: Ground) -> str:
+    """jetson or sbsa: which of NVIDIA's builds the machine takes."""
+    rows = [
+        only_with_arm(ground.tables.store, gpu.name, gpu.compute_capability) for gpu in ground.picture.gpus
+    ]
+    kinds = {row["kind"] for row in rows if row is not None}
+    return (
+        "jetson" if "jetson" in kinds or (not kinds and "jetson" in ground.picture.environments) else "sbsa"
+    )
+
+
+def arm_candidates(ground: Ground) -> list[Candidate]:
+    """NVIDIA's builds for the machine, the newest first; none where the tables know none, or another is wished."""
+    kind = kind_of(ground)
+    found = []
+    for row in nvidia_builds(ground.tables.store, ground.platform, kind, ground.capabilities):
+        build = ground.tables.tensorflow(
+            row["tensorflow"], "tensorflow", ground.platform
+        ) or ground.tables.tensorflow(row["tensorflow"], "tensorflow", "linux-x86_64")
+        if build is None or not ground.wish.allows(build.version, ground.newest):
+            continue
+        source = Row(f"nvidia_builds {row['name']}: {row['source']}", row["source"], row)
+        blackwell = any(c.startswith("12.") for c in ground.capabilities) and row.get("blackwell")
+        why = f"NVIDIA builds TensorFlow {build.version} with CUDA {row['cuda']} for {WHERE[kind]} ({row['name']})"
+        answers = [("build", Answer("yes", why, (source,)))]
+        if blackwell:
+            answers.append(("gpu", Answer("slow", blackwell, (source,))))
+        elif not ground.capabilities or not row.get("capabilities"):
+            answers.append(("gpu", Answer("unknown", "which GPUs it has code for was not read", (source,))))
+        found.append(
+            Candidate(
+                build,
+                CONTAINER if "image" in row else JETSON_WHEEL,
+                row["python"],
+                Situation(platform=ground.platform, python=row["python"], capabilities=ground.capabilities),
+                Judgement(build, tuple(answers)),
+                pins=() if "image" in row else companions(build, ground.tables),
+                image=row.get("image"),
+                verified=row["verified"],
+                nvidia=row,
+            )
+        )
+    return found
+
+
+def arm_driver(candidate: Candidate, ground: Ground) -> DriverFloor | None:
+    """The lowest driver for a candidate and the GPUs; None for a Jetson, whose JetPack brings it."""
+    row = candidate.nvidia
+    if row is None or row["kind"] == "jetson":
+        return None
+    floors = [ground.tables.driver_floor(row["cuda"], "linux")]
+    floors += [first_driver(capability, ground.tables) for capability in ground.capabilities]
+    return max((floor for floor in floors if floor is not None), key=lambda floor: dotted(floor.driver))
+
+
+def installing(candidate: Candidate, env: str) -> list[Step]:
+    """The commands of a candidate."""
+    row = candidate.nvidia
+    assert row is not None
+    jetson = row["kind"] == "jetson"
+    release = f" (L4T {row['l4t']})" if row.get("l4t") else ""
+    shows = "shows the board's L4T release"
+    board = (
+        [
+            shell(
+                run("cat", "/etc/nv_tegra_release"),
+                f"{shows}: this build is for JetPack {row['jetpack']}{release}",
+                platform="linux",
+            )
+        ]
+        if jetson
+        else []
+    )
+    if candidate.image is not None:
+        note = "; not verified here: that NVIDIA's registry has this tag is known from public files only"
+        line = code.list_gpus(candidate.build.version)
+        return [*board, *make.docker_run(candidate.image, line, note, integrated=jetson)]
+    wanted = [row["requirement"], *(pin.requirement for pin in candidate.pins)]
+    why = f"NVIDIA's wheel for JetPack {row['jetpack']}, whose CUDA {row['cuda']} it uses ({row['documentation']})"
+    install = make.pip_install(env, wanted, "linux", why, options=("--extra-index-url", row["index"]))
+    return [*board, *make.venv(env, row["python"], "linux"), install]
+
+
+def interpreter(candidate: Candidate, env: str) -> tuple[Word, ...]:
+    """How the Python that the steps lead to is started."""
+    if candidate.image is None:
+        return (Path(make.interpreter(env, "linux")),)
+    gpus = (
+        ("--runtime", "nvidia")
+        if candidate.nvidia is not None and candidate.nvidia["kind"] == "jetson"
+        else ("--gpus", "all")
+    )
+    return ("docker", "run", "--rm", *gpus, candidate.image, "python3")
+
+
+def obstacles_on_arm(ground: Ground, chosen: list[Candidate], steps: tuple[Step, ...]) -> tuple[Finding, ...]:
+    """That the package index has nothing with CUDA for Arm, and what NVIDIA has."""
+    trap = next(t for t in ground.tables.traps() if t.name == "aarch64-cpu")
+    gpus = [row["name"] for gpu in ground.picture.gpus
+            if (row := only_with_arm(ground.tables.store, gpu.name, gpu.compute_capability)) is not None]  # fmt: skip
+    only = (
+        f"{' and '.join(dict.fromkeys(gpus))} come{'s' if len(set(gpus)) == 1 else ''} with an Arm CPU only. "
+        if gpus
+        else ""
+    )
+    has = (
+        "NVIDIA's own builds have: "
+        + ", ".join(f"{c.nvidia['name']} ({c.image or c.nvidia['index']})" for c in chosen if c.nvidia)
+        + "."
+        if chosen
+        else "The tables know no build of NVIDIA's for it: build TensorFlow from source, or compute on the CPU."
+    )
+    return (
+        Finding(
+            "tf-cpu-only",
+            "warning" if chosen else "error",
+            f"no TensorFlow on the package index for {ground.platform} has CUDA in it",
+            f"{only}{trap.reason[0].upper()}{trap.reason[1:]}. {has}",
+            (ground.evidence("gpu" if gpus else "system"),),
+            (trap.ref,),
+            steps,
+        ),
+    )

@@ -1,0 +1,171 @@
+"""What a requirement file asks for, line by line, and the reader of one requirement.
+
+Nothing is read from disk, run or evaluated. Every reader takes time that grows with the text alone: patterns
+have one unbounded repeat before what they look for, and a line that is longer than LINE or has more than
+BOUNDS is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from doctor.facts import normalised
+
+LINES = 20_000
+"""Lines that are read of one file."""
+LINE = 20_000
+"""Characters that are read of one line, continuations included."""
+BOUNDS = 200
+"""Version bounds that are read of one requirement."""
+_NAME = re.compile(r"([A-Za-z0-9][\w.-]{0,200})\s{0,20}(?:\[([^\]]{0,1000})\])?(.*)", re.DOTALL)
+_BOUND = re.compile(r"\s*(===|==|!=|~=|>=|<=|>|<)\s*([\w.*+!-]+)\s*")
+CONCERNS = re.compile(
+    r"(?i)tensorflow|(?<![a-z])(?:tf-nightly|torch|pytorch|jax|jaxlib|cupy|nvidia|cuda|cudnn|cudatoolkit)(?![a-z])"
+)
+"""Words of a line that bears on TensorFlow or on the CUDA libraries in its environment."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One requirement. name: normalised ("tensorflow-gpu"); extras; specifier as pip writes it
+    (">=2.15,<2.17"); marker: an environment marker, not evaluated; manager: pip, conda or docker; group: the
+    optional group that it is in, of which one or none is installed; file: where it stands, if not in the file
+    that was read first; address: where it comes from, if not from the package index; word: the requirement as
+    the line writes it; build: of a conda package; shell: whether a shell reads the line."""
+
+    name: str
+    specifier: str
+    line: int
+    text: str
+    extras: tuple[str, ...] = ()
+    marker: str = ""
+    manager: str = "pip"
+    group: str = ""
+    file: str = ""
+    address: str = ""
+    word: str = ""
+    build: str = ""
+    shell: bool = False
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A line that could not be judged. why: a sentence without its full stop; file: as in Asked."""
+
+    line: int
+    text: str
+    why: str
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a file asks for: requirements, and the Python or image that it fixes, each with its line.
+    brings_cuda: whether a command of a Dockerfile's last stage names CUDA, cuDNN or NVIDIA's packages;
+    brings_python: whether one brings another Python than the image's system has. includes: the files that it
+    names with -r, constraints: those that it names with -c. indexes: other package indexes. unread: what
+    could not be judged."""
+
+    requirements: tuple[Asked, ...] = ()
+    python: Asked | None = None
+    image: Asked | None = None
+    brings_cuda: bool = False
+    brings_python: bool = False
+    includes: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    indexes: tuple[Asked, ...] = ()
+    unread: tuple[Unread, ...] = ()
+
+
+def normal(name: str) -> str:
+    """A distribution's name as PEP 503 has it."""
+    return normalised(name)
+
+
+def bounds(text: str) -> str | None:
+    """A version specifier without spaces, each bound once; None for what is none."""
+    text = text.strip()
+    if text.startswith("(") and text.endswith(")"):
+        text = text[1:-1]
+    found = []
+    parts = text.split(",")
+    for at, part in enumerate(parts):
+        match = _BOUND.fullmatch(part)
+        if match is not None:
+            found.append(match[1] + match[2])
+        elif part.strip() or at != len(parts) - 1:  # pip forgives one comma at the end
+            return None
+    found = list(dict.fromkeys(found))
+    return ",".join(found) if len(found) <= BOUNDS else None
+
+
+def requirement(text: str, line: int, shown: str = "", manager: str = "pip") -> Asked | None:
+    """One requirement of pip's, or None for what is none."""
+    body, _, marker = text.partition(";")
+    address = ""
+    if "@" in body:
+        name, _, address = body.partition("@")
+        if "://" in address or address.strip().startswith(("/", ".")):
+            body, address = name, address.strip()
+        else:
+            return None
+    match = _NAME.fullmatch(body.strip())
+    if match is None or not match[1][-1].isalnum():
+        return None
+    spec = bounds(match[3]) if match[3].strip() else ""
+    if spec is None:
+        return None
+    extras = tuple(normal(e.strip()) for e in (match[2] or "").split(",") if e.strip())
+    return Asked(
+        normal(match[1]),
+        spec,
+        line,
+        (shown or text).strip(),
+        extras,
+        marker.strip(),
+        manager,
+        address=address,
+        word=body.strip(),
+    )
+
+
+def unread(line: int, text: str, why: str = "") -> Unread:
+    """A line that could not be judged, and the reason where the text itself shows it."""
+    if not why:
+        parts = text.count(",") + 1
+        why = (
+            f"the line is longer than {LINE} characters"
+            if len(text) > LINE
+            else f"the line has {parts} version bounds, and at most {BOUNDS} are read"
+            if parts > BOUNDS
+            else "the line takes a value from a variable that is not set in the file"
+            if "$" in text
+            else "pip cannot read the line: a requirement is a name, extras in brackets, and versions, as in "
+            "tensorflow[and-cuda]>=2.16,<2.21"
+        )
+    return Unread(line, text.strip(), why)
+
+
+def without_comment(line: str) -> str:
+    """A line up to a # that starts a comment: at its beginning, or after white space."""
+    at = line.find("#")
+    while at > 0 and not line[at - 1].isspace():
+        at = line.find("#", at + 1)
+    return line if at < 0 else line[:at]
+
+
+def logical(lines: Sequence[str], comment: bool = True) -> Iterator[tuple[int, str]]:
+    """Lines joined over trailing backslashes, with the number of the first, comments taken out."""
+    start, parts = 0, []
+    for number, raw in enumerate(lines, 1):
+        line = without_comment(raw) if comment else raw
+        start = start or number
+        if line.rstrip().endswith("\\"):
+            parts.append(line.rstrip()[:-1] + " ")
+            continue
+        yield start, "".join((*parts, line))
+        start, parts = 0, []
+    if parts:
+        yield start, "".join(parts)

@@ -1,0 +1,153 @@
+"""conda's environment.yml, and its match specifications as pip would write them.
+
+Source: conda's documentation, "Package match specifications", and the docstring of
+conda.models.match_spec.MatchSpec.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from doctor.plan.asked import (
+    CONCERNS,
+    Asked,
+    Unread,
+    Wanted,
+    bounds,
+    normal,
+    requirement,
+    unread,
+    without_comment,
+)
+
+_NAME = re.compile(r"(?:[^\s\[\]=<>!~]{0,200}::)?([A-Za-z0-9_][\w.-]{0,200})(.*)", re.DOTALL)
+_TAKES_IN = re.compile(r"-(?P<short>[rc])\s*(?P<file>\S+)")
+_INDEX = re.compile(r"(?:-[if]\s*|--(?:index-url|extra-index-url|find-links)[\s=]\s*)(?P<address>\S+)")
+_BRACKETS = re.compile(r"([\w-]{1,60})\s{0,9}=\s{0,9}(?:'([^']{0,200})'|\"([^\"]{0,200})\"|([^,\s\"']{1,200}))")
+
+
+def conda(lines: Sequence[str]) -> Wanted:
+    """The list under `dependencies:`, pip's nested list included, in YAML's block style or in brackets."""
+    asked: list[Asked] = []
+    unreadable: list[Unread] = []
+    indexes: list[Asked] = []
+    python: Asked | None = None
+    named: dict[str, list[str]] = {"r": [], "c": []}
+    for number, line, body, of_pip in _items(lines):
+        include, index = (_TAKES_IN.match(body), _INDEX.match(body)) if of_pip else (None, None)
+        if include:
+            named[include["short"]].append(include["file"])
+        elif index:
+            indexes.append(Asked("", "", number, line.strip(), address=index["address"]))
+        else:
+            entry = requirement(body, number, line) if of_pip else match_spec(body, number, line)
+            if entry is None:
+                unreadable += (
+                    [unread(number, line, "" if of_pip else NOT_READ)] if CONCERNS.search(body) else []
+                )
+            elif entry.name == "python" and not of_pip:
+                python = entry
+            else:
+                asked.append(entry)
+    return Wanted(
+        tuple(asked),
+        python,
+        includes=tuple(named["r"]),
+        constraints=tuple(named["c"]),
+        indexes=tuple(indexes),
+        unread=tuple(unreadable),
+    )
+
+
+NOT_READ = "conda's match specification is written in a way that is not read here"
+
+
+def _items(lines: Sequence[str]) -> Iterator[tuple[int, str, str, bool]]:
+    """Number, line, the item in it, and whether it is pip's."""
+    inside, pip_indent = False, -1
+    for number, raw in enumerate(lines, 1):
+        line = without_comment(raw).rstrip()
+        if not line.strip():
+            continue
+        top = re.match(r"(\w[\w-]*)\s*:(.*)", line)
+        if top:
+            inside, pip_indent = top[1] == "dependencies", -1
+            if inside and top[2].strip().startswith("["):
+                for body in re.split(r",(?![^\[]{0,200}\])", top[2].strip()[1:].rstrip("]")):
+                    yield number, line, body.strip().strip("\"'"), False
+            continue
+        stripped = line.lstrip()
+        if not inside or not stripped.startswith("- "):
+            continue
+        indent, body = len(line) - len(stripped), stripped[2:].strip().strip("\"'")
+        if re.fullmatch(r"pip\s*:", body):
+            pip_indent = indent
+            continue
+        if indent <= pip_indent:
+            pip_indent = -1
+        yield number, line, body, pip_indent >= 0
+
+
+def match_spec(body: str, number: int, line: str) -> Asked | None:
+    """One match specification; None where it is none, or holds what pip's form cannot say (alternatives,
+    patterns).
+
+    "cudatoolkit=11.2" (any 11.2), "cudnn==8.1.0", "conda-forge::cudnn=8.1=h123", "tensorflow 2.10.*
+    cuda112*", "python >=3.8,<3.11", "tensorflow[version='>=2.10', build=cuda*]".
+    """
+    match = _NAME.fullmatch(body.strip())
+    if match is None:
+        return None
+    rest, inner = match[2].strip(), ""
+    if rest.endswith("]") and "[" in rest:
+        rest, _, inner = rest[:-1].partition("[")
+    given = {name: single or double or bare for name, single, double, bare in _BRACKETS.findall(inner)}
+    version, build = _parts(rest.strip())
+    spec = _specifier(given.get("version", version))
+    if spec is None:
+        return None
+    return Asked(
+        normal(match[1]),
+        spec,
+        number,
+        line.strip(),
+        manager="conda",
+        word=body.strip(),
+        build=given.get("build", build),
+    )
+
+
+def _parts(rest: str) -> tuple[str, str]:
+    """Version and build of what follows a name."""
+    exact = re.fullmatch(r"(==?\s*[^\s=<>!~,]+)\s*=\s*(\S+)", rest)
+    if exact:
+        return f"=={exact[1].lstrip('= ')}", exact[2]  # with a build the version is exact
+    words = rest.split()
+    if len(words) == 2 and re.match(r"[\d*=]", words[0]) and not re.search(r"[=<>!~,]$", words[0]):
+        return words[0], words[1]
+    return rest, ""
+
+
+def _specifier(version: str) -> str | None:
+    """conda's version as pip writes it."""
+    version = version.strip()
+    if version in ("", "*"):
+        return ""
+    if "|" in version or version.startswith("^"):
+        return None
+    found = []
+    for part in version.split(","):
+        part = part.strip()
+        fuzzy = re.fullmatch(r"=(?!=)\s*([\w.!+-]+?)(?:\.?\*)?", part)
+        plain = re.fullmatch(r"(?:==)?\s*(\d[\w.!+-]*?)(\.?\*)?", part)
+        bound = re.fullmatch(r"(>=|<=|>|<|!=|~=)\s*([\w.!+-]+?)(\.\*)?", part)
+        if fuzzy:
+            found.append(f"=={fuzzy[1]}.*")
+        elif plain:
+            found.append(f"=={plain[1]}" + (".*" if plain[2] else ""))
+        elif bound:
+            found.append(bound[1] + bound[2] + (".*" if bound[3] and bound[1] == "!=" else ""))
+        else:
+            return None
+    return bounds(",".join(found))

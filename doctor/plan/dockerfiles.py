@@ -1,0 +1,336 @@
+"""A Dockerfile's last stage: its base image, and what its RUN lines have pip, uv and conda install.
+
+Source: Docker's Dockerfile reference (ARG, ENV, FROM, RUN with its shell, exec and here-document forms).
+Nothing is run: variables are those that the file itself sets.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from doctor.backports import removesuffix
+from doctor.plan.asked import CONCERNS, LINE, Asked, Unread, Wanted, requirement, unread
+from doctor.plan.conda import NOT_READ, match_spec
+
+_VARIABLE = re.compile(r"\$(?:(\w{1,80})|\{(\w{1,80})(?::?-([^}]{0,200}))?\})")
+_PYTHON = re.compile(r"python-?3?\.\d+|python=|\buv\b|conda|mamba|pyenv|deadsnakes|Python-3")
+"""Commands that may bring a Python besides the one of the image's system: python3.9, uv venv, conda
+create."""
+_HEREDOC = re.compile(r"<<-?[\"']?(\w+)[\"']?")
+_PIP = re.compile(r"(?:.*/)?pip[\d.]*")
+VALUE = 200
+"""Characters of a variable's value that is put in: values may name one another, and double each time."""
+_CONDA = ("conda", "mamba", "micromamba")
+_INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index", "--default-index")
+_WITH_VALUE = (
+    *_INDEX,
+    "-r",
+    "-c",
+    "-t",
+    "--requirement",
+    "--constraint",
+    "--target",
+    "--python",
+    "--platform",
+    "--prefix",
+    "--root",
+    "--python-version",
+    "--implementation",
+    "--abi",
+    "--no-binary",
+    "--only-binary",
+    "--timeout",
+    "--retries",
+    "--proxy",
+    "--cache-dir",
+    "--trusted-host",
+    "--progress-bar",
+    "-n",
+    "--name",
+    "-p",
+    "--channel",
+    "--file",
+    "-f",
+    "--upgrade-strategy",
+    "--torch-backend",
+    "-e",
+    "--editable",
+)
+
+
+@dataclass
+class _Stage:
+    """What one stage has so far."""
+
+    image: Asked | None = None
+    python: Asked | None = None
+    asked: list[Asked] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+    indexes: list[Asked] = field(default_factory=list)
+    includes: list[str] = field(default_factory=list)
+    constraints: list[str] = field(default_factory=list)
+    brings_cuda: bool = False
+    brings_python: bool = False
+    values: dict[str, str] = field(default_factory=dict)
+
+    def heir(self) -> _Stage:
+        """A stage that starts from this one."""
+        return replace(
+            self,
+            asked=[*self.asked],
+            unread=[*self.unread],
+            indexes=[*self.indexes],
+            includes=[*self.includes],
+            constraints=[*self.constraints],
+            values=dict(self.values),
+        )
+
+
+def dockerfile(lines: Sequence[str]) -> Wanted:
+    """The last stage."""
+    stage = _Stage()
+    stages: dict[str, _Stage] = {}
+    globals_: dict[str, str] = {}
+    began = False
+    for first, last, line in _instructions(lines):
+        word, _, rest = line.partition(" ")
+        name, rest = word.upper(), rest.strip()
+        if len(line) > LINE:
+            stage.unread.append(unread(first, line))
+        elif name == "FROM":
+            began = True
+            stage = _from(_filled(rest, globals_), first, line, stages)
+        elif name in ("ARG", "ENV"):
+            for key, value in _settings(rest):
+                (stage.values if began else globals_)[key] = _filled(value, {**globals_, **stage.values})
+                if began and name == "ARG" and not value:
+                    stage.values[key] = globals_.get(key, "")
+        elif name == "RUN":
+            stage.brings_cuda = stage.brings_cuda or re.search(r"(?i)cuda|cudnn|nvidia", rest) is not None
+            stage.brings_python = stage.brings_python or _PYTHON.search(rest) is not None
+            _run(_Command(_filled(rest, stage.values), lines[first - 1 : last], first), stage)
+    return Wanted(
+        tuple(stage.asked),
+        stage.python,
+        stage.image,
+        stage.brings_cuda,
+        stage.brings_python,
+        tuple(stage.includes),
+        tuple(stage.constraints),
+        tuple(stage.indexes),
+        tuple(stage.unread),
+    )
+
+
+def _instructions(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """First line, last line and text of each instruction; comment lines within one are no part of it."""
+    at = 0
+    while at < len(lines):
+        first = at
+        parts: list[str] = []
+        while at < len(lines):
+            line = lines[at]
+            at += 1
+            if line.lstrip().startswith("#") or (parts and not line.strip()):
+                continue
+            parts.append(
+                removesuffix(line.rstrip(), "\\").rstrip() if line.rstrip().endswith("\\") else line.strip()
+            )
+            if not line.rstrip().endswith("\\"):
+                break
+        text = " ".join(part.strip() for part in parts).strip()
+        end = _HEREDOC.search(text) if text[:4].upper() == "RUN " else None
+        while end and at < len(lines):
+            at += 1
+            if lines[at - 1].strip() == end[1]:
+                break
+            text += "\n" + lines[at - 1]
+        if text:
+            yield first + 1 + _blank(lines[first:at]), at, text
+
+
+def _blank(lines: Sequence[str]) -> int:
+    """How many lines of comment and nothing come first."""
+    return next(
+        (at for at, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), 0
+    )
+
+
+def _settings(rest: str) -> list[tuple[str, str]]:
+    """The names and values of an ARG or ENV."""
+    if "=" not in rest:
+        key, _, value = rest.partition(" ")
+        return [(key, value.strip())]
+    try:
+        words = shlex.split(rest)
+    except ValueError:
+        return []
+    return [(key, value) for key, _, value in (word.partition("=") for word in words)]
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    """The text with the variables that are known put in; the others stay as they are."""
+
+    def value(match: re.Match[str]) -> str:
+        known = values.get(match[1] or match[2]) or match[3]
+        return known if known is not None and len(known) <= VALUE else match[0]
+
+    return _VARIABLE.sub(value, text)
+
+
+def _from(rest: str, number: int, line: str, stages: dict[str, _Stage]) -> _Stage:
+    words = [word for word in rest.split() if not word.startswith("--")]
+    if not words:
+        return _Stage(unread=[Unread(number, line, "FROM names no image")])
+    name = words[0].split("@")[0].lower()
+    if name in stages:
+        stage = stages[name].heir()
+    else:
+        stage = _Stage(Asked(name, "", number, line, manager="docker", word=words[0]))
+        if "$" in name:
+            stage.unread.append(unread(number, line))
+        tag = re.search(r"(?:^|/)python:(\d+\.\d+)", name)
+        stage.python = (
+            Asked("python", f"=={tag[1]}.*", number, line, manager="docker", word=tag[1]) if tag else None
+        )
+    if len(words) == 3 and words[1].lower() == "as":
+        stages[words[2].lower()] = stage
+    return stage
+
+
+class _Command:
+    """A RUN with the lines that it stands in."""
+
+    def __init__(self, text: str, lines: Sequence[str], first: int) -> None:
+        self.text, self.lines, self.first = text, lines, first
+        self._at = 0
+        self.shell = not re.match(r"(?:--\S+\s+)*\[", text)
+
+    def place(self, word: str) -> tuple[int, str]:
+        """The number and text of the line that holds a word, from the last one found on."""
+        for part in (word, re.split(r"[=<>!~\[ ]", word)[0]):  # the versions may stand in a variable
+            for at in (*range(self._at, len(self.lines)), *range(self._at)):
+                if part and part in self.lines[at]:
+                    self._at = at
+                    return self.first + at, self.lines[at].strip()
+        return self.first, self.lines[0].strip()
+
+    def commands(self) -> list[list[str]]:
+        """The words of each command in it."""
+        text = re.sub(r"^(?:--\S+\s+)+", "", self.text)
+        if text.startswith("["):
+            try:
+                words = json.loads(text)
+            except ValueError:
+                words = []
+            if isinstance(words, list) and all(isinstance(word, str) for word in words) and words:
+                if len(words) == 3 and words[1].lower() == "-c":
+                    return _split(words[2])
+                return [words]
+        return _split(text)
+
+
+def _split(text: str) -> list[list[str]]:
+    """The commands of a shell line. Raises ValueError where its quotes do not close."""
+    reader = shlex.shlex(text.replace("\n", " ; "), posix=True, punctuation_chars=";&|()")
+    reader.whitespace_split = True
+    reader.commenters = ""
+    found: list[list[str]] = [[]]
+    for word in reader:
+        if re.fullmatch(r"[;&|()]+", word):
+            found.append([])
+        else:
+            found[-1].append(word)
+    return [words for words in found if words]
+
+
+def _run(command: _Command, stage: _Stage) -> None:
+    try:
+        commands = command.commands()
+    except ValueError:
+        if CONCERNS.search(command.text) and "install" in command.text:
+            stage.unread.append(
+                unread(command.first, command.lines[0], "the quotes of this command do not close")
+            )
+        return
+    for words in commands:
+        for at, word in enumerate(words[:-1]):
+            before = words[at - 1] if at else ""
+            if word == "install" and _PIP.fullmatch(before):
+                _arguments(words[at + 1 :], "pip", command, stage)
+            elif (word == "install" or (word == "create" and before in _CONDA)) and before.rpartition("/")[
+                2
+            ] in _CONDA:
+                _arguments(words[at + 1 :], "conda", command, stage)
+            elif (word == "add" and before == "uv") or (word == "sync" and before in ("uv", "pip")):
+                named = [w for w in words[at + 1 :] if CONCERNS.search(w)]
+                number, line = command.place(named[0] if named else word)
+                stage.unread += (
+                    [Unread(number, line, f"what `{before} {word}` installs was not read")] if named else []
+                )
+            else:
+                continue
+            break
+
+
+def _arguments(words: list[str], manager: str, command: _Command, stage: _Stage) -> None:
+    """The requirements of one `pip install` or `conda install`."""
+    taken = ""
+    for word in words:
+        option, equals, value = word.partition("=")
+        if taken or (word.startswith("-") and equals and option in _WITH_VALUE):
+            if manager == "pip":
+                _option(taken or option, word if taken else value, command, stage)
+            elif (taken or option) in ("-f", "--file"):
+                number, line = command.place(word)
+                stage.unread.append(Unread(number, line, "the file that conda installs from was not read"))
+            taken = ""
+        elif word.startswith("-"):
+            short = re.fullmatch(r"(-[rcif])(\S+)", word) if manager == "pip" else None
+            if short:
+                _option(short[1], short[2], command, stage)
+            taken = word if word in _WITH_VALUE else ""
+        else:
+            number, line = command.place(word)
+            found = match_spec(word, number, line) if manager == "conda" else _requirement(word, number, line)
+            if isinstance(found, Asked):
+                stage.asked.append(replace(found, word=word, shell=command.shell))
+            elif isinstance(found, Unread):
+                stage.unread.append(found)
+            elif CONCERNS.search(word):
+                stage.unread.append(unread(number, line, NOT_READ if manager == "conda" else ""))
+
+
+def _requirement(word: str, number: int, line: str) -> Asked | Unread | None:
+    before = line.partition(word)[0]
+    if re.search(r"[<>]", word) and word in line and not (before.count("'") % 2 or before.count('"') % 2):
+        return (
+            Unread(
+                number,
+                line,
+                "the shell takes < and > outside of quotes for redirections: write the requirement in quotes",
+            )
+            if CONCERNS.search(word)
+            else None
+        )
+    if re.search(r"://|\.whl$|^[./]", word) and "@" not in word:
+        return (
+            Unread(number, line, "what lies behind the address or path was not read")
+            if CONCERNS.search(word)
+            else None
+        )
+    return None if "$" in word else requirement(word, number, line)
+
+
+def _option(option: str, value: str, command: _Command, stage: _Stage) -> None:
+    if option in ("-r", "--requirement", "--file"):
+        stage.includes.append(value)
+    elif option in ("-c", "--constraint"):
+        stage.constraints.append(value)
+    elif option in _INDEX:
+        number, line = command.place(value)
+        stage.indexes.append(Asked("", "", number, line, manager="docker", address=value))

@@ -1,0 +1,291 @@
+"""TensorFlow beside torch, JAX, CuPy and ONNX Runtime: whether pip can install the lines of a file together.
+
+Each of them requires NVIDIA's packages in versions of its own, often in exactly one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from doctor.facts import Source
+from doctor.findings import Finding, Step, manual
+from doctor.plan.asked import Asked, Unread
+from doctor.plan.edits import replaced
+from doctor.plan.resolution import EXTRA, Need, Solution, Solver, TooManyTriesError, pinned
+from doctor.plan.specifiers import together
+from doctor.tables import TensorFlowRelease
+
+LISTED = 4
+"""Requirements that exclude each other and are named in an explanation."""
+
+
+@dataclass(frozen=True)
+class Together:
+    """What is known of the lines together. excluded: releases of TensorFlow that they allow by themselves,
+    and that the other lines rule out; unread: lines of which the tables know too little."""
+
+    findings: tuple[Finding, ...] = ()
+    excluded: tuple[str, ...] = ()
+    unread: tuple[Unread, ...] = ()
+
+
+def judged_together(tensorflow: Asked, asked: Sequence[Asked], solver: Solver, name: str) -> Together:
+    """The line that asks for TensorFlow and the others, as pip would install them in one environment."""
+    others = [a for a in asked if a.manager != "conda" and not a.address and a.name != tensorflow.name]
+    mates = [a for a in others if a.name in solver.frameworks]
+    plain = [a for a in others if a.name not in solver.frameworks and a.specifier]
+    try:
+        unread = _unknown(mates, solver, name)
+        left = {(u.file, u.line) for u in unread}
+        known = [a for a in mates if (a.file or name, a.line) not in left]
+        clashes = list(_clashes(tensorflow, known, plain, solver, name))
+        excluded = _excluded(tensorflow, [*plain, *([] if clashes else known)], solver)
+        if not clashes and known:
+            clashes = list(_overwritten(tensorflow, known, plain, solver, name))
+    except TooManyTriesError:
+        here = tensorflow.file or name
+        return Together(
+            unread=(
+                Unread(
+                    tensorflow.line,
+                    tensorflow.text,
+                    "the lines allow more combinations of releases "
+                    "than are tried here; --resolve lets the installer try",
+                    here,
+                ),
+            )
+        )
+    return Together(tuple(clashes), excluded, unread)
+
+
+def _unknown(mates: Sequence[Asked], solver: Solver, name: str) -> tuple[Unread, ...]:
+    """The frameworks' lines that ask for what the tables do not have."""
+    found = []
+    for line in mates:
+        alone = solver.solve([line])
+        missing = alone.unknown if alone else ()
+        if missing:
+            wanted = ", ".join(f"{need.name}{need.specifier}" for need in missing)
+            found.append(
+                Unread(
+                    line.line, line.text, f"the tables do not know what {wanted} requires", line.file or name
+                )
+            )
+    return tuple(found)
+
+
+def _clashes(
+    tensorflow: Asked, mates: Sequence[Asked], plain: Sequence[Asked], solver: Solver, name: str
+) -> Iterator[Finding]:
+    if not mates or solver.solve([tensorflow, *mates, *plain]) is not None:
+        return
+    found = False
+    for one, other in combinations([tensorflow, *mates], 2):
+        first, second = solver.solve([one]), solver.solve([other])
+        if first is not None and second is not None and solver.solve([one, other]) is None:
+            found = True
+            yield _excluding(one, other, first, second, solver, name)
+    for line in mates:
+        alone = solver.solve([line])
+        if alone is None:
+            found = True
+            yield _no_release(line, solver, name)
+            continue
+        for bound in plain:
+            if solver.solve([line, bound]) is None:
+                found = True
+                yield _bounded(line, bound, alone, name)
+    if not found and solver.solve([tensorflow, *plain]) is not None:
+        lines = [tensorflow, *mates, *(a for a in plain if a.name.startswith("nvidia-"))]
+        yield Finding(
+            "python-dependency-conflict",
+            "error",
+            f"no releases of {_listed([tensorflow, *mates])} go together",
+            "Any two of these lines can be installed together, and all of them cannot: no release of each fits what the "
+            "others and the remaining lines require. Keep them in environments of their own.",
+            tuple(_source(a, name) for a in lines),
+        )
+
+
+def _excluding(
+    one: Asked, other: Asked, first: Solution, second: Solution, solver: Solver, name: str
+) -> Finding:
+    pairs = list(_pairs(first, second))
+    words = "; ".join(f"{_says(a, one)}, {_says(b, other)}" for a, b in pairs[:LISTED])
+    more = f", and {len(pairs) - LISTED} more" if len(pairs) > LISTED else ""
+    rows = dict.fromkeys(
+        need.row.ref for pair in pairs[:LISTED] for need in pair if need.row is not None
+    ) or dict.fromkeys(row.ref for found in (first, second) for row in found.releases.values())
+    return Finding(
+        "python-dependency-conflict",
+        "error",
+        f"{_words(one)} and {_words(other)} cannot be installed together",
+        f"pip refuses them in one environment{': ' + words if words else ''}{more}.",
+        (_source(one, name), _source(other, name)),
+        tuple(rows),
+        tuple(_cures(one, other, solver, name)),
+    )
+
+
+def _pairs(first: Solution, second: Solution) -> Iterator[tuple[Need, Need]]:
+    """What the two require of the same package, and no version fulfils."""
+    for package, needs in first.needs.items():
+        for a in needs:
+            clash = next(
+                (b for b in second.needs.get(package, ()) if not together(a.specifier, b.specifier)), None
+            )
+            if clash is not None:
+                yield a, clash
+                break
+
+
+def _says(need: Need, line: Asked) -> str:
+    who = f"{need.row.package} {need.row.version}" if need.row is not None else line.text
+    return f"{who} requires {need.name}{need.specifier}"
+
+
+def _cures(one: Asked, other: Asked, solver: Solver, name: str) -> Iterator[Step]:
+    """The nearest releases that do go together, either line changed or else both, and the way that always
+    works."""
+    alone = False
+    for changed, kept in ((other, one), (one, other)):
+        found = solver.solve([kept, replace(changed, specifier="")], apart=True)
+        row = found.releases.get(changed.name) if found else None
+        if row is None or found is None:
+            continue
+        if EXTRA in changed.extras and isinstance(row, TensorFlowRelease) and not row.extras.get(EXTRA):
+            continue
+        extras = f"[{','.join(changed.extras)}]" if changed.extras else ""
+        alone = True
+        yield replaced(
+            changed,
+            f"{changed.name}{extras}=={row.version}",
+            name,
+            f"in place of: {changed.text}; the newest {changed.name} that goes with {_words(kept)}",
+        )
+    both = (
+        None
+        if alone
+        else solver.solve([replace(one, specifier=""), replace(other, specifier="")], apart=True)
+    )
+    for changed in (one, other):
+        if both is None:
+            break
+        extras = f"[{','.join(changed.extras)}]" if changed.extras else ""
+        yield replaced(
+            changed,
+            f"{changed.name}{extras}=={both.releases[changed.name].version}",
+            name,
+            f"in place of: {changed.text}; the newest of both that go together",
+        )
+    yield manual(
+        f"Keep {_listed([one, other])} in environments of their own",
+        "each finds the CUDA libraries of its own environment; nothing has to be given up",
+    )
+
+
+def _bounded(line: Asked, bound: Asked, alone: Solution, name: str) -> Finding:
+    stated = next(
+        (need for need in alone.needs.get(bound.name, ()) if not together(need.specifier, bound.specifier)),
+        None,
+    )
+    rows = (stated.row.ref,) if stated is not None and stated.row is not None else ()
+    why = (
+        f"{_says(stated, line)}, and the file asks for {_words(bound)}"
+        if stated
+        else f"no release of {line.name} fits {_words(bound)}"
+    )
+    cure = (replaced(bound, f"{bound.name}{stated.specifier}", name),) if stated else ()
+    return Finding(
+        "python-dependency-conflict",
+        "error",
+        f"{_words(line)} and {_words(bound)} cannot be installed together",
+        f"pip refuses them in one environment: {why}.",
+        (_source(bound, name), _source(line, name)),
+        rows,
+        cure,
+    )
+
+
+def _no_release(line: Asked, solver: Solver, name: str) -> Finding:
+    python = f" for Python {solver.ground.python}" if solver.ground.python else ""
+    known = solver.ground.tables.frameworks(line.name)
+    return Finding(
+        "python-dependency-conflict",
+        "error",
+        f"no {_words(line)}{python}",
+        f"The package index has no release of {line.name} that fits the line{python}, or none whose own requirements fit.",
+        (_source(line, name),),
+        tuple(row.ref for row in known[-1:]),
+    )
+
+
+def _overwritten(
+    tensorflow: Asked, mates: Sequence[Asked], plain: Sequence[Asked], solver: Solver, name: str
+) -> Iterator[Finding]:
+    """Packages for two CUDA majors that lay libraries of the same name into the same folder."""
+    found = solver.solve([tensorflow, *mates, *plain])
+    if found is None:
+        return
+    nvidia = sorted(
+        (p for p in found.needs if p.startswith("nvidia-")),
+        key=lambda p: ("cudnn" not in p, "nccl" not in p, p),
+    )
+    pairs = [(a, b) for a, b in combinations(nvidia, 2) if solver.shared(a, b, found)]
+    if not pairs:
+        return
+    named = {
+        need.row.package
+        for pair in pairs
+        for package in pair
+        for need in found.needs[package]
+        if need.row is not None
+    }
+    lines = [line for line in mates if line.name in named] or list(mates)
+    words = "; ".join(f"{a} and {b} both hold {solver.shared(a, b, found)[0]}" for a, b in pairs[:LISTED])
+    needs = [need for pair in pairs[:LISTED] for package in pair for need in found.needs[package][:1]]
+    yield Finding(
+        "cudnn-version-mismatch" if any("cudnn" in a for a, _ in pairs) else "cuda-version-mismatch",
+        "warning",
+        f"{_listed([tensorflow, *lines])} overwrite libraries of each other",
+        f"pip installs both and says nothing, and the package that comes last wins: {words}, in the same folder, for "
+        "different CUDA majors. One of the frameworks then runs with a library that it was not made for.",
+        tuple(_source(a, name) for a in (tensorflow, *lines)),
+        tuple(dict.fromkeys(need.row.ref for need in needs if need.row is not None)),
+        tuple(_cures(tensorflow, lines[0], solver, name)),
+        confidence="likely",
+    )
+
+
+def _excluded(tensorflow: Asked, others: Sequence[Asked], solver: Solver) -> tuple[str, ...]:
+    """The releases of TensorFlow that its line allows and the other lines rule out; none where all are."""
+    best = solver.solve([tensorflow, *others])
+    free = solver.solve([tensorflow])
+    if best is None or free is None or tensorflow.name not in best.releases:
+        return ()
+    newest = free.releases[tensorflow.name].version
+    if best.releases[tensorflow.name].version == newest:
+        return ()
+    allowed = [row.version for row in solver.releases(tensorflow.name) or ()]
+    return tuple(
+        version
+        for version in allowed
+        if solver.solve([tensorflow, pinned(tensorflow, version)]) is not None
+        and solver.solve([tensorflow, pinned(tensorflow, version), *others]) is None
+    )
+
+
+def _words(line: Asked) -> str:
+    extras = f"[{','.join(line.extras)}]" if line.extras else ""
+    return f"{line.name}{extras}{line.specifier}"
+
+
+def _listed(lines: Sequence[Asked]) -> str:
+    words = [_words(line) for line in lines]
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+
+
+def _source(line: Asked, name: str) -> Source:
+    return Source(line.file or name, line.line, line.text)

@@ -1,0 +1,165 @@
+"""A Dockerfile's base image: the machine that its tag describes, and the TensorFlow that is in it."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts import (
+    Absent,
+    DriverCuda,
+    DriverVersion,
+    Fact,
+    Facts,
+    Gpu,
+    GpuMemory,
+    OperatingSystem,
+    Platform,
+    Source,
+    Symptom,
+)
+from doctor.findings import Finding
+from doctor.plan.asked import Asked, Unread
+from doctor.plan.edits import image_replaced
+from doctor.plan.ground import Ground
+from doctor.plan.obstacles import named
+from doctor.plan.trial import image_of, try_route
+from doctor.plan.wish import Wish
+from doctor.tables import TensorFlowRelease
+from doctor.tables.ordering import order
+from doctor.tables.versions import minor
+
+OFFICIAL = re.compile(r"(?:^|/)tensorflow/tensorflow(?::(?P<tag>\S{1,200}))?$")
+_VERSION = re.compile(r"(\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)(?:-|$)")
+_NVIDIA = re.compile(r"(?:^|/)nvidia/(?:l4t-)?tensorflow")
+_SYSTEM = re.compile(
+    r"(?P<name>ubuntu|debian|rockylinux|ubi|almalinux|centos|fedora|amazonlinux)[:-]?(?P<version>\d+(?:\.\d+)?)"
+)
+_CODENAMES = {
+    "bookworm": "Debian 12",
+    "bullseye": "Debian 11",
+    "buster": "Debian 10",
+    "trixie": "Debian 13",
+    "noble": "Ubuntu 24.04",
+    "jammy": "Ubuntu 22.04",
+    "focal": "Ubuntu 20.04",
+    "bionic": "Ubuntu 18.04",
+}
+_FAMILIES = {
+    "rockylinux": "Rocky Linux",
+    "ubi": "Red Hat Enterprise Linux",
+    "almalinux": "AlmaLinux",
+    "centos": "CentOS",
+}
+_OF_THE_HOST = (Gpu, GpuMemory, DriverVersion, DriverCuda, Absent)
+
+
+def ground_in(image: Asked, ground: Ground, name: str) -> Ground:
+    """What decides inside the image: the GPU and the driver are the machine's, the system is the image's."""
+    source = Source(image.file or name, image.line, image.text)
+    host = ground.facts.first(Platform)
+    system = (
+        "linux"
+        if host is None or ground.kind == "macos"
+        else "wsl"
+        if ground.kind in ("windows", "wsl")
+        else "linux"
+    )
+    facts: list[Fact] = [Platform(source, system, host.machine if host else "x86_64")]
+    facts += [fact for fact in ground.facts if isinstance(fact, _OF_THE_HOST)]
+    tag = image.name.replace("/", " ")
+    found = _SYSTEM.search(tag)
+    codename = next((value for word, value in _CODENAMES.items() if word in tag), None)
+    if found:
+        facts.append(
+            OperatingSystem(
+                source, f"{_FAMILIES.get(found['name'], found['name'].capitalize())} {found['version']}"
+            )
+        )
+    elif codename:
+        facts.append(OperatingSystem(source, codename))
+    elif "alpine" in tag:
+        facts.append(Symptom(source, "musl-libc"))
+    return Ground(Facts(tuple(facts), ground.facts.kind, ground.facts.name), ground.tables, ground.wish)
+
+
+def release_in(image: Asked, ground: Ground) -> TensorFlowRelease | None:
+    """The release that an official image with CUDA holds; None for other images and tags that name none."""
+    match = OFFICIAL.search(image.name)
+    version = _VERSION.match(match["tag"] or "") if match else None
+    if match is None or version is None or "-gpu" not in match["tag"]:
+        return None
+    build = ground.tables.tensorflow(version[1])
+    return build if build is not None and build.version == version[1] and build.gpu else None
+
+
+def wish_of(image: Asked, ground: Ground, name: str) -> Wish | None:
+    """The wish for the TensorFlow of an official image, where the tables hold its release."""
+    build = release_in(image, ground)
+    return Wish(f"=={build.version}", source=name, line=image.line, text=image.text) if build else None
+
+
+def judged_image(image: Asked, ground: Ground, name: str) -> tuple[list[Finding], list[Unread]]:
+    """What is wrong with the TensorFlow that the image itself holds, where no RUN installs another."""
+    match = OFFICIAL.search(image.name)
+    here = Source(image.file or name, image.line, image.text)
+    if match is None:
+        if _NVIDIA.search(image.name):
+            return [], [
+                Unread(
+                    image.line,
+                    image.text,
+                    "NVIDIA's own builds of TensorFlow are not in the tables",
+                    image.file,
+                )
+            ]
+        return [], []
+    tag = match["tag"] or "latest"
+    if "gpu" not in tag:
+        return [_without_cuda(image, tag, here, ground, name)], []
+    build = release_in(image, ground)
+    if build is None or image_of(build, ground.tables) is None:
+        newest = _newest(ground)
+        known = f"; images are known up to {newest.version}" if newest else ""
+        return [], [
+            Unread(
+                image.line,
+                image.text,
+                f"whether the TensorFlow of {image.name} finds its CUDA libraries is not in "
+                f"the tables{known}",
+                image.file,
+            )
+        ]
+    _, refusal = try_route(build, "docker", ground, ground.platform, ground.side)
+    found = []
+    for aspect, answer in refusal.answers if refusal else ():
+        code, title = named(aspect, build, answer, ground)
+        found.append(
+            Finding(code, "error", title, f"{answer.reason}.", (here, ground.evidence(aspect)), answer.refs)
+        )
+    return found, []
+
+
+def _newest(ground: Ground) -> TensorFlowRelease | None:
+    rows = (
+        [row["version"] for row in ground.tables.store.all("images")]
+        if ground.tables.store.has("images")
+        else []
+    )
+    return ground.tables.tensorflow(max(rows, key=order)) if rows else None
+
+
+def _without_cuda(image: Asked, tag: str, here: Source, ground: Ground, name: str) -> Finding:
+    version = _VERSION.match(tag)
+    rows = list(ground.tables.store.all("images")) if ground.tables.store.has("images") else []
+    same = [row for row in rows if version and minor(row["version"]) == minor(version[1])]
+    row = max(same or rows, key=lambda r: order(r["version"]), default=None)
+    cure = (image_replaced(image, row["image"], name, f"in place of: {image.text}"),) if row else ()
+    return Finding(
+        "tf-cpu-only",
+        "error",
+        f"the image {image.name} has no CUDA in it",
+        "The official images with CUDA have gpu in their tag; the others hold a TensorFlow without its CUDA libraries.",
+        (here,),
+        (f"{row['image']}, from {row['source']}",) if row else (),
+        cure,
+    )

@@ -1,0 +1,154 @@
+"""pyproject.toml and Pipfile as lines.
+
+Read line by line rather than through a TOML parser: every finding has to name the line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from doctor.facts import normalised
+from doctor.plan.asked import CONCERNS, Asked, Unread, Wanted, requirement, unread
+
+_LISTS = ("project.optional-dependencies", "dependency-groups")
+_ELSEWHERE = re.compile(r"\b(?:git|url|path|file|source|index)\s*=")
+_KEY = re.compile(r"([\w.\"-]+)\s*=(.*)")
+_QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
+
+
+def pyproject(lines: Sequence[str]) -> Wanted:
+    """The strings of [project] dependencies and optional-dependencies, of [dependency-groups], and Poetry's
+    tables."""
+    reader = _Reader()
+    for number, raw in enumerate(lines, 1):
+        reader.take(number, raw.strip())
+    found = [
+        replace(a, address=reader.sources[a.name]) if a.name in reader.sources and not a.address else a
+        for a in (*reader.asked, *reader.whole())
+    ]
+    return Wanted(tuple(found), reader.python, indexes=tuple(reader.indexes), unread=tuple(reader.unread))
+
+
+def pipfile(lines: Sequence[str]) -> Wanted:
+    """A Pipfile: [packages] and [dev-packages] in the form of Poetry's tables, with pip's own specifiers."""
+    renamed = {
+        "[packages]": "[tool.poetry.dependencies]",
+        "[dev-packages]": "[tool.poetry.dependencies]",
+        "[requires]": "[tool.poetry]",
+    }
+    given = [renamed.get(line.strip(), line) for line in lines]
+    return pyproject(
+        [re.sub(r"^python_version\s*=\s*\"([\d.]+)\"", r'python = "\1"', line) for line in given]
+    )
+
+
+class _Reader:
+    """Line after line of a pyproject.toml."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self.unread: list[Unread] = []
+        self.indexes: list[Asked] = []
+        self.python: Asked | None = None
+        self.sources: dict[str, str] = {}
+        self._tables: dict[str, list[tuple[int, str]]] = {}
+        self._table, self._group, self._depth, self._listed = "", "", 0, False
+
+    def take(self, number: int, line: str) -> None:
+        """One line, without white space around it."""
+        if self._depth == 0 and line.startswith("["):
+            end = line.rfind("]")
+            self._table = line[:end].strip("[] \t").replace('"', "").replace(" ", "")
+            return
+        key = _KEY.match(line) if self._depth == 0 else None
+        if key is None and self._depth == 0:
+            return
+        if key is None:
+            self._strings(number, line, line)
+            return
+        name, value = key[1].strip('"'), key[2].strip()
+        if (self._table == "project" and name == "requires-python") or (
+            self._table.startswith("tool.poetry") and name == "python"
+        ):
+            spec = value.partition("#")[0].strip().strip("\"'")
+            pinned = spec if self._table == "project" else poetry_spec(spec)
+            self.python = Asked("python", pinned, number, line, word=value.strip())
+            return
+        if self._table == "project" and name == "dynamic" and "dependencies" in value:
+            self.unread.append(Unread(number, line, "the dependencies of this project stand elsewhere"))
+        if self._table.startswith("tool.uv.sources"):
+            self.sources[normalised(name)] = value
+        if name == "url" and re.match(r"tool\.(?:uv\.index|poetry\.source)|source", self._table):
+            self.indexes.append(Asked("", "", number, line, address=value.strip("\"' ")))
+        if self._table.startswith("tool.poetry"):
+            table = re.search(r"dependencies(?:\.([\w-]+))?$", self._table)
+            if table and table[1]:
+                self._tables.setdefault(table[1], []).append((number, line))
+            elif table:
+                self._poetry(name, value, number, line)
+            return
+        self._listed = (self._table == "project" and name == "dependencies") or self._table in _LISTS
+        self._group = name if self._table in _LISTS else ""
+        self._strings(number, value, line)
+
+    def _strings(self, number: int, value: str, line: str) -> None:
+        bare = _QUOTED.sub("", value)
+        self._depth = max(0, self._depth + bare.count("[") - bare.count("]"))
+        for quoted in _QUOTED.findall(value) if self._listed else ():
+            word = quoted[0] or quoted[1]
+            found = requirement(word, number, line)
+            if found:
+                self.asked.append(replace(found, group=self._group))
+            elif CONCERNS.search(word):
+                self.unread.append(unread(number, line))
+
+    def _poetry(self, name: str, value: str, number: int, line: str) -> None:
+        if value.lstrip().startswith("{"):
+            inner = re.search(r"\bversion\s*=\s*[\"']([^\"']*)[\"']", value)
+            version = inner[1] if inner else ""
+        else:
+            plain = _QUOTED.search(value)
+            version = (plain[1] or plain[2] or "") if plain else ""
+        extras = re.search(r"extras\s{0,9}=\s{0,9}\[([^\]]{0,500})\]", value)
+        words = ",".join(re.findall(r"[\w-]+", extras[1])) if extras else ""
+        named = f"[{words}]" if words else ""
+        found = requirement(f"{name}{named}{poetry_spec(version.strip())}", number, line)
+        elsewhere = _ELSEWHERE.search(value) if "{" in value or not version else None
+        if found is None or value.startswith("["):
+            if CONCERNS.search(name):
+                self.unread.append(
+                    Unread(number, line, "the versions are written in a way that is not read here")
+                )
+        else:
+            self.asked.append(replace(found, address=value if elsewhere else "", word=version))
+
+    def whole(self) -> list[Asked]:
+        """The packages that have a table of their own: [tool.poetry.dependencies.tensorflow]."""
+        before = len(self.asked)
+        for name, keys in self._tables.items():
+            at = next((key for key in keys if key[1].startswith("version")), keys[0])
+            self._poetry(name, "{" + ", ".join(line for _, line in keys) + "}", *at)
+        found, self.asked = self.asked[before:], self.asked[:before]
+        return found
+
+
+def poetry_spec(spec: str) -> str:
+    """Poetry's own signs as pip writes them: ^2.18, ~2.18, 2.18, *."""
+    if "," in spec:
+        return ",".join(poetry_spec(part.strip()) for part in spec.split(","))
+    caret = re.fullmatch(r"\^\s*(\d+(?:\.\d+)*)", spec)
+    if caret:
+        numbers = [int(number) for number in caret[1].split(".")]
+        first = next((at for at, number in enumerate(numbers) if number), len(numbers) - 1)
+        return f">={caret[1]},<{'.'.join(map(str, (*numbers[:first], numbers[first] + 1)))}"
+    if re.fullmatch(r"\d[\d.]*(\.\*)?", spec):
+        return f"=={spec}"
+    if spec.startswith("~") and not spec.startswith("~="):
+        lowest = spec[1:].strip()
+        kept = lowest.split(".")[:2]
+        if not all(number.isdigit() for number in kept):
+            return spec
+        return f">={lowest},<{'.'.join((*kept[:-1], str(int(kept[-1]) + 1)))}"
+    return "" if spec == "*" else spec

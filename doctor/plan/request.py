@@ -1,0 +1,151 @@
+"""What is asked of `plan`, whoever asks: files and names in, plans out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from doctor.errors import InputError, UsageError
+from doctor.facts import Facts
+from doctor.plan import Ground, Outcome, Wish, make_plans
+from doctor.tables import Tables
+
+NO_GPU = "none"
+"""What names that there is no GPU."""
+
+
+class Request(NamedTuple):
+    """The options of `plan`; "" and None: not given.
+
+    gpu: names, PCI ids or compute capabilities, several of them with commas. machine: a file with the JSON of a check.
+    requirements: files.
+    """
+
+    tensorflow: str = ""
+    python: str | None = None
+    cuda: str | None = None
+    cudnn: str | None = None
+    cpu: bool = False
+    os: str | None = None
+    gpu: tuple[str, ...] = ()
+    driver: str | None = None
+    machine: str | None = None
+    requirements: tuple[str, ...] = ()
+
+    @property
+    def gpus(self) -> list[str]:
+        """The names of the GPUs, one by one."""
+        names = [name.strip() for given in self.gpu for name in given.split(",") if name.strip()]
+        return [NO_GPU if name.lower() == NO_GPU else name for name in names]
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this machine is looked at."""
+        return not (self.machine or self.os or self.driver or any(name != NO_GPU for name in self.gpus))
+
+
+def answered(request: Request) -> Outcome:
+    """The plans for a request. Raises UsageError and InputError."""
+    tables = Tables.bundled()
+    wish = wished(request, tables)
+    ground = Ground(machine_facts(request, tables), tables, wish)
+    if not request.requirements:
+        return make_plans(ground)
+    from doctor.plan.files import judged_files
+
+    texts = {name: _text(name) for name in request.requirements}
+    return judged_files(ground, texts, {name: _included(name, text) for name, text in texts.items()})
+
+
+def wished(request: Request, tables: Tables) -> Wish:
+    """The wish, checked. Raises UsageError."""
+    from doctor.plan.described import described
+    from doctor.plan.wish import check
+
+    python, cuda, cudnn = request.python, request.cuda, request.cudnn
+    if python and "." not in python:
+        raise UsageError(f"--python {python}: which one?", "give its minor version too, such as --python 3.12")
+    for_cpu = request.cpu or request.gpus == [NO_GPU]
+    if for_cpu and (cuda or cudnn):
+        raise UsageError("--cuda and --cudnn are for a GPU; the plan is for the CPU")
+    wish = Wish(request.tensorflow, python, cuda, cudnn, cpu=for_cpu)
+    described(tables, python=python, cuda=cuda, cudnn=cudnn)  # refuses what is no version
+    check(wish, tables)
+    return wish
+
+
+def machine_facts(request: Request, tables: Tables) -> Facts:
+    """The machine: described, from a file, or this one. Raises UsageError and InputError."""
+    from doctor.plan.described import described, machine_file
+    from doctor.probe import Machine, examine
+
+    gpus = request.gpus
+    if NO_GPU in gpus and len(gpus) > 1:
+        raise UsageError("--gpu none excludes every other GPU")
+    named = [name for name in gpus if name != NO_GPU]
+    if request.is_here:
+        return examine(Machine.here(), None, tables)
+    if request.machine is None:
+        return described(tables, os=request.os, gpu=named, driver=request.driver)
+    if request.os or request.driver or named:
+        raise UsageError("--machine excludes --os, --gpu and --driver: the file says what they say")
+    return machine_file(request.machine, tables)
+
+
+INCLUDED_LIMIT = 50
+"""Files that a requirement file may take in, directly or not."""
+SIZE_LIMIT = 4 << 20
+"""Bytes of a requirement file with all that it takes in."""
+
+
+def _included(name: str, text: str) -> list[tuple[str, str | None, bool]]:
+    """What a file takes in with -r and -c, as pip reads it: paths are relative to the file that names them.
+
+    Each with its text and whether it constrains only. Addresses are not followed. A path in a Dockerfile is one in its
+    image: the file of that name beside the Dockerfile is taken for it; None for its text where there is none. Raises
+    InputError.
+    """
+    from doctor.plan.requirements import read
+
+    found: list[tuple[str, str | None, bool]] = []
+    known = {(os.path.realpath(name), False)}
+    left = [(name, text, False)]
+    size = len(text)
+    while left:
+        here, words, constrains = left.pop(0)
+        wanted = read(words, here)
+        for more, only in (*((r, constrains) for r in wanted.includes), *((c, True) for c in wanted.constraints)):
+            path = Path(here).parent / (Path(more).name if wanted.image is not None else more)
+            if "://" in more or (os.path.realpath(path), only) in known:
+                continue
+            if len(known) > INCLUDED_LIMIT:
+                raise InputError(f"`{name}` takes in more than {INCLUDED_LIMIT} files")
+            known.add((os.path.realpath(path), only))
+            if wanted.image is not None and not path.exists():
+                found.append((str(path), None, only))
+                continue
+            try:
+                if not path.is_file():
+                    raise InputError(f"cannot read `{path}`: {'no regular file' if path.exists() else 'No such file or directory'}")
+                inner = _text(str(path), SIZE_LIMIT - size)
+            except InputError as error:
+                raise InputError(f"{error} (`{here}` takes it in)") from error
+            size += len(inner)
+            found.append((str(path), inner, only))
+            left.append((str(path), inner, only))
+    return found
+
+
+def _text(name: str, limit: int = SIZE_LIMIT) -> str:
+    """A requirement file's text. Raises InputError."""
+    try:
+        with open(name, "rb") as stream:
+            data = stream.read(limit + 1)
+    except OSError as error:
+        raise InputError(f"cannot read `{name}`: {error.strerror}") from error
+    if len(data) > limit:
+        raise InputError(f"`{name}` is no requirement file: it is larger than {SIZE_LIMIT >> 20} MiB with what it takes in")
+    if b"\0" in data:
+        raise InputError(f"`{name}` is no requirement file: it is not text")
+    return data.decode("utf-8", errors="replace")

@@ -1,0 +1,271 @@
+"""Whether the lines of a file can be installed together, as far as the tables hold what their packages
+require.
+
+A search over the releases of TensorFlow and of the frameworks in the tables, the newest first, with the
+requirements that their METADATA states; every other package counts with the bounds that it is given. No
+network. What the search says cannot be is not possible for pip either; what it says can be may still fail for
+packages that the tables lack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from doctor.plan.asked import Asked, requirement
+from doctor.plan.ground import Ground
+from doctor.plan.specifiers import satisfiable
+from doctor.tables import Framework, NvidiaWheel, TensorFlowRelease, dotted
+from doctor.tables.ordering import is_final, order
+from doctor.tables.versions import minor
+from doctor.values import cached_property
+
+TRIES = 3000
+"""Releases that one search tries at most."""
+EXTRA = "and-cuda"
+
+
+class TooManyTriesError(Exception):
+    """The search was given up: nothing is known of the lines."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """A requirement and who states it: a release's row, or None for a line of the file."""
+
+    name: str
+    specifier: str
+    extras: tuple[str, ...] = ()
+    row: TensorFlowRelease | Framework | None = None
+
+
+@dataclass
+class Solution:
+    """releases: what is installed of the packages in the tables; needs: by package, all that is required of
+    it; unknown: requirements of packages in the tables for which the tables have no release."""
+
+    releases: dict[str, TensorFlowRelease | Framework] = field(default_factory=dict)
+    needs: dict[str, tuple[Need, ...]] = field(default_factory=dict)
+    extras: dict[str, frozenset[str]] = field(default_factory=dict)
+    unknown: tuple[Need, ...] = ()
+
+    def copy(self) -> Solution:
+        """Another one with the same content."""
+        return Solution(dict(self.releases), dict(self.needs), dict(self.extras), self.unknown)
+
+
+class Solver:
+    """Searches for one machine. tensorflow: the packages that are TensorFlow."""
+
+    def __init__(self, ground: Ground, tensorflow: Sequence[str] = ("tensorflow", "tensorflow-gpu")) -> None:
+        self.ground = ground
+        self._tensorflow = tensorflow
+        self._stated: dict[tuple[str, str, frozenset[str]], tuple[Need, ...]] = {}
+        self._wheels: dict[tuple[str, str], NvidiaWheel | None] = {}
+        self._tries = 0
+
+    @cached_property
+    def frameworks(self) -> Mapping[str, tuple[Framework, ...]]:
+        """The frameworks' releases that take the Python, newest first, by package."""
+        found: dict[str, list[Framework]] = {}
+        for row in self.ground.tables.frameworks():
+            found.setdefault(row.package, [])
+            if self._takes_python(row.pythons, row.requires_python):
+                found[row.package].append(row)
+        return {
+            name: tuple(sorted(rows, key=lambda r: order(r.version), reverse=True))
+            for name, rows in found.items()
+        }
+
+    def releases(self, name: str) -> Sequence[TensorFlowRelease | Framework] | None:
+        """Every final release of a package that takes the Python, newest first; None where the tables lack
+        the package."""
+        if name in self._tensorflow:
+            rows = [
+                r for r in self.ground.releases if r.package == name and not r.yanked and is_final(r.version)
+            ]
+            fit = [r for r in rows if self._takes_python(r.pythons, None)]
+            return sorted(fit, key=lambda r: order(r.version), reverse=True)
+        return self.frameworks.get(name)
+
+    def _takes_python(self, pythons: Sequence[str], requires: str | None) -> bool:
+        python = self.ground.python
+        if python is None:
+            return True
+        if pythons:
+            return minor(python) in pythons
+        try:
+            return requires is None or SpecifierSet(requires).contains(
+                f"{minor(python)}.0" if python.count(".") < 2 else python
+            )
+        except InvalidSpecifier:
+            return True
+
+    def solve(self, lines: Iterable[Asked], *, apart: bool = False) -> Solution | None:
+        """A way to install the lines together, or None where there is none.
+
+        apart: only one in which no two of NVIDIA's packages lay the same library into the same folder.
+        Raises TooManyTriesError.
+        """
+        self._tries = 0
+        needs = [Need(line.name, line.specifier, line.extras) for line in lines]
+        # bounds before choices: fewer releases are left to try
+        needs.sort(key=lambda need: self.releases(need.name) is not None)
+        return next(self._search(tuple(needs), Solution(), apart), None)
+
+    def _search(self, todo: tuple[Need, ...], so_far: Solution, apart: bool) -> Iterator[Solution]:
+        found = so_far.copy()
+        waiting = list(todo)
+        while waiting:
+            need = waiting.pop(0)
+            others = found.needs.get(need.name, ())
+            bound = ",".join(dict.fromkeys(n.specifier for n in (*others, need) if n.specifier))
+            if not satisfiable(bound):
+                return
+            found.needs[need.name] = (*others, need)
+            if apart and need.name.startswith("nvidia-") and self._overlaps(need.name, found):
+                return
+            extras = found.extras.get(need.name, frozenset()) | set(need.extras)
+            chosen = found.releases.get(need.name)
+            if chosen is not None:
+                if not holds(chosen.version, need.specifier):
+                    return
+                if extras != found.extras[need.name]:
+                    waiting += self._of(chosen, extras)
+                    found.extras[need.name] = extras
+                continue
+            known = self.releases(need.name)
+            if known is None:
+                continue
+            if not any(holds(row.version, need.specifier) for row in self._all(need.name)):
+                found.unknown = (*found.unknown, need)
+                continue
+            fit = [row for row in known if holds(row.version, bound)]
+            if EXTRA in extras and any(self._has_extra(row) for row in fit):
+                fit = [row for row in fit if self._has_extra(row)]
+            for row in fit:
+                self._tries += 1
+                if self._tries > TRIES:
+                    raise TooManyTriesError
+                one = found.copy()
+                one.releases[need.name], one.extras[need.name] = row, extras
+                yield from self._search((*self._of(row, extras), *waiting), one, apart)
+            return
+        yield found
+
+    def _all(self, name: str) -> Sequence[TensorFlowRelease | Framework]:
+        """The releases of a package for any Python."""
+        if name in self._tensorflow:
+            return [row for row in self.ground.releases if row.package == name]
+        return self.ground.tables.frameworks(name)
+
+    def _has_extra(self, row: TensorFlowRelease | Framework) -> bool:
+        return isinstance(row, Framework) or bool(row.extras.get(EXTRA))
+
+    def _of(self, row: TensorFlowRelease | Framework, extras: frozenset[str]) -> tuple[Need, ...]:
+        """What a release requires with some of its extras."""
+        key = (row.package, row.version, extras)
+        if key not in self._stated:
+            lines = list(row.requires)
+            for extra in sorted(extras):
+                more = row.extras.get(extra, ())
+                lines += (
+                    [f"{name}{spec}" for name, spec in more.items()]
+                    if isinstance(more, Mapping)
+                    else list(more)
+                )
+            asked = [one for one in (requirement(line, 0) for line in lines) if one is not None]
+            self._stated[key] = tuple(
+                Need(one.name, one.specifier, one.extras, row)
+                for one in asked
+                if counts(one.marker, self.ground, False)
+            )
+        return self._stated[key]
+
+    def _overlaps(self, name: str, found: Solution) -> bool:
+        return any(self.shared(name, other, found) for other in found.needs if other.startswith("nvidia-"))
+
+    def shared(self, one: str, other: str, found: Solution) -> tuple[str, ...]:
+        """The libraries that two of NVIDIA's packages lay into the same folder: the later one overwrites the
+        earlier's."""
+        first, second = self._wheel(one, found), self._wheel(other, found)
+        if (
+            one == other
+            or first is None
+            or second is None
+            or first.folder is None
+            or first.folder != second.folder
+        ):
+            return ()
+        return tuple(sorted(set(first.libraries) & set(second.libraries)))
+
+    def _wheel(self, name: str, found: Solution) -> NvidiaWheel | None:
+        """The newest wheel of a package that what is required of it allows; of all where the tables have
+        none."""
+        bound = ",".join(
+            dict.fromkeys(need.specifier for need in found.needs.get(name, ()) if need.specifier)
+        )
+        if (name, bound) not in self._wheels:
+            rows = sorted(self._by_package.get(name, ()), key=lambda row: dotted(row.version))
+            fit = [row for row in rows if holds(row.version, bound)] or rows
+            self._wheels[name, bound] = fit[-1] if fit else None
+        return self._wheels[name, bound]
+
+    @cached_property
+    def _by_package(self) -> Mapping[str, Sequence[NvidiaWheel]]:
+        found: dict[str, list[NvidiaWheel]] = {}
+        for wheel in self.ground.tables.nvidia_wheels():
+            found.setdefault(wheel.package, []).append(wheel)
+        return found
+
+
+def counts(marker: str, ground: Ground, unknown: bool = True) -> bool:
+    """Whether a marker holds on the machine. unknown: the answer for one on the Python where no Python is
+    known."""
+    if not marker:
+        return True
+    from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
+
+    if ground.python is None and "python" in marker:
+        return unknown
+    system = {"windows": "win32", "macos": "darwin"}.get(ground.kind, "linux")
+    here = {
+        "sys_platform": system,
+        "platform_system": {"win32": "Windows", "darwin": "Darwin"}.get(system, "Linux"),
+        "os_name": "nt" if system == "win32" else "posix",
+        "platform_machine": {"windows-amd64": "AMD64"}.get(
+            ground.platform, ground.platform.partition("-")[2]
+        ),
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+        "python_version": ground.python or "",
+        "python_full_version": f"{ground.python}.0" if ground.python else "",
+        "extra": "",
+    }
+    try:
+        return Marker(marker).evaluate(here)
+    except (InvalidMarker, UndefinedEnvironmentName, ValueError):
+        return True
+
+
+def holds(version: str, specifier: str) -> bool:
+    """Whether a version fulfils a specifier; True where that cannot be read."""
+    key = (version, specifier)
+    if key not in _HELD:
+        if len(_HELD) > 50_000:
+            _HELD.clear()
+        try:
+            _HELD[key] = SpecifierSet(specifier).contains(version, prereleases=True)
+        except InvalidSpecifier:
+            _HELD[key] = True
+    return _HELD[key]
+
+
+_HELD: dict[tuple[str, str], bool] = {}
+
+
+def pinned(line: Asked, version: str) -> Asked:
+    """The line with one release in place of its versions."""
+    return replace(line, specifier=f"=={version}")

@@ -1,0 +1,126 @@
+"""What a file asks for and nothing here can judge: it is named, in place of an ok that would not be true."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from doctor.facts import Source
+from doctor.findings import Finding, shell
+from doctor.plan.asked import CONCERNS, Asked, Unread, Wanted
+from doctor.plan.conda_pins import conda_builds
+from doctor.plan.ground import Ground
+from doctor.plan.resolution import Solver
+from doctor.shell import Path, run
+
+_OTHER_BUILDS = re.compile(
+    r"tf-nightly.*|tensorflow-(?:rocm|directml|metal|aarch64).*|nvidia-tensorflow|tensorflow-directml-plugin"
+)
+_OTHER_GPU = re.compile(
+    r".*-(?:cu|cuda)1\d+x?|tensorrt.*|vllm|xformers|flash-attn|bitsandbytes|deepspeed|mxnet.*|paddlepaddle.*|pytorch|"
+    r"(?:cu|pylibra)(?:df|ml|graph|spatial)|jax-rocm.*|torch(?:text|data|rec)?|torch-.*|pytorch-triton"
+)
+_OWN_INDEX = (
+    ("pytorch.org", re.compile(r"torch.*")),
+    ("jax-releases", re.compile(r"jax.*")),
+    ("nvidia.com", CONCERNS),
+    ("nightly", CONCERNS),
+)
+MOST = 20
+"""Findings for lines that were not judged."""
+SHOWN = 120
+"""Characters that are shown of such a line."""
+NAMED = 8
+"""Other lines that a message names."""
+
+
+def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[Unread]:
+    """The lines that bear on TensorFlow and its CUDA libraries, and cannot be judged."""
+    found = list(wanted.unread)
+    known_in_tables = {"tensorflow", "tensorflow-gpu", *solver.frameworks}
+    for line in asked:
+        why = ""
+        elsewhere = next(
+            (
+                index.address
+                for index in wanted.indexes
+                for host, names in _OWN_INDEX
+                if host in index.address and names.fullmatch(line.name)
+            ),
+            "",
+        )
+        if line.manager == "conda":
+            why = conda_builds(line)
+        elif line.address and (line.name in known_in_tables or CONCERNS.search(line.name)):
+            why = "what lies behind the address was not read"
+        elif elsewhere:
+            why = f"the builds of {elsewhere} are not in the tables"
+        elif _OTHER_BUILDS.fullmatch(line.name):
+            why = f"the builds of {line.name} are not in the tables"
+        elif (
+            line.name not in known_in_tables
+            and _OTHER_GPU.fullmatch(line.name)
+            and not line.name.startswith("nvidia-")
+        ):
+            why = f"the tables do not know which CUDA libraries {line.name} requires"
+        elif line.name in solver.frameworks and solver.ground.platform != "linux-x86_64":
+            why = f"what {line.name} requires on {solver.ground.platform} is not in the tables"
+        if why:
+            found.append(Unread(line.line, line.text, why, line.file))
+    return found
+
+
+def not_examined(lines: Sequence[Unread], name: str) -> list[Finding]:
+    """A finding for each line that was not judged; of many the last one counts the rest."""
+    found = [_finding(line, name) for line in lines[:MOST]]
+    if len(lines) > MOST:
+        rest = lines[MOST]
+        more = Unread(
+            rest.line,
+            rest.text,
+            f"{len(lines) - MOST} further lines could not be judged, from this one on",
+            rest.file,
+        )
+        found.append(_finding(more, name))
+    return found
+
+
+def _finding(line: Unread, name: str) -> Finding:
+    shown = line.text if len(line.text) <= SHOWN else f"{line.text[:SHOWN]} ..."
+    return Finding(
+        "undetermined",
+        "warning",
+        f"not examined: {shown or line.file or name}",
+        f"{line.why[0].upper()}{line.why[1:]}. Whether TensorFlow uses the GPU with it is not known.",
+        (Source(line.file or name, line.line, shown),),
+    )
+
+
+def others(
+    asked: Sequence[Asked], wanted: Wanted, examined: Collection[str], ground: Ground, name: str
+) -> list[Finding]:
+    """The remaining lines: what plain Python packages require among themselves is the installer's own
+    business."""
+    lines = [a for a in asked if a.name not in examined]
+    indexes = [a for a in wanted.indexes if not any(host in a.address for host, _ in _OWN_INDEX)]
+    if not lines and not indexes:
+        return []
+    names = list(dict.fromkeys(a.name for a in lines))
+    shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+    words = [f"the requirements of {shown}"] if names else []
+    words += (
+        [f"the builds that {indexes[0].address} may offer in place of the public index's"] if indexes else []
+    )
+    first = (*lines, *indexes)[0]
+    return [
+        Finding(
+            "undetermined",
+            "info",
+            f"not examined: {' and '.join(words)}",
+            "The tables hold what TensorFlow, the GPU frameworks and NVIDIA's packages require. With --resolve the "
+            "installer's own resolver looks at every line.",
+            (Source(first.file or name, first.line, first.text),),
+            (),
+            (shell(run("tfgpu-doctor", "plan", "-r", Path(name), "--resolve"), "uses the network").on(ground.kind),),
+        )
+    ]

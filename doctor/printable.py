@@ -1,0 +1,58 @@
+"""Text that may be shown: nothing in it can steer a terminal, turn the direction of writing or hide.
+
+Reports are written by strangers, and file names on a machine may hold anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sys
+from typing import Any, TextIO
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]?|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[ -/]{0,4}[0-~])")
+_SPACES = re.compile(r"[\t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_LINE_ENDS = re.compile(r"\r\n|[\r\n\x0b\x0c\x85\u2028\u2029]")
+
+
+def _shown(text: str) -> str:
+    """One line: every character that is not printable is gone (controls, zero-width, bidirectional, surrogates)."""
+    if text.isprintable():
+        return text
+    text = _SPACES.sub(" ", _ESCAPES.sub("", text))
+    return text if text.isprintable() else "".join(c for c in text if c.isprintable())
+
+
+def line(text: str) -> str:
+    """Text of one line; line ends become spaces."""
+    if text.isprintable():
+        return text
+    return _shown(_LINE_ENDS.sub(" ", text)).strip()
+
+
+def block(text: str) -> str:
+    """Text of several lines, each made safe; line ends stay as line feeds, and indentation as it was."""
+    if text.isprintable():
+        return text
+    return "\n".join(_shown(part.replace("\t", "    ")) for part in _LINE_ENDS.sub("\n", text).split("\n"))
+
+
+def say(text: str, stream: TextIO | None = None, *, end: str = "\n", over: bool = False) -> None:
+    """Write a message to a stream (standard error), each of its lines made safe; nothing where it takes none.
+
+    over: in place of what stands in the terminal's line.
+    """
+    stream = stream or sys.stderr
+    if stream is None:
+        return
+    with contextlib.suppress(OSError, ValueError):  # closed or full: the exit code says what matters
+        print(("\r\x1b[K" if over else "") + block(text), end=end, file=stream, flush=True)
+
+
+def as_json(value: Any, *, ascii_only: bool = False, indent: int | None = None) -> str:
+    """JSON in which everything that is not printable is escaped: it may be shown on a terminal."""
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else "\\u007f" if c == "\x7f" else json.dumps(c)[1:-1] for c in text)

@@ -1,0 +1,102 @@
+"""Whether these files are those of a container, and of which runtime; what only the host has is not the
+container's own.
+
+/proc/modules, /sys/bus and the kernel's log of a container are the host's: a container has what its runtime
+passed in, device nodes and the driver's libraries. Sources: systemd, "The Container Interface"
+(container_manager, $container); podman-run(1), /run/.containerenv; Apptainer user guide, "Environment and
+Metadata"; Kubernetes, "Accessing the API from a Pod"; LXD documentation, /dev/lxd.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Source
+from doctor.probe.machine import Machine
+
+FILES = (
+    ("/.dockerenv", "docker"),
+    ("/run/.containerenv", "podman"),
+    ("/.singularity.d", "singularity"),
+    ("/singularity", "singularity"),
+    ("/run/secrets/kubernetes.io", "kubernetes"),
+    ("/var/run/secrets/kubernetes.io", "kubernetes"),
+    ("/dev/lxd", "lxc"),
+    ("/dev/.lxc-boot-id", "lxc"),
+)
+STATED = ("/run/host/container-manager", "/run/systemd/container")
+"""Files that hold the name of the container's manager."""
+NAMES = {
+    "docker": "docker",
+    "podman": "podman",
+    "lxc": "lxc",
+    "lxc-libvirt": "lxc",
+    "systemd-nspawn": "nspawn",
+    "oci": "container",
+    "singularity": "singularity",
+    "apptainer": "singularity",
+}
+"""What a manager calls itself, and the kind in our words. WSL calls itself one too, and is none here."""
+GROUPS = (
+    ("kubepods", "kubernetes"),
+    ("docker", "docker"),
+    ("libpod", "podman"),
+    ("lxc", "lxc"),
+    ("machine.slice/systemd-nspawn", "nspawn"),
+)
+
+
+def kinds(machine: Machine) -> Iterator[tuple[str, Source]]:
+    """The kinds of container that this is, with what shows each; nothing where it is none."""
+    if machine.system == "linux" and not root_is_a_disk(machine):
+        for path, name in FILES:
+            if machine.exists(path):
+                yield name, Source(path)
+        for path in STATED:
+            stated = _text(machine, path).strip()
+            if stated in NAMES:
+                yield NAMES[stated], Source(path, 1, stated)
+        if "Kubernetes-managed hosts file" in _text(machine, "/etc/hosts"):
+            yield "kubernetes", Source("/etc/hosts", 1, "# Kubernetes-managed hosts file.")
+        groups = _text(machine, "/proc/1/cgroup")
+        for word, name in GROUPS:
+            line = next((line for line in groups.splitlines() if word in line), None)
+            if line is not None:
+                yield name, Source("/proc/1/cgroup", None, line)
+    manager = machine.env.get("container", "")
+    if manager in NAMES:
+        yield NAMES[manager], Source("$container", None, manager)
+
+
+def inside(machine: Machine) -> bool:
+    """Whether these files are those of a container."""
+    named = any(
+        machine.env.get(name)
+        for name in ("KUBERNETES_SERVICE_HOST", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER")
+    )
+    return named or next(kinds(machine), None) is not None
+
+
+def _text(machine: Machine, path: str) -> str:
+    try:
+        return machine.text(path, 1 << 14) or ""
+    except OSError:
+        return ""
+
+
+def root_is_a_disk(machine: Machine) -> bool:
+    """Whether "/" is a whole disk or partition: then /.dockerenv is only left over from the image it was made
+    of.
+
+    A container's root is an overlay or another file system's folder (proc(5), mountinfo: fields 4, 5 and 10).
+    """
+    for line in reversed(_text(machine, "/proc/self/mountinfo").splitlines()):
+        fields, _, behind = line.partition(" - ")
+        parts, kind = fields.split(), behind.split()
+        if len(parts) > 4 and parts[4] == "/" and len(kind) > 1:
+            return (
+                parts[3] == "/"
+                and re.fullmatch(r"/dev/(?:[svx]?vd|sd|hd|nvme|mmcblk|root)\w*", kind[1]) is not None
+            )
+    return False

@@ -1,0 +1,79 @@
+"""NVSwitch machines: CUDA starts there only when the fabric manager of the driver's very version runs.
+
+Source: NVIDIA Fabric Manager User Guide, "Starting Fabric Manager" and "Driver and Fabric Manager versions";
+PCI ids of class 0680 in the pci.ids list (GA100 and GH100 NVSwitch, Volta's NVSwitch).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Source, Symptom
+from doctor.probe.machine import Machine
+
+DEVICES = "/sys/bus/pci/devices"
+SERVICE = "nvidia-fabricmanager.service"
+PROGRAMS = (
+    "/usr/bin/nv-fabricmanager",
+    "/usr/local/bin/nv-fabricmanager",
+    "/opt/nvidia/bin/nv-fabricmanager",
+)
+STARTED = (
+    "/var/run/nvidia-fabricmanager",
+    "/run/nvidia-fabricmanager",
+    "/run/systemd/units/invocation:" + SERVICE,
+)
+STATUS = "/var/lib/dpkg/status"
+PACKAGE = re.compile(
+    r"^Package: nvidia-fabricmanager(?:-\d{1,4})?(?:-server)?\nStatus: install ok installed\n"
+    r"(?:.{1,400}\n){0,30}?Version: (?:\d{1,3}:)?([\d.]{1,30})",
+    re.MULTILINE,
+)
+
+
+def switches(machine: Machine) -> list[str]:
+    """The bus addresses of NVSwitches. May raise OSError where the bus cannot be looked at."""
+    found = []
+    for bus in machine.names(DEVICES):
+        folder = f"{DEVICES}/{bus}"
+        kind, vendor = ((machine.text(f"{folder}/{name}", 64) or "").strip() for name in ("class", "vendor"))
+        if kind.startswith("0x0680") and vendor == "0x10de":
+            found.append(bus)
+    return found
+
+
+def manager(machine: Machine, driver: str | None) -> Iterator[Symptom]:
+    """What is wrong with the fabric manager of a machine with NVSwitches; nothing where there is none to need
+    it."""
+    found = switches(machine)
+    if not found:
+        return
+    count = f"{len(found)} NVSwitches on the PCI bus"
+    program = next((path for path in PROGRAMS if machine.exists(path)), None)
+    if program is None:
+        text = f"{count}; {PROGRAMS[0]} is not there"
+        yield Symptom(Source(DEVICES, None, text), "fabric-manager-missing", (("state", "missing"),))
+        return
+    installed = _installed(machine)
+    if installed and driver and installed != driver:
+        text = f"{count}; the fabric manager is {installed}, the driver {driver}"
+        yield Symptom(
+            Source(STATUS, None, text), "fabric-manager-missing", (("state", "other"), ("version", installed))
+        )
+        return
+    enabled = machine.glob(f"/etc/systemd/system/*.wants/{SERVICE}")
+    if not enabled and not any(machine.exists(path) for path in STARTED):
+        text = f"{count}; {SERVICE} is neither enabled nor running"
+        yield Symptom(
+            Source("/etc/systemd/system", None, text), "fabric-manager-missing", (("state", "stopped"),)
+        )
+
+
+def _installed(machine: Machine) -> str | None:
+    """The version of its Debian package, which is the driver's; None where that is not known."""
+    try:
+        match = PACKAGE.search(machine.text(STATUS, 4 << 20) or "")
+    except OSError:
+        return None
+    return match[1] if match else None

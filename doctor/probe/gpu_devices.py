@@ -1,0 +1,113 @@
+"""The kinds of GPU device of NVIDIA that a Linux may have: on the PCI bus, behind WSL2's /dev/dxg, in a Tegra
+chip.
+
+Only the first is a PCI device. Every probe that asks "is there a GPU" or "must this module, node or library
+be there" asks here. Sources: Linux, drivers/hv/dxgkrnl (Microsoft's WSL2 kernel) and
+arch/arm64/boot/dts/nvidia; NVIDIA Jetson Linux Developer Guide, releases 32 to 38; CUDA GPU Compute
+Capability, Jetson products.
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.probe.machine import Machine
+from doctor.values import dataclass
+
+DXG = "/dev/dxg"
+WSL = "/usr/lib/wsl"
+TEGRA_NODES = ("/dev/nvhost-gpu", "/dev/nvgpu/igpu0/power", "/dev/nvhost-ctrl-gpu")
+"""Nodes of the Tegra GPU's driver nvgpu: JetPack 4 and 5, JetPack 6."""
+CHIPS = {
+    "tegra210": ("Jetson Nano or TX1", "5.3"),
+    "tegra186": ("Jetson TX2", "6.2"),
+    "tegra194": ("Jetson Xavier", "7.2"),
+    "tegra234": ("Jetson Orin", "8.7"),
+    "tegra264": ("Jetson Thor", "11.0"),
+}
+"""By the chip's name in the device tree: the family of boards, and the compute capability of its GPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tegra:
+    """A Tegra board: the file that shows it, what that says, and the GPU's name and compute capability where
+    known."""
+
+    where: str
+    text: str
+    name: str | None
+    capability: str | None
+
+
+def in_wsl(machine: Machine) -> bool:
+    """Whether the kernel is that of WSL, also for a container that runs on it."""
+    return (
+        machine.system == "linux"
+        and "microsoft" in (machine.text("/proc/sys/kernel/osrelease", 256) or "").lower()
+    )
+
+
+def behind_dxg(machine: Machine) -> bool:
+    """Whether the GPU of Windows is passed in: WSL2's device, in WSL2 itself or in a container on it."""
+    return machine.system == "linux" and machine.exists(DXG)
+
+
+def tegra(machine: Machine) -> Tegra | None:
+    """The Tegra board that this is, as its release file or the device tree says; None where it is none."""
+    if machine.system != "linux" or machine.processor not in ("aarch64", ""):
+        return None
+    release = machine.text("/etc/nv_tegra_release", 1024)
+    tree = machine.text("/proc/device-tree/model", 256) or machine.text(
+        "/sys/firmware/devicetree/base/model", 256
+    )
+    model = (tree or "").strip("\0\n ")
+    compatible = machine.text("/proc/device-tree/compatible", 1024) or machine.text(
+        "/sys/firmware/devicetree/base/compatible", 1024
+    )
+    chip = next((chip for chip in CHIPS if chip in (compatible or "")), None)
+    if (
+        release is None
+        and chip is None
+        and not re.search(r"jetson|nvidia (?:orin|xavier|thor)", model, re.IGNORECASE)
+    ):
+        return None
+    name, capability = CHIPS[chip] if chip is not None else _by_model(model)
+    where = (
+        "/proc/device-tree/model"
+        if model
+        else "/etc/nv_tegra_release"
+        if release
+        else "/proc/device-tree/compatible"
+    )
+    text = model or (release or "").strip() or (compatible or "").replace("\0", " ").strip()
+    return Tegra(where, text, name, capability)
+
+
+def _by_model(model: str) -> tuple[str | None, str | None]:
+    """Name and compute capability by the words of the device tree's model."""
+    words = re.findall(r"nano|tx1|tx2|xavier|orin|thor", model.lower())
+    last = words[-1] if words else ""
+    last = (
+        "orin" if "orin" in words else "nano" if last in ("nano", "tx1") else last
+    )  # the Orin Nano is an Orin
+    return next((row for row in CHIPS.values() if last and last in row[0].lower()), (None, None))
+
+
+def tegra_nodes(machine: Machine) -> list[str]:
+    """The device nodes of a Tegra GPU that are there."""
+    return [path for path in TEGRA_NODES if machine.exists(path)]
+
+
+def driver_installed(machine: Machine) -> bool:
+    """Whether libcuda of a driver's package lies in one of the folders that distributions use."""
+    return any(
+        machine.glob(f"{folder}/libcuda.so.1")
+        for folder in ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib")
+    )
+
+
+def nvidia_nodes(machine: Machine) -> list[str]:
+    """The nodes of single GPUs that NVIDIA's PCI driver has made, or that a runtime has passed in."""
+    listed = [path for path in machine.glob("/dev/nvidia[0-9]*") if re.fullmatch(r"/dev/nvidia\d{1,4}", path)]
+    # a simulation answers for the node and does not list it
+    return listed or [path for path in ("/dev/nvidia0",) if machine.exists(path)]

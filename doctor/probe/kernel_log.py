@@ -1,0 +1,131 @@
+"""What the kernel's log says of the NVIDIA driver since the system was started, and modules that were not
+built.
+
+Messages: NVIDIA, "Xid Errors" and the driver's own texts (NVRM); the kernel's kernel/module/signing.c and
+lockdown for
+modules that are refused; DKMS and Fedora's akmods for builds that failed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Fact, Source, Symptom
+from doctor.probe.machine import KMSG, Machine
+
+LOGS = ("/var/log/kern.log", "/var/log/syslog", "/var/log/messages", "/var/log/dmesg")
+TAIL = 512 << 10
+"""Bytes of a kernel log that are read from its end."""
+BOOT = re.compile(r"(?:kernel|\[ *0\.0+\]).{0,40}? Linux version \d")
+"""The kernel's first message."""
+XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]{1,20})\): (\d{1,4})(.{0,400})")
+MESSAGES = (  # symptom, what the line holds
+    ("gpu-lost", re.compile(r"NVRM:.{0,100}?GPU.{0,100}?has fallen off the bus")),
+    ("nvrm-api-mismatch", re.compile(r"NVRM:.{0,40}API mismatch")),
+    ("open-modules-required", re.compile(r"requires use of the NVIDIA open kernel modules")),
+    ("gpu-rejected-by-driver", re.compile(r"NVRM:.{0,60}RmInitAdapter failed")),
+    ("kernel-module-rejected", re.compile(r"Loading of (?:unsigned module|module with unavailable key) is rejected"
+                                          r"|nvidia\b.{0,60}rejected|unsigned module loading is restricted")),
+)  # fmt: skip
+KEYS = ("/var/lib/shim-signed/mok/MOK.der", "/etc/pki/akmods/certs/public_key.der", "/var/lib/dkms/mok.pub")
+"""The keys with which Ubuntu, akmods and DKMS sign the modules that they build."""
+BUILD_ERROR = re.compile(r"^.{0,300}?(?:\berror:|\*\*\*|Error \d|ERROR:).{0,300}", re.MULTILINE)
+DAY = 86400.0
+
+
+def messages(machine: Machine, *, loaded: bool) -> Iterator[Fact]:
+    """What the log says, each kind of message once. loaded: whether the module runs, so that none was
+    refused."""
+    seen: set[str] = set()
+    start = _started(machine)
+    for path in (KMSG, *LOGS):
+        try:
+            text = machine.kernel_messages(TAIL) if path == KMSG else machine.tail(path, TAIL)
+        except OSError:
+            continue
+        for line in _since_boot(text or "", start):
+            match = XID.search(line)
+            if match and match[2] not in seen:
+                seen.add(match[2])
+                yield Symptom(Source(path, None, line), "xid", (("xid", match[2]), ("bus", match[1])))
+            for kind, pattern in MESSAGES:
+                if kind in seen or not pattern.search(line) or (loaded and kind == "kernel-module-rejected"):
+                    continue
+                seen.add(kind)
+                key = next((key for key in KEYS if machine.exists(key)), "") if "rejected" in kind else ""
+                yield Symptom(Source(path, None, line), kind, (("key", key),) if key else ())
+
+
+def _since_boot(text: str, start: float | None) -> list[str]:
+    """The lines of a log that are of this boot: behind the kernel's last first message, none dated before the
+    start."""
+    lines = text.splitlines()
+    at = next((n for n in range(len(lines) - 1, -1, -1) if BOOT.search(lines[n])), 0)
+    telling = [line for line in lines[at:] if "NVRM" in line or "odule" in line]
+    return [line for line in telling if not _before(line, start)]
+
+
+def _started(machine: Machine) -> float | None:
+    """When the kernel was started, in seconds since 1970 (proc(5), /proc/stat: btime)."""
+    try:
+        match = re.search(r"^btime (\d{1,12})$", machine.text("/proc/stat") or "", re.MULTILINE)
+    except OSError:
+        return None
+    return float(match[1]) if match else None
+
+
+def _before(line: str, start: float | None) -> bool:
+    """Whether a line's date is before the start. One without year and time zone must be a day older."""
+    if start is None:
+        return False
+    exact = re.match(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,]\d+)?(Z|[+-]\d\d:?\d\d)?", line)
+    try:
+        if exact:
+            zone = (exact[3] or "Z").replace("Z", "+00:00").replace(":", "")
+            when = datetime.datetime.strptime(
+                f"{exact[1]} {exact[2]} {zone}", "%Y-%m-%d %H:%M:%S %z"
+            ).timestamp()
+            return when < start - (0 if exact[3] else DAY)
+        short = re.match(r"([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d)", line)
+        if not short:
+            return False
+        utc = datetime.timezone.utc
+        year = datetime.datetime.fromtimestamp(start, utc).year
+        form = "%Y %b %d %H:%M:%S %z"
+        when = datetime.datetime.strptime(f"{year} {short[1]} {short[2]} {short[3]} +0000", form).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return False
+    return start - 180 * DAY < when < start - DAY  # else it is of another year, as in January
+
+
+def failed_builds(machine: Machine, release: str) -> Iterator[Fact]:
+    """A module that DKMS or akmods could not build for the running kernel, with the reason that its log
+    gives."""
+    logs = [(path, path.split("/")[5]) for path in machine.glob("/var/lib/dkms/nvidia*/*/build/make.log")]
+    logs += [(path, path.rpartition("/")[2].partition("-for-")[0])
+             for path in machine.glob("/var/cache/akmods/nvidia*/*.failed.log")]  # fmt: skip
+    for path, version in logs:
+        try:
+            text = machine.tail(path, TAIL) or ""
+        except OSError:
+            continue
+        head = "\n".join(text.splitlines()[:3])
+        if release not in path and "for kernel" in head and release not in head:
+            continue
+        if "/akmods/" in path and release not in path:
+            continue
+        error = BUILD_ERROR.search(text)
+        if error is None:
+            continue
+        headers = machine.exists(f"/lib/modules/{release}/build/Makefile")
+        tool = "akmods" if "/akmods/" in path else "dkms"
+        detail = (
+            ("version", version),
+            ("running", release),
+            ("headers", "" if headers else "missing"),
+            ("tool", tool),
+        )
+        yield Symptom(Source(path, None, error[0].strip()), "module-build-failed", detail)
+        return

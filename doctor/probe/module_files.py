@@ -1,0 +1,210 @@
+"""Environment modules of computing centres: which modulefiles set a path to CUDA's libraries, and what loads
+them.
+
+Read without Lmod or Tcl: paths that a modulefile prepends, appends and sets, with its own variables put in.
+Sources: modulefile(4); Lmod documentation, "Lua Modulefile Functions" and "How Lmod finds its modulefiles";
+EasyBuild, "Module naming schemes"; Spack, "Modules".
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from doctor.backports import removesuffix
+from doctor.probe.machine import Machine
+from doctor.values import dataclass
+
+ROOTS = (
+    "/usr/share/modules/modulefiles", "/usr/share/Modules/modulefiles", "/etc/modulefiles", "/usr/share/modulefiles",
+    "/usr/share/lmod/lmod/modulefiles", "/modulefiles", "/opt/modulefiles", "/opt/*/modulefiles", "/opt/*/*/modulefiles",
+    "/apps/modulefiles", "/apps/modules", "/sw/modulefiles", "/sw/modules", "/software/modulefiles", "/software/modules",
+    "/cm/shared/modulefiles", "/cm/local/modulefiles", "/usr/local/modulefiles", "/usr/local/Modules/modulefiles",
+    "/easybuild/modules/all", "/opt/easybuild/modules/all", "/apps/easybuild/modules/all", "/sw/easybuild/modules/all",
+    "/apps/*/modules/all", "/software/*/modules/all", "/opt/apps/*/modules/all", "/opt/apps/modules/all",
+    "/opt/spack/share/spack/modules/*", "/opt/spack/share/spack/lmod/*", "/spack/share/spack/modules/*",
+    "/apps/spack/share/spack/modules/*", "/apps/spack/share/spack/lmod/*", "/home/*/spack/share/spack/modules/*",
+    "/home/*/.local/easybuild/modules/all",
+)  # fmt: skip
+LISTS = (
+    "/etc/lmod/modulespath", "/usr/share/lmod/lmod/init/.modulespath", "/etc/environment-modules/modulespath",
+    "/usr/share/modules/init/.modulespath", "/usr/share/Modules/init/.modulespath",
+)  # fmt: skip
+"""Files that list the folders of modulefiles, one a line."""
+NAMED = re.compile(r"(?:cuda|cudatoolkit|cudnn|nvhpc|nvidia|tensorflow|py-tensorflow)", re.IGNORECASE)
+DEPTH = 4
+FOLDERS_LIMIT = 400
+SIZE = 64 << 10
+_LUA = re.compile(
+    r"^[ \t]{0,40}(prepend_path|append_path|setenv|pushenv|depends_on|load|try_load|always_load|local)\b[ \t]{0,9}\(?([^\n]{0,2000})$",
+    re.MULTILINE,
+)
+_TCL = re.compile(
+    r"^[ \t]{0,40}(prepend-path|append-path|setenv|set|module[ \t]{1,9}load|depends-on|depends-on-any|prereq)[ \t]{1,9}([^\n]{0,2000})$",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A modulefile: its name as `module load` takes it, its path, what it prepends, sets, and which modules
+    it loads."""
+
+    name: str
+    path: str
+    paths: tuple[tuple[str, str], ...]
+    values: tuple[tuple[str, str], ...]
+    loads: tuple[str, ...]
+
+    def folders(self, variable: str = "LD_LIBRARY_PATH") -> tuple[str, ...]:
+        """The folders that it puts on a path."""
+        return tuple(value for name, value in self.paths if name == variable)
+
+
+def modules(machine: Machine, more: Iterable[str] = ()) -> list[Module]:
+    """The modulefiles whose names have to do with CUDA, newest name last in each folder. more: further
+    roots."""
+    roots: dict[str, None] = {}
+    listed = [line.strip() for path in LISTS for line in (_text(machine, path)).splitlines()]
+    variable = machine.env.get("MODULEPATH", "").split(":")
+    for pattern in (*more, *variable, *(line for line in listed if line.startswith("/")), *ROOTS):
+        if pattern.startswith("/"):
+            roots.update(
+                dict.fromkeys(path for path in machine.glob(pattern.rstrip("/")) if machine.is_dir(path))
+            )
+    found: dict[str, Module] = {}
+    left = [FOLDERS_LIMIT]
+    for root in roots:
+        for name, path in _files(machine, root, "", left):
+            if machine.resolve(path) not in found:
+                found[machine.resolve(path)] = _read(machine, name, path)
+    return list(found.values())
+
+
+def loaded(known: Iterable[Module], names: Iterable[str], env: Mapping[str, str]) -> dict[str, str]:
+    """The environment after `module load` of these names; a name without a version means the last one there
+    is."""
+    result = dict(env)
+    by_name = {module.name: module for module in known}
+    waiting, done = list(names), set[str]()
+    while waiting:
+        name = waiting.pop(0)
+        module = by_name.get(name) or next(
+            (by_name[n] for n in sorted(by_name, reverse=True) if n.lower().startswith(f"{name.lower()}/")),
+            None,
+        )
+        if module is None or module.name in done:
+            continue
+        done.add(module.name)
+        waiting += module.loads
+        result.update(module.values)
+        for variable, folder in module.paths:
+            before = result.get(variable, "")
+            result[variable] = f"{folder}:{before}" if before else folder
+    return result
+
+
+def _files(
+    machine: Machine, root: str, below: str, left: list[int], depth: int = 0
+) -> Iterator[tuple[str, str]]:
+    """(name, path) of modulefiles below a root; names that have nothing to do with CUDA only where they are
+    categories."""
+    left[0] -= 1
+    if depth > DEPTH or left[0] < 0:
+        return
+    folder = posixpath.join(root, below)
+    for name in machine.names_seen(folder):
+        path = f"{folder}/{name}" if below else f"{root}/{name}"
+        inside = f"{below}/{name}" if below else name
+        if machine.is_dir(path):
+            yield from _files(machine, root, inside, left, depth + 1)
+        elif not name.startswith(".") and NAMED.search(inside):
+            yield removesuffix(inside, ".lua"), path
+
+
+def _read(machine: Machine, name: str, path: str) -> Module:
+    text = _text(machine, path)
+    lua = path.endswith(".lua")
+    known: dict[str, str] = {"version": name.rpartition("/")[2]}
+    paths: list[tuple[str, str]] = []
+    values: list[tuple[str, str]] = []
+    loads: list[str] = []
+    for match in (_LUA if lua else _TCL).finditer(text):
+        command, rest = match[1].replace("_", "-"), match[2].strip()
+        if lua and rest.endswith(")"):
+            rest = rest[:-1]
+        if command == "local":
+            variable, _, value = rest.partition("=")
+            known[variable.strip()] = _lua_value(value.strip(), known)
+            continue
+        words = [_lua_value(word, known) for word in _lua_words(rest)] if lua else _tcl_words(rest, known)
+        if command == "set" and len(words) > 1:
+            known[words[0]] = words[1]
+        elif command in ("setenv", "pushenv") and len(words) > 1:
+            values.append((words[0], words[1]))
+            known[words[0]] = words[1]
+        elif command in ("prepend-path", "append-path") and len(words := _without_options(words)) > 1:
+            paths += [(words[0], part) for part in words[1].split(":") if part.startswith("/")]
+        elif command.split()[0] in ("depends-on", "load", "try-load", "always-load", "module", "prereq"):
+            loads += words
+    return Module(name, path, tuple(paths), tuple(values), tuple(loads))
+
+
+def _without_options(words: list[str]) -> list[str]:
+    """The arguments of prepend-path without its options, of which -d and --delim take the word behind
+    them."""
+    kept: list[str] = []
+    passed = False
+    for word in words:
+        if not passed and not word.startswith("-"):
+            kept.append(word)
+        passed = word in ("-d", "--delim")
+    return kept
+
+
+def _lua_words(text: str) -> list[str]:
+    """Arguments of a Lua call, cut at commas outside quotes and brackets."""
+    words, depth, quote, begin = [], 0, "", 0
+    for at, sign in enumerate(text):
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "\"'":
+            quote = sign
+        elif sign in "({[":
+            depth += 1
+        elif sign in ")}]":
+            depth -= 1
+        elif sign == "," and depth == 0:
+            words.append(text[begin:at])
+            begin = at + 1
+    return [word.strip() for word in (*words, text[begin:]) if word.strip()]
+
+
+def _lua_value(text: str, known: Mapping[str, str]) -> str:
+    """A Lua expression of strings, names, `..` and pathJoin; "" for what is not known."""
+    joined = re.fullmatch(r"pathJoin\s*\((.*?)\)?", text, re.DOTALL)
+    if joined:
+        return "/".join(_lua_value(word, known).rstrip("/") for word in _lua_words(joined[1]))
+    parts = []
+    for part in text.split(".."):
+        part = part.strip()
+        asked = re.fullmatch(r"os\.getenv\(\s*[\"'](\w+)[\"']\s*\)", part)
+        quoted = re.fullmatch(r"[\"'](.*)[\"']|\[=*\[(.*)\]=*\]", part, re.DOTALL)
+        if quoted:
+            parts.append(quoted[1] if quoted[1] is not None else quoted[2])
+        else:
+            parts.append(known.get(asked[1] if asked else part, ""))
+    return "".join(parts)
+
+
+def _tcl_words(text: str, known: Mapping[str, str]) -> list[str]:
+    text = re.sub(r"\$(?:::)?(?:env\((\w+)\)|\{?(\w+)\}?)", lambda m: known.get(m[1] or m[2], ""), text)
+    return [a or b or c for a, b, c in re.findall(r'"([^"]{0,2000})"|\{([^}]{0,2000})\}|([^\s"{}]{1,2000})', text)]
+
+
+def _text(machine: Machine, path: str) -> str:
+    try:
+        return machine.text(path, SIZE) or ""
+    except OSError:  # it is noted
+        return ""

@@ -1,0 +1,59 @@
+"""What stands behind a simulated GPU: whether the environment's own CUDA libraries would open without the
+simulation."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from dataclasses import replace
+
+from doctor.facts import Fact, Source, Symptom
+from doctor.probe.interpreter import Environment
+from doctor.probe.loader import Loader
+from doctor.probe.machine import Machine
+
+SIMULATION = "TFGPU_DOCTOR_SIMULATION"
+_DRIVER = ("libcuda.so", "libnvidia-ml.so")
+
+
+def examine(
+    machine: Machine, environment: Environment, caller: str | None, names: tuple[str, ...]
+) -> Iterator[Fact]:
+    """A symptom with the libraries that would not open, where a simulation is in force; nothing where there
+    is none.
+
+    caller: the path of TensorFlow's own library, whose RUNPATH counts. names: what TensorFlow needs.
+    """
+    in_force = machine.env.get(SIMULATION)
+    if not in_force:
+        return
+    folder = posixpath.dirname(in_force)
+    search = [
+        part
+        for part in machine.env.get("LD_LIBRARY_PATH", "").split(":")
+        if part and not _within(part, folder)
+    ]
+    preload = [
+        part
+        for part in machine.env.get("LD_PRELOAD", "").replace(" ", ":").split(":")
+        if part and not _within(part, folder)
+    ]
+    env = {**machine.env, "LD_LIBRARY_PATH": ":".join(search), "LD_PRELOAD": ":".join(preload)}
+    without = replace(machine, env=env)
+    loader = Loader(without, env, environment.program)
+    if caller is not None:
+        loader.load(caller)
+    own = loader.loaded(caller) if caller is not None else None
+    asked = [name for name in names if not name.startswith(_DRIVER)]
+    missing = [name for name in asked if loader.open(name, own).path is None]
+    text = (
+        f"without the simulation these do not open: {', '.join(missing)}"
+        if missing
+        else "all would open without it"
+    )
+    detail = (("missing", ", ".join(missing)), ("asked", ", ".join(asked)))
+    yield Symptom(Source(f"${SIMULATION}", None, text), "simulated-libraries", detail)
+
+
+def _within(path: str, folder: str) -> bool:
+    return posixpath.normpath(path).startswith(posixpath.normpath(folder) + "/")

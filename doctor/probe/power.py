@@ -1,0 +1,85 @@
+"""Laptops that switch their NVIDIA GPU off to save power, and which program does it, as files show it.
+
+A GPU that merely sleeps (runtime D3 under NVIDIA's own driver, DynOff of vgaswitcheroo) wakes when it is used
+and is not meant. Sources: nvidia-prime (prime-select), SUSEPrime, bbswitch, supergfxctl, EnvyControl and
+system76-power, each program's own settings; Linux, Documentation/gpu/vga-switcheroo.rst and
+Documentation/ABI/testing/sysfs-bus-pci.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Source, Symptom
+from doctor.probe.machine import Machine
+
+SIZE = 1 << 16
+PRIME = (("/etc/prime-discrete", ("off", "intel")), ("/etc/prime/current_type", ("intel", "intel2", "amd")))
+"""Ubuntu's prime-select and openSUSE's, with the words for a GPU that is off."""
+BBSWITCH = "/proc/acpi/bbswitch"
+SWITCHEROO = "/sys/kernel/debug/vgaswitcheroo/switch"
+SUPERGFX = "/etc/supergfxd.conf"
+SYSTEM76 = "/etc/modprobe.d/system76-power.conf"
+ENVYCONTROL = "/var/cache/envycontrol"
+RULES = ("/etc/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d")
+REMOVES = re.compile(
+    r'^(?=.*ATTRS?\{vendor\}=="0x10de")(?=.*ATTRS?\{class\}=="0x03)(?=.*ATTR\{remove\}="1").*$', re.MULTILINE
+)
+"""A udev rule that takes every display controller of NVIDIA off the bus."""
+
+
+def switched_off(machine: Machine, sleeping: str | None) -> Iterator[Symptom]:
+    """What keeps the GPU off, each as a symptom. The caller asks only where no NVIDIA GPU is bound to
+    NVIDIA's driver.
+
+    sleeping: the bus address of a GPU without a driver whose power state is D3cold.
+    """
+    for path, off in PRIME:
+        word = (_text(machine, path)).strip()
+        if word in off:
+            yield _off(path, word, "prime-select")
+    line = _text(machine, BBSWITCH).strip()
+    if line.endswith("OFF"):
+        yield _off(BBSWITCH, line, "bbswitch")
+    line = next(
+        (line for line in _text(machine, SWITCHEROO).splitlines() if re.match(r"\d+:DIS:[ +]?:Off:", line)),
+        "",
+    )
+    if line:
+        yield _off(SWITCHEROO, line, "vgaswitcheroo")
+    text = _text(machine, SUPERGFX)
+    try:
+        mode = json.loads(text).get("mode") if text else None
+    except (ValueError, AttributeError, RecursionError):
+        mode = None
+    if mode == "Integrated":
+        yield _off(SUPERGFX, f"mode: {mode}", "supergfxctl")
+    if "alias nvidia off" in _text(machine, SYSTEM76):
+        yield _off(SYSTEM76, "alias nvidia off", "system76-power")
+    yield from _removed_by_udev(machine)
+    if sleeping is not None:
+        yield _off(f"/sys/bus/pci/devices/{sleeping}/power_state", "D3cold, and no driver to wake it", "")
+
+
+def _removed_by_udev(machine: Machine) -> Iterator[Symptom]:
+    for folder in RULES:
+        for name in machine.names_seen(folder):
+            if "nvidia" in name or "gpu" in name:
+                match = REMOVES.search(_text(machine, f"{folder}/{name}"))
+                if match:
+                    by = "envycontrol" if machine.exists(ENVYCONTROL) else ""
+                    yield _off(f"{folder}/{name}", match[0].strip(), by)
+                    return
+
+
+def _off(path: str, text: str, by: str) -> Symptom:
+    return Symptom(Source(path, None, text), "gpu-switched-off", (("by", by), ("path", path)))
+
+
+def _text(machine: Machine, path: str) -> str:
+    try:
+        return machine.text(path, SIZE) or ""
+    except OSError:  # it is noted
+        return ""

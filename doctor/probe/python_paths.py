@@ -1,0 +1,261 @@
+"""Where a Python looks for packages, worked out from its files as its own start does it.
+
+In: a machine, the environment's folder and the interpreter. Out: its version and the folders of its sys.path
+for
+packages. Followed are CPython's getpath and site (pyvenv.cfg with include-system-site-packages,
+ENABLE_USER_SITE, .pth
+files, platlibdir), what Debian and Fedora change in them (dist-packages; /usr/local beside /usr), and
+setuptools'
+editable installations.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from collections.abc import Iterator
+
+from doctor.probe.machine import Machine
+from doctor.values import dataclass
+
+LIMIT = 200
+"""Folders of a path, and .pth files of a folder, that are looked at."""
+SHIMS = "/.pyenv/shims/"
+WALK = 3000
+DEPTH = 7
+"""As deep as /home/NAME/.cache/pypoetry/virtualenvs/ENVIRONMENT, and one more."""
+OF_THE_SYSTEM = frozenset(("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "lost+found", "proc", "run", "sbin",
+                           "snap", "sys", "tmp", "usr", "var", "windows", "system volume information"))  # fmt: skip
+NEVER = frozenset(("lib", "lib64", "include", "site-packages", "node_modules", ".git", "__pycache__", "pkgs", "library",
+                   "conda-meta", "man", "ssl", "dlls"))  # fmt: skip
+"""Folders in which no environment is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonPaths:
+    """What `paths` found: the version as its files state it, where that stands, the folders, whether it is a
+    venv, and the folder
+    of the interpreter that a venv was made of."""
+
+    version: str | None
+    stated_by: str
+    folders: tuple[str, ...]
+    venv: bool
+    home: str | None = None
+
+
+def paths(machine: Machine, prefix: str, executable: str | None) -> PythonPaths:
+    """The version and the package folders of the Python of an environment."""
+    settings = _settings(machine, prefix)
+    stated = settings.get("version_info") or settings.get("version")
+    number = re.match(r"\d+\.\d+(\.\d+)?", stated or "")
+    version = number[0] if number else _version_of(machine, prefix, executable)
+    found: dict[str, None] = {}
+    user = not settings
+    sites = site_folders(machine, prefix, version)
+    if settings.get("include-system-site-packages", "").lower() == "true" and settings.get("home"):
+        user = True
+        home = settings["home"].rstrip("/\\")
+        sites += site_folders(machine, prefix_of(f"{home}/python") or home, version)
+    if user:
+        sites = [*_user_site(machine, prefix, version), *sites]
+    for site in sites:
+        found.setdefault(site)
+        for added in _from_pth(machine, site):
+            found.setdefault(added)
+    said = f"{prefix}/pyvenv.cfg" if number else f"{prefix}: its folders"
+    return PythonPaths(version, said, tuple(found)[:LIMIT], bool(settings), settings.get("home"))
+
+
+def prefix_of(executable: str) -> str | None:
+    """The environment's folder of an interpreter: two up from bin/python, one up from python.exe."""
+    folder = posixpath.dirname(executable.replace("\\", "/"))
+    if posixpath.basename(folder).lower() in ("bin", "scripts"):
+        return posixpath.dirname(folder) or "/"
+    return folder or None
+
+
+def environment_of(machine: Machine, executable: str) -> str | None:
+    """The environment's folder of an interpreter: a venv's where its pyvenv.cfg stands there, else that of
+    the real
+    program behind its links (getpath.py)."""
+    folder = prefix_of(executable)
+    if folder is not None and machine.exists(f"{folder}/pyvenv.cfg"):
+        return folder
+    return prefix_of(machine.resolve(executable))
+
+
+def environments(machine: Machine) -> Iterator[str]:
+    """Folders of a root that hold a Python, the nearer to the top first, the system's own last.
+
+    Looked into are the folders that are no part of the system, to a depth of DEPTH, WALK folders at most.
+    """
+    windows = machine.system == "windows"
+    top = "C:" if windows else ""
+    queue = [f"{top}/{name}" for name in machine.names_seen(f"{top}/") if name.lower() not in OF_THE_SYSTEM]
+    met = 0
+    while queue and met < WALK:
+        following: list[str] = []
+        for folder in queue[: WALK - met]:
+            met += 1
+            names = machine.names_seen(folder)
+            if {"pyvenv.cfg", "conda-meta", "python.exe"} & set(names) or (
+                "bin" in names
+                and any(machine.exists(f"{folder}/bin/{name}") for name in ("python", "python3"))
+            ):
+                yield folder
+            if folder.count("/") < DEPTH:
+                below = [name for name in names if name.lower() not in NEVER]
+                following += [path for name in below if machine.is_dir(path := f"{folder}/{name}")]
+        queue = following
+    if not windows:
+        yield from ("/usr/local", "/usr")
+
+
+def behind_shim(machine: Machine, executable: str) -> str:
+    """The interpreter that pyenv's stand-in on PATH would start (pyenv, "Choosing the Python version"); other
+    programs as they are."""
+    if SHIMS not in executable:
+        return executable
+    root, _, name = executable.partition("/shims/")
+    files = [f"{folder}/.python-version" for folder in _upward(machine.cwd)] + [f"{root}/version"]
+    texts = (machine.text(path, 4096) for path in files)
+    chosen = machine.env.get("PYENV_VERSION", "").replace(":", " ") or next(
+        (text for text in texts if text), ""
+    )
+    for version in chosen.split():
+        for entry in sorted(machine.names_seen(f"{root}/versions"), reverse=True):
+            path = f"{root}/versions/{entry}/bin/{name}"
+            if (entry == version or entry.startswith(f"{version}.")) and machine.exists(path):
+                return path
+    return executable
+
+
+def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str]:
+    """The site-packages (Debian: dist-packages) folders of a prefix, of its newest Python where none is
+    named."""
+    minor = ".".join((version or "").split(".")[:2])
+    if not minor:
+        numbers = {
+            tuple(map(int, n))
+            for n in re.findall(r"python(\d+)\.(\d+)", " ".join(_libraries(machine, prefix)))
+        }
+        minor = ".".join(map(str, max(numbers))) if numbers else "3"
+    debian = prefix == "/usr" and machine.is_dir("/usr/lib/python3/dist-packages")
+    if debian or (prefix == "/usr" and machine.is_dir(f"/usr/lib/python{minor}/dist-packages")):
+        patterns = [f"/usr/local/lib/python{minor}/dist-packages", "/usr/lib/python3/dist-packages",
+                    f"/usr/lib/python{minor}/dist-packages"]  # fmt: skip
+    else:
+        kinds = [
+            f"lib/python{minor}/site-packages",
+            f"lib64/python{minor}/site-packages",
+            "Lib/site-packages",
+        ]
+        # Fedora, Red Hat and SUSE, whose Python has lib64, look into /usr/local as well
+        local = prefix == "/usr" and machine.is_dir(f"/usr/lib64/python{minor}")
+        patterns = [
+            f"{base}/{kind}" for base in (["/usr/local", prefix] if local else [prefix]) for kind in kinds
+        ]
+    unique: dict[str, str] = {}
+    for folder in patterns:
+        if machine.is_dir(folder):
+            unique.setdefault(machine.resolve(folder), folder)
+    return list(unique.values())
+
+
+def _libraries(machine: Machine, prefix: str) -> list[str]:
+    """The folders of Pythons below a prefix: lib/python3.11."""
+    return [f"{prefix}/{lib}/{name}" for lib in ("lib", "lib64") for name in machine.names_seen(f"{prefix}/{lib}")
+            if re.fullmatch(r"python\d\.\d+", name)]  # fmt: skip
+
+
+def _settings(machine: Machine, prefix: str) -> dict[str, str]:
+    """pyvenv.cfg as names and values; {} where the folder is no virtual environment."""
+    lines = (machine.text(f"{prefix}/pyvenv.cfg", 1 << 16) or "").splitlines()
+    return {
+        k.strip().lower(): v.strip() for k, equals, v in (line.partition("=") for line in lines) if equals
+    }
+
+
+def _version_of(machine: Machine, prefix: str, executable: str | None) -> str | None:
+    """A Python's version: conda-meta states it whole, the real file's name or a folder's gives major and
+    minor."""
+    for name in machine.names_seen(f"{prefix}/conda-meta"):
+        match = re.match(r"python-(\d+\.\d+\.\d+)-", name)
+        if match:
+            return match[1]
+    if executable is not None:
+        match = re.fullmatch(r"python(\d\.\d+)(?:\.exe)?", posixpath.basename(machine.resolve(executable)))
+        if match:
+            return match[1]
+    texts = [machine.text(f"{folder}/patchlevel.h") for folder in (f"{prefix}/include", f"{prefix}/Include")]
+    header = next((text for text in texts if text), "")
+    match = re.search(r'PY_VERSION\s+"([\d.]+)', header)
+    if match:
+        return match[1]
+    numbers = [
+        tuple(map(int, n)) for n in re.findall(r"python(\d)\.(\d+)", " ".join(_libraries(machine, prefix)))
+    ]
+    if numbers:
+        return ".".join(map(str, max(numbers)))
+    match = re.search(
+        r"[\\/]Python(\d)(\d+)(?:-\d+)?$", prefix, re.IGNORECASE
+    )  # as the installer for Windows names it
+    return f"{match[1]}.{match[2]}" if match else None
+
+
+def _user_site(machine: Machine, prefix: str, version: str | None) -> list[str]:
+    """The user's own site-packages, where this Python looks into it (site.ENABLE_USER_SITE)."""
+    if version is None or machine.env.get("PYTHONNOUSERSITE") or machine.system == "windows":
+        return []
+    below = f"lib/python{'.'.join(version.split('.')[:2])}/site-packages"
+    base = machine.env.get("PYTHONUSERBASE")
+    own = re.match(r"/home/[^/]+", prefix)
+    if base or machine.env.get("HOME") or own:
+        home = machine.env.get("HOME") or (own[0] if own else "")
+        bases = [base or f"{home}/.local"]
+    else:  # whose Python it is, is not known: whoever has a TensorFlow there uses it
+        bases = [path for path in (*machine.glob("/home/*/.local"), "/root/.local")
+                 if machine.is_dir(f"{path}/{below}/tensorflow")][:1]  # fmt: skip
+    return [f"{path}/{below}" for path in bases if machine.is_dir(f"{path}/{below}")]
+
+
+def _from_pth(machine: Machine, folder: str) -> Iterator[str]:
+    """The folders that .pth files in a package folder add, and those of packages installed as editable."""
+    for name in [name for name in machine.names_seen(folder) if name.endswith(".pth")][:LIMIT]:
+        try:
+            text = machine.text(f"{folder}/{name}", 1 << 16) or ""
+        except OSError:  # it is noted
+            continue
+        for line in text.splitlines()[:LIMIT]:
+            line = line.strip()
+            finder = re.match(r"import (__editable___\w+_finder)\b", line)
+            if finder:
+                yield from _editable(machine, f"{folder}/{finder[1]}.py")
+            elif line and not line.startswith(("#", "import ", "import\t")):
+                path = posixpath.normpath(posixpath.join(folder, line))
+                if machine.exists(path):
+                    yield path
+
+
+def _editable(machine: Machine, path: str) -> Iterator[str]:
+    """The folders of the packages that one of setuptools' finders maps by name, where the name is the
+    folder's."""
+    match = re.search(r"^MAPPING\b[^=\n]{0,80}=\s{0,9}(\{[^}]{0,20000}\})", machine.text(path, 1 << 18) or "", re.MULTILINE)
+    try:
+        mapping = ast.literal_eval(match[1]) if match else {}
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return
+    for name, place in mapping.items():
+        if isinstance(place, str) and posixpath.basename(place) == name and machine.is_dir(place):
+            yield posixpath.dirname(place)
+
+
+def _upward(folder: str | None) -> list[str]:
+    """A folder and those above it."""
+    found: list[str] = []
+    while folder and folder not in found:
+        found.append(folder)
+        folder = posixpath.dirname(folder)
+    return found

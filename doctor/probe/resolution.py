@@ -1,0 +1,89 @@
+"""What a search for a library comes to: the file that would be opened, or why the call fails."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import field, replace
+
+from doctor.probe.elf import Elf
+from doctor.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One file that the search met: how it was found, and what keeps it from being used ("" if nothing
+    does)."""
+
+    path: str
+    via: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What dlopen would make of a name.
+
+    path: the file that would be opened, None where the call would fail; via: by which step of the search.
+    error: the loader's own words; cause: "absent" or "broken", "unknown" where a place could not be looked at
+    (`unseen`: paths and reasons); culprit: the file or name to blame.
+    shadowed: further files of that name behind the one that decides.
+    """
+
+    name: str
+    path: str | None = None
+    via: str = ""
+    error: str = ""
+    cause: str = ""
+    culprit: str | None = None
+    shadowed: tuple[Candidate, ...] = ()
+    skipped: tuple[Candidate, ...] = ()
+    unseen: tuple[tuple[str, str], ...] = ()
+
+
+@dataclasses.dataclass
+class Loaded:
+    """A library or program in the process: its path, its header, the object that loaded it, and the names by
+    which it was asked for."""
+
+    path: str
+    header: Elf
+    loader: Loaded | None = None
+    names: set[str] = field(default_factory=set)
+
+
+class Refused(Exception):  # noqa: N818
+    """The call fails; carries what a Resolution says of it."""
+
+    def __init__(
+        self,
+        error: str,
+        cause: str,
+        culprit: str | None,
+        seen: Iterable[Candidate] = (),
+        unseen: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        super().__init__(error)
+        self.error, self.cause, self.culprit, self.seen, self.unseen = (
+            error,
+            cause,
+            culprit,
+            tuple(seen),
+            unseen,
+        )
+
+
+def reason(problem: OSError) -> str:
+    """Why a file could not be looked at, in words."""
+    return problem.strerror or str(problem)
+
+
+def refused(name: str, refusal: Refused, via: str, shadowed: tuple[Candidate, ...]) -> Resolution:
+    """What a call that fails comes to."""
+    told = refusal.error, refusal.cause, refusal.culprit, shadowed, refusal.seen, refusal.unseen
+    return Resolution(name, None, via, *told)
+
+
+def with_skipped(result: Resolution, skipped: tuple[Candidate, ...]) -> Resolution:
+    """A resolution with the files that the search passed over before."""
+    return replace(result, skipped=(*skipped, *result.skipped))

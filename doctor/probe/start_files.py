@@ -1,0 +1,332 @@
+"""Shell files that set environment variables, read without a shell: profile, activate.d, .bashrc, job
+scripts.
+
+What is read: assignments, export, unset, source, if with tests of files and strings, for over names and
+patterns, `module load` and `module use`. Functions, case and loops with while are passed over; what a command
+would print is unknown, except where it asks a Python for the folder of one of NVIDIA's packages, as
+TensorFlow's installation guide of 2.11 to 2.14 does. Source: POSIX, Shell Command Language, 2.6 and 2.9.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from doctor.facts import Source
+from doctor.probe.machine import Machine
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+SIZE = 64 << 10
+"""Bytes of a file that are read."""
+DEPTH = 8
+"""Files that source one another at most."""
+TURNS = 50
+"""Turns of a loop at most."""
+STEPS = 5000
+"""Statements that are followed at most, in all files of one reading."""
+UNKNOWN = "\0"
+"""Stands for what only a run of the command would tell."""
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
+_PACKAGE = re.compile(r"import nvidia(?:\.(\w{1,60}))?.{0,400}?__(?:file|path)__", re.DOTALL)
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)(?:(:?[-+=])([^{}]*(?:\$\{\w+\}[^{}]*)*))?\})")
+_WORD = re.compile(
+    r"""(?:\$\((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))*\)|`[^`]*`|"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\`])+"""
+)
+_COMMAND = re.compile(r"\$\((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))*\)|`[^`]*`")
+Statement: TypeAlias = "tuple[int, str, str]"
+"""Line, text, and the operator that leads to it: "" or && or ||."""
+
+
+class StartFiles:
+    """One reading of shell files. `env` is the environment that they lead to, `origins` where each value was
+    set.
+
+    modules: what `module load` names, in order; module_paths: what `module use` names.
+    site: the folders in which the Python that is meant has its packages.
+    """
+
+    def __init__(self, machine: Machine, env: Mapping[str, str], site: Sequence[str] = ()) -> None:
+        self.machine, self.site = machine, tuple(site)
+        self.env = dict(env)
+        self.origins: dict[str, Source] = {}
+        self.modules: list[str] = []
+        self.module_paths: list[str] = []
+        self._left = STEPS
+        self._depth = 0
+        self._where = ""
+
+    def source(self, path: str) -> bool:
+        """Follow a file; False where it is not there or cannot be read."""
+        if self._depth >= DEPTH:
+            return False
+        try:
+            text = self.machine.text(path, SIZE)
+        except OSError:  # it is noted
+            return False
+        if text is None:
+            return False
+        before, self._where = self._where, path
+        self._depth += 1
+        try:
+            self._run(list(_statements(text)))
+        finally:
+            self._where = before
+            self._depth -= 1
+        return True
+
+    def set(self, name: str, value: str, where: str, line: int | None = None) -> None:
+        """Set a variable, as a file does at a line; of a list of folders the parts that are not known are
+        left out.
+
+        The line itself is not kept: others of its variables may be secrets.
+        """
+        if UNKNOWN in value:
+            if not name.endswith("PATH"):
+                return
+            value = ":".join(part for part in value.split(":") if part and UNKNOWN not in part)
+            if not value:
+                return
+        self.env[name] = value
+        self.origins[name] = Source(where, line, f"{name}={value}")
+
+    # --- statements -------------------------------------------------------------------------------
+
+    def _run(self, statements: list[Statement]) -> None:
+        at, kept = 0, True
+        frames: list[list[bool]] = []  # of each open `if`: whether this branch runs, and whether one has run
+        while at < len(statements) and self._left > 0:
+            self._left -= 1
+            line, text, operator = statements[at]
+            at += 1
+            first, _, rest = text.partition(" ")
+            active = all(frame[0] for frame in frames)
+            if first == "if":
+                truth = active and self._true(rest)
+                frames.append([truth, truth])
+            elif first == "elif" and frames:
+                outside = all(frame[0] for frame in frames[:-1])
+                truth = outside and not frames[-1][1] and self._true(rest)
+                frames[-1] = [truth, frames[-1][1] or truth]
+            elif first in ("else", "then") and frames:
+                if first == "else":
+                    frames[-1][0] = not frames[-1][1]
+                if rest:
+                    statements.insert(at, (line, rest, ""))
+            elif first == "fi" and frames:
+                frames.pop()
+            elif first in ("for", "while", "until", "case", "select") or text.endswith(("() {", "(){")):
+                end = _end(statements, at, first)
+                if active and first == "for":
+                    self._loop(rest, statements[at : end - 1])
+                at = end
+            elif active:
+                if (operator == "&&" and not kept) or (operator == "||" and kept):
+                    continue
+                if first in ("return", "exit"):
+                    return
+                kept = self._simple(line, text)
+
+    def _loop(self, head: str, body: list[Statement]) -> None:
+        name, _, words = head.partition(" in ")
+        body = [
+            (line, text[3:] if text.startswith("do ") else text, op)
+            for line, text, op in body
+            if text != "do"
+        ]
+        values = [found for word in _words(words) for found in self._matching(self._expanded(word))]
+        for value in values[:TURNS]:
+            self.env[name.strip()] = value
+            self._run(list(body))
+
+    def _matching(self, word: str) -> list[str]:
+        """The paths that a pattern stands for; a pattern with more than two parts to look through is passed
+        over."""
+        if not word.startswith("/") or not re.search(r"[*?\[]", word):
+            return word.split()
+        return (
+            self.machine.glob(word) if sum(part.strip("*?[") != part for part in word.split("/")) <= 2 else []
+        )
+
+    def _simple(self, line: int, text: str) -> bool:
+        """One command; False where it is a test that fails."""
+        words = _words(text)
+        if not words:
+            return True
+        first = words[0]
+        if first in ("[", "[[", "test"):
+            return self._true(text)
+        if first in ("export", "declare", "typeset", "readonly"):
+            words = [word for word in words[1:] if not word.startswith("-")]
+        elif first == "unset":
+            for word in words[1:]:
+                self.env.pop(word, None)
+            return True
+        elif first == "setenv" and len(words) > 2:  # csh
+            self.set(words[1], self._expanded(words[2]), self._where, line)
+            return True
+        elif first == "set" and len(words) > 3 and re.fullmatch(r"-\w{0,9}x\w{0,9}|--export", words[1]):  # fish
+            values = [value for word in words[3:] if (value := self._expanded(word))]
+            self.set(words[2], ":".join(values), self._where, line)
+            return True
+        elif first in ("source", ".") and len(words) > 1:
+            return self.source(posixpath.normpath(self._expanded(words[1])))
+        elif first in ("module", "ml"):
+            self._module(words[1:], short=first == "ml")
+            return True
+        for word in words:
+            match = _ASSIGNED.fullmatch(word)
+            if match is None:
+                break
+            value = self._expanded(match[3])
+            value = self.env.get(match[1], "") + value if match[2] else value
+            self.set(match[1], value, self._where, line)
+        return True
+
+    def _module(self, words: Sequence[str], *, short: bool) -> None:
+        named = [self._expanded(word) for word in words if not word.startswith("-")]
+        if named and named[0] == "use":
+            self.module_paths += [path for word in named[1:] for path in word.split(":")]
+        elif named and (short or named[0] in ("load", "add", "try-load")):
+            self.modules += named if short and named[0] not in ("load", "add") else named[1:]
+
+    # --- words ------------------------------------------------------------------------------------
+
+    def _true(self, text: str) -> bool:
+        """Whether a test holds; a command is taken to succeed, and a test that is not understood, too."""
+        text = text.strip()
+        if text.endswith("then"):
+            text = text[: -len("then")].rstrip().rstrip(";")
+        words = _words(text)
+        if not words or words[0] not in ("[", "[[", "test"):
+            return not words or words[0] != "!"
+        words = [word for word in words[1:] if word not in ("]", "]]")]
+        wanted = True
+        if words[:1] == ["!"]:
+            wanted, words = False, words[1:]
+        for glue, joined in (("-o", any), ("||", any), ("-a", all), ("&&", all)):
+            if glue in words:
+                at = words.index(glue)
+                parts = (words[:at], words[at + 1 :])
+                return joined(self._true(" ".join(["[", *part, "]"])) for part in parts) is wanted
+        values = [self._expanded(word) for word in words]
+        return self._holds(values) is wanted
+
+    def _holds(self, values: Sequence[str]) -> bool:
+        if len(values) == 1:
+            return bool(values[0])
+        if len(values) == 2:
+            sign, value = values
+            if sign in ("-n", "-z"):
+                return bool(value) is (sign == "-n")
+            if sign in ("-d", "-e", "-f", "-r", "-s", "-x", "-L", "-h"):
+                return self.machine.is_dir(value) if sign == "-d" else self.machine.exists(value)
+        if len(values) == 3 and UNKNOWN not in "".join(values):
+            if values[1] in ("=", "=="):
+                return values[0] == values[2]
+            if values[1] == "!=":
+                return values[0] != values[2]
+        return True
+
+    def _expanded(self, word: str) -> str:
+        """A word with its variables put in and its quotes taken off."""
+        result = []
+        for piece in re.split(r"('[^']*')", word):
+            if piece.startswith("'") and piece.endswith("'") and len(piece) > 1:
+                result.append(piece[1:-1])
+            else:
+                text = _COMMAND.sub(self._printed, piece)
+                text = re.sub(r'(?<!\\)"', "", text)
+                result.append(re.sub(r"\\(.)", r"\1", self._filled(text)))
+        text = "".join(result)
+        if text == "~" or text.startswith("~/"):
+            text = self.env.get("HOME", "/root") + text[1:]
+        return text
+
+    def _filled(self, text: str) -> str:
+        def value(match: re.Match[str]) -> str:
+            name, sign, other = match[1] or match[2], match[3] or "", match[4] or ""
+            known = self.env.get(name, "")
+            if "+" in sign:
+                return self._filled(other) if known else ""
+            if sign and not known:
+                return self._filled(other)
+            return known
+
+        return _VARIABLE.sub(value, text)
+
+    def _printed(self, match: re.Match[str]) -> str:
+        """What a command would print: the folder of a package of NVIDIA's where it asks for that, else
+        unknown."""
+        text = match[0]
+        package = _PACKAGE.search(text)
+        if package is not None:
+            name = f"nvidia/{package[1]}" if package[1] else "nvidia"
+            folder = next(
+                (f"{base}/{name}" for base in self.site if self.machine.is_dir(f"{base}/{name}")), UNKNOWN
+            )
+            return folder if "dirname" in text or "__path__" in text else f"{folder}/__init__.py"
+        if "dirname" in text and ("BASH_SOURCE" in text or "$0" in text):
+            return posixpath.dirname(self._where)
+        return UNKNOWN
+
+
+def _words(text: str) -> list[str]:
+    return [match[0] for match in _WORD.finditer(text)]
+
+
+def _statements(text: str) -> Iterator[Statement]:
+    """The statements of a file: its lines without comments, cut at ; && and || outside quotes."""
+    number = 1
+    for joined in re.split(r"(?<!\\)\n", text):
+        line = joined.replace("\\\n", "").strip()
+        start = number
+        number += joined.count("\n") + 1
+        if line.startswith("#"):
+            continue
+        begin, operator = 0, ""
+        cuts = re.finditer(_WORD.pattern.replace(r"[^\s", r"[^\s;&|#") + r"|&&|\|\||;+|&|\||\s#.*", line)
+        tests = 0
+        for match in cuts:
+            sign = match[0]
+            tests += sign == "[["
+            tests -= sign == "]]"
+            if sign.startswith((" #", "\t#")):
+                line = line[: match.start()]
+                break
+            if tests or sign not in ("&&", "||", ";", ";;", "&", "|"):
+                continue
+            piece = line[begin : match.start()].strip()
+            if piece:
+                yield start, piece, operator
+            begin, operator = match.end(), sign if sign in ("&&", "||") else ""
+        piece = line[begin:].strip()
+        if piece:
+            yield start, piece, operator
+
+
+def _end(statements: Sequence[Statement], at: int, first: str) -> int:
+    """The place behind the end of a loop, a case or a function that begins before `at`."""
+    opening, closing = {
+        "case": (("case",), "esac"),
+        "for": (("for", "while", "until", "select"), "done"),
+        "while": (("for", "while", "until", "select"), "done"),
+        "until": (("for", "while", "until", "select"), "done"),
+        "select": (("for", "while", "until", "select"), "done"),
+    }.get(first, ((), "}"))
+    depth = 1
+    for place in range(at, len(statements)):
+        text = statements[place][1]
+        word = text.split(" ", 2)
+        begins = word[1] if word[0] in ("do", "then", "else") and len(word) > 1 else word[0]
+        if begins in opening or (not opening and text.endswith(("() {", "(){"))):
+            depth += 1
+        elif word[0] == closing:
+            depth -= 1
+            if depth == 0:
+                return place + 1
+    return len(statements)

@@ -1,0 +1,340 @@
+"""The ways in which a program of a Python environment may be started, and the environment variables of each.
+
+Variables do not belong to a machine but to a process: a login shell has those of /etc/environment and the
+profile, an activated environment those of activate.d, a service those of its unit, a notebook those of its
+kernel's specification, a job those of the modules that it loads, a container those of its first process.
+Sources: conda, "Managing environments", environment variables; pam_env(8); systemd.exec(5); jupyter_client,
+"Kernel specs"; Apptainer, "Environment and Metadata".
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+
+from doctor.backports import removeprefix
+from doctor.facts import Source
+from doctor.probe import containers
+from doctor.probe.machine import Machine
+from doctor.probe.module_files import Module, loaded, modules
+from doctor.probe.start_files import StartFiles
+from doctor.values import dataclass
+
+SIZE = 64 << 10
+SCRIPTS_LIMIT = 100
+RUN_BY = {
+    "zsh": (".zshenv", ".zprofile", ".zshrc"),
+    "fish": (".config/fish/config.fish",),
+    "tcsh": (".tcshrc", ".cshrc"),
+    "csh": (".cshrc",),
+}
+"""Files in the home folder that other shells than bash read at their start (zsh(1), fish(1), tcsh(1))."""
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+UNITS = (
+    "/etc/systemd/system",
+    "/usr/local/lib/systemd/system",
+    "/home/*/.config/systemd/user",
+    "/root/.config/systemd/user",
+)
+KERNELS = (
+    "{prefix}/share/jupyter/kernels",
+    "/usr/local/share/jupyter/kernels",
+    "/usr/share/jupyter/kernels",
+    "{home}/.local/share/jupyter/kernels",
+)
+JOBS = (
+    "{home}/*.sh",
+    "{home}/*.sbatch",
+    "{home}/*.slurm",
+    "{home}/*.job",
+    "{home}/*.pbs",
+    "{home}/*/*.sbatch",
+    "{home}/*/*.slurm",
+)
+EDITORS = (
+    "{home}/*/.vscode/launch.json",
+    "{home}/*/.vscode/settings.json",
+    "{home}/*/.idea/workspace.xml",
+    "{home}/*/.idea/runConfigurations/*.xml",
+    "{home}/*/*/.vscode/launch.json",
+    "{home}/*/*/.idea/workspace.xml",
+)
+SCHEDULED = re.compile(r"^#(?:SBATCH|PBS|BSUB|\$ )", re.MULTILINE)
+MATTERS = ("LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_VISIBLE_DEVICES")
+"""Variables for which a notebook's specification is looked at; the others change nothing of what is
+judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One way to start a program: its kind, a name for people, its variables, and the files that those come
+    from.
+
+    kind: process, container, login, activation, service, notebook, editor, job or modules. names: of the
+    modules to load.
+    """
+
+    kind: str
+    name: str
+    env: Mapping[str, str]
+    origins: Mapping[str, Source] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+
+    def origin(self, variable: str) -> Source | None:
+        """The file that sets a variable last."""
+        return self.origins.get(variable)
+
+
+def first_process(machine: Machine) -> dict[str, str]:
+    """The variables of a container's first process; {} for a host, and where they cannot be read."""
+    try:
+        data = machine.read("/proc/1/environ", SIZE) or b""
+    except OSError:
+        return {}
+    pairs = (part.partition("=") for part in data.decode("utf-8", "replace").split("\0"))
+    return {name: value for name, sign, value in pairs if sign}
+
+
+def base(machine: Machine, prefix: str | None = None, site: tuple[str, ...] = ()) -> Start:
+    """What a program has without any activation: of a container its own, of a host the login shell's."""
+    own = first_process(machine)
+    if own and (own.get("container") or containers.inside(machine)):
+        source = Source("/proc/1/environ")
+        return Start("container", "the container's first process", own, dict.fromkeys(own, source))
+    if machine.exists("/.singularity.d"):
+        files = StartFiles(machine, {"PATH": PATH})
+        for path in machine.glob("/.singularity.d/env/*.sh"):
+            files.source(path)
+        if machine.names_seen("/.singularity.d/libs"):
+            libs = "/.singularity.d/libs"  # what --nv brought in
+            files.set("LD_LIBRARY_PATH", f"{files.env.get('LD_LIBRARY_PATH', '')}:{libs}".strip(":"), libs)
+        return Start("container", "the container's start files", files.env, files.origins)
+    files = _login(machine, prefix, site)
+    env: Mapping[str, str] = files.env
+    if files.modules:
+        env = loaded(modules(machine, files.module_paths), files.modules, env)
+    return Start("login", "a login shell", env, files.origins, tuple(files.modules))
+
+
+def _login(machine: Machine, prefix: str | None, site: tuple[str, ...]) -> StartFiles:
+    home = home_of(machine, prefix)
+    files = StartFiles(
+        machine, {"HOME": home, "PATH": PATH, "PS1": "$", "USER": posixpath.basename(home)}, site
+    )
+    for line_number, line in enumerate(_text(machine, "/etc/environment").splitlines(), 1):
+        name, sign, value = removeprefix(line.strip(), "export ").partition("=")
+        if sign and re.fullmatch(r"\w+", name):
+            files.set(name, value.strip().strip("\"'"), "/etc/environment", line_number)
+    if not files.source("/etc/profile") or not any("profile.d" in s.where for s in files.origins.values()):
+        for path in machine.glob("/etc/profile.d/*.sh"):
+            files.source(path)
+    for name in (".bash_profile", ".bash_login", ".profile"):
+        if files.source(f"{home}/{name}"):
+            break
+    for name in RUN_BY.get(_shell_of(machine, home), (".bashrc",)):
+        files.source(f"{home}/{name}")
+    return files
+
+
+def _shell_of(machine: Machine, home: str) -> str:
+    """The login shell of the person with a home folder, as passwd(5) has it; "" where it is not stated."""
+    for line in _text(machine, "/etc/passwd").splitlines():
+        fields = line.split(":")
+        if len(fields) == 7 and fields[5] == home:
+            return posixpath.basename(fields[6])
+    others = (
+        shell for shell, names in RUN_BY.items() if any(machine.exists(f"{home}/{name}") for name in names)
+    )
+    return "" if machine.exists(f"{home}/.bashrc") else next(others, "")
+
+
+def home_of(machine: Machine, prefix: str | None) -> str:
+    """The home folder of the person who uses an environment: the one that it lies in, else the only one that
+    there is."""
+    match = re.match(r"/home/[^/]+", prefix or "")
+    if match:
+        return match[0]
+    homes = [path for path in machine.glob("/home/*") if machine.is_dir(path)]
+    return homes[0] if len(homes) == 1 and not (prefix or "").startswith("/root") else "/root"
+
+
+def activated(machine: Machine, start: Start, prefix: str, site: tuple[str, ...]) -> Start:
+    """A start with an environment activated on top: conda's variables and activate.d, a venv's activate."""
+    files = StartFiles(machine, start.env, site)
+    files.origins.update(start.origins)
+    files.env["PATH"] = f"{prefix}/bin:{files.env.get('PATH', PATH)}"
+    if machine.is_dir(f"{prefix}/conda-meta"):
+        files.env["CONDA_PREFIX"] = prefix
+        state = f"{prefix}/conda-meta/state"
+        try:
+            stated = json.loads(_text(machine, state) or "{}").get("env_vars")
+        except (ValueError, AttributeError, RecursionError):
+            stated = None
+        for name, value in (stated or {}).items() if isinstance(stated, dict) else ():
+            if isinstance(value, str):
+                files.set(str(name), value, state)
+        for path in machine.glob(f"{prefix}/etc/conda/activate.d/*.sh"):
+            files.source(path)
+    else:
+        files.env["VIRTUAL_ENV"] = prefix
+        for path in (f"{prefix}/bin/activate", f"{prefix}/bin/postactivate"):
+            files.source(path)
+        files.env["VIRTUAL_ENV"] = prefix
+    return Start("activation", f"the activated environment {prefix}", files.env, files.origins, start.names)
+
+
+def explicit(machine: Machine, prefix: str, site: tuple[str, ...]) -> Iterator[Start]:
+    """The starts that name this environment's Python themselves: services, notebooks' kernels, editors,
+    jobs."""
+    yield from _services(machine, prefix)
+    login = base(machine, prefix, site)
+    whole = activated(machine, login, prefix, site)
+    yield from _notebooks(machine, prefix, login, whole)
+    yield from _editors(machine, prefix, login)
+    yield from _jobs(machine, prefix, site, login)
+
+
+def _services(machine: Machine, prefix: str) -> Iterator[Start]:
+    """systemd units whose ExecStart is a program of the environment."""
+    for folder in (path for pattern in UNITS for path in machine.glob(pattern)):
+        for name in machine.names_seen(folder):
+            if not name.endswith(".service"):
+                continue
+            text = "\n".join(
+                _text(machine, path)
+                for path in (f"{folder}/{name}", *machine.glob(f"{folder}/{name}.d/*.conf"))
+            )
+            started = re.search(r"^ExecStart=[-@:+!]*(\S+)", text, re.MULTILINE)
+            if started is None or not started[1].startswith(f"{prefix}/bin/"):
+                continue
+            files = StartFiles(machine, {"PATH": PATH})
+            for number, line in enumerate(text.splitlines(), 1):
+                if line.startswith("Environment="):
+                    for a, b, c in re.findall(
+                        r'"(\w{1,80})=([^"]{0,2000})"|\'?(\w{1,80}=[^\s"\']{0,2000})\'?', line.partition("=")[2]
+                    ):
+                        variable, _, value = c.partition("=") if c else (a, "=", b)
+                        files.set(variable, value, f"{folder}/{name}", number)
+                elif line.startswith("EnvironmentFile="):
+                    path = line.partition("=")[2].lstrip("-").strip()
+                    files.source(path) if path.startswith("/") else None
+            yield Start(
+                "service", f"the service {name}", files.env, {**files.origins, "": Source(f"{folder}/{name}")}
+            )
+
+
+def _notebooks(machine: Machine, prefix: str, login: Start, whole: Start) -> Iterator[Start]:
+    """Kernels of notebooks whose specification names this Python and sets a variable that matters."""
+    home = home_of(machine, prefix)
+    for place in KERNELS:
+        folder = place.format(prefix=prefix, home=home)
+        for path in machine.glob(f"{folder}/*/kernel.json"):
+            try:
+                told = json.loads(_text(machine, path))
+                argv, env = told.get("argv"), told.get("env")
+            except (ValueError, AttributeError, RecursionError):
+                continue
+            own = folder.startswith(f"{prefix}/")
+            program = str(argv[0]) if isinstance(argv, list) and argv else ""
+            mine = program.startswith(f"{prefix}/bin/") or (own and "/" not in program)
+            if not mine or not isinstance(env, dict) or not any(name in env for name in MATTERS):
+                continue
+            under = whole if own else login
+            files = StartFiles(machine, under.env)
+            files.origins.update(under.origins)
+            for name, value in env.items():
+                if isinstance(value, str):
+                    files.set(str(name), _filled(value, files.env), path)
+            title = told.get("display_name")
+            shown = title if isinstance(title, str) else posixpath.basename(posixpath.dirname(path))
+            yield Start(
+                "notebook", f'the notebook kernel "{shown}"', files.env, {**files.origins, "": Source(path)}
+            )
+
+
+def _editors(machine: Machine, prefix: str, login: Start) -> Iterator[Start]:
+    """Run configurations of VS Code and PyCharm that set a variable that matters for this Python."""
+    home = home_of(machine, prefix)
+    for path in (path for pattern in EDITORS for path in machine.glob(pattern.format(home=home))):
+        text = _text(machine, path)
+        named = re.findall(
+            r'"(?:python|python\.defaultInterpreterPath)"\s*:\s*"([^"]+)"|"SDK_HOME" value="([^"]+)"', text
+        )
+        programs = [(a or b).replace("$USER_HOME$", home) for a, b in named]
+        project = posixpath.dirname(posixpath.dirname(path))
+        for sign in ("${workspaceFolder}", "$PROJECT_DIR$"):
+            programs = [program.replace(sign, project) for program in programs]
+        if any(p.startswith("/") and not p.startswith(f"{prefix}/") for p in programs) or not (
+            programs or prefix.startswith(f"{project}/")
+        ):
+            continue
+        pairs = re.findall(r'"(\w+)"\s*:\s*"([^"]*)"|<env name="(\w+)" value="([^"]*)"', text)
+        values = {a or c: b or d for a, b, c, d in pairs if (a or c) in MATTERS}
+        if values:
+            files = StartFiles(machine, login.env)
+            files.origins.update(login.origins)
+            for name, value in values.items():
+                filled = re.sub(r"\$\{env:(\w+)\}", r"${\1}", value)
+                files.set(name, _filled(filled, login.env), path)
+            yield Start(
+                "editor", f"the run configuration in {path}", files.env, {**files.origins, "": Source(path)}
+            )
+
+
+def _jobs(machine: Machine, prefix: str, site: tuple[str, ...], login: Start) -> Iterator[Start]:
+    """Scripts for a scheduler: what they export, activate and load."""
+    home = home_of(machine, prefix)
+    known: list[Module] | None = None
+    scripts = dict.fromkeys(path for pattern in JOBS for path in machine.glob(pattern.format(home=home)))
+    for path in list(scripts)[:SCRIPTS_LIMIT]:
+        if not SCHEDULED.search(_text(machine, path)):
+            continue
+        files = StartFiles(machine, login.env, site)
+        files.origins.update(login.origins)
+        files.source(path)
+        env: Mapping[str, str] = files.env
+        if files.modules:
+            known = modules(machine, files.module_paths) if known is None else known
+            env = loaded(known, files.modules, env)
+        text = _text(machine, path)
+        if re.search(r"(?:conda|mamba|micromamba) activate|source activate", text) and machine.is_dir(
+            f"{prefix}/conda-meta"
+        ):
+            env = activated(machine, Start("job", "", env, files.origins), prefix, site).env
+        yield Start("job", f"the job {path}", env, {**files.origins, "": Source(path)}, tuple(files.modules))
+
+
+def with_modules(
+    machine: Machine, start: Start, missing: tuple[str, ...], known: list[Module]
+) -> Start | None:
+    """A start with the modules loaded that hold the missing libraries; None where no module holds one."""
+    chosen: dict[str, Module] = {}
+    for name in missing:
+        holding = [m for m in known if any(machine.exists(f"{folder}/{name}") for folder in m.folders())]
+        if holding and not any(m.name in chosen for m in holding):
+            best = max(
+                holding, key=lambda m: sum(machine.exists(f"{f}/{n}") for f in m.folders() for n in missing)
+            )
+            chosen[best.name] = best
+    if not chosen:
+        return None
+    env = loaded(known, chosen, start.env)
+    first = next(iter(chosen.values()))
+    origins = {"LD_LIBRARY_PATH": Source(first.path, None, f"module {first.name}")}
+    return Start(
+        "modules", f"a shell with the modules {' '.join(chosen)} loaded", env, origins, tuple(chosen)
+    )
+
+
+def _filled(text: str, env: Mapping[str, str]) -> str:
+    return re.sub(r"\$\{?(\w+)\}?", lambda match: env.get(match[1], ""), text)
+
+
+def _text(machine: Machine, path: str) -> str:
+    try:
+        return machine.text(path, SIZE) or ""
+    except OSError:  # it is noted
+        return ""

@@ -1,0 +1,256 @@
+"""Which way of starting the program is judged, and what the other ways would change.
+
+On a live machine that is this very process; in another root the first of these that is stated: a service,
+notebook, editor or job that names the Python, the container's first process, else the activated environment
+of the person who uses it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from doctor.facts import (
+    Absent,
+    Fact,
+    LibraryFile,
+    LibraryLoaded,
+    LibraryNotLoaded,
+    LibraryWanted,
+    Source,
+    Symptom,
+)
+from doctor.probe import interpreter, python_paths
+from doctor.probe.interpreter import Environment
+from doctor.probe.libraries import unserved
+from doctor.probe.machine import Machine
+from doctor.probe.packages import Installed
+from doctor.probe.places import LIBRARY
+
+if TYPE_CHECKING:
+    from doctor.probe.starts import Start  # it is read where another way than this process is asked for
+
+SOFTWARE = (
+    "/opt/*/software/CUDA/*",
+    "/opt/*/software/cuDNN/*",
+    "/apps/software/CUDA/*",
+    "/apps/software/cuDNN/*",
+    "/apps/*/software/CUDA/*",
+    "/apps/*/software/cuDNN/*",
+    "/sw/software/CUDA/*",
+    "/software/CUDA/*",
+    "/software/cuDNN/*",
+    "/easybuild/software/CUDA/*",
+    "/easybuild/software/cuDNN/*",
+    "/opt/spack/opt/spack/*/*/cuda-*",
+    "/opt/spack/opt/spack/*/*/cudnn-*",
+    "/spack/opt/spack/*/*/cuda-*",
+    "/spack/opt/spack/*/*/cudnn-*",
+    "/home/*/spack/opt/spack/*/*/cuda-*",
+    "/home/*/spack/opt/spack/*/*/cudnn-*",
+)
+"""Where EasyBuild and Spack install what their modules are for."""
+
+
+@dataclass
+class Ways:
+    """The ways to start the program of one machine. `machine` has the variables of the one that is judged
+    first.
+
+    candidates: the usual ways, of which any may be the one that is meant; first of them `machine`'s; () for a
+    process whose variables are known.
+    plain: without any activation, None where that is the same or not known.
+    """
+
+    machine: Machine
+    candidates: tuple[Start, ...] = ()
+    plain: Start | None = None
+    chosen: Start | None = None
+
+    @classmethod
+    def of(cls, machine: Machine, python: str | None) -> Ways:
+        """The ways of a machine. Raises NoPythonError as doctor.probe.interpreter.find does."""
+        if machine.live or machine.env or machine.system != "linux":
+            return cls(machine)
+        from doctor.probe import starts
+
+        plain = starts.base(machine)
+        found = replace(machine, env=_for_search(plain))
+        _, _, prefix = interpreter.find(found, python)
+        candidates: tuple[Start, ...] = (plain,)
+        if plain.kind == "login" and prefix is not None:
+            site = tuple(python_paths.site_folders(machine, prefix, None))
+            plain = starts.base(machine, prefix, site)
+            candidates = tuple(starts.explicit(machine, prefix, site)) or (
+                starts.activated(machine, plain, prefix, site),
+            )
+        visible = [start for start in candidates if not _hides(start)]
+        candidates = (*visible, *(start for start in candidates if start not in visible))
+        return cls(_under(machine, candidates[0]), candidates, plain, candidates[0])
+
+    def better(self, facts: Sequence[Fact], environment: Environment, installed: Installed) -> Machine | None:
+        """The machine as another usual way has it, where the first one fails to find a library and that one
+        does not."""
+        names = _needed(facts)
+        if not _failing(facts) or _broken(facts):
+            return None
+        for start in self.candidates[1:]:
+            if not _hides(start) and not unserved(self.machine, start.env, environment, installed, names):
+                self.chosen = start
+                return _under(self.machine, start)
+        return None
+
+    def explained(self, facts: list[Fact], environment: Environment, installed: Installed) -> list[Fact]:
+        """The facts, with what other ways of starting would change."""
+        failing = _failing(facts)
+        if self.machine.system != "linux" or not _needed(facts) or _broken(facts):
+            return facts
+        if not failing and not self.machine.env.get("LD_LIBRARY_PATH"):
+            return facts
+        from doctor.probe import starts
+        from doctor.probe.module_files import modules
+
+        here = starts.Start("process", "this process", self.machine.env, self.machine.origins)
+        chosen = self.chosen or here
+        if not failing:
+            return [*facts, *self._only_so(chosen, facts, environment, installed)]
+        names = _needed(facts)
+        for start in self._others(chosen, environment):
+            other = start.env.get("LD_LIBRARY_PATH") != chosen.env.get("LD_LIBRARY_PATH")
+            if other and not unserved(self.machine, start.env, environment, installed, names):
+                return [*facts, _would_serve(start, chosen, failing)]
+        known = modules(self.machine)
+        start_ = starts.with_modules(self.machine, chosen, failing, known)
+        if start_ is not None and not unserved(self.machine, start_.env, environment, installed, names):
+            facts = [*facts, _would_serve(start_, chosen, failing)]
+        folders = [folder for module in known for folder in module.folders()]
+        return _with_files(self.machine, facts, folders)
+
+    def _others(self, chosen: Start, environment: Environment) -> Iterator[Start]:
+        from doctor.probe import starts
+
+        machine, prefix = self.machine, environment.prefix
+        yield from (start for start in self.candidates if start is not chosen)
+        own = starts.first_process(machine)
+        if own and chosen.kind == "process":
+            yield starts.Start(
+                "container",
+                "the container's first process",
+                own,
+                dict.fromkeys(own, Source("/proc/1/environ")),
+            )
+        if prefix is None:
+            return
+        login = starts.base(machine, prefix, environment.path)
+        under = starts.Start("process", "", machine.env) if chosen.kind == "process" else login
+        yield starts.activated(machine, under, prefix, environment.path)
+        yield login
+        if chosen.kind == "process":
+            yield from starts.explicit(machine, prefix, environment.path)
+
+    def _only_so(
+        self, chosen: Start, facts: Sequence[Fact], environment: Environment, installed: Installed
+    ) -> Iterator[Fact]:
+        """Where the libraries are found by what an activation, a notebook, a service or a job sets alone."""
+        folders = chosen.env.get("LD_LIBRARY_PATH")
+        if not folders or not any(
+            isinstance(f, LibraryLoaded) and "LD_LIBRARY_PATH" in f.source.text for f in facts
+        ):
+            return
+        from doctor.probe import starts
+
+        plain, prefix = self.plain, environment.prefix
+        start = chosen
+        if plain is None and prefix is not None:  # of this process: does an activation set it?
+            unset = {name: value for name, value in chosen.env.items() if name != "LD_LIBRARY_PATH"}
+            bare = starts.Start("login", "", unset)
+            start = starts.activated(self.machine, bare, prefix, environment.path)
+            plain = bare if start.origin("LD_LIBRARY_PATH") is not None else None
+        if plain is None or plain.env.get("LD_LIBRARY_PATH") == folders:
+            return
+        missing = unserved(self.machine, plain.env, environment, installed, _needed(facts))
+        if missing:
+            yield _symptom("start-needed", start, missing)
+
+
+def _under(machine: Machine, start: Start) -> Machine:
+    return replace(machine, env=dict(start.env), origins=start.origins)
+
+
+def _for_search(start: Start) -> Mapping[str, str]:
+    """The variables by which the Python is looked for: a login shell's PATH says nothing of which one is
+    used."""
+    return start.env if start.kind == "container" else {k: v for k, v in start.env.items() if k != "PATH"}
+
+
+def _hides(start: Start) -> bool:
+    value = start.env.get("CUDA_VISIBLE_DEVICES")
+    return value is not None and value.strip() in ("", "-1")
+
+
+def _needed(facts: Sequence[Fact]) -> tuple[str, ...]:
+    wanted = (fact.name for fact in facts if isinstance(fact, LibraryWanted) and fact.needed)
+    return tuple(
+        name for name in wanted if not name.startswith(("libcuda.", "libnvidia-"))
+    )  # the driver's: in no path
+
+
+def _failing(facts: Sequence[Fact]) -> tuple[str, ...]:
+    needed = set(_needed(facts))
+    return tuple(fact.name for fact in facts if isinstance(fact, LibraryNotLoaded) and fact.name in needed)
+
+
+def _broken(facts: Sequence[Fact]) -> bool:
+    return any(isinstance(fact, LibraryNotLoaded) and fact.cause == "broken" for fact in facts)
+
+
+def _would_serve(start: Start, chosen: Start, missing: tuple[str, ...]) -> Symptom:
+    symptom = _symptom("start-would-serve", start, missing)
+    origin = chosen.origins.get("")
+    of = (
+        ("of", chosen.name),
+        ("of_kind", chosen.kind),
+        ("of_file", origin.where if origin is not None else ""),
+    )
+    return replace(symptom, detail=(*symptom.detail, *of))
+
+
+def _symptom(kind: str, start: Start, missing: tuple[str, ...]) -> Symptom:
+    value = start.env.get("LD_LIBRARY_PATH", "")
+    source = start.origin("LD_LIBRARY_PATH") or start.origins.get("") or Source(start.name)
+    detail = (
+        ("missing", ", ".join(missing)),
+        ("kind", start.kind),
+        ("name", start.name),
+        ("file", source.where),
+        ("modules", " ".join(start.names)),
+        ("value", value),
+    )
+    return Symptom(source, kind, detail)
+
+
+def _with_files(machine: Machine, facts: list[Fact], folders: Sequence[str]) -> list[Fact]:
+    """The facts with the libraries that lie where modules, EasyBuild and Spack put them."""
+    places = [
+        *folders,
+        *(
+            f"{home}/{part}"
+            for pattern in SOFTWARE
+            for home in machine.glob(pattern)
+            for part in ("lib64", "lib")
+        ),
+    ]
+    known = {fact.path for fact in facts if isinstance(fact, LibraryFile)}
+    more: list[Fact] = []
+    for folder in dict.fromkeys(places):
+        for name in machine.names_seen(folder):
+            path = posixpath.join(folder, name)
+            if LIBRARY.fullmatch(name) and name[-1].isdigit() and path not in known and machine.exists(path):
+                source = Source(path, None, "in a folder that the loader does not search")
+                more.append(LibraryFile(source, name, path, None, False))
+    there = {name for fact in more if isinstance(fact, LibraryFile) for name in [fact.name.partition(".")[0]]}
+    absent = {"cuda": "libcudart", "cudnn": "libcudnn"}
+    kept = [f for f in facts if not (isinstance(f, Absent) and absent.get(f.what) in there)]
+    return [*kept, *more]

@@ -1,0 +1,113 @@
+"""What the registry's files say of a Windows machine: PATH of a new process, the NVIDIA GPUs and their
+driver."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from doctor.facts import DriverVersion, Fact, Gpu, Source
+from doctor.probe import hive
+from doctor.probe.machine import Machine
+from doctor.tables import Tables
+
+SYSTEM = "C:\\Windows\\System32\\config\\SYSTEM"
+DISPLAY = "{4d36e968-e325-11ce-bfc1-08002be10318}"
+"""The class of display adapters."""
+ENVIRONMENT = ("Control", "Session Manager", "Environment")
+
+
+def search_path(machine: Machine, prefix: str | None) -> tuple[list[str] | None, str]:
+    """PATH's folders, None where it is not known, and where it was read. prefix: the Python environment's
+    folder, which
+    tells whose PATH it is."""
+    stated = next((value for name, value in machine.env.items() if name.upper() == "PATH"), None)
+    if stated is not None:
+        return _folders(stated, machine.env), "PATH"
+    control = _control(machine)
+    if control is None:
+        return None, ""
+    own = _read(machine, SYSTEM, control, *ENVIRONMENT) or {}
+    profile = _profile(machine, prefix)
+    users = (_read(machine, f"{profile}\\NTUSER.DAT", "Environment") or {}) if profile else {}
+    texts = [text for text in (own.get("path"), users.get("path")) if isinstance(text, str)]
+    if not texts:
+        return None, ""
+    known = {"SYSTEMROOT": "C:\\Windows", "WINDIR": "C:\\Windows", "PROGRAMFILES": "C:\\Program Files",
+             **({"USERPROFILE": profile} if profile else {}),
+             **{name.upper(): value for name, value in {**own, **users}.items() if isinstance(value, str)}}  # fmt: skip
+    return _folders(";".join(texts), known), "the registry's PATH"
+
+
+def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
+    """The NVIDIA display adapters that Windows knows, and the version of their driver; of another root only,
+    since a
+    running Windows lets nobody read the file."""
+    control = _control(machine)
+    if control is None:
+        return
+    for name in _names(machine, SYSTEM, control, "Enum", "PCI"):
+        match = re.match(r"ven_10de&dev_([0-9a-f]{4})", name)
+        for instance in _names(machine, SYSTEM, control, "Enum", "PCI", name) if match else ():
+            said = _read(machine, SYSTEM, control, "Enum", "PCI", name, instance) or {}
+            if match is None or str(said.get("classguid", "")).lower() != DISPLAY:
+                continue
+            pci = f"10de:{match[1]}"
+            rows = tables.gpu(pci)
+            source = Source(
+                f"{SYSTEM}: Enum\\PCI\\{name}",
+                None,
+                str(said.get("devicedesc", "")).rpartition(";")[2] or pci,
+            )
+            yield Gpu(source, name=rows[0].name if rows else None,
+                      compute_capability=rows[0].capability if rows else None, pci_id=pci)  # fmt: skip
+            driver = (
+                _read(machine, SYSTEM, control, "Control", "Class", *str(said.get("driver", "")).split("\\"))
+                or {}
+            )
+            digits = str(driver.get("driverversion", "")).replace(".", "")[-5:]
+            if re.fullmatch(r"\d{5}", digits):  # 31.0.15.3623 is NVIDIA's 536.23
+                version = f"{digits[:3]}.{digits[3:]}"
+                yield DriverVersion(
+                    Source(source.where, None, f"DriverVersion {driver['driverversion']}"), version
+                )
+
+
+def _control(machine: Machine) -> str | None:
+    """The name of the set of keys that Windows used last."""
+    number = (_read(machine, SYSTEM, "Select") or {}).get("current")
+    return f"ControlSet{number:03}" if isinstance(number, int) else None
+
+
+def _names(machine: Machine, path: str, *key: str) -> list[str]:
+    try:
+        with machine.open(path) as file:
+            return hive.names(file, *key)
+    except (OSError, hive.NotHiveError):
+        return []
+
+
+def _profile(machine: Machine, prefix: str | None) -> str | None:
+    """The folder of the user whose environment it is; of the only user where that does not tell."""
+    owner = re.match(r"(?:[A-Za-z]:)?[\\/]Users[\\/]([^\\/]+)", prefix or "", re.IGNORECASE)
+    if owner:
+        return f"C:\\Users\\{owner[1]}"
+    users = [
+        name for name in machine.names_seen("C:\\Users") if machine.exists(f"C:\\Users\\{name}\\NTUSER.DAT")
+    ]
+    users = [name for name in users if name.lower() != "default"]
+    return f"C:\\Users\\{users[0]}" if len(users) == 1 else None
+
+
+def _folders(value: str, known: Mapping[str, str]) -> list[str]:
+    names = {name.upper(): text for name, text in known.items()}
+    text = re.sub(r"%([^%;]+)%", lambda match: names.get(match[1].upper(), match[0]), value)
+    return [entry.strip().strip('"') for entry in text.split(";") if entry.strip()]
+
+
+def _read(machine: Machine, path: str, *key: str) -> dict[str, str | int] | None:
+    try:
+        with machine.open(path) as file:
+            return hive.values(file, *key)
+    except (OSError, hive.NotHiveError):
+        return None

@@ -1,0 +1,168 @@
+"""Taking out of a text what tells who and where somebody is and what opens their doors, and leaving what tells what is wrong.
+
+User and host names, home folders, addresses (`network`), secrets (`secret`), environment variables beyond those that
+decide (`variables`), UUIDs. Equal things stay equal: the second GPU's UUID becomes another placeholder than the first's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from doctor.redact.network import AT, NAMED, is_public, stripped_urls, without_addresses
+from doctor.redact.secret import REMOVED, secrecy, without_secrets
+from doctor.redact.variables import without_config
+
+_WORD = r"[^/\\\s:;\"'`,<>|*?()\[\]{}=]{1,64}"
+HOME = re.compile(
+    r"(?P<lead>(?<![\w.~-])(?:/[\w.-]{1,40}){0,3}/(?:home\d{0,3}|homes|[Uu]sers|people|media|run/media)/"
+    r"|(?<!\w)[A-Za-z]:[\\/]{1,4}(?i:users|documents and settings)[\\/]{1,4}|\\{2,4}[\w.-]{1,60}[\\/]{1,4}Users[\\/]{1,4})"
+    rf"(?P<name>{_WORD}(?:[ ]{_WORD}){{1,3}}(?=[\\/])|{_WORD})"
+)
+"""A home folder; a name with spaces in it ends where the next folder begins."""
+PUBLIC = {
+    "user", "public", "runner", "ubuntu", "jovyan", "vscode", "shared", "linuxbrew", "default", "all users", "me", "docs",
+    "adminuser", "sagemaker-user", "ec2-user", "studio-lab-user", "coder", "codespace", "gitpod", "vagrant", "azureuser",
+    "opc", "bitnami", "you", "username", "your_username", "nonroot",
+}  # fmt: skip
+"""Account names that images bring along: they tell nothing of a person."""
+COMMON = PUBLIC | {
+    "admin", "administrator", "all", "anaconda", "anaconda3", "app", "apt", "bash", "bin", "bus", "cache", "class", "code",
+    "colab", "conda", "container", "cpu", "cpus", "cuda", "cudnn", "data", "debian", "deep", "device", "disk", "dist",
+    "docker", "driver", "error", "export", "fedora", "file", "files", "from", "git", "gpu", "gpus", "group", "home", "host",
+    "import", "install", "is", "jax", "keras", "kernel", "lib", "lib64", "linux", "load", "local", "localhost", "log",
+    "machine", "main", "max", "memory", "micromamba", "min", "miniconda", "miniconda3", "mamba", "mnt", "model", "module",
+    "name", "not", "notebook", "numpy", "nvidia", "opt", "package", "path", "pip", "pip3", "poetry", "project", "python",
+    "python3", "pytorch", "root", "run", "server", "src", "sudo", "system", "tensorflow", "tensorrt", "test", "tests", "tf",
+    "the", "tmp", "torch", "train", "training", "user", "username", "usr", "uv", "value", "venv", "version", "windows",
+    "with", "work", "worker", "workspace", "wsl", "yes", "you", "your", "yourname",
+}  # fmt: skip
+"""Words that stand for something else in too many texts to be taken for a name."""
+UUID = re.compile(
+    r"(?<![\w-])(?P<kind>GPU-|MIG-(?:GPU-)?)?(?P<id>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})"
+    r"(?![\w-])"
+    r"|(?<![\w-])(?P<short>GPU-|MIG-(?:GPU-)?)(?P<part>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{0,4}){0,3})(?![\w-])"
+)
+"""A GPU's UUID, whole or as far as CUDA_VISIBLE_DEVICES needs it."""
+SHORTEST_NAME = 3
+"""A shorter user or host name stands in too many words to be replaced outside of paths."""
+LONG_NAME = 6
+"""A name of so many letters is one inside of a word, too (my_venv_alexandra)."""
+MOST_NAMES = 50
+
+
+class Redactor:
+    """Replaces names in one machine's or one report's texts.
+
+    `user`, `host`, `home` are this machine's, "" where not known; `learn` adds those that a report names.
+    """
+
+    def __init__(self, user: str = "", host: str = "", home: str = "") -> None:
+        self.home = home if home.rstrip("/\\") not in ("", "/root", "C:") else ""
+        self._home = re.compile(rf"{re.escape(self.home)}(?![\w.-])") if self.home else None
+        self.names: dict[str, str] = {}
+        self._names: re.Pattern[str] | None = None
+        self._uuids: dict[str, int] = {}
+        short = host.partition(".")[0]
+        self._add(((user, "USER"), (host, "HOST"), *(((short, "HOST"),) if not host[:1].isdigit() else ())))
+
+    @classmethod
+    def of(cls, env: Mapping[str, str]) -> Redactor:
+        """The redactor of the machine that this runs on."""
+        import platform
+
+        user = env.get("USER") or env.get("LOGNAME") or env.get("USERNAME") or ""
+        return cls(user, platform.node(), env.get("HOME") or env.get("USERPROFILE") or "")
+
+    def learn(self, texts: Iterable[str]) -> Redactor:
+        """Take the names that home folders, prompts and TensorFlow's diagnosis tell, wherever they stand. Returns itself."""
+        found: dict[str, str] = {}
+        for text in texts:
+            lower = text.lower()
+            if _may_hold_a_home(text):
+                for match in HOME.finditer(text):
+                    found.setdefault(match["name"], "USER")
+            if "@" in text:
+                for match in AT.finditer(text):
+                    if match["user"].lower() != "git" and without_addresses(match[0]) != match[0]:
+                        found.setdefault(match["user"], "USER")
+                        if not is_public(match["host"]):
+                            found.setdefault(match["host"], "HOST")
+            if "host" in lower or "name" in lower:
+                for match in NAMED.finditer(text):
+                    user = match["by"].startswith(("LOGNAME", "USERNAME"))
+                    if not is_public(match["host"]):
+                        found.setdefault(match["host"], "USER" if user else "HOST")
+        self._add(found.items())
+        return self
+
+    def _add(self, names: Iterable[tuple[str, str]]) -> None:
+        for name, instead in names:
+            if len(name) >= SHORTEST_NAME and name.lower() not in COMMON and re.search(r"[^\W\d]", name):
+                self.names.setdefault(name, instead)
+        chosen = sorted(self.names, key=lambda name: (-len(name), name))[:MOST_NAMES]
+        whole = [re.escape(name) for name in chosen if len(name) < LONG_NAME]
+        inside = [re.escape(name) for name in chosen if len(name) >= LONG_NAME]
+        ways = [rf"(?<![A-Za-z0-9])(?:{'|'.join(inside)})(?![A-Za-z0-9])"] if inside else []
+        ways += [rf"(?<![\w-])(?:{'|'.join(whole)})(?![\w-])"] if whole else []
+        self._names = re.compile("|".join(ways)) if ways else None
+
+    def __call__(self, text: str) -> str:
+        """The text without them."""
+        if self._home is not None:
+            text = self._home.sub("~", text)
+        text = _impersonal(text)
+        if "GPU-" in text or "MIG-" in text or text.count("-") > 3:
+            text = UUID.sub(self._uuid, text)
+        if self._names is not None:
+            text = self._names.sub(lambda m: self.names[m[0]], text)
+        return text
+
+    def tree(self, value: Any) -> Any:
+        """A JSON value with every string in it redacted, what its key says of it included; keys stay as they are."""
+        if isinstance(value, str):
+            return self(value)
+        if isinstance(value, list):
+            return [self.tree(item) for item in value]
+        if isinstance(value, dict):
+            return {
+                key: REMOVED if isinstance(item, str) and item and secrecy(str(key)) == "strong" else self.tree(item)
+                for key, item in value.items()
+            }
+        return value
+
+    def _uuid(self, match: re.Match[str]) -> str:
+        whole = (match["id"] or match["part"]).lower()
+        if whole not in self._uuids:
+            same = (n for known, n in self._uuids.items() if len(known) < len(whole) and whole.startswith(known))
+            if match["part"]:
+                same = (n for known, n in self._uuids.items() if known.startswith(whole))
+            self._uuids[whole] = next(same, max(self._uuids.values(), default=0) + 1)
+        number = f"{self._uuids[whole]:08d}"
+        if match["part"]:
+            return match["short"] + number
+        return f"{match['kind'] or ''}{number}-0000-0000-0000-000000000000"
+
+
+@lru_cache(maxsize=4096)
+def _impersonal(text: str) -> str:
+    """What does not depend on whose text it is; many reports get the same advice."""
+    text = without_addresses(without_secrets(without_config(text)))
+    return HOME.sub(_home, text) if _may_hold_a_home(text) else text
+
+
+def _may_hold_a_home(text: str) -> bool:
+    lower = text.lower()
+    return "home" in lower or "users" in lower or "people/" in lower or "media/" in lower or "settings" in lower
+
+
+def without_doors(text: str) -> str:
+    """The text without what opens a door: passwords, tokens, keys; names and hosts stay. For people's own terminals."""
+    return without_secrets(stripped_urls(text) if "://" in text else text)
+
+
+def _home(match: re.Match[str]) -> str:
+    name = match["name"]
+    return match[0] if name.lower() in PUBLIC or name == "USER" else f"{match['lead']}USER"

@@ -1,0 +1,185 @@
+"""Taking passwords, tokens and keys out of a text: by their shape, and by the word beside them.
+
+The work on a text grows with its length only: each repeat is bounded, and a name is looked at once, at its beginning.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+REMOVED = "REDACTED"
+
+_SHAPES = (  # literals of which one is in the text, the shape
+    (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"\bgh[pousr]_[A-Za-z0-9]{16,255}"),
+    (("github_pat_",), r"\bgithub_pat_\w{16,255}"),
+    (("hf_", "api_org_"), r"\b(?:hf|api_org)_[A-Za-z0-9]{16,255}"),
+    (("glpat-", "gldt-", "glrt-", "glcbt-"), r"\bgl(?:pat|dt|rt|cbt)-[\w-]{16,255}"),
+    (("nvapi-",), r"\bnvapi-[\w-]{8,255}"),
+    (("pypi-", "testpypi-"), r"\bpypi-[A-Za-z0-9_-]{24,1000}"),
+    (("npm_", "dckr_", "dop_v1", "shpat_", "sq0"), r"\b(?:npm_|dckr_(?:pat|oat)_|dop_v1_|shpat_|sq0\w{3}-)[\w-]{16,255}"),
+    (("sk-", "sk_", "rk_", "pk_"), r"\b(?:sk-|[spr]k_(?:live|test)_)[A-Za-z0-9_-]{16,255}"),
+    (("xox", "xapp-"), r"\b(?:xox[abeoprs]|xapp)-[\w-]{8,255}"),
+    (("AKIA", "ASIA", "AROA", "AIDA"), r"\b(?:AKIA|ASIA|AROA|AIDA)[0-9A-Z]{12,64}\b"),
+    (("AIza", "ya29."), r"\b(?:AIza[\w-]{30,64}|ya29\.[\w.-]{16,1000})"),
+    (("SG.",), r"\bSG\.[\w-]{16,64}\.[\w-]{16,64}"),
+    (("eyJ",), r"\beyJ[\w-]{6,4000}\.[\w-]{6,4000}(?:\.[\w-]{0,4000})?"),
+    (("local-",), r"\blocal-[0-9a-f]{40}\b"),
+    (("-----BEGIN",), r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^\0-]{0,20000}(?:-----END[A-Z ]{0,60}-{0,5})?"),
+)
+_PEM_LINE = re.compile(r"(?m)^(?=[^\n]{0,75}[a-z])(?=[^\n]{0,75}[A-Z])(?=[^\n]{0,75}\d)[A-Za-z0-9+/]{64,76}={0,2}$")
+_WANDB = re.compile(r"(?<![\w/.-])[0-9a-f]{40}(?!\w)")
+"""A key of Weights & Biases has the shape of a Git commit: only beside its name is it taken for one."""
+
+_QUOTED = r"\"(?:[^\"\\\n]|\\.){0,4000}\"?|'(?:[^'\\\n]|\\.){0,4000}'?|\\+[\"'][^\"'\\\n]{0,4000}(?:\\+[\"'])?"
+_BARE = r"[^\s,;&\"'<>)\]}|\\]{1,2000}"
+_VALUE = rf"(?P<value>{_QUOTED}|{_BARE})"
+_ASSIGNED = re.compile(
+    r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,199})(?P<by>\\{0,3}[\"']?\]?[ \t]{0,8}(?:=>|:=|[=:])[ \t]{0,8})"
+)
+_GIVEN = re.compile(_VALUE)
+_FLAG = re.compile(r"(?<![\w-])(?P<name>--?[A-Za-z][\w-]{1,60})(?P<by>[ \t]{1,8})(?!-)" + _VALUE)
+_SPACED = re.compile(
+    r"(?<!\w)(?P<lead>(?:ENV|ARG|setx|setenv|set|--set)[ \t]{1,8})(?P<name>[A-Za-z_]\w{1,80})(?P<by>[ \t]{1,8})" + _VALUE
+)
+_HEADER = re.compile(
+    r"(?i)(?<![\w-])(?P<name>(?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]{0,20}(?:key|token|auth))"
+    r"(?P<by>\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3}[\"']?)[^\"'\\\n]{1,4000}"
+)
+_SCHEME = re.compile(
+    r"(?P<by>\b(?:Basic|Bearer|Negotiate|NTLM|Digest)[ \t]{1,4})(?P<value>(?=[^\s\"']{0,400}[\d=+/._-]|[^\s\"']{16})"
+    r"[A-Za-z0-9+/=_.~-]{6,4000})"
+)
+_PHRASE = re.compile(
+    r"(?i)(?<![\w$])(?P<name>pass(?:word|wd|phrase|code)?|pwd|secret|(?:api|access|secret|private|security|auth|bearer)"
+    r"[ _-](?:key|token)|token)(?P<by>[ \t]{0,4}(?:(?:is|was)[ \t]{1,4}|[:=][ \t]{0,4}))(?!(?:required|incorrect|wrong|missing"
+    r"|invalid|expired|not|empty|set|needed|correct|None|null|a|the|no)\b)" + _VALUE
+)
+_LOGIN = re.compile(
+    r"(?i)(?P<lead>\b(?:login|account|user|machine)[ \t]{1,8}\S{1,200}[ \t]{1,8}password[ \t]{1,8}"
+    r"|\b(?:login|sshpass)\b[^\n]{0,200}?[ \t]-p[ \t]{0,8}|\bwandb[ \t]{1,4}login[ \t]{1,8}"
+    r"|\bcurl\b[^\n]{0,200}?[ \t](?:-u|-U|--user|--proxy-user)[ \t]{0,8})(?!-)" + _VALUE
+)
+_HINTS = (
+    "pass", "pwd", "secret", "token", "credential", "key", "auth", "cookie", "session", "jwt", "_pat", "pat=", "_pw", "pw=",
+    "bearer", "sas", "_sig", "sig=", "signature", "_sid",
+)  # fmt: skip
+"""One of these is in every name of a secret, in small letters."""
+_BY_LITERAL = tuple((literal, number) for number, (literals, _) in enumerate(_SHAPES) for literal in literals)
+
+_STRONG = {
+    "password", "passwd", "passwort", "passphrase", "passcode", "pwd", "secret", "secrets", "credential", "credentials",
+    "apikey", "accesskey", "secretkey", "privatekey", "cookie", "cookies", "jwt", "identitytoken", "registrytoken",
+    "accesstoken", "authtoken", "userpass",
+}  # fmt: skip
+_KINDS_OF_KEY = {
+    "api", "access", "private", "secret", "signing", "encryption", "account", "license", "ssh", "master", "shared",
+    "auth", "deploy", "ngc", "wandb", "service", "luks",
+}  # fmt: skip
+_IN_CAPITALS = {"token", "key", "auth", "pass", "pw", "pat", "sas", "sig", "signature", "sid"}
+"""Words that make a secret of a variable in capitals (TF_AUTH); in small letters they are words of programs, too."""
+_OF_A_MODEL = {
+    "pad", "eos", "bos", "unk", "mask", "sep", "cls", "start", "end", "stop", "invalid", "unexpected", "special", "max",
+    "num", "per", "next", "image", "id", "index",
+}  # fmt: skip
+_NO_SECRET = re.compile(
+    r"[\"'\\]{0,9}(?:none|null|nil|true|false|yes|no|redacted|\*+|x{3,}|\.{3}|\$.*|%\w+%|<.*|\{.*|\d{1,6}"
+    r"|os\.environ.*|os\.getenv.*|getpass.*|\(.*|)[\"'\\]{0,9}",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=4096)
+def secrecy(name: str) -> str:
+    """Whether a value of this name is a secret: "strong" (yes), "weak" (where it looks like one) or "" (no)."""
+    words = [word.lower() for word in re.findall(r"[A-Z]{1,60}(?![a-z])|[A-Z]?[a-z]{1,60}", name)]
+    if name in ("PWD", "OLDPWD"):
+        return ""
+    if not _STRONG.isdisjoint(words):
+        return "strong"
+    if any(words[i] in ("key", "keys") and words[i - 1] in _KINDS_OF_KEY for i in range(1, len(words))):
+        return "strong"
+    letters = name.strip("-_")
+    if letters.isupper() and not _IN_CAPITALS.isdisjoint(words):
+        return "strong"
+    if words and words[-1] in ("token", "auth", "pass") and _OF_A_MODEL.isdisjoint(words):
+        return "weak"
+    return ""
+
+
+@lru_cache(maxsize=64)
+def _compiled(shape: str) -> re.Pattern[str]:
+    return re.compile(shape)
+
+
+def without_secrets(text: str) -> str:
+    """The text with REDACTED in the place of each secret; the rest stays as it is."""
+    for number in sorted({number for literal, number in _BY_LITERAL if literal in text}):
+        text = _compiled(_SHAPES[number][1]).sub(REMOVED, text)
+    if len(text) >= 64 and (" " not in text or "\n" in text):
+        text = _PEM_LINE.sub(REMOVED, text)
+    lower = text.lower()
+    if "wandb" in lower or "weights & biases" in lower:
+        text = _WANDB.sub(REMOVED, text)
+    if "ic " in text or "er " in text or "ate " in text or "st " in text or "LM " in text:
+        text = _SCHEME.sub(_keep_lead, text)
+    if "login" in lower or "curl" in lower or "sshpass" in lower or "password" in lower:
+        text = _LOGIN.sub(lambda m: m["lead"] + REMOVED, text)
+    if not any(map(lower.__contains__, _HINTS)):
+        return text
+    text = _HEADER.sub(_keep_lead, text)
+    text = _PHRASE.sub(_phrase, text)
+    text = _assigned(text)
+    text = _FLAG.sub(_flag, text)
+    return _SPACED.sub(_flag, text)
+
+
+def _keep_lead(match: re.Match[str]) -> str:
+    return f"{match.groupdict().get('name') or ''}{match['by']}{REMOVED}"
+
+
+def _phrase(match: re.Match[str]) -> str:
+    if match["name"].lower() in ("token", "pass"):
+        return _named(match, "weak")
+    return _named(match, "strong")
+
+
+def _assigned(text: str) -> str:
+    """The text without the values that a name makes secrets; what is given to another name may hold such a name."""
+    parts, at = [], 0
+    for match in _ASSIGNED.finditer(text):
+        if match.start() < at or text[match.start() - 1 : match.start()] == "$":
+            continue
+        sure = secrecy(match["name"])
+        value = _GIVEN.match(text, match.end()) if sure else None
+        if value is not None:
+            parts += [text[at : match.end()], _removed(value["value"], sure, text[value.end() : value.end() + 1])]
+            at = value.end()
+    return "".join(parts) + text[at:]
+
+
+def _flag(match: re.Match[str]) -> str:
+    sure = secrecy(match["name"])
+    if not sure and match["name"].lower() in ("--token", "--key", "--auth", "-password", "-token"):
+        sure = "strong"
+    return _named(match, "strong" if sure and match["name"].startswith("-") else sure)
+
+
+def _named(match: re.Match[str], sure: str) -> str:
+    before = match.string[match.start() : match.start("value")]
+    return before + _removed(match["value"], sure, match.string[match.end() : match.end() + 1])
+
+
+def _removed(value: str, sure: str, after: str) -> str:
+    """What is left of a value, where its name makes it a secret; quotes stay. `after` is the character behind it."""
+    if not sure or _NO_SECRET.fullmatch(value):
+        return value
+    lead = re.match(r"\\*[\"']?", value)
+    quote = lead[0] if lead else ""
+    inner = value[len(quote) :].rstrip("\"'\\") if quote else value
+    if sure == "weak" and (
+        len(inner) < 6 or inner.isdigit() or " " in inner or after in ("(", "[")
+        or "(" in inner or "[" in inner or inner.startswith(("tf.", "self.", "//"))
+    ):  # fmt: skip
+        return value
+    return quote + REMOVED + (quote if quote and value.endswith(quote) and len(value) > len(quote) else "")

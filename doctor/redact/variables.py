@@ -1,0 +1,109 @@
+"""The environment variables that decide something about the GPU or about which TensorFlow runs, and what is kept of them.
+
+Only what stands here is taken from an environment. Sources: CUDA C++ Programming Guide, "CUDA Environment Variables";
+NVIDIA Container Toolkit, "Specialized Configurations"; NCCL, "Environment Variables"; TensorFlow's ReadBoolFromEnvVar,
+ReadInt64FromEnvVar and ReadStringFromEnvVar calls; OpenXLA's GPU flags; Keras's configuration.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from doctor.redact.secret import REMOVED, secrecy
+
+_WORDS = re.compile(
+    r"CUDA_(?:VISIBLE_DEVICES|DEVICE_ORDER|VERSION|CACHE_(?:DISABLE|MAXSIZE)|LAUNCH_BLOCKING|MODULE_(?:DATA_)?LOADING"
+    r"|(?:FORCE|DISABLE)_(?:PTX_)?JIT|DEVICE_MAX_CONNECTIONS|DEVICE_WAITS_ON_EXCEPTION|MANAGED_FORCE_DEVICE_ALLOC"
+    r"|AUTO_BOOST|SCALE_LAUNCH_QUEUES|ENABLE_\w+|DISABLE_\w+|MPS_(?!PIPE|LOG)\w+|(?:PKG|DRIVER|CUDART)_VERSION)"
+    r"|CUDNN_(?:VERSION|LOG(?:INFO|LEVEL|ERR|WARN)_DBG|FRONTEND_\w+)"
+    r"|NVIDIA_(?:VISIBLE_DEVICES|DRIVER_CAPABILITIES|REQUIRE_\w+|DISABLE_REQUIRE|TF32_OVERRIDE|MIG_\w+_DEVICES|PRODUCT_NAME"
+    r"|TENSORFLOW_VERSION|BUILD_ID|IMEX_CHANNELS|GDS|MOFED|NVSWITCH|GDRCOPY|FABRIC_\w+|CTK_\w+)"
+    r"|NCCL_(?!COMM_ID|SOCKET_IFNAME_ADDR|\w*(?:FILE|CONF|ADDR|HOST))\w+"
+    r"|TF_(?:CPP|GPU|CUDNN|CUBLAS|CUDA|XLA|FORCE|ENABLE|DISABLE|USE|NUM|MIN|MAX|PER_DEVICE|NEED|ADJUST|AUTOTUNE|ROCM|TENSORRT"
+    r"|TRT|ONEDNN|MKL|LAYOUT|AUTO_MIXED_PRECISION|SYNC|KERNEL|FUNCTION|WHILE|CONV|BATCHNORM|FUSED|GRAPPLER|EAGER|PJRT|PLUGGABLE"
+    r"|DETERMINISTIC|CUDNN8?|INTER_?OP|INTRA_?OP|FP16|FP32|TF32|BFC|PREALLOCATE|VISIBLE)(?:_\w+)?|TF_DETERMINISTIC_OPS|TF2_BEHAVIOR"
+    r"|XLA_(?:FLAGS|PYTHON_CLIENT_\w+|GPU_\w+)|KERAS_(?:BACKEND|NNX_\w+|FLOATX)"
+    r"|SLURM_(?:JOB|STEP)?_?(?:GPUS|PARTITION)\w*|GPU_DEVICE_ORDINAL|PYTHONNOUSERSITE|CONDA_DEFAULT_ENV|LOADEDMODULES"
+    r"|SINGULARITY_NV|APPTAINER_NV"
+)
+"""Their values are words, numbers, flags and lists of these."""
+_PATHS = re.compile(
+    r"CUDA_(?:HOME|PATH(?:_V\d+_\d+)?|ROOT|DIR|(?:BIN|LIB|INC)_PATH|TOOLKIT_(?:ROOT(?:_DIR)?|PATH)|CACHE_PATH|MPS_PIPE_DIRECTORY"
+    r"|MPS_LOG_DIRECTORY)|CUDNN_(?:PATH|HOME|DIR|ROOT|INCLUDE_DIR|LIBRARY|LIB_DIR)|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH"
+    r"|PYTHONHOME|VIRTUAL_ENV|CONDA_PREFIX|KERAS_HOME|PATH|Path"
+)
+CONFIG = "TF_CONFIG"
+_PLAIN = re.compile(r"[\w.,:;*+=@/|<>!() \[\]\"'-]*")
+_LONGEST_WORD = 80
+
+
+def decides(name: str) -> bool:
+    """Whether the variable decides something here, so that its value is looked at."""
+    return name == CONFIG or (bool(_WORDS.fullmatch(name) or _PATHS.fullmatch(name)) and not secrecy(name))
+
+
+def kept(name: str, value: str, hide: Callable[[str], str]) -> str:
+    """What a text for sharing says of a variable's value; `hide` takes names and secrets out of a text."""
+    if name == CONFIG:
+        return config(value)
+    if not decides(name):
+        return REMOVED if value else value
+    if _PATHS.fullmatch(name) or name.endswith("FLAGS"):
+        return hide(value)
+    pieces = re.split(r"[,;: ]", value)
+    if not _PLAIN.fullmatch(value) or any(len(piece) > _LONGEST_WORD for piece in pieces):
+        return REMOVED
+    return hide(value)
+
+
+def config(value: str) -> str:
+    """TF_CONFIG with its structure and ports, and without its hosts; REDACTED where it is no JSON."""
+    try:
+        return json.dumps(_structure(json.loads(value), 0))
+    except (ValueError, RecursionError):
+        return REMOVED if value.strip() else value
+
+
+_KNOWN_WORDS = {"chief", "worker", "ps", "evaluator", "master", "cluster", "task", "type", "index", "environment", "cloud",
+                "rpc_layer", "grpc", "local", "job", "service", "trial", "coordinator"}  # fmt: skip
+
+
+def _structure(value: Any, depth: int) -> Any:
+    if depth > 20:
+        raise ValueError("too deep")
+    if isinstance(value, dict):
+        return {
+            (key if key in _KNOWN_WORDS else REMOVED): _structure(item, depth + 1) for key, item in list(value.items())[:100]
+        }
+    if isinstance(value, list):
+        return [_structure(item, depth + 1) for item in value[:1000]]
+    if isinstance(value, str) and value not in _KNOWN_WORDS:
+        port = re.search(r":(\d{1,5})$", value)
+        return f"HOST:{port[1]}" if port else "HOST" if value else ""
+    return value
+
+
+_IN_TEXT = re.compile(r"\bTF_CONFIG(?P<by>\\{0,3}[\"']?\]?\s{0,4}[=:]\s{0,4})(?P<quote>[\"']?)(?=\{|\\+\")")
+
+
+def without_config(text: str) -> str:
+    """A text in which each TF_CONFIG has lost its hosts; where it cannot be read, the rest of its line is gone."""
+    if CONFIG not in text:
+        return text
+    parts, at = [], 0
+    for match in _IN_TEXT.finditer(text):
+        if match.start() < at:
+            continue
+        parts.append(text[at : match.end()])
+        end = text.find("\n", match.end())
+        at = len(text) if end < 0 else end
+        try:
+            value, length = json.JSONDecoder().raw_decode(text[match.end() : at])
+            parts.append(json.dumps(_structure(value, 0)))
+            at = match.end() + length
+        except (ValueError, RecursionError):
+            parts.append(REMOVED)
+    return "".join(parts) + text[at:]

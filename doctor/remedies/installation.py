@@ -1,0 +1,97 @@
+"""One TensorFlow release as an installer is asked for it, and what has to be done besides.
+
+For check, explain, plan and install alike, so that none prescribes what another calls broken. In: a build, a
+`Situation` and the tables. Out: an `Installation`; doctor.remedies.environments makes its commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from doctor.compat import Answer, Pin, Situation, companions, requirement
+from doctor.compat.workarounds import Link, Workarounds, for_pip_libraries
+from doctor.findings import Step, python, shell
+from doctor.remedies.environments import link_command
+from doctor.shell import Word
+from doctor.tables import Tables, TensorFlowRelease, Trap
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from doctor.values import dataclass  # the same to everybody, and quick to define
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """extra: with TensorFlow's own extra and-cuda. pins: what is asked for besides. links: made afterwards."""
+
+    build: TensorFlowRelease
+    extra: bool = False
+    pins: tuple[Pin, ...] = ()
+    links: tuple[Link, ...] = ()
+
+    @property
+    def requirements(self) -> list[str]:
+        """What pip is asked for: TensorFlow first, then the pins."""
+        return [requirement(self.build, extra=self.extra), *(pin.requirement for pin in self.pins)]
+
+    @property
+    def brings_libraries(self) -> bool:
+        """Whether CUDA and cuDNN come with it."""
+        return self.extra or any(pin.requirement.startswith("nvidia-") for pin in self.pins)
+
+
+def without_libraries(build: TensorFlowRelease, tables: Tables) -> Installation:
+    """TensorFlow alone: for a CPU, or for CUDA libraries that come from elsewhere."""
+    return Installation(build, pins=companions(build, tables))
+
+
+def with_workarounds(build: TensorFlowRelease, workarounds: Workarounds, tables: Tables) -> Installation:
+    """With CUDA and cuDNN from pip, as the workarounds have it."""
+    pins = (*workarounds.pins, *companions(build, tables))
+    return Installation(build, workarounds.packages is None, pins, workarounds.links)
+
+
+def with_libraries(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Installation | None:
+    """With CUDA and cuDNN from pip, for the situation's Python and GPUs; None where pip cannot bring them."""
+    if situation.platform != "linux-x86_64" or build.platform != situation.platform or not build.gpu:
+        return None
+    workarounds = for_pip_libraries(build, situation, tables)
+    if workarounds.blocks or (workarounds.packages is None and not build.extras.get("and-cuda")):
+        return None
+    return with_workarounds(build, workarounds, tables)
+
+
+def link_steps(installation: Installation, interpreter: Sequence[Word], kind: str = "") -> list[Step]:
+    """The commands that make the links, one for each folder. interpreter: how the environment's Python starts."""
+    found = []
+    for into in dict.fromkeys(link.into for link in installation.links):
+        links = [link for link in installation.links if link.into == into]
+        folders = ", ".join(dict.fromkeys(link.folder for link in links))
+        one = len(links) == 1
+        why = (
+            f"TensorFlow {installation.build.version} does not look into pip's folder{'' if one else 's'} {folders}; "
+            + (
+                "the link lets the loader find the library"
+                if one
+                else "the links let the loader find the libraries"
+            )
+            + f" from every shell and notebook, and {'is' if one else 'are'} undone by removing {'it' if one else 'them'}"
+        )
+        found.append(
+            shell(
+                link_command(interpreter, [(link.library, link.folder) for link in links], into),
+                why,
+                platform=kind,
+            )
+        )
+    return found
+
+
+def setting_steps(answer: Answer) -> list[Step]:
+    """What a program has to be told for a build on a GPU, by the traps behind an answer of doctor.compat."""
+    settings = [
+        row.data["setting"] for row in answer.rows if isinstance(row, Trap) and row.data.get("setting")
+    ]
+    return [python(setting["code"], setting["why"]) for setting in settings]

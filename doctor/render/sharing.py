@@ -1,0 +1,108 @@
+"""A diagnosis as it may leave this machine: all its texts without names, homes, addresses and secrets.
+
+One place for every format: what renders a diagnosis gets one that is safe to share and does nothing of its own about it.
+The machine's own user, host and home are known from the environment; a report's are learnt from its text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from doctor.facts import EnvVar, Fact, Source
+from doctor.redact import Redactor, without_doors
+from doctor.redact.variables import kept
+
+if TYPE_CHECKING:
+    from doctor.facts import Facts
+    from doctor.findings import Diagnosis, Finding, Step
+
+_QUOTED_HOME = re.compile(r"(['\"])~/(?=[^'\"\n]{0,400}\1)")
+"""A shell does not expand a tilde between quotes: the quote begins after it."""
+
+
+def shared(diagnosis: Diagnosis, *, names: bool = True) -> Diagnosis:
+    """The diagnosis without secrets and, with `names`, without what tells who and where somebody is."""
+    hide = _hider(diagnosis.facts, names=names)
+    return replace(
+        diagnosis,
+        facts=_facts(diagnosis.facts, hide, variables=names),
+        findings=tuple(_finding(finding, hide) for finding in diagnosis.findings),
+        compatibility=tuple(
+            replace(part, have=hide(part.have), evidence=_value(part.evidence, hide)) for part in diagnosis.compatibility
+        ),
+        alternatives=tuple(
+            replace(other, evidence=_value(other.evidence, hide), against=_value(other.against, hide))
+            for other in diagnosis.alternatives
+        ),
+    )
+
+
+def shared_facts(facts: Facts) -> Facts:
+    """The facts of a machine as they may be kept in a file and handed on."""
+    return _facts(facts, _hider(facts), variables=True)
+
+
+def _hider(facts: Facts, *, names: bool = True) -> Callable[[str], str]:
+    redactor = Redactor.of(os.environ).learn(_texts(facts)) if names else None
+    known: dict[str, str] = {}
+
+    def hide(text: str) -> str:
+        if text not in known:
+            known[text] = redactor(text) if redactor else without_doors(text)
+        return known[text]
+
+    return hide
+
+
+def _facts(facts: Facts, hide: Callable[[str], str], *, variables: bool) -> Facts:
+    items = tuple(_fact(fact, hide, variables=variables) for fact in facts)
+    return replace(facts, items=items, name=hide(facts.name))
+
+
+def _texts(facts: Facts) -> Iterator[str]:
+    yield facts.name
+    yield from {fact.source.text for fact in facts} | {fact.source.where for fact in facts}
+
+
+def _fact(fact: Fact, hide: Callable[[str], str], *, variables: bool) -> Fact:
+    if variables and isinstance(fact, EnvVar):
+        value = kept(fact.name, fact.value, hide)
+        said = fact.source.text
+        text = said.replace(fact.value, value) if fact.value and fact.value in said else value if said else ""
+        return EnvVar(Source(hide(fact.source.where), fact.source.line, hide(text)), fact.name, value)
+    names = type(fact).__match_args__
+    return type(fact)(*(_value(getattr(fact, name), hide) for name in names))
+
+
+def _value(value: Any, hide: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, Source):
+        return Source(hide(value.where), value.line, hide(value.text))
+    if isinstance(value, tuple):
+        return tuple(_value(item, hide) for item in value)
+    return value
+
+
+def _finding(finding: Finding, hide: Callable[[str], str]) -> Finding:
+    return replace(
+        finding,
+        title=hide(finding.title),
+        explanation=hide(finding.explanation),
+        evidence=_value(finding.evidence, hide),
+        tables=_value(finding.tables, hide),
+        prescription=tuple(_step(step, hide) for step in finding.prescription),
+        proof=_step(finding.proof, hide) if finding.proof is not None else None,
+        consequences=_value(finding.consequences, hide),
+    )
+
+
+def _step(step: Step, hide: Callable[[str], str]) -> Step:
+    text = hide(step.text)
+    if step.kind == "shell" and step.platform != "windows":
+        text = _QUOTED_HOME.sub(r"~/\1", text)
+    return replace(step, text=text, why=hide(step.why))

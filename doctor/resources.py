@@ -1,0 +1,24 @@
+"""Files that ship with the project, wherever its modules come from: a folder, or the one file of scripts/build_pyz.
+
+They are asked of the loader that has found the package (PEP 302, `get_data`), as `importlib.resources` does, which takes
+as long to import as a short report takes to read and has other names in Python 3.8.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import Any
+
+
+def read(package: str, name: str) -> bytes:
+    """The content of a file in a package's folder or below it (`name` with slashes). Raises OSError where there is none."""
+    module: Any = import_module(package)
+    path = os.path.join(os.path.dirname(module.__file__), *name.split("/"))  # noqa: PTH118, PTH120 no path of the file system
+    data: bytes = module.__spec__.loader.get_data(path)
+    return data
+
+
+def text(package: str, name: str) -> str:
+    """The same, decoded as UTF-8."""
+    return read(package, name).decode("utf-8")

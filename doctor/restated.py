@@ -1,0 +1,46 @@
+"""The findings of a report of this tool that does not hold all facts: its codes, in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from doctor.facts import Facts, RestatedFinding
+from doctor.findings import Finding, shell
+from doctor.rules import PLACES, rule_of
+from doctor.shell import run
+
+
+def restated(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
+    """The findings that the rules have, where the facts state none themselves.
+
+    Otherwise those that are stated, each as its rule words it where the listed facts are enough for it. Codes
+    of no rule are left out. What the rules find besides is too: they lack facts, and the report's own check
+    did not find it.
+    """
+    stated = [fact for fact in facts.of(RestatedFinding) if fact.code in PLACES]
+    known = {finding.code: finding for finding in findings}
+    result: dict[str, Finding] = {}
+    for fact in stated:
+        if fact.code in result:
+            continue
+        rule = rule_of(fact.code)
+        severity = fact.severity or rule.severity
+        if fact.code in known:
+            result[fact.code] = replace(known[fact.code], severity=severity, confidence=fact.confidence)
+            continue
+        result[fact.code] = Finding(
+            fact.code,
+            severity,
+            rule.title,
+            "A report of tfgpu-doctor says so. The facts that it lists are not enough to work out again what to do.",
+            (fact.source,),
+            prescription=(
+                shell(
+                    run("tfgpu-doctor", "check", "--format", "markdown"),
+                    "on the machine: a report that holds every fact",
+                ),
+            ),
+            confidence=fact.confidence,
+        )
+    return list(result.values()) or list(findings)

@@ -1,0 +1,67 @@
+"""driver-too-new: the driver's branch no longer serves this GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import DriverVersion, Gpu
+from doctor.findings import Finding
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.gpu.registered import registered
+from doctor.rules.registry import found, rule
+from doctor.shell import run
+
+
+@rule(
+    "driver-too-new",
+    "The NVIDIA driver's branch no longer supports this GPU",
+    explains=("driver-not-loaded", "gpu-absent", "gpu-bad-state", "device-permission", "driver-missing"),
+    needs=("driver-legacy", DriverVersion, Gpu),
+)
+def driver_too_new(picture: Picture) -> Iterator[Finding]:
+    """The driver's branch no longer supports this GPU.
+
+    ## What it means
+    Each driver branch drops old GPU architectures: R495 dropped Kepler, R590 Maxwell, Pascal and Volta. A newer driver
+    installs without complaint, and its kernel module ignores the GPU.
+
+    ## How it shows
+    `NVRM: The NVIDIA … GPU installed in this system is supported through the NVIDIA 470.xx Legacy drivers` in the kernel
+    log; nvidia-smi finds no devices after an upgrade of the driver.
+
+    ## What to do
+    Install the last branch that serves the GPU, and hold it there.
+    """
+    from doctor import compat
+
+    printed = picture.facts.symptoms("driver-legacy")
+    driver = picture.driver
+    if registered(picture) or not (printed or (driver is not None and picture.gpus)):
+        return
+    side = picture.platform if picture.platform in ("windows", "wsl") else "linux"
+    dropped = []
+    for gpu in picture.gpus:
+        if driver is None or not gpu.compute_capability or gpu.uuid:  # the driver itself told its UUID: it serves it
+            continue
+        answer = compat.driver_serves_gpu(gpu.compute_capability, driver.version, picture.tables, side)
+        if answer.verdict != "no" or "last driver branch" not in answer.reason:
+            continue
+        dropped.append((gpu, answer))
+    if not printed and (not dropped or len(dropped) < len(picture.gpus)):
+        return
+    branch = (printed[0].get("branch") or printed[0].get("b2")) if printed else ""
+    text = (
+        f"{dropped[0][1].reason[0].upper()}{dropped[0][1].reason[1:]}."
+        if dropped
+        else f"The kernel module says that this GPU belongs to the driver branch {branch}, and ignores it."
+    )
+    yield found(
+        "driver-too-new",
+        text,
+        [*printed[:2], driver, *(gpu for gpu, _ in dropped[:1])],
+        confidence="certain" if printed or picture.facts.kind == "machine" else "likely",
+        tables=[row for _, answer in dropped[:1] for row in answer.rows],
+        steps=commands.driver_install(picture),
+        verify=run("nvidia-smi"),
+    )

@@ -1,0 +1,36 @@
+"""A GPU whose memory has had errors that ECC could not correct."""
+
+from __future__ import annotations
+
+from doctor import validated
+from doctor.facts import Symptom
+from doctor.findings import Finding, manual, shell
+from doctor.rules.registry import found
+from doctor.shell import run
+
+
+def memory_errors(errors: list[Symptom]) -> Finding:
+    """The finding gpu-bad-state for uncorrectable errors of a GPU's memory."""
+    gpu = validated.gpu(errors[0].get("gpu")) or "0"
+    return found(
+        "gpu-bad-state",
+        "The GPU's memory has had uncorrectable errors since the driver was loaded. A program that meets one ends with "
+        "CUDA_ERROR_ECC_UNCORRECTABLE; one that was started later may run, on the memory that is left.",
+        errors[:4],
+        title="The GPU's memory has uncorrectable errors",
+        confidence="likely",
+        steps=[
+            shell(
+                run("nvidia-smi", "-i", gpu, "-q", "-d", "ECC,PAGE_RETIREMENT,ROW_REMAPPER"),
+                "shows which errors, and what is taken out of use",
+            ),
+            shell(
+                run("sudo", "nvidia-smi", "-i", gpu, "--gpu-reset"),
+                "puts spare memory in place; nothing may use the GPU",
+                platform="linux",
+                root=True,
+            ),
+            manual("Errors that come back after that are for the vendor: the card is to be replaced"),
+        ],
+        verify=run("nvidia-smi", "-i", gpu, "-q", "-d", "ECC"),
+    )

@@ -1,0 +1,60 @@
+"""gpu-powered-off: a GPU that is built in is switched off by software."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.findings import Finding, Step, manual, shell
+from doctor.picture import Picture
+from doctor.rules.gpu.registered import registered
+from doctor.rules.registry import found, rule
+from doctor.shell import piped, run
+
+
+@rule(
+    "gpu-powered-off",
+    "The GPU is switched off by software",
+    explains=("gpu-absent", "driver-not-loaded", "driver-missing", "gpu-bad-state", "gpu-hidden", "device-permission"),
+    needs=("gpu-switched-off",),
+)
+def gpu_powered_off(picture: Picture) -> Iterator[Finding]:
+    """The GPU is switched off by software.
+
+    ## What it means
+    A laptop switched its NVIDIA GPU off to save power: prime-select intel, bbswitch, supergfxctl in integrated mode,
+    EnvyControl, system76-power, vgaswitcheroo, or a device that was removed from the bus. The driver may be installed, and finds nothing.
+
+    ## How it shows
+    `prime-select query` prints `intel`; /proc/acpi/bbswitch says OFF; lspci shows the device with `rev ff`, or not at
+    all.
+
+    ## What to do
+    Switch the GPU on with the program that switched it off, then restart.
+    """
+    off = picture.facts.symptoms("gpu-switched-off")
+    if not off or registered(picture) or any(s.get("count") != "0" for s in picture.facts.symptoms("cuda-devices")):
+        return
+    by = off[0].get("by") or off[0].get("by2")
+    restart = "lets the NVIDIA GPU run; restart after it"
+    tool = {
+        "prime-select": shell(run("sudo", "prime-select", "nvidia"), restart, platform="linux", root=True),
+        "supergfxctl": shell(run("supergfxctl", "-m", "Hybrid"), restart, platform="linux"),
+        "system76-power": shell(run("sudo", "system76-power", "graphics", "hybrid"), restart, platform="linux", root=True),
+        "envycontrol": shell(run("sudo", "envycontrol", "-s", "hybrid"), restart, platform="linux", root=True),
+        "vgaswitcheroo": _written("/sys/kernel/debug/vgaswitcheroo/switch"),
+        "bbswitch": _written("/proc/acpi/bbswitch"),
+    }.get(by, manual("Switch the GPU on with the program that switched it off (prime-select, supergfxctl, the BIOS), then restart", platform="linux"))
+    yield found(
+        "gpu-powered-off",
+        "The machine has an NVIDIA GPU, and it is switched off, so that the driver finds no device.",
+        [*off[:3], *picture.gpus[:1]],
+        confidence="certain" if by else "likely",
+        steps=[tool],
+        verify=run("nvidia-smi"),
+    )
+
+
+def _written(path: str) -> Step:
+    """The step that switches the GPU on through a file of the kernel's."""
+    switch = piped(run("echo", "ON"), run("sudo", "tee", path))
+    return shell(switch, "switches the GPU on until the next start", platform="linux", root=True)

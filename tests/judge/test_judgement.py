@@ -1,0 +1,84 @@
+"""What the tables say of stated versions, and what sentences say, come to a verdict; neither is called certain."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.judge.weights import WEIGHTS
+from doctor.logs.prose import classify
+from doctor.remedies.usual import USUAL
+from doctor.rules import ORDER
+from tests.rules.situation import told
+
+STATED = {
+    "TensorFlow 1.4.1, CUDA 8, cuDNN 7.0.5, import fails\n": {"cudnn-version-mismatch"},
+    "RTX 5070, tensorflow 2.20.0, CUDA_ERROR_INVALID_HANDLE when I call fit\n": {"gpu-arch-too-new"},
+    "RTX 5080, fresh venv, pip install tensorflow==2.17, nvidia-smi works, "
+    "tf.config.list_physical_devices('GPU') is empty.\n": {"cuda-missing", "gpu-arch-too-new"},
+}
+
+
+@pytest.mark.parametrize(("text", "codes"), STATED.items(), ids=lambda value: str(value)[:30])
+def test_stated_versions_are_judged_by_the_tables(text: str, codes: set[str]) -> None:
+    diagnosis = told(text)
+    assert diagnosis.verdict.code in codes
+    misfits = [part for part in diagnosis.compatibility if part.fits is False]
+    assert misfits
+    assert all(part.tables and part.evidence for part in misfits)
+    assert codes <= {diagnosis.verdict.code, *(other.code for other in diagnosis.alternatives)}
+
+
+def test_one_command_cures_a_missing_cuda_and_a_gpu_that_is_too_new() -> None:
+    verdict = told(next(text for text in STATED if "5080" in text)).verdict
+    assert any("tensorflow[and-cuda]==" in step.text and "2.17" not in step.text for step in verdict.prescription)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TensorFlow 2.10, CUDA 11.8, cuDNN 8.6, RTX 3060, driver 525.60.13: which message may I ignore?\n",
+        "We run TensorFlow 2.15.0 with CUDA 12.2 and cuDNN 8.9 on a V100, driver 535.104.05.\n",
+    ],
+)
+def test_versions_that_go_together_are_no_fault(text: str) -> None:
+    diagnosis = told(text)
+    assert not [part for part in diagnosis.compatibility if part.fits is False]
+    assert not [f for f in diagnosis.findings if "mismatch" in f.code or "too-" in f.code]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("The laptop only has an Intel graphics chip, there is no NVIDIA card in it at all.\n", "gpu-absent"),
+        ("Es stellte sich heraus, dass der Container ohne --gpus gestartet wurde; mit --gpus all geht es.\n", "container-no-gpu"),
+        ("Another training job of my colleague already holds all of the memory of that card.\n", "gpu-memory-held"),
+    ],
+)
+def test_sentences_name_a_cause_and_are_never_certain(text: str, code: str) -> None:
+    verdict = told(text).verdict
+    assert verdict.code == code
+    assert verdict.confidence != "certain"
+    assert verdict.evidence[0].line == 1
+
+
+def test_every_code_that_a_sentence_can_name_has_a_page_and_something_to_do() -> None:
+    codes = set(classify.bundled().codes)
+    assert codes <= set(ORDER)
+    assert codes - {"healthy", "benign-messages", "undetermined"} <= set(USUAL)
+
+
+def test_probabilities_add_up_and_are_the_same_for_the_same_text() -> None:
+    model = classify.bundled()
+    first, second = (model.probabilities("cuDNN could not start, memory growth helped") for _ in range(2))
+    assert first == second
+    assert abs(sum(first) - 1) < 1e-9
+
+
+def test_weights_cut_short_are_refused() -> None:
+    with pytest.raises(ValueError, match="weights"):
+        classify.unpacked(b"not a model")
+
+
+def test_what_a_program_proves_outweighs_what_a_sentence_says() -> None:
+    assert WEIGHTS["rule certain"] > WEIGHTS["rule certain in prose"]
+    assert WEIGHTS["rule likely"] > WEIGHTS["rule likely in prose"]

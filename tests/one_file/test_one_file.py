@@ -1,0 +1,136 @@
+"""The one file of scripts/build_pyz: it runs where nothing is installed and nothing can be written, as the tool does."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "scripts" / "build_pyz"
+LOGS = sorted(p for p in (ROOT / "tests/data/logs").rglob("*") if p.suffix in (".txt", ".log"))
+MACHINES = sorted(p for p in (ROOT / "tests/data/machines").iterdir() if p.is_dir())
+SPOKEN = [
+    ["tables", "tensorflow", "2.15.1"], ["tables", "gpu", "RTX 3080"], ["tables", "driver"], ["tables", "cuda"], ["tables", "cudnn"],
+    ["plan", "--os", "Ubuntu 20.04", "--gpu", "GTX 1080", "--driver", "470.82"], ["plan", "--os", "Windows 11", "--gpu", "RTX 3070"],
+    ["devices", "--visible=-1,0"],
+]  # fmt: skip
+PLAIN = [["code", "gpu-hidden"], ["code"], ["snippet", "memory-growth", "--tensorflow", "1.15"], ["--version"], ["--help"]]
+
+pytestmark = [
+    pytest.mark.online,  # the file is made of wheels of the registry
+    pytest.mark.skipif(sys.platform == "win32", reason="folders that take no files are POSIX's here"),
+]
+
+
+@pytest.fixture(scope="session")
+def one_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file, made as a release makes it."""
+    file = tmp_path_factory.mktemp("built") / "tfgpu-doctor.pyz"
+    done = subprocess.run([sys.executable, str(BUILD), str(file)], capture_output=True, text=True, timeout=300, check=False)
+    if "could not fetch" in done.stderr:
+        pytest.skip("no package registry is reached, and the wheels are in no folder")
+    assert done.returncode == 0, done.stderr
+    return file
+
+
+def pythons() -> list[str]:
+    """Every Python that there is, one of each minor release."""
+    found = {}
+    for minor in range(8, 16):
+        for name in (shutil.which(f"python3.{minor}"), *map(str, Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python"))):
+            if name and subprocess.run([name, "-c", "pass"], capture_output=True, check=False).returncode == 0:
+                found[minor] = name
+    return list(found.values()) or [sys.executable]
+
+
+def run(command: list[str], where: Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    """A program in a folder, with no variables but those that are given."""
+    return subprocess.run(command, cwd=where, env=variables, capture_output=True, timeout=120, check=False)
+
+
+def bare(python: str, file: Path, where: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """The file under a Python of which not even `site` is loaded, without a home, a folder for temporary files, a PATH."""
+    nowhere = str(where / "nowhere")
+    return run([python, "-S", "-B", str(file), *words], where, HOME=nowhere, TMPDIR=nowhere, TFGPU_DOCTOR_TABLES="")
+
+
+def read_only(folder: Path) -> Path:
+    folder.mkdir()
+    folder.chmod(0o555)
+    return folder
+
+
+def test_the_file_is_small_plain_and_the_same_each_time(one_file: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again.pyz"
+    variables = {**os.environ, "SOURCE_DATE_EPOCH": "1", "TZ": "Asia/Tokyo"}
+    subprocess.run([sys.executable, str(BUILD), str(again)], env=variables, capture_output=True, timeout=300, check=True)
+    assert again.read_bytes() == one_file.read_bytes()
+    assert one_file.stat().st_size < 3_000_000
+    names = zipfile.ZipFile(one_file).namelist()
+    assert not [name for name in names if name.endswith((".so", ".pyd", ".pyc", ".dylib"))]
+    owners = {name.split("/")[1] for name in names if name.startswith("licenses/")}
+    assert owners >= {"tfgpu-doctor", "packaging", "rich", "requests", "urllib3", "idna", "certifi", "charset_normalizer"}
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[list[str], subprocess.CompletedProcess[bytes]]]:
+    """Calls, and what the installed tool says to each."""
+    where = tmp_path_factory.mktemp("installed")
+    known = {"HOME": str(where / "nowhere"), "TFGPU_DOCTOR_TABLES": "", "PYTHONPATH": str(ROOT)}
+    logs = [str(path) for path in LOGS]
+    calls = [["explain", *logs, "--format", "json"], *([*words, "--format", "json"] for words in SPOKEN), *PLAIN]
+    calls += [["check", "--root", str(machine), "--format", "json"] for machine in MACHINES]
+    return [(words, run([sys.executable, "-m", "doctor", *words], where, **known)) for words in calls]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("python", pythons(), ids=lambda path: re.sub(r".*(3\.\d+).*", r"\1", path))
+def test_it_says_what_the_installed_tool_says(
+    one_file: Path,
+    tmp_path: Path,
+    python: str,
+    installed: list[tuple[list[str], subprocess.CompletedProcess[bytes]]],
+) -> None:
+    where = read_only(tmp_path / "here")
+    for words, theirs in installed:
+        ours = bare(python, one_file, where, *words)
+        assert ours.returncode == theirs.returncode, (words, ours.stderr)
+        assert ours.stdout == theirs.stdout, words
+        assert ours.stderr == theirs.stderr == b"", words
+    checked = bare(python, one_file, where, "check", "--format", "json")
+    assert checked.returncode in (0, 1, 3), checked.stderr
+    report: dict[str, Any] = json.loads(checked.stdout)
+    assert report["findings"]
+    assert list(where.iterdir()) == []
+
+
+def test_a_file_without_its_tables_gives_no_verdict(one_file: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.pyz"
+    with zipfile.ZipFile(one_file) as whole, zipfile.ZipFile(broken, "w") as part:
+        for name in whole.namelist():
+            if name != "compat_tables/tensorflow.json":
+                part.writestr(name, whole.read(name))
+    log = next(path for path in LOGS if b"libcudart" in path.read_bytes())
+    done = bare(sys.executable, broken, tmp_path, "explain", str(log), "--format", "json")
+    assert (done.returncode, done.stdout) == (70, b"")
+    assert b"tensorflow.json" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_python_that_is_too_old_is_told_so(one_file: Path, tmp_path: Path) -> None:
+    old = [str(p) for v in ("2.7", "3.6", "3.7") for p in Path.home().glob(f".pyenv/versions/{v}.*/bin/python")]
+    if not old:
+        pytest.skip("there is no Python before 3.8")
+    for python in old:
+        done = run([python, str(one_file), "check"], tmp_path)
+        assert done.returncode == 3
+        assert done.stderr.startswith(b"tfgpu-doctor: it needs Python 3.8 or later; this is ")

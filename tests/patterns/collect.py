@@ -1,0 +1,105 @@
+"""Every regular expression of the package, with the way in which it is used.
+
+Signatures come from their catalogue, as they are compiled. All others are read from the source: calls of `re`, and the
+methods of what `re.compile` gave. What a pattern takes from names of its module is filled in with their values; what it
+takes from a variable of a function stands as a plain word.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from doctor.logs.parse import bounded
+from doctor.logs.signatures import catalogue
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SEARCHING = {"search", "sub", "subn", "findall", "finditer", "split"}
+ANCHORED = {"match", "fullmatch"}
+
+
+class Pattern(NamedTuple):
+    """One expression. anchored: tried at one place only. whole: to the end. without: characters that its text never holds."""
+
+    where: str
+    pattern: str | bytes
+    flags: int
+    anchored: bool = False
+    whole: bool = False
+    without: str = ""
+
+
+def signatures() -> list[Pattern]:
+    """The patterns of the catalogue."""
+    flags = re.IGNORECASE | re.MULTILINE | re.ASCII
+    return [
+        Pattern(f"signature {number} ({s.kind})", bounded(s.pattern), flags, without="\n" if s.lines == 1 else "")
+        for number, s in enumerate(catalogue())
+    ]
+
+
+def others() -> list[Pattern]:
+    """The patterns in the source of the package."""
+    return [found for path in sorted((ROOT / "doctor").rglob("*.py")) for found in _of_module(path)]
+
+
+def _of_module(path: Path) -> Iterator[Pattern]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    ours = [call for call in calls if isinstance(call.func.value, ast.Name) and call.func.value.id == "re"]  # type: ignore[attr-defined]
+    if not ours:
+        return
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    names = vars(importlib.import_module(name))
+    used: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in SEARCHING | ANCHORED:
+            base = node.value
+            known = base.id if isinstance(base, ast.Name) else base.attr if isinstance(base, ast.Attribute) else ""
+            used.setdefault(known, set()).add(node.attr)
+    assigned = {
+        id(node.value): target.id if isinstance(target, ast.Name) else getattr(target, "attr", "")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+    }
+    for call in ours:
+        method = call.func.attr  # type: ignore[attr-defined]
+        if method not in SEARCHING | ANCHORED | {"compile"} or not call.args:
+            continue
+        text = _value(call.args[0], names)
+        if text is None:
+            continue
+        given = next((k.value for k in call.keywords if k.arg == "flags"), None)
+        place = {"compile": 1, "search": 2, "match": 2, "fullmatch": 2, "findall": 2, "finditer": 2}.get(method)
+        if given is None and place is not None and len(call.args) > place:
+            given = call.args[place]
+        flags = int(eval(compile(ast.Expression(given), "flags", "eval"), {**names, "re": re})) if given is not None else 0
+        ways = used.get(assigned.get(id(call), ""), set()) if method == "compile" else {method}
+        yield Pattern(f"{path.relative_to(ROOT)}:{call.lineno}", text, flags, bool(ways) and ways <= ANCHORED, "fullmatch" in ways)
+
+
+def _value(node: ast.expr, names: dict[str, Any]) -> str | bytes | None:
+    """The text of a pattern; None where it is a variable of a function, made elsewhere."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(_value(part, names)) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        try:
+            return str(eval(compile(ast.Expression(node.value), "part", "eval"), dict(names)))
+        except NameError:
+            return "name"
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = _value(node.left, names), _value(node.right, names)
+        if isinstance(left, bytes) and isinstance(right, bytes):
+            return left + right
+        return f"{left if left is not None else 'name'}{right if right is not None else 'name'}"
+    try:
+        found = eval(compile(ast.Expression(node), "pattern", "eval"), dict(names))
+    except NameError:
+        return None
+    return found if isinstance(found, (str, bytes)) else None

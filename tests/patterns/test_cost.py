@@ -1,0 +1,105 @@
+"""The time of every regular expression grows with the text and no faster: shown from the pattern, and measured."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+
+from doctor.logs.parse import bounded
+from doctor.logs.signatures import catalogue
+from tests.patterns.collect import Pattern, others, signatures
+from tests.patterns.cost import cost
+from tests.patterns.pumps import beginnings, pumped, pumps, words
+
+MOST = 10_000
+"""Paths that may be tried for each character. The bound is loose: what comes near it takes a microsecond a character."""
+SIZES = (1_000, 2_000, 4_000)
+QUICK = 0.06
+"""Seconds of processor time in which the largest text is read by a pattern that is no concern."""
+SLOW = 0.5
+GROWTH = 3.0
+"""How much longer twice the text may take: 2 where time grows with the text, 4 where it grows with its square."""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "paths"),
+    [
+        (r"foo\s*bar", 1),
+        (r"\b\w+foo", 1),
+        (r"(?<![\w.])\d+\.\d+x", 1),
+        (r"\s+", 1),
+        (r"\d+(?:\.\d+)?", 1),
+        (r"foo.{0,24}bar", 24),
+        (r"x(?:\w+ ){0,4}y", 60),
+        (r"foo.*bar", math.inf),
+        (r"\s*foo", math.inf),
+        (r"foo\s*\s*bar", math.inf),
+        (r"foo\s*(?:On)?\s*bar", math.inf),
+        (r"foo\w+\d+bar", math.inf),
+        (r"foo(?:\w+ ?)*bar", math.inf),
+        (r"foo(?:a|a)*bar", math.inf),
+        (r"foo(?:a*)*bar", math.inf),
+        (r"foo(?=.*bar)", math.inf),
+    ],
+)
+def test_cost_is_infinite_where_two_repeats_share_what_they_read(pattern: str, paths: float) -> None:
+    found = cost(pattern if paths == math.inf else bounded(pattern) if "{0,4}" in pattern else pattern).steps
+    assert found == paths if paths in (1, math.inf) else 1 < found <= paths
+
+
+def test_limits_are_set_for_every_repeat_that_names_none() -> None:
+    assert bounded(r"a\d+b\s*\w+?[*+]+\*+ *(?:x)*y{2,}z{3}") == (
+        r"a\d{1,24}b\s{0,80}\w{1,60}?[*+]{1,200}\*{1,200} {0,80}(?:x){0,16}y{2,200}z{3}"
+    )
+
+
+@pytest.mark.parametrize("several", [signatures, others], ids=["signatures", "others"])
+def test_no_pattern_tries_more_paths_than_a_few_for_each_character(several: Callable[[], list[Pattern]]) -> None:
+    costs = [(p, cost(p.pattern, p.flags, anchored=p.anchored, whole=p.whole, without=p.without)) for p in several()]
+    assert len(costs) > 300
+    dear = [f"{p.where}: {found.steps:.3g} {found.why}\n  {p.pattern!r}" for p, found in costs if found.steps > MOST]
+    assert not dear, "\n".join(dear)
+
+
+def _seconds(pattern: Pattern, compiled: re.Pattern[str], text: str, times: int) -> float:
+    """The least processor time of several searches for all occurrences."""
+    found = []
+    for _ in range(times):
+        started = time.process_time()
+        if pattern.anchored:
+            compiled.match(text)
+        else:
+            for _ in compiled.finditer(text):
+                pass
+        found.append(time.process_time() - started)
+    return min(found)
+
+
+def _grows(pattern: Pattern, compiled: re.Pattern[str], start: str, piece: str) -> str:
+    """What is wrong with the time that a pattern takes over longer and longer repetitions; empty: nothing."""
+    if _seconds(pattern, compiled, pumped(start, piece, SIZES[-1]), 1) < QUICK:
+        return ""
+    taken = [_seconds(pattern, compiled, pumped(start, piece, size), 3) for size in SIZES]
+    if taken[-1] < QUICK or (taken[-1] < SLOW and taken[-1] < GROWTH * taken[-2]):
+        return ""
+    shown = ", ".join(f"{1000 * t:.1f} ms" for t in taken)
+    return f"{pattern.where}: {start[-40:]!r} + {piece!r} repeated: {shown}\n  {str(pattern.pattern)[:200]}"
+
+
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 8))])
+def test_time_does_not_grow_faster_than_repetitions_of_the_patterns_own_words(part: int) -> None:
+    examples = [signature.example for signature in catalogue()]
+    given = [*zip(signatures(), examples), *((p, "") for p in others())]
+    wrong: list[str] = []
+    for pattern, example in given[part::8]:
+        text = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+        compiled = re.compile(text, pattern.flags)
+        for start, piece in pumps(words(text, pattern.flags), beginnings(example)):
+            if problem := _grows(pattern, compiled, start, piece):
+                wrong.append(problem)
+                break
+    assert not wrong, "\n".join(wrong)

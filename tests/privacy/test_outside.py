@@ -1,0 +1,228 @@
+"""What is wrong outside of the tool is told in one line with the next step, and never called a defect of the tool."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+REPORT = "tensorflow 2.15.0\nE cuda_driver.cc:1] failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"
+COMMANDS = {
+    "check": ["check", "-q"],
+    "check --save": ["check", "--save", "{folder}/save.json", "-q"],
+    "check as JSON": ["check", "--format", "json"],
+    "explain": ["explain", "{report}"],
+    "explain as HTML": ["explain", "{report}", "--format", "html"],
+    "plan": ["plan", "--gpu", "RTX 3080", "--driver", "550.54.14"],
+    "install": ["install", "--dry-run", "--env", "{folder}/env"],
+    "snippet": ["snippet", "memory-growth"],
+    "devices": ["devices", "--visible", "0", "--count", "2"],
+    "tables": ["tables", "tensorflow", "2.15.1"],
+    "undo": ["tables", "refresh", "--undo"],
+    "code": ["code", "gpu-hidden"],
+    "simulate": ["simulate", "--list-faults"],
+    "simulate --about": ["simulate", "--about"],
+    "version": ["--version"],
+    "help": ["--help"],
+    "help of a command": ["plan", "--help"],
+    "a wrong call": ["no-such-command"],
+}
+
+
+def words(command: str, folder: Path) -> list[str]:
+    report = folder / "report.log"
+    return [word.format(folder=folder, report=report) for word in COMMANDS[command]]
+
+
+def ended(command: str, folder: Path, redirection: str = "", before: str = "", **options: Any) -> tuple[int, str]:
+    """The exit code and standard error of a command under a shell's redirections."""
+    line = f'{before} exec "$@" {redirection}'
+    if "2>" not in redirection:
+        line += f" 2> {folder / 'stderr'}"
+    argv = ["sh", "-c", line, "sh", sys.executable, "-m", "doctor", *words(command, folder)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, cwd=ROOT,
+                          env=environment, timeout=120, check=False, **options)  # fmt: skip
+    told = folder / "stderr"
+    return done.returncode, told.read_text(encoding="utf-8") if told.exists() else ""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "report.log").write_text(REPORT, encoding="utf-8")
+    return tmp_path
+
+
+def no_defect(code: int, told: str) -> None:
+    assert code in (0, 1, 2, 3), told
+    for word in ("defect", "report it", "Traceback", "Exception ignored"):
+        assert word not in told
+
+
+@pytest.mark.parametrize("redirection", [">&-", "> /dev/full", ">&- 2>&-", "<&- >&- 2>&-", "2> /dev/full", "2>&-"])
+@pytest.mark.parametrize("command", ["check", "explain", "tables", "help of a command", "a wrong call"])
+def test_a_stream_that_takes_nothing_is_no_defect(command: str, redirection: str, folder: Path) -> None:
+    code, told = ended(command, folder, redirection)
+    no_defect(code, told)
+    if redirection in (">&-", "> /dev/full") and command not in ("a wrong call", "help of a command"):
+        assert code == 3
+        assert told.splitlines()[0].startswith("tfgpu-doctor: cannot go on: `standard output`")
+        assert "--output FILE" in told
+
+
+@pytest.mark.parametrize("command", ["check", "plan", "code"])
+def test_an_answer_to_a_file_needs_no_standard_output(command: str, folder: Path) -> None:
+    COMMANDS["to a file"] = [*COMMANDS[command], "--output", "{folder}/answer"]
+    code, _ = ended("to a file", folder, "<&- >&- 2>&-")
+    assert code in (0, 1)
+    assert (folder / "answer").stat().st_size > 100
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv")
+@pytest.mark.parametrize("command", [name for name in COMMANDS])
+def test_a_user_without_home_and_name_is_served(command: str, folder: Path) -> None:
+    """As `docker run -u 12345`; the capability only lets it read this checkout."""
+    folder.chmod(0o777)
+    capability = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+    argv = ["setpriv", "--reuid", "12345", "--clear-groups", *capability, "env", "-i", "PATH=/usr/bin:/bin",
+            f"PYTHONPATH={ROOT}", "PYTHONDONTWRITEBYTECODE=1", sys.executable, "-m", "doctor", *words(command, folder)]  # fmt: skip
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL, cwd="/")
+    if "setpriv" in done.stderr:
+        pytest.skip(done.stderr)
+    no_defect(done.returncode, done.stderr)
+    assert done.returncode != 3
+    assert done.stdout.strip() or command == "a wrong call"
+
+
+def _small_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in ("a wrong call", "version", "help", "help of a command", "undo")])
+def test_a_file_that_cannot_be_written_whole_keeps_what_it_held(command: str, folder: Path) -> None:
+    old = "what was there before\n"
+    target = folder / "answer"
+    target.write_text(old, encoding="utf-8")
+    (folder / "save.json").write_text(old, encoding="utf-8")
+    COMMANDS["limited"] = COMMANDS[command] if "--save" in COMMANDS[command] else [*COMMANDS[command], "--output", "{folder}/answer"]
+    argv = [sys.executable, "-m", "doctor", *words("limited", folder)]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False, cwd=ROOT, preexec_fn=_small_files)
+    no_defect(done.returncode, done.stderr)
+    assert done.returncode == 3
+    assert "cannot write `" in done.stderr
+    assert target.read_text(encoding="utf-8") == (folder / "save.json").read_text(encoding="utf-8") == old
+    assert sorted(path.name for path in folder.iterdir()) == ["answer", "report.log", "save.json"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux") or os.geteuid() != 0, reason="mounts a file system")
+def test_a_full_disk_keeps_what_a_file_held(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(disk)], check=False, capture_output=True).returncode:
+        pytest.skip("no file system may be mounted here")
+    try:
+        for name in ("save.json", "answer"):
+            (disk / name).write_text("before\n", encoding="utf-8")
+        (disk / "rest").write_bytes(b"x" * 4096)
+        for more in (["--save", str(disk / "save.json")], ["--output", str(disk / "answer"), "--format", "html"]):
+            done = subprocess.run([sys.executable, "-m", "doctor", "check", *more], capture_output=True, text=True, cwd=ROOT, check=False)
+            assert done.returncode == 3, done.stderr
+            assert "No space left on device" in done.stderr
+            assert "what was in the file is still there" in done.stderr
+        assert (disk / "save.json").read_text() == (disk / "answer").read_text() == "before\n"
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+# --- records of other types ----------------------------------------------------------------------
+
+WRONG: tuple[Any, ...] = (None, True, 7, 1.5, "x", "", [], [7], ["x"], {}, {"x": 7}, [[["x"]]], {"x": {"x": []}})
+
+
+def mutants(value: Any, wrong: Any) -> list[Any]:
+    """The value with each of its parts, one at a time, replaced."""
+    found = [wrong]
+    if isinstance(value, dict):
+        for key, item in list(value.items())[:12]:
+            found += [{**value, key: other} for other in mutants(item, wrong)]
+    elif isinstance(value, list) and value:
+        for i in range(min(len(value), 3)):
+            found += [[*value[:i], other, *value[i + 1 :]] for other in mutants(value[i], wrong)]
+    return found
+
+
+def answers(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    from doctor.cli import main
+
+    code = main(words)
+    no_defect(code, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+def test_a_recorded_machine_of_other_types_is_refused_or_read(wrong: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    inner = json.loads((ROOT / "tests/data/machines/simulated-rtx3070-2.18.1/.tfgpu-doctor.json").read_text(encoding="utf-8"))
+    inner["env"] = dict(list(inner["env"].items())[:2])
+    for mutant in mutants(inner, wrong):
+        (tmp_path / ".tfgpu-doctor.json").write_text(json.dumps(mutant), encoding="utf-8")
+        answers(["check", "--root", str(tmp_path), "--format", "json"], capsys)
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+def test_answers_of_other_types_are_no_defect(wrong: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a recorded machine's programs printed: JSON lines of a child."""
+    inner = json.loads((ROOT / "tests/data/machines/simulated-rtx3070-2.18.1/.tfgpu-doctor.json").read_text(encoding="utf-8"))
+    for question, answer in inner["answers"].items():
+        rows = [line for line in answer["out"].splitlines() if line.startswith("{")]
+        for i, row in enumerate(rows):
+            for mutant in mutants(json.loads(row), wrong):
+                changed = "\n".join([*rows[:i], json.dumps(mutant), *rows[i + 1 :]])
+                record = {**inner, "answers": {**inner["answers"], question: {**answer, "out": changed}}}
+                (tmp_path / ".tfgpu-doctor.json").write_text(json.dumps(record), encoding="utf-8")
+                answers(["check", "--root", str(tmp_path), "--format", "json"], capsys)
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+def test_a_saved_or_printed_machine_of_other_types_is_refused_or_read(
+    wrong: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from doctor.cli import main
+    from doctor.facts import CudaVersion, EnvVar, Fact, Facts, Gpu, LibraryFile, PythonVersion, Source, Symptom
+    from doctor.probe import record
+
+    source = Source("x", 1, "y")
+    kinds: list[Fact] = [
+        Gpu(source, "RTX 3080", "8.6", 10240, "10de:2206", 0), PythonVersion(source, "3.11.2", 64), CudaVersion(source, "12.2"),
+        EnvVar(source, "CUDA_VISIBLE_DEVICES", "0"), LibraryFile(source, "libcudnn.so.8", "/x/libcudnn.so.8", "8.9", True),
+        Symptom(source, "gpu-not-found", (("a", "b"),)),
+    ]  # fmt: skip
+    saved = record.to_record(Facts(tuple(kinds), "machine"), "1", "2026-01-01")
+    main(["explain", str(ROOT / "README.md"), "--format", "json"])
+    printed = json.loads(capsys.readouterr().out)
+    printed["facts"]["gpus"] = {"value": [{"name": "RTX 3080", "compute_capability": "8.6"}], "evidence": [{"source": "x"}]}
+    printed["facts"]["cuda"] = {"value": "12.2", "evidence": [{"source": "x"}]}
+    file = tmp_path / "m.json"
+    for mutant in mutants(saved, wrong)[WRONG.index(wrong) % 3 :: 3]:
+        file.write_text(json.dumps(mutant), encoding="utf-8")
+        answers(["check", "--from", str(file), "--format", "json"], capsys)
+    for mutant in (*mutants(printed, wrong)[:60:2], *mutants(saved, wrong)[::9]):
+        file.write_text(json.dumps(mutant), encoding="utf-8")
+        answers(["plan", "--machine", str(file)], capsys)
+
+
+@pytest.mark.parametrize("text", ["", "[", "\x00", "[" * 100_000, "{}", '{"kind": "tfgpu-doctor machine"}', "\udcff", "9" * 5000])
+def test_what_is_no_record_at_all_is_refused(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / ".tfgpu-doctor.json"
+    file.write_text(text, encoding="utf-8", errors="surrogateescape")
+    for call in (["check", "--from", str(file)], ["plan", "--machine", str(file)], ["check", "--root", str(tmp_path)]):
+        answers(call, capsys)
+    for call in (["check", "--from", str(tmp_path)], ["plan", "--machine", str(tmp_path)]):
+        answers(call, capsys)

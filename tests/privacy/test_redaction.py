@@ -1,0 +1,194 @@
+"""Nothing private leaves by any door: every secret, in every place, in every format; and what decides stays."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from doctor.facts import EnvVar, Facts, LibraryFile, Package, Source, Symptom, TensorFlowVersion, Unreadable
+from doctor.findings import Diagnosis, Finding, manual, shell
+from doctor.probe import record
+from doctor.redact import Redactor, without_doors
+from doctor.redact.variables import decides
+from doctor.render import Options, rendered
+from doctor.render.sharing import shared_facts
+from doctor.shell import run
+from tests.privacy.secrets import KEPT, PRIVATE, SECRETS
+
+NOBODY = {"HOME": "/root", "USER": "root"}
+PLACES = {
+    "variable that decides": lambda s: [EnvVar(Source("environment", None, f"XLA_FLAGS=--x={s}"), "XLA_FLAGS", f"--x={s}")],
+    "unknown variable": lambda s: [EnvVar(Source("environment", None, f"TF_X={s}"), "TF_X", s)],
+    "path": lambda s: [LibraryFile(Source(f"/opt/a {s}/x.so"), "libx.so.1", f"/opt/a {s}/x.so")],
+    "log line": lambda s: [Symptom(Source("train.log", 7, f"2026-01-02 03:04:05.678901: I x.cc:7] {s}"), "gpu-not-found")],
+    "pip configuration": lambda s: [Symptom(Source("/etc/pip.conf", 2, f"extra = {s}"), "x", (("line", f"extra = {s}"),))],
+    "kernel command line": lambda s: [Symptom(Source("/proc/cmdline", 1, f"BOOT_IMAGE=/vmlinuz quiet {s} ro"), "x")],
+    "JSON fact": lambda s: [Package(Source(f"pip: {s}"), "keras", f"2.15 {s}", "pip", f"/opt/{s}")],
+    "could not look": lambda s: [Unreadable(Source("x"), "gpus", f"it printed {s}")],
+    "file name": lambda s: [TensorFlowVersion(Source(f"logs/{s}.log", 3, "x"), "2.15.1")],
+}  # fmt: skip
+
+
+def diagnosis(text: str) -> Diagnosis:
+    """A diagnosis with a text in every place of the facts, in the evidence and in all that a finding says."""
+    facts = [fact for make in PLACES.values() for fact in make(text)]
+    finding = Finding(
+        "gpu-not-found", "error", f"t {text}", f"It says: {text} and more.", tuple(f.source for f in facts),
+        (f"row {text}",), (shell(run("cp", text, "x"), f"since {text}"), manual(f"Ask for {text}")), shell(run("cat", text)),
+        consequences=(f"c {text}",),
+    )  # fmt: skip
+    return Diagnosis(Facts(tuple(facts), "machine", f"logs/{text}.log"), (finding,))
+
+
+def formats(case: Diagnosis) -> dict[str, str]:
+    pages = {form: rendered(case, Options(form)) for form in ("json", "markdown", "html")}
+    pages["text in a file"] = rendered(case, Options("text", verbose=1, shared=True))
+    pages["--save"] = record.as_text(record.to_record(shared_facts(case.facts), "1", "2026-01-01"))
+    return pages
+
+
+def bare(page: str) -> str:
+    """A page without what wrapping and escaping put in."""
+    return " ".join(page.replace("\\\\", "\\").replace("&#x27;", "'").split())
+
+
+@pytest.fixture(autouse=True)
+def _nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in NOBODY.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize("name", [*SECRETS, *PRIVATE])
+def test_nothing_private_is_in_what_is_shared(name: str) -> None:
+    text, private = {**SECRETS, **PRIVATE}[name]
+    for form, page in formats(diagnosis(text)).items():
+        assert private not in bare(page), form
+    for make in PLACES.values():  # a name that one place tells is known in the others: each by itself
+        for fact in shared_facts(Facts(tuple(make(text)))):
+            assert private not in str(fact)
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_no_secret_is_shown_on_a_terminal(name: str) -> None:
+    text, private = SECRETS[name]
+    assert private not in rendered(diagnosis(text), Options("text", verbose=1))
+    assert private not in without_doors(text)
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_what_a_diagnosis_needs_stays_as_it_is(text: str) -> None:
+    redact = Redactor("quentin", "rendernode7", "/home/quentin")
+    assert redact(text) == text
+    assert redact(f"{text} x") == f"{text} x"
+
+
+@pytest.mark.parametrize("name", [*SECRETS, *PRIVATE])
+def test_what_is_redacted_once_stays_so(name: str) -> None:
+    once = Redactor()({**SECRETS, **PRIVATE}[name][0])
+    assert Redactor()(once) == once
+
+
+@pytest.mark.parametrize("name", [*SECRETS, *PRIVATE])
+def test_json_stays_json_whatever_is_taken_out(name: str) -> None:
+    page = json.loads(rendered(diagnosis({**SECRETS, **PRIVATE}[name][0]), Options("json")))
+    assert page["findings"][0]["code"] == "gpu-not-found"
+
+
+def test_a_surname_that_a_home_tells_is_gone_everywhere() -> None:
+    redact = Redactor().learn(["C:\\Users\\Quentin Tarant\\x", "hostname: rendernode7"])
+    assert redact("Quentin Tarant said that rendernode7 is slow") == "USER said that HOST is slow"
+
+
+def test_this_machine_is_redacted_below_its_home_and_nowhere_else() -> None:
+    redact = Redactor("conda", "gpu", "/home/conda")
+    assert redact("/home/conda/venv/lib/python3.11") == "~/venv/lib/python3.11"
+    assert redact("conda install cudnn on this gpu") == "conda install cudnn on this gpu"
+
+
+def test_a_command_below_home_can_still_be_pasted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/quentin")
+    case = diagnosis("/home/quentin/my venv/bin/python")
+    assert 'cp ~/"my venv/bin/python" x' in rendered(case, Options("markdown"))
+
+
+def test_the_structure_of_a_cluster_stays() -> None:
+    value = '{"cluster": {"worker": ["a7:2222", "b8:2223"]}, "task": {"type": "worker", "index": 1}}'
+    facts = Facts((EnvVar(Source("environment", None, f"TF_CONFIG={value}"), "TF_CONFIG", value),), "machine")
+    (kept,) = shared_facts(facts).of(EnvVar)
+    assert json.loads(kept.value) == {
+        "cluster": {"worker": ["HOST:2222", "HOST:2223"]}, "task": {"type": "worker", "index": 1}
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["TF_AUTH", "TF_SESSION_COOKIE", "TF_VAR_x", "TF_TOKEN_app", "NVIDIA_PASS", "NVIDIA_NGC_PAT", "NVIDIA_API_KEY", "HOME",
+     "CUDA_SECRET", "TF_GPU_TOKEN", "NCCL_COMM_ID", "WANDB_API_KEY", "KERAS_PASSWORD", "XLA_AUTH", "TF_ENABLE_KEY"],
+)  # fmt: skip
+def test_only_listed_variables_are_read(name: str) -> None:
+    assert not decides(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["TF_CPP_MIN_LOG_LEVEL", "TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR", "TF_XLA_FLAGS", "XLA_FLAGS", "TF_CONFIG",
+     "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "LD_LIBRARY_PATH", "NVIDIA_DRIVER_CAPABILITIES", "NCCL_DEBUG", "TF_CPP_VMODULE",
+     "TF_USE_LEGACY_KERAS", "TF_ENABLE_ONEDNN_OPTS", "CUDA_PATH_V11_2", "KERAS_BACKEND", "NVIDIA_REQUIRE_CUDA"],
+)  # fmt: skip
+def test_variables_that_decide_are_read(name: str) -> None:
+    assert decides(name)
+
+
+PUMPS = (
+    "a", "a.", "a-", "password=", "password='", 'password="', "password ", "token", "TF_CONFIG={", "/home/", "/home/a ",
+    "a@", "a@b.", "http://", "http://a:", "http://a:@", "?sig=", "1.", "1.1.1.1:", "fe80:", "a:", "00:", "-", "Basic ",
+    "GPU-", "GPU-00000000-", "eyJ", "eyJa.", "-----BEGIN PRIVATE KEY-----", "login -p ", "login x password ", "curl -u ",
+    "host ", "hostname: ", "A", "C:\\Users\\a ", "\\\\", "KEY=", "--token ", "ENV A_KEY ", '{"a":', " ", "[", "->", "/t/",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("pump", PUMPS)
+def test_time_grows_with_length_only(pump: str) -> None:
+    def seconds(size: int) -> float:
+        best = 9.0
+        for end in ("", "!", "@", "=", "/x"):
+            text = pump * (size // len(pump)) + end
+            start = time.process_time()
+            Redactor("someone", "somewhere").learn([text])(text)
+            best = min(best, time.process_time() - start) if end == "" else max(best, time.process_time() - start)
+        return best
+
+    small, large = seconds(20_000), seconds(80_000)
+    assert large < 0.5 or large < small * 10, (small, large)
+
+
+def test_a_saved_machine_holds_nothing_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from doctor.cli import run
+
+    folder = tmp_path / "quentin tarant"
+    folder.mkdir()
+    for name, value in {"TF_AUTH": "hunterzwei", "NVIDIA_PASS": "hunterzwei", "LD_LIBRARY_PATH": "/home/quentin t/lib",
+                        "TF_CONFIG": '{"cluster": {"ps": ["rendernode7:1"]}}', "USER": "quentin"}.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    pages = []
+    for form in ("text", "json", "markdown", "html"):
+        run(["check", "--format", form, "--output", str(tmp_path / form), "--save", str(tmp_path / "save")])
+        pages += [(tmp_path / form).read_text(encoding="utf-8"), (tmp_path / "save").read_text(encoding="utf-8")]
+    for page in pages:
+        for private in ("hunterzwei", "quentin", "rendernode7"):
+            assert private not in page
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown", "html"])
+def test_a_plan_shows_no_secret_of_a_requirement_file(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from doctor.cli import run
+
+    file = tmp_path / "requirements.txt"
+    file.write_text("--extra-index-url https://zz:hunterzwei@repo.corp.example/simple\ntensorflow==2.15.0\nnumpy==2.0.0\n")
+    run(["plan", "--gpu", "RTX 3080", "--os", "Ubuntu 22.04", "-r", str(file), "--format", form])
+    told = capsys.readouterr()
+    assert "hunterzwei" not in told.out + told.err
+    assert "tensorflow" in told.out

@@ -1,0 +1,289 @@
+"""What could not be looked at is never called absent, and a machine on which it decides never healthy."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doctor.diagnose import diagnose
+from doctor.facts import Absent, Facts, LibraryNotLoaded, Symptom, Unreadable
+from doctor.probe import NoPythonError, examine
+from doctor.probe.machine import Machine
+from doctor.tables import Tables
+from tests.probe.machines import Folder
+from tests.probe.test_verdicts import with_wheels
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="scripts, links and modes as POSIX has them")
+Cli: TypeAlias = "Callable[..., subprocess.CompletedProcess[bytes]]"
+ROOT = Path(__file__).resolve().parents[2]
+
+
+# --- an interpreter that does not answer ----------------------------------------------------------
+
+HOSTILE = {
+    "garbage": "head -c 4096 /dev/urandom",
+    "nothing": "exit 0",
+    "a failure": "echo 'no good' >&2; exit 7",
+    "JSON without the cookie": """echo '{"version": "3.11.0", "path": [], "prefix": "/"}'""",
+    "a lie about its version": """shift; for last; do :; done; echo "$last"'{"version": "x", "path":
+    []}'"$last" """,
+    "a flood": "exec cat /dev/zero",
+    "its own death": "kill -9 $$",
+}
+
+
+def program(folder: Path, text: str) -> Path:
+    """A Python's place with a shell script in it."""
+    place = folder / "bin/python"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(f"#!/bin/sh\n{text}\n")
+    place.chmod(0o755)
+    return place
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_an_interpreter_that_does_not_answer_is_not_one_without_tensorflow(
+    what: str, tmp_path: Path, cli: Cli
+) -> None:
+    python = program(tmp_path, HOSTILE[what])
+    done = cli("check", "--python", str(python), "--format", "json")
+    told = json.loads(done.stdout)
+    assert "tf-not-installed" not in [finding["code"] for finding in told["findings"]]
+    assert done.returncode in (1, 3)  # 1: this machine may have no GPU, which is an error besides
+    facts = examine(Machine.here(), str(python))
+    assert facts.absent("tensorflow") is None
+    reasons = {fact.what: fact.reason for fact in facts.of(Unreadable)}
+    assert str(python) in reasons["python"]
+    assert "did not answer" in reasons["python"]
+    assert "did not answer" in reasons["tensorflow"]
+
+
+def test_an_interpreter_that_hangs_is_told_with_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("doctor.probe.interpreter.LIMIT", 1.0)
+    start = time.monotonic()
+    facts = examine(Machine.here(), str(program(tmp_path, "sleep 60")))
+    assert time.monotonic() - start < 30
+    assert facts.absent("tensorflow") is None
+    assert "did not answer in 1 s" in {f.what: f.reason for f in facts.of(Unreadable)}["python"]
+
+
+def test_an_interpreter_that_cannot_be_started_is_told(tmp_path: Path) -> None:
+    (tmp_path / "python").write_bytes(b"\x7fELF no program")
+    (tmp_path / "python").chmod(0o755)
+    facts = examine(Machine.here(), str(tmp_path / "python"))
+    assert facts.absent("tensorflow") is None
+    assert "did not answer" in {f.what: f.reason for f in facts.of(Unreadable)}["python"]
+
+
+# --- places that cannot be looked at, in another root ---------------------------------------------
+# As root every mode is readable: a link that leads to itself cannot be looked at by anybody.
+
+
+def close(machine: Folder, path: str) -> None:
+    """Make a file or folder one that cannot be looked at."""
+    place = machine.root / path.lstrip("/")
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    elif os.path.lexists(place):
+        place.unlink()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.symlink_to(place.name)
+
+
+def whole(tmp_path: Path) -> Folder:
+    """A machine on which everything is well."""
+    machine = with_wheels(Folder(tmp_path / "whole").working_gpu(), "2.15.1")
+    assert machine.diagnosis().verdict.code == "healthy"
+    return machine
+
+
+SITE = "/opt/venv/lib/python3.11/site-packages"
+CLOSED = {  # what is closed, what must not be called absent
+    "site-packages": (SITE, ("tensorflow", "cuda", "cudnn")),
+    "the module's folder": (f"{SITE}/tensorflow", ("tensorflow",)),
+    "the environment's folder": ("/opt/venv", ("tensorflow", "python")),
+    "its lib folder": ("/opt/venv/lib", ("tensorflow",)),
+    "the folder of NVIDIA's wheels": (f"{SITE}/nvidia", ("cuda", "cudnn")),
+    "the folder of one library": (f"{SITE}/nvidia/cudnn/lib", ("cudnn",)),
+    "the metadata of TensorFlow": (f"{SITE}/tensorflow-2.15.1.dist-info/METADATA", ("tensorflow",)),
+    "the build's own statement": (f"{SITE}/tensorflow/python/platform/build_info.py", ("tensorflow",)),
+    "TensorFlow's library": (f"{SITE}/tensorflow/libtensorflow_framework.so.2", ("tensorflow",)),
+    "the kernel's modules": ("/proc/modules", ("nvidia kernel module", "nvidia driver")),
+    "the bus": ("/sys/bus/pci/devices", ("nvidia gpu",)),
+    "the folder of devices": ("/dev", ("device nodes",)),
+    "the system's libraries": ("/usr/lib/x86_64-linux-gnu", ("libcuda", "nvml", "nvidia driver")),
+    "the driver's library": ("/usr/lib/x86_64-linux-gnu/libcuda.so.1", ("libcuda", "nvidia driver")),
+    "the loader's cache": ("/etc/ld.so.cache", ()),
+}
+
+
+@pytest.mark.parametrize("what", CLOSED)
+def test_what_cannot_be_looked_at_is_not_absent(what: str, tmp_path: Path) -> None:
+    path, never = CLOSED[what]
+    machine = whole(tmp_path)
+    before = {fact.name for fact in machine.facts().of(LibraryNotLoaded)}
+    close(machine, path)
+    facts = machine.facts()
+    assert not {fact.what for fact in facts.of(Absent)} & set(never)
+    assert facts.of(Unreadable), "the report must say what it did not see"
+    assert not [fact for fact in facts.of(Unreadable) if "the probe failed" in fact.reason]
+    codes = [finding.code for finding in diagnose(facts, Tables.bundled()).findings]
+    assert not set(codes) & {
+        "tf-not-installed",
+        "gpu-absent",
+        "driver-missing",
+        "cuda-missing",
+        "cudnn-missing",
+        "tf-conflicting-packages",
+    }
+    assert not [
+        s
+        for s in facts.of(Symptom)
+        if s.kind in ("tensorflow-leftover", "tensorflow-files-missing", "cudnn-part-broken")
+    ]
+    assert not [
+        fact for fact in facts.of(LibraryNotLoaded) if fact.cause == "absent" and fact.name not in before
+    ]
+
+
+DECIDE = (
+    "site-packages",
+    "the module's folder",
+    "its lib folder",
+    "the folder of one library",
+    "TensorFlow's library",
+)
+
+
+@pytest.mark.parametrize("what", DECIDE)
+def test_a_check_does_not_end_well_without_what_decides(what: str, tmp_path: Path, cli: Cli) -> None:
+    machine = whole(tmp_path)
+    close(machine, CLOSED[what][0])
+    machine.machine()
+    done = cli("check", "--root", str(machine.root))
+    text = " ".join(done.stdout.decode().split())
+    assert done.returncode in (1, 3), text
+    assert "Too many levels of symbolic links" in text
+    assert "Nothing that was examined stands between" not in text
+
+
+@pytest.mark.parametrize("what", ["the system's libraries", "the driver's library", "the folder of devices"])
+def test_a_driver_that_could_not_be_looked_at_is_not_well(what: str, tmp_path: Path) -> None:
+    """Where it was not asked, as with any root that is no record: what it answers would be enough."""
+    machine = whole(tmp_path)
+    machine.record.pop("answers")
+    assert machine.diagnosis().verdict.code == "healthy"
+    close(machine, CLOSED[what][0])
+    assert machine.diagnosis().verdict.code == "undetermined"
+    assert machine.facts().unexamined
+
+
+def test_the_verdict_names_what_could_not_be_examined(tmp_path: Path, cli: Cli) -> None:
+    machine = whole(tmp_path)
+    close(machine, SITE)
+    machine.machine()
+    done = cli("check", "--root", str(machine.root), "--format", "json")
+    verdict = json.loads(done.stdout)["findings"][0]
+    assert done.returncode == 3
+    assert verdict["code"] == "undetermined"
+    assert verdict["title"] == "What decides could not be examined"
+    assert SITE in verdict["explanation"]
+    assert verdict["prescription"]
+
+
+def test_a_pth_file_with_a_nul_hides_no_tensorflow(tmp_path: Path) -> None:
+    machine = whole(tmp_path).write(f"{SITE}/odd.pth", "/some\0where\n")
+    assert machine.diagnosis().verdict.code == "healthy"
+    empty = Folder(tmp_path / "empty").working_gpu().python()
+    facts = empty.write(f"{SITE}/odd.pth", "/some\0where\n").facts()
+    assert facts.absent("tensorflow") is None
+    assert "no file can have this name" in {f.what: f.reason for f in facts.of(Unreadable)}["tensorflow"]
+
+
+def test_a_tensorflow_that_is_nowhere_is_still_absent(tmp_path: Path) -> None:
+    facts = Folder(tmp_path).working_gpu().python().facts()
+    assert facts.absent("tensorflow") is not None
+    assert diagnose(facts, Tables.bundled()).verdict.code == "tf-not-installed"
+
+
+def test_the_environment_in_use_that_cannot_be_looked_at_is_told(tmp_path: Path) -> None:
+    """Another Python is not taken for it in silence."""
+    machine = Folder(tmp_path).working_gpu().python(prefix="/usr").env(VIRTUAL_ENV="/closed/venv")
+    close(machine, "/closed")
+    facts = machine.facts()
+    assert "$VIRTUAL_ENV is /closed/venv" in {f.what: f.reason for f in facts.of(Unreadable)}["python"]
+    assert facts.absent("tensorflow") is None
+
+
+def test_a_python_that_cannot_be_looked_at_is_refused_with_the_reason(tmp_path: Path) -> None:
+    machine = Folder(tmp_path)
+    close(machine, "/closed")
+    with pytest.raises(NoPythonError, match="cannot be looked at: Too many levels"):
+        machine.facts("/closed/bin/python")
+
+
+def test_no_dll_is_called_absent_where_a_folder_could_not_be_listed(tmp_path: Path) -> None:
+    from tests.probe.test_windows import Windows
+
+    machine = Windows(tmp_path)
+    folder = tmp_path / "Program Files/NVIDIA GPU Computing Toolkit/CUDA"
+    shutil.rmtree(folder)
+    folder.symlink_to(folder.name)
+    facts: Facts = machine.facts()
+    assert not {fact.what for fact in facts.of(Absent)} & {"cuda", "cudnn"}
+    assert not [fact for fact in facts.of(LibraryNotLoaded) if fact.cause == "absent"]
+    assert [fact for fact in facts.of(Unreadable) if "CUDA" in fact.reason]
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0 or not shutil.which("setpriv"),
+    reason="needs root and setpriv",
+)
+def test_packages_that_this_user_may_not_read_are_not_absent(tmp_path: Path) -> None:
+    machine = whole(tmp_path)
+    machine.machine()
+    (machine.root / SITE.lstrip("/")).chmod(0o700)
+    for place in (tmp_path, *tmp_path.parents):
+        if place.stat().st_uid == 0 and str(place).startswith("/tmp/"):
+            place.chmod(place.stat().st_mode | 0o055)
+    command = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        sys.executable,
+        "-B",
+        "-m",
+        "doctor",
+        "check",
+        "--root",
+        str(machine.root),
+    ]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "TFGPU_DOCTOR_TABLES": ""},
+    )
+    if "Permission denied" in done.stderr and not done.stdout:
+        pytest.skip("another user may not run this Python or read this checkout")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "Permission denied" in done.stdout
+    assert "tf-not-installed" not in done.stdout

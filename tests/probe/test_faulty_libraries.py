@@ -1,0 +1,108 @@
+"""A library with a fault is named as the fault, wherever it lies; one that the loader passes over does no
+harm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scripts.machines.skeleton import skeleton
+from tests.probe.machines import Folder
+from tests.probe.test_verdicts import LIB, codes, with_wheels
+
+ARM = 183
+HERE = "/home/me/lib"
+TOOLKIT = "/usr/local/cuda-11.2/lib64"
+
+
+def cut(name: str) -> bytes:
+    """A library of which half is missing."""
+    return skeleton(soname=name, filling=100_000)[:50_000]
+
+
+def narrow(name: str) -> bytes:
+    """A library of a 32-bit system."""
+    data = bytearray(skeleton(soname=name, machine=3))
+    data[4] = 1
+    return bytes(data)
+
+
+def first(name: str, content: bytes) -> Callable[[Folder], Folder]:
+    """Wheels that are whole, and a copy of one library before them."""
+    return lambda m: (
+        with_wheels(m.working_gpu(), "2.15.1").write(f"{HERE}/{name}", content).env(LD_LIBRARY_PATH=HERE)
+    )
+
+
+def only(content: bytes, *, searched: bool) -> Callable[[Folder], Folder]:
+    """A toolkit whose CUDA runtime alone has a fault."""
+
+    def make(machine: Folder) -> Folder:
+        machine.working_gpu().python("3.10").tensorflow("2.10.0").toolkit("11.2").cudnn("8.1.1", LIB)
+        machine.write(f"{TOOLKIT}/libcudart.so.11.0", content)
+        return machine.env(LD_LIBRARY_PATH=TOOLKIT) if searched else machine
+
+    return make
+
+
+def dangling(machine: Folder) -> Folder:
+    only(b"", searched=True)(machine)
+    (machine.root / f"{TOOLKIT}/libcudart.so.11.0".lstrip("/")).unlink()
+    return machine.link(f"{TOOLKIT}/libcudart.so.11.0", "libcudart.so.11.2.152")
+
+
+BROKEN: dict[str, Callable[[Folder], Folder]] = {
+    "cut short, before the good one": first("libcublas.so.12", cut("libcublas.so.12")),
+    "empty, before the good one": first("libcudnn.so.8", b""),
+    "a pointer of Git LFS, before the good one": first(
+        "libcudnn.so.8", b"version https://git-lfs.github.com/spec/v1\n" * 3
+    ),
+    "cut short, the only one": only(cut("libcudart.so.11.0"), searched=True),
+    "for another processor, the only one": only(
+        skeleton(soname="libcudart.so.11.0", machine=ARM), searched=True
+    ),
+    "of 32 bits, the only one": only(narrow("libcudart.so.11.0"), searched=True),
+    "a link to nothing": dangling,
+    "cut short, in a folder that is not searched either": only(cut("libcudart.so.11.0"), searched=False),
+    "for another processor, in a folder that is not searched": only(
+        skeleton(soname="libcudart.so.11.0", machine=ARM), searched=False
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_library_with_a_fault_is_broken_and_no_matter_of_the_path(name: str, tmp_path: Path) -> None:
+    diagnosis = BROKEN[name](Folder(tmp_path / "machine")).diagnosis()
+    assert diagnosis.verdict.code == "library-broken", codes(diagnosis)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [skeleton(soname="libcudnn.so.8", machine=ARM), narrow("libcudnn.so.8")],
+    ids=["processor", "32-bit"],
+)
+def test_what_the_loader_passes_over_before_the_good_one_does_no_harm(content: bytes, tmp_path: Path) -> None:
+    assert first("libcudnn.so.8", content)(Folder(tmp_path)).diagnosis().verdict.code == "healthy"
+
+
+def test_a_faulty_copy_in_a_folder_that_is_not_searched_does_no_harm_beside_a_good_one(
+    tmp_path: Path,
+) -> None:
+    machine = with_wheels(Folder(tmp_path).working_gpu(), "2.15.1")
+    machine.write("/usr/local/cuda/lib64/libcudart.so.12", cut("libcudart.so.12"))
+    assert machine.diagnosis().verdict.code == "healthy"
+
+
+@pytest.mark.parametrize(
+    "content", [cut("libtensorflow_framework.so.2"), skeleton(machine=ARM), b"text\n" * 30]
+)
+def test_a_tensorflow_that_does_not_load_itself_is_an_import_that_fails(
+    content: bytes, tmp_path: Path
+) -> None:
+    machine = with_wheels(Folder(tmp_path).working_gpu(), "2.15.1")
+    machine.write(f"{machine.site}/tensorflow/libtensorflow_framework.so.2", content)
+    diagnosis = machine.diagnosis()
+    assert codes(diagnosis) == ["tf-import-failed"]
+    assert "libtensorflow_framework" in diagnosis.verdict.explanation

@@ -1,0 +1,385 @@
+"""Kinds of machines that people own beside the desktop: GPUs that are on no PCI bus, containers, laptops,
+servers.
+
+The trees hold what the kinds leave in a file system: the file lists of NVIDIA's packages for Jetson Linux 35
+and 36, what nvidia-container-cli and CDI mount, the settings files of prime-select, supergfxctl and their
+like.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from doctor.backports import removesuffix
+from doctor.facts import Absent, DriverVersion, Gpu, Unreadable
+from scripts.machines.skeleton import skeleton
+from tests.probe.machines import Folder
+from tests.probe.test_verdicts import codes, with_wheels
+
+LIB = "/usr/lib/x86_64-linux-gnu"
+WSL_KERNEL = "5.15.153.1-microsoft-standard-WSL2\n"
+
+
+def ready(machine: Folder) -> Folder:
+    """TensorFlow 2.15.1 with its wheels."""
+    return with_wheels(machine, "2.15.1")
+
+
+def host_with_driver(machine: Folder) -> Folder:
+    """What every container on a host with a working driver sees of it: modules, the bus, no library."""
+    machine.gpu().write("/proc/modules", "nvidia_uvm 1 0 - Live 0x0\nnvidia 1 2 nvidia_uvm, Live 0x0\n")
+    line = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 01:44:30 UTC 2024\n"
+    return machine.write("/proc/driver/nvidia/version", line)
+
+
+def docker_desktop(machine: Folder) -> Folder:
+    machine.write("/proc/sys/kernel/osrelease", WSL_KERNEL).write("/.dockerenv", "").write("/dev/dxg", "")
+    for name, real in (
+        ("libcuda.so.1", "libcuda.so.1.1"),
+        ("libnvidia-ml.so.1", None),
+        ("libdxcore.so", None),
+    ):
+        machine.library(f"{LIB}/{real or name}", soname=name)
+        if real:
+            machine.link(f"{LIB}/{name}", real)
+    return ready(machine)
+
+
+def wsl(machine: Folder) -> Folder:
+    machine.write("/proc/sys/kernel/osrelease", WSL_KERNEL).write("/dev/dxg", "")
+    for name in ("libcuda.so.1.1", "libnvidia-ml.so.1"):
+        machine.library(
+            f"/usr/lib/wsl/lib/{name}", soname=removesuffix(name, ".1") if name.endswith("1.1") else name
+        )
+    machine.link("/usr/lib/wsl/lib/libcuda.so.1", "libcuda.so.1.1")
+    return ready(machine).in_loader_cache("/usr/lib/wsl/lib")
+
+
+def unknown_model(machine: Folder) -> Folder:
+    return ready(machine.gpu("ffff").driver())
+
+
+def pod(machine: Folder) -> Folder:
+    host_with_driver(machine).write("/run/secrets/kubernetes.io/serviceaccount/namespace", "ml\n")
+    return ready(machine.write("/etc/hosts", "# Kubernetes-managed hosts file.\n127.0.0.1 localhost\n"))
+
+
+def apptainer(machine: Folder) -> Folder:
+    host_with_driver(machine).nodes().write("/.singularity.d/runscript", "#!/bin/sh\n")
+    return ready(machine)
+
+
+def lxc(machine: Folder) -> Folder:
+    return ready(
+        host_with_driver(machine).write("/run/systemd/container", "lxc\n").write("/dev/lxd/sock", "")
+    )
+
+
+def nspawn(machine: Folder) -> Folder:
+    return ready(host_with_driver(machine).write("/run/host/container-manager", "systemd-nspawn"))
+
+
+def podman(machine: Folder) -> Folder:
+    return ready(host_with_driver(machine).write("/run/.containerenv", 'engine="podman-5.0.3"\n'))
+
+
+def docker(machine: Folder) -> Folder:
+    return ready(host_with_driver(machine).write("/.dockerenv", ""))
+
+
+def given(machine: Folder, folder: str = LIB) -> Folder:
+    """What a runtime passes in: nodes and the driver's libraries."""
+    return machine.nodes().user_driver("550.54.14", folder)
+
+
+def laptop(machine: Folder, *, bound: bool = False, power: str = "D0") -> Folder:
+    """A laptop with an Intel GPU and the NVIDIA driver's libraries; its NVIDIA GPU is on the bus, bound or
+    not."""
+    machine.pci("0000:00:02.0", "8086", "9a49", "030000", "i915").gpu("2520", "nvidia" if bound else None)
+    machine.write("/sys/bus/pci/devices/0000:01:00.0/power_state", f"{power}\n")
+    return ready(machine.driver() if bound else machine.user_driver("550.54.14"))
+
+
+def off_the_bus(machine: Folder) -> Folder:
+    machine.pci("0000:00:02.0", "8086", "9a49", "030000", "i915")
+    return ready(machine.user_driver("550.54.14"))
+
+
+def nvswitch(machine: Folder) -> Folder:
+    machine.gpu("20b2").driver().pci("0000:c4:00.0", "10de", "1af1", "068000", "nvidia-nvswitch")
+    return ready(machine.write("/var/lib/dpkg/status", ""))
+
+
+def fabric_manager(machine: Folder) -> Folder:
+    machine.write("/usr/bin/nv-fabricmanager", "")
+    return machine.link(
+        "/etc/systemd/system/multi-user.target.wants/nvidia-fabricmanager.service", "/usr/lib/x"
+    )
+
+
+HEALTHY: dict[str, Callable[[Folder], Folder]] = {
+    "Docker Desktop on WSL2": docker_desktop,
+    "WSL2 from its files alone": wsl,
+    "a GPU that no list of models holds": unknown_model,
+    "a pod with a GPU": lambda m: given(pod(m)),
+    "docker with a GPU": lambda m: given(docker(m)),
+    "podman with CDI": lambda m: given(podman(m)),
+    "LXC with a GPU": lambda m: given(lxc(m)),
+    "nspawn with a GPU": lambda m: given(nspawn(m)),
+    "Apptainer with --nv": lambda m: (
+        apptainer(m)
+        .user_driver("550.54.14", "/.singularity.d/libs")
+        .env(LD_LIBRARY_PATH="/.singularity.d/libs")
+    ),
+    "a container that shows no bus": lambda m: _without_bus(given(docker(m))),
+    "a hybrid laptop whose GPU sleeps": lambda m: laptop(m, bound=True, power="D3cold").write(
+        "/etc/prime-discrete", "on-demand\n"
+    ),
+    "NVSwitch with its fabric manager": lambda m: fabric_manager(nvswitch(m)),
+    "nodes that are made at need": lambda m: _without_nodes(
+        ready(m.gpu().driver()).write("/usr/bin/nvidia-modprobe", "")
+    ),
+    "a toolkit's stub behind the driver's library": lambda m: ready(m.gpu().driver()).library(
+        "/usr/local/cuda/lib64/stubs/libcuda.so.1"
+    ),
+}
+
+
+def _without_bus(machine: Folder) -> Folder:
+    import shutil
+
+    shutil.rmtree(machine.root / "sys")
+    return machine
+
+
+def _without_nodes(machine: Folder) -> Folder:
+    for name in ("nvidia0", "nvidiactl", "nvidia-uvm"):
+        (machine.root / "dev" / name).unlink()
+    return machine
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_healthy_machine_of_any_kind_is_not_called_broken(name: str, tmp_path: Path) -> None:
+    diagnosis = HEALTHY[name](Folder(tmp_path / "healthy")).diagnosis()
+    assert diagnosis.verdict.code == "healthy", codes(diagnosis)
+
+
+FAULTS: dict[str, tuple[str, str, Callable[[Folder], Folder]]] = {
+    "docker without --gpus": ("container-no-gpu", "docker run --rm --gpus all", docker),
+    "Docker Desktop without --gpus": (
+        "container-no-gpu",
+        "docker run --rm --gpus all",
+        lambda m: ready(m.write("/proc/sys/kernel/osrelease", WSL_KERNEL).write("/.dockerenv", "")),
+    ),
+    "a pod without a GPU": ("container-no-gpu", "nvidia.com/gpu", pod),
+    "podman without CDI": ("container-no-gpu", "podman run --rm --device nvidia.com/gpu=all", podman),
+    "LXC without a GPU": ("container-no-gpu", "lxc config device add", lxc),
+    "nspawn without a GPU": ("container-no-gpu", "systemd-nspawn --bind=/dev/nvidia0", nspawn),
+    "Apptainer without --nv": ("container-no-gpu", "--nv", apptainer),
+    "a stub for the driver in a container": (
+        "container-no-gpu",
+        "docker run",
+        lambda m: (
+            docker(m)
+            .library("/usr/local/cuda/lib64/stubs/libcuda.so.1")
+            .env(LD_LIBRARY_PATH="/usr/local/cuda/lib64/stubs")
+        ),
+    ),
+    "a stub for the driver on a host": (
+        "driver-missing",
+        "",
+        lambda m: (
+            ready(m.gpu(driver=None))
+            .library("/usr/local/cuda/lib64/stubs/libcuda.so.1")
+            .env(LD_LIBRARY_PATH="/usr/local/cuda/lib64/stubs")
+        ),
+    ),
+    "a stub before the driver's library": (
+        "library-path",
+        "grep -v stubs",
+        lambda m: (
+            ready(m.gpu().driver())
+            .library("/usr/local/cuda/lib64/stubs/libcuda.so.1")
+            .env(LD_LIBRARY_PATH="/usr/local/cuda/lib64/stubs")
+        ),
+    ),
+    "a pod without nvidia-uvm": (
+        "device-permission",
+        "nvidia.com/gpu",
+        lambda m: _without(given(pod(m)), "nvidia-uvm"),
+    ),
+    "a container without nvidiactl": (
+        "device-permission",
+        "--device",
+        lambda m: _without(given(docker(m)), "nvidiactl"),
+    ),
+    "prime-select intel": (
+        "gpu-powered-off",
+        "prime-select nvidia",
+        lambda m: off_the_bus(m).write("/etc/prime-discrete", "off\n"),
+    ),
+    "prime-select intel, GPU on the bus": (
+        "gpu-powered-off",
+        "prime-select nvidia",
+        lambda m: laptop(m).write("/etc/prime-discrete", "intel\n"),
+    ),
+    "SUSEPrime": (
+        "gpu-powered-off",
+        "prime-select nvidia",
+        lambda m: off_the_bus(m).write("/etc/prime/current_type", "intel\n"),
+    ),
+    "bbswitch": (
+        "gpu-powered-off",
+        "/proc/acpi/bbswitch",
+        lambda m: laptop(m).write("/proc/acpi/bbswitch", "0000:01:00.0 OFF\n"),
+    ),
+    "supergfxctl": (
+        "gpu-powered-off",
+        "supergfxctl -m Hybrid",
+        lambda m: off_the_bus(m).write("/etc/supergfxd.conf", json.dumps({"mode": "Integrated"})),
+    ),
+    "EnvyControl": (
+        "gpu-powered-off",
+        "envycontrol -s hybrid",
+        lambda m: (
+            off_the_bus(m)
+            .write("/var/cache/envycontrol/cache.json", "{}")
+            .write(
+                "/etc/udev/rules.d/50-remove-nvidia.rules",
+                'ACTION=="add", SUBSYSTEM=="pci", ATTR{vendor}=="0x10de", ATTR{class}=="0x03[0-9]*", ATTR{power/control}="auto", ATTR{remove}="1"\n',
+            )
+        ),
+    ),
+    "vgaswitcheroo": (
+        "gpu-powered-off",
+        "vgaswitcheroo",
+        lambda m: laptop(m).write(
+            "/sys/kernel/debug/vgaswitcheroo/switch", "0:IGD:+:Pwr:0000:00:02.0\n1:DIS: :Off:0000:01:00.0\n"
+        ),
+    ),
+    "a GPU in D3cold that no driver wakes": ("gpu-powered-off", "", lambda m: laptop(m, power="D3cold")),
+    "a GPU kept for a virtual machine": (
+        "gpu-reserved",
+        "lspci -k",
+        lambda m: ready(m.gpu(driver="vfio-pci").user_driver("550.54.14")),
+    ),
+    "a driver that has dropped Kepler": (
+        "driver-too-new",
+        "",
+        lambda m: ready(m.gpu("102d").driver("550.54.14")),
+    ),
+    "NVSwitch without a fabric manager": ("gpu-bad-state", "nvidia-fabricmanager-550", nvswitch),
+    "NVSwitch with a fabric manager that is stopped": (
+        "gpu-bad-state",
+        "systemctl enable --now nvidia-fabricmanager",
+        lambda m: nvswitch(m).write("/usr/bin/nv-fabricmanager", ""),
+    ),
+    "NVSwitch with the fabric manager of another driver": (
+        "gpu-bad-state",
+        "nvidia-fabricmanager-550",
+        lambda m: fabric_manager(nvswitch(m)).write(
+            "/var/lib/dpkg/status",
+            "Package: nvidia-fabricmanager-535\nStatus: install ok installed\nPriority: optional\nVersion: 535.161.08-1\n",
+        ),
+    ),
+}
+
+
+def _without(machine: Folder, node: str) -> Folder:
+    (machine.root / "dev" / node).unlink()
+    return machine
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_fault_is_named_with_the_cure_of_its_kind(name: str, tmp_path: Path) -> None:
+    code, cure, make = FAULTS[name]
+    diagnosis = make(Folder(tmp_path / "machine")).diagnosis()
+    assert diagnosis.verdict.code == code, codes(diagnosis)
+    texts = [step.text for step in diagnosis.verdict.prescription]
+    assert any(cure in text for text in texts), texts
+    assert not any("apt install libnvidia" in text for text in texts)
+    assert "the text" not in diagnosis.verdict.explanation.lower()
+
+
+def test_a_bus_that_lists_nothing_was_not_read(tmp_path: Path) -> None:
+    machine = Folder(tmp_path / "sandbox")
+    _without_bus(machine)
+    (machine.root / "sys/bus/pci/devices").mkdir(parents=True)
+    facts = ready(machine).facts()
+    assert facts.absent("nvidia gpu") is None
+    assert "nvidia gpu" in {fact.what for fact in facts.of(Unreadable)}
+
+
+def test_a_library_of_wsl_states_no_version(tmp_path: Path) -> None:
+    facts = docker_desktop(Folder(tmp_path / "wsl")).facts()
+    assert not facts.of(DriverVersion)
+
+
+# --- Jetson
+
+
+def jetson(root: Path, chip: str, folder: str, node: str, *, release: bool = True) -> Folder:
+    """A board of NVIDIA's: Arm, no PCI GPU, libcuda.so.1.1 in a folder of its own that ld.so.conf.d names."""
+    machine = Folder(root)
+    del machine.record["processor"]
+    arm = "/usr/lib/aarch64-linux-gnu"
+    machine.write(
+        f"{arm}/libc.so.6", skeleton(soname="libc.so.6", machine=183, gives=("GLIBC_2.17", "GLIBC_2.35"))
+    )
+    machine.write("/bin/sh", skeleton(machine=183))
+    (machine.root / "usr/lib/x86_64-linux-gnu/libc.so.6").unlink()
+    machine.write(f"{arm}/{folder}/libcuda.so.1.1", skeleton(soname="libcuda.so.1", machine=183))
+    machine.link(f"{arm}/{folder}/libcuda.so.1", "libcuda.so.1.1").write(node, "")
+    machine.write("/proc/device-tree/compatible", f"nvidia,p3737-0000+p3701-0005\0nvidia,{chip}\0")
+    machine.write("/proc/modules", "nvgpu 2654208 20 - Live 0x0\n")
+    if release:
+        machine.write(
+            "/etc/nv_tegra_release",
+            "# R36 (release), REVISION: 3.0, GCID: 36191598, BOARD: generic, EABI: aarch64\n",
+        )
+    return machine.env(LD_LIBRARY_PATH=f"{arm}/{folder}")
+
+
+BOARDS = {
+    "JetPack 5": ("tegra194", "tegra", "/dev/nvhost-gpu", "7.2"),
+    "JetPack 6": ("tegra234", "nvidia", "/dev/nvgpu/igpu0/power", "8.7"),
+}
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_a_jetson_has_a_gpu_and_a_driver_without_pci_and_module(name: str, tmp_path: Path) -> None:
+    chip, folder, node, capability = BOARDS[name]
+    facts = jetson(tmp_path / "board", chip, folder, node).facts()
+    assert {fact.what for fact in facts.of(Absent)} <= {"nvml", "python", "tensorflow", "cuda", "cudnn"}
+    assert [gpu.compute_capability for gpu in facts.of(Gpu)] == [capability]
+    assert not facts.of(DriverVersion)
+
+
+def test_a_container_on_a_jetson_needs_its_own_runtime(tmp_path: Path) -> None:
+    machine = jetson(tmp_path / "board", "tegra234", "nvidia", "/dev/nvmap", release=False).write(
+        "/.dockerenv", ""
+    )
+    for path in (machine.root / "usr/lib/aarch64-linux-gnu/nvidia").iterdir():
+        path.unlink()
+    diagnosis = machine.diagnosis()
+    assert "container-no-gpu" in codes(diagnosis)
+    steps = next(f for f in diagnosis.findings if f.code == "container-no-gpu").prescription
+    assert "--runtime nvidia" in steps[0].text
+
+
+@pytest.mark.parametrize("path", ["/bin/sh", "/opt/venv/bin/python3", "/usr/lib/aarch64-linux-gnu/libc.so.6"])
+def test_the_processor_is_that_of_the_files(path: str, tmp_path: Path) -> None:
+    from doctor.probe.machine import Machine
+
+    file = tmp_path / path.lstrip("/")
+    file.parent.mkdir(parents=True)
+    assert Machine.at(tmp_path).processor in (
+        "",
+        "aarch64",
+    )  # the folder's name may tell it, nothing else is there
+    file.write_bytes(skeleton(machine=183))
+    assert Machine.at(tmp_path).processor == "aarch64"

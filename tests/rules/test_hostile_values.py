@@ -1,0 +1,332 @@
+"""Whatever a report or a recorded machine holds, what is printed to paste runs only what was prescribed."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import itertools
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from doctor import validated
+from doctor.diagnose import diagnose
+from doctor.errors import DefectError, UsageError
+from doctor.facts import (
+    CudaVersion,
+    DriverVersion,
+    EnvironmentKind,
+    Fact,
+    Facts,
+    Glibc,
+    Gpu,
+    LibraryFile,
+    LibraryNotLoaded,
+    OperatingSystem,
+    Platform,
+    PythonVersion,
+    Source,
+    Symptom,
+)
+from doctor.findings import Diagnosis, Step
+from doctor.logs import read
+from doctor.logs.signatures import catalogue
+from doctor.plan import Ground, Wish, make_plans
+from doctor.probe import examine
+from doctor.probe.machine import Machine
+from doctor.shell import Path as ShellPath
+from doctor.shell import commands_of, one_line
+from tests.rules.cases import FIRES
+from tests.rules.situation import bundled, told
+from tests.shell_readers import PAYLOADS, executed, held
+
+RECORDS = Path(__file__).resolve().parents[1] / "data" / "machines"
+INDEXES = {"--extra-index-url", *(row["index"] for row in bundled().store.all("nvidia_builds") if row.get("index"))}
+"""Of NVIDIA's wheels for its boards, from the tables."""
+PIP_OPTIONS = {
+    "--force-reinstall",
+    "--no-cache-dir",
+    "--upgrade",
+    "--no-cache",
+    "--no-deps",
+    "--reinstall",
+    "--python",
+    "--prefer-binary",
+}
+
+
+def steps_of(diagnosis: Diagnosis) -> Iterator[Step]:
+    for finding in diagnosis.findings:
+        yield from finding.prescription
+        if finding.proof is not None:
+            yield finding.proof
+
+
+def safe(diagnosis: Diagnosis, platform: str, *, report: bool) -> list[str]:
+    """Asserts that every command of a diagnosis is what it was made of, and returns the texts for sh.
+
+    report: the facts are of a text, whose words reach a command only as a version, a name or a path of a known form.
+    """
+    texts = []
+    for step in steps_of(diagnosis):
+        if step.command is None:
+            assert step.kind != "shell"
+            continue
+        where = step.platform or platform
+        assert step.text.isprintable()
+        if step.kind != "shell":
+            continue
+        held(step.command, where)
+        if where != "windows":
+            texts.append(step.text)
+        for command in commands_of(step.command):
+            words = [word if isinstance(word, str) else "" for word in command.argv]
+            if report:
+                assert not re.search(r"evil|PWNED|calc\.exe", step.text), step.text
+            if "install" in words and {"pip", "uv"} & set(words[:4]):
+                asked = words[words.index("install") + 1 :]
+                wrong = [w for w in asked if w and w not in PIP_OPTIONS | INDEXES and validated.requirement(w) is None]
+                assert not wrong, step.text
+    return texts
+
+
+def filled(fact: Fact, payload: str, *, whole: bool) -> Iterator[Fact]:
+    """The fact with each of its texts in turn filled: replaced as a whole, or with the payload behind what is there."""
+    for field in dataclasses.fields(fact):
+        value = getattr(fact, field.name)
+        if field.name in ("source", "code") or (isinstance(fact, Symptom) and field.name == "kind"):
+            continue
+        if isinstance(value, str):
+            yield dataclasses.replace(fact, **{field.name: payload if whole else value + payload})
+        elif value is None:
+            yield dataclasses.replace(fact, **{field.name: payload})
+        elif isinstance(fact, Symptom):
+            changed = tuple((name, payload if whole else text + payload) for name, text in fact.detail)
+            yield dataclasses.replace(fact, detail=changed)
+
+
+def diagnosed(facts: Facts, changed: list[Fact], platform: str) -> Diagnosis | None:
+    """The diagnosis; None where a rule refuses a value that no reader makes: then there is an error and no command."""
+    kept = changed if platform == "linux" else [f for f in changed if not isinstance(f, Platform)]
+    more = [] if platform == "linux" else [Platform(Source("moved"), platform)]
+    try:
+        return diagnose(Facts((*kept, *more), facts.kind, facts.name, facts.lines), bundled())
+    except DefectError:
+        return None
+
+
+def test_every_group_of_every_pattern_filled_runs_nothing(tmp_path: Path) -> None:
+    """As text: each named group's words in the pattern's own example give way to a payload, and the tool reads the result."""
+    payloads = itertools.cycle(PAYLOADS)
+    texts: set[str] = set()
+    for signature in catalogue():
+        match = re.search(signature.pattern, signature.example, re.I)
+        assert match is not None
+        for name, value in match.groupdict().items():
+            for whole in (True, False) if value is not None else ():
+                start, end = match.span(name)
+                payload = next(payloads)
+                text = signature.example[: start if whole else end] + payload + signature.example[end:]
+                diagnosis = diagnose(read(text.encode("utf-8", "replace"), "report"), bundled())
+                texts.update(safe(diagnosis, "linux", report=True))
+    assert texts
+    executed(sorted(texts), tmp_path)
+
+
+@pytest.mark.parametrize("platform", ["linux", "windows"])
+def test_every_value_of_every_fact_filled_runs_nothing(platform: str, tmp_path: Path) -> None:
+    """As facts, which pass by the patterns: each text of each fact of the cases that make the codes fire."""
+    payloads = itertools.cycle(PAYLOADS)
+    texts: set[str] = set()
+    seen: set[tuple[str, ...]] = set()
+    for case in FIRES:
+        facts = told(case.text).facts
+        items = list(facts)
+        for at, fact in enumerate(items):
+            kind = (case.code, type(fact).__name__, getattr(fact, "kind", ""))
+            if kind in seen:
+                continue
+            seen.add(kind)
+            for whole in (True, False):
+                for hostile in filled(fact, next(payloads), whole=whole):
+                    diagnosis = diagnosed(facts, [*items[:at], hostile, *items[at + 1 :]], platform)
+                    if diagnosis is not None:
+                        texts.update(safe(diagnosis, platform, report=True))
+    assert texts
+    executed(sorted(texts), tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the records hold symbolic links and colons in names")
+@pytest.mark.parametrize("platform", ["linux", "windows"])
+@pytest.mark.parametrize("name", sorted(path.name for path in RECORDS.iterdir() if path.is_dir()))
+def test_every_value_of_a_recorded_machine_filled_runs_nothing(
+    name: str, platform: str, tmp_path: Path
+) -> None:
+    payloads = itertools.cycle(PAYLOADS)
+    facts = examine(Machine.at(RECORDS / name))
+    items = [f for f in facts if not isinstance(f, PythonVersion)]
+    named = PythonVersion(Source("machine", None, "--python"), "3.11.2", None, "/srv/e v/bin/python")
+    items.append(named)
+    texts: set[str] = set()
+    seen: collections.Counter[tuple[str, str]] = collections.Counter()
+    for at, fact in enumerate(items):
+        kind = (type(fact).__name__, getattr(fact, "kind", ""))
+        seen[kind] += 1
+        if seen[kind] > 4:
+            continue
+        for whole in (True, False):
+            for hostile in filled(fact, next(payloads), whole=whole):
+                diagnosis = diagnosed(facts, [*items[:at], hostile, *items[at + 1 :]], platform)
+                if diagnosis is not None:
+                    texts.update(safe(diagnosis, platform, report=False))
+    assert texts or platform == "windows"
+    executed(sorted(texts), tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the records hold symbolic links and colons in names")
+def test_a_plan_for_a_recorded_machine_with_any_value_filled_runs_nothing(tmp_path: Path) -> None:
+    payloads = itertools.cycle(PAYLOADS)
+    items = list(examine(Machine.at(RECORDS / "simulated-rtx3070-2.18.1")))
+    decide = (
+        Gpu,
+        OperatingSystem,
+        PythonVersion,
+        DriverVersion,
+        Glibc,
+        CudaVersion,
+        Platform,
+        EnvironmentKind,
+    )
+    texts: set[str] = set()
+    for at, fact in enumerate(items):
+        for hostile in filled(fact, next(payloads), whole=False) if isinstance(fact, decide) else ():
+            facts = Facts((*items[:at], hostile, *items[at + 1 :]), "machine", "machine")
+            try:
+                outcome = make_plans(Ground(facts, bundled(), Wish()))
+            except (ValueError, KeyError, UsageError):
+                continue  # it says what it cannot read
+            for step in (s for plan in outcome.plans for s in plan.commands):
+                assert one_line(step.text) == step.text
+                if step.kind == "shell" and step.command is not None:
+                    held(step.command, step.platform)
+                    texts |= {step.text} if step.platform != "windows" else set()
+    assert texts
+    executed(sorted(texts), tmp_path)
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize("platform", ["linux", "windows"])
+def test_an_interpreter_of_any_name_runs_as_that_name(payload: str, platform: str, tmp_path: Path) -> None:
+    """`--python` with a folder that is called like a command."""
+    named = PythonVersion(Source("machine", None, "--python"), "3.11.2", None, f"/srv/{payload}/bin/python")
+    facts = Facts(
+        (named, *told(FIRES[0].text).facts, Platform(Source("machine"), platform)), "machine", "machine"
+    )
+    diagnosis = diagnose(facts, bundled())
+    texts = safe(diagnosis, platform, report=False)
+    paths = [
+        w
+        for s in steps_of(diagnosis)
+        for c in commands_of(s.command)
+        for w in c.argv
+        if isinstance(w, ShellPath)
+    ]
+    assert any(path.text == named.executable for path in paths)
+    executed(texts, tmp_path)
+
+
+REQUIRED = "tensorflow 2.15.0 requires {}, but you have numpy 2.0.1 which is incompatible.\n"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "git+https://evil.example/x",
+        "numpy@https://evil.example/x",
+        "--extra-index-url=https://evil.example/x",
+        "-rhttps://evil.example/x",
+        "evil==1.0",
+        "numpy<2%a&calc.exe&",
+        "./evil",
+        "numpy===evil",
+        "file:///evil",
+    ],
+)
+def test_a_line_of_pip_in_a_report_installs_only_what_tensorflow_requires(asked: str) -> None:
+    diagnosis = told(REQUIRED.format(asked))
+    assert not [
+        s.text for s in steps_of(diagnosis) if s.kind == "shell" and re.search("evil|calc|https", s.text)
+    ]
+
+
+def test_a_line_of_pip_in_a_report_gives_the_version_that_is_required() -> None:
+    steps = [s.text for s in told(REQUIRED.format("numpy<2.0.0,>=1.23.5")).verdict.prescription]
+    assert "python3 -m pip install 'numpy<2.0.0,>=1.23.5'" in steps
+
+
+@pytest.mark.parametrize(
+    "folder", ["/tmp/x", "/usr/$(touch PWNED)/lib64", "/home/e/Downloads", "/usr/local/cuda/../../tmp/x"]
+)
+def test_a_folder_that_a_report_names_is_named_to_the_loader_only_where_cuda_is_installed(
+    folder: str,
+) -> None:
+    source = Source("report", 1, "ls")
+    facts = (
+        LibraryNotLoaded(source, "libcudart.so.11.0"),
+        LibraryFile(source, "libcudart.so.11.0", f"{folder}/libcudart.so.11.0", searched=False),
+        Platform(source, "linux"),
+    )
+    texts = [
+        s.text
+        for s in steps_of(diagnose(Facts(facts, "report", "report", 3), bundled()))
+        if s.kind == "shell"
+    ]
+    assert texts
+    assert not [text for text in texts if folder in text]
+    known = dataclasses.replace(facts[1], path="/usr/local/cuda-11.2/lib64/libcudart.so.11.0")
+    shown = steps_of(diagnose(Facts((facts[0], known, facts[2]), "report", "report", 3), bundled()))
+    assert any('"/usr/local/cuda-11.2/lib64$' in s.text for s in shown)
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_a_number_of_a_gpu_is_a_number(payload: str) -> None:
+    detail = (("gpu", f"0{payload}"), ("count", "3"))
+    facts = Facts(
+        (Symptom(Source("machine"), "ecc-errors", detail), Platform(Source("machine"), "linux")),
+        "machine",
+        "machine",
+    )
+    steps = [
+        s for f in diagnose(facts, bundled()).findings if f.code == "gpu-bad-state" for s in f.prescription
+    ]
+    assert any("nvidia-smi -i 0 -q" in s.text for s in steps)
+
+
+@pytest.mark.parametrize("name", ["x'); import os; os.system('touch PWNED')#.so", "a b.so", "-x.so"])
+def test_a_library_with_ops_is_opened_by_its_bare_name_or_not_at_all(name: str) -> None:
+    source = Source("report", 1, "tensorflow.python.framework.errors_impl.NotFoundError: undefined symbol")
+    op = Symptom(source, "undefined-symbol", (("library", f"/home/e/{name}"), ("symbol", "_ZN10tensorflow")))
+    diagnosis = diagnose(Facts((op,), "report", "report", 1), bundled())
+    assert diagnosis.verdict.code == "tf-addon-mismatch"
+    assert diagnosis.verdict.verify
+    assert "load_op_library" not in diagnosis.verdict.verify
+
+
+TLS = "ImportError: {}: cannot allocate memory in static TLS block\n"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/usr/$(touch${IFS}PWNED)/libgomp.so.1",
+        "/tmp/libgomp.so.1",
+        "/home/e/x/../site-packages/a.libs/libgomp.so.1",
+    ],
+)
+def test_a_library_outside_the_environment_is_not_loaded_into_programs(path: str) -> None:
+    steps = [s.text for s in told("import tensorflow as tf\n" + TLS.format(path)).verdict.prescription]
+    assert not [text for text in steps if "LD_PRELOAD" in text]
+    assert any("mport TensorFlow" in text for text in steps)

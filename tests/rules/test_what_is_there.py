@@ -1,0 +1,121 @@
+"""A cure is never what is there already, and what it prescribes passes the tool's own check: releases times GPUs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doctor import compat
+from doctor.diagnose import diagnose
+from doctor.facts import (
+    Fact,
+    Facts,
+    Gpu,
+    LibraryLoaded,
+    Platform,
+    PythonVersion,
+    Source,
+    TensorFlowVersion,
+)
+from doctor.findings import Finding
+from doctor.tables import Tables, TensorFlowRelease
+from tests.rules.situation import bundled
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+HERE = Source("the machine")
+SYSTEMS = {"linux": "linux-x86_64", "wsl": "linux-x86_64", "windows": "windows-amd64"}
+NAMED = re.compile(r"(tensorflow(?:-gpu)?)(\[and-cuda\])?==(\d[\w.]*)(?![\w.+])")
+CODES = ("gpu-arch-too-new", "gpu-arch-too-old")
+Case: TypeAlias = "tuple[str, str, TensorFlowRelease]"
+
+
+def cases(tables: Tables) -> list[Case]:
+    """Every GPU release on every architecture of the tables that comes with x86-64 processors."""
+    arm = {row.get("capability") for row in tables.store.all("arm_gpus")}
+    capabilities = [
+        c for row in tables.store.all("architectures") for c in row["capabilities"] if c not in arm
+    ]
+    return [
+        (system, capability, build)
+        for system, platform in SYSTEMS.items()
+        for build in tables.gpu_builds(platform, ("tensorflow", "tensorflow-gpu"))
+        for capability in capabilities
+        if not build.yanked and build.pythons
+    ]
+
+
+def machine(system: str, capability: str, build: TensorFlowRelease) -> Facts:
+    """The release on a machine with such a GPU, where every library that it opens is there."""
+    facts: list[Fact] = [Platform(HERE, system, "x86_64"), Gpu(HERE, "an NVIDIA card", capability)]
+    facts += [
+        TensorFlowVersion(HERE, build.version, build.package),
+        PythonVersion(HERE, build.pythons[-1], 64),
+    ]
+    facts += [LibraryLoaded(HERE, name) for name in build.libraries]
+    return Facts(tuple(facts), "machine", "a machine")
+
+
+def named(finding: Finding, system: str) -> list[tuple[TensorFlowRelease, bool]]:
+    """The releases that a prescription asks an installer for, each with whether CUDA comes with it."""
+    found = []
+    for step in finding.prescription:
+        for package, extra, version in NAMED.findall(step.text):
+            row = bundled().tensorflow(version, package, SYSTEMS[step.platform or system])
+            if row is not None:
+                found.append((row, bool(extra)))
+    return found
+
+
+def wrong(case: Case) -> list[str]:
+    """What of the prescriptions the tables deny, or is what is there."""
+    system, capability, build = case
+    found = []
+    for finding in diagnose(machine(*case), bundled()).findings:
+        for row, _ in named(finding, system):
+            situation = compat.Situation(platform=row.platform, capabilities=(capability,))
+            if compat.runs_on_gpu(row, situation, bundled()).verdict == "no":
+                found.append(f"{finding.code} prescribes {row.requirement}, which cannot use {capability}")
+            if finding.code in CODES and (row.version, row.platform) == (build.version, build.platform):
+                found.append(f"{finding.code} prescribes {row.requirement}, which is there")
+        if finding.code in CODES and not finding.prescription:
+            found.append(f"{finding.code} prescribes nothing")
+    return [f"{system} {capability} {build.requirement}: {fault}" for fault in found]
+
+
+def test_no_prescription_is_what_is_there_already() -> None:
+    chosen = cases(bundled())[::29]
+    judged = sum(
+        any(f.code in CODES for f in diagnose(machine(*case), bundled()).findings) for case in chosen[::4]
+    )
+    assert judged > 5, "the test would say nothing otherwise"
+    assert [fault for case in chosen for fault in wrong(case)] == []
+
+
+@pytest.mark.slow
+def test_no_prescription_is_what_is_there_already_on_any_gpu_with_any_release() -> None:
+    assert [fault for case in cases(bundled()) for fault in wrong(case)] == []
+
+
+def test_blackwell_on_the_newest_release_is_told_how_it_works_there() -> None:
+    """2.21.0 has no machine code for it, and no other release has: PTX that the driver compiles, and XLA switched off."""
+    build = next(b for b in bundled().gpu_builds("linux-x86_64", ("tensorflow",)) if b.version == "2.21.0")
+    diagnosis = diagnose(machine("linux", "12.0", build), bundled())
+    finding = next(f for f in diagnosis.findings if f.code == "gpu-arch-too-new")
+    steps = "\n".join(step.text for step in finding.prescription)
+    assert "jit_compile=False" in steps
+    assert "CUDA_CACHE_MAXSIZE" in steps
+    assert "nvcr.io/nvidia/tensorflow" in steps
+    assert "pip install" not in steps
+
+
+@pytest.mark.parametrize("capability", ["10.0", "10.3"])
+def test_a_data_centre_blackwell_is_not_called_by_the_name_of_the_desktop_one(capability: str) -> None:
+    build = next(b for b in bundled().gpu_builds("linux-x86_64", ("tensorflow",)) if b.version == "2.21.0")
+    found = diagnose(machine("linux", capability, build), bundled()).findings
+    told = " ".join(f.explanation + " ".join(s.text + s.why for s in f.prescription) for f in found)
+    assert "sm_120" not in told
+    assert "12.0" not in told

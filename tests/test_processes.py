@@ -1,0 +1,171 @@
+"""Nothing that a program of ours started outlives it: no group, session or double fork gets a process
+away."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from doctor.probe.machine import Machine
+from doctor.probe.running import run_program
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="the kernel gives orphans to us on Linux only"
+)
+
+DAEMON = """
+import os, sys, time
+def forked():
+    if os.fork():
+        os._exit(0)
+def stay(mark):
+    with open(mark, "a") as file:
+        file.write("%d\\n" % os.getpid())
+    time.sleep(600)
+"""
+EXECUTED = (
+    "import os, sys, time; open(sys.argv[1], 'a').write(str(os.getpid()) + chr(10)); time.sleep(600)"
+)
+WAYS = {
+    "its own session": "if not os.fork(): os.setsid(); stay(mark)",
+    "a double fork": "if not os.fork():\n    os.setsid(); forked(); stay(mark)",
+    "sessions in sessions": """
+if not os.fork():
+    for _ in range(4):
+        if os.getpid() != os.getsid(0): os.setsid()
+        forked()
+    stay(mark)
+""",
+    "a family": """
+if not os.fork():
+    os.setsid(); forked()
+    for _ in range(3):
+        if not os.fork(): os.setsid(); stay(mark)
+    stay(mark)
+""",
+    "without descriptors": """
+if not os.fork():
+    os.setsid(); os.closerange(0, 64); forked(); stay(mark)
+""",
+    "without its environment": f"""
+if not os.fork():
+    os.setsid(); forked()
+    os.execve(sys.executable, [sys.executable, "-c", {EXECUTED!r}, mark], {{}})
+""",
+}
+HOW = {
+    "ends": "time.sleep(1)",
+    "hangs": "time.sleep(600)",
+    "floods": "time.sleep(1)\nwhile True: os.write(2, b'x' * 65536)",
+}
+
+
+def is_there(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def left(mark: Path) -> list[int]:
+    """The processes that wrote themselves down and are there."""
+    return [pid for pid in map(int, mark.read_text().split()) if is_there(pid)]
+
+
+def program(way: str, how: str, mark: Path) -> str:
+    return f"{DAEMON}\nmark = {str(mark)!r}\n{WAYS[way]}\n{HOW[how]}\n"
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("way", WAYS)
+def test_no_descendant_outlives_its_program(way: str, how: str, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    start = time.monotonic()
+    ran = run_program([sys.executable, "-c", program(way, how, mark)], 2.0, dict(os.environ), limit=1 << 20)
+    assert time.monotonic() - start < 20
+    assert (ran.status == 0) == (how == "ends"), ran
+    assert mark.read_text().split(), "the program must have started what it starts"
+    assert not left(mark)
+
+
+def test_a_python_that_daemonises_leaves_nothing_behind_a_check(
+    tmp_path: Path, cli: Callable[..., subprocess.CompletedProcess[bytes]]
+) -> None:
+    python, mark = tmp_path / "python", tmp_path / "mark"
+    python.write_text(f"#!{sys.executable}\n{program('a double fork', 'ends', mark)}")
+    python.chmod(0o755)
+    done = cli("check", "--python", str(python))
+    assert done.returncode in (1, 3)
+    assert mark.read_text().split()
+    assert not left(mark)
+
+
+def test_other_children_are_left_alone(tmp_path: Path) -> None:
+    """Of this process, of its threads, of another session: what a program of ours did not start is not ours
+    to end."""
+    sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+    before = [subprocess.Popen(sleep), subprocess.Popen(sleep, start_new_session=True)]
+    mark = tmp_path / "mark"
+    thread = threading.Thread(
+        target=run_program,
+        args=([sys.executable, "-c", program("a double fork", "ends", mark)], 9.0, dict(os.environ)),
+    )
+    thread.start()
+    while not mark.exists():
+        time.sleep(0.01)
+    meanwhile = subprocess.Popen(sleep)
+    thread.join()
+    try:
+        assert not left(mark)
+        assert all(process.poll() is None for process in (*before, meanwhile))
+    finally:
+        for process in (*before, meanwhile):
+            process.kill()
+            process.wait()
+
+
+def test_two_programs_at_once_end_each_as_it_would_alone(tmp_path: Path) -> None:
+    marks = [tmp_path / name for name in ("one", "two")]
+    texts = [program("a double fork", how, mark) for how, mark in zip(("ends", "hangs"), marks)]
+    results: dict[int, object] = {}
+
+    def run(number: int) -> None:
+        results[number] = run_program([sys.executable, "-c", texts[number]], 3.0, dict(os.environ)).status
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {0: 0, 1: None}
+    assert not [pid for mark in marks for pid in left(mark)]
+
+
+def test_orphans_go_to_others_again_afterwards() -> None:
+    """While no program of ours runs, an orphan is not given to this process."""
+    Machine.here().run("nothing", [sys.executable, "-c", "pass"], 10.0)
+    code = textwrap.dedent(
+        """
+        import os, sys, time
+        if os.fork(): os._exit(0)
+        while os.getppid() == int(sys.argv[1]): time.sleep(0.01)
+        time.sleep(0.3); print(os.getppid())
+        """
+    )
+    parent = (
+        "import subprocess, sys\n"
+        f"command = [sys.executable, '-c', {code!r}, '0']\n"
+        "print(subprocess.run(command, capture_output=True, text=True).stdout)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", parent], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert int(done.stdout) != os.getpid()
