@@ -133,7 +133,7 @@ def overcome(findings: list[Finding], picture: Picture) -> list[Finding]:
     return [replace(f, confidence="possible") if left and f in behind else f for f in findings]
 
 
-CHANGES = ("and-cuda-installed", "growth-set", "visible-cure-told")
+CHANGES = ("and-cuda-installed", "growth-set")
 """Symptoms that name what a person changed between two runs."""
 
 
