@@ -27,7 +27,7 @@ from doctor.facts import (
 )
 from doctor.probe import containers, fabric, kernel_log
 from doctor.probe.gpu_devices import DXG, WSL, behind_dxg, in_wsl, nvidia_nodes, tegra, tegra_nodes
-from doctor.probe.loader import Loader
+from doctor.probe.loader import OF_DRIVER, Loader
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
 from doctor.probe.resolution import Resolution
@@ -37,7 +37,6 @@ MODULES = ("nvidia", "nvidia_uvm", "nvidia_modeset", "nouveau", "nova_core")
 VERSION_FILE = "/proc/driver/nvidia/version"
 VERSION = re.compile(r"(?:Kernel Module(?: for \S+)?)\s+(\d+\.\d+(?:\.\d+)*)")
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
-USER_LIBRARIES = ("libcuda.so.1", "libnvidia-ml.so.1")
 CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
 MODPROBE = "/usr/bin/nvidia-modprobe"
 """Loads the modules and makes the nodes when a program first asks for them (it is setuid root)."""
@@ -127,6 +126,7 @@ def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
         single = nvidia_nodes(machine)
         others = [path for path in (CONTROL, UVM, DXG) if machine.exists(path)]
         integrated = tegra_nodes(machine)
+        board = tegra(machine) is not None
         folder = machine.is_dir("/dev")
         made_at_need = machine.exists(MODPROBE) and not containers.inside(machine)
     for path in (*others, *single, *integrated):
@@ -135,9 +135,11 @@ def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
     lacking = [path for path in (CONTROL, UVM) if path not in others]
     if made_at_need and "nvidia" in loaded:
         return
-    if single and lacking and not unseen:
+    if single and lacking and not unseen and not board:  # a Tegra's GPU has its own nodes, /dev/nvidia0 is the display's
         text = f"{single[0]} is there, {' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not"
         yield Symptom(Source("/dev", None, text), "device-node-missing", (("path", " ".join(lacking)),))
+    if containers.at_rest(machine):
+        unseen = {"/dev": "no kernel runs over these files, which would make them", **unseen}
     if not single and not integrated and DXG not in others and (folder or unseen):
         yield missing(Source("/dev", None, "no /dev/nvidia0 and no /dev/dxg"), "device nodes", unseen)
 
@@ -215,7 +217,7 @@ def user_side(
     facts: list[Fact] = []
     resolved: dict[str, Resolution] = {}
     user: str | None = None
-    for name in USER_LIBRARIES:
+    for name in OF_DRIVER:
         result = resolved[name] = loader.open(name)
         if result.path is None:
             source = Source(f"search for {name}", None, result.error)
