@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from doctor.facts import DriverMismatch, Fact
+from doctor.facts import DriverMismatch, DriverVersion, Fact, Gpu
 from doctor.findings import Finding, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
@@ -13,6 +14,9 @@ from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
 from doctor.tables import dotted
+
+CONSUMER = re.compile(r"geforce|titan|\bmx\d", re.IGNORECASE)
+"""Names of GPUs that are for no data centre."""
 
 
 @rule(
@@ -59,8 +63,9 @@ def cuda_compat_package(picture: Picture) -> Iterator[Finding]:
     geforce = picture.container and any("geforce" in (g.name or "").lower() for g in picture.gpus)
     geforce = geforce and facts.has("compat-not-supported")
     inside = picture.container or facts.has("nvidia-docker-path")
+    unfit = _unfit(picture) if path and facts.kind == "machine" else ""
     if registered(picture) or not (
-        (path and (codes or mismatch)) or (older and inside) or (lifted and codes) or (geforce and codes)
+        (path and (codes or mismatch)) or (older and inside) or (lifted and codes) or (geforce and codes) or unfit
     ):
         return
     yield found(
@@ -71,7 +76,7 @@ def cuda_compat_package(picture: Picture) -> Iterator[Finding]:
             if mismatch and mismatch.user and mismatch.kernel
             else ""
         )
-        + ": it comes from a forward-compatibility package or from inside the container image.",
+        + f": it comes from a forward-compatibility package or from inside the container image. {unfit}".rstrip(),
         [mismatch, *path[:2], *codes[:2], *([picture.driver, picture.driver_cuda] if lifted else [])],
         confidence="certain" if path or lifted else "likely",
         steps=[
@@ -89,3 +94,27 @@ def cuda_compat_package(picture: Picture) -> Iterator[Finding]:
         ],
         verify=commands.list_gpus(picture),
     )
+
+
+def _unfit(picture: Picture) -> str:
+    """Why the compat folder's libcuda cannot serve, by its version and the GPUs; "" where it may.
+
+    Source: CUDA Compatibility guide, "Forward Compatibility": newer than the kernel's driver, and for data-centre GPUs.
+    """
+    facts = picture.facts
+    if any(s.get("count") != "0" for s in facts.symptoms("cuda-devices")):
+        return ""  # it answered
+    opened = next(iter(facts.symptoms("cuda-compat-on-path")), None)
+    kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
+    version = opened.get("version") if opened else ""
+    if not version or kernel is None or version == kernel.version:
+        return ""
+    if dotted(version) < dotted(kernel.version):
+        return f"It is {version}, older than the kernel module {kernel.version}, which refuses it."
+    consumer = [gpu for gpu in facts.of(Gpu) if CONSUMER.search(gpu.name or "")]
+    if consumer and all(CONSUMER.search(gpu.name or "") for gpu in facts.of(Gpu) if gpu.name):
+        return (
+            f"It is {version}, newer than the kernel module {kernel.version}: NVIDIA allows that on data-centre GPUs, "
+            f"and {consumer[0].name} is none."
+        )
+    return ""
