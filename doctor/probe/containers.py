@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from doctor.facts import Source
+from doctor.facts import HOSTS_DRIVER, Source
 from doctor.probe.machine import Machine
 
 FILES = (
@@ -92,7 +92,7 @@ def driver_from_host(machine: Machine) -> Mapping[str, str]:
     starts it. {} where they can be; else a place and the reason, as Machine.noting has them."""
     if not at_rest(machine) or not (inside(machine) or not any(map(machine.glob, KERNELS))):
         return {}
-    return {"the host's driver": "this is an image that does not run: who starts it puts the driver's libraries in"}
+    return {HOSTS_DRIVER: "this is an image that does not run: who starts it puts the driver's libraries in"}
 
 
 def _text(machine: Machine, path: str) -> str:

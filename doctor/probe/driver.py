@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from doctor.facts import (
+    RUNNING_KERNEL,
     DeviceNode,
     DriverMismatch,
     DriverVersion,
@@ -139,7 +140,7 @@ def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
         text = f"{single[0]} is there, {' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not"
         yield Symptom(Source("/dev", None, text), "device-node-missing", (("path", " ".join(lacking)),))
     if containers.at_rest(machine):
-        unseen = {"/dev": "no kernel runs over these files, which would make them", **unseen}
+        unseen = {RUNNING_KERNEL: "these files are at rest; a kernel makes the device nodes", **unseen}
     if not single and not integrated and DXG not in others and (folder or unseen):
         yield missing(Source("/dev", None, "no /dev/nvidia0 and no /dev/dxg"), "device nodes", unseen)
 
@@ -208,11 +209,11 @@ def _built_for_others(machine: Machine) -> Iterator[Fact]:
 
 
 def user_side(
-    machine: Machine, loader: Loader, kernel: DriverVersion | None, unseen: Mapping[str, str]
+    machine: Machine, loader: Loader, kernel: DriverVersion | None, of_kernel: Mapping[str, str]
 ) -> tuple[list[Fact], Driver]:
     """The driver's user-space libraries that a process here would open, and the version that they are of.
 
-    unseen: what of the kernel's side could not be looked at, and why.
+    of_kernel: what of the kernel's side could not be looked at, and why.
     """
     facts: list[Fact] = []
     resolved: dict[str, Resolution] = {}
@@ -237,10 +238,16 @@ def user_side(
                 detail = (("path", result.path), ("version", version or ""))
                 facts.append(Symptom(source, "cuda-compat-on-path", detail))
             if is_stub(real):
-                facts.append(Symptom(source, "cuda-stub-on-path", (("path", result.path),)))
-                if all(is_stub(machine.resolve(other.path)) for other in result.shadowed):
-                    resolved[name] = replace(result, path=None, cause="absent", error="only the toolkit's stub is there")
-                    facts.append(missing(source, "libcuda" if name == "libcuda.so.1" else "nvml", dict(result.unseen)))
+                alone = all(is_stub(machine.resolve(other.path)) for other in result.shadowed)
+                lent = containers.driver_from_host(machine) if alone else {}
+                if not lent:  # an image at rest has it for the linking of programs; its host's library comes before it
+                    facts.append(Symptom(source, "cuda-stub-on-path", (("path", result.path),)))
+                if alone:
+                    unseen = (*result.unseen, *lent.items())
+                    resolved[name] = replace(
+                        result, path=None, cause="absent", error="only the toolkit's stub is there", unseen=unseen
+                    )
+                    facts.append(missing(source, "libcuda" if name == "libcuda.so.1" else "nvml", dict(unseen)))
             else:
                 facts.append(LibraryLoaded(source, name, result.path))
                 if version is not None and not compat and not real.startswith(WSL):
@@ -265,7 +272,7 @@ def user_side(
     if kernel is None and all(result.path is None for result in resolved.values()) and not in_wsl(machine):
         text = "no kernel module, no libcuda.so.1, no libnvidia-ml.so.1"
         source = Source("/proc/modules and search for libcuda.so.1", None, text)
-        every = {**unseen, **{path: reason for result in resolved.values() for path, reason in result.unseen}}
+        every = {**of_kernel, **{path: reason for result in resolved.values() for path, reason in result.unseen}}
         facts.append(missing(source, "nvidia driver", every))
     kernel_number = kernel.version if kernel else None
     return facts, Driver(kernel_number, user, resolved["libcuda.so.1"], resolved["libnvidia-ml.so.1"])

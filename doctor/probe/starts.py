@@ -98,6 +98,19 @@ def first_process(machine: Machine) -> dict[str, str]:
     return {name: value for name, sign, value in pairs if sign}
 
 
+def first_program(machine: Machine) -> str:
+    """The program of a container's first process; "" where that cannot be read."""
+    try:
+        return (machine.read("/proc/1/cmdline", SIZE) or b"").partition(b"\0")[0].decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def is_python(program: str, prefix: str) -> bool:
+    """Whether a program is an environment's own, or the Python that its PATH gives."""
+    return program.startswith(f"{prefix}/bin/") or re.fullmatch(r"python[\d.]*", program) is not None
+
+
 def base(machine: Machine, prefix: str | None = None, site: tuple[str, ...] = ()) -> Start:
     """What a program has without any activation: of a container its own, of a host the login shell's."""
     own = first_process(machine)

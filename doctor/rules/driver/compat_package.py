@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import DriverMismatch, DriverVersion, Fact, Gpu
-from doctor.findings import Finding, shell
+from doctor.findings import Finding, Step, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit
@@ -79,21 +79,34 @@ def cuda_compat_package(picture: Picture) -> Iterator[Finding]:
         + f": it comes from a forward-compatibility package or from inside the container image. {unfit}".rstrip(),
         [mismatch, *path[:2], *codes[:2], *([picture.driver, picture.driver_cuda] if lifted else [])],
         confidence="certain" if path or lifted else "likely",
-        steps=[
-            shell(
-                commands.loader_path_without("compat"),
-                "takes the compat folder off the loader's path",
-                platform="linux",
-            ),
-            shell(
-                run("sudo", "apt", "remove", "cuda-compat-*"),
-                "removes the packages (in an image: leave them out of the Dockerfile)",
-                platform="linux",
-                root=True,
-            ),
-        ],
+        steps=_off_the_path(picture),
         verify=commands.list_gpus(picture),
     )
+
+
+def _off_the_path(picture: Picture) -> list[Step]:
+    """How the compat folder leaves the loader's path: from the variable, or from what ldconfig was told."""
+    opened = next(iter(picture.facts.symptoms("cuda-compat-on-path")), None)
+    manager = "dnf" if commands.linux_family(picture) == "dnf" else "apt"
+    variable = shell(
+        commands.loader_path_without("compat"),
+        "takes the compat folder off the loader's path; take it out of the file that sets the variable, too",
+        platform="linux",
+    )
+    package = shell(
+        run("sudo", manager, "remove", "cuda-compat-*"),
+        "removes the packages (in an image: leave them out of the Dockerfile)",
+        platform="linux",
+        root=True,
+    )
+    if opened is None or "ld.so" not in opened.source.where:
+        return [variable, package]
+    listed = shell(
+        run("grep", "-rn", "compat", "/etc/ld.so.conf", "/etc/ld.so.conf.d"),
+        "shows the line that names the folder: delete it where no package owns it",
+        platform="linux",
+    )
+    return [package, listed, shell(run("sudo", "ldconfig"), "makes the loader's cache anew", platform="linux", root=True)]
 
 
 def _unfit(picture: Picture) -> str:
