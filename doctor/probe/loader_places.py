@@ -5,6 +5,7 @@ Sources: ld.so(8), ldconfig(8); glibc, elf/dl-load.c (system_dirs, fillin_rpath)
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 
@@ -59,14 +60,19 @@ def cache(machine: Machine, processor: str) -> Cache:
         data = machine.read(CACHE)
         if data is None:
             return Cache({}) if machine.live else Cache(_configured(machine, processor), CONFIGURED)
-        by_name: dict[str, list[ldcache.Entry]] = {}
-        for entry in ldcache.parse(data):
-            by_name.setdefault(entry.name, []).append(entry)
-        return Cache(by_name)
+        return Cache(_by_name(data))
     except OSError as problem:
         return Cache({}, problem=reason(problem))
     except ldcache.NotCache as problem:  # glibc's loader passes over it, too
         return Cache({}, problem=str(problem))
+
+
+@functools.lru_cache(maxsize=2)
+def _by_name(data: bytes) -> Mapping[str, list[ldcache.Entry]]:
+    by_name: dict[str, list[ldcache.Entry]] = {}
+    for entry in ldcache.parse(data):
+        by_name.setdefault(entry.name, []).append(entry)
+    return by_name
 
 
 def _configured(machine: Machine, processor: str) -> dict[str, list[ldcache.Entry]]:
@@ -103,10 +109,17 @@ def default_folders(machine: Machine, interpreter: str, processor: str) -> list[
         data = machine.read(interpreter, INTERPRETER_LIMIT) or b""
     except OSError:
         data = b""
-    match = DEFAULT_FOLDERS.search(data)
-    if match:
-        return [folder.decode("utf-8", "replace").rstrip("/") for folder in match.group().rstrip(b"\0").split(b"\0")]
+    if built_in := _built_in(data):
+        return list(built_in)
     triplet = f"{processor}-linux-gnu"
     if machine.is_dir(f"/usr/lib/{triplet}") or machine.is_dir(f"/lib/{triplet}"):
         return [f"/lib/{triplet}", f"/usr/lib/{triplet}", "/lib", "/usr/lib"]
     return ["/lib64", "/usr/lib64"] if machine.is_dir("/usr/lib64") else ["/lib", "/usr/lib"]
+
+
+@functools.lru_cache(maxsize=2)
+def _built_in(data: bytes) -> tuple[str, ...]:
+    """The folders in the bytes of ld.so; () where it names none."""
+    match = DEFAULT_FOLDERS.search(data)
+    found = match.group().rstrip(b"\0").split(b"\0") if match else []
+    return tuple(folder.decode("utf-8", "replace").rstrip("/") for folder in found)
