@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 
-from doctor.facts import LibraryNotLoaded
+from doctor.facts import LibraryFile, LibraryNotLoaded
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, libraries
@@ -116,7 +117,11 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         named = (lib.culprit or lib.name) if lib else parts[0].get("library") if parts else copies[0].name if copies else ""
         named = re.split(r"[/\\]", named)[-1]
         package = libraries.pip_package(picture, named) if named and picture.platform != "windows" else None
-        if package is not None:
+        folder, behind = _stray(picture, lib)
+        if folder:
+            off = f"{folder} is searched first, and its {named} cannot be loaded; take it out of the file that sets the variable, too"
+            steps.append(shell(commands.loader_path_without(folder, whole=True), off, platform="linux"))
+        if package is not None and not behind:
             again = commands.pip(picture, "install", "--force-reinstall", package)
             steps.append(shell(again, f"where it came from pip: brings {named} anew"))
         steps.append(
@@ -140,3 +145,17 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         steps=steps,
         verify=commands.list_gpus(picture),
     )
+
+
+def _stray(picture: Picture, lib: LibraryNotLoaded | None) -> tuple[str, bool]:
+    """On a machine: the folder of LD_LIBRARY_PATH that holds the unusable file, "" where it is in none, and whether a
+    usable file of that name lies elsewhere."""
+    variable = picture.env.get("LD_LIBRARY_PATH")
+    where = lib.source.where if lib is not None else ""
+    folder = posixpath.dirname(where)
+    if lib is None or variable is None or picture.facts.kind != "machine" or posixpath.basename(where) != lib.name:
+        return "", False
+    if folder not in [posixpath.normpath(part) for part in variable.value.split(":") if part]:
+        return "", False
+    others = [f for f in picture.facts.of(LibraryFile) if f.name == lib.name and f.path != where and not f.problem]
+    return folder, bool(others)
