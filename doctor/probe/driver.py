@@ -221,9 +221,9 @@ def user_side(
     for name in OF_DRIVER:
         result = resolved[name] = loader.open(name)
         if result.path is None:
-            source = Source(f"search for {name}", None, result.error)
+            source = Source(result.blamed or f"search for {name}", None, result.told)
             if not result.unseen and (name == "libcuda.so.1" or result.cause != "absent"):
-                facts.append(LibraryNotLoaded(source, name, result.error, result.cause))
+                facts.append(LibraryNotLoaded(source, name, result.told, result.cause))
             if result.cause in ("absent", "unknown"):
                 what = "libcuda" if name == "libcuda.so.1" else "nvml"
                 facts.append(missing(source, what, dict(result.unseen)))

@@ -128,8 +128,8 @@ def _import(
         elif outcome.error and outcome.culprit in linked:
             pass  # the call for that library is acted out below, and says the same
         elif outcome.error:
-            detail = (("file", path), ("error", outcome.error), ("culprit", outcome.culprit or ""))
-            result.append(Symptom(Source(path, None, outcome.error), "tensorflow-library-fails", detail))
+            detail = (("file", path), ("error", outcome.told), ("culprit", outcome.culprit or ""))
+            result.append(Symptom(Source(path, None, outcome.told), "tensorflow-library-fails", detail))
             result += _linked(path, outcome)
         break
     for name in FRAMEWORKS:
@@ -188,12 +188,7 @@ def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | No
             text += f" -> {posixpath.basename(real)}"
         yield LibraryLoaded(Source(result.path, None, text), name, result.path)
     else:
-        where = result.culprit if result.culprit and result.culprit.startswith("/") else f"search for {name}"
-        if result.skipped and result.cause == "broken":
-            where = result.skipped[0].path
-        error = result.error
-        if result.skipped:
-            error += f" (passed over: {result.skipped[0].path}, {result.skipped[0].problem})"
+        where, error = result.blamed or f"search for {name}", result.told
         text = f"dlopen({name}) from {who} would fail: {error}"
         culprit = result.culprit
         if culprit is not None and posixpath.basename(culprit) == name:

@@ -60,11 +60,13 @@ class Disk(Folder):
         return self
 
     def build(self, version: str, cuda: str, cudnn: str, folders: tuple[str, ...] = (), *, as_version: str = "") -> Disk:
+        known = dict(BUILDS)
         BUILDS[version] = (cuda, cudnn, folders)
         try:
             self.tensorflow(version)
         finally:
-            del BUILDS[version]
+            BUILDS.clear()
+            BUILDS.update(known)
         if as_version:
             info = self.root / f"{self.site}/tensorflow-{version}.dist-info".lstrip("/")
             info.rename(info.with_name(f"tensorflow-{as_version}.dist-info"))

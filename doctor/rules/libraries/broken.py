@@ -14,7 +14,7 @@ from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, table_rows, unusable_files, xla_gpu_note
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.own_ops import own_ops
-from doctor.shell import Literal, piped, run
+from doctor.shell import Literal, Path, piped, run
 
 
 @rule(
@@ -79,7 +79,7 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         blame = f"The only {copies[0].name} on this machine, {copies[0].path}, cannot be loaded ({copies[0].problem})"
     elif lib is not None:
         blame = (
-            f"{lib.name} is found, and {lib.culprit}, which it needs, is not"
+            f"{lib.name} is found, and {lib.culprit}, which it needs, {'may not be read by this user' if _denied(picture, lib) else 'is not'}"
             if lib.culprit
             else f"{lib.name} is found and cannot be loaded" + (f" ({lib.error})" if lib.error else "")
         )
@@ -88,7 +88,10 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
     else:
         blame = "A library lacks a symbol that another one wants: they are of different releases"
     steps: list[Step] = []
-    if lib is not None and "zlibwapi" in lib.name.lower():
+    if lib is not None and _denied(picture, lib):
+        opened = run("sudo", "chmod", "a+rX", Path(lib.source.where))
+        steps.append(shell(opened, "lets every user read the file", platform="linux", root=True))
+    elif lib is not None and "zlibwapi" in lib.name.lower():
         steps.append(
             manual(
                 "Put zlibwapi.dll (from the zlib package that NVIDIA's cuDNN installation guide names) into a folder that is on PATH",
@@ -145,6 +148,11 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         steps=steps,
         verify=commands.list_gpus(picture),
     )
+
+
+def _denied(picture: Picture, lib: LibraryNotLoaded) -> bool:
+    """Whether the file is there and this user may not read it; seen on a machine only."""
+    return picture.facts.kind == "machine" and "Permission denied" in lib.error and lib.source.where.startswith("/")
 
 
 def _stray(picture: Picture, lib: LibraryNotLoaded | None) -> tuple[str, bool]:
