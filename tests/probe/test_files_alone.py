@@ -350,3 +350,63 @@ def test_a_container_whose_first_process_is_the_program_was_not_activated(tmp_pa
     assert program.diagnosis().verdict.code == "library-path"
     shell = in_container(Disk(tmp_path / "other"), b"/bin/bash\0").diagnosis().verdict
     assert (shell.code, shell.severity) == ("healthy", "warning")
+
+
+# --- files of a project and of the login
+
+
+def apart(machine: Disk, prefix: str = "/home/u/project/.venv") -> Disk:
+    """TensorFlow in a project's environment, and a toolkit that nobody names to the loader."""
+    machine.gpu().driver()
+    machine.venv(prefix).build("2.15.1", "12.2", "8").toolkit("12.2", FAR)
+    machine.cudnn("8.9.4", f"{FAR}/lib64")
+    return machine
+
+
+FAR = "/srv/software/cuda"
+NAMED = f"{FAR}/lib64"
+SAID = {
+    "direnv": ("/home/u/project/.envrc", f"use flake\nexport LD_LIBRARY_PATH={NAMED}\n"),
+    "a variable of mkShell": (
+        "/home/u/project/shell.nix",
+        f'# LD_LIBRARY_PATH = "/no";\nmkShell {{ LD_LIBRARY_PATH = "{NAMED}:${{pkgs.zlib}}/lib"; }}\n',
+    ),
+    "a hook of a flake": (
+        "/home/u/project/flake.nix",
+        f"mkShell {{ shellHook = ''\n  export LD_LIBRARY_PATH={NAMED}:${{pkgs.zlib}}/lib:''${{LD_LIBRARY_PATH}}\n''; }}\n",
+    ),
+    "a list of makeLibraryPath": (
+        "/home/u/project/default.nix",
+        '{ LD_LIBRARY_PATH = with pkgs; lib.makeLibraryPath [ zlib "/srv/software/cuda64" ]; }\n',
+    ),
+    "pam_env": ("/etc/security/pam_env.conf", f"# A DEFAULT=b\nLD_LIBRARY_PATH DEFAULT={NAMED}\n"),
+    "environment.d": ("/home/u/.config/environment.d/90-cuda.conf", f"LD_LIBRARY_PATH={NAMED}\n"),
+}
+
+
+@pytest.mark.parametrize("what", SAID)
+def test_a_file_of_the_project_or_the_login_names_the_folder(what: str, tmp_path: Path) -> None:
+    path, text = SAID[what]
+    machine = apart(Disk(tmp_path / "machine")).link("/srv/software/cuda64/lib", NAMED)
+    assert machine.diagnosis().verdict.code != "healthy"
+    assert machine.write(path, text).diagnosis().verdict.code == "healthy"
+
+
+def test_pixi_s_activation_is_part_of_its_environment(tmp_path: Path) -> None:
+    machine = apart(Disk(tmp_path / "machine"), "/home/u/project/.pixi/envs/default")
+    text = f'[activation]\nLD_LIBRARY_PATH = "/no"\n[activation.env]\nLD_LIBRARY_PATH = "{NAMED}"  # here\n[tasks]\n'
+    assert machine.write("/home/u/project/pixi.toml", text).diagnosis().verdict.code == "healthy"
+
+
+def test_a_file_in_a_home_folder_is_no_project_s(tmp_path: Path) -> None:
+    machine = apart(Disk(tmp_path / "machine"), "/home/u/tf")
+    machine.write("/home/u/.envrc", f"export LD_LIBRARY_PATH={NAMED}\n")
+    assert machine.diagnosis().verdict.code != "healthy"
+
+
+def test_the_cudnn_of_a_board_is_not_judged_by_wheels_for_others() -> None:
+    from doctor.compat import cudnn_serves_gpu
+
+    tables = Tables.bundled()
+    assert cudnn_serves_gpu("9.12.0.46", ("11.0",), tables, "13").verdict == "unknown"
+    assert cudnn_serves_gpu("9.12.0.46", ("6.1",), tables, "12").verdict == "no"
