@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import mmap
 import re
 import sys
 import tempfile
@@ -28,14 +27,21 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from elftools.elf.elffile import ELFFile  # noqa: E402
+
+from doctor.facts import EnvironmentKind, Fact, OperatingSystem, Platform  # noqa: E402
 from doctor.logs.parse import parse  # noqa: E402
-from doctor.logs.signatures import catalogue  # noqa: E402
+from doctor.logs.signatures import Signature, catalogue  # noqa: E402
 from doctor.logs.text import Text, split  # noqa: E402
 
 FAMILIES = ROOT / "scripts" / "message_families.json"
 FIGURES = ROOT / "docs" / "messages.json"
+KNOWN = ROOT / "tests" / "data" / "messages.txt"
+"""The messages of all releases that were read which a row knows: the tests hold the catalogue to them without a wheel."""
 
-PRINTABLE = re.compile(rb"[\x20-\x7e\n\t]{12,600}")
+PRINTED = re.compile(rb"[\x20-\x7e\n\t]+")
+SHORTEST, LONGEST = 12, 600
+"""Letters of a literal that is looked at: shorter ones name things, longer ones are texts of help and code."""
 SPEAKS = re.compile(
     r"\bGPUs?\b|\bgpu_|cuda|cudnn|cublas|cusolver|cusparse|cufft|curand|nccl|\bnvml|\bptx|libdevice|nvlink|nvjitlink|nvidia|compute capability|tensorrt"
     r"|\bdso\b|dlopen|dlerror|dynamic library|StreamExecutor|device memory|out of memory|OOM when|no kernel image"
@@ -56,11 +62,13 @@ def is_message(text: str) -> bool:
 
 def literals(path: Path) -> Iterator[str]:
     """The messages that speak of GPUs in a library."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for found in PRINTABLE.finditer(data):
-            text = found[0].decode("ascii")
-            for line in text.split("\n"):
-                if len(line) >= 12 and SPEAKS.search(line) and is_message(line):
+    with path.open("rb") as file:
+        section = ELFFile(file).get_section_by_name(".rodata")
+        constants = section.data() if section is not None else b""
+    for text in set(constants.split(b"\0")):
+        if SHORTEST <= len(text) <= LONGEST and PRINTED.fullmatch(text):
+            for line in text.decode("ascii").split("\n"):
+                if len(line) >= SHORTEST and SPEAKS.search(line) and is_message(line):
                     yield " ".join(line.split())
 
 
@@ -103,6 +111,17 @@ def _named() -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True))))
 
 
+@lru_cache(maxsize=1)
+def _printed() -> tuple[Signature, ...]:
+    """The signatures of what programs print."""
+    return tuple(signature for signature in catalogue() if not signature.unlogged)
+
+
+def _says_little(fact: Fact) -> bool:
+    """Whether a fact only tells that a GPU, a platform or a version is named."""
+    return isinstance(fact, (Platform, EnvironmentKind, OperatingSystem)) or getattr(fact, "kind", "") == "mentions-gpu"
+
+
 def row_of(text: str) -> str:
     """The kind of a signature that knows a message; empty where none does."""
     lower = text.lower()
@@ -112,8 +131,8 @@ def row_of(text: str) -> str:
     piece = re.sub(r"[%{$].*", "", lower).strip(" .,:;'\"")
     if len(piece) >= 24 and piece in _examples():
         return "example"
-    told = [s for s in catalogue() if not s.unlogged]
-    return "pattern" if parse(Text.of("literal", split(text), 1), told) else ""
+    facts = parse(Text.of("literal", split(text), 1), _printed())
+    return next((type(fact).__name__ for fact in facts if not _says_little(fact)), "")
 
 
 @lru_cache(maxsize=1)
@@ -125,7 +144,7 @@ def families() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _reasons() -> list[tuple[re.Pattern[str], str]]:
-    return [(re.compile("|".join(entry["patterns"])), entry["family"]) for entry in families()["irrelevant"]]
+    return [(re.compile(pattern), entry["family"]) for entry in families()["irrelevant"] for pattern in entry["patterns"]]
 
 
 def reason_of(text: str) -> str:
@@ -155,7 +174,7 @@ def coverage(found: Iterable[str]) -> dict[str, Any]:
 def error_names() -> Iterator[tuple[str, str]]:
     """(enumeration, a line with the name as programs print it) for each name of a status."""
     for enumeration in families()["errors"]:
-        for name in enumeration["names"]:
+        for name in enumeration["names"].split():
             yield enumeration["enumeration"], enumeration["printed"].replace("NAME", name)
 
 
@@ -178,8 +197,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a wheel or a library of TensorFlow")
     parser.add_argument("--release", help="the release that the files are of")
-    parser.add_argument("--write", action="store_true", help="keep the figures in docs/messages.json")
-    parser.add_argument("--list", type=Path, metavar="FILE", help="write the messages that were found")
+    parser.add_argument("--write", action="store_true", help="keep the figures, and the messages that a row knows")
+    parser.add_argument("--list", type=Path, metavar="FILE", help="write all messages that were found; such a list may be given as FILE again")
     arguments = parser.parse_args()
     kept: dict[str, Any] = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {"releases": {}, "errors": {}}
     unknown: list[str] = []
@@ -188,6 +207,10 @@ def main() -> int:
         if arguments.list:
             arguments.list.write_text("\n".join(found) + "\n", encoding="utf-8")
         kept["releases"][arguments.release or arguments.files[0].name] = coverage(found)
+        if arguments.write:
+            known = set(KNOWN.read_text(encoding="utf-8").splitlines()) if KNOWN.exists() else set()
+            known |= {text for text in found if row_of(text)}
+            KNOWN.write_text("\n".join(sorted(known)) + "\n", encoding="utf-8")
     kept["errors"] = errors()
     for kind in ("releases", "errors"):
         for name, figures in sorted(kept[kind].items()):
