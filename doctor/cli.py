@@ -27,6 +27,7 @@ COMMANDS = {
     "snippet": "configuration code for a TensorFlow version",
     "simulate": "run a command, real TensorFlow included, on a simulated GPU",
     "devices": "the GPUs, who uses them, and what a CUDA_VISIBLE_DEVICES value does",
+    "fleet": "check many nodes through what runs them, and say which differ",
     "bench": "CPU against GPU over growing sizes",
     "tables": "look things up in the compatibility tables",
     "code": "the page of a finding code; without one, the list",

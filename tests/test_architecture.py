@@ -25,7 +25,7 @@ LAYERS = (
     ("doctor.judge",),
     ("doctor.diagnose", "doctor.restated"),
     ("doctor.inputs", "doctor.addresses"),
-    ("doctor.install", "doctor.reproduce", "doctor.bench", "doctor.devices", "doctor.render"),
+    ("doctor.install", "doctor.reproduce", "doctor.bench", "doctor.devices", "doctor.render", "doctor.fleet"),
     ("doctor.api",),
     ("doctor.commands",),
     ("doctor.cli", "doctor.__main__"),
