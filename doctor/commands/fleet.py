@@ -10,6 +10,7 @@ from doctor.errors import UnableError, UsageError
 
 if TYPE_CHECKING:
     from doctor.fleet.answers import Answer
+    from doctor.fleet.asking import Told
     from doctor.render.fleet import Result
 
 EPILOG = """\
@@ -76,9 +77,13 @@ def run(args: argparse.Namespace) -> int:
     from doctor.fleet.compare import compared
     from doctor.render.fleet import Result
 
-    keep = args.format == "json"
     before = _before(args)
-    answers, interrupted = (_read(args, keep=keep), False) if chosen == ["read"] else _ask(args, chosen[0])
+    interrupted = False
+    if chosen == ["read"]:
+        answers = _read(args, keep=args.format == "json")
+    else:
+        told, interrupted = _ask(args, chosen[0])
+        answers = [one.answer for one in told]
     changes = None
     if before is not None:
         from doctor.fleet.drift import changes as drifted
@@ -125,8 +130,19 @@ def _emit(result: Result, args: argparse.Namespace) -> int:
     return UnableError.exit_code if code == 1 and args.exit_zero and result.comparison.incomplete else code
 
 
-def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Answer], bool]:
-    raise NotImplementedError
+def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Told], bool]:
+    """Ask the nodes of an engine; whether the user broke off."""
+    from doctor.fleet import asking, ssh
+    from doctor.render.progress import Progress
+
+    argv = ["check", "--format", "json", *(["--python", args.python] if args.python else [])]
+    order = asking.Order(tuple(argv), float(args.timeout), args.jobs)
+    nodes = ssh.nodes(ssh.hosts(args.ssh), args.python, order.timeout, args.ssh_config)
+    progress = Progress("answers", len(nodes), quiet=args.quiet)
+    try:
+        return asking.ask(nodes, order, ssh.why, progress)
+    finally:
+        progress.end()
 
 
 def _manifest(args: argparse.Namespace) -> int:

@@ -46,7 +46,8 @@ def rendered(diagnosis: Diagnosis, options: Options) -> str:
         from doctor.printable import as_json
         from doctor.render.document import document
 
-        return as_json(document(diagnosis, tables), ascii_only=not options.symbols) + "\n"
+        named = {"node": options.node} if options.node else {}
+        return as_json({**document(diagnosis, tables), **named}, ascii_only=not options.symbols) + "\n"
     if options.format == "markdown":
         from doctor.render import markdown
 

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 class Options(NamedTuple):
     """format: text, json, markdown or html. width: columns of prose. symbols: the encoding has more than ASCII.
 
-    shared: text goes to a file, which may be handed on (every other format is made for that).
+    shared: text goes to a file, which may be handed on (every other format is made for that). node: what `fleet` calls
+    the machine, "" for none.
     """
 
     format: str = "text"
@@ -21,6 +22,7 @@ class Options(NamedTuple):
     quiet: bool = False
     symbols: bool = True
     shared: bool = False
+    node: str = ""
 
     @classmethod
     def of(cls, args: argparse.Namespace, stream: TextIO) -> Options:
@@ -29,7 +31,8 @@ class Options(NamedTuple):
         verbose, quiet = int(getattr(args, "verbose", 0) or 0), bool(getattr(args, "quiet", False))
         encoding = getattr(stream, "encoding", None) or "utf-8"
         if form != "text":
-            return cls(form, verbose=verbose, quiet=quiet, symbols=encoding.lower().startswith("utf"))
+            node = str(getattr(args, "node", None) or "")
+            return cls(form, verbose=verbose, quiet=quiet, symbols=encoding.lower().startswith("utf"), node=node)
         from doctor.render import terminal
         from doctor.render.width import width_of
 
