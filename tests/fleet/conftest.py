@@ -1,0 +1,148 @@
+"""Nodes for the tests of fleet: real servers on this machine, each skipped with a word where it cannot run."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for_port(port: int, process: subprocess.Popen[bytes], seconds: float = 15) -> None:
+    """Wait until something listens. Raises RuntimeError where the process ends before."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        if process.poll() is not None:
+            break
+        time.sleep(0.05)
+    raise RuntimeError(f"nothing listens on port {port}: {process.args!r}")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(5)
+
+
+def environment(folder: Path, tensorflow: str) -> Path:
+    """A Python environment that says that it has this TensorFlow; its site-packages, for a node of its own to have."""
+    site = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+    if not (folder / "bin").exists():
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=120)
+    for name, version in (("tensorflow", tensorflow), ("numpy", "1.26.4")):
+        info = site / f"{name}-{version}.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        (info / "RECORD").write_text(f"{name}/__init__.py,,\n")
+        (site / name).mkdir()
+        (site / name / "__init__.py").write_text("")
+    return site
+
+
+class Hosts(NamedTuple):
+    """config: for `ssh -F`. environment: the path of the Python environment on every node. folder: of all of it."""
+
+    config: Path
+    environment: Path
+    folder: Path
+
+
+@pytest.fixture(scope="session")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
+    """Hosts by ssh: n1, n2 and n3 answer (n2 has other files at the same paths, n3 is reached through n1), hangs does not
+    answer, refuses has no server, silent takes connections and says nothing, stranger's key is not known, noisy greets
+    with many lines, and old has no Python that would do."""
+    sshd = shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
+    if sshd is None or shutil.which("ssh") is None:
+        pytest.skip("there is no sshd (apt install openssh-server)")
+    folder = tmp_path_factory.mktemp("ssh")
+    for key in ("host", "user"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)], check=True, timeout=30)
+    shutil.copy(folder / "user.pub", folder / "authorized")
+    mine, other = folder / "environment", folder / "other"
+    environment(mine, "2.15.0")
+    theirs = environment(other, "2.16.1")
+    own_files = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0 if shutil.which("unshare") else False
+    site = mine / theirs.relative_to(other)
+    another = f"unshare -m sh -c 'mount --bind {theirs} {site} && exec sh -c \"$SSH_ORIGINAL_COMMAND\"'" if own_files else "exit 9"
+    forced = {
+        "n1": "", "n2": another, "hangs": "sleep 100", "noisy": "yes 'Welcome to the cluster' | head -2000; sh -c \"$SSH_ORIGINAL_COMMAND\"",
+        "old": f"PATH={folder / 'bin'} sh -c \"$SSH_ORIGINAL_COMMAND\"",
+    }  # fmt: skip
+    (folder / "bin").mkdir()
+    (folder / "bin" / "sh").symlink_to("/bin/sh")
+    if os.getuid() == 0:
+        Path("/run/sshd").mkdir(exist_ok=True)
+    servers, blocks = [], []
+    silent = socket.create_server(("127.0.0.1", 0))
+    try:
+        ports = {name: free_port() for name in forced}
+        for name, command in forced.items():
+            config = folder / f"sshd_{name}"
+            config.write_text(
+                f"Port {ports[name]}\nListenAddress 127.0.0.1\nHostKey {folder / 'host'}\nAuthorizedKeysFile {folder / 'authorized'}\n"
+                f"PidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nMaxStartups 100\n"
+                + (f"ForceCommand {command}\n" if command else "")
+            )
+            server = subprocess.Popen([sshd, "-D", "-e", "-f", str(config)], stderr=subprocess.DEVNULL)
+            servers.append(server)
+            wait_for_port(ports[name], server)
+        public = (folder / "host.pub").read_text().split()
+        known = [f"[127.0.0.1]:{port} {public[0]} {public[1]}" for port in ports.values()]
+        (folder / "known").write_text("\n".join(known) + "\n")
+        ports.update(n3=ports["n1"], stranger=ports["n1"], refuses=free_port(), silent=silent.getsockname()[1])
+        for name, port in ports.items():
+            extra = {"n3": "  ProxyJump n1\n", "stranger": "  HostKeyAlias somebody-else\n"}.get(name, "")
+            blocks.append(f"Host {name}\n  Port {port}\n{extra}")
+        common = (
+            f"Host *\n  HostName 127.0.0.1\n  User {getpass.getuser()}\n  IdentityFile {folder / 'user'}\n  IdentitiesOnly yes\n"
+            f"  UserKnownHostsFile {folder / 'known'}\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking no\n"
+        )
+        (folder / "config").write_text("".join(blocks) + common)
+        yield Hosts(folder / "config", mine, folder)
+    finally:
+        silent.close()
+        for server in servers:
+            end(server)
+
+
+@pytest.fixture
+def fleet() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run `fleet` as a process of its own: fleet("read", "folder"); its output is text."""
+
+    def run(*words: str, env: dict[str, str] | None = None, python: str = sys.executable, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [python, "-m", "doctor", "fleet", *words],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            cwd=ROOT,
+            env={**os.environ, "TFGPU_DOCTOR_TABLES": "", **(env or {})},
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+
+    return run
