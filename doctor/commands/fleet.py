@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 from typing import TYPE_CHECKING
 
 from doctor.commands.numbers import SECONDS, whole
@@ -132,17 +134,24 @@ def _emit(result: Result, args: argparse.Namespace) -> int:
 
 def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Told], bool]:
     """Ask the nodes of an engine; whether the user broke off."""
-    from doctor.fleet import asking, ssh
+    from doctor.fleet import asking, slurm, ssh
     from doctor.render.progress import Progress
 
     argv = ["check", "--format", "json", *(["--python", args.python] if args.python else [])]
     order = asking.Order(tuple(argv), float(args.timeout), args.jobs)
-    nodes = ssh.nodes(ssh.hosts(args.ssh), args.python, order.timeout, args.ssh_config)
-    progress = Progress("answers", len(nodes), quiet=args.quiet)
-    try:
-        return asking.ask(nodes, order, ssh.why, progress)
-    finally:
-        progress.end()
+    silent: list[Answer] = []
+    with contextlib.ExitStack() as stack:
+        if engine == "ssh":
+            nodes, why = ssh.nodes(ssh.hosts(args.ssh), args.python, order.timeout, args.ssh_config), ssh.why
+        else:
+            wish = slurm.Wish(args.slurm, args.partition, args.account, args.gres)
+            found = slurm.nodes(wish, args.python, order.timeout, os.environ)
+            stack.enter_context(slurm.cleaned(found))
+            nodes, silent, why = found.asked, found.silent, slurm.why
+        progress = Progress("answers", len(nodes), quiet=args.quiet)
+        stack.callback(progress.end)
+        told, interrupted = asking.ask(nodes, order, why, progress)
+    return [*told, *(asking.Told(answer) for answer in silent)], interrupted
 
 
 def _manifest(args: argparse.Namespace) -> int:

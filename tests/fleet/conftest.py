@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -146,3 +147,132 @@ def fleet() -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
+
+
+class Cluster(NamedTuple):
+    """variables: what Slurm's commands need to find it. folder: of all of it. environment: the path of the Python
+    environment on every node."""
+
+    variables: dict[str, str]
+    folder: Path
+    environment: Path
+
+
+SLURM = """\
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.sock
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool.%n
+SlurmctldPidFile={folder}/ctld.pid
+SlurmdPidFile={folder}/d.%n.pid
+SlurmctldLogFile={folder}/ctld.log
+SlurmdLogFile={folder}/d.%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/cons_tres
+SlurmdTimeout=600
+MessageTimeout=5
+BatchStartTimeout=10
+InactiveLimit=30
+KillWait=2
+JobAcctGatherType=jobacct_gather/none
+GresTypes=gpu
+SlurmdParameters=config_overrides
+"""
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A Slurm cluster: n1 and n2 with two GPUs each (n2 has other files at the same paths), n3 without; dead, whose slurmd
+    was killed without the controller knowing; hangs, whose slurmd is stopped; broken, which is drained with a reason."""
+    programs = {name: shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin") for name in ("slurmctld", "slurmd", "munged", "sinfo")}
+    if not all(programs.values()):
+        pytest.skip("there is no Slurm (apt install slurm-wlm munge)")
+    if os.getuid() != 0:
+        pytest.skip("a slurmctld and several slurmd of one's own are started by root")
+    folder = tmp_path_factory.mktemp("slurm", numbered=True)
+    for part in (folder, *folder.parents):
+        if part.stat().st_uid == 0 and str(part).startswith("/tmp/"):
+            part.chmod(part.stat().st_mode | 0o755)  # other users' commands read the configuration
+    mine, other = folder / "environment", folder / "other"
+    environment(mine, "2.15.0")
+    theirs = environment(other, "2.16.1")
+    (folder / "key").write_bytes(os.urandom(1024))
+    (folder / "key").chmod(0o400)
+    host = socket.gethostname().partition(".")[0]
+    names = {"n1": 2, "n2": 2, "n3": 0, "dead": 0, "hangs": 0, "broken": 0}
+    rows = [SLURM.format(host=host, port=free_port(), folder=folder)]
+    for name, gpus in names.items():
+        rows.append(
+            f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={free_port()} CPUs=4 RealMemory=1000 State=UNKNOWN"
+            + (f" Gres=gpu:{gpus}" if gpus else "") + "\n"
+        )  # fmt: skip
+    rows.append("PartitionName=gpu Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4\n")
+    (folder / "slurm.conf").write_text("".join(rows))
+    for name in ("gpu0", "gpu1"):
+        (folder / name).touch()
+    (folder / "gres.conf").write_text(f"AutoDetect=off\nNodeName=n[1-2] Name=gpu File={folder}/gpu[0-1]\n")
+    variables = {"SLURM_CONF": str(folder / "slurm.conf")}
+    running: list[subprocess.Popen[bytes]] = []
+    by_name: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(*command: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            command, env={**os.environ, **variables}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        running.append(process)
+        return process
+
+    def states() -> dict[str, str]:
+        done = subprocess.run(
+            ["sinfo", "-h", "-N", "-o", "%N %T"], env={**os.environ, **variables}, capture_output=True, text=True, timeout=30, check=False
+        )
+        return dict(row.split()[:2] for row in done.stdout.splitlines())  # type: ignore[misc]
+
+    try:
+        start(programs["munged"] or "", "--foreground", "--force", f"--socket={folder}/munge.sock", f"--key-file={folder}/key",
+              f"--pid-file={folder}/munge.pid", f"--seed-file={folder}/seed", f"--log-file={folder}/munge.log")  # fmt: skip
+        wait_until(lambda: (folder / "munge.sock").exists(), "munged makes no socket")
+        (folder / "state").mkdir()
+        start(programs["slurmctld"] or "", "-D", "-c")
+        site = mine / theirs.relative_to(other)
+        apart = shutil.which("unshare") and subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
+        for name in names:
+            if name == "broken":
+                continue
+            (folder / f"spool.{name}").mkdir()
+            command = [programs["slurmd"] or "", "-D", "-N", name]
+            if name == "n2" and apart:
+                command = ["unshare", "-m", "sh", "-c", f"mount --bind {theirs} {site} && exec {' '.join(command)}"]
+            by_name[name] = start(*command)
+        ready = {name for name in names if name != "broken"}
+        wait_until(lambda: {n for n, state in states().items() if state == "idle"} >= ready, f"slurm does not get ready: {states()}")
+        subprocess.run(
+            ["scontrol", "update", "NodeName=broken", "State=DRAIN", "Reason=bad DIMM | ask Kim"], env={**os.environ, **variables}, check=True, timeout=30
+        )
+        by_name["dead"].kill()
+        by_name["dead"].wait(5)
+        by_name["hangs"].send_signal(signal.SIGSTOP)
+        yield Cluster(variables, folder, mine)
+    finally:
+        for process in reversed(running):
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+                end(process)
+
+
+def wait_until(what: Callable[[], bool], why: str, seconds: float = 30) -> None:
+    """Wait until it is so. Skips the tests where it never is: the reason is not this project's."""
+    end_of_patience = time.monotonic() + seconds
+    while time.monotonic() < end_of_patience:
+        if what():
+            return
+        time.sleep(0.2)
+    pytest.skip(why)
