@@ -155,4 +155,15 @@ def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Told], bool]:
 
 
 def _manifest(args: argparse.Namespace) -> int:
-    raise NotImplementedError
+    from doctor.fleet.kubernetes import Wish, manifest
+    from doctor.render.output import destination
+
+    if not args.image:
+        raise UsageError("--manifest kubernetes needs --image", "the image that you train with: it has to hold Python 3.8 or later")
+    wish = Wish(
+        args.image, args.nodes, args.gpus, args.namespace, tuple(args.node_selector), tuple(args.toleration), args.python, args.timeout
+    )
+    with destination(args.output) as stream:
+        for part in manifest(wish):
+            stream.write(part)
+    return 0

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from doctor.fleet.matters import judged, kind_of, place
+from doctor.fleet.matters import grouped_by, judged, kind_of, place
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
@@ -112,8 +112,7 @@ def _difference(name: str, there: Sequence[Answer]) -> Difference | None:
 def _groups(there: Sequence[Answer], deciding: Sequence[str]) -> tuple[Group, ...]:
     groups: dict[tuple[object, ...], list[Answer]] = {}
     for answer in there:
-        values = answer.values.facts
-        key = (answer.verdict, answer.codes, *(values.get(name) for name in deciding))
+        key = (answer.verdict, answer.codes, *(grouped_by(name, answer) for name in deciding))
         groups.setdefault(key, []).append(answer)
     ordered = sorted(groups.values(), key=lambda members: -len(members))
     return tuple(Group(tuple(members), _common(members)) for members in ordered)

@@ -144,6 +144,13 @@ def _by_fit(fact: str, kind: Kind, several: list[Answer]) -> Judgement | None:
     return None
 
 
+def grouped_by(fact: str, node: Answer) -> str | None:
+    """What a node has of a fact, for putting equal nodes together: of those that the tables judge, that it fits."""
+    kind = kind_of(fact)
+    fit = node.values.fits.get(kind.part)
+    return "fits" if fit is not None and fit.fits and not kind.matters else node.values.facts.get(fact)
+
+
 def _led_to(prefixes: tuple[str, ...], one: Answer, other: Answer) -> list[str]:
     """The facts that begin with one of these and that two nodes differ in."""
     found = []

@@ -102,9 +102,13 @@ def _of_file(item: Input, name: str, *, keep: bool, kinds: set[object]) -> Itera
 def _of_stream(stream: IO[bytes], name: str, *, keep: bool, kinds: set[object]) -> Iterator[Answer]:
     """Every report of a file. A line that begins with { and is no report may be the first of one over several lines."""
     count, first, why = 0, "", ""
+    pods: dict[str, str] = {}
     for number, line in enumerate(_lines(stream), 1):
         prefix = _PREFIX.match(line)
         body = line[prefix.end() :] if prefix else line
+        pod = prefix["pod"].decode() if prefix else ""
+        if pod:
+            pods.setdefault(pod, body[:200].decode("utf-8", "replace"))
         if not body.lstrip().startswith(b"{"):
             first = first or body[:200].decode("utf-8", "replace").strip()
             continue
@@ -112,15 +116,17 @@ def _of_stream(stream: IO[bytes], name: str, *, keep: bool, kinds: set[object]) 
             body = body + stream.read(LARGEST + 1 - min(len(body), LARGEST))
         try:
             document = parsed(body)
+            answer = _answer(_name(document) or pod or name, document, keep=keep, kinds=kinds)
             count += 1
-            yield _answer(_name(document) or (prefix["pod"].decode() if prefix else "") or name, document, keep=keep, kinds=kinds)
+            pods.pop(pod, None)
+            yield answer
         except NotReportError as error:
             why = why or str(error)
-            if prefix or (count and b'"tfgpu-doctor"' in body):  # of one among others the rest must not hide it
-                count += 1
-                where = prefix["pod"].decode() if prefix else f"{name}:{number}"
-                yield unanswered(where, "failed", f"what was printed there is no report: {error}")
-    if not count:
+            if count and not pod and b'"tfgpu-doctor"' in body:  # the others must not hide it
+                yield unanswered(f"{name}:{number}", "failed", f"this line is no report: {error}")
+    for pod, words in pods.items():
+        yield unanswered(pod, "failed", f"its pod printed no report; it begins with: {words}")
+    if not count and not pods:
         reason = f"its file holds no report: {why}" if why else f"its file holds no report; it begins with: {first}" if first else ""
         yield unanswered(name, "failed", reason or "its file is empty")
 

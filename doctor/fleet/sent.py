@@ -56,7 +56,7 @@ def least() -> int:
     from importlib import metadata
 
     try:
-        asked = re.search(r">=\s*3\.(\d{1,2})", metadata.metadata("packaging").get("Requires-Python") or "")
+        asked = re.search(r">=\s*3\.(\d{1,2})", (metadata.metadata("packaging").get_all("Requires-Python") or [""])[0])
     except metadata.PackageNotFoundError:  # the one file, which is made for it
         asked = None
     return max(8, int(asked[1])) if asked else 8

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -114,4 +113,4 @@ def test_passwords_and_unknown_keys_are_never_asked_for() -> None:
     assert "BatchMode=yes" in found
     assert "StrictHostKeyChecking=yes" in found
     assert found[found.index("--") + 1] == "n1"
-    assert os.path.basename(found[0]) == "ssh"
+    assert Path(found[0]).name == "ssh"
