@@ -140,7 +140,13 @@ def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Told], bool]:
     argv = ["check", "--format", "json", *(["--python", args.python] if args.python else [])]
     order = asking.Order(tuple(argv), float(args.timeout), args.jobs)
     silent: list[Answer] = []
+    progress = Progress("answers", quiet=args.quiet)
     with contextlib.ExitStack() as stack:
+        stack.callback(progress.end)
+        if engine == "ray":
+            from doctor.fleet import ray
+
+            return ray.ask(args.ray, order, args.python, os.environ, progress.expect, progress)
         if engine == "ssh":
             nodes, why = ssh.nodes(ssh.hosts(args.ssh), args.python, order.timeout, args.ssh_config), ssh.why
         else:
@@ -148,8 +154,7 @@ def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Told], bool]:
             found = slurm.nodes(wish, args.python, order.timeout, os.environ)
             stack.enter_context(slurm.cleaned(found))
             nodes, silent, why = found.asked, found.silent, slurm.why
-        progress = Progress("answers", len(nodes), quiet=args.quiet)
-        stack.callback(progress.end)
+        progress.expect(len(nodes))
         told, interrupted = asking.ask(nodes, order, why, progress)
     return [*told, *(asking.Told(answer) for answer in silent)], interrupted
 

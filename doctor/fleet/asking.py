@@ -94,10 +94,17 @@ def _asked(node: Asked, order: Order, why: Callable[[Ran], tuple[str, str] | Non
     mark = f"tfgpu-doctor {secrets.token_hex(16)}"
     feed = payload(list(order.argv), mark=mark, limit=order.timeout, peers=order.peers(node.name) if order.peers else None)
     ran = run_program(node.argv, _patience(order.timeout), os.environ, LARGEST, feed=feed)
+    return understood(node.name, ran, mark, order.timeout, why)
+
+
+def understood(
+    name: str, ran: Ran, mark: str, timeout: float, why: Callable[[Ran], tuple[str, str] | None]
+) -> Told:
+    """What a node's program told; mark: the line between its parts."""
     parts = ran.out.split(f"{mark}\n")
     if len(parts) >= 3 and ran.status != LATE:
-        return _understood(node.name, parts, ran)
-    return Told(unanswered(node.name, *_silence(ran, order.timeout, why)))
+        return _understood(name, parts, ran)
+    return Told(unanswered(name, *_silence(ran, timeout, why)))
 
 
 def _understood(name: str, parts: Sequence[str], ran: Ran) -> Told:

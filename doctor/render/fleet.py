@@ -73,15 +73,6 @@ def document(result: Result) -> Iterator[str]:
     hide = Redactor.of(os.environ)
     comparison = result.comparison
     tool = {"name": "tfgpu-doctor", "version": __version__, "tables": Tables.bundled().date}
-    yield f'{{"schema": 1, "tool": {as_json(tool)}, "nodes": [\n'
-    for number, answer in enumerate(comparison.answers):
-        entry = {
-            "name": answer.name,
-            "status": answer.status,
-            "reason": hide(answer.reason) if answer.reason else None,
-            "verdict": answer.verdict or None,
-        }
-        yield f'{"," + chr(10) if number else ""}{as_json(entry)[:-1]}, "report": {answer.text}}}'
     rest: dict[str, Any] = {
         "groups": [_group_document(group, cured) for group, cured in _cured(comparison)],
         "differences": [difference._asdict() for difference in map(_Row.of, comparison.differences)],
@@ -94,9 +85,17 @@ def document(result: Result) -> Iterator[str]:
         from doctor.render.document import finding_document
 
         rest["distributed"] = [hide.tree(finding_document(finding)) for finding in result.agreement]
-    for key, value in rest.items():
-        yield f'{"" if key != "groups" else chr(10) + "]"}, "{key}": {as_json(value)}'
-    yield "}\n"
+    after = "".join(f', "{key}": {as_json(value)}' for key, value in rest.items())  # what may fail comes before any output
+    yield f'{{"schema": 1, "tool": {as_json(tool)}, "nodes": [\n'
+    for number, answer in enumerate(comparison.answers):
+        entry = {
+            "name": answer.name,
+            "status": answer.status,
+            "reason": hide(answer.reason) if answer.reason else None,
+            "verdict": answer.verdict or None,
+        }
+        yield f'{"," + chr(10) if number else ""}{as_json(entry)[:-1]}, "report": {answer.text}}}'
+    yield f"\n]{after}}}\n"
 
 
 class _Row(NamedTuple):

@@ -22,9 +22,9 @@ Fleet = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="module")
 def asked(cluster: Cluster) -> dict[str, Any]:
-    """One run over all nodes, from outside of any job."""
+    """One run over nodes that answer or are down, from outside of any job."""
     done = subprocess.run(
-        [sys.executable, "-m", "doctor", "fleet", "--slurm", "-p", "gpu", "--python", str(cluster.environment), "--timeout", "12", "--format", "json"],
+        [sys.executable, "-m", "doctor", "fleet", "--slurm", "n[1-3],broken", "-p", "gpu", "--python", str(cluster.environment), "--format", "json"],
         capture_output=True, text=True, timeout=120, cwd=ROOT, check=False, stdin=subprocess.DEVNULL, env={**os.environ, **cluster.variables},
     )  # fmt: skip
     assert done.stdout, done.stderr
@@ -39,9 +39,17 @@ def test_each_node_answers_or_says_why_not(asked: dict[str, Any]) -> None:
     assert {name: node["status"] for name, node in nodes.items() if name in ("n1", "n2", "n3")} == dict.fromkeys(("n1", "n2", "n3"), "answered")
     assert nodes["broken"]["status"] == "unreachable"
     assert "bad DIMM | ask Kim" in nodes["broken"]["reason"]
-    for name in ("dead", "hangs"):  # the controller takes both for idle
-        assert nodes[name]["status"] in ("unreachable", "timed-out"), nodes[name]
-        assert nodes[name]["report"] is None
+
+
+def test_a_dead_node_and_one_that_hangs_are_given_up(cluster: Cluster, fleet: Fleet) -> None:
+    """The controller takes both for idle."""
+    done = fleet("--slurm", "dead,hangs", "--timeout", "3", "--format", "json", env=cluster.variables)
+    nodes = json.loads(done.stdout)["nodes"]
+    assert [node["name"] for node in nodes] == ["dead", "hangs"]
+    for node in nodes:
+        assert node["status"] in ("unreachable", "timed-out"), node
+        assert node["reason"]
+    assert done.returncode == 3
 
 
 def test_the_gpus_of_a_node_are_asked_for(asked: dict[str, Any]) -> None:
@@ -92,7 +100,7 @@ def test_it_needs_no_root(cluster: Cluster, tmp_path: Path) -> None:
         env={"PATH": "/usr/bin:/bin:/usr/sbin", "HOME": "/nonexistent", "PYTHONPATH": str(place), **cluster.variables},
         cwd="/", capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
-    assert done.stdout, done.stderr
+    assert done.returncode == 1, done.stderr
     assert [node["status"] for node in json.loads(done.stdout)["nodes"]] == ["answered"], done.stdout[:500]
 
 
