@@ -74,24 +74,30 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.distributed and chosen != ["slurm"]:
         raise UsageError("--distributed goes with --slurm", "run it inside of the job whose nodes are to agree")
+    if args.distributed and not os.environ.get("SLURM_JOB_ID"):
+        raise UsageError("--distributed asks the nodes of a job, and this is none", "salloc -N 2 --gres=gpu:1, or a line in the job's script")
     if chosen == ["manifest"]:
         return _manifest(args)
     from doctor.fleet.compare import compared
     from doctor.render.fleet import Result
 
     before = _before(args)
-    interrupted = False
+    interrupted, agreement = False, None
     if chosen == ["read"]:
         answers = _read(args, keep=args.format == "json")
     else:
         told, interrupted = _ask(args, chosen[0])
         answers = [one.answer for one in told]
+        if args.distributed:
+            from doctor.fleet.distributed import agreements
+
+            agreement = agreements(told)
     changes = None
     if before is not None:
         from doctor.fleet.drift import changes as drifted
 
         changes = drifted(before, answers)
-    result = Result(compared(answers), changes, None, interrupted)
+    result = Result(compared(answers), changes, agreement, interrupted)
     return _emit(result, args)
 
 
@@ -154,6 +160,11 @@ def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Told], bool]:
             found = slurm.nodes(wish, args.python, order.timeout, os.environ)
             stack.enter_context(slurm.cleaned(found))
             nodes, silent, why = found.asked, found.silent, slurm.why
+            if args.distributed:  # all at the same time, since they are to reach each other
+                from doctor.fleet.distributed import SECONDS, peers
+
+                names = [node.name for node in nodes]
+                order = asking.Order(order.argv, order.timeout + SECONDS, max(order.jobs, len(nodes)), peers(names))
         progress.expect(len(nodes))
         told, interrupted = asking.ask(nodes, order, why, progress)
     return [*told, *(asking.Told(answer) for answer in silent)], interrupted

@@ -21,7 +21,8 @@ from doctor.redact import Redactor, without_doors
 from doctor.render.content import LABELS
 
 if TYPE_CHECKING:
-    from doctor.findings import Finding, Step
+    from doctor.findings import Step
+    from doctor.fleet.distributed import Agreement
     from doctor.fleet.drift import Change
     from doctor.render.options import Options
 
@@ -34,18 +35,18 @@ NAMES = 300
 
 
 class Result(NamedTuple):
-    """What a run of `fleet` found. changes: since an earlier run, None where none was asked for. agreement: findings on
-    what a distributed job needs, None where it was not asked for. interrupted: it was ended before all had answered."""
+    """What a run of `fleet` found. changes: since an earlier run, None where none was asked for. agreement: on what a
+    distributed job needs, None where it was not asked for. interrupted: it was ended before all had answered."""
 
     comparison: Comparison
     changes: tuple[Change, ...] | None = None
-    agreement: tuple[Finding, ...] | None = None
+    agreement: tuple[Agreement, ...] | None = None
     interrupted: bool = False
 
     @property
     def exit_code(self) -> int:
         """As `Comparison.exit_code`; 1 as well where a distributed job cannot work."""
-        if any(finding.severity == "error" for finding in self.agreement or ()):
+        if any(one.agrees is False for one in self.agreement or ()):
             return 1
         return self.comparison.exit_code
 
@@ -82,9 +83,10 @@ def document(result: Result) -> Iterator[str]:
             {"what": c.what, "before": c.before, "now": c.now, "nodes": list(c.nodes)} for c in result.changes
         ]
     if result.agreement is not None:
-        from doctor.render.document import finding_document
-
-        rest["distributed"] = [hide.tree(finding_document(finding)) for finding in result.agreement]
+        rest["distributed"] = [
+            {"question": a.question, "agrees": a.agrees, "why": hide(a.why), "nodes": {n: hide(w) for n, w in a.nodes.items()}, "do": a.do or None}
+            for a in result.agreement
+        ]
     after = "".join(f', "{key}": {as_json(value)}' for key, value in rest.items())  # what may fail comes before any output
     yield f'{{"schema": 1, "tool": {as_json(tool)}, "nodes": [\n'
     for number, answer in enumerate(comparison.answers):
@@ -200,12 +202,19 @@ def _step(step: Step) -> list[_Line]:
 
 
 def _agreement(result: Result) -> Iterator[_Section]:
-    for finding in result.agreement or ():
-        tone = {"error": "error", "warning": "warning"}.get(finding.severity, "good")
-        rows = [_Line("text", finding.explanation)]
-        rows += [_Line("note", f"seen: {source}{source.text and ': ' + source.text}") for source in finding.evidence[:SHOWN]]
-        rows += [row for step in finding.prescription for row in _step(step)]
-        yield _Section(f"Distributed training: {finding.title}", tone, rows)
+    if result.agreement is None:
+        return
+    words = {True: "yes", False: "NO", None: "not known"}
+    rows = []
+    for one in result.agreement:
+        rows.append(_Line("text", f"{words[one.agrees]}: {one.question}: {one.why}" + (f". Do: {one.do}" if one.do and one.agrees is False else "")))
+        said: dict[str, list[str]] = {}
+        for name, value in one.nodes.items():
+            said.setdefault(value, []).append(name)
+        rows += [_Line("nodes", f"  {_names(names, verbose=False)}: {value}") for value, names in list(said.items())[:SHOWN]]
+    states = [one.agrees for one in result.agreement]
+    tone = "error" if False in states else "unknown" if None in states else "good"
+    yield _Section("Distributed training: do the nodes agree?", tone, rows)
 
 
 def _silent(comparison: Comparison, hide: Callable[[str], str], *, verbose: bool) -> list[_Section]:

@@ -243,14 +243,17 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         (folder / "state").mkdir()
         start(programs["slurmctld"] or "", "-D", "-c")
         site = mine / theirs.relative_to(other)
+        (folder / "hosts").write_text(f"127.0.0.1 localhost {host} n1 n2 n3\n")
         apart = shutil.which("unshare") and subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
         for name in names:
             if name == "broken":
                 continue
             (folder / f"spool.{name}").mkdir()
             command = [programs["slurmd"] or "", "-D", "-N", name]
-            if name == "n2" and apart:
-                command = ["unshare", "-m", "sh", "-c", f"mount --bind {theirs} {site} && exec {' '.join(command)}"]
+            if apart:  # a node knows the others by their names, and n2 has files of its own
+                own = f"mount --bind {theirs} {site} && " if name == "n2" else ""
+                line = f"mount --bind {folder}/hosts /etc/hosts && {own}exec {' '.join(command)}"
+                command = ["unshare", "-m", "sh", "-c", line]
             by_name[name] = start(*command)
         ready = {name for name in names if name != "broken"}
         wait_until(lambda: {n for n, state in states().items() if state == "idle"} >= ready, f"slurm does not get ready: {states()}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,6 +95,24 @@ def test_an_end_by_ctrl_c_keeps_what_has_answered_and_leaves_no_program(hosts: H
     states = {node["name"]: node["status"] for node in json.loads(out)["nodes"]}
     assert states == {"n1": "answered", "hangs": "failed"}
     assert not subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, check=False).stdout
+
+
+def test_the_one_file_sends_itself(hosts: Hosts, tmp_path: Path) -> None:
+    """As a release makes it, of what is installed here."""
+    file = tmp_path / "tfgpu-doctor.pyz"
+    sources = [ROOT / "doctor", ROOT / "compat_tables"]
+    sources += [Path(importlib.import_module(name).__file__ or "").parent for name in ("packaging",)]
+    with zipfile.ZipFile(file, "w") as archive:
+        for source in sources:
+            for path in source.rglob("*"):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    archive.write(path, path.relative_to(source.parent).as_posix())
+        archive.write(ROOT / "scripts" / "one_file" / "main.py", "__main__.py")
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(file), "fleet", "--ssh", "n1", "--ssh-config", str(hosts.config), "--format", "json"],
+        capture_output=True, text=True, timeout=100, check=False, cwd=tmp_path, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert [node["status"] for node in json.loads(done.stdout)["nodes"]] == ["answered"], done.stderr
 
 
 def test_the_table_names_groups_and_exceptions(hosts: Hosts, fleet: Fleet, tmp_path: Path) -> None:
