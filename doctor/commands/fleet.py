@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     """Exit code 0; 1 where a node has an error; 3 where one could not be asked or examined.
 
     Raises UsageError for a wrong call, InputError where a file cannot be read, UnableError where what should run the
-    nodes is not there.
+    nodes is not there, and KeyboardInterrupt after the answer where the user broke off.
     """
     chosen = [name for name in ("ssh", "slurm", "ray", "manifest") if getattr(args, name) is not None]
     chosen += ["read"] if args.words else []
@@ -123,7 +123,6 @@ def _before(args: argparse.Namespace) -> list[Answer] | None:
 
 
 def _emit(result: Result, args: argparse.Namespace) -> int:
-    from doctor.cli import INTERRUPTED
     from doctor.render.fleet import rendered
     from doctor.render.options import Options
     from doctor.render.output import destination
@@ -132,7 +131,7 @@ def _emit(result: Result, args: argparse.Namespace) -> int:
         for part in rendered(result, Options.of(args, stream)):
             stream.write(part)
     if result.interrupted:
-        return INTERRUPTED
+        raise KeyboardInterrupt
     code = result.exit_code
     # --exit-zero hides errors of nodes, never that one could not be asked
     return UnableError.exit_code if code == 1 and args.exit_zero and result.comparison.incomplete else code
