@@ -28,7 +28,7 @@ LAYERS = (
     ("doctor.install", "doctor.reproduce", "doctor.bench", "doctor.devices", "doctor.render", "doctor.fleet"),
     ("doctor.api",),
     ("doctor.commands",),
-    ("doctor.cli", "doctor.__main__"),
+    ("doctor.cli", "doctor.__main__", "doctor.fleet._boot"),  # a node starts with the last
 )
 
 

@@ -73,8 +73,9 @@ def nodes(wish: Wish, python: str | None, timeout: float, env: Mapping[str, str]
     srun = shutil.which("srun")
     if srun is None or shutil.which("sinfo") is None:
         raise UnableError("Slurm's commands are not on PATH", "run it on a login node, or in a job")
-    job = env.get("SLURM_JOB_ID", "")
-    own = bool(job) and not wish.partition
+    own = bool(env.get("SLURM_JOB_ID"))
+    if own and (wish.partition or wish.account):
+        raise UsageError("inside of a job its own nodes are asked, so --partition and --account say nothing", "run it outside of the job")
     listed = wish.nodelist or (env.get("SLURM_JOB_NODELIST", "") if own else "")
     rows = _states(listed, wish.partition)
     if not rows:

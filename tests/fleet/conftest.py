@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -188,7 +189,7 @@ SlurmdParameters=config_overrides
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster() -> Iterator[Cluster]:
     """A Slurm cluster: n1 and n2 with two GPUs each (n2 has other files at the same paths), n3 without; dead, whose slurmd
     was killed without the controller knowing; hangs, whose slurmd is stopped; broken, which is drained with a reason."""
     programs = {name: shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin") for name in ("slurmctld", "slurmd", "munged", "sinfo")}
@@ -196,10 +197,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         pytest.skip("there is no Slurm (apt install slurm-wlm munge)")
     if os.getuid() != 0:
         pytest.skip("a slurmctld and several slurmd of one's own are started by root")
-    folder = tmp_path_factory.mktemp("slurm", numbered=True)
-    for part in (folder, *folder.parents):
-        if part.stat().st_uid == 0 and str(part).startswith("/tmp/"):
-            part.chmod(part.stat().st_mode | 0o755)  # other users' commands read the configuration
+    folder = Path(tempfile.mkdtemp(prefix="slurm"))  # pytest's own folders are closed to other users
+    folder.chmod(0o755)
     mine, other = folder / "environment", folder / "other"
     environment(mine, "2.15.0")
     theirs = environment(other, "2.16.1")
@@ -269,6 +268,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             if process.poll() is None:
                 process.send_signal(signal.SIGCONT)
                 end(process)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def wait_until(what: Callable[[], bool], why: str, seconds: float = 30) -> None:

