@@ -23,7 +23,7 @@ LAYERS = (
     ("doctor.remedies", "doctor.plan"),
     ("doctor.rules",),
     ("doctor.judge",),
-    ("doctor.diagnose", "doctor.restated"),
+    ("doctor.diagnose", "doctor.restated", "doctor.trace"),
     ("doctor.inputs", "doctor.addresses"),
     ("doctor.install", "doctor.reproduce", "doctor.bench", "doctor.devices", "doctor.render"),
     ("doctor.api",),
