@@ -33,6 +33,7 @@ COMMANDS = {
 }
 """Every command, with its line in --help. Its module is doctor.commands.NAME (imported when it is used)."""
 
+FORMATS = ("text", "json", "markdown", "html")
 UNABLE = 3
 DEFECT = 70
 INTERRUPTED = 130
@@ -46,12 +47,10 @@ def _module(name: str) -> Any:
     return importlib.import_module(f"doctor.commands.{name}")
 
 
-def shared_options(parser: argparse.ArgumentParser) -> None:
-    """Options that mean the same for every command."""
+def shared_options(parser: argparse.ArgumentParser, forms: Sequence[str] = FORMATS) -> None:
+    """Options that mean the same for every command. forms: the values of --format."""
     group = parser.add_argument_group("output")
-    group.add_argument(
-        "--format", choices=("text", "json", "markdown", "html"), default="text", help="how to answer (text)"
-    )
+    group.add_argument("--format", choices=forms, default="text", help="how to answer (text)")
     group.add_argument("--output", metavar="FILE", help="write the answer to a file")
     group.add_argument(
         "--color", choices=("auto", "always", "never"), default="auto", help="colours (auto; NO_COLOR is obeyed)"
@@ -69,8 +68,9 @@ def _parser(name: str) -> argparse.ArgumentParser:
 
     description = f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}."
     parser = Parser(prog=f"tfgpu-doctor {name}", description=description, formatter_class=Formatter)
-    _module(name).add_arguments(parser)
-    shared_options(parser)
+    module = _module(name)
+    module.add_arguments(parser)
+    shared_options(parser, getattr(module, "FORMATS", FORMATS))
     return parser
 
 
