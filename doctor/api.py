@@ -175,6 +175,7 @@ def check(
     record: str | None = None,
     limit: float = 300.0,
     tell: Callable[[str], None] | None = None,
+    printed: str = "",
 ) -> Report:
     """Diagnose this machine and a Python environment on it, or the files of another machine.
 
@@ -182,6 +183,7 @@ def check(
     PATH, this one. root: a folder to read in place of `/`, of which nothing is run or loaded. deep: also start
     TensorFlow in a process of its own, for `limit` seconds at most, and use each GPU. record: a file that
     `check --save` wrote, in place of a look. tell: called with a line where something that takes long begins.
+    printed: what TensorFlow printed when it ran there.
     Raises UsageError where these exclude each other, InputError where a path or a record cannot be read, UnableError
     where there is no Python to start TensorFlow with, DefectError where a rule fails.
     """
@@ -195,6 +197,10 @@ def check(
     if root and deep:
         raise UsageError("--root and --deep exclude each other: nothing under another root is run")
     facts, times = _examined(python, root, limit if deep else None, tell)
+    if printed:
+        from doctor.probe import deep as tensorflow
+
+        facts = facts.plus(list(tensorflow.logged(printed, "what TensorFlow printed")))
     return Report(diagnosed(facts).diagnosis, times)
 
 
