@@ -29,6 +29,7 @@ COMMANDS = {
     "devices": "the GPUs, who uses them, and what a CUDA_VISIBLE_DEVICES value does",
     "bench": "CPU against GPU over growing sizes",
     "tables": "look things up in the compatibility tables",
+    "mcp": "the same answers to an AI assistant (Model Context Protocol)",
     "code": "the page of a finding code; without one, the list",
 }
 """Every command, with its line in --help. Its module is doctor.commands.NAME (imported when it is used)."""

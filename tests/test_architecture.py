@@ -85,7 +85,7 @@ def test_no_module_imports_what_only_a_checkout_has() -> None:
 
 IMPORTED_AS = {"nvidia-ml-py": "pynvml"}
 GUARDED = {"ahocorasick", "cairosvg", "zstandard", "tensorflow", "numpy", "pip", "urllib3", "compat_tables", "doctor",
-           "IPython", "mcp", "pydantic"}
+           "IPython", "mcp", "pydantic", "typing_extensions"}
 """Imported where they are there (urllib3 with requests, whose connections it makes), or in the patient's own interpreter."""
 
 

@@ -46,15 +46,18 @@ class Request(NamedTuple):
         return not (self.machine or self.os or self.driver or any(name != NO_GPU for name in self.gpus))
 
 
-def answered(request: Request) -> Outcome:
-    """The plans for a request. Raises UsageError and InputError."""
+def answered(request: Request, texts: Mapping[str, str] | None = None) -> Outcome:
+    """The plans for a request. texts: further files by name and content; what they take in is not read.
+
+    Raises UsageError and InputError.
+    """
     ground = asked_ground(request)
-    if not request.requirements:
+    read = {name: read_text(name) for name in request.requirements}
+    if not read and not texts:
         return make_plans(ground)
     from doctor.plan.files import judged_files
 
-    texts = {name: read_text(name) for name in request.requirements}
-    return judged_files(ground, texts, {name: included(name, text) for name, text in texts.items()})
+    return judged_files(ground, {**read, **(texts or {})}, {name: included(name, text) for name, text in read.items()})
 
 
 def asked_ground(request: Request) -> Ground:
