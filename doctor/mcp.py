@@ -121,6 +121,10 @@ def server(python: str | None = None) -> Any:
         register: Callable[[Any], Any] = made.tool(title=title, annotations=annotations, structured_output=True)
         return register
 
+    def resource(uri: str, name: str, kind: str) -> Callable[[Any], Any]:
+        register: Callable[[Any], Any] = made.resource(uri, name=name, mime_type=kind)
+        return register
+
     @tool("Explain a TensorFlow report")
     async def explain_text(text: Text, name: Short = "report") -> Diagnosis:
         """Diagnose a pasted report: a TensorFlow log, a traceback, pip or nvidia-smi output, a whole issue, in any mix."""
@@ -169,20 +173,20 @@ def server(python: str | None = None) -> Any:
         in which facts the others differ, and which differences matter."""
         return await _within("compare_machines", lambda: _compared(reports))
 
-    @made.resource("tfgpu://findings", name="finding codes", mime_type="application/json")
+    @resource("tfgpu://findings", "finding codes", "application/json")
     def findings() -> list[dict[str, str]]:
         """Every finding code with its severity and title."""
         from doctor.rules import all_rules
 
         return [{"code": rule.code, "severity": rule.severity, "title": rule.title} for rule in all_rules()]
 
-    @made.resource("tfgpu://finding/{code}", name="page of a finding code", mime_type="text/markdown")
+    @resource("tfgpu://finding/{code}", "page of a finding code", "text/markdown")
     def finding(code: str) -> str:
         """The page of a finding code."""
         page = _resource(lambda: _page(code))
         return f"# {page['code']} ({page['severity']})\n\n{page['page']}\n"
 
-    @made.resource("tfgpu://table/{table}/{key}", name="rows of a compatibility table", mime_type="application/json")
+    @resource("tfgpu://table/{table}/{key}", "rows of a compatibility table", "application/json")
     def table_rows(table: str, key: str) -> dict[str, Any]:
         """Rows of a compatibility table."""
         return dict(_resource(lambda: _looked_up(table, key, None, None)))
