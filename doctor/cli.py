@@ -17,6 +17,9 @@ from doctor import __version__
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+    from typing import TypeVar
+
+    Parsed = TypeVar("Parsed", bound=argparse.ArgumentParser)
 
 COMMANDS = {
     "check": "diagnose this machine and the Python environment in use (the default)",
@@ -30,11 +33,20 @@ COMMANDS = {
     "bench": "CPU against GPU over growing sizes",
     "tables": "look things up in the compatibility tables",
     "mcp": "the same answers to an AI assistant (Model Context Protocol)",
+    "completion": "completion for bash, zsh and fish, and the manual page",
     "code": "the page of a finding code; without one, the list",
 }
 """Every command, with its line in --help. Its module is doctor.commands.NAME (imported when it is used)."""
 
 FORMATS = ("text", "json", "markdown", "html")
+GROUPS = {
+    "find the fault": ("check", "explain", "devices", "code"),
+    "install": ("plan", "install", "snippet", "tables"),
+    "try it out": ("simulate", "reproduce", "bench"),
+    "in other programs": ("mcp", "completion"),
+}
+"""The commands as --help shows them."""
+
 UNABLE = 3
 DEFECT = 70
 INTERRUPTED = 130
@@ -69,6 +81,11 @@ def _parser(name: str) -> argparse.ArgumentParser:
 
     description = f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}."
     parser = Parser(prog=f"tfgpu-doctor {name}", description=description, formatter_class=Formatter)
+    return filled(parser, name)
+
+
+def filled(parser: Parsed, name: str) -> Parsed:
+    """A parser with the options of a command."""
     module = _module(name)
     module.add_arguments(parser)
     shared_options(parser, getattr(module, "FORMATS", FORMATS))
@@ -80,10 +97,9 @@ def _overview() -> str:
         "usage: tfgpu-doctor [COMMAND] [OPTIONS]",
         "",
         "Says why TensorFlow does not use an NVIDIA GPU, proves it, and gets it to one that works.",
-        "",
-        "commands:",
     ]
-    lines += [f"  {name:<10} {line}" for name, line in COMMANDS.items()]
+    for group, names in GROUPS.items():
+        lines += ["", f"{group}:", *(f"  {name:<10} {COMMANDS[name]}" for name in names)]
     lines += [
         "",
         "options:",

@@ -71,8 +71,10 @@ def test_wheel_holds_every_file_of_the_package_and_no_other(wheel: Path) -> None
         if path.is_file() and "__pycache__" not in path.parts
     }
     with zipfile.ZipFile(wheel) as archive:
-        there = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert there == here
+        names = [name for name in archive.namelist() if ".dist-info/" not in name]
+    shared = {name.partition(".data/data/")[2] for name in names if ".data/data/" in name}
+    assert {name for name in names if ".data/" not in name} == here
+    assert {Path(name).parts[1] for name in shared} == {"man", "bash-completion", "zsh", "fish"}
 
 
 def test_the_installed_package_is_the_one_that_runs(installed: Run) -> None:
