@@ -11,21 +11,25 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from doctor.backports import removesuffix
 from doctor.facts import normalised
 from doctor.plan.asked import CONCERNS, NEVER, PLATFORMS, Asked, Unread, Wanted
 from doctor.plan.yaml_lines import entries
 
 LINES = 200_000
 """Lines that are read of a lock: each package may have hundreds of files."""
-WAYS = 8
+WAYS = 6
 """Ways to one package that are told apart; beyond, it counts everywhere."""
+LONGEST_WAY = 30
+"""Markers on one way; beyond, the package counts everywhere."""
+NAMESAKES = 30
+"""Releases of one package that are told apart by the ways to them; the others count everywhere."""
 _STRING = r"\"((?:[^\"\\]|\\.){0,4000})\""
-_FIELD = re.compile(rf"([\w-]{{1,80}})\s{{0,9}}=\s{{0,9}}(?:{_STRING}|\[([^\]]{{0,2000}})\])")
+_FIELD = re.compile(rf"([\w-]{{1,80}})\s{{0,9}}=\s{{0,9}}(?:{_STRING}|\[([^\[\]]{{0,2000}})\])")
 _KEY = re.compile(r"([\w.\"-]{1,200})\s{0,9}=\s{0,9}(.*)")
+_OF_EXTRA = re.compile(r"extra\s{0,9}==\s{0,9}(?:\"[^\"]{0,200}\"|'[^']{0,200}')")
 _HERE = ("virtual", "editable", "directory")
 """Sources of a project's own packages in uv.lock, and of folders beside it."""
-_CONDA_FILE = re.compile(r"(?:/(?P<subdir>[a-z]+-[a-z0-9]+|noarch))?/(?P<name>[\w.-]{1,200})-(?P<version>[^-/]{1,80})-(?P<build>[^-/]{1,200})\.(?:conda|tar\.bz2)$")
-_WHEEL = re.compile(r"/(?P<name>[\w.]{1,200})-(?P<version>[^-/]{1,80})(?:-[^/]{1,300}\.whl|\.tar\.gz)(?:[#?].*)?$")
 
 
 @dataclass(frozen=True)
@@ -142,12 +146,14 @@ def _edge(package: _Package, table: str, key: str, value: str) -> None:
     """The requirements in a line."""
     if table == "package.dependencies":  # Poetry: name = "spec" or {version, markers, extras}
         given = _fields(value)
-        package.edges.append(_Edge(normalised(key), _words(given.get("extras", "")), given.get("markers", "")))
+        # what an extra brings is locked only where somebody asks for the extra
+        marker = _OF_EXTRA.sub("python_version > '0'", given.get("markers", ""))
+        package.edges.append(_Edge(normalised(key), _words(given.get("extras", "")), marker))
         return
     if table == "package.extras" or (table == "package" and key not in ("dependencies",)):
         return
     optional = table in ("package.optional-dependencies", "package.dev-dependencies")
-    for part in re.findall(r"\{[^}]{0,4000}\}", value) if table == "package" or optional else ():
+    for part in re.findall(r"\{[^{}]{0,4000}\}", value) if table == "package" or optional else ():
         given = _fields(part)
         if "name" in given:
             edge = _Edge(normalised(given["name"]), _words(given.get("extra", "")), given.get("marker", ""), given.get("version", ""))
@@ -195,9 +201,10 @@ def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
         package, extra = todo.popleft()
         ways = package.ways or [frozenset()]
         for edge in package.optional.get(extra, ()) if extra else package.edges:
-            for target in (p for p in by_name.get(edge.name, ()) if edge.version in ("", p.version)):
+            for target in (p for p in by_name.get(edge.name, ())[:NAMESAKES] if edge.version in ("", p.version)):
                 for way in ways:
-                    longer = way | {edge.marker} if edge.marker else way
+                    longer = way | {edge.marker} if edge.marker and edge.marker not in way else way
+                    longer = frozenset() if len(longer) > LONGEST_WAY else longer
                     for wanted in ("", *edge.extras):
                         arrive(target, wanted, longer)
 
@@ -221,9 +228,9 @@ def conda_lock(lines: Sequence[str]) -> Wanted:
         if not value.get("name") or not value.get("version"):
             continue
         number = item["version"][1]
-        file = _CONDA_FILE.search(value.get("url", ""))
+        file = _conda_file(value.get("url", ""))
         marker = PLATFORMS.get(value.get("platform", "noarch"), NEVER)
-        asked.append(_locked(value["name"], value["version"], number, marker, value.get("manager") == "pip", file["build"] if file else ""))
+        asked.append(_locked(value["name"], value["version"], number, marker, value.get("manager") == "pip", file[2] if file else ""))
     return _with_python(asked)
 
 
@@ -233,11 +240,10 @@ def pixi_lock(lines: Sequence[str]) -> Wanted:
     for entry in entries(lines):
         path = entry.path
         if len(path) == 6 and path[0] == "environments" and path[2] == "packages" and path[5] in ("conda", "pypi"):
-            file = (_CONDA_FILE if path[5] == "conda" else _WHEEL).search(entry.value)
-            marker = PLATFORMS.get(str(path[3]), NEVER)
+            file = _conda_file(entry.value) if path[5] == "conda" else _python_file(entry.value)
             if file:
-                build = file["build"] if path[5] == "conda" else ""
-                asked.append(_locked(file["name"], file["version"], entry.line, marker, path[5] == "pypi", build, str(path[1])))
+                marker = PLATFORMS.get(str(path[3]), NEVER)
+                asked.append(_locked(file[0], file[1], entry.line, marker, path[5] == "pypi", file[2], str(path[1])))
     return _with_python(asked)
 
 
@@ -245,11 +251,28 @@ def explicit(lines: Sequence[str]) -> Wanted:
     """conda's list of addresses, after @EXPLICIT."""
     asked = []
     for number, line in enumerate(lines, 1):
-        file = _CONDA_FILE.search(line.strip().partition("#")[0])
+        address = line.strip().partition("#")[0]
+        file = _conda_file(address)
         if file:
-            marker = PLATFORMS.get(file["subdir"] or "noarch", NEVER)
-            asked.append(_locked(file["name"], file["version"], number, marker, False, file["build"]))
+            marker = PLATFORMS.get(address.rpartition("/")[0].rpartition("/")[2], "")
+            asked.append(_locked(file[0], file[1], number, marker, False, file[2]))
     return _with_python(asked)
+
+
+def _conda_file(address: str) -> tuple[str, str, str] | None:
+    """Name, version and build of a conda package's file (conda's documentation, "Package naming conventions")."""
+    file = address.rpartition("/")[2]
+    stem = removesuffix(removesuffix(file, ".conda"), ".tar.bz2")
+    parts = stem.rsplit("-", 2)
+    return (parts[0], parts[1], parts[2]) if stem != file and len(parts) == 3 and all(parts) else None
+
+
+def _python_file(address: str) -> tuple[str, str, str] | None:
+    """Name and version of a wheel or source archive."""
+    file = re.split(r"[#?]", address, maxsplit=1)[0].rpartition("/")[2]
+    stem = removesuffix(removesuffix(file, ".whl"), ".tar.gz")
+    parts = stem.split("-") if file.endswith(".whl") else stem.rsplit("-", 1)
+    return (parts[0], parts[1], "") if stem != file and len(parts) > 1 and all(parts[:2]) else None
 
 
 def _locked(name: str, version: str, number: int, marker: str, of_pip: bool, build: str, group: str = "") -> Asked:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,7 @@ files = [
 
 [package.dependencies]
 absl-py = ">=1.0.0"
+nvidia-cublas-cu12 = {version = "12.2.5.6", optional = true, markers = "extra == \\"and-cuda\\""}
 tensorflow-intel = {version = "2.15.1", markers = "platform_system == \\"Windows\\""}
 
 [package.extras]
@@ -137,6 +139,10 @@ def test_packages_of_windows_count_there(tables: Tables, name: str) -> None:
     assert asked & {"tensorflow-intel", "tensorflow-cpu"}
 
 
+def test_what_poetry_locks_for_an_extra_is_there(tables: Tables) -> None:
+    assert not [f for f in judged(tables, "poetry.lock", POETRY).findings if f.code == "cuda-missing"]
+
+
 def test_cure_of_a_lock_is_in_the_projects_own_requirements(tables: Tables) -> None:
     text = uv_lock(uv_package("tensorflow-gpu", "2.15.0"), project='{ name = "tensorflow-gpu" }')
     found = judged(tables, "uv.lock", text)
@@ -182,6 +188,20 @@ def test_large_lock_with_many_ways_takes_no_time(tables: Tables) -> None:
     needs = {name: "".join(f"    {{ name = \"{other}\", marker = \"python_version > '3.{at}'\" }},\n" for at, other in enumerate(names)) for name in names}
     text = uv_lock(*(uv_package(name, "1.0", needs[name]) for name in names), project='{ name = "p0" }')
     assert len(read(text, "uv.lock").requirements) == len(names)
+
+
+def test_hostile_locks_take_no_time(tables: Tables) -> None:
+    """A long chain of markers, many namesakes, and open brackets: read within seconds, at the largest size."""
+    chain = [uv_package(f"p{n}", "1.0", f"    {{ name = \"p{n + 1}\", marker = \"os_name == '{n}'\" }},\n") for n in range(8000)]
+    namesakes = [uv_package("a", f"1.{n}", "    { name = \"a\" },\n") for n in range(8000)]
+    brackets = ['dependencies = [ ' + "{ a = [ " * 2000 for _ in range(200)]
+    begun = time.process_time()
+    for packages in (chain, namesakes, brackets):
+        read(uv_lock(*packages, project='{ name = "p0" }, { name = "a" }'), "uv.lock")
+    for name in ("conda-lock.yml", "pixi.lock", "compose.yml"):
+        read("\n".join(["package:", *("- url: " + "/a-a-a" * 3000 for _ in range(200))]), name)
+        read("\n".join("  " * n + "a:" for n in range(2000)), name)
+    assert time.process_time() - begun < 20
 
 
 def test_conda_explicit_list(tables: Tables) -> None:

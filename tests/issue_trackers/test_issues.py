@@ -291,15 +291,17 @@ def tool(name: str) -> str:
 @pytest.mark.parametrize(("schema", "path"), [
     ("vendor.github-actions", "action.yml"),
     ("vendor.github-workflows", "examples/issue_tracker/workflow.yml"),
+    ("vendor.github-workflows", "examples/gate/workflow.yml"),
     ("vendor.github-issue-forms", "examples/issue_tracker/gpu.yml"),
+    ("vendor.gitlab-ci", "examples/issue_tracker/gitlab-ci.yml"),
 ])  # fmt: skip
-def test_files_keep_githubs_schemas(schema: str, path: str) -> None:
+def test_files_keep_their_forges_schemas(schema: str, path: str) -> None:
     done = subprocess.run([tool("check-jsonschema"), "--builtin-schema", schema, str(ROOT / path)], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stdout
 
 
 def test_zizmor_finds_nothing() -> None:
-    paths = [str(ROOT / "action.yml"), str(ROOT / "examples/issue_tracker/workflow.yml")]
+    paths = [str(ROOT / "action.yml"), str(ROOT / "examples/issue_tracker/workflow.yml"), str(ROOT / "examples/gate/workflow.yml")]
     done = subprocess.run([tool("zizmor"), "--offline", "--no-progress", *paths], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stdout
 
