@@ -179,7 +179,9 @@ class Watch:
         except Exception as problem:
             if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
                 raise
-            print(f"tfgpu-doctor could not explain this cell: {type(problem).__name__}", file=sys.stderr)
+            from doctor.printable import say
+
+            say(f"tfgpu-doctor could not explain this cell: {type(problem).__name__}")
 
     def _remember(self, text: str) -> None:
         if _of_tensorflow(text):

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from doctor.errors import UnableError, UsageError
+from doctor.printable import say
 
 FORMATS = ("text",)
 EPILOG = """\
@@ -29,7 +30,9 @@ def run(args: argparse.Namespace) -> int:
     except ImportError as error:
         where = "needs Python 3.10 or later and " if sys.version_info < (3, 10) else "needs "
         raise UnableError(f"mcp {where}the package `mcp`, 2 or later", "pip install 'tfgpu-doctor[mcp]'") from error
+    if sys.stdin is None:
+        raise UnableError("standard input is closed: there is nobody to answer")
     if sys.stdin.isatty():
-        print("tfgpu-doctor mcp waits for an assistant on standard input; Ctrl-C ends it.", file=sys.stderr)
+        say("tfgpu-doctor mcp waits for an assistant on standard input; Ctrl-C ends it.")
     server(args.python).run("stdio")
     return 0

@@ -155,8 +155,8 @@ def _with(text: str, edit: Edit) -> str:
     if edit.line > len(lines):
         return text
     line = lines[edit.line - 1]
-    match = re.fullmatch(r"(\s*)(.*?)(\s*)", line, re.DOTALL)
-    indent, body, end = match.groups() if match else ("", line, "")
+    body = line.strip()
+    indent, end = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
     comment = body[len(edit.old) :] if body.startswith(edit.old) else None
     if comment is None or (comment and not re.match(r"\s+#", comment)):
         return text

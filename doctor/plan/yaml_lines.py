@@ -11,7 +11,7 @@ from doctor.plan.asked import without_comment
 
 DEPTH = 40
 """Levels that are followed; what lies deeper is left out."""
-_KEY = re.compile(r"(\"[^\"]{0,500}\"|'[^']{0,500}'|[^\s\"'#{\[&*!|>-][^#]{0,499}?|-[^\s:][^#:]{0,200}):(?:\s+(.*))?$", re.DOTALL)
+_KEY = re.compile(r"(\"[^\"]{0,500}\"|'[^']{0,500}'|[^\s\"'#{\[&*!|>-][^#]{0,499}?|-[^\s:][^#:]{0,200}):(?:\s(.*))?$", re.DOTALL)
 _SCALAR = re.compile(r"[|>][+-]?\d?[+-]?$")
 
 
