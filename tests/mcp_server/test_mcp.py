@@ -138,6 +138,8 @@ def test_what_is_wrong_is_an_error_in_words() -> None:
 
 
 def test_machines_are_compared() -> None:
+    pytest.importorskip("doctor.fleet", reason="comes with the command fleet")
+
     def report(driver: str) -> dict[str, Any]:
         finding = {"code": "healthy", "severity": "info", "title": "x", "explanation": "x", "evidence": [], "prescription": []}
         return {"schema": 1, "source": {"kind": "machine", "name": "x"}, "findings": [finding],
