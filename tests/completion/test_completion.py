@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,8 +18,11 @@ from doctor.cli import COMMANDS, GROUPS, filled
 from doctor.commands.completion import FILES
 from tests.conftest import ROOT
 
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
 FOLDER = ROOT / "doctor" / "shell_files"
-Cli = Callable[..., "subprocess.CompletedProcess[bytes]"]
+Cli: TypeAlias = "Callable[..., subprocess.CompletedProcess[bytes]]"
 
 
 def shell(name: str) -> str:

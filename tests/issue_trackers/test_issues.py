@@ -12,12 +12,15 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 OOM = "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\n"
 MISSING = (
@@ -112,7 +115,7 @@ def event(body: str | None, action: str = "opened", *, kind: str = "User", label
     return {"action": action, "issue": issue, "repository": {"full_name": "o/r"}, "sender": {"login": "x", "type": "User"}, **more}
 
 
-Act = Callable[..., "subprocess.CompletedProcess[str]"]
+Act: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
 
 
 @pytest.fixture

@@ -9,12 +9,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.conftest import ROOT
 from tests.tensorflow_envs import NEWEST, package_env, tensorflow_env
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 nbformat = pytest.importorskip("nbformat", reason="needs nbclient and ipykernel (pip install nbclient ipykernel)")
 nbclient = pytest.importorskip("nbclient", reason="needs nbclient and ipykernel (pip install nbclient ipykernel)")
@@ -35,7 +38,7 @@ LOG = (
 PRINTS = f'import os; _ = os.write(2, b"{LOG}")'
 """What TensorFlow's C++ code does: it writes to the descriptor, past Python's sys.stderr."""
 
-Run = Callable[..., Any]
+Run: TypeAlias = "Callable[..., Any]"
 
 
 @pytest.fixture
