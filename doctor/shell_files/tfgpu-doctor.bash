@@ -7,8 +7,8 @@
 
 _shtab_tfgpu_doctor_subparsers=(check explain devices code plan install snippet tables simulate reproduce bench mcp completion)
 
-_shtab_tfgpu_doctor_check_option_strings=(-h --help --python --root --deep --limit --save --script --from --format --output --color -v --verbose -q --quiet --exit-zero)
-_shtab_tfgpu_doctor_explain_option_strings=(-h --help --summary --comments --format --output --color -v --verbose -q --quiet --exit-zero)
+_shtab_tfgpu_doctor_check_option_strings=(-h --help --python --root --deep --limit --trace --save --script --from --format --output --color -v --verbose -q --quiet --exit-zero)
+_shtab_tfgpu_doctor_explain_option_strings=(-h --help --trace --summary --comments --format --output --color -v --verbose -q --quiet --exit-zero)
 _shtab_tfgpu_doctor_devices_option_strings=(-h --help --visible --order --count --format --output --color -v --verbose -q --quiet --exit-zero)
 _shtab_tfgpu_doctor_code_option_strings=(-h --help --format --output --color -v --verbose -q --quiet --exit-zero)
 _shtab_tfgpu_doctor_plan_option_strings=(-h --help --tensorflow --python --cuda --cudnn --cpu -r --requirements --os --gpu --driver --machine --check --skip-without-tensorflow --fix --diff --yes --resolve --format --output --color -v --verbose -q --quiet --exit-zero)
@@ -91,6 +91,7 @@ _shtab_tfgpu_doctor_pos_0_choices=(check explain devices code plan install snipp
 _shtab_tfgpu_doctor_check__h_nargs=0
 _shtab_tfgpu_doctor_check___help_nargs=0
 _shtab_tfgpu_doctor_check___deep_nargs=0
+_shtab_tfgpu_doctor_check___trace_nargs=0
 _shtab_tfgpu_doctor_check___script_nargs=0
 _shtab_tfgpu_doctor_check__v_nargs=0
 _shtab_tfgpu_doctor_check___verbose_nargs=0
@@ -100,6 +101,7 @@ _shtab_tfgpu_doctor_check___exit_zero_nargs=0
 _shtab_tfgpu_doctor_explain_pos_0_nargs='*'
 _shtab_tfgpu_doctor_explain__h_nargs=0
 _shtab_tfgpu_doctor_explain___help_nargs=0
+_shtab_tfgpu_doctor_explain___trace_nargs=0
 _shtab_tfgpu_doctor_explain___summary_nargs=0
 _shtab_tfgpu_doctor_explain___comments_nargs=0
 _shtab_tfgpu_doctor_explain__v_nargs=0
