@@ -27,6 +27,8 @@ SAFE_AND_QUICK = {
     "devices": ["--count", "2"],
     "bench": ["--python", "/nonexistent"],
     "tables": ["tensorflow", "2.15.1"],
+    "mcp": [],
+    "completion": ["bash"],
     "code": [],
 }
 """What each command is called with beside the option that is tried, so that it does nothing for long."""

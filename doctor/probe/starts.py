@@ -171,8 +171,10 @@ def _shell_of(machine: Machine, home: str) -> str:
 
 
 def home_of(machine: Machine, prefix: str | None) -> str:
-    """The home folder of the person who uses an environment: the one that it lies in, else the only one that
-    there is."""
+    """The home folder of the person who uses an environment: on a live machine the one of this process, else the
+    one that the environment lies in, else the only one that there is."""
+    if machine.live and machine.env.get("HOME", "").startswith("/"):
+        return machine.env["HOME"].rstrip("/") or "/"
     match = re.match(r"/home/[^/]+", prefix or "")
     if match:
         return match[0]
