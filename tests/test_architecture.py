@@ -27,6 +27,7 @@ LAYERS = (
     ("doctor.inputs", "doctor.addresses"),
     ("doctor.install", "doctor.reproduce", "doctor.bench", "doctor.devices", "doctor.render"),
     ("doctor.api",),
+    ("doctor.site",),
     ("doctor.commands",),
     ("doctor.cli", "doctor.__main__"),
 )

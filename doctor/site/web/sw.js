@@ -1,0 +1,15 @@
+// Keeps the site of one build for the next visit, with a network or without.
+const OURS = `tfgpu-doctor ${registration.scope} `;
+const CACHE = OURS + "VERSION";
+const FILES = ["FILES"]; // scripts/build_site names them
+
+addEventListener("install", (event) => event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FILES))));
+addEventListener("activate", (event) => event.waitUntil((async () => {
+  for (const name of await caches.keys()) if (name.startsWith(OURS) && name !== CACHE) await caches.delete(name);
+  await clients.claim();
+})()));
+addEventListener("fetch", (event) => {
+  const { request } = event;
+  if (request.method !== "GET" || new URL(request.url).origin !== location.origin) return;
+  event.respondWith(caches.open(CACHE).then((cache) => cache.match(request, { ignoreSearch: true })).then((kept) => kept || fetch(request)));
+});
