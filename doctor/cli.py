@@ -29,6 +29,7 @@ COMMANDS = {
     "devices": "the GPUs, who uses them, and what a CUDA_VISIBLE_DEVICES value does",
     "bench": "CPU against GPU over growing sizes",
     "tables": "look things up in the compatibility tables",
+    "serve": "the page on this machine: paste logs, plan, look things up in a browser",
     "code": "the page of a finding code; without one, the list",
 }
 """Every command, with its line in --help. Its module is doctor.commands.NAME (imported when it is used)."""

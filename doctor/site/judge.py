@@ -5,7 +5,7 @@ The worker of the page calls `answer_json` by Pyodide, `tfgpu-doctor serve` call
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from doctor import api
@@ -47,7 +47,7 @@ def _shown(report: api.Report) -> dict[str, Any]:
     return {"report": report.to_dict(), "markdown": report.render("markdown")}
 
 
-IN_BROWSER = {"explain": explain, "plan": plan}
+IN_BROWSER: dict[str, Callable[..., dict[str, Any]]] = {"explain": explain, "plan": plan}
 HERE = {**IN_BROWSER, "check": check}
 """The calls where the judge runs on the machine itself."""
 
@@ -61,17 +61,16 @@ def answer(call: str, parameters: Mapping[str, str], data: bytes = b"", *, here:
     try:
         if asked is None:
             raise UsageError(f"there is no call `{call}`")
-        result: dict[str, Any] = asked(data, **parameters)  # type: ignore[operator]
+        return asked(data, **parameters)
     except CommandError as error:
         return {"error": str(error), "hint": error.hint}
     except MemoryError:
         return {"error": "there is not enough memory", "hint": "give the part of the report that matters"}
     except RecursionError:
         return {"error": "the input is nested too deeply", "hint": "give the part of it that matters"}
-    except Exception as error:  # the last line of defence, as in doctor.cli
+    except Exception as error:  # noqa: BLE001 the last line of defence, as in doctor.cli
         said = f"a defect of tfgpu-doctor: {type(error).__name__}: {error}"[:400]
         return {"error": said, "hint": "please report it, with what you pasted as far as it may be shared"}
-    return result
 
 
 def answer_json(call: str, parameters: str, data: bytes) -> str:

@@ -150,7 +150,7 @@ def _toolkit(tables: Tables, row: Mapping[str, Any], cuda: str) -> tuple[str, Se
 
 
 def _newest_first(tables: Tables) -> list[TensorFlowRelease]:
-    return sorted(tables.releases(None), key=lambda row: dotted(row.version), reverse=True)
+    return sorted(tables.releases(None), key=lambda row: (dotted(row.version), row.version), reverse=True)
 
 
 def _release(tables: Tables, row: TensorFlowRelease) -> tuple[str, Sequence[Cell]]:
@@ -208,7 +208,6 @@ def _order(text: str) -> list[tuple[int, str]]:
 
 
 def _row(columns: Sequence[str], address: str, cells: Sequence[Cell]) -> str:
-    first, *rest = (escape(cell.text, quote=False) for cell in cells)
     by_source: dict[str, list[str]] = {}
     for column, cell in zip(columns, cells):
         if cell.text and cell.source:
@@ -220,7 +219,8 @@ def _row(columns: Sequence[str], address: str, cells: Sequence[Cell]) -> str:
             f"<dt>{escape(', '.join(names), quote=False)}</dt><dd>{escape(source, quote=False)}</dd>" for source, names in by_source.items()
         )
         sources = f"<dl>{entries}</dl>"
-    tds = "".join(f"<td>{text}</td>" for text in rest)
+    first = escape(cells[0].text, quote=False)
+    tds = "".join(f"<td{' class=long' * (len(c.text) > 60)}>{escape(c.text, quote=False)}</td>" for c in cells[1:])
     return (
         f'<tr id="{escape(address)}"><th scope="row"><a href="#{escape(address)}">{first}</a></th>{tds}'
         f"<td><details><summary>sources</summary>{sources}</details></td></tr>"
@@ -249,7 +249,8 @@ def _index(tables: Tables, links: str) -> str:
 def _capabilities(tables: Tables) -> list[tuple[str, str]]:
     """Every capability that cards have, with its architecture."""
     cards = {row["capability"] for row in tables.store.all("gpus")}
-    return [(c, a.name) for a in tables.architectures() for c in a.capabilities if c in cards and dotted(c) >= (3,)]
+    every = [(c, a.name) for a in tables.architectures() for c in a.capabilities if c in cards and dotted(c) >= (3,)]
+    return sorted(every, key=lambda pair: dotted(pair[0]))
 
 
 def _matrix(tables: Tables, platform: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -80,4 +79,4 @@ def write(target: Path, members: Mapping[str, bytes], first_line: bytes = b"") -
                 about.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(about, members[name])
     draft.chmod(0o755 if first_line else 0o644)
-    os.replace(draft, target)
+    draft.replace(target)

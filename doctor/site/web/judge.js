@@ -1,7 +1,7 @@
 // Asks the judge: Python in a worker of this page, or the server that `tfgpu-doctor serve` is.
 
 const SERVED = document.querySelector("meta[name=judge]").content === "server";
-const STAGES = ["", "Loading the Python runtime (6 MB, once)", "Loading the judge", "Starting the judge", "Ready"];
+const STAGES = ["", "Loading Python (5 MB, once)", "Loading the judge", "Starting the judge", "Ready"];
 const waiting = new Map();
 const state = document.getElementById("state");
 const progress = document.getElementById("progress");
@@ -10,7 +10,7 @@ let worker = null;
 
 function show(stage) {
   document.getElementById("state-text").textContent = stage === 4
-    ? SERVED ? "Ready. This page is served by tfgpu-doctor on this computer." : "Ready. It runs in this browser, and without a network from now on."
+    ? SERVED ? "Ready. tfgpu-doctor on this computer answers." : "Ready. It runs in this browser."
     : `${STAGES[stage]} ...`;
   progress.value = stage;
   progress.hidden = stage === 4;

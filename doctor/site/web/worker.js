@@ -20,7 +20,11 @@ sys.path.insert(0, "/judge")
 sys.dont_write_bytecode = True
 gc.set_threshold(100_000, 20, 20)
 from doctor.site.judge import answer_json
-answer_json("explain", "{}", b"tensorflow 2.15.0: Could not load dynamic library 'libcudart.so.12'; is it the cuda or the driver?")
+answer_json("explain", "{}", b"""tensorflow 2.15.0, RTX 3080, python 3.11: no GPU is found. Is it the cuda or the driver?
+2024-01-02 03:04:05.678901: W tsl/platform/default/dso_loader.cc:67] Could not load dynamic library 'libcudart.so.12'
+2024-01-02 03:04:05.678901: E stream_executor/cuda/cuda_driver.cc:271] failed call to cuInit: CUDA_ERROR_NO_DEVICE
+2024-01-02 03:04:05.678901: E stream_executor/cuda/cuda_dnn.cc:447] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR
+""")
 lambda call, parameters, data: answer_json(call, parameters, data.to_bytes())
 `);
   postMessage({ stage: 4 });
