@@ -33,14 +33,14 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise UnableError(f"cannot listen on port {args.port}: {error.strerror}", "leave --port out for any that is free") from error
     with server:
-        print(server.address, flush=True)
-        if not args.no_browser and _has_screen():
-            import webbrowser
-
-            webbrowser.open(server.address)
         try:
+            print(server.address, flush=True)
+            if not args.no_browser and _has_screen():
+                import webbrowser
+
+                webbrowser.open(server.address)
             server.serve_forever()
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # how it ends
             return 0
     return 0
 

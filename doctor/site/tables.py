@@ -230,9 +230,9 @@ def _row(columns: Sequence[str], address: str, cells: Sequence[Cell]) -> str:
 # --- which TensorFlow for my GPU ---------------------------------------------------------------------
 
 MARKS = {
-    "yes": ("●", "runs"),
-    "slow": ("◐", "runs after the driver has compiled its code, which takes minutes at the first start"),
-    "no": ("·", "does not run"),
+    "yes": ("●", "has code for it"),
+    "slow": ("◐", "has code that the driver compiles for it, which takes minutes at the first start"),
+    "no": ("·", "has no code that runs on it"),
     "unknown": ("?", "not known"),
 }
 

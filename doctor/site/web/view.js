@@ -5,6 +5,7 @@ import { LABELS, PARTS, ROUTES, SURENESS, SYSTEMS, TITLES } from "./words.js";
 const GOOD = { healthy: "good", "benign-messages": "good", undetermined: "unknown" };
 const FITS = { true: ["yes", "fits"], false: ["no", "does not fit"], null: ["null", "not known"] };
 const AROUND = 2; // lines that are shown before and after one that counts
+const LONGEST = 800; // letters of a line that are shown
 const MOST = 40; // lines that count, and are shown
 
 export const tone = (finding) => GOOD[finding.code] || finding.severity;
@@ -19,7 +20,7 @@ export function problem({ error, hint }) {
 }
 
 function command(text) {
-  return el("div.command", el("pre", { tabindex: "0" }, el("code", text)), copier("Copy", text));
+  return el("div.command", el("pre", el("code", text)), copier("Copy", text));
 }
 
 function step(one) {
@@ -48,7 +49,7 @@ function listing(lines, counting, go) {
     const text = lines[number - 1];
     const label = el("button", { type: "button", "aria-label": `line ${number}: show it in the text` }, String(number));
     if (go) label.addEventListener("click", () => go(number));
-    rows.push(el(counting.has(number) ? "tr.seen" : "tr", el("th", { scope: "row" }, label), el("td", text.length > 2000 ? `${text.slice(0, 2000)} ...` : text)));
+    rows.push(el(counting.has(number) ? "tr.seen" : "tr", el("th", { scope: "row" }, label), el("td", text.length > LONGEST ? `${text.slice(0, LONGEST)} ...` : text)));
     before = number;
   }
   if (before < lines.length) rows.push(gap(lines.length - before));
