@@ -7,7 +7,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from doctor import resources
-from doctor.compat.gpu import runs_on_gpu
+from doctor.compat.choose import judge
 from doctor.compat.situation import Situation
 from doctor.tables import Tables, TensorFlowRelease, dotted
 
@@ -230,9 +230,9 @@ def _row(columns: Sequence[str], address: str, cells: Sequence[Cell]) -> str:
 # --- which TensorFlow for my GPU ---------------------------------------------------------------------
 
 MARKS = {
-    "yes": ("●", "has code for it"),
-    "slow": ("◐", "has code that the driver compiles for it, which takes minutes at the first start"),
-    "no": ("·", "has no code that runs on it"),
+    "yes": ("●", "runs"),
+    "slow": ("◐", "runs after the driver has compiled its code, which takes minutes at the first start"),
+    "no": ("·", "does not run"),
     "unknown": ("?", "not known"),
 }
 
@@ -269,9 +269,9 @@ def _matrix(tables: Tables, platform: str) -> str:
     for build in newest.values():
         cells = []
         for capability, _ in capabilities:
-            found = runs_on_gpu(build, Situation(platform, capabilities=(capability,)), tables)
-            mark, meaning = MARKS[found.verdict]
-            said = f"{build.requirement}, compute capability {capability}: {meaning}"
+            found = judge(build, Situation(platform, capabilities=(capability,)), tables).overall
+            mark, _ = MARKS[found.verdict]
+            said = f"{build.requirement}, {capability}: {found.reason}"
             cells.append(f'<td class="cell {found.verdict}" title="{escape(said)}">{mark}</td>')
         address = _address(f"{build.package} {build.version} {build.platform}")
         label = f"{build.version}" + ("" if build.package == "tensorflow" else "*")

@@ -12,7 +12,7 @@ let turn = 0;
 /** The lines of a text as the judge counts them. */
 function linesOf(words) {
   const plain = words.replaceAll("\r\n", "\n");
-  return (plain.includes("\n") ? plain : plain.replaceAll("\r", "\n")).split("\n");
+  return (plain.includes("\n") ? plain : plain.replaceAll("\r", "\n")).replace(/\n$/, "").split("\n");
 }
 
 /** The text of a file; null where only the judge knows its encoding. */
@@ -36,7 +36,7 @@ function goTo(number) {
 /** Judge one input: {name, bytes, words (its text or null), go}. platform: what somebody said of the machine. */
 async function judged(input, platform = "") {
   const answer = await ask("explain", { name: input.name, platform }, input.bytes);
-  if (answer.error) return problem(input.name === "-" ? answer : { ...answer, error: answer.error });
+  if (answer.error) return problem(answer);
   const shown = report(answer, input.words === null ? null : { lines: linesOf(input.words), go: input.go }, download(answer.report, input.name));
   if (!answer.report.facts.platform || platform) shown.querySelector("h2").nextElementSibling.append(chooser(input, platform, () => shown));
   shown.dataset.verdict = answer.report.findings[0].code;
@@ -71,7 +71,7 @@ async function show(inputs) {
   const mine = ++turn;
   verdicts.setAttribute("aria-busy", "true");
   verdicts.firstElementChild?.classList.add("busy");
-  if (document.getElementById("state").classList.contains("ready") === false) {
+  if (!document.getElementById("state").classList.contains("ready")) {
     verdicts.replaceChildren(el("p.notice", "The verdict comes as soon as the judge has started."));
   }
   await ready;

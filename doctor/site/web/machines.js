@@ -34,7 +34,7 @@ function compared(first, second) {
   return [
     el("h3", "What differs"),
     el("div.scroll", { tabindex: "0", role: "region", "aria-label": "What differs" }, el("table.fits", head, el("tbody",
-      different.map(([label, a, b]) => el("tr", el("th", { scope: "row" }, label), el("td", a || "not known"), el("td", b || "not known")))))),
+      different.map(([label, a, b]) => el("tr", el("th", { scope: "row" }, label), el("td", a || "not stated"), el("td", b || "not stated")))))),
   ];
 }
 

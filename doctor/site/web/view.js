@@ -25,7 +25,7 @@ function command(text) {
 
 function step(one) {
   const notes = [SYSTEMS[one.platform], one.needs_root ? "as an administrator" : ""].filter(Boolean).map((note) => el("span.chip", note));
-  if (one.kind === "manual") return el("li", prose(one.text), " ", notes, one.why ? el("span.dim", " ", prose(one.why)) : "");
+  if (one.kind === "manual") return el("li", prose(one.text), one.why ? [": ", el("span.dim", prose(one.why))] : "", " ", notes);
   const why = one.why || (one.kind === "python" ? "in the program" : "run");
   return el("li", prose(why[0].toUpperCase() + why.slice(1)), " ", notes, command(one.text));
 }
@@ -149,7 +149,11 @@ export function plans({ plan: document_, markdown }) {
     steps(one.prescription.filter((s) => s.kind === "manual")), one.tables.length ? folded("Rows of the tables behind it", el("ul", one.tables.map((row) => el("li", row)))) : ""));
   const list = document_.plans.map((one, at) => planned(one, at));
   if (!list.length) list.push(el("p.notice", "There is no plan for this platform."));
-  return [...list.slice(0, 1), ...blocks, ...(list.length > 1 ? [el("h3", "Other ways")] : []), ...list.slice(1), el("div.row", copier("Copy as Markdown", markdown, "main"))];
+  const [first, ...others] = list;
+  const more = others.length ? [el("h3", "Other ways"), ...others] : [];
+  const copy = el("div.row", copier("Copy as Markdown", markdown, "main"));
+  const fails = document_.findings.some((one) => one.severity === "error"); // then it is the nearest that would work
+  return fails ? [...blocks, el("h3", "What would work, the nearest first"), first, ...more, copy] : [first, ...blocks, ...more, copy];
 }
 
 function planned(one, at) {
