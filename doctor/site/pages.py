@@ -110,7 +110,7 @@ def _main(tables: Tables) -> str:
     return _filled(
         "index.html",
         examples="\n".join(
-            f'<button type="button" class="quiet" data-example="{name}">{escape(title)}</button>' for name, title in EXAMPLES.items()
+            f'<button type="button" class="quiet" data-example="{name}" disabled>{escape(title)}</button>' for name, title in EXAMPLES.items()
         ),
         gpus=_options(gpus),
         releases=_options(reversed(latest)),

@@ -11,10 +11,12 @@ import hmac
 import json
 import mimetypes
 import secrets
+import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit
 
+from doctor.printable import line, say
 from doctor.site import judge
 from doctor.site.pages import pages
 
@@ -48,6 +50,12 @@ class Server(ThreadingHTTPServer):
     def address(self) -> str:
         """The address of the page."""
         return f"http://{ADDRESS}:{self.server_port}/{self.token}/"
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A browser that went away is no error; what else fails is one line."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, (ConnectionError, TimeoutError)):
+            say(f"tfgpu-doctor: {line(f'{type(error).__name__}: {error}')}")
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -83,6 +83,7 @@ class Page:
 
     def paste(self, text: str) -> str:
         """Judge a text as a person does; returns the verdict's code."""
+        self.until("document.getElementById('judge')?.disabled === false")
         self.driver.execute_script(
             "document.getElementById('verdicts').replaceChildren(); document.getElementById('text').value = arguments[0];"
             "document.getElementById('judge').click()",

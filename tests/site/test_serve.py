@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -99,6 +101,17 @@ def test_what_is_too_large_or_no_call_is_told(server: Server) -> None:
     assert "no call" in json.loads(Asked(server, "POST", f"/{server.token}/judge/install").body)["error"]
     assert "empty" in json.loads(Asked(server, "POST", where).body)["error"]
     assert Asked(server, "DELETE", where).status == 501
+
+
+def test_a_browser_that_goes_away_leaves_no_traceback(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+    for path in ("tables/gpu.html", "judge/explain"):
+        with socket.create_connection(("127.0.0.1", server.server_port)) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closes with a reset
+            host = f"127.0.0.1:{server.server_port}"
+            method = "POST" if path.startswith("judge") else "GET"
+            connection.sendall(f"{method} /{server.token}/{path} HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nContent-Length: 9\r\n\r\n".encode())
+    assert Asked(server, "GET", f"/{server.token}/").status == 200
+    assert capfd.readouterr().err == ""
 
 
 def test_it_listens_on_the_loopback_address_only(server: Server) -> None:

@@ -114,8 +114,10 @@ export async function files(list) {
   if (inputs.length) show(inputs);
 }
 
+/** Listen; what was pasted before this page could is judged now. */
 export function open() {
   document.getElementById("judge").addEventListener("click", judge);
+  document.getElementById("judge").disabled = false;
   document.getElementById("clear").addEventListener("click", () => { text.value = ""; text.focus(); });
   text.addEventListener("paste", () => setTimeout(judge));
   text.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) judge(); });
@@ -128,5 +130,7 @@ export function open() {
       text.scrollTop = 0;
       judge();
     });
+    button.disabled = false;
   }
+  if (text.value.trim()) judge();
 }
