@@ -3,7 +3,9 @@ const OURS = `tfgpu-doctor ${registration.scope} `;
 const CACHE = OURS + "VERSION";
 const FILES = ["FILES"]; // scripts/build_site names them
 
-addEventListener("install", (event) => event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FILES))));
+// "no-cache" asks the host whether a file is still the same: what a browser kept of an earlier build must not get in here.
+addEventListener("install", (event) => event.waitUntil(
+  caches.open(CACHE).then((cache) => cache.addAll(FILES.map((file) => new Request(file, { cache: "no-cache" }))))));
 addEventListener("activate", (event) => event.waitUntil((async () => {
   for (const name of await caches.keys()) if (name.startsWith(OURS) && name !== CACHE) await caches.delete(name);
   await clients.claim();
