@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from doctor.tables import Tables
 
@@ -21,6 +22,10 @@ if hasattr(signal, "SIGHUP"):  # nohup leaves it ignored, which every process th
 # No test may depend on tables that somebody refreshed on this machine.
 os.environ["TFGPU_DOCTOR_TABLES"] = ""
 pytest_plugins: list[str] = []
+
+# How long one example takes says more about the machine's other work than about the code; budgets have tests of their own.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 # What is started in the background of a script gets SIGINT ignored, and hands that on to its children: the tests that
 # press Ctrl-C would then wait for ever. A handler of this process's own is put back to the default in each child.

@@ -5,7 +5,9 @@ No wheel of the package index for Arm has CUDA in it.
 
 from __future__ import annotations
 
-from doctor.compat import Answer, Judgement, Situation, companions
+from dataclasses import replace
+
+from doctor.compat import Answer, Judgement, Situation, companions, driver_serves_gpu
 from doctor.compat.software import first_driver
 from doctor.findings import Finding, Step, shell
 from doctor.plan.candidate import Candidate
@@ -63,7 +65,28 @@ def arm_candidates(ground: Ground) -> list[Candidate]:
                 nvidia=row,
             )
         )
-    return found
+    return [_with_driver(candidate, ground) for candidate in found]
+
+
+def _with_driver(candidate: Candidate, ground: Ground) -> Candidate:
+    """The candidate, the driver given up for it where the one here is too old for it or no longer serves a GPU."""
+    floor = arm_driver(candidate, ground)
+    if ground.driver is None or floor is None:
+        return candidate
+    unfit = [answer for answer in _driver_answers(ground, floor) if answer.verdict == "no"]
+    if not unfit:
+        return candidate
+    judged = Judgement(candidate.build, (*candidate.judgement.answers, ("driver", unfit[0])))
+    return replace(candidate, judgement=judged, given_up=frozenset({"driver"}), driver=floor)
+
+
+def _driver_answers(ground: Ground, floor: DriverFloor) -> list[Answer]:
+    assert ground.driver is not None
+    answers = [driver_serves_gpu(capability, ground.driver, ground.tables) for capability in ground.capabilities]
+    if dotted(ground.driver) < dotted(floor.driver):
+        why = f"the driver is {ground.driver}; CUDA {floor.cuda} needs {floor.driver} or newer"
+        answers.append(Answer("no", why, (floor,)))
+    return answers
 
 
 def arm_driver(candidate: Candidate, ground: Ground) -> DriverFloor | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from doctor.backports import removeprefix
 from doctor.compat import Answer
 from doctor.facts import Source, Symptom
-from doctor.findings import Finding, shell
+from doctor.findings import Finding, Step, shell
 from doctor.plan.candidate import Candidate, Refusal
 from doctor.plan.candidates import Field
 from doctor.plan.chain import shortest_chain
@@ -105,6 +105,14 @@ def _refused(aspect: str, refusals: list[tuple[Refusal, Answer]], ground: Ground
     )
 
 
+def driver_unfit(ground: Ground, candidate: Candidate, commands: tuple[Step, ...]) -> Finding:
+    """That the driver here does not go with a candidate, which is otherwise the best one."""
+    answer = dict(candidate.judgement.answers)["driver"]
+    code, title = named("driver", candidate.build, answer, ground)
+    text = f"{answer.reason[0].upper()}{answer.reason[1:]}."
+    return Finding(code, "error", title, text, (ground.evidence("driver"),), answer.refs, commands, proof=shell(run("nvidia-smi")))
+
+
 def named(aspect: str, build: TensorFlowRelease, answer: Answer, ground: Ground) -> tuple[str, str]:
     """Code and title for a refusal."""
     gpu = ", ".join(dict.fromkeys(g.name or f"compute capability {g.compute_capability}" for g in ground.picture.gpus))
@@ -122,7 +130,7 @@ def named(aspect: str, build: TensorFlowRelease, answer: Answer, ground: Ground)
             "gpu-arch-too-new", f"{gpu}: newer than {name} supports")  # fmt: skip
     if aspect == "driver":
         if "last driver branch" in answer.reason:
-            return "gpu-arch-too-old", f"driver {ground.driver} no longer serves {gpu}"
+            return "driver-too-new", f"driver {ground.driver} no longer serves {gpu}"
         return "driver-too-old", f"driver {ground.driver} is too old for {name}" + (f" on {gpu}" if gpu else "")
     if aspect == "cuda":
         return "cuda-version-mismatch", f"{_no(name)} opens the libraries of CUDA {ground.cuda}"

@@ -11,7 +11,7 @@ from doctor.plan.candidate import WSL_PYTHON, Candidate
 from doctor.plan.candidates import Field, weigh
 from doctor.plan.cpu import cpu_candidate, cpu_obstacles
 from doctor.plan.ground import Ground
-from doctor.plan.obstacles import gpu_absent, obstacles
+from doctor.plan.obstacles import driver_unfit, gpu_absent, obstacles
 from doctor.plan.reasons import Reason, against_newer, reasons
 from doctor.plan.routes import last_branch, steps
 from doctor.remedies.environments import ENV
@@ -94,6 +94,8 @@ def _for_arm(ground: Ground, last: Candidate | None, env: str) -> Outcome:
         plans.append(_plan(last, ground, env))
     steps_of_first = plans[0].commands if chosen else ()
     found = (gpu_absent(ground),) if ground.for_cpu else obstacles_on_arm(ground, chosen, steps_of_first)
+    if chosen and all(candidate.given_up for candidate in chosen):
+        found = (driver_unfit(ground, chosen[0], steps_of_first), *found)
     return Outcome(ground, found, tuple(plans))
 
 

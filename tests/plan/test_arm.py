@@ -88,3 +88,15 @@ def test_a_report_from_an_arm_gpu_is_not_told_to_install_for_x86(gpu: str) -> No
         for step in finding.prescription
     ]
     assert not [text for text in steps if "[and-cuda]" in text], steps
+
+
+def test_a_driver_branch_that_dropped_the_card_has_to_change_on_arm_too(tables: Tables) -> None:
+    found = outcome(tables, os="Ubuntu 22.04 aarch64", gpu="6.1", driver="595.45.04")
+    assert [f.code for f in found.findings if f.severity == "error"] == ["driver-too-new"]
+    assert found.plans[0].candidate.given_up == {"driver"}
+    assert any("R580" in change for change in found.plans[0].changes)
+
+
+def test_a_driver_too_old_for_the_containers_cuda_has_to_change_on_arm_too(tables: Tables) -> None:
+    found = outcome(tables, os="Ubuntu 22.04 aarch64", gpu="8.0", driver="470.82.01")
+    assert [f.code for f in found.findings if f.severity == "error"] == ["driver-too-old"]
