@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["PlanReport", "Report", "check", "diagnosed", "explain", "plan"]
 
 FORMATS = ("text", "markdown", "html")
+PLATFORMS = ("linux", "windows", "wsl", "macos")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,20 +144,26 @@ def explain(
     report: str | bytes | IO[bytes],
     name: str = "-",
     *,
+    platform: str | None = None,
     progress: Callable[[int], None] | None = None,
     processes: bool = False,
 ) -> Report:
     """Diagnose one pasted report: a log, a traceback, pip or nvidia-smi output, an issue's text, in any mix.
 
     report: its text, its bytes in whatever encoding, or a stream of bytes, which is read in constant memory.
-    name: what evidence calls it. progress: called with the number of bytes that were read since its last call, of a
+    name: what evidence calls it. platform: linux, windows, wsl or macos, as somebody says of the machine; it counts where
+    the report does not tell. progress: called with the number of bytes that were read since its last call, of a
     large one. processes: a large file may be read by several processes.
-    Raises InputError where it is empty or no text, DefectError where a rule fails.
+    Raises UsageError for another platform, InputError where it is empty or no text, DefectError where a rule fails.
     """
     from io import BytesIO
 
-    from doctor.errors import InputError
+    from doctor.errors import InputError, UsageError
+    from doctor.facts import Platform, Source
     from doctor.logs import NotText, read_stream
+
+    if platform not in (None, *PLATFORMS):
+        raise UsageError(f"there is no platform {platform!r}", f"one of {', '.join(PLATFORMS)}")
 
     if isinstance(report, str):
         report = report.encode("utf-8", "surrogatepass")
@@ -164,6 +171,8 @@ def explain(
         facts = read_stream(BytesIO(report) if isinstance(report, bytes) else report, name, progress, processes=processes)
     except NotText as error:
         raise InputError(f"cannot read `{name}`: {error}") from error
+    if platform is not None and not facts.of(Platform):
+        facts = facts.plus([Platform(Source("as was said", None, platform), platform)])
     return diagnosed(facts)
 
 

@@ -34,6 +34,7 @@ COMMANDS = {
     "tables": "look things up in the compatibility tables",
     "mcp": "the same answers to an AI assistant (Model Context Protocol)",
     "completion": "completion for bash, zsh and fish, and the manual page",
+    "serve": "the page on this machine: paste logs, plan, look things up in a browser",
     "code": "the page of a finding code; without one, the list",
 }
 """Every command, with its line in --help. Its module is doctor.commands.NAME (imported when it is used)."""
@@ -43,7 +44,7 @@ GROUPS = {
     "find the fault": ("check", "explain", "devices", "code"),
     "install": ("plan", "install", "snippet", "tables"),
     "try it out": ("simulate", "reproduce", "bench"),
-    "in other programs": ("mcp", "completion"),
+    "in other programs": ("serve", "mcp", "completion"),
 }
 """The commands as --help shows them."""
 

@@ -28,6 +28,7 @@ LAYERS = (
     ("doctor.install", "doctor.reproduce", "doctor.bench", "doctor.devices", "doctor.render"),
     ("doctor.api",),
     ("doctor.notebook", "doctor.mcp", "doctor.issues"),
+    ("doctor.site",),
     ("doctor.commands",),
     ("doctor.cli", "doctor.__main__"),
 )

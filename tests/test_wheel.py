@@ -116,6 +116,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], int, bytes]] = {
     "faults": (("simulate", "--list-faults"), 0, b"driver-mismatch"),
     "reproduce": (("reproduce", "--help"), 0, b"--simulate"),
     "bench": (("bench", "--help"), 0, b"--quick"),
+    "serve": (("serve", "--help"), 0, b"--port"),
 }
 
 
