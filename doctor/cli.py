@@ -42,7 +42,7 @@ COMMANDS = {
 
 FORMATS = ("text", "json", "markdown", "html")
 GROUPS = {
-    "find the fault": ("check", "explain", "devices", "code"),
+    "find the fault": ("check", "explain", "devices", "fleet", "code"),
     "install": ("plan", "install", "snippet", "tables"),
     "try it out": ("simulate", "reproduce", "bench"),
     "in other programs": ("serve", "mcp", "completion"),

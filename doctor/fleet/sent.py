@@ -21,7 +21,10 @@ from doctor.shell import RefusedError, sh_argument
 
 NO_PYTHON = 97
 """The exit status of the shell line where there is no Python that would do."""
-LEFT_OUT = ("doctor/simulate/", "doctor/reproduce/", "doctor/bench/", "doctor/logs/prose/weights.bin", "compat_tables/licenses/")
+LEFT_OUT = (
+    "doctor/simulate/", "doctor/reproduce/", "doctor/bench/", "doctor/site/", "doctor/shell_files/", "doctor/logs/prose/weights.bin",
+    "compat_tables/licenses/",
+)  # fmt: skip
 """What no `check` uses: it would only be sent."""
 _PACKAGES = ("doctor", "compat_tables", "packaging")
 _PYTHONS = (

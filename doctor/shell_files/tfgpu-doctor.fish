@@ -50,8 +50,8 @@ function _shtab_tfgpu_doctor_using
   test "$_shtab_tfgpu_doctor_cmdpath" = "$argv"
 end
 
-set -g _shtab_tfgpu_doctor_commands check explain devices code plan install snippet tables simulate reproduce bench mcp completion
-set -g _shtab_tfgpu_doctor_opts_with_value --backend --color --count --cuda --cudnn --driver --env --fault --format --from --gpu --gpus --held --index --installer --limit --log --machine --memory --mig --order --os --output --package --platform --python --requirements --root --save --tensorflow --trace --visible --workers -r
+set -g _shtab_tfgpu_doctor_commands check explain devices fleet code plan install snippet tables simulate reproduce bench serve mcp completion
+set -g _shtab_tfgpu_doctor_opts_with_value --account --backend --color --count --cuda --cudnn --driver --env --fault --format --from --gpu --gpus --gres --held --image --index --installer --jobs --limit --log --machine --manifest --memory --mig --namespace --node --node-selector --nodes --order --os --output --package --partition --platform --port --python --ray --requirements --root --save --since --slurm --ssh --ssh-config --tensorflow --timeout --toleration --trace --visible --workers -A -p -r
 
 complete -c tfgpu-doctor -e
 complete -c tfgpu-doctor -f
@@ -67,6 +67,7 @@ complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using check' -l limit -x -d 'ti
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using check' -l trace -d 'for each code what decided: fired, stopped by what, or never considered'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using check' -l save -xka "(__fish_complete_path (commandline -ct))" -d 'write what was seen to a file, redacted'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using check' -l script -d 'print a shell script that collects on another machine what `explain` needs, without this tool or Python 3.8'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using check' -l node -x -d 'the machine'"'"'s name among others, as `node` in the JSON (for `fleet read`)'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using check' -l from -xka "(__fish_complete_path (commandline -ct))" -d 'diagnose a file written by --save'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using check' -l format -xka "text json markdown html" -d 'how to answer (text)'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using check' -l output -xka "(__fish_complete_path (commandline -ct))" -d 'write the answer to a file'
@@ -97,6 +98,33 @@ complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using devices' -l color -xka "a
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using devices' -s v -l verbose -d 'where each fact came from; what was not examined'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using devices' -s q -l quiet -d 'no progress and no hints'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using devices' -l exit-zero -d 'exit 0 where findings of severity error would give 1'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using; and test $_shtab_tfgpu_doctor_npos -eq 0' -a fleet -d 'Check many nodes through what runs them, and say which differ.'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -s h -l help -d 'show this help message and exit'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l since -xka "(__fish_complete_path (commandline -ct))" -d 'what changed since an earlier run, from its JSON'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l ssh -x -d 'ssh to these: HOST,USER@HOST or @FILE with one a line'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l ssh-config -xka "(__fish_complete_path (commandline -ct))" -d 'ssh -F: another configuration than the user'"'"'s'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l slurm -x -d 'a Slurm step a node (default: this job'"'"'s, else all nodes)'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -s p -l partition -x -d 'Slurm'"'"'s partition'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -s A -l account -x -d 'Slurm'"'"'s account'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l gres -x -d 'Slurm'"'"'s generic resources of a step (default: all GPUs of the node)'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l ray -x -d 'a task on each node of a Ray cluster'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l manifest -xka "kubernetes" -d 'print what makes the cluster do it'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l python -xka "(__fish_complete_path (commandline -ct))" -d 'the environment to look into (as of `check --python`)'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l timeout -x -d 'seconds a node may take (60)'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l jobs -x -d 'nodes that are asked at a time (32)'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l distributed -d 'also: do the nodes agree on what MultiWorkerMirroredStrategy needs?'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l image -x -d 'the container image in which the job runs: the one that you train with'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l nodes -x -d 'an indexed Job on so many nodes (default: a DaemonSet)'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l gpus -x -d 'nvidia.com/gpu that a pod asks for (1)'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l namespace -x -d 'the namespace'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l node-selector -x -d 'nodes with this label only'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l toleration -x -d 'a taint to tolerate (default: nvidia.com/gpu)'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l format -xka "text json markdown html" -d 'how to answer (text)'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l output -xka "(__fish_complete_path (commandline -ct))" -d 'write the answer to a file'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l color -xka "auto always never" -d 'colours (auto; NO_COLOR is obeyed)'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -s v -l verbose -d 'where each fact came from; what was not examined'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -s q -l quiet -d 'no progress and no hints'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l exit-zero -d 'exit 0 where findings of severity error would give 1'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using; and test $_shtab_tfgpu_doctor_npos -eq 0' -a code -d 'The page of a finding code; without one, the list.'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using code' -s h -l help -d 'show this help message and exit'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using code' -l format -xka "text json markdown html" -d 'how to answer (text)'
@@ -232,6 +260,16 @@ complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using bench' -l color -xka "aut
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using bench' -s v -l verbose -d 'where each fact came from; what was not examined'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using bench' -s q -l quiet -d 'no progress and no hints'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using bench' -l exit-zero -d 'exit 0 where findings of severity error would give 1'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using; and test $_shtab_tfgpu_doctor_npos -eq 0' -a serve -d 'The page on this machine: paste logs, plan, look things up in a browser.'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using serve' -s h -l help -d 'show this help message and exit'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using serve' -l port -x -d 'the port to listen on (any that is free)'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using serve' -l no-browser -d 'print the address only'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using serve' -l format -xka "text json markdown html" -d 'how to answer (text)'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using serve' -l output -xka "(__fish_complete_path (commandline -ct))" -d 'write the answer to a file'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using serve' -l color -xka "auto always never" -d 'colours (auto; NO_COLOR is obeyed)'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using serve' -s v -l verbose -d 'where each fact came from; what was not examined'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using serve' -s q -l quiet -d 'no progress and no hints'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using serve' -l exit-zero -d 'exit 0 where findings of severity error would give 1'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using; and test $_shtab_tfgpu_doctor_npos -eq 0' -a mcp -d 'The same answers to an AI assistant (Model Context Protocol).'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using mcp' -s h -l help -d 'show this help message and exit'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using mcp' -l python -xka "(__fish_complete_path (commandline -ct))" -d 'the interpreter or environment that check_machine looks into'
