@@ -68,8 +68,8 @@ def rendered(diagnosis: Diagnosis, options: Options) -> str:
 
 def _traced(diagnosis: Diagnosis, tables: Tables) -> str:
     """How the verdict came about, one row a line."""
-    from doctor.trace import trace
     from doctor.printable import line
+    from doctor.trace import trace
 
     rows = ["How the verdict came about"]
     for row in trace(diagnosis.facts, tables):
