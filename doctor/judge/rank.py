@@ -10,15 +10,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from doctor.facts import Prose
+from doctor.facts import Likelihood, Prose
 from doctor.findings import Alternative, Finding, Part, shell
-from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
+from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose, states
+from doctor.judge.stated import decided, open_question
 from doctor.remedies import commands
 from doctor.remedies.usual import USUAL
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
 
+TOLD = 0.5
+"""Probability from which on a sentence counts more than what the tables say of stated versions."""
 LIKELY = 0.6
 """Likelihood from which on a cause that no rule found is called likely."""
 SHORT = 120
@@ -35,11 +38,23 @@ def ranked(
     found = {finding.code for finding in findings}
     # what only sentences speak for is not said where the tables or a program say the contrary
     best = next((h for h in order if h.code in found or not h.against), order[0])
+    if open_question(picture, findings) and not _told(best, picture):
+        code = decided(picture, parts)
+        if code is not None:
+            best = next(h for h in order if h.code == code)
+        elif best.code != first.code and any(part.fits for part in parts):
+            best = next(h for h in order if h.code == first.code)  # all that is stated goes together
     if picture.facts.kind == "report" and best.code not in (first.code, "undetermined"):
         kept = _put_first(best, kept, picture, parts)
     if kept[0].code != "undetermined":
         kept = [finding for finding in kept if finding.code != "undetermined"]
     return kept, alternatives(kept[0], order)
+
+
+def _told(best: Hypothesis, picture: Picture) -> bool:
+    """Whether a sentence that does more than state a version or what is observed speaks for a cause."""
+    found = [likelihood for likelihood in picture.facts.of(Likelihood) if likelihood.code == best.code]
+    return best.code not in NO_FAULT and any(not states(likelihood, picture) and likelihood.probability > TOLD for likelihood in found)
 
 
 def as_said(finding: Finding, picture: Picture) -> Finding:

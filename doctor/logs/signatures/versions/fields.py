@@ -1,0 +1,255 @@
+"""Environments that people state: fields of forms in their many spellings, lists of modules, lock files, what is not there.
+
+In: lines such as `py = 3.8 (32-bit)`, `| Grafikkarte | none |`, `### CUDA/cuDNN version` and its answer, `2) cuda/11.2`,
+`name = "tensorflow"` of a lock file. Out: versions as a form states them, packages, and symptoms: `stated-absent` (what is
+said not to be installed), `stated-package` (how TensorFlow was installed), `install-fails-said`, `import-fails-said`,
+`crash-said`, `slow-start-said`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import (
+    FORM,
+    PROSE,
+    CudaVersion,
+    CudnnVersion,
+    DriverVersion,
+    Fact,
+    Package,
+    Platform,
+    PythonVersion,
+    Source,
+    Symptom,
+    TensorFlowBuild,
+    TensorFlowVersion,
+    normalised,
+)
+from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
+from doctor.logs.signatures.versions.cuda import plausible_cuda
+from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
+
+_VERSION = r"(?:[ _-]?(?:versi\w{1,4}|ver\.?|release|版本|버전|バージョン))?"
+_OF = r"versi\w{1,4} (?:of|de|von|di|del) (?:the )?"
+_NAMES = (
+    ("tensorflow", rf"(?:{_OF})?(?:tensorflow|tf)(?:[-_ ]?gpu)?{_VERSION}"),
+    ("python", rf"(?:{_OF})?(?:python|py){_VERSION}"),
+    ("cudnn", rf"(?:{_OF})?(?:nvidia )?cudnn{_VERSION}"),
+    ("cuda", rf"(?:{_OF})?(?:nvidia )?cuda(?:[ _-]?(?:toolkit|sdk|runtime))?{_VERSION}"),
+    ("driver", rf"(?:{_OF})?(?:nvidia |gpu |graphics |grafik|nvidia-)?(?:drivers?|treiber|pilote|controlador|驱动)(?: nvidia)?{_VERSION}"),
+    ("gpu", r"gpus?(?: model)?(?: and memory| name| type)?|(?:graphics?|video)[ -]?cards?|grafikkarte|graphics|显卡|carte graphique|tarjeta gr[aá]fica"),
+)  # fmt: skip
+_LABEL = "|".join(pattern for _, pattern in _NAMES)
+_WHAT = tuple((name, re.compile(pattern, re.IGNORECASE)) for name, pattern in _NAMES)
+_ABSENT = re.compile(
+    r"\W{0,3}(?:none\b(?: installed)?|not (?:yet )?(?:installed|present|there)\b|no(?:t installed)?(?= *$)|no (?:cuda|cudnn|nvidia)\b[^.\n]{0,30}|nicht installiert|keine?\b|aucun\w*|ninguna?|未安装|没有)",
+    re.IGNORECASE,
+)
+"""How a field says that there is none; "N/A", a dash and nothing say nothing."""
+_NUMBER = re.compile(r"(?<![\w.])v?(\d{1,3}(?:\.\d{1,5}){0,3})")
+_FIRST = re.compile(r"\W{0,4}(?:[a-z][\w-]{0,20}[ =:v]{1,3}){0,2}v?(\d{1,3}(?:\.\d{1,5}){1,3})(?![\w/])", re.IGNORECASE)
+_PACKAGE = re.compile(r"\b(tensorflow[-_](?:gpu|cpu|macos|intel))\b", re.IGNORECASE)
+_BITS = re.compile(r"\b(32|64)[ -]?bits?\b", re.IGNORECASE)
+
+
+def field(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """What one field states: a label and its value."""
+    label, value = match["label"].strip(), match["value"]
+    what = next((name for name, pattern in _WHAT if pattern.fullmatch(label)), None)
+    if what is None:
+        return
+    if what in ("cuda", "cudnn", "gpu") and _ABSENT.match(value):
+        yield Symptom(source, "stated-absent", (("what", what),))
+        return
+    number = _FIRST.match(value)
+    if number is None:
+        return
+    yield from stated(what, number[1], value, source)
+
+
+def stated(what: str, version: str, value: str, source: Source) -> Iterator[Fact]:
+    """The fact of a version that a field states."""
+    major, minor = (int(part) for part in version.split(".")[:2])
+    if what == "tensorflow" and ((major == 2 and minor <= 40) or (major == 1 and minor <= 15)):
+        package = _PACKAGE.search(value)
+        yield TensorFlowVersion(source, version, normalised(package[1]) if package else None, rank=FORM)
+    elif what == "python" and major in (2, 3) and minor <= 20:
+        bits = _BITS.search(value)
+        yield PythonVersion(source, version, int(bits[1]) if bits else None, rank=FORM)
+    elif what == "cuda" and plausible_cuda(version):
+        yield CudaVersion(source, version, rank=FORM)
+    elif what == "cudnn" and plausible_cudnn(version):
+        yield CudnnVersion(source, cudnn_text(version), rank=FORM)
+    elif what == "driver" and 170 <= major <= 999:
+        yield DriverVersion(source, version, "any", FORM)
+
+
+def both_absent(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """The field "CUDA/cuDNN version" where it says that one of them, or both, are not there."""
+    value = match["value"]
+    cuda = re.search(r"(?:^|\bcuda\b)\W{0,3}(?:none\b|not installed|no (?:cuda|toolkit))", value, re.IGNORECASE)
+    cudnn = re.search(r"(?:/|,|\bcudnn\b)\W{0,3}(?:none\b|not installed|no cudnn)", value, re.IGNORECASE)
+    if cuda:
+        yield Symptom(source, "stated-absent", (("what", "cuda"),))
+    if cudnn:
+        yield Symptom(source, "stated-absent", (("what", "cudnn"),))
+
+
+def module(match: re.Match[str], source: Source) -> Fact | None:
+    """A module that a cluster's `module` command loaded."""
+    name, version = match["name"].lower(), match["version"]
+    if name == "cudnn":
+        return CudnnVersion(source, cudnn_text(version), rank=FORM) if plausible_cudnn(version) else None
+    if name == "python":
+        return PythonVersion(source, version, rank=FORM)
+    return CudaVersion(source, version, rank=FORM) if plausible_cuda(version) else None
+
+
+def package(match: re.Match[str], source: Source) -> Fact:
+    """How TensorFlow was installed: the distribution's name, its extra, its release."""
+    found = {key: value for key, value in match.groupdict().items() if value}
+    name = next(value for key, value in found.items() if key.startswith("name"))
+    version = next((value for key, value in found.items() if key.startswith("version")), "")
+    extra = "and-cuda" if "and-cuda" in match[0].lower().replace("_", "-") else ""
+    return Symptom(source, "stated-package", (("name", normalised(name)), ("extra", extra), ("version", version)))
+
+
+_PIP_NAME = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel))?"
+_LISTED = r"tensorflow(?:-gpu|-cpu|-intel|-macos)?|numpy|protobuf|keras|tf-keras|h5py|nvidia-(?:cudnn|cublas|cuda-runtime)-cu1[123]"
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "stated-field",
+        words("tensorflow|tf|python|py|cudnn|cuda|driver|treiber|pilote|controlador|驱动|gpu|graphic|video|grafikkarte|显卡|gráfica|grafica"),
+        rf"^[\s>|*•_-]{{0,8}}(?P<label>{_LABEL})[*_` ]{{0,6}}(?:\([^)\n]{{0,60}}\)[*_` ]{{0,6}})?(?:[:：=|\t]|[-–](?= ))[*_`\s|=]{{0,8}}(?P<value>[^\s|*_`=][^\n|]{{0,119}})",
+        "py = 3.8 (32-bit)",
+        field,
+        unlogged=True,
+    ),
+    sig(  # an issue form whose questions are headings
+        "stated-field",
+        words("# tensorflow|# tf|# python|# cuda|# cudnn|# driver|# nvidia|# gpu|# graphic|# version"),
+        rf"^#{{1,4}} (?P<label>{_LABEL})[?: ]{{0,3}}\n[ \t]{{0,4}}\n?(?P<value>[^\s#_][^\n]{{0,119}})",
+        "### Python version\n\n3.8 (64-bit)",
+        field,
+        lines=3,
+        at="value",
+        unlogged=True,
+    ),
+    sig(
+        "stated-absent",
+        ("cudnn",),
+        r"CUDA ?(?:/|and|&) ?cuDNN(?: versions?)?[*_` ]{0,4}(?::|\n\s{0,4}\n?)[*_` ]{0,4}(?P<value>[^\n#]{1,120})",
+        "- CUDA/cuDNN version: not installed",
+        both_absent,
+        lines=3,
+        at="value",
+        near="none|not installed|no cuda|no cudnn|no toolkit",
+        unlogged=True,
+    ),
+    spoken(
+        "stated-absent",
+        words("no cuda|no cudnn|not installed|not install|n't install|none|any cuda|any cudnn|without cuda|without cudnn"),
+        r"\b(?:(?:there (?:is|are) )?no|without(?: any)?) (?P<w1>cuda|cudnn)(?: toolkit| libraries)?(?: (?:is )?(?:installed|on it|at all|on (?:this|the|my) machine))?(?=\s{0,3}(?:[.,;|/)\n]|$))"
+        r"|(?<![\w/-])(?P<w2>cuda|cudnn)(?: toolkit)?(?:: ?| =? ?)(?:none(?= ?(?:[.,;|/\n]|$)| installed)|(?:is |was |are )?not (?:yet )?installed)"
+        r"|\b(?:have not|haven't|did not|didn't|have never|never) install(?:ed)? (?:the )?(?P<w3>cuda|cudnn)\b(?=(?: toolkit)?\s{0,3}(?:[.,;\n]|$))",
+        "CUDA is not installed.",
+        lambda m, s: Symptom(s, "stated-absent", (("what", (m["w1"] or m["w2"] or m["w3"]).lower()),)),
+        near="cuda|cudnn",
+    ),
+    sig(
+        "stated-absent",
+        words("nvcc: command not found|'nvcc' is not recognized|nvcc: not found|cudnn_version.h: no such file"),
+        r"(?P<nvcc>nvcc: (?:command )?not found|'nvcc' is not recognized)|cudnn_version\.h: No such file",
+        "bash: nvcc: command not found",
+        lambda m, s: Symptom(s, "stated-absent", (("what", "cuda" if m["nvcc"] else "cudnn"), ("looked", "a program"))),
+    ),
+    spoken(
+        "python-short",
+        words("py 2.|py 3.|py2.|py3.|py=3.|py==3."),
+        r"(?<![\w./-])py ?={0,2}(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",
+        "tf 2.4 / py 3.8 / cuda 11",
+        lambda m, s: PythonVersion(s, m["version"], rank=PROSE),
+    ),
+    sig(
+        "module-loaded",
+        glued(("cuda/", "cudatoolkit/", "cudnn/", "python/"), (*"123456789v",)),
+        r"(?<![\w/.:@-])(?P<name>cuda|cudatoolkit|cudnn|python)/v?(?P<version>\d{1,2}\.\d{1,2}(?:\.\d{1,3}){0,2})(?![\w/])",
+        "  2) cuda/11.2   3) cuDNN/8.1.1-CUDA-11.2",
+        module,
+        near=") |module|load ",
+    ),
+    sig(
+        "locked-package",
+        glued(('name = "',), ("tensorflow", "numpy", "protobuf", "keras", "tf-keras", "h5py", "nvidia-")),
+        rf'^\s{{0,4}}name = "(?P<name>{_LISTED})"\s{{0,4}}\n\s{{0,4}}version = "(?P<version>\d{{1,3}}\.\d{{1,5}}[\w.]{{0,16}})"',
+        'name = "tensorflow"\nversion = "2.8.3"',
+        lambda m, s: Package(s, normalised(m["name"]), m["version"]),
+        lines=2,
+    ),
+    sig(
+        "locked-package",
+        glued(('"',), ('tensorflow"', 'tensorflow-gpu"', 'tensorflow-cpu"', 'numpy"', 'protobuf"', 'keras"', 'tf-keras"', 'h5py"')),
+        rf'"(?P<name>{_LISTED})": \{{\s{{0,24}}(?:"[^"\n]{{1,40}}": [^\n]{{0,200}}\n\s{{0,24}}){{0,8}}"version": "==(?P<version>\d{{1,3}}\.\d{{1,5}}[\w.]{{0,16}})"',
+        '"tensorflow": {\n    "version": "==2.8.3"\n}',
+        lambda m, s: Package(s, normalised(m["name"]), m["version"]),
+        lines=10,
+    ),
+    spoken(
+        "stated-package",
+        ("tensorflow",),
+        rf"\bpip3? install (?:-{{1,2}}[\w-]{{1,20}} ){{0,4}}[\"']?(?P<name>{_PIP_NAME})(?:\[[\w,-]{{1,24}}\])?(?:==(?P<version>\d{{1,2}}\.\d{{1,2}}[\w.]{{0,8}}))?(?![\w-])"
+        rf"|\bpip3?(?:, | \(| package )(?P<name2>{_PIP_NAME})(?:\[[\w,-]{{1,24}}\])?(?![\w-])",
+        "pip install tensorflow-gpu==2.4.0",
+        package,
+        near="pip",
+    ),
+    sig(
+        "image-tag",
+        "tensorflow/tensorflow:",
+        r"(?<![\w/])tensorflow/tensorflow:(?P<tag>[\w.-]{1,60})",
+        "docker run tensorflow/tensorflow:2.4.0",
+    ),
+    spoken(
+        "conda-cpu-build",
+        words("mkl build|mkl_py|eigen_py|tensorflow-mkl|eigen build"),
+        r"\b(?P<build>mkl build|eigen build|(?:mkl|eigen)_py\d{2,3}h?|tensorflow-mkl)",
+        "conda (mkl build)",
+        lambda m, s: (Symptom(s, "conda-cpu-build", (("build", m["build"]),)), TensorFlowBuild(s, False)),
+    ),
+    spoken(
+        "arm-linux",
+        ("aarch64", "arm64"),
+        r"\b(?:ubuntu|debian|linux|rhel|fedora|rocky|centos|raspbian)\b[^\n,;|]{0,24}?[ (_-](?:aarch64|arm64)\b",
+        "Ubuntu 22.04 (arm64)",
+        lambda m, s: Platform(s, "linux", "aarch64", FORM),
+    ),
+    spoken(
+        "install-fails-said",
+        words("pip"),
+        r"\bpip\b[^\n.]{0,30}\b(?:can ?not|can't|could ?n[o']t|does ?n[o']t|doesn't|will not|won't|fails?|failed|refuses|gives up|finds? (?:no|nothing))\b"
+        r"|\binstallation\b[^\n.]{0,20}\bpip\b[^\n.]{0,12}\bfail|(?:can't|cannot|unable to) (?:get it )?install\w*\b[^\n.]{0,24}\bpip\b",
+        "pip cannot find it",
+    ),
+    spoken(
+        "import-fails-said",
+        words("import"),
+        r"\bimport(?:ing)?(?: of)?(?: tensorflow)?(?: as tf)?[`'\"]?(?: statement)?\b[^\n.]{0,16}\b(?:fails?|failed|raises?|throws?|errors?|crash\w*|dies|ends in|->)"
+        r"|\b(?:can ?not|can't|unable to|not able to)(?: even)? import\b|\b(?:dies|fails|crashes|breaks) (?:on|at|during|with) (?:the )?import\b",
+        "importing TensorFlow raises an error",
+    ),
+    spoken(
+        "crash-said",
+        words("crash|dies|abort|exits|segfault"),
+        r"\b(?:crash(?:es|ed)?|dies|aborts?|exits|segfaults?)\b[^\n.]{0,40}\b(?:first|conv\w*|step|fit|train\w*|layer|batch|predict\w*)\b|\b(?:first|fit|batch|train\w*)\b[^\n.]{0,30}\b(?:crash(?:es)?|dies|aborts?)\b",
+        "it crashes at the first convolution",
+    ),
+    spoken(
+        "slow-start-said",
+        words("first|start-up|startup"),
+        r"\b(?:slow|takes?|minutes|ages|hangs?)\b[^\n.]{0,60}\bfirst (?:start|time|run|call|step|use)|\bfirst (?:start|run|call|step|time|model\.\w+|use)\b[^\n.]{0,60}\b(?:minutes|slow|ages|forever|hangs?)\b",
+        "the first start takes ten minutes",
+    ),
+)
