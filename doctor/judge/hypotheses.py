@@ -12,25 +12,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.facts import (
-    PROSE,
-    CudaVersion,
-    CudnnVersion,
-    DriverCuda,
-    DriverVersion,
-    Gpu,
-    Likelihood,
-    OperatingSystem,
-    OtherGpu,
-    Package,
-    Prose,
-    PythonVersion,
-    Source,
-    TensorFlowVersion,
-)
+from doctor.facts import PROSE, Likelihood, Prose, Source
 from doctor.findings import Alternative, Finding, Part
 from doctor.judge.contradictions import against
-from doctor.judge.stated import OBSERVED
 from doctor.judge.weights import WEIGHTS
 from doctor.remedies.usual import USUAL
 
@@ -120,24 +104,6 @@ def _of_prose(picture: Picture) -> Iterator[Sign]:
         yield Sign(likelihood.code, "prose", strength, (likelihood.source,))
         if place == 0:
             yield Sign(likelihood.code, "prose first", size)
-
-
-_STATES = (
-    TensorFlowVersion, PythonVersion, CudaVersion, CudnnVersion, DriverVersion, DriverCuda, Gpu, OtherGpu, OperatingSystem, Package,
-)  # fmt: skip
-
-
-def states(likelihood: Likelihood, picture: Picture) -> bool:
-    """Whether the sentence that speaks most for a cause only states a part of the environment or what is observed, or asks.
-
-    Such a sentence gives the tables something to judge by; the model hears in it what reports with such words were mostly about.
-    """
-    line, facts = likelihood.source.line, picture.facts
-    if likelihood.source.text.rstrip("*_ ").endswith(("?", "？")):
-        return True
-    kinds = [kind for several in OBSERVED.values() for kind in several]
-    stated = [*(fact for kind in _STATES for fact in facts.of(kind)), *facts.symptoms(*kinds, "stated-package", "stated-absent", "image-tag")]
-    return any(fact.source.line == line for fact in stated)
 
 
 def _of_parts(parts: Sequence[Part]) -> Iterator[Sign]:

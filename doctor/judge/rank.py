@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Likelihood, Prose
 from doctor.findings import Alternative, Finding, Part, shell
-from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose, states
-from doctor.judge.stated import decided, open_question
+from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
+from doctor.judge.stated import decided, only_states, open_question
 from doctor.remedies import commands
 from doctor.remedies.usual import USUAL
 
@@ -42,7 +42,7 @@ def ranked(
         code = decided(picture, parts)
         if code is not None:
             best = next(h for h in order if h.code == code)
-        elif best.code != first.code and any(part.fits for part in parts):
+        elif best.code not in (first.code, *NO_FAULT) and any(part.fits for part in parts):
             best = next(h for h in order if h.code == first.code)  # all that is stated goes together
     if picture.facts.kind == "report" and best.code not in (first.code, "undetermined"):
         kept = _put_first(best, kept, picture, parts)
@@ -52,9 +52,9 @@ def ranked(
 
 
 def _told(best: Hypothesis, picture: Picture) -> bool:
-    """Whether a sentence that does more than state a version or what is observed speaks for a cause."""
-    found = [likelihood for likelihood in picture.facts.of(Likelihood) if likelihood.code == best.code]
-    return best.code not in NO_FAULT and any(not states(likelihood, picture) and likelihood.probability > TOLD for likelihood in found)
+    """Whether a sentence that does more than state versions or what is observed speaks for a cause."""
+    several = (likelihood for likelihood in picture.facts.of(Likelihood) if likelihood.code == best.code)
+    return any(likelihood.probability > TOLD and not only_states(likelihood.source.text) for likelihood in several)
 
 
 def as_said(finding: Finding, picture: Picture) -> Finding:

@@ -7,9 +7,11 @@ which one cause hides the next.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from doctor.facts import CudaCallFailed
 from doctor.judge.compatibility import NO_DEVICE_SEEN
 from doctor.tables import dotted
 
@@ -74,9 +76,40 @@ def decided(picture: Picture, parts: Sequence[Part]) -> str | None:
     return next(iter(fitting or ([] if seen else asked)), None)
 
 
+_PLAIN = frozenset(
+    "a an the this that my our your their its it is are was be am i we you he there here in on at of to from with under into for by as and or but "
+    "also so just only have has had having use uses using used run runs running ran work works working do does did doesn don not no none nothing "
+    "any some all can could will would may want trying try installed install installing installation installer setup set up version versions "
+    "release build number model machine computer pc laptop server box system os operating platform distribution home pro "
+    "tensorflow tf keras gpu gpus cpu cuda cudnn nvcc toolkit python py pip conda anaconda miniconda venv env environment virtualenv fresh new plain "
+    "clean docker image container run driver drivers nvidia smi geforce gtx rtx quadro tesla titan super ti max card cards graphics graphic video "
+    "hardware device devices memory gb gib windows win linux ubuntu debian fedora centos rocky arch manjaro mint pop wsl macos mac bit lts edition "
+    "says say reports report shows show lists listed list empty see sees seen find finds found detect detects detected recognize recognized "
+    "recognizes visible available physical config tf false true len num returns return gives prints output header which what where how "
+    "import imports importing crash crashes crashed crashing die dies abort aborts fail fails failed first conv convolution layer step start "
+    "starts begins training train trains batch fit call predict slow minutes slow place copied it via package packages name none yes "
+    "betriebssystem grafikkarte treiber versión versione version versionen de hi hey hello thanks thank anybody somebody idea any please help "
+    "check whether valid combination okay ok right wrong correct together go goes anything change know works fine good best regards "
+    "problem error expected behavior behaviour current should bug reproduced nightly issue type custom code source binary host".split()
+)
+"""Words of sentences that state an environment, say what is observed, greet or ask, and name no cause."""
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_TOKEN = re.compile(r"\S{1,80}")
+
+
+def only_states(sentence: str) -> bool:
+    """Whether a sentence only states an environment or what is observed: hardly a word of it says more.
+
+    The prose model hears in such a sentence what reports with these words were mostly about; the tables know better.
+    """
+    words = [word for token in _TOKEN.findall(sentence) if not re.search(r"\d", token) for word in _WORD.findall(token.lower())]
+    more = [word for word in words if word not in _PLAIN]
+    return len(more) <= len(words) // 8
+
+
 def open_question(picture: Picture, findings: Sequence[Finding]) -> bool:
     """Whether no program and no rule says more than that something is possible."""
     facts = picture.facts
-    if facts.kind != "report" or picture.registered or picture.not_loaded:
+    if facts.kind != "report" or picture.registered or picture.not_loaded or picture.loaded or facts.of(CudaCallFailed):
         return False
     return all(f.code == "undetermined" or f.confidence == "possible" for f in findings)
