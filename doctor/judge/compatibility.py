@@ -19,6 +19,7 @@ from doctor.facts import (
     LibraryLoaded,
     OtherGpu,
     Package,
+    PythonVersion,
     Requirement,
     Symptom,
     TensorFlowVersion,
@@ -55,7 +56,7 @@ def _builds(picture: Picture) -> Sequence[TensorFlowRelease]:
 
 
 _PLAIN = re.compile(r"pip3? install [^\n]{0,60}tensorflow")
-NO_DEVICE_SEEN = ("gpu-list-empty", "cpu-only-listed", "gpu-not-used", "uses-cpu", "gpu-not-found", "no-known-devices")
+NO_DEVICE_SEEN = ("gpu-list-empty", "cpu-only-listed", "gpu-not-used", "uses-cpu", "gpu-not-found", "no-known-devices", "no-gpu-said")
 """Symptoms: the GPU is not there for TensorFlow, whatever the reason."""
 _NAMES = ("tensorflow", "tensorflow-gpu", "tensorflow-cpu")
 
@@ -174,6 +175,11 @@ def _platform(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Iterator
 
 def _python(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     python = picture.python
+    narrow = [*(p for p in picture.facts.of(PythonVersion) if p.bits == 32), *picture.facts.symptoms("python-32bit")]
+    if narrow and picture.facts.kind == "report" and picture.build is not None:
+        yield Part("python", "32-bit", "a 64-bit Python", False, (narrow[0].source,), (picture.build.ref,),
+                   "every wheel of TensorFlow is for a 64-bit Python", "tf-no-wheel", rank=PROSE)  # fmt: skip
+        return
     if python is None or picture.build is None or not picture.build.pythons:
         return
     build = picture.build
@@ -313,7 +319,9 @@ def _without_cuda(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Fact
     facts = picture.facts
     if facts.kind != "report" or picture.loaded or facts.of(CudaVersion) or facts.of(CudnnVersion):
         return None
-    if not facts.has(*NO_DEVICE_SEEN) or facts.has("image-tag"):
+    if facts.has("image-tag", "works-said") or any(device.count for device in picture.registered):
+        return None
+    if not (facts.has(*NO_DEVICE_SEEN) or picture.registered or all(b.extras.get("and-cuda") for b in builds)):
         return None
     if picture.environments & {"colab", "kaggle", "conda"} or picture.platform not in (None, "linux", "wsl"):
         return None

@@ -38,14 +38,15 @@ def ranked(
     found = {finding.code for finding in findings}
     # what only sentences speak for is not said where the tables or a program say the contrary
     best = next((h for h in order if h.code in found or not h.against), order[0])
-    if open_question(picture, findings) and not _told(best, picture):
+    code = None
+    if open_question(picture, findings, parts) and (best.code == "undetermined" or not _told(best, picture)):
         code = decided(picture, parts)
         if code is not None:
             best = next(h for h in order if h.code == code)
         elif best.code not in (first.code, *NO_FAULT) and any(part.fits for part in parts):
             best = next(h for h in order if h.code == first.code)  # all that is stated goes together
     if picture.facts.kind == "report" and best.code not in (first.code, "undetermined"):
-        kept = _put_first(best, kept, picture, parts)
+        kept = _put_first(best, kept, picture, parts, by_tables=code is not None)
     if kept[0].code != "undetermined":
         kept = [finding for finding in kept if finding.code != "undetermined"]
     return kept, alternatives(kept[0], order)
@@ -63,13 +64,15 @@ def as_said(finding: Finding, picture: Picture) -> Finding:
     return replace(finding, confidence="likely") if said else finding
 
 
-def _put_first(best: Hypothesis, findings: list[Finding], picture: Picture, parts: Sequence[Part]) -> list[Finding]:
+def _put_first(
+    best: Hypothesis, findings: list[Finding], picture: Picture, parts: Sequence[Part], *, by_tables: bool
+) -> list[Finding]:
     known = next((finding for finding in findings if finding.code == best.code), None)
     if known is None:
         known = _finding(best, picture, parts)
         first = findings[0]
         better = first.code != "undetermined" and (first.confidence != "possible" or _short(picture))
-        if known.confidence == "possible" and better:
+        if known.confidence == "possible" and better and not by_tables:
             return findings  # what is only possible takes no place of what is known better
     others = [finding for finding in findings if finding is not known]
     if known.severity != "error":  # nothing to mend: what was only possible is an alternative

@@ -55,7 +55,10 @@ OPENED = ("cuda-missing", "cuda-version-mismatch", "cudnn-missing", "cudnn-versi
 
 def observed(picture: Picture) -> list[str]:
     """What is observed, by the names of OBSERVED."""
-    return [name for name, kinds in OBSERVED.items() if picture.facts.has(*kinds)]
+    seen = [name for name, kinds in OBSERVED.items() if picture.facts.has(*kinds)]
+    if "no device" not in seen and any(device.count == 0 for device in picture.registered):
+        seen.append("no device")
+    return seen
 
 
 def decided(picture: Picture, parts: Sequence[Part]) -> str | None:
@@ -72,8 +75,8 @@ def decided(picture: Picture, parts: Sequence[Part]) -> str | None:
     ]  # fmt: skip
     if "crash" in seen or "slow" in seen:
         fitting.sort(key=lambda code: code != "gpu-arch-too-new" or "slow" not in seen)
-    asked = [code for code in order if code != "tf-no-wheel" or len(order) == 1]
-    return next(iter(fitting or ([] if seen else asked)), None)
+    asked = [code for code in order if code != "tf-no-wheel"]  # somebody who has it has another Python than was read
+    return next(iter(fitting or ([] if seen or picture.facts.has("works-said") else asked)), None)
 
 
 _PLAIN = frozenset(
@@ -88,6 +91,7 @@ _PLAIN = frozenset(
     "recognizes visible available physical config tf false true len num returns return gives prints output header which what where how "
     "import imports importing crash crashes crashed crashing die dies abort aborts fail fails failed first conv convolution layer step start "
     "starts begins training train trains batch fit call predict slow minutes slow place copied it via package packages name none yes "
+    "uhd hd iris xe intel amd radeon define major minor patchlevel include usr cat grep when computed gets unset ld path dyld "
     "betriebssystem grafikkarte treiber versión versione version versionen de hi hey hello thanks thank anybody somebody idea any please help "
     "check whether valid combination okay ok right wrong correct together go goes anything change know works fine good best regards "
     "problem error expected behavior behaviour current should bug reproduced nightly issue type custom code source binary host".split()
@@ -107,9 +111,10 @@ def only_states(sentence: str) -> bool:
     return len(more) <= len(words) // 8
 
 
-def open_question(picture: Picture, findings: Sequence[Finding]) -> bool:
-    """Whether no program and no rule says more than that something is possible."""
+def open_question(picture: Picture, findings: Sequence[Finding], parts: Sequence[Part]) -> bool:
+    """Whether no program and no rule says more than that something is possible, or that versions do not go together."""
     facts = picture.facts
-    if facts.kind != "report" or picture.registered or picture.not_loaded or picture.loaded or facts.of(CudaCallFailed):
+    if facts.kind != "report" or any(device.count for device in picture.registered) or picture.not_loaded or picture.loaded or facts.of(CudaCallFailed):
         return False
-    return all(f.code == "undetermined" or f.confidence == "possible" for f in findings)
+    misfits = {part.code for part in parts if part.code}
+    return all(f.code == "undetermined" or f.confidence == "possible" or f.code in misfits for f in findings)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from doctor.facts import FORM, PROSE, Fact, Gpu, OtherGpu, Source, Symptom
 from doctor.logs.signatures.devices import mib
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken, words
+from doctor.logs.signatures.versions.spelling import elsewhere
 
 GPU_NAME = (
     r"(?:NVIDIA\s+)?(?:"
@@ -65,6 +66,8 @@ def gpu_in(rank: int) -> Maker:
 
     def make(match: re.Match[str], source: Source) -> Iterator[Fact]:
         value = match.groupdict().get("value") or match[0]
+        if rank == PROSE and elsewhere(match):
+            return
         found_names = list(re.finditer(GPU_NAME, value, re.I))[:16]
         if not found_names and rank == FORM:
             found_names = list(

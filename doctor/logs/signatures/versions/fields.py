@@ -151,13 +151,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "stated-absent",
-        words("no cuda|no cudnn|not installed|not install|n't install|none|any cuda|any cudnn|without cuda|without cudnn"),
-        r"\b(?:(?:there (?:is|are) )?no|without(?: any)?) (?P<w1>cuda|cudnn)(?: toolkit| libraries)?(?: (?:is )?(?:installed|on it|at all|on (?:this|the|my) machine))?(?=\s{0,3}(?:[.,;|/)\n]|$))"
+        words("no nvidia|no cuda|no cudnn|not installed|not install|n't install|none|any cuda|any cudnn|without cuda|without cudnn"),
+        r"\bno nvidia (?P<w4>gpu|card|graphics)\b(?! (?:driver|process))|\b(?:(?:there (?:is|are) )?no|without(?: any)?) (?P<w1>cuda|cudnn)(?: toolkit| libraries)?(?: (?:is )?(?:installed|on it|at all|on (?:this|the|my) machine))?(?=\s{0,3}(?:[.,;|/)\n]|$))"
         r"|(?<![\w/-])(?P<w2>cuda|cudnn)(?: toolkit)?(?:: ?| =? ?)(?:none(?= ?(?:[.,;|/\n]|$)| installed)|(?:is |was |are )?not (?:yet )?installed)"
         r"|\b(?:have not|haven't|did not|didn't|have never|never) install(?:ed)? (?:the )?(?P<w3>cuda|cudnn)\b(?=(?: toolkit)?\s{0,3}(?:[.,;\n]|$))",
         "CUDA is not installed.",
-        lambda m, s: Symptom(s, "stated-absent", (("what", (m["w1"] or m["w2"] or m["w3"]).lower()),)),
-        near="cuda|cudnn",
+        lambda m, s: Symptom(s, "stated-absent", (("what", "gpu" if m["w4"] else (m["w1"] or m["w2"] or m["w3"]).lower()),)),
+        near="cuda|cudnn|nvidia",
     ),
     sig(
         "stated-absent",
@@ -220,6 +220,13 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: (Symptom(s, "conda-cpu-build", (("build", m["build"]),)), TensorFlowBuild(s, False)),
     ),
     spoken(
+        "windows-stated",
+        ("windows",),
+        r"(?:^|[,;/|(]) ?(?:microsoft )?windows(?= ?(?:[.,;/|)]|$))",
+        "My GPU is a 3060, TF 2.14.0, Windows.",
+        lambda m, s: Platform(s, "windows", None, PROSE),
+    ),
+    spoken(
         "arm-linux",
         ("aarch64", "arm64"),
         r"\b(?:ubuntu|debian|linux|rhel|fedora|rocky|centos|raspbian)\b[^\n,;|]{0,24}?[ (_-](?:aarch64|arm64)\b",
@@ -239,6 +246,22 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\bimport(?:ing)?(?: of)?(?: tensorflow)?(?: as tf)?[`'\"]?(?: statement)?\b[^\n.]{0,16}\b(?:fails?|failed|raises?|throws?|errors?|crash\w*|dies|ends in|->)"
         r"|\b(?:can ?not|can't|unable to|not able to)(?: even)? import\b|\b(?:dies|fails|crashes|breaks) (?:on|at|during|with) (?:the )?import\b",
         "importing TensorFlow raises an error",
+    ),
+    spoken(
+        "no-gpu-said",
+        words("gpu|card|graphics|cpu"),
+        r"\bno gpus?\b[^\n.]{0,24}\b(?:shows?|listed|found|detected|visible|available|seen)\b"
+        r"|\bgpus?(?: list| device)?\b[^\n.]{0,16}(?: not|n't) (?:be(?:ing)? )?(?:used|seen|found|detected|visible|recogni[sz]ed|listed|available)\b"
+        r"|\b(?:does|did|do|can|could)(?: not|n't|not) (?:see|find|detect|use|recogni[sz]e|list)\b[^\n.]{0,24}\b(?:gpus?|card|graphics)\b"
+        r"|\b(?:lists?|shows?|sees|finds|uses)\b[^\n.]{0,12}\b(?:only|just)\b[^\n.]{0,8}\bcpu\b|\bruns? on (?:the )?cpu\b|\bgpu list is empty\b|\bonly (?:the )?cpu\b",
+        "No GPU shows up in TensorFlow.",
+    ),
+    spoken(
+        "works-said",
+        words("works|runs|no problem|found"),
+        r"\b(?:training|everything|it|all|gpu)\b[^\n.]{0,24}\b(?:works|runs) (?:fine|well|as expected|on the gpu)\b|\bno problems? so far\b|\bgpu is (?:found|used|detected)\b"
+        r"|\btraining works\b|^\W{0,4}works\b",
+        "The GPU is found and training works.",
     ),
     spoken(
         "crash-said",
