@@ -40,10 +40,10 @@ def ranked(
     best = next((h for h in order if h.code in found or not h.against), order[0])
     code = None
     if open_question(picture, findings, parts) and (best.code == "undetermined" or not _told(best, picture)):
-        code = decided(picture, parts)
+        code = decided(picture, parts, findings)
         if code is not None:
             best = next(h for h in order if h.code == code)
-        elif best.code not in (first.code, *NO_FAULT) and any(part.fits for part in parts):
+        elif best.code not in (first.code, *NO_FAULT) and any(part.fits for part in parts) and not _told(best, picture, 0.0):
             best = next(h for h in order if h.code == first.code)  # all that is stated goes together
     if picture.facts.kind == "report" and best.code not in (first.code, "undetermined"):
         kept = _put_first(best, kept, picture, parts, by_tables=code is not None)
@@ -52,10 +52,10 @@ def ranked(
     return kept, alternatives(kept[0], order)
 
 
-def _told(best: Hypothesis, picture: Picture) -> bool:
+def _told(best: Hypothesis, picture: Picture, least: float = TOLD) -> bool:
     """Whether a sentence that does more than state versions or what is observed speaks for a cause."""
     several = (likelihood for likelihood in picture.facts.of(Likelihood) if likelihood.code == best.code)
-    return any(likelihood.probability > TOLD and not only_states(likelihood.source.text) for likelihood in several)
+    return any(likelihood.probability > least and not only_states(likelihood.source.text) for likelihood in several)
 
 
 def as_said(finding: Finding, picture: Picture) -> Finding:

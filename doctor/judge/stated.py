@@ -61,12 +61,18 @@ def observed(picture: Picture) -> list[str]:
     return seen
 
 
-def decided(picture: Picture, parts: Sequence[Part]) -> str | None:
-    """The code of the part that does not fit and that explains best what is observed; None where all fits."""
-    misfits = {part.code for part in parts if part.code and (part.fits is False or part.slow)}
-    if not misfits:
-        return None
+HIDES = ("gpu-absent", "container-no-gpu", "tf-windows-native", "tf-cpu-only", "tf-gpu-package-removed", "tf-no-wheel")
+"""Codes beside which no library, driver or kernel matters."""
+
+
+def decided(picture: Picture, parts: Sequence[Part], findings: Sequence[Finding] = ()) -> str | None:
+    """The code of the part that does not fit and that explains best what is observed; None where all fits.
+
+    findings: what rules found. Where a rule came to one of those codes, too, it stays, but for what hides it.
+    """
     seen = observed(picture)
+    slow = "slow" in seen or "crash" in seen  # a compilation at the first start is no fault by itself
+    misfits = {part.code for part in parts if part.code and (part.fits is False or (part.slow and slow))}
     order = [code for code in EXPLAINS if code in misfits]
     linked = picture.build is not None and dotted(picture.build.version) < (1, 15)  # CUDA's libraries stop the import itself
     fitting = [
@@ -76,6 +82,9 @@ def decided(picture: Picture, parts: Sequence[Part]) -> str | None:
     if "crash" in seen or "slow" in seen:
         fitting.sort(key=lambda code: code != "gpu-arch-too-new" or "slow" not in seen)
     asked = [code for code in order if code != "tf-no-wheel"]  # somebody who has it has another Python than was read
+    found = [f.code for f in findings if f.code in misfits and f.confidence != "possible"]
+    if found and not any(code in HIDES for code in fitting):
+        return found[0]
     return next(iter(fitting or ([] if seen or picture.facts.has("works-said") else asked)), None)
 
 

@@ -307,6 +307,8 @@ def _sparse(rng: random.Random, env: Environment) -> Environment:
     """The same with some of what does not matter left unsaid: people do not state everything."""
     kept = env
     for name in ("driver", "gpu", "cudnn", "python", "cuda"):
+        if name == "cuda" and env.route == "pip" and number(env.tensorflow) >= (2, 14) and env.symptom in (EMPTY, ASK):
+            continue  # without a word of CUDA beside a plain `pip install tensorflow` it would be missing
         if rng.random() < 0.3 and getattr(env, name) != "none":
             less = dataclasses.replace(kept, **{name: None})
             if set(oracle.misfits(less)) == set(oracle.misfits(env)):

@@ -120,7 +120,8 @@ def installed(rng: random.Random, env: Environment) -> Optional[str]:
     if env.package is None:
         return "pip"
     plain = [f"pip install {package}{exact}", f"pip ({package})", f"pip install {package}=={version}"]
-    if package == "tensorflow" and env.symptom not in (PIP,):
+    row = oracle.build(env)
+    if package == "tensorflow" and env.symptom != PIP and row is not None and row["gpu"]:
         plain.append("pip")
     return rng.choice(plain)
 

@@ -29,7 +29,7 @@ EXPLAINS = {
     "gpu-arch-too-old": {EMPTY, CRASH, ASK},
     "gpu-arch-too-new": {CRASH, SLOW, ASK},
     "driver-too-old": {EMPTY, CRASH, ASK},
-    "driver-too-new": {EMPTY, ASK},
+    "driver-too-new": {EMPTY, CRASH, ASK},
     "cuda-missing": {EMPTY, ASK},
     "cuda-version-mismatch": {EMPTY, ASK},
     "cudnn-missing": {EMPTY, CRASH, ASK},
@@ -147,7 +147,15 @@ def judge(env: Environment) -> Expected:
         right["gpu-arch-too-new"] = found["gpu-arch-too-new"]
     if not right and found:
         raise LookupError("what is stated does not explain what is observed")
+    if env.symptom == ASK and set(right) == {"gpu-arch-too-new"} and not _blackwell(env):
+        right.update({code: "it works after a compilation at the first start" for code in ("healthy", "benign-messages", "undetermined")})
     return Expected(frozenset(right), tuple(right.values()))
+
+
+def _blackwell(env: Environment) -> bool:
+    """Whether the card is one for which PTX of older builds does not serve every step."""
+    card = capability(env.gpu or "")
+    return card is not None and card >= (10, 0)
 
 
 def misfits(env: Environment) -> Dict[str, str]:
