@@ -167,9 +167,10 @@ def _platform(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Iterator
     source = [fact.source for fact in (picture.platform_fact, picture.tensorflow) if fact is not None]
     kind = picture.platform or "linux"
     windows = kind == "windows"
-    needs = "TensorFlow 2.10 at most, or WSL2" if windows else "a build with CUDA"
+    needs = "TensorFlow 2.10 at most, or WSL2" if windows and _release(build.version) >= (2, 11) else "a build with CUDA"
     reason = f"{build.requirement} for {build.platform} is built without CUDA"
-    code = "tf-windows-native" if windows and build.package == "tensorflow" else "tf-cpu-only"
+    ended = windows and build.package == "tensorflow" and _release(build.version) >= (2, 11)
+    code = "tf-windows-native" if ended else "tf-cpu-only"
     yield Part("platform", build.platform, needs, False, tuple(source), (build.ref,), reason, code, rank=_rank(picture))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import CudaCallFailed
 from doctor.judge.compatibility import NO_DEVICE_SEEN
+from doctor.logs.signatures.versions.spelling import of_another
 from doctor.tables import dotted
 
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     "tf-conflicting-packages": ("no device", "import"),
     "driver-too-new": ("no device",),
     "driver-too-old": ("no device", "crash"),
+    "gpu-arch-too-old": ("no device", "crash"),
     "cuda-missing": ("no device", "import"),
     "cuda-version-mismatch": ("no device", "import"),
     "cudnn-missing": ("no device", "crash", "import"),
     "cudnn-version-mismatch": ("crash", "no device", "import"),
-    "gpu-arch-too-old": ("no device", "crash"),
     "gpu-arch-too-new": ("slow", "crash"),
 }
 """Which observations a cause explains; a cause stands before those that it hides."""
@@ -61,6 +62,8 @@ def observed(picture: Picture) -> list[str]:
     return seen
 
 
+BY_VERSIONS = ("driver-too-old", "driver-too-new", "cuda-version-mismatch", "cudnn-version-mismatch", "gpu-arch-too-old")
+"""Codes to which rules come from stated versions, too."""
 HIDES = ("gpu-absent", "container-no-gpu", "tf-windows-native", "tf-cpu-only", "tf-gpu-package-removed", "tf-no-wheel")
 """Codes beside which no library, driver or kernel matters."""
 
@@ -100,7 +103,7 @@ _PLAIN = frozenset(
     "recognizes visible available physical config tf false true len num returns return gives prints output header which what where how "
     "import imports importing crash crashes crashed crashing die dies abort aborts fail fails failed first conv convolution layer step start "
     "starts begins training train trains batch fit call predict slow minutes slow place copied it via package packages name none yes "
-    "uhd hd iris xe intel amd radeon define major minor patchlevel include usr cat grep when computed gets unset ld path dyld "
+    "microsoft process kernel xp sonoma ventura monterey apple m1 m2 uhd hd iris xe intel amd radeon define major minor patchlevel include usr cat grep when computed gets unset ld path dyld "
     "betriebssystem grafikkarte treiber versión versione version versionen de hi hey hello thanks thank anybody somebody idea any please help "
     "check whether valid combination okay ok right wrong correct together go goes anything change know works fine good best regards "
     "problem error expected behavior behaviour current should bug reproduced nightly issue type custom code source binary host".split()
@@ -115,9 +118,11 @@ def only_states(sentence: str) -> bool:
 
     The prose model hears in such a sentence what reports with these words were mostly about; the tables know better.
     """
+    if of_another(sentence):
+        return True
     words = [word for token in _TOKEN.findall(sentence) if not re.search(r"\d", token) for word in _WORD.findall(token.lower())]
     more = [word for word in words if word not in _PLAIN]
-    return len(more) <= len(words) // 8
+    return len(more) <= len(words) // 6
 
 
 def open_question(picture: Picture, findings: Sequence[Finding], parts: Sequence[Part]) -> bool:
@@ -125,5 +130,5 @@ def open_question(picture: Picture, findings: Sequence[Finding], parts: Sequence
     facts = picture.facts
     if facts.kind != "report" or any(device.count for device in picture.registered) or picture.not_loaded or picture.loaded or facts.of(CudaCallFailed):
         return False
-    misfits = {part.code for part in parts if part.code}
+    misfits = {*BY_VERSIONS, *(part.code for part in parts if part.code)}
     return all(f.code == "undetermined" or f.confidence == "possible" or f.code in misfits for f in findings)

@@ -374,11 +374,8 @@ def pip_lines(rng: random.Random, env: Environment, sign: str) -> Optional[str]:
     if env.route == "extra":
         row = oracle.build(env)
         assert row is not None
-        for requirement in row["extras"]["and-cuda"]:
-            found = re.match(r"(nvidia-[a-z0-9-]+?)(?:-cu12)?(?:==|>=)([\d.]+)|(nvidia-[a-z0-9-]+)", str(requirement).replace(" ", ""))
-            bound = re.search(r"([a-z0-9-]+)\s*\(?\[?.*?(?:==|>=)\s*([\d.]+)", str(requirement))
-            if found and bound:
-                packages[bound.group(1)] = bound.group(2)
+        for name, bound in row["extras"]["and-cuda"].items():
+            packages[name] = re.findall(r"[\d.]+\d", bound)[0]
     packages.update(dict(env.others))
     names = sorted(packages)
     if sign == "==":

@@ -96,7 +96,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         ("nvcc -v", "nvcc --version"),
-        r"nvcc (?:-V|--version)[`'\"]{0,2}(?: \w+){0,4}?[ :=]{1,3}(?:cuda |release )?(?P<version>\d{1,2}\.\d(?:\.\d+)?)(?![\w.])",
+        r"nvcc (?:-V|--version)[`'\"]{0,2}(?: \w+){0,4}?[ :=]{1,3}(?:cuda |release )?(?P<version>\d{1,2}\.\d(?:\.\d+)?)(?!\w|\.\d)",
         "nvcc --version says 11.8",
         cuda(FORM),
     ),

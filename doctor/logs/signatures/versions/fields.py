@@ -166,6 +166,19 @@ SIGNATURES: tuple[Signature, ...] = (
         "bash: nvcc: command not found",
         lambda m, s: Symptom(s, "stated-absent", (("what", "cuda" if m["nvcc"] else "cudnn"), ("looked", "a program"))),
     ),
+    sig(  # of NVIDIA's images those without cudnn in their tag hold none
+        "stated-absent",
+        "nvidia/cuda:",
+        r"\bFROM [^\n]{0,60}nvidia/cuda:\d{1,2}\.\d{1,2}(?:\.\d{1,3})?-(?:base|runtime|devel)(?!\S{0,40}cudnn)",
+        "FROM nvidia/cuda:11.8.0-devel-ubuntu20.04",
+        lambda m, s: Symptom(s, "stated-absent", (("what", "cudnn"), ("looked", "an image"))),
+    ),
+    sig(  # what tools print around the versions that they show: nobody's sentence
+        "tool-banner",
+        ("cuda compiler driver", "nvidia corporation", "ld_library_path is unset", "#define cudnn_"),
+        r"^nvcc: NVIDIA \(R\) Cuda compiler driver|^Copyright \(c\) \d{4}(?:-\d{4})? NVIDIA Corporation|^(?:DY)?LD_LIBRARY_PATH is unset$|^#define CUDNN_\w{2,20} \d{1,6}$",
+        "nvcc: NVIDIA (R) Cuda compiler driver",
+    ),
     spoken(
         "python-short",
         words("py 2.|py 3.|py2.|py3.|py=3.|py==3."),

@@ -44,7 +44,11 @@ def elsewhere(match: re.Match[str]) -> bool:
     text, start, end = match.string, match.start(), match.end()
     before = re.split(r"[.!?;]\s|\n", text[max(0, start - SENTENCE) : start])[-1]
     after = re.split(r"[.!?;](?:\s|$)|\n", text[end : end + SENTENCE])[0]
-    sentence = f"{before}{match[0]}{after}"
+    return of_another(f"{before}{match[0]}{after}")
+
+
+def of_another(sentence: str) -> bool:
+    """Whether a sentence speaks of another machine, an earlier attempt or a plan."""
     return _ELSEWHERE.search(sentence) is not None and _HERE.search(sentence) is None
 
 
