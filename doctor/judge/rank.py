@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.facts import Likelihood, Prose
-from doctor.findings import Alternative, Finding, Part, shell
+from doctor.findings import Alternative, Finding, Part, Step, shell
 from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
 from doctor.judge.stated import decided, only_states, open_question
 from doctor.remedies import commands
@@ -24,6 +24,8 @@ TOLD = 0.5
 """Probability from which on a sentence counts more than what the tables say of stated versions."""
 LIKELY = 0.6
 """Likelihood from which on a cause that no rule found is called likely."""
+NOT_INSTALLED = ("tf-no-wheel", "tf-gpu-package-removed")
+"""Codes that, where pip finds nothing, the tables prove."""
 SHORT = 120
 """Characters of prose up to which it makes a cause no more than possible: a sentence or two without their circumstances."""
 
@@ -39,17 +41,19 @@ def ranked(
     # what only sentences speak for is not said where the tables or a program say the contrary
     best = next((h for h in order if h.code in found or not h.against), order[0])
     code = None
-    if open_question(picture, findings, parts) and (best.code == "undetermined" or not _told(best, picture)):
+    if open_question(picture, findings, parts):
         code = decided(picture, parts, findings)
+        if code not in NOT_INSTALLED and best.code != "undetermined" and _told(best, picture):
+            code = None
         if code is not None:
             best = next(h for h in order if h.code == code)
-        elif best.code not in (first.code, *NO_FAULT) and any(part.fits for part in parts) and not _told(best, picture, 0.0):
+        elif best.code != "undetermined" and best.code not in (first.code, *NO_FAULT) and any(part.fits for part in parts) and not _told(best, picture, 0.0):
             best = next(h for h in order if h.code == first.code)  # all that is stated goes together
     if picture.facts.kind == "report" and best.code not in (first.code, "undetermined"):
         kept = _put_first(best, kept, picture, parts, by_tables=code is not None)
     if kept[0].code != "undetermined":
         kept = [finding for finding in kept if finding.code != "undetermined"]
-    return kept, alternatives(kept[0], order)
+    return kept, alternatives(kept[0], order, [part.code for part in parts if part.fits is False])
 
 
 def _told(best: Hypothesis, picture: Picture, least: float = TOLD) -> bool:
@@ -87,8 +91,10 @@ def _finding(best: Hypothesis, picture: Picture, parts: Sequence[Part]) -> Findi
     rule = rule_of(best.code)
     misfits = [part for part in parts if part.code == best.code and (part.fits is False or part.slow)]
     seen = [part for part in misfits if part.have != "none"]
+    others = [part for part in parts if part.fits is False and part.code not in (best.code, "tf-no-wheel", "")]
     if misfits:
         why = " ".join(_said(part) for part in misfits)
+        why += "".join(f" Besides: {_said(part)}" for part in others)
         rows = tuple(dict.fromkeys(row for part in misfits for row in part.tables))
     else:
         why = "No program's message names the cause; this is what the sentences of the report speak for."
@@ -102,10 +108,16 @@ def _finding(best: Hypothesis, picture: Picture, parts: Sequence[Part]) -> Findi
         why,
         best.evidence[:4],
         rows,
-        () if no_fault or usual is None else tuple(usual.steps(picture)),
+        () if no_fault or usual is None else tuple(_cures(best.code, others, picture) or usual.steps(picture)),
         shell(commands.list_gpus(picture)),
         "likely" if best.likelihood >= LIKELY and (seen or not _short(picture)) else "possible",
     )
+
+
+def _cures(code: str, others: Sequence[Part], picture: Picture) -> Sequence[Step]:
+    """What cures a cause together with a GPU that no kernel of the build serves: another release, with its libraries."""
+    card = next((part.code for part in others if part.part == "gpu" and part.code in USUAL), None)
+    return USUAL[card].steps(picture) if card is not None and code.startswith(("cuda-", "cudnn-", "gpu-arch")) else ()
 
 
 def _short(picture: Picture) -> bool:

@@ -45,7 +45,7 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     "cuda-version-mismatch": ("no device", "import"),
     "cudnn-missing": ("no device", "crash", "import"),
     "cudnn-version-mismatch": ("crash", "no device", "import"),
-    "gpu-arch-too-new": ("slow", "crash"),
+    "gpu-arch-too-new": ("slow", "crash", "no device"),
 }
 """Which observations a cause explains; a cause stands before those that it hides."""
 
@@ -106,6 +106,11 @@ _PLAIN = frozenset(
     "microsoft process kernel xp sonoma ventura monterey apple m1 m2 uhd hd iris xe intel amd radeon define major minor patchlevel include usr cat grep when computed gets unset ld path dyld "
     "betriebssystem grafikkarte treiber versión versione version versionen de hi hey hello thanks thank anybody somebody idea any please help "
     "check whether valid combination okay ok right wrong correct together go goes anything change know works fine good best regards "
+    "if onto get got getting method methods exception exceptions traceback ends end raises raise throws throw message messages nothing still always "
+    "even after before now then while during since when as soon because first second third time times later quick quickly minute hour hours ten seconds "
+    "lost sorry hangs hang stuck forever long until ages start-up startup whole point shut exit exits program programme script code notebook jupyter "
+    "pycharm terminal shell prompt powershell cannot couldn shown seem seems appears appear exist exists present missing there anything everything "
+    "own private office lab university cluster node workstation desktop wanted wants need needs needed like would used make makes made "
     "problem error expected behavior behaviour current should bug reproduced nightly issue type custom code source binary host".split()
 )
 """Words of sentences that state an environment, say what is observed, greet or ask, and name no cause."""
@@ -130,5 +135,8 @@ def open_question(picture: Picture, findings: Sequence[Finding], parts: Sequence
     facts = picture.facts
     if facts.kind != "report" or any(device.count for device in picture.registered) or picture.not_loaded or picture.loaded or facts.of(CudaCallFailed):
         return False
-    misfits = {*BY_VERSIONS, *(part.code for part in parts if part.code)}
-    return all(f.code == "undetermined" or f.confidence == "possible" or f.code in misfits for f in findings)
+    codes = {part.code for part in parts if part.code}
+    misfits = {*BY_VERSIONS, *codes}
+    if codes & {"cuda-missing", "cudnn-missing", *HIDES}:
+        misfits.add("library-path")  # nothing is there that a path could lead to
+    return all(f.code == "undetermined" or f.confidence == "possible" or (f.code in misfits and f.confidence != "certain") for f in findings)

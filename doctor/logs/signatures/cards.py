@@ -214,7 +214,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # a number alone, as its owner calls it
         "gpu-prose",
         glued(glued((" 1", " 2", " 3", " 4", " 5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
-        r"\b(?:it's|it is|have|has|got|own|bought|using|use|with|my|our)(?: (?:a|an|my|our|one|two|dual|[2-8] ?x))? (?P<value>"
+        r"\b(?:it's|it is|have|has|got|own|bought|using|use|with|my|our|on(?= an? | my )|to(?= an? | my )|до)(?: (?:a|an|my|our|one|two|dual|[2-8] ?x))? (?P<value>"
         + _NUMBER
         + r")\b"
         r"(?![.,]?\d|[:%/=-]| ?(?:[x×*]|px|MB|MiB|GB|ms|s|seconds?|min|steps?|images?|epochs?|samples?|rows?|columns?|frames?|classes|features|words|tokens|iterations|files|points|videos|units|neurons|pixels?|people|cases|lines|errors?)\b)",

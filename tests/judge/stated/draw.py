@@ -286,7 +286,8 @@ def drawn(rng: random.Random) -> Tuple[Environment, Expected]:
             env = dataclasses.replace(env, symptom=rng.choice([WORKS, WORKS, ASK, ASK, EMPTY]))
             # a GPU that is not listed, and no word of a CUDA: it may be missing
             whole = env.symptom == EMPTY and env.route == "pip"
-            return (env if whole else _sparse(rng, env)), Expected()
+            env = env if whole else _sparse(rng, env)
+            return env, oracle.judge(env)
         weights = [weight for weight, _, _ in CHANGES]
         _, change, symptoms = rng.choices(CHANGES, weights)[0]
         env = change(rng, env)

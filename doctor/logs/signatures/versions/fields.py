@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from doctor.facts import (
     FORM,
+    INFERRED,
     PROSE,
     CudaVersion,
     CudnnVersion,
@@ -219,6 +220,22 @@ SIGNATURES: tuple[Signature, ...] = (
         package,
         near="pip",
     ),
+    spoken(  # without the name of the distribution
+        "stated-package",
+        ("pip",),
+        r"\b(?P<name>tensorflow|tf)\b[^\n.]{0,40}?\b(?:from|with|via|by|using|through) (?:a )?(?:plain |just |normal |simple )?pip3?\b(?! (?:list|freeze|install \S))",
+        "TensorFlow 2.17 from plain pip in a fresh venv",
+        lambda m, s: Symptom(s, "stated-package", (("name", "tensorflow"), ("extra", ""), ("loose", "yes"))),
+        near="tensorflow|tf",
+    ),
+    spoken(  # a release without its name, in a list of what there is
+        "tensorflow-bare",
+        glued(("1.", "2."), "0123456789"),
+        r"(?:^|[,;|(]) ?(?P<version>(?:1\.(?:[4-9]|1[0-5])|2\.(?:\d|1\d|2[01]))\.\d)(?= ?(?:[,;|)]|$))",
+        "RTX 5070, 2.20.0, CUDA_ERROR_INVALID_HANDLE",
+        lambda m, s: TensorFlowVersion(s, m["version"], rank=INFERRED),
+        near="rtx|gtx|cuda|gpu",
+    ),
     sig(
         "image-tag",
         "tensorflow/tensorflow:",
@@ -262,11 +279,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "no-gpu-said",
-        words("gpu|card|graphics|cpu"),
+        words("gpu|card|graphics|cpu|list"),
         r"\bno gpus?\b[^\n.]{0,24}\b(?:shows?|listed|found|detected|visible|available|seen)\b"
         r"|\bgpus?(?: list| device)?\b[^\n.]{0,16}(?: not|n't) (?:be(?:ing)? )?(?:used|seen|found|detected|visible|recogni[sz]ed|listed|available)\b"
         r"|\b(?:does|did|do|can|could)(?: not|n't|not) (?:see|find|detect|use|recogni[sz]e|list)\b[^\n.]{0,24}\b(?:gpus?|card|graphics)\b"
-        r"|\b(?:lists?|shows?|sees|finds|uses)\b[^\n.]{0,12}\b(?:only|just)\b[^\n.]{0,8}\bcpu\b|\bruns? on (?:the )?cpu\b|\bgpu list is empty\b|\bonly (?:the )?cpu\b",
+        r"|\b(?:lists?|shows?|sees|finds|uses)\b[^\n.]{0,12}\b(?:only|just)\b[^\n.]{0,8}\bcpu\b|\bruns? on (?:the )?cpu\b|\bgpu list is empty\b|\bempty (?:gpu |device )?list\b|\b(?:list|devices?)\b[^\n.]{0,24} (?:is|stays|remains|comes back) empty\b|\bonly (?:the )?cpu\b",
         "No GPU shows up in TensorFlow.",
     ),
     spoken(
