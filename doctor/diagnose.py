@@ -42,11 +42,15 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
 
 
 def gathered(
-    facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None, skipped: list[Skipped] | None = None
+    facts: Facts,
+    tables: Tables,
+    rules: Iterable[Rule] | None = None,
+    skipped: list[Skipped] | None = None,
+    stages: list[tuple[str, list[Finding]]] | None = None,
 ) -> tuple[Picture, list[Finding], tuple[Part, ...]]:
     """What there is to judge by: the case, what the rules found in it, and what goes together.
 
-    skipped: is given the rules that did not judge, and why.
+    skipped: is given the rules that did not judge, and why. stages: is given the findings after each step, by its name.
     """
     skipped = [] if skipped is None else skipped
     picture = Picture(facts, tables)
@@ -65,7 +69,12 @@ def gathered(
             raise
         except Exception as error:
             raise DefectError(f"the rule {rule.code} failed: {type(error).__name__}: {error}") from error
-    by_rules = merged(overcome(surer(findings), picture), judges.by_code)
+    sure = surer(findings)
+    left = overcome(sure, picture)
+    by_rules = merged(left, judges.by_code)
+    if stages is not None:
+        names = ("rules", "a surer cause is there", "the run got past it", "merged")
+        stages += zip(names, (findings, sure, left, by_rules))
     try:
         return picture, by_rules, compatibility.parts(picture)
     except TableError as error:
@@ -133,7 +142,7 @@ def overcome(findings: list[Finding], picture: Picture) -> list[Finding]:
     return [replace(f, confidence="possible") if left and f in behind else f for f in findings]
 
 
-CHANGES = ("and-cuda-installed", "growth-set", "visible-cure-told")
+CHANGES = ("and-cuda-installed", "growth-set")
 """Symptoms that name what a person changed between two runs."""
 
 

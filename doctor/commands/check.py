@@ -40,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=SECONDS, default=300, metavar="SECONDS", help="time limit of the deep check (default: 300)"
     )
+    parser.add_argument(
+        "--trace", action="store_true", help="for each code what decided: fired, stopped by what, or never considered"
+    )
     parser.add_argument("--save", metavar="FILE", help="write what was seen to a file, redacted")
     parser.add_argument(
         "--script",

@@ -36,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "inputs", nargs="*", metavar="FILE", help="file, folder, address (http, https), or - for standard input"
     )
+    parser.add_argument(
+        "--trace", action="store_true", help="for each code what decided: fired, stopped by what, or never considered"
+    )
     parser.add_argument("--summary", action="store_true", help="one table of causes over all reports")
     parser.add_argument(
         "--comments", action="store_true", help="with an address of an issue: read its comments as well"

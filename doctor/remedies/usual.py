@@ -38,6 +38,13 @@ def _then(cure: Callable[[Picture], cures.Cure]) -> Steps:
     return lambda picture: cure(picture).steps
 
 
+def _for_the_gpu(picture: Picture) -> Sequence[Step]:
+    """Another build; which one depends on the GPU, so where none is known the first step finds it."""
+    if picture.capabilities:
+        return cures.another_build(picture).steps
+    return [manual("Name the GPU to `tfgpu-doctor plan --gpu NAME`: it says which TensorFlow has code for it, and how to install it")]
+
+
 def _libraries(picture: Picture) -> Sequence[Step]:
     if picture.builds:
         return cures.libraries_for_build(picture).steps
@@ -88,9 +95,9 @@ USUAL: dict[str, Usual] = {
         "lspci -d 10de:",
         "prints nothing: no NVIDIA device is on the bus",
     ),
-    "gpu-arch-too-old": Usual(_then(cures.another_build), f"{SMI} --query-gpu=name,compute_cap --format=csv",
+    "gpu-arch-too-old": Usual(_for_the_gpu, f"{SMI} --query-gpu=name,compute_cap --format=csv",
                               "a compute capability below the build's lowest"),
-    "gpu-arch-too-new": Usual(_then(cures.another_build), f"{SMI} --query-gpu=name,compute_cap --format=csv",
+    "gpu-arch-too-new": Usual(_for_the_gpu, f"{SMI} --query-gpu=name,compute_cap --format=csv",
                               "a compute capability above the build's highest"),
     "driver-missing": Usual(lambda picture: commands.driver_install(picture), SMI, "the command is not found"),
     "driver-libcuda-missing": Usual(

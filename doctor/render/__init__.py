@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doctor.findings import Diagnosis
+    from doctor.tables import Tables
 
 __all__ = ["Options", "around", "emit", "rendered"]
 
@@ -46,18 +47,35 @@ def rendered(diagnosis: Diagnosis, options: Options) -> str:
         from doctor.printable import as_json
         from doctor.render.document import document
 
-        return as_json(document(diagnosis, tables), ascii_only=not options.symbols) + "\n"
+        whole = document(diagnosis, tables)
+        if options.trace:
+            from doctor.judge.trace import trace
+
+            whole["trace"] = [row.as_dict() for row in trace(diagnosis.facts, tables)]
+        return as_json(whole, ascii_only=not options.symbols) + "\n"
     if options.format == "markdown":
         from doctor.render import markdown
 
-        return markdown.show(diagnosis, tables)
+        return markdown.show(diagnosis, tables) + (f"\n```text\n{_traced(diagnosis, tables)}```\n" if options.trace else "")
     if options.format == "html":
         from doctor.render.html import show as page
 
         return page(diagnosis, tables)
     from doctor.render import terminal
 
-    return terminal.show(diagnosis, tables, options)
+    return terminal.show(diagnosis, tables, options) + (f"\n{_traced(diagnosis, tables)}" if options.trace else "")
+
+
+def _traced(diagnosis: Diagnosis, tables: Tables) -> str:
+    """How the verdict came about, one row a line."""
+    from doctor.judge.trace import trace
+    from doctor.printable import line
+
+    rows = ["How the verdict came about"]
+    for row in trace(diagnosis.facts, tables):
+        where = f" ({', '.join(row.lines)})" if row.lines else ""
+        rows.append(line(f"  {row.stage} {row.code}: {row.outcome}{where}"))
+    return "\n".join(rows) + "\n"
 
 
 def around(options: Options) -> tuple[str, str, str]:

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 class Options(NamedTuple):
     """format: text, json, markdown or html. width: columns of prose. symbols: the encoding has more than ASCII.
 
-    shared: text goes to a file, which may be handed on (every other format is made for that).
+    shared: text goes to a file, which may be handed on (every other format is made for that). trace: what was decided
+    on the way to the verdict follows.
     """
 
     format: str = "text"
@@ -21,20 +22,22 @@ class Options(NamedTuple):
     quiet: bool = False
     symbols: bool = True
     shared: bool = False
+    trace: bool = False
 
     @classmethod
     def of(cls, args: argparse.Namespace, stream: TextIO) -> Options:
         """From the command line and the stream that is written to."""
         form = getattr(args, "format", "text")
         verbose, quiet = int(getattr(args, "verbose", 0) or 0), bool(getattr(args, "quiet", False))
+        trace = bool(getattr(args, "trace", False))
         encoding = getattr(stream, "encoding", None) or "utf-8"
         if form != "text":
-            return cls(form, verbose=verbose, quiet=quiet, symbols=encoding.lower().startswith("utf"))
+            return cls(form, verbose=verbose, quiet=quiet, symbols=encoding.lower().startswith("utf"), trace=trace)
         from doctor.render import terminal
         from doctor.render.width import width_of
 
         colour = terminal.wants_colour(stream, getattr(args, "color", "auto"))
-        return cls(form, colour, width_of(stream), verbose, quiet, terminal.has_symbols(encoding), is_file(stream))
+        return cls(form, colour, width_of(stream), verbose, quiet, terminal.has_symbols(encoding), is_file(stream), trace)
 
 
 def is_file(stream: TextIO) -> bool:

@@ -48,6 +48,6 @@ def catalogue() -> tuple[Signature, ...]:
         *(names, installers, dependencies, imports, builds, toolchain, noise, outcome),
         *(versions.tensorflow, versions.python, versions.cuda, versions.cudnn, versions.driver, versions.rows, versions.fields),
         *(systems, environments, variables, cards, usage, machines, told, words, circumstances),
-        *(said.libraries, said.machine, said.program, said.answers, said.situations, said.abroad, said.complaints, said.reasons),
+        *(said.program, said.situations),
     )
     return tuple(signature for family in families for signature in family.SIGNATURES)

@@ -18,7 +18,7 @@ from doctor.shell import Literal, piped, run
     "driver-libcuda-missing",
     "The driver runs, but this process finds no libcuda.so.1",
     explains=("driver-missing", *NO_TENSORFLOW_GPU),
-    needs=(LibraryNotLoaded, CudaCallFailed, Absent, "smi-cuda-unknown", "libcuda-not-found", "capabilities-told"),
+    needs=(LibraryNotLoaded, CudaCallFailed, Absent, "smi-cuda-unknown", "libcuda-not-found"),
 )
 def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
     """The kernel module runs, and the process finds no `libcuda.so.1`.
@@ -43,9 +43,8 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
     module = next((m for m in facts.of(KernelModule) if m.name == "nvidia"), None)
     capabilities = picture.env.get("NVIDIA_DRIVER_CAPABILITIES")
     without_compute = capabilities is not None and not {"compute", "all"} & set(capabilities.value.split(","))
-    told = facts.symptoms("capabilities-told") if not facts.of(CudaCallFailed) and not picture.not_loaded else []
     nix = facts.symptoms("nix")[:1] if lib is not None and not picture.container and not facts.has("smi-not-found") else []
-    if registered(picture) or not (told or (lib is not None and (kernel or module or without_compute or nix))):
+    if registered(picture) or lib is None or not (kernel or module or without_compute or nix):
         return
     family = commands.linux_family(picture)
     name = {"apt": "libnvidia-compute", "dnf": "nvidia-driver-cuda-libs"}.get(family, "")
@@ -53,7 +52,7 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
     steps = []
     if nix:
         steps += _nix(picture)
-    elif picture.container or without_compute or told:
+    elif picture.container or without_compute:
         steps += containers.compute_libraries(picture)
     elif name == "libnvidia-compute" and branch.isdecimal() and branch.isascii():
         steps.append(
@@ -83,7 +82,7 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
         " other systems in their own folders."
         if nix
         else "The NVIDIA kernel driver runs here, and still libcuda.so.1, which belongs to it, cannot be opened by this process.",
-        [lib, kernel, module, capabilities if without_compute else None, *told[:1], *nix],
+        [lib, kernel, module, capabilities if without_compute else None, *nix],
         # the nvidia-smi of a container shows no CUDA wherever the image's libraries are not mounted, whatever is wrong
         confidence="likely"
         if lib is None or (nix and not kernel and not module)

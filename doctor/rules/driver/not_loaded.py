@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, Kernel, KernelModule
+from doctor.facts import Absent, DriverVersion, Fact, Kernel, KernelModule
 from doctor.findings import Finding, Step, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, driver
@@ -21,8 +21,6 @@ from doctor.shell import run
     needs=(
         Absent,
         "gpu-bound-to-other-driver",
-        "driver-said-down",
-        "driver-reinstalled",
         "host-driver-down",
         "kernel-module-missing",
         "module-not-listed",
@@ -53,7 +51,6 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
     if all_reserved(picture):
         return
     # what only the host says, wherever the text was written
-    said = facts.symptoms("driver-said-down", "driver-reinstalled") if not facts.of(CudaCallFailed) and not picture.not_loaded else []
     host = facts.symptoms("host-driver-down", "kernel-module-missing", "module-not-listed")
     told = facts.kind == "report" and facts.has("smi-no-driver") and no_libcuda(picture) is None
     if picture.container and not host and not told:
@@ -82,8 +79,8 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
     have_libcuda = user is not None or any(n.startswith(("libcuda.", "nvcuda")) for n in picture.loaded)
     quiet = cuinit(picture, "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_UNKNOWN")
     missing = no_libcuda(picture)
-    evidence: list[Fact | None] = [*opens[:1], *rejected[:1], *failed[:1], *smi[:2], *host[:1], *said[:1], error, *down[:1], user, *refused[:2], *built[:1], *nouveau[:1]]
-    if not (opens or smi or host or said or (down and (have_libcuda or quiet) and missing is None)):
+    evidence: list[Fact | None] = [*opens[:1], *rejected[:1], *failed[:1], *smi[:2], *host[:1], error, *down[:1], user, *refused[:2], *built[:1], *nouveau[:1]]
+    if not (opens or smi or host or (down and (have_libcuda or quiet) and missing is None)):
         return
     why = (
         "This GPU needs NVIDIA's open kernel modules, and those that are loaded are the closed ones."
@@ -103,8 +100,6 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
         if refused
         else "After a kernel or driver upgrade it was probably not rebuilt, or Secure Boot refuses it."
     )
-    if said and not (smi or host or down):
-        why = "That is what is said of it, or a new installation of the driver is said to have helped; " + why[0].lower() + why[1:]
     steps = _steps(picture)
     if picture.platform == "windows":
         steps = commands.driver_install(picture)
@@ -119,9 +114,7 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
         or refused
         or nouveau
         or facts.absent("nvidia kernel module")
-        or (picture.gpus and not facts.has("host-driver-down") and not said)
-        else "possible"
-        if said and not (smi or host or down)
+        or (picture.gpus and not facts.has("host-driver-down"))
         else "likely",
         steps=steps,
         verify=run("nvidia-smi"),

@@ -38,8 +38,6 @@ from doctor.shell import piped, run
         "lspci-no-nvidia",
         "colab-no-backend",
         "cudart-stub",
-        "no-nvidia-told",
-        "other-gpu-only",
         "directml-no-adapter",
     ),
 )
@@ -168,7 +166,7 @@ def sign(picture: Picture) -> Reason | None:
         return Reason(
             "This ran on a login node, which has no GPU.", [*facts.symptoms("login-node"), *signs[:2]], "likely"
         )
-    complaint = facts.symptoms("gpu-not-used", "gpu-list-empty", "uses-cpu", "cpu-only-listed", "no-known-devices", "gpu-not-found", "other-gpu-only")
+    complaint = facts.symptoms("gpu-not-used", "gpu-list-empty", "uses-cpu", "cpu-only-listed", "no-known-devices", "gpu-not-found")
     foreign = other is not None and picture.platform != "macos" and not picture.gpus and not facts.has("plugin-device")
     if foreign and other is not None and complaint and not signs:
         return Reason(
@@ -187,11 +185,6 @@ def sign(picture: Picture) -> Reason | None:
             "The report says that there is no GPU, and the messages fit that.",
             [*facts.symptoms("wants-no-gpu"), *signs[:2]],
             "likely",
-        )
-    bare = facts.symptoms("no-nvidia-told") or (facts.symptoms("other-gpu-only") if picture.platform == "macos" else [])
-    if bare and not (signs or picture.gpus or picture.not_loaded or facts.has("plugin-device", "cudart-stub")):
-        return Reason(
-            "The machine is said to have no NVIDIA GPU, and TensorFlow's CUDA builds use no other.", [*bare[:2]], "likely"
         )
     if facts.has("directml-no-adapter"):
         return Reason(

@@ -44,7 +44,7 @@ BLACKWELL = (10, 0)
     "gpu-arch-too-new",
     "The GPU is newer than the code in this TensorFlow build",
     explains=("cudnn-init-oom", "ptx-jit-or-kernel-crash", "model-oom", "xla-toolchain-missing", "cudnn-missing"),
-    needs=("jit-from-ptx", "ptx-invalid", "no-kernel-image", "arch-mismatch", "container-gpu-newer", "gpu-needs-newer", "gpu-code-asked", "amd-gpu-ignored", Gpu),
+    needs=("jit-from-ptx", "ptx-invalid", "no-kernel-image", "arch-mismatch", "container-gpu-newer", "gpu-needs-newer", "amd-gpu-ignored", Gpu),
 )
 def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
     """The GPU is newer than every kernel in this TensorFlow build, or than its CUDA libraries.
@@ -227,18 +227,6 @@ def gpu_arch_too_new(picture: Picture) -> Iterator[Finding]:
         )
         return
     newest = max((minor(c) for c in picture.capabilities), default=(0, 0))
-    lacking = facts.symptoms("gpu-code-asked")
-    if lacking and not works and (highest is None or highest < (10, 0)):
-        yield found(
-            "gpu-arch-too-new",
-            "Code for Blackwell (compute capability 10.0 and 12.0) is what is said to be missing; what the newest wheels hold is shown by tfgpu-doctor tables.",
-            [*lacking[:2], *(g for g in picture.gpus if g.compute_capability and minor(g.compute_capability) >= BLACKWELL), picture.tensorflow],
-            confidence="possible",
-            tables=picture.builds[-1:],
-            steps=steps,
-            verify=verify,
-        )
-        return
     if facts.has("gpu-list-empty"):
         return  # a GPU that is newer than the code is registered all the same, and its code is compiled from PTX
     if facts.kind == "report" and highest is not None and newest >= BLACKWELL and newest[0] > highest[0] and not works:

@@ -140,7 +140,7 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
     complaint = (
         []
         if image or facts.kind == "machine" or registered(picture)
-        else facts.symptoms("gpu-not-used", "gpu-list-empty", "uses-cpu", "card-support-asked")
+        else facts.symptoms("gpu-not-used", "gpu-list-empty", "uses-cpu")
     )
     ancient = any((1, 0) <= minor(capability) < LOWEST_EVER for capability in picture.capabilities)
     if ancient and not (image or complaint or registered(picture) or picture.not_loaded) and facts.kind == "report":

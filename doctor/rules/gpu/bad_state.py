@@ -179,7 +179,7 @@ def gpu_bad_state(picture: Picture) -> Iterator[Finding]:
         evidence.append(unlicensed)
     if mps is not None:
         evidence.append(mps)
-    stopped = facts.symptoms("uvm-reloaded", "gpu-stopped", "gpu-not-used", "gpu-list-empty")
+    stopped = facts.symptoms("gpu-not-used", "gpu-list-empty")
     slept = facts.symptoms("after-suspend")[:1] if stopped and facts.kind == "report" and not facts.of(CudaCallFailed) else []
     evidence += [*slept, *stopped[:1]] if slept else []
     if not evidence:

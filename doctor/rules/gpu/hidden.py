@@ -33,7 +33,6 @@ from doctor.shell import Literal, run
         "visible-emptied",
         "container-device-unknown",
         "code-hides-gpus",
-        "visible-cure-told",
     ),
 )
 def gpu_hidden(picture: Picture) -> Iterator[Finding]:
@@ -64,17 +63,6 @@ def gpu_hidden(picture: Picture) -> Iterator[Finding]:
         )
         return
     if registered(picture) or facts.has("illegal-address", "launch-failed"):  # what crashes on a GPU, has one
-        return
-    cured = facts.symptoms("visible-cure-told")
-    if cured and not facts.of(CudaCallFailed) and not picture.not_loaded and not facts.has("gpu-skipped"):
-        yield found(
-            "gpu-hidden",
-            "What is said to have helped is another value of CUDA_VISIBLE_DEVICES, or none.",
-            cured[:2],
-            confidence="possible",
-            steps=[manual("Unset CUDA_VISIBLE_DEVICES, or name GPUs by the numbers that nvidia-smi -L shows; look for it in the code too (os.environ)")],
-            verify=commands.list_gpus(picture),
-        )
         return
     asked = facts.symptoms("container-device-unknown")
     if asked:

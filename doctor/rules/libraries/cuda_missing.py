@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import FORM, CudaCallFailed, CudnnVersion, LibraryNotLoaded, Noise
+from doctor.facts import FORM, CudnnVersion, LibraryNotLoaded, Noise
 from doctor.findings import Finding, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, cures
@@ -40,7 +40,7 @@ def asked_for(picture: Picture) -> bool:
     "cuda-missing",
     "The CUDA libraries that this TensorFlow opens are not on this machine",
     explains=("cudnn-missing", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "gpu-skipped", "cudart-stub", "cuda-libraries-error", "cuda-said-missing"),
+    needs=(LibraryNotLoaded, "gpu-skipped", "cudart-stub", "cuda-libraries-error"),
 )
 def cuda_missing(picture: Picture) -> Iterator[Finding]:
     """A CUDA library that this TensorFlow build opens is not on the machine, in any version.
@@ -67,7 +67,6 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
     stub = facts.symptoms("cudart-stub", "cuda-libraries-error")
     absent = [a for a in [facts.absent("cuda")] if a]
     if not (missing or skipped or stub or absent):
-        yield from _told(picture)
         return
     if not missing and (picture.missing("cudnn") or not (skipped or stub or absent)):
         return
@@ -137,23 +136,6 @@ def _stranger(picture: Picture, names: list[str]) -> str:
     return (
         f" TensorFlow {known.version} opens {own[0]}: what asks for {asked[0]} is another release, or another package in the same "
         "process that was made for one (Horovod, a compiled op)."
-    )
-
-
-def _told(picture: Picture) -> Iterator[Finding]:
-    """No log, and CUDA is said not to be installed, or that it has to be."""
-    facts = picture.facts
-    told = facts.symptoms("cuda-said-missing")
-    if facts.kind != "report" or not told or picture.not_loaded or picture.loaded or facts.of(CudaCallFailed):
-        return
-    cure = cures.libraries_for_build(picture)
-    yield found(
-        "cuda-missing",
-        "CUDA is said not to be installed yet, or that it has to be; nothing was printed that shows what is there.",
-        told[:2],
-        confidence="possible",
-        steps=cure.steps,
-        verify=cure.lists_gpus(picture),
     )
 
 

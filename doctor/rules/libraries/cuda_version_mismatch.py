@@ -40,7 +40,7 @@ def installed_releases(picture: Picture) -> list[CudaVersion]:
     "cuda-version-mismatch",
     "CUDA is installed, but not the version that this TensorFlow opens",
     explains=("cuda-missing", "cudnn-missing", "library-path", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "cuda-version-told", "cuda-version-blamed", *UNUSED, "dll-load-failed", "native-runtime-failed", "import-error-said"),
+    needs=(LibraryNotLoaded, "cuda-version-told", "cuda-version-blamed", *UNUSED, "dll-load-failed", "native-runtime-failed"),
 )
 def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
     """CUDA is installed in another version than the one that this TensorFlow build opens.

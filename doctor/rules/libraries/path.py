@@ -39,7 +39,7 @@ def mentions_path(picture: Picture) -> list[Fact]:
     "library-path",
     "The libraries are installed, but the loader does not look where they are",
     explains=("cuda-missing", "cudnn-missing", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "path-cure-told", "file-said-there", "gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used", "cuda-stub-on-path", "start-would-serve"),
+    needs=(LibraryNotLoaded, "path-cure-told", "gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used", "cuda-stub-on-path", "start-would-serve"),
 )
 def library_path(picture: Picture) -> Iterator[Finding]:
     """The right libraries are installed, and the loader does not search their folder.
@@ -170,7 +170,6 @@ def library_path(picture: Picture) -> Iterator[Finding]:
     ]
     against = [v for v in versions if any(serves(picture, v.version, n) is False for n in names)]
     terminal = facts.symptoms("works-in-terminal")
-    there = facts.symptoms("file-said-there") if not against else []
     conda = "conda" in picture.environments and any(
         (v.rank == 2 and "conda" in v.source.text.lower()) or "cudatoolkit" in v.source.text.lower() for v in fits
     )
@@ -193,13 +192,13 @@ def library_path(picture: Picture) -> Iterator[Finding]:
         right = [c for c in facts.of(CudnnVersion) if c.rank <= 2 and cudnn_major(names[0]) == c.version.split(".")[0]]
         fits = [c for c in right if terminal or conda or (c.rank <= 1 and c.location)]
         against = []
-    if terminal or there or (fits and not against and (conda or hints or (versions and min(v.rank for v in fits) <= 1))):
+    if terminal or (fits and not against and (conda or hints or (versions and min(v.rank for v in fits) <= 1))):
         yield found(
             "library-path",
             "The version that this build opens is said to be installed"
             + (", and it works in a terminal" if terminal else "")
             + "; the process that fails does not search its folder.",
-            [*missing[:3], *fits[:2], *terminal[:1], *there[:1], *(hints[:1] if not terminal else [])],
+            [*missing[:3], *fits[:2], *terminal[:1], *(hints[:1] if not terminal else [])],
             confidence="likely",
             tables=table_rows(picture, names),
             steps=search_steps(picture),
@@ -220,7 +219,7 @@ def _folders(picture: Picture, names: Sequence[str]) -> list[str]:
 def _told(picture: Picture) -> Iterator[Finding]:
     """No log, and somebody says that a folder had to be named to the loader, or that the files are in one that is named."""
     facts = picture.facts
-    told = [*(s for s in facts.symptoms("path-cure-told") if s.get("helped")), *facts.symptoms("file-said-there")]
+    told = [s for s in facts.symptoms("path-cure-told") if s.get("helped")]
     if picture.tensorflow is None and facts.has("gpu-not-used", "gpu-list-empty"):  # two releases do not find what pip brings
         told += facts.symptoms("and-cuda-installed")
     versions = facts.has("cuda-version-told", "cuda-version-blamed", "cudnn-version-told", "cudnn-version-blamed")

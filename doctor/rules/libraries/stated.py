@@ -38,7 +38,7 @@ def failed_imports(picture: Picture) -> list[Symptom]:
     if not builds or any(dotted(b.version) >= (1, 14) for b in builds) or facts.has(*_OTHER_REASONS):
         return []
     dll = [s for s in facts.symptoms("dll-load-failed") if not any(word in s.source.text.lower() for word in _NOT_ABSENT)]
-    return dll or facts.symptoms("native-runtime-failed") or facts.symptoms("import-error-said")
+    return dll or facts.symptoms("native-runtime-failed")
 
 
 def blamed_path(picture: Picture) -> list[Symptom]:

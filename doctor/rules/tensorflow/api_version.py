@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import CudaCallFailed
 from doctor.findings import Finding, Step, manual, python
 from doctor.picture import Picture
 from doctor.remedies import code, commands
@@ -15,7 +14,7 @@ from doctor.rules.tensorflow.removed_names import GONE_MODULES, GONE_NAMES, REMO
 @rule(
     "tf-api-version",
     "The code was written for another major version of TensorFlow",
-    needs=("missing-attribute", "missing-module", "missing-name", "eager-incompatible", "written-for-one"),
+    needs=("missing-attribute", "missing-module", "missing-name", "eager-incompatible"),
 )
 def tf_api_version(picture: Picture) -> Iterator[Finding]:
     """The code was written for another major version of TensorFlow.
@@ -41,8 +40,7 @@ def tf_api_version(picture: Picture) -> Iterator[Finding]:
     ]
     names = [s for s in facts.symptoms("missing-name") if s.get("name") in GONE_NAMES or "contrib" in s.get("module")]
     eager = facts.symptoms("eager-incompatible")
-    told = facts.symptoms("written-for-one") if not (facts.of(CudaCallFailed) or picture.not_loaded or facts.has("gpu-not-used")) else []
-    if not (attributes or modules or names or eager or told):
+    if not (attributes or modules or names or eager):
         return
     name = next((s.get("name") for s in (*attributes, *names)), "")
     first = attributes[0] if attributes else None
@@ -67,7 +65,7 @@ def tf_api_version(picture: Picture) -> Iterator[Finding]:
                 "the successor of multi_gpu_model",
             )
         )
-    elif old_code or first is not None or told:
+    elif old_code or first is not None:
         text = f"The code uses {'`' + name + '`' if name else 'parts'} of TensorFlow 1 (or an older Keras) that the installed release no longer has. The installation itself is in order."
         steps.append(python(code.compat_v1(), "runs most TensorFlow 1 code on TensorFlow 2"))
         if name in ("ConfigProto", "GPUOptions", "Session", "set_session", "get_session"):
@@ -92,7 +90,7 @@ def tf_api_version(picture: Picture) -> Iterator[Finding]:
     yield found(
         "tf-api-version",
         text,
-        [*attributes[:2], *modules[:2], *names[:2], *eager[:1], *told[:1]],
+        [*attributes[:2], *modules[:2], *names[:2], *eager[:1]],
         confidence="certain" if sure else "likely" if attributes or modules or names or eager else "possible",
         steps=steps,
         verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),

@@ -50,30 +50,10 @@ FIRES = (
         "AVX",
     ),
     Fires(
-        "driver-libcuda-missing",
-        "a container without compute",
-        "I had to add NVIDIA_DRIVER_CAPABILITIES=compute,utility to see the GPU in docker\n",
-        "compute,utility",
-        says=("compute,utility",),
-    ),
-    Fires(
-        "gpu-bad-state",
-        "after the lid was closed",
-        "CUDA doesn't work after the laptop was suspended.\n\nsudo rmmod nvidia_uvm; sudo modprobe nvidia_uvm\n",
-        "suspended",
-        says=("modprobe nvidia_uvm",),
-    ),
-    Fires(
         "gpu-bad-state",
         "a GPU that stopped",
         "My GPU stops working whenever the PC wakes up from sleep mode\n",
         "wakes up",
-    ),
-    Fires(
-        "gpu-renumbered",
-        "a log that counts anew",
-        "I start with CUDA_VISIBLE_DEVICES=2 and the program reports GPU:0, am I right?\n",
-        "GPU:0",
     ),
     Fires("gpu-renumbered", "one card, called 0", "It will say GPU 0 since only one card is visible to it\n", "GPU 0"),
     Fires(

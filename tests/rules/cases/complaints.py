@@ -59,19 +59,10 @@ FIRES = (
         "gpu-arch-too-new", "a series in Korean", "40번대는 최소 CUDA 11이 필요해서 cuda11 을 설치했습니다\n", "40번대"
     ),
     Fires(
-        "gpu-arch-too-new",
-        "a series beside a BLAS call that fails",
-        "cuda10 和 40系的卡\nInternalError: failed to run cuBLAS routine: CUBLAS_STATUS_EXECUTION_FAILED\n",
-        "40系",
-    ),
-    Fires(
         "driver-not-loaded",
         "after an update of the kernel, German",
         "Nach jedem Kernel-Update ist der NVIDIA-Treiber kaputt\n",
         "Kernel-Update",
-    ),
-    Fires(
-        "driver-not-loaded", "after an update of the kernel, Chinese", "ubuntu 内核更新以后显卡驱动就挂了\n", "内核更新"
     ),
     Fires(
         "driver-not-loaded",
@@ -80,27 +71,7 @@ FIRES = (
         "ядра",
     ),
     Fires("cuda-version-mismatch", "two releases in Chinese", "CUDA 下成了10.2, tensorflow 需要10.1\n", "10.2"),
-    Fires(
-        "cuda-version-mismatch",
-        "versions that do not go together, in Chinese",
-        "原来是CUDA和tensorflow的版本不匹配\n",
-        "版本",
-    ),
-    Fires(
-        "library-path",
-        "in a terminal it works, Chinese",
-        "libcudart.so.10.0: cannot open shared object file: No such file or directory\n命令行里正常, PyCharm里不行\n",
-        "命令行",
-    ),
-    Fires(
-        "gpu-memory-held",
-        "other programs on the GPU, Chinese",
-        "failed to allocate 300.10M (314677657 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY\n后来发现还跑着别的程序\n",
-        "跑着",
-    ),
     Fires("host-oom", "RAM in Spanish", "el proceso agota la memoria RAM\n", "RAM"),
-    Fires("host-oom", "RAM in Korean", "학습하면 시스템 메모리가 부족합니다\n", "메모리"),
-    Fires("model-oom", "a small GPU in Chinese", "显存只有2GB,不够\n", "显存"),
     Fires(
         "gpu-absent",
         "the session's list of devices, and a card of another maker",
@@ -133,40 +104,12 @@ FIRES = (
         "CUDA",
     ),
     Fires(
-        "cuda-version-mismatch",
-        "a kernel that fails, and a CUDA that does not fit",
-        "E tensorflow/stream_executor/cuda/cuda_driver.cc:714] failed to unload module: CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure\n"
-        "tensorflow 不支持的 CUDA\n",
-        "不支持的",
-    ),
-    Fires(
         "cuda-missing",
         "CUDA that was forgotten, Spanish",
         "me faltaba instalar CUDA, por eso la GPU no se usa\n",
         "CUDA",
     ),
     Fires("cuda-missing", "CUDA that was forgotten, Russian", "GPU не видно. Оказалось, CUDA не установлен\n", "CUDA"),
-    Fires(
-        "tf-import-failed",
-        "the C++ runtime, and the sentence of old releases for every import that fails",
-        "pip3 install https://storage.googleapis.com/tensorflow/windows/gpu/tensorflow_gpu-0.12.0-cp35-cp35m-win_amd64.whl\n"
-        "Error importing tensorflow.  Unless you are using bazel, you should not try to import tensorflow from its source directory;\n"
-        "安装 Visual C++ 2015 以后好了\n",
-        "Visual C++",
-        says=("VCRedist",),
-    ),
-    Fires(
-        "library-path",
-        "the variable under the heading of the cure",
-        "libcublas.so.10.0: cannot open shared object file: No such file or directory\n\n## 해결 방법\n\nPyCharm 설정에서\n\nLD_LIBRARY_PATH=/usr/local/cuda-10.0/lib64\n",
-        "LD_LIBRARY_PATH=",
-    ),
-    Fires(
-        "model-oom",
-        "an allocation that fails, a small card and a smaller batch",
-        "failed to allocate 300.10M (314677657 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY\n显存只有2G太小, batch改小以后没事了\n",
-        "batch",
-    ),
     Fires(
         "model-oom",
         "a small card",

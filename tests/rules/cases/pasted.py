@@ -212,25 +212,6 @@ FIRES = (
         "Could not find any downloads",
     ),
     Fires(
-        "library-path",
-        "the cure stands alone under the word for it",
-        "TF 2.5 had no GPU in the list. This is what fixed it:\n\n```\nexport LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/opt/cuda-11.2/lib64\n```\n",
-        "what fixed it",
-    ),
-    Fires(
-        "library-path",
-        "the word for success after the command",
-        "```\nexport LD_LIBRARY_PATH=/opt/cuda-11.2/lib64\n```\nIt works now, thanks!\n",
-        "export LD_LIBRARY_PATH",
-    ),
-    Fires(
-        "healthy",
-        "what opens after the cure",
-        "That solved it:\n\nexport LD_LIBRARY_PATH=/opt/cuda-10.1/lib64\n\n" + log("2.3.0", opened("libcudart.so.10.1", "libcuda.so.1"), found("Tesla P4", "6.1")),
-        "libcudart.so.10.1",
-        words=("after what is said to have helped",),
-    ),
-    Fires(
         "gpu-arch-too-old",
         "a log that breaks off before it says so",
         log("2.2.0", opened("libcuda.so.1"), found("Quadro K2000", "3.0"), opened("libcudart.so.10.1", "libcublas.so.10")),

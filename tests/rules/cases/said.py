@@ -38,18 +38,6 @@ FIRES = (
     ),
     Fires(
         "cudnn-version-mismatch",
-        "wanted and had",
-        "TF 1.4 requires cuDNN 6, while the image has 7.0\n",
-        "requires cuDNN",
-    ),
-    Fires(
-        "cudnn-version-mismatch",
-        "two names of one DLL",
-        "now cudnn64_7.dll is opened, no longer cudnn64_6.dll\n",
-        "cudnn64_7.dll",
-    ),
-    Fires(
-        "cudnn-version-mismatch",
         "compiled with another",
         "my cuDNN was 7.1, the wheel is compiled with 7.4\n",
         "compiled with",
@@ -91,14 +79,7 @@ FIRES = (
         "As 2.10 was the last version with a GPU on Windows, I stay with it\n",
         "last version",
     ),
-    Fires("tf-windows-native", "after the last release", "# No GPU since 2.10\n\nOS: Windows 11\n", "# No GPU"),
     Fires("driver-too-old", "two branches", "The driver was 396, tensorflow needs 410 or more\n", "was 396"),
-    Fires(
-        "driver-not-loaded",
-        "nvidia-smi after an upgrade",
-        "nvidia-smi no longer works, nor does tensorflow\n",
-        "nvidia-smi no longer",
-    ),
     Fires(
         "driver-missing",
         "a driver that was forgotten",
@@ -106,23 +87,10 @@ FIRES = (
         "I forgot",
     ),
     Fires(
-        "device-permission",
-        "a group",
-        "adding my account to the group: sudo usermod -aG video me\n",
-        "usermod",
-        says=("usermod",),
-    ),
-    Fires(
         "gpu-hidden",
         "a variable that was taken away",
         "I removed CUDA_VISIBLE_DEVICES from ~/.bashrc and it works\n",
         "I removed",
-    ),
-    Fires(
-        "gpu-arch-too-old",
-        "too low a capability",
-        "The card has compute capability 2.1 and tensorflow needs 3.5 at least\n",
-        "capability 2.1",
     ),
     Fires("gpu-arch-too-new", "code that is asked for", "Which release brings kernels for sm_120?\n", "sm_120"),
     Fires("container-no-gpu", "a flag that was forgotten", "I forgot `--gpus all`, sorry for the noise\n", "I forgot"),
@@ -207,28 +175,15 @@ FIRES = (
     ),
     Fires(
         "library-path",
-        "a folder named in the code",
-        'Try os.add_dll_directory(r"D:/cuda/bin") first\n',
-        "add_dll_directory",
-    ),
-    Fires(
-        "library-path",
         "pip's libraries, release unknown",
         "After pip install 'tensorflow[and-cuda]' it can't find my GPU\n",
         "and-cuda",
     ),
-    Fires("driver-too-old", "two drivers of Ubuntu", "I replaced nvidia-375 by nvidia-410\n", "nvidia-375"),
     Fires(
         "driver-too-old",
         "what the driver serves",
         "The driver supports CUDA 11.4 only, and you use 12.2\n",
         "supports CUDA",
-    ),
-    Fires(
-        "driver-not-loaded",
-        "a driver that was installed anew",
-        "Reinstalled the NVIDIA driver, the error is gone\n",
-        "Reinstalled",
     ),
     Fires(
         "container-no-gpu",
@@ -273,12 +228,6 @@ FIRES = (
         "CUDA/cuDNN version: 10",
     ),
     Fires(
-        "cuda-missing",
-        "an installation that is still to come",
-        "First of all you need to install CUDA 9.0 from NVIDIA's site\n",
-        "need to install",
-    ),
-    Fires(
         "cuda-version-mismatch",
         "a release for a CUDA",
         "Solved, I installed the release that works with CUDA 9.0\n",
@@ -291,13 +240,6 @@ FIRES = (
         "I tried",
     ),
     Fires("library-path", "a variable to look at", "Make sure that LD_LIBRARY_PATH contains the folder\n", "Make sure"),
-    Fires(
-        "library-path",
-        "a file whose folder is told",
-        "libcublas.so.9.0 is in /opt/cuda-9.0/lib64 as it should.\nImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n",
-        "is in /opt",
-    ),
-    Fires("gpu-arch-too-new", "a series of cards", "CUDA 10 can't serve the 30 series\n", "30 series"),
     Fires(
         "tf-cpu-only",
         "advice on the package",

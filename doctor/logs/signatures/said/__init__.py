@@ -1,5 +1,5 @@
-"""What somebody says was wrong, or what helped, where little or nothing was printed: the words of answers in threads."""
+"""What somebody says was wrong, or what helped, where little or nothing was printed."""
 
-from doctor.logs.signatures.said import abroad, answers, complaints, libraries, machine, program, reasons, situations
+from doctor.logs.signatures.said import program, situations
 
-__all__ = ["abroad", "answers", "complaints", "libraries", "machine", "program", "reasons", "situations"]
+__all__ = ["program", "situations"]

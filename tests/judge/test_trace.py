@@ -1,0 +1,51 @@
+"""The trace says for every code what became of it, and agrees with the verdict."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from doctor.judge.trace import trace
+from doctor.logs import read
+from doctor.rules import all_rules
+from doctor.tables import Tables
+from tests.rules.cases import FIRES
+from tests.rules.situation import Fires
+
+LOG = """\
+2024-05-01 10:00:00.000001: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic \
+library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such file or directory
+2024-05-01 10:00:00.000002: I tensorflow/stream_executor/platform/default/dso_loader.cc:49] Successfully opened \
+dynamic library libcudart.so.11.0
+"""
+
+
+@pytest.mark.parametrize("case", FIRES[::29], ids=lambda case: f"{case.code}: {case.situation}")
+def test_every_code_has_a_row_and_one_cause_is_the_verdict(tables: Tables, case: Fires) -> None:
+    rows = trace(read(case.text.encode(), "-"), tables)
+    rules = [row for row in rows if row.stage == "rule"]
+    assert {row.code for row in rules} == {rule.code for rule in all_rules()}
+    assert len([row for row in rows if row.stage == "rank" and row.outcome.endswith("the verdict")]) <= 1
+
+
+def test_a_rule_that_found_something_names_the_lines(tables: Tables) -> None:
+    rows = trace(read(LOG.encode(), "a.log"), tables)
+    fired = next(row for row in rows if row.stage == "rule" and row.code == "cudnn-missing")
+    assert fired.outcome.startswith("found, error")
+    assert fired.lines[0] == "a.log:1"
+    silent = next(row for row in rows if row.stage == "rule" and row.code == "gpu-renumbered")
+    assert "not considered" in silent.outcome or "found nothing" in silent.outcome
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_explain_shows_it(form: str) -> None:
+    command = [sys.executable, "-m", "doctor", "explain", "-", "--trace", "--format", form]
+    done = subprocess.run(command, input=LOG, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    if form == "json":
+        assert {row["stage"] for row in json.loads(done.stdout)["trace"]} >= {"rule", "rank"}
+    else:
+        assert "rule cudnn-missing: found, error" in done.stdout
