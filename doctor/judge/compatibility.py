@@ -74,8 +74,8 @@ def _named(picture: Picture) -> dict[str, Fact]:
     for package in facts.of(Package):
         named.setdefault(package.name, package)
     for asked in facts.symptoms("stated-package"):
-        if asked.get("loose"):
-            continue
+        if asked.get("loose") and not facts.has(*NO_DEVICE_SEEN):
+            continue  # "TensorFlow from pip" may be either distribution
         named.setdefault(asked.get("name"), asked)
     for version in facts.of(TensorFlowVersion):  # a plain "tensorflow 1.14" names the program, not the distribution
         if version.package not in (None, "tensorflow"):
@@ -320,7 +320,9 @@ def _opened(picture: Picture, build: TensorFlowRelease, part: str, needs: str) -
 def _without_cuda(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Fact | None:
     """A plain `pip install tensorflow` in a report that names no CUDA: no library of it came along."""
     facts = picture.facts
-    if facts.kind != "report" or picture.loaded or facts.of(CudaVersion) or facts.of(CudnnVersion) or facts.has("stated-absent"):
+    if facts.kind != "report" or picture.loaded or facts.of(CudaVersion):
+        return None
+    if facts.of(CudnnVersion) or facts.has("stated-absent"):
         return None
     if facts.has("image-tag", "works-said") or any(device.count for device in picture.registered):
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from functools import lru_cache
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Optional
 
 from tests.judge.stated import oracle
 from tests.judge.stated.oracle import ASK, CRASH, EMPTY, IMPORT, PIP, SLOW, WORKS, Environment, Expected, number
@@ -46,7 +46,7 @@ SYSTEMS = {
 
 
 @lru_cache(maxsize=None)
-def builds() -> Tuple[Dict[str, Any], ...]:
+def builds() -> tuple[dict[str, Any], ...]:
     """Builds with CUDA from 1.4 on."""
     return tuple(
         row
@@ -89,12 +89,12 @@ def fitting(rng: random.Random) -> Environment:
             return env
 
 
-def _python(rng: random.Random, row: Dict[str, Any]) -> str:
+def _python(rng: random.Random, row: dict[str, Any]) -> str:
     minor = rng.choice([p for p in row["pythons"] if p not in ("2.7", "3.3")])
     return minor if rng.random() < 0.6 else f"{minor}.{rng.randint(1, 13)}"
 
 
-def _mended(rng: random.Random, env: Environment, found: Dict[str, str]) -> Environment:
+def _mended(rng: random.Random, env: Environment, found: dict[str, str]) -> Environment:
     changed = {}
     if any(code.startswith("gpu-arch") for code in found):
         changed["gpu"] = rng.choice(CARDS)
@@ -112,15 +112,15 @@ def _mended(rng: random.Random, env: Environment, found: Dict[str, str]) -> Envi
 Change = Callable[[random.Random, Environment], Optional[Environment]]
 
 
-def _card(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _card(rng: random.Random, env: Environment) -> Environment | None:
     return dataclasses.replace(env, gpu=rng.choice(CARDS), driver=env.driver if rng.random() < 0.2 else None)
 
 
-def _driver(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _driver(rng: random.Random, env: Environment) -> Environment | None:
     return dataclasses.replace(env, driver=rng.choice(DRIVERS[env.platform != "linux-x86_64"]))
 
 
-def _cuda(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _cuda(rng: random.Random, env: Environment) -> Environment | None:
     row = oracle.build(env)
     assert row is not None
     near = [c for c in CUDAS if abs(CUDAS.index(c) - CUDAS.index(row["cuda"])) <= 4]
@@ -129,48 +129,48 @@ def _cuda(rng: random.Random, env: Environment) -> Optional[Environment]:
     return None if older else dataclasses.replace(env, cuda=cuda)  # an older minor that holds all of them: nobody can tell
 
 
-def _no_cuda(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _no_cuda(rng: random.Random, env: Environment) -> Environment | None:
     return dataclasses.replace(env, cuda="none", cudnn="none" if rng.random() < 0.6 else None, route="pip")
 
 
-def _bare(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _bare(rng: random.Random, env: Environment) -> Environment | None:
     if number(env.tensorflow) < (2, 14) or env.package != "tensorflow":
         return None
     return dataclasses.replace(env, cuda=None, cudnn=None, route="bare")
 
 
-def _cudnn(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _cudnn(rng: random.Random, env: Environment) -> Environment | None:
     return dataclasses.replace(env, cudnn=rng.choice(CUDNNS))
 
 
-def _no_cudnn(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _no_cudnn(rng: random.Random, env: Environment) -> Environment | None:
     return dataclasses.replace(env, cudnn="none")
 
 
-def _python_too(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _python_too(rng: random.Random, env: Environment) -> Environment | None:
     python = rng.choice(["3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"])
     return dataclasses.replace(env, python=python, cuda=None, cudnn=None)
 
 
-def _bits(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _bits(rng: random.Random, env: Environment) -> Environment | None:
     return dataclasses.replace(env, bits=32, cuda=None, cudnn=None) if env.platform.startswith("windows") else None
 
 
-def _cpu_package(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _cpu_package(rng: random.Random, env: Environment) -> Environment | None:
     return dataclasses.replace(env, package="tensorflow-cpu", route="pip") if number(env.tensorflow) >= (1, 15) else None
 
 
-def _old_name(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _old_name(rng: random.Random, env: Environment) -> Environment | None:
     return dataclasses.replace(env, package="tensorflow") if env.package == "tensorflow-gpu" else None
 
 
-def _stub(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _stub(rng: random.Random, env: Environment) -> Environment | None:
     if number(env.tensorflow) < (2, 12) or env.platform == "windows-amd64":
         return None
     return dataclasses.replace(env, package="tensorflow-gpu", tensorflow=rng.choice(["2.12.0", "2.12.0", env.tensorflow]))
 
 
-def _windows(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _windows(rng: random.Random, env: Environment) -> Environment | None:
     if number(env.tensorflow) < (2, 11) or env.package == "tensorflow-gpu":
         return None
     drivers = [d for d in DRIVERS[True] if number(d)[0] >= 528]
@@ -179,44 +179,44 @@ def _windows(rng: random.Random, env: Environment) -> Optional[Environment]:
     )
 
 
-def _mac(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _mac(rng: random.Random, env: Environment) -> Environment | None:
     if number(env.tensorflow) < (2, 5) or env.package == "tensorflow-gpu":
         return None
     system = rng.choice(SYSTEMS["macos-arm64"])
     return dataclasses.replace(env, platform="macos-arm64", system=system, driver=None, cuda=None, cudnn=None, gpu=None)
 
 
-def _arm(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _arm(rng: random.Random, env: Environment) -> Environment | None:
     if number(env.tensorflow) < (2, 12) or env.package == "tensorflow-gpu":
         return None
     gpu = rng.choice(["GH200 480GB", "A100", "L4"])
     return dataclasses.replace(env, platform="linux-aarch64", system=rng.choice(SYSTEMS["linux-aarch64"]), gpu=gpu, driver=None)
 
 
-def _no_gpu(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _no_gpu(rng: random.Random, env: Environment) -> Environment | None:
     return dataclasses.replace(env, gpu="none", driver=None, cuda=None, cudnn=None)
 
 
-def _conda_cpu(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _conda_cpu(rng: random.Random, env: Environment) -> Environment | None:
     if env.platform == "wsl" or not (2, 0) <= number(env.tensorflow) <= (2, 12):
         return None
     return dataclasses.replace(env, package="tensorflow", route="conda-cpu", cuda=None, cudnn=None)
 
 
-def _image_cpu(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _image_cpu(rng: random.Random, env: Environment) -> Environment | None:
     if env.platform == "windows-amd64" or number(env.tensorflow) < (2, 0) or env.tensorflow.count(".") < 2:
         return None
     return dataclasses.replace(env, route="image-cpu", package="tensorflow", cuda=None, cudnn=None, python=None)
 
 
-def _image(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _image(rng: random.Random, env: Environment) -> Environment | None:
     image = any(row["version"] == env.tensorflow for row in oracle.rows("images"))
     if env.platform == "windows-amd64" or not image:
         return None
     return dataclasses.replace(env, route="image", package="tensorflow", cuda=None, cudnn=None, python=None)
 
 
-def _extra(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _extra(rng: random.Random, env: Environment) -> Environment | None:
     bad = env.tensorflow in ("2.16.1", "2.21.0", "2.15.0", "2.16", "2.21", "2.15") or number(env.tensorflow) < (2, 15)
     card = oracle.capability(env.gpu or "")
     if bad or card is None or (number(env.tensorflow) >= (2, 20) and card < (7, 5)):
@@ -224,7 +224,7 @@ def _extra(rng: random.Random, env: Environment) -> Optional[Environment]:
     return dataclasses.replace(env, route="extra", cuda=None, cudnn=None)
 
 
-def _two(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _two(rng: random.Random, env: Environment) -> Environment | None:
     if number(env.tensorflow) >= (2, 12) or env.package != "tensorflow" or env.platform == "wsl":
         return None
     other = rng.choice(["tensorflow-gpu", "tensorflow-cpu"])
@@ -232,19 +232,19 @@ def _two(rng: random.Random, env: Environment) -> Optional[Environment]:
     return dataclasses.replace(env, others=((other, minor),))
 
 
-def _numpy(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _numpy(rng: random.Random, env: Environment) -> Environment | None:
     if not (2, 10) <= number(env.tensorflow) < (2, 18):
         return None
     return dataclasses.replace(env, others=(("numpy", rng.choice(["2.0.0", "2.0.2", "2.1.3", "2.2.1"])),))
 
 
-def _protobuf(rng: random.Random, env: Environment) -> Optional[Environment]:
+def _protobuf(rng: random.Random, env: Environment) -> Environment | None:
     if not (2, 0) <= number(env.tensorflow) < (2, 9):
         return None
     return dataclasses.replace(env, others=(("protobuf", rng.choice(["4.21.1", "4.25.3", "5.26.1"])),))
 
 
-CHANGES: Tuple[Tuple[int, Change, Tuple[str, ...]], ...] = (
+CHANGES: tuple[tuple[int, Change, tuple[str, ...]], ...] = (
     (20, _card, (CRASH, SLOW, EMPTY, ASK)),
     (10, _driver, (EMPTY, CRASH, ASK)),
     (16, _cuda, (EMPTY, IMPORT, ASK)),
@@ -272,14 +272,14 @@ FIT = 0.25
 """Share of environments in which everything fits."""
 
 
-def drawn(rng: random.Random) -> Tuple[Environment, Expected]:
+def drawn(rng: random.Random) -> tuple[Environment, Expected]:
     """An environment and what the oracle says of it."""
     calm = rng.random() < FIT
     while True:
-        env: Optional[Environment] = fitting(rng)
+        env: Environment | None = fitting(rng)
         assert env is not None
         if calm:
-            change: Optional[Change] = rng.choice([None, None, _cuda, _cuda, _cudnn, _extra, _image, _driver])
+            change: Change | None = rng.choice([None, None, _cuda, _cuda, _cudnn, _extra, _image, _driver])
             env = change(rng, env) if change is not None else env
             if env is None or oracle.misfits(env):
                 continue
@@ -317,6 +317,6 @@ def _sparse(rng: random.Random, env: Environment) -> Environment:
     return kept
 
 
-def several(seed: int, count: int) -> List[Tuple[Environment, Expected, random.Random]]:
+def several(seed: int, count: int) -> list[tuple[Environment, Expected, random.Random]]:
     """count environments of a seed, each with the random numbers for its wording."""
     return [(*drawn(rng), rng) for rng in (random.Random(f"{seed}/{i}") for i in range(count))]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import re
-from typing import Callable, List, Optional, Tuple
+from typing import Callable
 
 from tests.judge.stated import draw, oracle
 from tests.judge.stated.oracle import ASK, CRASH, EMPTY, IMPORT, PIP, SLOW, WORKS, Environment, number
@@ -58,7 +58,7 @@ def symptom(rng: random.Random, env: Environment) -> str:
     return said
 
 
-def card(rng: random.Random, env: Environment) -> Optional[str]:
+def card(rng: random.Random, env: Environment) -> str | None:
     """The graphics card as people write it."""
     if env.gpu is None:
         return None
@@ -72,14 +72,14 @@ def card(rng: random.Random, env: Environment) -> Optional[str]:
     return rng.choice(spelled)
 
 
-def cuda(rng: random.Random, env: Environment) -> Optional[str]:
+def cuda(rng: random.Random, env: Environment) -> str | None:
     """The CUDA release, in a field."""
     if env.cuda == "none":
         return rng.choice(["not installed", "none", "not installed", "no CUDA toolkit installed", "none installed"])
     return env.cuda
 
 
-def cudnn(rng: random.Random, env: Environment) -> Optional[str]:
+def cudnn(rng: random.Random, env: Environment) -> str | None:
     """The cuDNN release, in a field."""
     if env.cudnn == "none":
         return rng.choice(["not installed", "none", "not installed yet", "none installed"])
@@ -96,14 +96,14 @@ def _with(env: Environment, **changed: object) -> Environment:
     return dataclasses.replace(env, **changed)  # type: ignore[arg-type]
 
 
-def python(rng: random.Random, env: Environment) -> Optional[str]:
+def python(rng: random.Random, env: Environment) -> str | None:
     """The Python release, in a field."""
     if env.bits == 32:
         return f"{env.python or '3.8'}{rng.choice([' (32-bit)', ' 32 bit', ', 32-bit'])}"
     return env.python
 
 
-def installed(rng: random.Random, env: Environment) -> Optional[str]:
+def installed(rng: random.Random, env: Environment) -> str | None:
     """How TensorFlow was installed."""
     package, version = env.package or "tensorflow", env.tensorflow
     exact = f"=={version}" if version.count(".") > 1 or rng.random() < 0.5 else ""
@@ -144,7 +144,7 @@ LABELS = {
 }
 
 
-def values(rng: random.Random, env: Environment) -> List[Tuple[str, str]]:
+def values(rng: random.Random, env: Environment) -> list[tuple[str, str]]:
     """The stated items, in some order."""
     items = [
         ("tensorflow", env.tensorflow if env.package in (None, "tensorflow") or rng.random() < 0.5 else f"{env.package} {env.tensorflow}"),
@@ -193,7 +193,7 @@ def _offered(driver: str, windows: bool) -> str:
 # -- forms that state every item
 
 
-def fields(rng: random.Random, env: Environment) -> Optional[str]:
+def fields(rng: random.Random, env: Environment) -> str | None:
     """Key and value a line."""
     mark = rng.choice(["", "- ", "* ", "- **"])
     sign = rng.choice([": ", ": ", " = ", ":\t", " - "])
@@ -204,7 +204,7 @@ def fields(rng: random.Random, env: Environment) -> Optional[str]:
     return framed(rng, env, "\n".join(lines))
 
 
-def github_old(rng: random.Random, env: Environment) -> Optional[str]:
+def github_old(rng: random.Random, env: Environment) -> str | None:
     """The issue form of TensorFlow until 2022."""
     stated = dict(values(rng, env))
     both = f"{stated.get('cuda', rng.choice(['', 'N/A']))}/{stated.get('cudnn', '')}".strip("/")
@@ -229,7 +229,7 @@ def github_old(rng: random.Random, env: Environment) -> Optional[str]:
     return f"{body}\n**Describe the current behavior**\n{symptom(rng, env)}\n\n**Describe the expected behavior**\n{rng.choice(['It should work.', ''])}\n"
 
 
-def github_new(rng: random.Random, env: Environment) -> Optional[str]:
+def github_new(rng: random.Random, env: Environment) -> str | None:
     """The issue form of TensorFlow since 2022."""
     stated = dict(values(rng, env))
     none = "_No response_"
@@ -250,14 +250,14 @@ def github_new(rng: random.Random, env: Environment) -> Optional[str]:
     return "\n\n".join(f"### {question}\n\n{answer}" for question, answer in answers) + "\n"
 
 
-def table(rng: random.Random, env: Environment) -> Optional[str]:
+def table(rng: random.Random, env: Environment) -> str | None:
     """A Markdown table."""
     lines = ["| | |", "|---|---|"] if rng.random() < 0.5 else ["| Component | Version |", "| --- | --- |"]
     lines += [f"| {rng.choice(LABELS[key])} | {value} |" for key, value in values(rng, env)]
     return framed(rng, env, "\n".join(lines))
 
 
-def one_line(rng: random.Random, env: Environment) -> Optional[str]:
+def one_line(rng: random.Random, env: Environment) -> str | None:
     """All in one line, as in chats."""
     said = {
         "tensorflow": ("TF {}", "tf {}", "TensorFlow {}", "tensorflow {}"), "python": ("Python {}", "py {}", "python {}"),
@@ -266,7 +266,7 @@ def one_line(rng: random.Random, env: Environment) -> Optional[str]:
     }  # fmt: skip
     parts = []
     for key, value in values(rng, env):
-        if value.startswith(("tensorflow", "no ")) or key == "tensorflow" and not value[0].isdigit():
+        if value.startswith(("tensorflow", "no ")) or (key == "tensorflow" and not value[0].isdigit()):
             parts.append(value)
         elif value.startswith(("not", "none")):
             if key == "gpu":
@@ -279,7 +279,7 @@ def one_line(rng: random.Random, env: Environment) -> Optional[str]:
     return framed(rng, env, rng.choice([", ", " / ", "; ", " | "]).join(parts))
 
 
-def prose(rng: random.Random, env: Environment) -> Optional[str]:
+def prose(rng: random.Random, env: Environment) -> str | None:
     """Sentences."""
     stated = dict(values(rng, env))
     version = env.tensorflow
@@ -319,7 +319,7 @@ def prose(rng: random.Random, env: Environment) -> Optional[str]:
 # -- what programs print
 
 
-def smi(rng: random.Random, env: Environment) -> Optional[str]:
+def smi(rng: random.Random, env: Environment) -> str | None:
     """nvidia-smi's table."""
     if env.driver is None or env.gpu in (None, "none") or env.platform.startswith(("macos", "linux-aarch64")):
         return None
@@ -355,7 +355,7 @@ def cudnn_header(env: Environment) -> str:
     return f"#define CUDNN_MAJOR {major}\n#define CUDNN_MINOR {minor}\n#define CUDNN_PATCHLEVEL {patch}"
 
 
-def pip_lines(rng: random.Random, env: Environment, sign: str) -> Optional[str]:
+def pip_lines(rng: random.Random, env: Environment, sign: str) -> str | None:
     """Names and versions of the installed packages."""
     if env.symptom == PIP or env.route in ("conda", "conda-cpu") or env.package is None:
         return None
@@ -384,7 +384,7 @@ def pip_lines(rng: random.Random, env: Environment, sign: str) -> Optional[str]:
     return "\n".join([f"{'Package':<{width}}Version", f"{'-' * (width - 1)} {'-' * 9}", *(f"{n:<{width}}{packages[n]}" for n in names)])
 
 
-def programs(rng: random.Random, env: Environment) -> Optional[str]:
+def programs(rng: random.Random, env: Environment) -> str | None:
     """Output of pip, nvidia-smi and nvcc, one after the other."""
     table_of = smi(rng, env)
     listed = pip_lines(rng, env, rng.choice(["==", "list"]))
@@ -409,7 +409,7 @@ def programs(rng: random.Random, env: Environment) -> Optional[str]:
     return framed(rng, env, f"```\n{body}\n```" if rng.random() < 0.6 else body)
 
 
-def conda(rng: random.Random, env: Environment) -> Optional[str]:
+def conda(rng: random.Random, env: Environment) -> str | None:
     """`conda list`, which brings CUDA and cuDNN with it."""
     version = env.tensorflow if env.tensorflow.count(".") > 1 else f"{env.tensorflow}.0"
     if env.platform == "wsl" or number(version) >= (2, 12) or env.symptom == PIP or env.others or env.package not in ("tensorflow", "tensorflow-gpu"):
@@ -440,7 +440,7 @@ def conda(rng: random.Random, env: Environment) -> Optional[str]:
     return framed(rng, env, "\n".join(also) + f"\n\n```\n$ conda list\n{text}\n```")
 
 
-def dockerfile(rng: random.Random, env: Environment) -> Optional[str]:
+def dockerfile(rng: random.Random, env: Environment) -> str | None:
     """A Dockerfile and the card of the host."""
     if env.platform not in ("linux-x86_64", "wsl") or env.bits == 32 or env.others or env.symptom == PIP or env.gpu == "none" or env.package is None:
         return None
@@ -475,7 +475,7 @@ def dockerfile(rng: random.Random, env: Environment) -> Optional[str]:
     return framed(rng, env, ", ".join(also) + "\n\n```Dockerfile\n" + "\n".join(lines) + f"\n```\n\n{run}")
 
 
-def lock_file(rng: random.Random, env: Environment) -> Optional[str]:
+def lock_file(rng: random.Random, env: Environment) -> str | None:
     """poetry.lock, uv.lock, Pipfile.lock or requirements.txt, and the rest in fields."""
     listed = pip_lines(rng, env, "==")
     if listed is None or env.route.startswith("image") or env.bits == 32:
@@ -498,7 +498,7 @@ def lock_file(rng: random.Random, env: Environment) -> Optional[str]:
     return framed(rng, env, f"{body}\n\n{name}:\n```\n{text}\n```")
 
 
-def build_info(rng: random.Random, env: Environment) -> Optional[str]:
+def build_info(rng: random.Random, env: Environment) -> str | None:
     """tf.sysconfig.get_build_info(), which says what the build was made for, and what is on the machine."""
     row = oracle.build(env)
     if row is None or number(env.tensorflow) < (2, 3) or env.symptom in (PIP, IMPORT) or env.package is None or env.others or env.bits == 32:
@@ -512,7 +512,7 @@ def build_info(rng: random.Random, env: Environment) -> Optional[str]:
     return framed(rng, env, f">>> tf.__version__\n'{env.tensorflow}'\n>>> tf.sysconfig.get_build_info()\n{info}\n\n{body}")
 
 
-def modules(rng: random.Random, env: Environment) -> Optional[str]:
+def modules(rng: random.Random, env: Environment) -> str | None:
     """`module list` on a cluster."""
     if env.platform != "linux-x86_64" or env.cuda is None or env.cuda == "none" or env.cudnn == "none" or env.route != "pip" or env.bits == 32 or env.symptom == PIP:
         return None
@@ -529,7 +529,7 @@ def modules(rng: random.Random, env: Environment) -> Optional[str]:
     return framed(rng, env, "\n".join(part for part in also if part) + others + f"\n\n$ module list\n{text}")
 
 
-def r_session(rng: random.Random, env: Environment) -> Optional[str]:
+def r_session(rng: random.Random, env: Environment) -> str | None:
     """R with reticulate: sessionInfo and py_config."""
     if env.symptom == PIP or env.others or env.route.startswith(("image", "conda")) or env.bits == 32 or number(env.tensorflow) < (1, 10):
         return None
@@ -552,7 +552,7 @@ Python v{'.'.join(py.split('.')[:2])} ({home}/bin/python)
     return framed(rng, env, body + "\n" + "\n".join(f"{rng.choice(LABELS[k])}: {v}" for k, v in rest))
 
 
-def env_collect(rng: random.Random, env: Environment) -> Optional[str]:
+def env_collect(rng: random.Random, env: Environment) -> str | None:
     """The output of TensorFlow's tf_env_collect.sh."""
     listed = pip_lines(rng, env, "list")
     if listed is None or env.platform not in ("linux-x86_64", "wsl") or env.symptom == IMPORT or env.bits == 32 or env.route.startswith("image") or env.gpu == "none":
@@ -609,14 +609,14 @@ DYLD_LIBRARY_PATH is unset
 """)
 
 
-FORMS: Tuple[Tuple[int, Callable[[random.Random, Environment], Optional[str]]], ...] = (
+FORMS: tuple[tuple[int, Callable[[random.Random, Environment], str | None]], ...] = (
     (5, fields), (4, github_old), (4, github_new), (2, table), (4, one_line), (5, prose), (3, programs), (2, conda), (2, dockerfile),
     (2, lock_file), (1, build_info), (1, modules), (1, r_session), (1, env_collect),
 )  # fmt: skip
 """How often each form is used where it can state the environment. The first six can state any."""
 
 
-def written(rng: random.Random, env: Environment) -> Tuple[str, str]:
+def written(rng: random.Random, env: Environment) -> tuple[str, str]:
     """(name of the form, the report)."""
     while True:
         form = rng.choices([form for _, form in FORMS], [weight for weight, _ in FORMS])[0]

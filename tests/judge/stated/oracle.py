@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 TABLES = Path(__file__).resolve().parents[3] / "compat_tables"
 
@@ -35,7 +35,6 @@ EXPLAINS = {
     "cudnn-missing": {EMPTY, CRASH, ASK},
     "cudnn-version-mismatch": {EMPTY, CRASH, ASK},
     "python-dependency-conflict": {IMPORT, ASK},
-    "tf-import-failed": {IMPORT, PIP, ASK},
     "tf-conflicting-packages": {EMPTY, ASK},
     "library-path": {EMPTY, ASK},
 }
@@ -50,17 +49,17 @@ class Environment:
     """What is true on a machine, as far as it is stated; None: not stated, "none": stated to be absent."""
 
     tensorflow: str
-    package: Optional[str]
+    package: str | None
     platform: str  # linux-x86_64, windows-amd64, wsl, macos-arm64, linux-aarch64
     system: str
     symptom: str
-    python: Optional[str] = None
-    cuda: Optional[str] = None
-    cudnn: Optional[str] = None
-    gpu: Optional[str] = None
-    driver: Optional[str] = None
+    python: str | None = None
+    cuda: str | None = None
+    cudnn: str | None = None
+    gpu: str | None = None
+    driver: str | None = None
     route: str = "pip"  # pip, extra, bare (a fresh venv and nothing else), conda, conda-cpu, image, image-cpu
-    others: Tuple[Tuple[str, str], ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
     bits: int = 64
 
 
@@ -69,23 +68,23 @@ class Expected:
     """codes: each that counts as right; empty where everything fits, and then no error is right."""
 
     codes: frozenset[str] = field(default_factory=frozenset)
-    reasons: Tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=None)
-def rows(table: str) -> List[Dict[str, Any]]:
+def rows(table: str) -> list[dict[str, Any]]:
     """The rows of a table."""
-    found: List[Dict[str, Any]] = json.loads((TABLES / f"{table}.json").read_text("utf-8"))["rows"]
+    found: list[dict[str, Any]] = json.loads((TABLES / f"{table}.json").read_text("utf-8"))["rows"]
     return found
 
 
-def number(text: str) -> Tuple[int, ...]:
+def number(text: str) -> tuple[int, ...]:
     """A version as numbers."""
     return tuple(int(part) for part in re.findall(r"\d+", text))
 
 
 @lru_cache(maxsize=None)
-def release(package: str, version: str, platform: str) -> Optional[Dict[str, Any]]:
+def release(package: str, version: str, platform: str) -> dict[str, Any] | None:
     """The row of a release; of its last patch where only the minor is given."""
     side = "linux-x86_64" if platform == "wsl" else platform
     found = [
@@ -99,7 +98,7 @@ def release(package: str, version: str, platform: str) -> Optional[Dict[str, Any
 
 
 @lru_cache(maxsize=None)
-def capability(name: str) -> Optional[Tuple[int, int]]:
+def capability(name: str) -> tuple[int, int] | None:
     """The compute capability of a card by its name; None where cards of the name differ, or none has it."""
     found = set()
     for table in ("gpu_names", "gpus"):
@@ -110,18 +109,18 @@ def capability(name: str) -> Optional[Tuple[int, int]]:
     return found.pop() if len(found) == 1 else None
 
 
-def pair(text: str) -> Tuple[int, int]:
+def pair(text: str) -> tuple[int, int]:
     """Major and minor of a compiled capability."""
     found = number(text)
     return found[0], found[1]
 
 
-def architecture(card: Tuple[int, int]) -> Dict[str, Any]:
+def architecture(card: tuple[int, int]) -> dict[str, Any]:
     """The row of a card's generation."""
     return next(row for row in rows("architectures") if f"{card[0]}.{card[1]}" in row["capabilities"])
 
 
-def build(env: Environment) -> Optional[Dict[str, Any]]:
+def build(env: Environment) -> dict[str, Any] | None:
     """The row of the installed build; where the package is not stated, the one with CUDA."""
     if env.package is None:
         found = [release(name, env.tensorflow, env.platform) for name in ("tensorflow", "tensorflow-gpu")]
@@ -148,11 +147,11 @@ def judge(env: Environment) -> Expected:
     if env.symptom == EMPTY and env.tensorflow in ("2.16", "2.16.1", "2.21", "2.21.0"):
         right["library-path"] = "this release does not find what pip installs"
         if not found:
-            right.update({code: "what is stated goes together" for code in ("undetermined", "healthy", "benign-messages")})
+            right.update(dict.fromkeys(("undetermined", "healthy", "benign-messages"), "what is stated goes together"))
     if not right and found:
         raise LookupError("what is stated does not explain what is observed")
     if env.symptom == ASK and set(right) == {"gpu-arch-too-new"} and not _blackwell(env):
-        right.update({code: "it works after a compilation at the first start" for code in ("healthy", "benign-messages", "undetermined")})
+        right.update(dict.fromkeys(("healthy", "benign-messages", "undetermined"), "it works after a compilation at the first start"))
     return Expected(frozenset(right), tuple(right.values()))
 
 
@@ -162,9 +161,9 @@ def _blackwell(env: Environment) -> bool:
     return card is not None and card >= (10, 0)
 
 
-def misfits(env: Environment) -> Dict[str, str]:
+def misfits(env: Environment) -> dict[str, str]:
     """Each code that the tables give for an environment, and why."""
-    found: Dict[str, str] = {}
+    found: dict[str, str] = {}
     found.update(_installation(env))
     row = build(env)
     if row is None or not row["gpu"]:
@@ -178,8 +177,8 @@ def misfits(env: Environment) -> Dict[str, str]:
     return found
 
 
-def _installation(env: Environment) -> Dict[str, str]:
-    found: Dict[str, str] = {}
+def _installation(env: Environment) -> dict[str, str]:
+    found: dict[str, str] = {}
     version = number(env.tensorflow)
     row = build(env)
     if env.gpu == "none":
@@ -188,9 +187,9 @@ def _installation(env: Environment) -> Dict[str, str]:
         return {**found, "tf-gpu-package-removed": "tensorflow-gpu ended with 2.11"}
     if env.bits == 32:
         found["tf-no-wheel"] = "no wheel for a 32-bit Python"
-    if env.python is not None and row is not None and env.route in ("pip", "extra", "bare"):
-        if ".".join(env.python.split(".")[:2]) not in row["pythons"]:
-            found["tf-no-wheel"] = f"wheels for {row['pythons']}, not {env.python}"
+    by_pip = row is not None and env.route in ("pip", "extra", "bare")
+    if by_pip and env.python is not None and ".".join(env.python.split(".")[:2]) not in row["pythons"]:
+        found["tf-no-wheel"] = f"wheels for {row['pythons']}, not {env.python}"
     if env.route == "image-cpu":
         found["container-no-gpu"] = found["tf-cpu-only"] = "the image without -gpu has no CUDA"
     elif env.package == "tensorflow-cpu" or env.route == "conda-cpu" or env.platform.startswith("macos"):
@@ -206,9 +205,9 @@ def _installation(env: Environment) -> Dict[str, str]:
     return found
 
 
-def _packages(env: Environment) -> Dict[str, str]:
+def _packages(env: Environment) -> dict[str, str]:
     others = dict(env.others)
-    found: Dict[str, str] = {}
+    found: dict[str, str] = {}
     for name in ("tensorflow", "tensorflow-gpu", "tensorflow-cpu"):
         if name in others and name != env.package:
             found["tf-conflicting-packages"] = f"{env.package} and {name}"
@@ -219,7 +218,7 @@ def _packages(env: Environment) -> Dict[str, str]:
     return found
 
 
-def _card(env: Environment, row: Dict[str, Any]) -> Dict[str, str]:
+def _card(env: Environment, row: dict[str, Any]) -> dict[str, str]:
     card = capability(env.gpu) if env.gpu not in (None, "none") else None
     if card is None:
         return {}
@@ -238,7 +237,7 @@ def _card(env: Environment, row: Dict[str, Any]) -> Dict[str, str]:
     return {"gpu-arch-too-new" if card > max(machine | ptx) else "gpu-arch-too-old": "no code for it"}
 
 
-def _driver(env: Environment, row: Dict[str, Any]) -> Dict[str, str]:
+def _driver(env: Environment, row: dict[str, Any]) -> dict[str, str]:
     if env.driver is None:
         return {}
     windows = env.platform in ("windows-amd64", "wsl")
@@ -265,14 +264,14 @@ def branch(driver: str, windows: bool) -> int:
     return max(number(row["branch"])[0] for row in known)
 
 
-def lowest_of_toolkit(cuda: str, windows: bool) -> Optional[Tuple[int, ...]]:
+def lowest_of_toolkit(cuda: str, windows: bool) -> tuple[int, ...] | None:
     """The driver that came with the first release of a toolkit."""
     side = "windows" if windows else "linux"
     known = [row for row in rows("cuda") if row["cuda"] == cuda and row[side]]
     return min((number(row[side]) for row in known), default=None)
 
 
-def lowest_driver(cuda: str, windows: bool) -> Tuple[int, ...]:
+def lowest_driver(cuda: str, windows: bool) -> tuple[int, ...]:
     """The lowest driver for a runtime: of its major from CUDA 11 on, its own before."""
     side = "windows" if windows else "linux"
     floors = [r for r in rows("driver_floors") if r["cuda_major"] == cuda.split(".")[0] and r["platform"] == side]
@@ -281,8 +280,8 @@ def lowest_driver(cuda: str, windows: bool) -> Tuple[int, ...]:
     return min([*known, *([own] if own else [])])
 
 
-def _libraries(env: Environment, row: Dict[str, Any]) -> Dict[str, str]:
-    found: Dict[str, str] = {}
+def _libraries(env: Environment, row: dict[str, Any]) -> dict[str, str]:
+    found: dict[str, str] = {}
     if env.cuda == "none" or (env.route == "bare" and env.cuda is None):
         return {"cuda-missing": "no CUDA is installed"}
     if env.cuda is not None:
@@ -299,12 +298,12 @@ def _libraries(env: Environment, row: Dict[str, Any]) -> Dict[str, str]:
     return found
 
 
-def _within(here: Tuple[int, ...], library: Dict[str, Any]) -> bool:
+def _within(here: tuple[int, ...], library: dict[str, Any]) -> bool:
     first, last = library["first"], library["last"]
     return (first is None or number(first)[:2] <= here) and (last is None or here <= number(last)[:2])
 
 
-def _cudnn(env: Environment, row: Dict[str, Any]) -> Dict[str, str]:
+def _cudnn(env: Environment, row: dict[str, Any]) -> dict[str, str]:
     if env.cudnn == "none":
         return {"cudnn-missing": "no cuDNN is installed"}
     if env.cudnn is None or row["cudnn"] is None:
@@ -321,7 +320,7 @@ def _cudnn(env: Environment, row: Dict[str, Any]) -> Dict[str, str]:
     return {}
 
 
-def compiled_with(version: str) -> Optional[Tuple[int, ...]]:
+def compiled_with(version: str) -> tuple[int, ...] | None:
     """The cuDNN minor that a release was compiled with, where it is known."""
     for row in rows("cudnn_compiled"):
         first, last = (number(bound) for bound in row["versions"].split(","))

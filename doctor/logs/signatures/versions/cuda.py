@@ -15,6 +15,8 @@ from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED
 
 _SMI = re.compile(r"\bnvidia-smi\b[^\n.]{0,40}\Z", re.IGNORECASE)
 """What stands before a CUDA that nvidia-smi shows, which is the one that the driver offers."""
+_BY_SMI = re.compile(r"\W{0,3}(?:from |by |per |in |shown (?:in|by) |according to |says )?(?:the )?nvidia-smi\b", re.IGNORECASE)
+"""What stands after it."""
 _OFFERED = re.compile(r"\b(?:Driver|KMD) Version: [\d.]*\d[^\w\n]+\Z")
 """What stands before the CUDA of nvidia-smi's header."""
 
@@ -33,7 +35,8 @@ def cuda(rank: int, sentence: bool = False) -> Maker:
             return None
         if sentence and (asked_for(match) or elsewhere(match)):
             return None
-        if rank >= FORM and _SMI.search(match.string, max(0, match.start() - 60), match.start()):
+        shown = _SMI.search(match.string, max(0, match.start() - 60), match.start()) or _BY_SMI.match(match.string, match.end())
+        if rank >= FORM and shown:
             return DriverCuda(source, version)
         if _OFFERED.search(match.string, max(0, match.start() - 60), match.start()):
             return None

@@ -17,6 +17,7 @@ from doctor.facts import (
     PROSE,
     CudaVersion,
     CudnnVersion,
+    DriverCuda,
     DriverVersion,
     Fact,
     Package,
@@ -66,6 +67,9 @@ def field(match: re.Match[str], source: Source) -> Iterator[Fact]:
         return
     number = _FIRST.match(value)
     if number is None:
+        return
+    if what == "cuda" and "nvidia-smi" in value.lower():
+        yield DriverCuda(source, number[1])
         return
     yield from stated(what, number[1], value, source)
 
@@ -223,7 +227,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # without the name of the distribution
         "stated-package",
         ("pip",),
-        r"\b(?P<name>tensorflow|tf)\b[^\n.]{0,40}?\b(?:from|with|via|by|using|through) (?:a )?(?:plain |just |normal |simple )?pip3?\b(?! (?:list|freeze|install \S))",
+        r"\b(?P<name>tensorflow|tf)\b[^\n]{0,40}?\b(?:from|with|via|by|using|through) (?:a )?(?:plain |just |normal |simple )?pip3?\b(?! (?:list|freeze|install \S))",
         "TensorFlow 2.17 from plain pip in a fresh venv",
         lambda m, s: Symptom(s, "stated-package", (("name", "tensorflow"), ("extra", ""), ("loose", "yes"))),
         near="tensorflow|tf",
@@ -235,6 +239,22 @@ SIGNATURES: tuple[Signature, ...] = (
         "RTX 5070, 2.20.0, CUDA_ERROR_INVALID_HANDLE",
         lambda m, s: TensorFlowVersion(s, m["version"], rank=INFERRED),
         near="rtx|gtx|cuda|gpu",
+    ),
+    spoken(  # what pip gave, said after its command
+        "tensorflow-given",
+        ("tensorflow",),
+        r"\b(?P<package>tensorflow(?:[-_](?:gpu|cpu))?)(?:\[and-cuda\])?[`'\"]{0,2} \(?(?:i )?(?:got|gave(?: me)?|gives|giving|brings|installed|which is|that is|currently)(?: version)? v?(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?)(?![\w]|\.\d)",
+        "I did `pip install tensorflow` (got 2.16.1)",
+        lambda m, s: TensorFlowVersion(s, m["version"], normalised(m["package"]), rank=PROSE),
+        near="got|gave|gives|giving|brings|installed|which is|that is|currently",
+    ),
+    sig(
+        "nvcc-stated",
+        ("nvcc:", "nvcc =", "nvcc=", "nvcc version", "nvcc release"),
+        r"\bnvcc(?: version| release)?(?: ?[:=] ?| )(?:release )?v?(?P<version>\d{1,2}\.\d{1,2})(?![\w]|\.?\d)",
+        "nvcc: 10.1",
+        lambda m, s: CudaVersion(s, m["version"], rank=FORM) if plausible_cuda(m["version"]) else None,
+        unlogged=True,
     ),
     sig(
         "image-tag",
@@ -265,10 +285,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "install-fails-said",
-        words("pip"),
-        r"\bpip\b[^\n.]{0,30}\b(?:can ?not|can't|could ?n[o']t|does ?n[o']t|doesn't|will not|won't|fails?|failed|refuses|gives up|finds? (?:no|nothing))\b"
+        words("pip|nothing found"),
+        r"\bnothing (?:is |was )?found\b|\bpip\b[^\n.]{0,30}\b(?:can ?not|can't|could ?n[o']t|does ?n[o']t|doesn't|will not|won't|fails?|failed|refuses|gives up|finds? (?:no|nothing))\b"
         r"|\binstallation\b[^\n.]{0,20}\bpip\b[^\n.]{0,12}\bfail|(?:can't|cannot|unable to) (?:get it )?install\w*\b[^\n.]{0,24}\bpip\b",
         "pip cannot find it",
+        near="pip|install",
     ),
     spoken(
         "import-fails-said",
