@@ -94,7 +94,7 @@ def _finding(best: Hypothesis, picture: Picture, parts: Sequence[Part]) -> Findi
     others = [part for part in parts if part.fits is False and part.code not in (best.code, "tf-no-wheel", "")]
     if misfits:
         why = " ".join(_said(part) for part in misfits)
-        why += "".join(f" Besides: {_said(part)}" for part in others)
+        why += "".join(f" Besides, for {part.have}: {_said(part)}" for part in others)
         rows = tuple(dict.fromkeys(row for part in misfits for row in part.tables))
     else:
         why = "No program's message names the cause; this is what the sentences of the report speak for."

@@ -120,4 +120,4 @@ def open_question(picture: Picture, findings: Sequence[Finding], parts: Sequence
     misfits = {*BY_VERSIONS, *codes}
     if codes & {"cuda-missing", "cudnn-missing", *HIDES}:
         misfits.add("library-path")  # nothing is there that a path could lead to
-    return all(f.code == "undetermined" or f.confidence == "possible" or (f.code in misfits and f.confidence != "certain") for f in findings)
+    return all(f.code == "undetermined" or (f.confidence == "possible" and f.code in EXPLAINS) or (f.code in misfits and f.confidence != "certain") for f in findings)

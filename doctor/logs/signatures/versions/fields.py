@@ -32,6 +32,7 @@ from doctor.facts import (
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
 from doctor.logs.signatures.versions.cuda import plausible_cuda
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
+from doctor.logs.signatures.versions.rows import LEAST
 
 _VERSION = r"(?:[ _-]?(?:versi\w{1,4}|ver\.?|release|版本|버전|バージョン))?"
 _OF = r"versi\w{1,4} (?:of|de|von|di|del) (?:the )?"
@@ -43,7 +44,17 @@ _NAMES = (
     ("driver", rf"(?:{_OF})?(?:nvidia |gpu |graphics |grafik|nvidia-)?(?:drivers?|treiber|pilote|controlador|驱动)(?: nvidia)?{_VERSION}"),
     ("gpu", r"gpus?(?: model)?(?: and memory| name| type)?|(?:graphics?|video)[ -]?cards?|grafikkarte|graphics|显卡|carte graphique|tarjeta gr[aá]fica"),
 )  # fmt: skip
-_LABEL = "|".join(pattern for _, pattern in _NAMES)
+_BEFORE = r"(?:[^\W\d_]{3,10} (?:[^\W\d_]{2,3} )?)?"
+_AFTER = r"(?:[ _-][^\W\d_]{2,10}){0,3}"
+_FIELDS = (
+    ("(?:tensorflow|tf)", ("tensorflow", "tf"), "tf-gpu version = 2.4"),
+    ("(?:python|py)", ("py",), "py = 3.8 (32-bit)"),
+    ("cudnn", ("cudnn",), "cuDNN = not installed"),
+    ("cuda", ("cuda",), "CUDA toolkit = none"),
+    ("(?:driver|treiber|pilote|controlador)", ("driver", "treiber", "pilote", "controlador"), "NVIDIA driver = 535.54.03"),
+    ("(?:gpu|graphics|grafikkarte|video card)", ("gpu", "graphics", "grafikkarte", "video card"), "GPU = none"),
+)
+"""Labels: their core, the literals of it, an example; what stands around it is looked at in `field`."""
 _WHAT = tuple((name, re.compile(pattern, re.IGNORECASE)) for name, pattern in _NAMES)
 _ABSENT = re.compile(
     r"\W{0,3}(?:none\b(?: installed)?|not (?:yet )?(?:installed|present|there)\b|no(?:t installed)?(?= *$)|no (?:cuda|cudnn|nvidia)\b[^.\n]{0,30}|nicht installiert|keine?\b|aucun\w*|ninguna?|未安装|没有)",
@@ -67,6 +78,8 @@ def field(match: re.Match[str], source: Source) -> Iterator[Fact]:
         return
     number = _FIRST.match(value)
     if number is None:
+        return
+    if LEAST.match(value, number.end()):
         return
     if what == "cuda" and "nvidia-smi" in value.lower():
         yield DriverCuda(source, number[1])
@@ -121,27 +134,43 @@ def package(match: re.Match[str], source: Source) -> Fact:
     return Symptom(source, "stated-package", (("name", normalised(name)), ("extra", extra), ("version", version)))
 
 
+def bare_release(match: re.Match[str], source: Source) -> Fact | None:
+    """A release without its name, where its line speaks of a GPU and no number of TensorFlow's is higher."""
+    major, minor = (int(part) for part in match["version"].split(".")[:2])
+    start = match.string.rfind("\n", 0, match.start()) + 1
+    line = match.string[start : match.end() + 200].partition("\n")[0]
+    known = 4 <= minor <= 15 if major == 1 else minor <= 21
+    return TensorFlowVersion(source, match["version"], rank=INFERRED) if known and _GPU_WORD.search(line) else None
+
+
+_GPU_WORD = re.compile(r"\b(?:rtx|gtx|cuda|gpu)", re.IGNORECASE)
 _PIP_NAME = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel))?"
 _LISTED = r"tensorflow(?:-gpu|-cpu|-intel|-macos)?|numpy|protobuf|keras|tf-keras|h5py|nvidia-(?:cudnn|cublas|cuda-runtime)-cu1[123]"
 
 SIGNATURES: tuple[Signature, ...] = (
-    sig(
-        "stated-field",
-        words("tensorflow|tf|python|py|cudnn|cuda|driver|treiber|pilote|controlador|驱动|gpu|graphic|video|grafikkarte|显卡|gráfica|grafica"),
-        rf"^[\s>|*•_-]{{0,8}}(?P<label>{_LABEL})[*_` ]{{0,6}}(?:\([^)\n]{{0,60}}\)[*_` ]{{0,6}})?(?:[:：=|\t]|[-–](?= ))[*_`\s|=]{{0,8}}(?P<value>[^\s|*_`=][^\n|]{{0,119}})",
-        "py = 3.8 (32-bit)",
-        field,
-        unlogged=True,
+    *(
+        sig(
+            "stated-field",
+            literals,
+            rf"^[\s>|*•_-]{{0,8}}(?P<label>{_BEFORE}{core}{_AFTER})[*_` ]{{0,6}}(?:\([^)\n]{{0,60}}\)[*_` ]{{0,6}})?(?:[:：=|\t]|[-–](?= ))[*_`\s|=]{{0,8}}(?P<value>[^\s|*_`=][^\n|]{{0,119}})",
+            example,
+            field,
+            unlogged=True,
+        )
+        for core, literals, example in _FIELDS
     ),
-    sig(  # an issue form whose questions are headings
-        "stated-field",
-        words("# tensorflow|# tf|# python|# cuda|# cudnn|# driver|# nvidia|# gpu|# graphic|# version"),
-        rf"^#{{1,4}} (?P<label>{_LABEL})[?: ]{{0,3}}\n[ \t]{{0,4}}\n?(?P<value>[^\s#_][^\n]{{0,119}})",
-        "### Python version\n\n3.8 (64-bit)",
-        field,
-        lines=3,
-        at="value",
-        unlogged=True,
+    *(
+        sig(  # an issue form whose questions are headings
+            "stated-field",
+            literals,
+            rf"^#{{1,4}} (?P<label>{_BEFORE}{core}{_AFTER})[?: ]{{0,3}}\n[ \t]{{0,4}}\n?(?P<value>[^\s#_][^\n]{{0,119}})",
+            f"### {example.replace(' = ', chr(10) * 2)}",
+            field,
+            lines=3,
+            at="value",
+            unlogged=True,
+        )
+        for core, literals, example in _FIELDS
     ),
     sig(
         "stated-absent",
@@ -151,18 +180,24 @@ SIGNATURES: tuple[Signature, ...] = (
         both_absent,
         lines=3,
         at="value",
-        near="none|not installed|no cuda|no cudnn|no toolkit",
         unlogged=True,
     ),
     spoken(
         "stated-absent",
-        words("no nvidia|no cuda|no cudnn|not installed|not install|n't install|none|any cuda|any cudnn|without cuda|without cudnn"),
-        r"\bno nvidia (?P<w4>gpu|card|graphics)\b(?! (?:driver|process))|\b(?:(?:there (?:is|are) )?no|without(?: any)?) (?P<w1>cuda|cudnn)(?: toolkit| libraries)?(?: (?:is )?(?:installed|on it|at all|on (?:this|the|my) machine))?(?=\s{0,3}(?:[.,;|/)\n]|$))"
+        "no nvidia ",
+        r"\bno nvidia (?:gpu|card|graphics)\b(?! (?:driver|process))",
+        "There is no NVIDIA card in this machine.",
+        lambda m, s: Symptom(s, "stated-absent", (("what", "gpu"),)),
+    ),
+    spoken(
+        "stated-absent",
+        ("cuda", "cudnn"),
+        r"\b(?:no|without(?: any)?) (?P<w1>cuda|cudnn)(?: toolkit| libraries)?(?: (?:is )?(?:installed|on it|at all|yet|on (?:this|the|my) machine))?(?=\s{0,3}(?:[.,;|/)\n]|$))"
         r"|(?<![\w/-])(?P<w2>cuda|cudnn)(?: toolkit)?(?:: ?| =? ?)(?:none(?= ?(?:[.,;|/\n]|$)| installed)|(?:is |was |are )?not (?:yet )?installed)"
         r"|\b(?:have not|haven't|did not|didn't|have never|never) install(?:ed)? (?:the )?(?P<w3>cuda|cudnn)\b(?=(?: toolkit)?\s{0,3}(?:[.,;\n]|$))",
         "CUDA is not installed.",
-        lambda m, s: Symptom(s, "stated-absent", (("what", "gpu" if m["w4"] else (m["w1"] or m["w2"] or m["w3"]).lower()),)),
-        near="cuda|cudnn|nvidia",
+        lambda m, s: Symptom(s, "stated-absent", (("what", (m["w1"] or m["w2"] or m["w3"]).lower()),)),
+        near="no|without|n't|never",
     ),
     sig(
         "stated-absent",
@@ -186,18 +221,17 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "python-short",
-        words("py 2.|py 3.|py2.|py3.|py=3.|py==3."),
-        r"(?<![\w./-])py ?={0,2}(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",
+        words("py 2.|py 3.|py2.|py3.|py=2.|py=3.|py==2.|py==3."),
+        r"(?<![\w./-])py(?: |==|=|)(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",
         "tf 2.4 / py 3.8 / cuda 11",
         lambda m, s: PythonVersion(s, m["version"], rank=PROSE),
     ),
     sig(
         "module-loaded",
-        glued(("cuda/", "cudatoolkit/", "cudnn/", "python/"), (*"123456789v",)),
+        ("cuda/", "cudatoolkit/", "cudnn/", "python/"),
         r"(?<![\w/.:@-])(?P<name>cuda|cudatoolkit|cudnn|python)/v?(?P<version>\d{1,2}\.\d{1,2}(?:\.\d{1,3}){0,2})(?![\w/])",
         "  2) cuda/11.2   3) cuDNN/8.1.1-CUDA-11.2",
         module,
-        near=") |module|load ",
     ),
     sig(
         "locked-package",
@@ -210,7 +244,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "locked-package",
         glued(('"',), ('tensorflow"', 'tensorflow-gpu"', 'tensorflow-cpu"', 'numpy"', 'protobuf"', 'keras"', 'tf-keras"', 'h5py"')),
-        rf'"(?P<name>{_LISTED})": \{{\s{{0,24}}(?:"[^"\n]{{1,40}}": [^\n]{{0,200}}\n\s{{0,24}}){{0,8}}"version": "==(?P<version>\d{{1,3}}\.\d{{1,5}}[\w.]{{0,16}})"',
+        r'"(?P<name>tensorflow|tensorflow-gpu|tensorflow-cpu|numpy|protobuf|keras|tf-keras|h5py)": \{\s{0,24}(?:"[^"\n]{1,40}": [^\n]{0,200}\n\s{0,24}){0,8}"version": "==(?P<version>\d{1,3}\.\d{1,5}[\w.]{0,16})"',
         '"tensorflow": {\n    "version": "==2.8.3"\n}',
         lambda m, s: Package(s, normalised(m["name"]), m["version"]),
         lines=10,
@@ -235,10 +269,9 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # a release without its name, in a list of what there is
         "tensorflow-bare",
         glued(("1.", "2."), "0123456789"),
-        r"(?:^|[,;|(]) ?(?P<version>(?:1\.(?:[4-9]|1[0-5])|2\.(?:\d|1\d|2[01]))\.\d)(?= ?(?:[,;|)]|$))",
+        r"(?:^|[,;|(]) ?(?P<version>[12]\.\d{1,2}\.\d)(?= ?(?:[,;|)]|$))",
         "RTX 5070, 2.20.0, CUDA_ERROR_INVALID_HANDLE",
-        lambda m, s: TensorFlowVersion(s, m["version"], rank=INFERRED),
-        near="rtx|gtx|cuda|gpu",
+        bare_release,
     ),
     spoken(  # what pip gave, said after its command
         "tensorflow-given",
@@ -250,8 +283,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nvcc-stated",
-        ("nvcc:", "nvcc =", "nvcc=", "nvcc version", "nvcc release"),
-        r"\bnvcc(?: version| release)?(?: ?[:=] ?| )(?:release )?v?(?P<version>\d{1,2}\.\d{1,2})(?![\w]|\.?\d)",
+        ("nvcc:", "nvcc :", "nvcc =", "nvcc=", "nvcc version", "nvcc release"),
+        r"\bnvcc(?: version| release)?(?: [:=]|[:=]) ?(?:release )?v?(?P<version>\d{1,2}\.\d{1,2})(?![\w]|\.?\d)",
         "nvcc: 10.1",
         lambda m, s: CudaVersion(s, m["version"], rank=FORM) if plausible_cuda(m["version"]) else None,
         unlogged=True,
@@ -285,11 +318,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "install-fails-said",
-        words("pip|nothing found"),
+        words("pip|nothing found|nothing is found|nothing was found"),
         r"\bnothing (?:is |was )?found\b|\bpip\b[^\n.]{0,30}\b(?:can ?not|can't|could ?n[o']t|does ?n[o']t|doesn't|will not|won't|fails?|failed|refuses|gives up|finds? (?:no|nothing))\b"
         r"|\binstallation\b[^\n.]{0,20}\bpip\b[^\n.]{0,12}\bfail|(?:can't|cannot|unable to) (?:get it )?install\w*\b[^\n.]{0,24}\bpip\b",
         "pip cannot find it",
-        near="pip|install",
     ),
     spoken(
         "import-fails-said",
@@ -304,12 +336,12 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\bno gpus?\b[^\n.]{0,24}\b(?:shows?|listed|found|detected|visible|available|seen)\b"
         r"|\bgpus?(?: list| device)?\b[^\n.]{0,16}(?: not|n't) (?:be(?:ing)? )?(?:used|seen|found|detected|visible|recogni[sz]ed|listed|available)\b"
         r"|\b(?:does|did|do|can|could)(?: not|n't|not) (?:see|find|detect|use|recogni[sz]e|list)\b[^\n.]{0,24}\b(?:gpus?|card|graphics)\b"
-        r"|\b(?:lists?|shows?|sees|finds|uses)\b[^\n.]{0,12}\b(?:only|just)\b[^\n.]{0,8}\bcpu\b|\bruns? on (?:the )?cpu\b|\bgpu list is empty\b|\bempty (?:gpu |device )?list\b|\b(?:list|devices?)\b[^\n.]{0,24} (?:is|stays|remains|comes back) empty\b|\bonly (?:the )?cpu\b",
+        r"|\b(?:lists?|shows?|sees|finds|uses)\b[^\n.]{0,12}\b(?:only|just)\b[^\n.]{0,8}\bcpu\b|\bruns? on (?:the )?cpu\b|\bgpu list is empty\b|\bempty (?:gpu |device )?list\b|\blist\b[^\n.]{0,24} (?:is|stays|remains) empty\b|\bonly (?:the )?cpu\b",
         "No GPU shows up in TensorFlow.",
     ),
     spoken(
         "works-said",
-        words("works|runs|no problem|found"),
+        words("works|runs|no problem|gpu is found|gpu is used|gpu is detected"),
         r"\b(?:training|everything|it|all|gpu)\b[^\n.]{0,24}\b(?:works|runs) (?:fine|well|as expected|on the gpu)\b|\bno problems? so far\b|\bgpu is (?:found|used|detected)\b"
         r"|\btraining works\b|^\W{0,4}works\b",
         "The GPU is found and training works.",
