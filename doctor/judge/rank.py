@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Likelihood, Prose
 from doctor.findings import Alternative, Finding, Part, Step, shell
 from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
-from doctor.judge.stated import decided, only_states, open_question
+from doctor.judge.stated import decided, only_states, open_question, uninstallable
 from doctor.remedies import commands
 from doctor.remedies.usual import USUAL
 
@@ -24,8 +24,6 @@ TOLD = 0.5
 """Probability from which on a sentence counts more than what the tables say of stated versions."""
 LIKELY = 0.6
 """Likelihood from which on a cause that no rule found is called likely."""
-NOT_INSTALLED = ("tf-no-wheel", "tf-gpu-package-removed")
-"""Codes that, where pip finds nothing, the tables prove."""
 SHORT = 120
 """Characters of prose up to which it makes a cause no more than possible: a sentence or two without their circumstances."""
 
@@ -40,11 +38,12 @@ def ranked(
     found = {finding.code for finding in findings}
     # what only sentences speak for is not said where the tables or a program say the contrary
     best = next((h for h in order if h.code in found or not h.against), order[0])
-    code = None
-    if open_question(picture, findings, parts):
-        code = decided(picture, parts, findings)
-        if code not in NOT_INSTALLED and best.code != "undetermined" and _told(best, picture):
-            code = None
+    code = None if first.confidence == "certain" else uninstallable(picture, parts)
+    if code is not None:
+        best = next(h for h in order if h.code == code)
+    elif open_question(picture, findings, parts):
+        if best.code == "undetermined" or not _told(best, picture):
+            code = decided(picture, parts, findings)
         if code is not None:
             best = next(h for h in order if h.code == code)
         elif best.code != "undetermined" and best.code not in (first.code, *NO_FAULT) and any(part.fits for part in parts) and not _told(best, picture, 0.0):

@@ -62,7 +62,7 @@ def observed(picture: Picture) -> list[str]:
     return seen
 
 
-BY_VERSIONS = ("driver-too-old", "driver-too-new", "cuda-version-mismatch", "cudnn-version-mismatch", "gpu-arch-too-old")
+BY_VERSIONS = ("driver-too-old", "driver-too-new", "cuda-version-mismatch", "cudnn-version-mismatch", "gpu-arch-too-old", "gpu-arch-too-new")
 """Codes to which rules come from stated versions, too."""
 HIDES = ("gpu-absent", "container-no-gpu", "tf-windows-native", "tf-cpu-only", "tf-gpu-package-removed", "tf-no-wheel")
 """Codes beside which no library, driver or kernel matters."""
@@ -95,8 +95,17 @@ _PLAIN = frozenset(
     ["a", "an", "the", "this", "that", "my", "our", "your", "their", "its", "it", "is", "are", "was", "be", "am", "i", "we", "you", "he", "there", "here", "in", "on", "at", "of", "to", "from", "with", "under", "into", "for", "by", "as", "and", "or", "but", "also", "so", "just", "only", "have", "has", "had", "having", "use", "uses", "using", "used", "run", "runs", "running", "ran", "work", "works", "working", "do", "does", "did", "doesn", "don", "not", "no", "none", "nothing", "any", "some", "all", "can", "could", "will", "would", "may", "want", "trying", "try", "installed", "install", "installing", "installation", "installer", "setup", "set", "up", "version", "versions", "release", "build", "number", "model", "machine", "computer", "pc", "laptop", "server", "box", "system", "os", "operating", "platform", "distribution", "home", "pro", "tensorflow", "tf", "keras", "gpu", "gpus", "cpu", "cuda", "cudnn", "nvcc", "toolkit", "python", "py", "pip", "conda", "anaconda", "miniconda", "venv", "env", "environment", "virtualenv", "fresh", "new", "plain", "clean", "docker", "image", "container", "run", "driver", "drivers", "nvidia", "smi", "geforce", "gtx", "rtx", "quadro", "tesla", "titan", "super", "ti", "max", "card", "cards", "graphics", "graphic", "video", "hardware", "device", "devices", "memory", "gb", "gib", "windows", "win", "linux", "ubuntu", "debian", "fedora", "centos", "rocky", "arch", "manjaro", "mint", "pop", "wsl", "macos", "mac", "bit", "lts", "edition", "says", "say", "reports", "report", "shows", "show", "lists", "listed", "list", "empty", "see", "sees", "seen", "find", "finds", "found", "detect", "detects", "detected", "recognize", "recognized", "recognizes", "visible", "available", "physical", "config", "tf", "false", "true", "len", "num", "returns", "return", "gives", "prints", "output", "header", "which", "what", "where", "how", "import", "imports", "importing", "crash", "crashes", "crashed", "crashing", "die", "dies", "abort", "aborts", "fail", "fails", "failed", "first", "conv", "convolution", "layer", "step", "start", "starts", "begins", "training", "train", "trains", "batch", "fit", "call", "predict", "slow", "minutes", "slow", "place", "copied", "it", "via", "package", "packages", "name", "none", "yes", "microsoft", "process", "kernel", "xp", "sonoma", "ventura", "monterey", "apple", "m1", "m2", "uhd", "hd", "iris", "xe", "intel", "amd", "radeon", "define", "major", "minor", "patchlevel", "include", "usr", "cat", "grep", "when", "computed", "gets", "unset", "ld", "path", "dyld", "betriebssystem", "grafikkarte", "treiber", "versión", "versione", "version", "versionen", "de", "hi", "hey", "hello", "thanks", "thank", "anybody", "somebody", "idea", "any", "please", "help", "check", "whether", "valid", "combination", "okay", "ok", "right", "wrong", "correct", "together", "go", "goes", "anything", "change", "know", "works", "fine", "good", "best", "regards", "if", "onto", "get", "got", "getting", "method", "methods", "exception", "exceptions", "traceback", "ends", "end", "raises", "raise", "throws", "throw", "message", "messages", "nothing", "still", "always", "even", "after", "before", "now", "then", "while", "during", "since", "when", "as", "soon", "because", "first", "second", "third", "time", "times", "later", "quick", "quickly", "minute", "hour", "hours", "ten", "seconds", "lost", "sorry", "hangs", "hang", "stuck", "forever", "long", "until", "ages", "start-up", "startup", "whole", "point", "shut", "exit", "exits", "program", "programme", "script", "code", "notebook", "jupyter", "pycharm", "terminal", "shell", "prompt", "powershell", "cannot", "couldn", "shown", "seem", "seems", "appears", "appear", "exist", "exists", "present", "missing", "there", "anything", "everything", "own", "private", "office", "lab", "university", "cluster", "node", "workstation", "desktop", "wanted", "wants", "need", "needs", "needed", "like", "would", "used", "make", "makes", "made", "problem", "error", "expected", "behavior", "behaviour", "current", "should", "bug", "reproduced", "nightly", "issue", "type", "custom", "code", "source", "binary", "host"]
 )
 """Words of sentences that state an environment, say what is observed, greet or ask, and name no cause."""
+_PROMPT = re.compile(r"(?:\([\w.-]{1,40}\) ?)?(?:[\w.-]{1,40}@[\w.-]{1,60}[:~$#]|[$>] |(?:PS )?[A-Z]:\\)")
+"""A line that begins with a shell's prompt."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _TOKEN = re.compile(r"\S{1,80}")
+
+
+def uninstallable(picture: Picture, parts: Sequence[Part]) -> str | None:
+    """The code of what pip cannot install by the tables, where a report says that pip does not."""
+    codes = {part.code for part in parts if part.fits is False}
+    seen = "installation" in observed(picture) and picture.facts.kind == "report"
+    return next((code for code in ("tf-gpu-package-removed", "tf-no-wheel") if seen and code in codes), None)
 
 
 def only_states(sentence: str) -> bool:
@@ -104,9 +113,9 @@ def only_states(sentence: str) -> bool:
 
     The prose model hears in such a sentence what reports with these words were mostly about; the tables know better.
     """
-    if of_another(sentence):
+    if of_another(sentence) or _PROMPT.match(sentence):
         return True
-    words = [word for token in _TOKEN.findall(sentence) if not re.search(r"\d", token) for word in _WORD.findall(token.lower())]
+    words = [word for token in _TOKEN.findall(sentence) if not (token.isascii() and re.search(r"\d", token)) for word in _WORD.findall(token.lower())]
     more = [word for word in words if word not in _PLAIN]
     return len(more) <= len(words) // 6
 

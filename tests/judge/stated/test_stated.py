@@ -16,7 +16,7 @@ from tests.judge.stated import draw, forms, oracle
 from tests.judge.stated.oracle import ASK, EMPTY, Environment
 
 RIGHT = 0.97
-QUICK = 120
+QUICK = 100
 
 
 def right(env: Environment, expected: oracle.Expected, text: str) -> bool:
@@ -46,12 +46,13 @@ def test_stated_environments_get_the_cause_that_the_tables_give() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", ["long", "longer"])
 def test_many_stated_environments_get_the_cause_that_the_tables_give(seed: str) -> None:
-    count = 600
+    count = 500
     several, calm = wrong(seed, count)
     assert len(several) <= (1 - RIGHT) * count, "\n\n".join(several)
     assert len(calm) <= 0.01 * count, "\n\n".join(calm)
 
 
+@pytest.mark.slow
 def test_the_generator_reaches_every_form_and_cause_and_many_cards_and_releases() -> None:
     drawn = draw.several("reach", 700)
     codes = Counter(code for _, expected, _ in drawn for code in expected.codes)

@@ -29,7 +29,7 @@ _DENIED = r"\W{0,3}(?: ?(?:toolkit|runtime|libraries|libs|dlls))? (?:(?:is|was|a
 
 _ELSEWHERE = re.compile(
     r"\b(?:colleague|friend|co-?worker|another|other|second|different|my old|the old|previous|work|home)(?:'s|s')? (?:\w+ )?(?:machine|computer|pc|laptop|server|box|system|desktop|workstation)s?\b"
-    r"|\b(?:before this|before that|previously|formerly|had tried|have (?:also )?tried|i (?:also )?tried|at first i)\b"
+    r"|\b(?:before this|before that|previously|formerly|had tried|at first i)\b"
     r"|\b(?:want|plan|hope|intend|would like|going|wish) to (?:move|upgrade|switch|go|update|migrate)\b|\bam? einem anderen (?:rechner|computer|pc)\b",
     re.IGNORECASE,
 )
