@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 TOLD = 0.5
 """Probability from which on a sentence counts more than what the tables say of stated versions."""
+SOUND = 0.8
+"""The same where it says that nothing is wrong."""
 LIKELY = 0.6
 """Likelihood from which on a cause that no rule found is called likely."""
 SHORT = 120
@@ -57,6 +59,7 @@ def ranked(
 
 def _told(best: Hypothesis, picture: Picture, least: float = TOLD) -> bool:
     """Whether a sentence that does more than state versions or what is observed speaks for a cause."""
+    least = max(least, SOUND) if best.code in NO_FAULT else least
     several = (likelihood for likelihood in picture.facts.of(Likelihood) if likelihood.code == best.code)
     return any(likelihood.probability > least and not only_states(likelihood.source.text) for likelihood in several)
 

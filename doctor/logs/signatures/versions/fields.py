@@ -193,11 +193,11 @@ SIGNATURES: tuple[Signature, ...] = (
         "stated-absent",
         ("cuda", "cudnn"),
         r"\b(?:no|without(?: any)?) (?P<w1>cuda|cudnn)(?: toolkit| libraries)?(?: (?:is )?(?:installed|on it|at all|yet|on (?:this|the|my) machine))?(?=\s{0,3}(?:[.,;|/)\n]|$))"
-        r"|(?<![\w/-])(?P<w2>cuda|cudnn)(?: toolkit)?(?:: ?| =? ?)(?:none(?= ?(?:[.,;|/\n]|$)| installed)|(?:is |was |are )?not (?:yet )?installed)"
+        r"|(?<![\w/-])(?P<w2>cuda|cudnn)(?: toolkit)?(?:: ?| =? ?)(?:none(?= ?(?:[.,;|/\n]|$)| installed)|(?:is |was |are )?not (?:yet )?installed| ?(?:n'est pas|ist nicht|no est[aá]|non è) (?:encore |noch )?instal\w{2,8})"
         r"|\b(?:have not|haven't|did not|didn't|have never|never) install(?:ed)? (?:the )?(?P<w3>cuda|cudnn)\b(?=(?: toolkit)?\s{0,3}(?:[.,;\n]|$))",
         "CUDA is not installed.",
         lambda m, s: Symptom(s, "stated-absent", (("what", (m["w1"] or m["w2"] or m["w3"]).lower()),)),
-        near="no|without|n't|never",
+        near="no|without|n't|never|n'est|nicht",
     ),
     sig(
         "stated-absent",
@@ -269,7 +269,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # a release without its name, in a list of what there is
         "tensorflow-bare",
         glued(("1.", "2."), "0123456789"),
-        r"(?:^|[,;|(]) ?(?P<version>[12]\.\d{1,2}\.\d)(?= ?(?:[,;|)]|$))",
+        r"(?:^|[,;|]) ?(?P<version>[12]\.\d{1,2}\.\d)(?= ?(?:[,;|]|$))",
         "RTX 5070, 2.20.0, CUDA_ERROR_INVALID_HANDLE",
         bare_release,
     ),
