@@ -48,13 +48,19 @@ def ranked(
             code = decided(picture, parts, findings)
         if code is not None:
             best = next(h for h in order if h.code == code)
-        elif best.code != "undetermined" and best.code not in (first.code, *NO_FAULT) and any(part.fits for part in parts) and not _told(best, picture, 0.0):
+        elif best.code != "undetermined" and best.code not in (first.code, *NO_FAULT) and _fits(picture, parts) and not _told(best, picture, 0.0):
             best = next(h for h in order if h.code == first.code)  # all that is stated goes together
     if picture.facts.kind == "report" and best.code not in (first.code, "undetermined"):
         kept = _put_first(best, kept, picture, parts, by_tables=code is not None)
     if kept[0].code != "undetermined":
         kept = [finding for finding in kept if finding.code != "undetermined"]
     return kept, alternatives(kept[0], order, [part.code for part in parts if part.fits is False])
+
+
+def _fits(picture: Picture, parts: Sequence[Part]) -> bool:
+    """Whether something that a report states is known to fit: a part by the tables, or a GPU image that is given the GPU."""
+    images = [tag.get("tag") for tag in picture.facts.symptoms("image-tag")]
+    return any(part.fits for part in parts) or (picture.facts.has("gpus-flag") and any("gpu" in tag for tag in images))
 
 
 def _told(best: Hypothesis, picture: Picture, least: float = TOLD) -> bool:

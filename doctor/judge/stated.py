@@ -91,9 +91,37 @@ def decided(picture: Picture, parts: Sequence[Part], findings: Sequence[Finding]
     return next(iter(fitting or ([] if seen or picture.facts.has("works-said") else asked)), None)
 
 
-_PLAIN = frozenset(
-    ["a", "an", "the", "this", "that", "my", "our", "your", "their", "its", "it", "is", "are", "was", "be", "am", "i", "we", "you", "he", "there", "here", "in", "on", "at", "of", "to", "from", "with", "under", "into", "for", "by", "as", "and", "or", "but", "also", "so", "just", "only", "have", "has", "had", "having", "use", "uses", "using", "used", "run", "runs", "running", "ran", "work", "works", "working", "do", "does", "did", "doesn", "don", "not", "no", "none", "nothing", "any", "some", "all", "can", "could", "will", "would", "may", "want", "trying", "try", "installed", "install", "installing", "installation", "installer", "setup", "set", "up", "version", "versions", "release", "build", "number", "model", "machine", "computer", "pc", "laptop", "server", "box", "system", "os", "operating", "platform", "distribution", "home", "pro", "tensorflow", "tf", "keras", "gpu", "gpus", "cpu", "cuda", "cudnn", "nvcc", "toolkit", "python", "py", "pip", "conda", "anaconda", "miniconda", "venv", "env", "environment", "virtualenv", "fresh", "new", "plain", "clean", "docker", "image", "container", "run", "driver", "drivers", "nvidia", "smi", "geforce", "gtx", "rtx", "quadro", "tesla", "titan", "super", "ti", "max", "card", "cards", "graphics", "graphic", "video", "hardware", "device", "devices", "memory", "gb", "gib", "windows", "win", "linux", "ubuntu", "debian", "fedora", "centos", "rocky", "arch", "manjaro", "mint", "pop", "wsl", "macos", "mac", "bit", "lts", "edition", "says", "say", "reports", "report", "shows", "show", "lists", "listed", "list", "empty", "see", "sees", "seen", "find", "finds", "found", "detect", "detects", "detected", "recognize", "recognized", "recognizes", "visible", "available", "physical", "config", "tf", "false", "true", "len", "num", "returns", "return", "gives", "prints", "output", "header", "which", "what", "where", "how", "import", "imports", "importing", "crash", "crashes", "crashed", "crashing", "die", "dies", "abort", "aborts", "fail", "fails", "failed", "first", "conv", "convolution", "layer", "step", "start", "starts", "begins", "training", "train", "trains", "batch", "fit", "call", "predict", "slow", "minutes", "slow", "place", "copied", "it", "via", "package", "packages", "name", "none", "yes", "microsoft", "process", "kernel", "xp", "sonoma", "ventura", "monterey", "apple", "m1", "m2", "uhd", "hd", "iris", "xe", "intel", "amd", "radeon", "define", "major", "minor", "patchlevel", "include", "usr", "cat", "grep", "when", "computed", "gets", "unset", "ld", "path", "dyld", "betriebssystem", "grafikkarte", "treiber", "versión", "versione", "version", "versionen", "de", "hi", "hey", "hello", "thanks", "thank", "anybody", "somebody", "idea", "any", "please", "help", "check", "whether", "valid", "combination", "okay", "ok", "right", "wrong", "correct", "together", "go", "goes", "anything", "change", "know", "works", "fine", "good", "best", "regards", "if", "onto", "get", "got", "getting", "method", "methods", "exception", "exceptions", "traceback", "ends", "end", "raises", "raise", "throws", "throw", "message", "messages", "nothing", "still", "always", "even", "after", "before", "now", "then", "while", "during", "since", "when", "as", "soon", "because", "first", "second", "third", "time", "times", "later", "quick", "quickly", "minute", "hour", "hours", "ten", "seconds", "lost", "sorry", "hangs", "hang", "stuck", "forever", "long", "until", "ages", "start-up", "startup", "whole", "point", "shut", "exit", "exits", "program", "programme", "script", "code", "notebook", "jupyter", "pycharm", "terminal", "shell", "prompt", "powershell", "cannot", "couldn", "shown", "seem", "seems", "appears", "appear", "exist", "exists", "present", "missing", "there", "anything", "everything", "own", "private", "office", "lab", "university", "cluster", "node", "workstation", "desktop", "wanted", "wants", "need", "needs", "needed", "like", "would", "used", "make", "makes", "made", "problem", "error", "expected", "behavior", "behaviour", "current", "should", "bug", "reproduced", "nightly", "issue", "type", "custom", "code", "source", "binary", "host"]
+_WORDS = (
+    "abort aborts after ages all also always am amd an anaconda and any anybody anything appear appears "
+    "apple arch are as at available batch be because before begins behavior behaviour best betriebssystem "
+    "binary bit box bug build but by call can cannot card cards cat centos change check clean cluster "
+    "code combination computed computer conda config container conv convolution copied correct could "
+    "couldn cpu crash crashed crashes crashing cuda cudnn current custom de debian define desktop detect "
+    "detected detects device devices did die dies distribution do docker does doesn don driver drivers "
+    "during dyld edition empty end ends env environment error even everything exception exceptions exist "
+    "exists exit exits expected fail failed fails false fedora find finds fine first fit for forever "
+    "found fresh from gb geforce get gets getting gib gives go goes good got gpu gpus grafikkarte graphic "
+    "graphics grep gtx had hang hangs hardware has have having hd he header hello help here hey hi home "
+    "host hour hours how idea if image import importing imports in include install installation installed "
+    "installer installing intel into iris is issue it its jupyter just keras kernel know lab laptop later "
+    "layer ld len library like linux list listed lists long lost lts mac machine macos made major make "
+    "makes manjaro max may memory message messages method methods microsoft miniconda minor mint minute "
+    "minutes missing model monterey my name need needed needs new nightly no node none not notebook "
+    "nothing now num number nvcc nvidia of office ok okay on only onto operating or os our output own "
+    "package packages patchlevel path pc physical pip place plain platform please point pop powershell "
+    "predict present prints private pro problem process program programme prompt py pycharm python quadro "
+    "quick quickly radeon raise raises ran recognize recognized recognizes regards release report reports "
+    "reproduced return returns right rocky rtx run running runs say says script second seconds see seem "
+    "seems seen sees server set setup shell should show shown shows shut since slow smi so some somebody "
+    "sonoma soon sorry source start starts startup step still stuck super system ten tensorflow terminal "
+    "tesla tf thank thanks that the their then there third this throw throws ti time times titan to "
+    "together toolkit traceback train training trains treiber true try trying type ubuntu uhd under "
+    "university unset until up use used uses using usr valid ventura venv version versione versionen "
+    "versions versión very via video virtualenv visible want wanted wants was we what when where whether "
+    "which while whole will win windows with work working works workstation would wrong wsl xe xp yes you "
+    "your "
 )
+_PLAIN = frozenset(_WORDS.split())
 """Words of sentences that state an environment, say what is observed, greet or ask, and name no cause."""
 _STATUS = re.compile(r"\b[A-Z]{3,16}_[A-Z]{3,16}_[A-Z_]{2,40}\b")
 """The name of a status or of a variable: CUDA_ERROR_NO_DEVICE, CUDA_VISIBLE_DEVICES."""

@@ -503,8 +503,9 @@ def build_info(rng: random.Random, env: Environment) -> str | None:
     row = oracle.build(env)
     if row is None or number(env.tensorflow) < (2, 3) or env.symptom in (PIP, IMPORT) or env.package is None or env.others or env.bits == 32:
         return None
+    compiler = "" if env.platform == "windows-amd64" else "('cpu_compiler', '/usr/lib/llvm-17/bin/clang'), "
     if row["gpu"] and env.route != "image-cpu":
-        info = f"OrderedDict([('cpu_compiler', '/usr/lib/llvm-17/bin/clang'), ('cuda_compute_capabilities', {['sm_' + c.replace('.', '') for c in row['compute_capabilities']['compiled']]}), ('cuda_version', '{row['cuda']}'), ('cudnn_version', '{row['cudnn']}'), ('is_cuda_build', True), ('is_rocm_build', False), ('is_tensorrt_build', True)])"
+        info = f"OrderedDict([{compiler}('cuda_compute_capabilities', {['sm_' + c.replace('.', '') for c in row['compute_capabilities']['compiled']]}), ('cuda_version', '{row['cuda']}'), ('cudnn_version', '{row['cudnn']}'), ('is_cuda_build', True), ('is_rocm_build', False), ('is_tensorrt_build', True)])"
     else:
         info = "OrderedDict([('is_cuda_build', False), ('is_rocm_build', False), ('is_tensorrt_build', False)])"
     rest = [(k, v) for k, v in values(rng, env) if k != "tensorflow"]
@@ -555,7 +556,7 @@ Python v{'.'.join(py.split('.')[:2])} ({home}/bin/python)
 def env_collect(rng: random.Random, env: Environment) -> str | None:
     """The output of TensorFlow's tf_env_collect.sh."""
     listed = pip_lines(rng, env, "list")
-    if listed is None or env.platform not in ("linux-x86_64", "wsl") or env.symptom == IMPORT or env.bits == 32 or env.route.startswith("image") or env.gpu == "none":
+    if listed is None or env.platform not in ("linux-x86_64", "wsl") or env.symptom == IMPORT or env.bits == 32 or env.route.startswith("image") or "none" in (env.gpu, env.cuda, env.cudnn):
         return None
     table_of = smi(rng, env)
     if (env.gpu or env.driver) and table_of is None:

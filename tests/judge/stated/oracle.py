@@ -141,13 +141,13 @@ def judge(env: Environment) -> Expected:
         for code, why in found.items()
         if env.symptom in EXPLAINS[code] or (env.symptom == IMPORT and linked and code in LINKED)
     }
-    # a Blackwell card under an older build: what is missing and what is too new are both true
-    if env.symptom == EMPTY and "gpu-arch-too-new" in found and right:
-        right["gpu-arch-too-new"] = found["gpu-arch-too-new"]
     if env.symptom == EMPTY and env.tensorflow in ("2.16", "2.16.1", "2.21", "2.21.0"):
         right["library-path"] = "this release does not find what pip installs"
         if not found:
             right.update(dict.fromkeys(("undetermined", "healthy", "benign-messages"), "what is stated goes together"))
+    # a Blackwell card under an older build: what is missing and what is too new are both true
+    if env.symptom == EMPTY and "gpu-arch-too-new" in found and right:
+        right["gpu-arch-too-new"] = found["gpu-arch-too-new"]
     if not right and found:
         raise LookupError("what is stated does not explain what is observed")
     if env.symptom == ASK and set(right) == {"gpu-arch-too-new"} and not _blackwell(env):
