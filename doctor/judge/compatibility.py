@@ -22,6 +22,7 @@ from doctor.facts import (
     PythonVersion,
     Requirement,
     Symptom,
+    TensorFlowBuild,
     TensorFlowVersion,
 )
 from doctor.findings import Part
@@ -112,7 +113,7 @@ def _package(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Iterator[
         why = named["tensorflow-cpu"], "tensorflow-cpu is built without CUDA", "tf-cpu-only"
     elif facts.has("conda-cpu-build"):
         why = facts.symptoms("conda-cpu-build")[0], "conda's mkl and eigen builds are without CUDA", "tf-cpu-only"
-    elif set(named) == {"tensorflow"} and plain is not None and plain.gpu is False and (side != "windows-amd64" or _release(version) <= (2, 10)):
+    elif set(named) == {"tensorflow"} and "conda" not in picture.environments and plain is not None and plain.gpu is False and (side != "windows-amd64" or _release(version) <= (2, 10)):
         why = named["tensorflow"], f"{plain.requirement} is built without CUDA", "tf-cpu-only"
     if why is not None:
         fact, reason, code = why
@@ -166,6 +167,8 @@ def _platform(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Iterator
     build = builds[-1]
     if any(b.gpu is not False for b in builds) or picture.build is None:
         return
+    if any(b.gpu for b in picture.facts.of(TensorFlowBuild)) or "tensorflow-gpu" in _named(picture):
+        return  # conda's builds, and a package beside it, have what PyPI's of this name has not
     source = [fact.source for fact in (picture.platform_fact, picture.tensorflow) if fact is not None]
     kind = picture.platform or "linux"
     windows = kind == "windows"

@@ -121,7 +121,7 @@ _WORDS = (
     "which while whole will win windows with work working works workstation would wrong wsl xe xp yes you "
     "your "
 )
-_PLAIN = frozenset(_WORDS.split())
+_PLAIN = frozenset((*_WORDS.split(), "array", "compatible", "incompatible", "compatibility", "incompatibility", "latest", "ready", "game"))
 """Words of sentences that state an environment, say what is observed, greet or ask, and name no cause."""
 _STATUS = re.compile(r"\b[A-Z]{3,16}_[A-Z]{3,16}_[A-Z_]{2,40}\b")
 """The name of a status or of a variable: CUDA_ERROR_NO_DEVICE, CUDA_VISIBLE_DEVICES."""

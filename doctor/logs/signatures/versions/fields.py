@@ -193,11 +193,11 @@ SIGNATURES: tuple[Signature, ...] = (
         "stated-absent",
         ("cuda", "cudnn"),
         r"\b(?:no|without(?: any)?) (?P<w1>cuda|cudnn)(?: toolkit| libraries)?(?: (?:is )?(?:installed|on it|at all|yet|on (?:this|the|my) machine))?(?=\s{0,3}(?:[.,;|/)\n]|$))"
-        r"|(?<![\w/-])(?P<w2>cuda|cudnn)(?: toolkit)?(?:: ?| =? ?)(?:none(?= ?(?:[.,;|/\n]|$)| installed)|(?:is |was |are )?not (?:yet )?installed| ?(?:n'est pas|ist nicht|no est[aá]|non è) (?:encore |noch )?instal\w{2,8})"
+        r"|(?<![\w/-])(?P<w2>cuda|cudnn)(?: toolkit)?(?:: ?| =? ?)(?:none(?= ?(?:[.,;|/\n]|$)| installed)|(?:is |was |are )?not (?:yet )?installed)"
         r"|\b(?:have not|haven't|did not|didn't|have never|never) install(?:ed)? (?:the )?(?P<w3>cuda|cudnn)\b(?=(?: toolkit)?\s{0,3}(?:[.,;\n]|$))",
         "CUDA is not installed.",
         lambda m, s: Symptom(s, "stated-absent", (("what", (m["w1"] or m["w2"] or m["w3"]).lower()),)),
-        near="no|without|n't|never|n'est|nicht",
+        near="no|without|n't|never",
     ),
     sig(
         "stated-absent",
@@ -320,7 +320,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "install-fails-said",
         words("pip|nothing found|nothing is found|nothing was found"),
         r"\bnothing (?:is |was )?found\b|\bpip\b[^\n.]{0,30}\b(?:can ?not|can't|could ?n[o']t|does ?n[o']t|doesn't|will not|won't|fails?|failed|refuses|gives up|finds? (?:no|nothing))\b"
-        r"|\binstallation\b[^\n.]{0,20}\bpip\b[^\n.]{0,12}\bfail|(?:can't|cannot|unable to) (?:get it )?install\w*\b[^\n.]{0,24}\bpip\b",
+        r"|\bpip3? install\b[^\n。]{0,60}(?:找不到|失败|报错|没有找到)|\binstallation\b[^\n.]{0,20}\bpip\b[^\n.]{0,12}\bfail|(?:can't|cannot|unable to) (?:get it )?install\w*\b[^\n.]{0,24}\bpip\b",
         "pip cannot find it",
     ),
     spoken(
@@ -332,11 +332,11 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "no-gpu-said",
-        words("gpu|card|graphics|cpu|list"),
+        words("gpu|card|graphics|cpu|list|empty array"),
         r"\bno gpus?\b[^\n.]{0,24}\b(?:shows?|listed|found|detected|visible|available|seen)\b"
         r"|\bgpus?(?: list| device)?\b[^\n.]{0,16}(?: not|n't) (?:be(?:ing)? )?(?:used|seen|found|detected|visible|recogni[sz]ed|listed|available)\b"
         r"|\b(?:does|did|do|can|could)(?: not|n't|not) (?:see|find|detect|use|recogni[sz]e|list)\b[^\n.]{0,24}\b(?:gpus?|card|graphics)\b"
-        r"|\b(?:lists?|shows?|sees|finds|uses)\b[^\n.]{0,12}\b(?:only|just)\b[^\n.]{0,8}\bcpu\b|\bruns? on (?:the )?cpu\b|\bgpu list is empty\b|\bempty (?:gpu |device )?list\b|\blist\b[^\n.]{0,24} (?:is|stays|remains) empty\b|\bonly (?:the )?cpu\b",
+        r"|\b(?:lists?|shows?|sees|finds|uses)\b[^\n.]{0,12}\b(?:only|just)\b[^\n.]{0,8}\bcpu\b|\bruns? on (?:the )?cpu\b|\bgpu list is empty\b|\bempty (?:gpu |device )?list\b|\bempty (?:array|list)\b|\blist\b[^\n.]{0,24} (?:is|stays|remains) empty\b|\bonly (?:the )?cpu\b",
         "No GPU shows up in TensorFlow.",
     ),
     spoken(
