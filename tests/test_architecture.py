@@ -23,10 +23,12 @@ LAYERS = (
     ("doctor.remedies", "doctor.plan"),
     ("doctor.rules",),
     ("doctor.judge",),
-    ("doctor.diagnose", "doctor.restated"),
+    ("doctor.diagnose", "doctor.restated", "doctor.trace"),
     ("doctor.inputs", "doctor.addresses"),
     ("doctor.install", "doctor.reproduce", "doctor.bench", "doctor.devices", "doctor.render"),
     ("doctor.api",),
+    ("doctor.notebook", "doctor.mcp", "doctor.issues"),
+    ("doctor.site",),
     ("doctor.commands",),
     ("doctor.cli", "doctor.__main__"),
 )
@@ -83,7 +85,8 @@ def test_no_module_imports_what_only_a_checkout_has() -> None:
 
 
 IMPORTED_AS = {"nvidia-ml-py": "pynvml"}
-GUARDED = {"ahocorasick", "cairosvg", "zstandard", "tensorflow", "numpy", "pip", "urllib3", "compat_tables", "doctor"}
+GUARDED = {"ahocorasick", "cairosvg", "zstandard", "tensorflow", "numpy", "pip", "urllib3", "compat_tables", "doctor",
+           "IPython", "mcp", "pydantic", "typing_extensions"}
 """Imported where they are there (urllib3 with requests, whose connections it makes), or in the patient's own interpreter."""
 
 

@@ -49,7 +49,7 @@ def rendered(diagnosis: Diagnosis, options: Options) -> str:
 
         whole = document(diagnosis, tables)
         if options.trace:
-            from doctor.judge.trace import trace
+            from doctor.trace import trace
 
             whole["trace"] = [row.as_dict() for row in trace(diagnosis.facts, tables)]
         return as_json(whole, ascii_only=not options.symbols) + "\n"
@@ -68,7 +68,7 @@ def rendered(diagnosis: Diagnosis, options: Options) -> str:
 
 def _traced(diagnosis: Diagnosis, tables: Tables) -> str:
     """How the verdict came about, one row a line."""
-    from doctor.judge.trace import trace
+    from doctor.trace import trace
     from doctor.printable import line
 
     rows = ["How the verdict came about"]

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from doctor.judge.trace import trace
+from doctor.trace import trace
 from doctor.logs import read
 from doctor.rules import all_rules
 from doctor.tables import Tables
