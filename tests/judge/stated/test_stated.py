@@ -46,7 +46,7 @@ def test_stated_environments_get_the_cause_that_the_tables_give() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", ["long", "longer"])
 def test_many_stated_environments_get_the_cause_that_the_tables_give(seed: str) -> None:
-    count = 500
+    count = 300
     several, calm = wrong(seed, count)
     assert len(several) <= (1 - RIGHT) * count, "\n\n".join(several)
     assert len(calm) <= 0.01 * count, "\n\n".join(calm)
