@@ -484,7 +484,7 @@ def lock_file(rng: random.Random, env: Environment) -> str | None:
     kind = rng.choice(["poetry", "uv", "pipfile", "requirements", "environment"])
     if kind in ("poetry", "uv"):
         name = f"{kind}.lock"
-        text = "\n\n".join(f'[[package]]\nname = "{n}"\nversion = "{v}"' + ('\noptional = false' if kind == "poetry" else '\nsource = { registry = "https://pypi.org/simple" }') for n, v in pairs)
+        text = "\n\n".join(f'[[package]]\nname = "{n}"\nversion = "{v}"' + ('\noptional = false' if kind == "poetry" else '\nsource = { registry = "https://index.example/simple" }') for n, v in pairs)
     elif kind == "pipfile":
         name = "Pipfile.lock"
         text = '{\n    "default": {\n' + ",\n".join(f'        "{n}": {{\n            "version": "=={v}"\n        }}' for n, v in pairs) + "\n    }\n}"
