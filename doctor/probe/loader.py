@@ -12,6 +12,8 @@ setuid; of LD_PRELOAD only that a symbol may come from there.
 
 from __future__ import annotations
 
+import errno
+import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
@@ -320,6 +322,8 @@ class Loader:
         if path not in self._headers:
             result: elf.Elf | str | OSError | None
             try:
+                if not self.machine.may_read(path):
+                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
                 result = elf.of(self.machine, path)
             except elf.NotElf as problem:
                 foreign = problem.header is not None and self.foreign(problem.header)

@@ -18,7 +18,7 @@ from dataclasses import field
 from doctor.backports import removeprefix
 from doctor.facts import Source
 from doctor.probe import containers, project_files
-from doctor.probe.machine import Machine
+from doctor.probe.machine import Account, Machine
 from doctor.probe.module_files import Module, loaded, modules
 from doctor.probe.start_files import StartFiles
 from doctor.values import dataclass
@@ -160,9 +160,8 @@ def _login(machine: Machine, prefix: str | None, site: tuple[str, ...]) -> Start
 
 def _shell_of(machine: Machine, home: str) -> str:
     """The login shell of the person with a home folder, as passwd(5) has it; "" where it is not stated."""
-    for line in _text(machine, "/etc/passwd").splitlines():
-        fields = line.split(":")
-        if len(fields) == 7 and fields[5] == home:
+    for fields in _rows(machine, "/etc/passwd", 7):
+        if fields[5] == home:
             return posixpath.basename(fields[6])
     others = (
         shell for shell, names in RUN_BY.items() if any(machine.exists(f"{home}/{name}") for name in names)
@@ -171,13 +170,33 @@ def _shell_of(machine: Machine, home: str) -> str:
 
 
 def home_of(machine: Machine, prefix: str | None) -> str:
-    """The home folder of the person who uses an environment: the one that it lies in, else the only one that
-    there is."""
+    """The home folder of the person who uses an environment: on a live machine the one of this process, else the
+    one that the environment lies in, else the only one that there is."""
+    if machine.live and machine.env.get("HOME", "").startswith("/"):
+        return machine.env["HOME"].rstrip("/") or "/"
     match = re.match(r"/home/[^/]+", prefix or "")
     if match:
         return match[0]
     homes = [path for path in machine.glob("/home/*") if machine.is_dir(path)]
     return homes[0] if len(homes) == 1 and not (prefix or "").startswith("/root") else "/root"
+
+
+def account_of(machine: Machine, prefix: str | None) -> Account | None:
+    """The account of the person who uses an environment; None where passwd and group do not tell."""
+    home = home_of(machine, prefix)
+    if not (prefix or "").startswith(f"{home}/"):
+        return None  # a shared place: anybody may use it
+    person = next((f for f in _rows(machine, "/etc/passwd", 7) if f[5] == home and f[2].isdecimal() and f[3].isdecimal()), None)
+    if person is None:
+        return None
+    groups = [fields for fields in _rows(machine, "/etc/group", 4) if fields[2].isdecimal()]
+    mine = {int(fields[2]) for fields in groups if person[0] in fields[3].split(",")}
+    return Account(person[0], int(person[2]), frozenset({*mine, int(person[3])}), frozenset(int(f[2]) for f in groups))
+
+
+def _rows(machine: Machine, path: str, size: int) -> list[list[str]]:
+    rows = [line.split(":") for line in _text(machine, path).splitlines()]
+    return [fields for fields in rows if len(fields) == size]
 
 
 def activated(machine: Machine, start: Start, prefix: str, site: tuple[str, ...]) -> Start:

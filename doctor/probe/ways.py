@@ -83,6 +83,7 @@ class Ways:
             plain = starts.base(machine)
         found = replace(machine, env=_for_search(plain))
         _, _, prefix = interpreter.find(found, python)
+        machine = replace(machine, account=starts.account_of(machine, prefix))
         candidates: tuple[Start, ...] = (plain,)
         if prefix is not None:
             site = tuple(python_paths.site_folders(machine, prefix, None))

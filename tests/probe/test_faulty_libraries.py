@@ -119,8 +119,7 @@ def test_a_tensorflow_that_does_not_load_itself_is_an_import_that_fails(
 
 def as_nobody(machine: Folder) -> tuple[str, list[str]]:
     """The verdict's code and steps as a user without rights gets them; everything was imported before."""
-    diagnosis = machine.diagnosis()
-    assert diagnosis.verdict.code == "healthy", "root reads everything"
+    machine.diagnosis()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

@@ -410,3 +410,48 @@ def test_the_cudnn_of_a_board_is_not_judged_by_wheels_for_others() -> None:
     tables = Tables.bundled()
     assert cudnn_serves_gpu("9.12.0.46", ("11.0",), tables, "13").verdict == "unknown"
     assert cudnn_serves_gpu("9.12.0.46", ("6.1",), tables, "12").verdict == "no"
+
+
+# --- who may open what
+
+
+def node_group(machine: Disk) -> int:
+    """The GPU's nodes closed to all but their group; its number."""
+    import os
+
+    for path in (machine.root / "dev").glob("nvidia*"):
+        if os.getuid() == 0:
+            os.chown(path, 0, 1500)
+        path.chmod(0o660)
+    return (machine.root / "dev/nvidiactl").stat().st_gid
+
+
+@pytest.mark.parametrize(("members", "code"), [("bob", "device-permission"), ("bob,u", "healthy")])
+def test_nodes_of_a_group_are_closed_to_who_is_not_in_it(members: str, code: str, tmp_path: Path) -> None:
+    machine = working(Disk(tmp_path / "m")).write("/etc/passwd", "u:x:4242:4242::/home/u:/bin/bash\n")
+    machine.write("/etc/group", f"u:x:4242:\ngpuusers:x:{node_group(machine)}:{members}\n")
+    assert machine.diagnosis().verdict.code == code
+
+
+def test_a_group_that_has_no_name_there_says_nothing(tmp_path: Path) -> None:
+    machine = working(Disk(tmp_path / "copied")).write("/etc/passwd", "u:x:4242:4242::/home/u:/bin/bash\n")
+    node_group(machine)
+    assert machine.write("/etc/group", "u:x:4242:\n").diagnosis().verdict.code == "healthy"
+
+
+def test_a_library_that_nobody_may_read_is_named_also_by_an_administrator(tmp_path: Path) -> None:
+    machine = Disk(tmp_path / "m").gpu().driver()
+    machine.venv("/opt/tf").wheels()
+    for path in (machine.root / f"{machine.site}/nvidia/cudnn/lib".lstrip("/")).glob("libcudnn.so*"):
+        path.chmod(0)
+    diagnosis = machine.diagnosis()
+    assert diagnosis.verdict.code == "library-broken", codes(diagnosis)
+
+
+def test_cuda_where_nobody_looks_for_a_toolkit_is_there_all_the_same(tmp_path: Path) -> None:
+    machine = Disk(tmp_path / "m").gpu().driver()
+    machine.venv("/home/u/tf").build("2.15.1", "12.2", "8")
+    for name in CUDA["12.2"]:
+        machine.cuda_library("/opt/site/lib", name, "12.2")
+    machine.cudnn("8.9.4", "/opt/site/lib").in_loader_cache("/opt/site/lib", LIB)
+    assert machine.diagnosis().verdict.code == "healthy"
