@@ -70,7 +70,7 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "keras cannot be imported|your currently installed version of keras is keras 3|keras 3, but|requires tf-keras|keras requires tensorflow|tensorflow.python.keras.engine|cannot import name 'dtensor'|cannot import name 'get_config'|keras_tensor|_tape|tf.keras` is disabled|no module named 'keras.src.engine'|tensorflow.python.distribute.load_context|tensorflow.python.trackable|tensorflow.python.training.tracking|layerversionselector|installed version of keras is keras 3"
         ),
-        r"Keras cannot be imported|installed version of Keras is Keras 3|Keras requires TensorFlow [\d.]+ or higher|cannot import name '(?:dtensor|get_config)'|No module named 'keras\.src\.engine'"
+        r"Keras cannot be imported|You have tensorflow [\d.]+\w* and this requires tf-keras|installed version of Keras is Keras 3|Keras requires TensorFlow [\d.]+ or higher|cannot import name '(?:dtensor|get_config)'|No module named 'keras\.src\.engine'"
         r"|cannot import name 'LayerVersionSelector'|No module named 'tensorflow\.python\.(?:trackable|training\.tracking|distribute\.load_context)'",
         "ImportError: Keras cannot be imported. Check that it is installed.",
     ),
