@@ -10,6 +10,7 @@ import pytest
 from doctor.cli import main
 from doctor.facts import Absent, EnvironmentKind, Facts, Platform, PythonVersion, Source
 from doctor.plan import Ground, Wish, make_plans
+from doctor.plan.files import judged_files
 from doctor.plan.reasons import against_newer
 from doctor.tables import Tables
 from tests.plan.grounds import outcome
@@ -98,3 +99,47 @@ def test_no_sentence_names_a_python_that_is_not_the_plans(
                 if why.startswith("not ") and f"no wheel for Python {found.ground.python}" in why
             ]
     assert against_newer(found.plans[0].candidate, []) == []
+
+
+WITHOUT_A_GPU = {
+    "tensorflow==2.15.0\n": 0,
+    "tensorflow==2.20.0\ntorch==2.6.0\n": 0,
+    "tensorflow[and-cuda]==2.15.1\n": 0,
+    "tensorflow[and-cuda]==2.15.0\n": 1,
+    "tensorflow[and-cuda]==2.20.0\ntorch==2.6.0\n": 1,
+    "tensorflow==1.15.0\n": 1,
+    "tensorflow-cpu==2.15.0\n": 3,
+    "tensorflow-cpu==2.15.0\ntensorflow==2.15.0\n": 1,
+}
+"""Files and the exit code of the gate for the CPU: only pip can refuse them, since no GPU and no CUDA is asked for."""
+
+
+@pytest.mark.parametrize("asked", [["--cpu"], ["--gpu", "none"], ["--cpu", "--gpu", "RTX 5090"]], ids=" ".join)
+@pytest.mark.parametrize(("text", "code"), WITHOUT_A_GPU.items())
+def test_a_file_is_judged_for_the_cpu_where_that_is_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, code: int, asked: list[str]
+) -> None:
+    path = tmp_path / "requirements.txt"
+    path.write_text(text)
+    call = ["plan", "-r", str(path), "--python", "3.11", "--os", "Ubuntu 24.04", *asked]
+    assert main([*call, "--check"]) == code, capsys.readouterr().out
+    words = capsys.readouterr().out
+    assert ("by cpu" in words) is (code != 3)
+    assert not any(word in words for word in ("cuda-missing", "tf-cpu-only", "gpu-")), words
+    main([*call, "--format", "json"])
+    assert {plan["route"] for plan in json.loads(capsys.readouterr().out)["plans"]} == {"cpu"}
+
+
+@pytest.mark.parametrize(("base", "code"), [
+    ("tensorflow/tensorflow:2.15.0", 0), ("tensorflow/tensorflow:2.15.0-gpu", 0), ("tensorflow/tensorflow:latest", 3),
+    ("nvcr.io/nvidia/tensorflow:23.10-tf2-py3", 3),
+])  # fmt: skip
+def test_an_image_is_judged_for_the_cpu_where_that_is_asked_for(tmp_path: Path, base: str, code: int) -> None:
+    (tmp_path / "Dockerfile").write_text(f"FROM {base}\n")
+    assert main(["plan", "-r", str(tmp_path / "Dockerfile"), "--cpu", "--os", "Ubuntu 24.04", "--check"]) == code
+
+
+def test_an_extra_that_pip_cannot_install_is_no_ok_without_a_gpu(tables: Tables) -> None:
+    """The first plan is for the CPU then, and nobody looked at the extra of the line."""
+    found = judged_files(Ground(machine(python="3.11"), tables, Wish()), {"requirements.txt": "tensorflow[and-cuda]==2.15.0\n"})
+    assert [f.code for f in found.findings if f.severity == "error"] == ["known-release-bug"]
