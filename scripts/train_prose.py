@@ -5,7 +5,8 @@ train_prose.py [--held-out N]   needs scikit-learn (pip install scikit-learn); t
 
 sentences.jsonl holds examples, {"text", "label" (a finding code), "lang", "kind"}; reports.jsonl real reports, of which
 the sentences train with the label of the report, those of the parts that are only scored left out (see `part`). Every
-tenth example is held out and its score printed; with --held-out 0 all of them train, as the shipped weights do. The
+tenth example is held out and its score printed, and that of the real reports of the other parts; with --held-out 0 all
+examples train, and all real reports but those of the part that is only scored, as the shipped weights do. The
 result is the same for the same examples and the same release of scikit-learn.
 """
 
@@ -150,7 +151,7 @@ def main() -> None:
             print(f"real reports, part {name}: ", end="")
             score(data, reports(name))
         return
-    data = train([*examples, *real])
+    data = train([*examples, *real, *reports("calibrate") * REPEATED])
     WEIGHTS.write_bytes(data)
     print(f"{len(examples)} examples, {len(data) / 1000:.0f} kB written to {WEIGHTS.relative_to(ROOT)}")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import Fact, Source
+from doctor.facts import PROSE, Fact, Source
 from doctor.tables import dotted
 
 if TYPE_CHECKING:
@@ -90,6 +90,11 @@ SIGNS: tuple[tuple[str, Sign, tuple[str, ...]], ...] = (
 )
 """A sign, its name in the table of weights, and the codes that it speaks against."""
 
+WELL = ("healthy", "benign-messages")
+"""Codes that say that the GPU works."""
+COMPLAINTS = ("gpu-list-empty", "gpu-not-used", "uses-cpu", "cpu-only-listed", "no-known-devices", "gpu-not-found")
+"""Symptoms: the GPU is not there for TensorFlow, or is not used."""
+
 PARTS = {
     "gpu": ("gpu-arch-too-old", "gpu-arch-too-new"),
     "driver": ("driver-too-old", "driver-too-new"),
@@ -111,3 +116,9 @@ def against(picture: Picture, parts: Sequence[Part]) -> Iterator[tuple[str, str,
         several = [part for part in parts if part.part == kind]
         if several and all(part.fits and not part.slow for part in several):
             yield from (("it fits", code, several[0].evidence) for code in codes)
+    misfits = [part for part in parts if part.fits is False and part.code and part.rank <= PROSE]
+    if misfits and not _registered(picture):
+        yield from (("something does not fit", code, misfits[0].evidence) for code in WELL)
+    complaints = picture.facts.symptoms(*COMPLAINTS)
+    if complaints and not _registered(picture):
+        yield from (("the GPU is not used", code, (complaints[0].source,)) for code in WELL)

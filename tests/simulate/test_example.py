@@ -33,7 +33,7 @@ def run_line(line: str, script: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_workflow_has_lines_and_the_readme_shows_them():
     assert len(LINES) == 3
-    assert "```sh\n" + "\n".join(LINES) + "\n```" in (EXAMPLE.parents[1] / "README.md").read_text()
+    assert "```sh\n" + "\n".join(LINES) + "\n```" in (EXAMPLE.parents[1] / "docs" / "simulate.md").read_text()
 
 
 def test_without_a_gpu_the_mistake_does_not_show():
