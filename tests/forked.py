@@ -14,6 +14,8 @@ FORKS = """
 import json, os, sys
 sys.path.insert(0, sys.argv[1])
 import doctor.cli
+from doctor import api
+api.explain("tensorflow 2.15.0").render("html")  # what the calls would load one by one
 given = json.load(sys.stdin)
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 for words in given["calls"]:

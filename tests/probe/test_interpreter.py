@@ -59,7 +59,7 @@ def test_a_wrong_name_is_refused(tmp_path: Path) -> None:
         interpreter.examine(live(), str(tmp_path))
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").symlink_to("/opt/python3.7/bin/python3.7")  # which an upgrade of the system took away
-    with pytest.raises(NoPythonError, match="bin/python leads to /opt/python3.7/bin/python3.7, and nothing is there"):
+    with pytest.raises(NoPythonError, match=r"bin/python leads to /opt/python3.7/bin/python3.7, and nothing is there"):
         interpreter.examine(live(), str(tmp_path))
 
 
