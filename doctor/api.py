@@ -18,7 +18,7 @@ failed: there is no verdict).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from doctor.values import dataclass
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["PlanReport", "Report", "check", "diagnosed", "explain", "plan"]
 
 FORMATS = ("text", "markdown", "html")
+PLATFORMS = ("linux", "windows", "wsl", "macos")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,20 +144,26 @@ def explain(
     report: str | bytes | IO[bytes],
     name: str = "-",
     *,
+    platform: str | None = None,
     progress: Callable[[int], None] | None = None,
     processes: bool = False,
 ) -> Report:
     """Diagnose one pasted report: a log, a traceback, pip or nvidia-smi output, an issue's text, in any mix.
 
     report: its text, its bytes in whatever encoding, or a stream of bytes, which is read in constant memory.
-    name: what evidence calls it. progress: called with the number of bytes that were read since its last call, of a
+    name: what evidence calls it. platform: linux, windows, wsl or macos, as somebody says of the machine; it counts where
+    the report does not tell. progress: called with the number of bytes that were read since its last call, of a
     large one. processes: a large file may be read by several processes.
-    Raises InputError where it is empty or no text, DefectError where a rule fails.
+    Raises UsageError for another platform, InputError where it is empty or no text, DefectError where a rule fails.
     """
     from io import BytesIO
 
-    from doctor.errors import InputError
+    from doctor.errors import InputError, UsageError
+    from doctor.facts import Platform, Source
     from doctor.logs import NotText, read_stream
+
+    if platform not in (None, *PLATFORMS):
+        raise UsageError(f"there is no platform {platform!r}", f"one of {', '.join(PLATFORMS)}")
 
     if isinstance(report, str):
         report = report.encode("utf-8", "surrogatepass")
@@ -164,6 +171,8 @@ def explain(
         facts = read_stream(BytesIO(report) if isinstance(report, bytes) else report, name, progress, processes=processes)
     except NotText as error:
         raise InputError(f"cannot read `{name}`: {error}") from error
+    if platform is not None and not facts.of(Platform):
+        facts = facts.plus([Platform(Source("as was said", None, platform), platform)])
     return diagnosed(facts)
 
 
@@ -175,6 +184,7 @@ def check(
     record: str | None = None,
     limit: float = 300.0,
     tell: Callable[[str], None] | None = None,
+    printed: str = "",
 ) -> Report:
     """Diagnose this machine and a Python environment on it, or the files of another machine.
 
@@ -182,6 +192,7 @@ def check(
     PATH, this one. root: a folder to read in place of `/`, of which nothing is run or loaded. deep: also start
     TensorFlow in a process of its own, for `limit` seconds at most, and use each GPU. record: a file that
     `check --save` wrote, in place of a look. tell: called with a line where something that takes long begins.
+    printed: what TensorFlow printed when it ran there.
     Raises UsageError where these exclude each other, InputError where a path or a record cannot be read, UnableError
     where there is no Python to start TensorFlow with, DefectError where a rule fails.
     """
@@ -195,6 +206,10 @@ def check(
     if root and deep:
         raise UsageError("--root and --deep exclude each other: nothing under another root is run")
     facts, times = _examined(python, root, limit if deep else None, tell)
+    if printed:
+        from doctor.probe import deep as tensorflow
+
+        facts = facts.plus(list(tensorflow.logged(printed, "what TensorFlow printed")))
     return Report(diagnosed(facts).diagnosis, times)
 
 
@@ -251,12 +266,13 @@ def plan(
     driver: str | None = None,
     machine: str | None = None,
     requirements: str | Sequence[str] = (),
+    texts: Mapping[str, str] | None = None,
 ) -> PlanReport:
     """Which TensorFlow, Python, CUDA, cuDNN and driver go together, from the tables alone.
 
     The parameters are the options of `tfgpu-doctor plan`. What is wished: tensorflow ("2.15", ">=2.16,<2.19", "latest"),
     python ("3.12"), cuda and cudnn (those that are installed and have to be used), cpu (no CUDA), requirements (files,
-    each line of which is judged). The machine: os ("Ubuntu 24.04"), gpu (names, PCI ids or compute capabilities; "none"),
+    each line of which is judged; texts: the same by name and content, and what they take in is not read). The machine: os ("Ubuntu 24.04"), gpu (names, PCI ids or compute capabilities; "none"),
     driver ("535.183.01"), or machine (a file with the JSON of a `check` there); this one where none of them is given.
     Raises UsageError where they exclude each other or name what there is not, InputError where a file cannot be read.
 
@@ -271,4 +287,4 @@ def plan(
         (gpu,) if isinstance(gpu, str) else tuple(gpu), driver, machine,
         (requirements,) if isinstance(requirements, str) else tuple(requirements),
     )  # fmt: skip
-    return PlanReport(answered(request))
+    return PlanReport(answered(request, texts))

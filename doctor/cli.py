@@ -17,6 +17,9 @@ from doctor import __version__
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+    from typing import TypeVar
+
+    Parsed = TypeVar("Parsed", bound=argparse.ArgumentParser)
 
 COMMANDS = {
     "check": "diagnose this machine and the Python environment in use (the default)",
@@ -27,11 +30,24 @@ COMMANDS = {
     "snippet": "configuration code for a TensorFlow version",
     "simulate": "run a command, real TensorFlow included, on a simulated GPU",
     "devices": "the GPUs, who uses them, and what a CUDA_VISIBLE_DEVICES value does",
+    "fleet": "check many nodes through what runs them, and say which differ",
     "bench": "CPU against GPU over growing sizes",
     "tables": "look things up in the compatibility tables",
+    "mcp": "the same answers to an AI assistant (Model Context Protocol)",
+    "completion": "completion for bash, zsh and fish, and the manual page",
+    "serve": "the page on this machine: paste logs, plan, look things up in a browser",
     "code": "the page of a finding code; without one, the list",
 }
 """Every command, with its line in --help. Its module is doctor.commands.NAME (imported when it is used)."""
+
+FORMATS = ("text", "json", "markdown", "html")
+GROUPS = {
+    "find the fault": ("check", "explain", "devices", "fleet", "code"),
+    "install": ("plan", "install", "snippet", "tables"),
+    "try it out": ("simulate", "reproduce", "bench"),
+    "in other programs": ("serve", "mcp", "completion"),
+}
+"""The commands as --help shows them."""
 
 UNABLE = 3
 DEFECT = 70
@@ -46,12 +62,10 @@ def _module(name: str) -> Any:
     return importlib.import_module(f"doctor.commands.{name}")
 
 
-def shared_options(parser: argparse.ArgumentParser) -> None:
-    """Options that mean the same for every command."""
+def shared_options(parser: argparse.ArgumentParser, forms: Sequence[str] = FORMATS) -> None:
+    """Options that mean the same for every command. forms: the values of --format."""
     group = parser.add_argument_group("output")
-    group.add_argument(
-        "--format", choices=("text", "json", "markdown", "html"), default="text", help="how to answer (text)"
-    )
+    group.add_argument("--format", choices=forms, default="text", help="how to answer (text)")
     group.add_argument("--output", metavar="FILE", help="write the answer to a file")
     group.add_argument(
         "--color", choices=("auto", "always", "never"), default="auto", help="colours (auto; NO_COLOR is obeyed)"
@@ -69,8 +83,14 @@ def _parser(name: str) -> argparse.ArgumentParser:
 
     description = f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}."
     parser = Parser(prog=f"tfgpu-doctor {name}", description=description, formatter_class=Formatter)
-    _module(name).add_arguments(parser)
-    shared_options(parser)
+    return filled(parser, name)
+
+
+def filled(parser: Parsed, name: str) -> Parsed:
+    """A parser with the options of a command."""
+    module = _module(name)
+    module.add_arguments(parser)
+    shared_options(parser, getattr(module, "FORMATS", FORMATS))
     return parser
 
 
@@ -79,10 +99,9 @@ def _overview() -> str:
         "usage: tfgpu-doctor [COMMAND] [OPTIONS]",
         "",
         "Says why TensorFlow does not use an NVIDIA GPU, proves it, and gets it to one that works.",
-        "",
-        "commands:",
     ]
-    lines += [f"  {name:<10} {line}" for name, line in COMMANDS.items()]
+    for group, names in GROUPS.items():
+        lines += ["", f"{group}:", *(f"  {name:<10} {COMMANDS[name]}" for name in names)]
     lines += [
         "",
         "options:",

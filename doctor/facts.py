@@ -445,6 +445,8 @@ DECIDING = ("python", "python packages", "tensorflow", "libraries")
 DECIDING_OF_DRIVER = ("libcuda", "nvidia driver", "driver libraries", "device nodes")
 """What of the probes must have been looked at before a machine can be called healthy (`Unreadable.what`); the driver's
 own only where it did not answer."""
+HOSTS_DRIVER, RUNNING_KERNEL = "the host's driver", "the running kernel"
+"""Places of an Unreadable: of an image, to which a driver is lent when it runs, and of any files at rest."""
 _VERSIONED = (TensorFlowVersion, PythonVersion, CudaVersion, CudnnVersion, DriverVersion, DriverCuda, Glibc)
 _VERSION = re.compile(r"\s{0,9}[rRvV]?\d{1,9}(?!\d)")
 _CAPABILITY = re.compile(r"\d{1,3}\.\d{1,3}[af]?")

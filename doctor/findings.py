@@ -20,6 +20,20 @@ CONFIDENCES = ("certain", "likely", "possible")
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """One line of a file with another text.
+
+    line: 1-based. old: what stands there, without the white space around it and without a comment at its end. new: what
+    takes its place; "" takes the line out.
+    """
+
+    file: str
+    line: int
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One thing to do.
 
@@ -29,6 +43,7 @@ class Step:
     needs_root: the command has to run as an administrator; tfgpu-doctor never runs such a step.
     why: one sentence.
     command: what a shell step runs.
+    edit: the line of a file that the step changes, where it is no more than that.
     Raises ValueError for another kind, for no text, and for a shell step without a command.
     """
 
@@ -38,6 +53,7 @@ class Step:
     platform: str = ""
     needs_root: bool = False
     command: Line | None = None
+    edit: Edit | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in ("shell", "python", "manual"):
@@ -51,7 +67,7 @@ class Step:
         """The step in the words of the shell of a case's platform, where it is for no platform of its own."""
         if self.command is None or self.platform or not platform:
             return self
-        return _of_shell(self.command, self.why, "", self.needs_root, platform)
+        return replace(_of_shell(self.command, self.why, "", self.needs_root, platform), edit=self.edit)
 
 
 def shell(command: Line, why: str = "", *, platform: str = "", root: bool = False) -> Step:

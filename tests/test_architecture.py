@@ -23,12 +23,14 @@ LAYERS = (
     ("doctor.remedies", "doctor.plan"),
     ("doctor.rules",),
     ("doctor.judge",),
-    ("doctor.diagnose", "doctor.restated"),
+    ("doctor.diagnose", "doctor.restated", "doctor.trace"),
     ("doctor.inputs", "doctor.addresses"),
-    ("doctor.install", "doctor.reproduce", "doctor.bench", "doctor.devices", "doctor.render"),
+    ("doctor.install", "doctor.reproduce", "doctor.bench", "doctor.devices", "doctor.render", "doctor.fleet"),
     ("doctor.api",),
+    ("doctor.notebook", "doctor.mcp", "doctor.issues"),
+    ("doctor.site",),
     ("doctor.commands",),
-    ("doctor.cli", "doctor.__main__"),
+    ("doctor.cli", "doctor.__main__", "doctor.fleet._boot"),  # a node starts with the last
 )
 
 
@@ -83,8 +85,9 @@ def test_no_module_imports_what_only_a_checkout_has() -> None:
 
 
 IMPORTED_AS = {"nvidia-ml-py": "pynvml"}
-GUARDED = {"ahocorasick", "cairosvg", "zstandard", "tensorflow", "numpy", "pip", "urllib3", "compat_tables", "doctor"}
-"""Imported where they are there (urllib3 with requests, whose connections it makes), or in the patient's own interpreter."""
+GUARDED = {"ahocorasick", "cairosvg", "zstandard", "tensorflow", "numpy", "pip", "urllib3", "ray", "compat_tables", "doctor",
+           "IPython", "mcp", "pydantic", "typing_extensions"}
+"""Imported where they are there (urllib3 with requests, whose connections it makes), or in the patient's own interpreter; ray in the user's."""
 
 
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="sys.stdlib_module_names came with 3.10")

@@ -27,7 +27,10 @@ SAFE_AND_QUICK = {
     "devices": ["--count", "2"],
     "bench": ["--python", "/nonexistent"],
     "tables": ["tensorflow", "2.15.1"],
+    "mcp": [],
+    "completion": ["bash"],
     "code": [],
+    "serve": ["--port", "70000"],  # no port, so that it ends
 }
 """What each command is called with beside the option that is tried, so that it does nothing for long."""
 

@@ -71,8 +71,10 @@ def test_wheel_holds_every_file_of_the_package_and_no_other(wheel: Path) -> None
         if path.is_file() and "__pycache__" not in path.parts
     }
     with zipfile.ZipFile(wheel) as archive:
-        there = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert there == here
+        names = [name for name in archive.namelist() if ".dist-info/" not in name]
+    shared = {name.partition(".data/data/")[2] for name in names if ".data/data/" in name}
+    assert {name for name in names if ".data/" not in name} == here
+    assert {Path(name).parts[1] for name in shared} == {"man", "bash-completion", "zsh", "fish"}
 
 
 def test_the_installed_package_is_the_one_that_runs(installed: Run) -> None:
@@ -82,11 +84,15 @@ def test_the_installed_package_is_the_one_that_runs(installed: Run) -> None:
 
 
 def test_every_module_imports(installed: Run) -> None:
-    """Except those that run in the patient's interpreter, whose names begin with an underscore."""
+    """Except those that run in the patient's interpreter, whose names begin with an underscore; and what an extra brings may
+    be missing."""
     every = (
         "import importlib, pkgutil, doctor\n"
         "for module in pkgutil.walk_packages(doctor.__path__, 'doctor.'):\n"
-        "    if not module.name.rpartition('.')[2].startswith('_'): importlib.import_module(module.name)\n"
+        "    try:\n"
+        "        if not module.name.rpartition('.')[2].startswith('_'): importlib.import_module(module.name)\n"
+        "    except ModuleNotFoundError as error:\n"
+        "        assert (module.name, error.name.partition('.')[0]) == ('doctor.mcp', 'mcp'), error\n"
     )
     done = installed(command=("-c", every))
     assert done.returncode == 0, done.stderr.decode()
@@ -110,6 +116,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], int, bytes]] = {
     "faults": (("simulate", "--list-faults"), 0, b"driver-mismatch"),
     "reproduce": (("reproduce", "--help"), 0, b"--simulate"),
     "bench": (("bench", "--help"), 0, b"--quick"),
+    "serve": (("serve", "--help"), 0, b"--port"),
 }
 
 

@@ -39,7 +39,16 @@ def program(package: str, name: str) -> str:
 class Child:
     """A running child. Use it as a context manager: at the end of the block it is gone, whatever happened."""
 
-    def __init__(self, python: str, text: str, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        python: str,
+        text: str,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        limit: int = OUTPUT_LIMIT,
+    ) -> None:
+        """limit: bytes of answers; beyond it the child is ended."""
+        self._limit = limit
         self._cookie = secrets.token_hex(16)
         with processes.starting():
             self.process = subprocess.Popen(
@@ -75,7 +84,7 @@ class Child:
         with contextlib.suppress(ValueError, OSError):
             for line in iter(lambda: self.process.stdout.readline(1 << 20), b""):  # type: ignore[union-attr]
                 size += len(line)
-                if size > OUTPUT_LIMIT:
+                if size > self._limit:
                     self._flood()
                     break
                 pieces = line.decode("utf-8", "replace").split(self._cookie)

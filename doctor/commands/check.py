@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print a shell script that collects on another machine what `explain` needs, without this tool or Python 3.8",
     )
+    parser.add_argument("--node", metavar="NAME", help="the machine's name among others, as `node` in the JSON (for `fleet read`)")
     parser.add_argument("--from", dest="record", metavar="FILE", help="diagnose a file written by --save")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.errors import UnableError, UsageError
@@ -12,6 +13,8 @@ from doctor.errors import UnableError, UsageError
 if TYPE_CHECKING:
     from doctor.api import PlanReport
     from doctor.plan import Outcome
+    from doctor.plan.gate import Gate
+    from doctor.plan.request import Request
 
 EPILOG = """\
   plan                                           this machine, the newest TensorFlow that needs the fewest changes
@@ -20,14 +23,27 @@ EPILOG = """\
   plan --machine check.json                      another machine: the JSON of `check` there
   plan --cpu                                     for the CPU: no CUDA is installed; --gpu none says the same
   plan --cuda 11.2 --cudnn 8.1                   with the CUDA and cuDNN that are given
-  plan -r requirements.txt --check               a gate for CI: one line and an exit code"""
+  plan -r requirements.txt --check               a gate for CI: one line and an exit code
+  plan Dockerfile uv.lock --check --format sarif  for code scanning; --format github: annotations
+  plan Dockerfile --fix --diff                   the lines that cure it; --fix --yes writes them"""
+
+FORMATS = ("text", "json", "markdown", "html", "sarif", "github")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.epilog = EPILOG
+    parser.add_argument("files", nargs="*", metavar="FILE", help="the same as -r FILE")
     wish_arguments(parser)
-    parser.add_argument("--check", action="store_true", help="one line and an exit code, for CI: 0 ok, 1 an error, 3 could not examine")
+    parser.add_argument(
+        "--check", action="store_true", help="a line for each file and an exit code, for CI: 0 ok, 1 an error, 3 could not examine"
+    )
+    parser.add_argument(
+        "--skip-without-tensorflow", action="store_true", help="with --check: a file that asks for no TensorFlow is passed over"
+    )
+    parser.add_argument("--fix", action="store_true", help="cure the files in their own lines: shows the diff")
+    parser.add_argument("--diff", action="store_true", help="with --fix: the diff and nothing else; nothing is written")
+    parser.add_argument("--yes", action="store_true", help="with --fix: write the files")
     parser.add_argument(
         "--resolve",
         action="store_true",
@@ -50,8 +66,8 @@ def wish_arguments(parser: argparse.ArgumentParser) -> None:
         "--requirements",
         metavar="FILE",
         action="append",
-        help="requirements.txt, pyproject.toml, Pipfile, environment.yml or a Dockerfile: a finding for each line that cannot "
-        "work or cannot be examined",
+        help="requirements.txt, pyproject.toml, Pipfile, environment.yml, pixi.toml, a lock file of uv, Poetry, conda-lock "
+        "or pixi, a Dockerfile or a compose file: a finding for each line that cannot work or cannot be examined",
     )
     machine = parser.add_argument_group("the machine (by default this one)")
     machine.add_argument(
@@ -68,17 +84,83 @@ def wish_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Exit code 0; 1 where the wish cannot work on the machine as it is; with --check or --resolve 3 where that could not
     be examined. Raises UsageError and InputError."""
+    args.requirements = [*(args.requirements or ()), *args.files]
+    if (args.resolve or args.fix) and not args.requirements:
+        option = "--resolve" if args.resolve else "--fix"
+        raise UsageError(f"{option} needs a file", f"tfgpu-doctor plan -r requirements.txt {option}")
+    if ((args.diff or args.yes) and not args.fix) or (args.diff and args.yes):
+        raise UsageError("--diff and --yes belong to --fix, one of them", "tfgpu-doctor plan -r Dockerfile --fix --diff")
+    if args.fix:
+        return _fix(args)
+    if args.check or args.format in ("sarif", "github"):
+        return _gate(args)
     outcome = answer(args).outcome
     if args.resolve:
         from doctor.install.resolver import resolved
 
-        if not args.requirements:
-            raise UsageError("--resolve needs a file", "tfgpu-doctor plan -r requirements.txt --resolve")
         outcome = resolved(outcome, args.requirements, quiet=args.quiet)
     show(outcome, args)
     if not outcome.works:
         return 1
-    return UnableError.exit_code if outcome.unexamined and (args.check or args.resolve) else 0
+    return UnableError.exit_code if outcome.unexamined and args.resolve else 0
+
+
+def _gate(args: argparse.Namespace) -> int:
+    """Each file by itself, for CI; the exit code."""
+    from doctor.render.gate import rendered
+    from doctor.render.options import is_file
+    from doctor.render.output import destination
+
+    found = _judged(args)
+    if args.resolve:
+        from doctor.install.resolver import resolved
+
+        files = [replace(j, outcome=resolved(j.outcome, [j.name], quiet=args.quiet)) for j in found.files]
+        found = replace(found, files=tuple(files))
+    with destination(args.output) as out:
+        out.write(rendered(found, args.format, shared=is_file(out)))
+    return found.exit_code
+
+
+def _fix(args: argparse.Namespace) -> int:
+    """The cures as a diff; with --yes they are written. The exit code is that of the files as they are afterwards."""
+    from doctor.files import cannot_write, write_whole
+    from doctor.plan.gate import cured
+    from doctor.printable import block, say
+    from doctor.render.output import destination
+    from doctor.render.plans import hidden
+
+    found = _judged(args)
+    changes = cured(_request(args), found)
+    with destination(args.output) as out:
+        out.write(hidden("".join(block(change.diff()) for change in changes), shared=False))
+    if not args.yes:
+        if changes and not args.quiet and not args.diff:
+            say("Nothing was written: --yes writes it.")
+        return found.exit_code
+    for change in changes:
+        try:
+            write_whole(change.name, change.after.encode("utf-8"))
+        except OSError as error:
+            raise cannot_write(change.name, error) from error
+    return _judged(args).exit_code
+
+
+def _judged(args: argparse.Namespace) -> Gate:
+    from doctor.commands.waiting import LOOKING, said_after_a_second
+    from doctor.plan.gate import gate
+
+    with said_after_a_second(LOOKING, args):
+        return gate(_request(args), passes_over=args.skip_without_tensorflow)
+
+
+def _request(args: argparse.Namespace) -> Request:
+    from doctor.plan.request import Request
+
+    return Request(
+        args.tensorflow or "", args.python, args.cuda, args.cudnn, args.cpu, args.os, tuple(args.gpu or ()), args.driver,
+        args.machine or None, tuple(args.requirements or ()),
+    )  # fmt: skip
 
 
 def answer(args: argparse.Namespace) -> PlanReport:
@@ -103,12 +185,9 @@ def show(outcome: Outcome, args: argparse.Namespace) -> None:
     from doctor.render.options import is_file
     from doctor.render.output import destination
 
-    gate = getattr(args, "check", False)
     with destination(args.output) as out:
         shared = is_file(out)
-        if gate:
-            words = render.hidden(render.gate_line(outcome) + "\n", shared)
-        elif args.format == "text":
+        if args.format == "text":
             colour = args.color == "always" or (
                 args.color == "auto" and not args.output and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
             )

@@ -216,6 +216,10 @@ def compiled_cudnn(build: TensorFlowRelease, tables: Tables) -> tuple[str, Row] 
     return None
 
 
+OF_TEGRA = ("5.3", "6.2", "7.2", "8.7", "11.0")
+"""Compute capabilities of NVIDIA's boards (CUDA GPU Compute Capability, Jetson): the wheels in the tables are for others."""
+
+
 def cudnn_serves_gpu(cudnn: str, capabilities: tuple[str, ...], tables: Tables, cuda: str | None = None) -> Answer:
     """Whether a cuDNN has kernels for GPUs of these compute capabilities. `cuda`: the major of its build ("12")."""
     row = tables.cudnn(cudnn, cuda)
@@ -231,6 +235,8 @@ def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
             return Answer("no", f"cuDNN {row.version} has no kernels for compute capability {capability}: they start "
                           f"at {row.lowest}", (row,))  # fmt: skip
         code = code_for(capability, row.capabilities, row.data.get("ptx") or ()) if row.capabilities else None
+        if row.capabilities and code is None and capability in OF_TEGRA:
+            return Answer("unknown", f"NVIDIA builds another cuDNN {row.version} for its boards, which is not in the tables")
         if row.capabilities and code is None:
             return Answer("no", f"cuDNN {row.version} has no kernels for compute capability {capability}", (row,))
         if code is not None and code.kind == "jit":

@@ -11,7 +11,20 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import PROSE, CudaVersion, Fact, LibraryLoaded, Package, Requirement, TensorFlowVersion
+from doctor.facts import (
+    PROSE,
+    CudaVersion,
+    CudnnVersion,
+    Fact,
+    LibraryLoaded,
+    OtherGpu,
+    Package,
+    PythonVersion,
+    Requirement,
+    Symptom,
+    TensorFlowBuild,
+    TensorFlowVersion,
+)
 from doctor.findings import Part
 from doctor.remedies.fitness import situation
 
@@ -31,7 +44,7 @@ def parts(picture: Picture) -> tuple[Part, ...]:
     if not builds or (known is not None and f"{known.version}+" in known.source.text):
         return ()  # 2.15.0+nv24.2 and the like: another build than those of the tables
     asked: tuple[Callable[[Picture, Sequence[TensorFlowRelease]], Iterator[Part]], ...] = (
-        _platform, _python, _gpu, _driver, _cuda, _cudnn,
+        _platform, _package, _companions, _python, _gpu, _driver, _cuda, _cudnn,
     )  # fmt: skip
     return tuple(part for ask in asked for part in ask(picture, builds))
 
@@ -44,6 +57,92 @@ def _builds(picture: Picture) -> Sequence[TensorFlowRelease]:
 
 
 _PLAIN = re.compile(r"pip3? install [^\n]{0,60}tensorflow")
+NO_DEVICE_SEEN = ("gpu-list-empty", "cpu-only-listed", "gpu-not-used", "uses-cpu", "gpu-not-found", "no-known-devices", "no-gpu-said")
+"""Symptoms: the GPU is not there for TensorFlow, whatever the reason."""
+_NAMES = ("tensorflow", "tensorflow-gpu", "tensorflow-cpu")
+
+
+def stated_absent(picture: Picture, what: str) -> list[Symptom]:
+    """What says that CUDA, cuDNN or the GPU ("cuda", "cudnn", "gpu") is not there; none where a version of it is stated, too."""
+    known = {"cuda": picture.cuda, "cudnn": picture.cudnn, "gpu": picture.gpus}[what]
+    return [] if known else [s for s in picture.facts.symptoms("stated-absent") if s.get("what") == what]
+
+
+def _named(picture: Picture) -> dict[str, Fact]:
+    """The distributions of TensorFlow that a report says are installed, and what says so."""
+    facts = picture.facts
+    named: dict[str, Fact] = {}
+    for package in facts.of(Package):
+        named.setdefault(package.name, package)
+    for asked in facts.symptoms("stated-package"):
+        if asked.get("loose") and not facts.has(*NO_DEVICE_SEEN):
+            continue  # "TensorFlow from pip" may be either distribution
+        named.setdefault(asked.get("name"), asked)
+    for version in facts.of(TensorFlowVersion):  # a plain "tensorflow 1.14" names the program, not the distribution
+        if version.package not in (None, "tensorflow"):
+            named.setdefault(str(version.package), version)
+    return {name: fact for name, fact in named.items() if name.startswith("tensorflow")}
+
+
+def _package(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
+    """The distribution: the one without CUDA, the one that ended, two at once, an image without CUDA."""
+    known, facts = picture.tensorflow, picture.facts
+    if facts.kind != "report" or known is None or picture.facts.has("own-build"):
+        return
+    named, side = _named(picture), picture.table_platform
+    version = known.version.split("+")[0]
+    installed = {p.name: p for p in facts.of(Package) if p.name in _NAMES and p.version}
+    last = picture.tables.tensorflow("2.12.0", "tensorflow-gpu", "any")
+    if "tensorflow-gpu" in named and _release(version) >= (2, 12):
+        yield Part("package", f"tensorflow-gpu {version}", "tensorflow", False, (named["tensorflow-gpu"].source,),
+                   (last.ref,) if last is not None else (), "tensorflow-gpu ended with 2.11.0, and 2.12.0 of it only fails",
+                   "tf-gpu-package-removed", rank=_rank(picture))  # fmt: skip
+        return
+    if len(installed) > 1 and len({p.version for p in installed.values()}) > 1:
+        both = list(installed.values())
+        yield Part("package", " and ".join(f"{p.name} {p.version}" for p in both), "one of them", False, tuple(p.source for p in both),
+                   (), "they write into the same folder, and what was installed last overwrites a part of the other",
+                   "tf-conflicting-packages")  # fmt: skip
+        return
+    images = [i for i in facts.symptoms("image-tag") if "gpu" not in i.get("tag")]
+    plain = picture.tables.tensorflow(version, "tensorflow", side)
+    why: tuple[Fact, str, str] | None = None
+    if images and len(images) == len(facts.symptoms("image-tag")):
+        why = images[0], "an image whose tag has no -gpu in it holds a build for the CPU", "container-no-gpu"
+    elif "tensorflow-cpu" in named and len(named) == 1:
+        why = named["tensorflow-cpu"], "tensorflow-cpu is built without CUDA", "tf-cpu-only"
+    elif facts.has("conda-cpu-build"):
+        why = facts.symptoms("conda-cpu-build")[0], "conda's mkl and eigen builds are without CUDA", "tf-cpu-only"
+    elif set(named) == {"tensorflow"} and "conda" not in picture.environments and plain is not None and plain.gpu is False and (side != "windows-amd64" or _release(version) <= (2, 10)):
+        why = named["tensorflow"], f"{plain.requirement} is built without CUDA", "tf-cpu-only"
+    if why is not None:
+        fact, reason, code = why
+        yield Part("package", fact.source.text[:60], "a build with CUDA", False, (fact.source,),
+                   (plain.ref,) if plain is not None else (), reason, code, rank=_rank(picture))  # fmt: skip
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
+
+
+def _companions(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
+    """Other Python packages in a report's lists, by the table of those that break a release."""
+    from doctor.tables.ordering import order
+    from doctor.tables.ranges import within
+
+    known, store = picture.tensorflow, picture.tables.store
+    if known is None or picture.facts.kind != "report" or not store.has("dependencies"):
+        return
+    listed = {p.name: p for p in picture.facts.of(Package) if p.version}
+    for row in store.all("dependencies"):
+        package = listed.get(row["package"])
+        if package is None or package.version is None or not within(known.version.split("+")[0], row["tensorflow"], order):
+            continue
+        fits = within(package.version, row["pin"], order)
+        reason = f"TensorFlow {known.version} with {row['package']} {package.version}: {row['reason']}"
+        yield Part("package", f"{row['package']} {package.version}", f"{row['package']}{row['pin']}", fits, (package.source,),
+                   (f"dependencies {row['package']}: {row['source']}",), "" if fits else reason,
+                   "" if fits else "python-dependency-conflict")  # fmt: skip
 
 
 def brings_cuda(picture: Picture) -> list[Fact]:
@@ -68,17 +167,25 @@ def _platform(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Iterator
     build = builds[-1]
     if any(b.gpu is not False for b in builds) or picture.build is None:
         return
+    if any(b.gpu for b in picture.facts.of(TensorFlowBuild)) or "tensorflow-gpu" in _named(picture):
+        return  # conda's builds, and a package beside it, have what PyPI's of this name has not
     source = [fact.source for fact in (picture.platform_fact, picture.tensorflow) if fact is not None]
     kind = picture.platform or "linux"
     windows = kind == "windows"
-    needs = "TensorFlow 2.10 at most, or WSL2" if windows else "a build with CUDA"
+    needs = "TensorFlow 2.10 at most, or WSL2" if windows and _release(build.version) >= (2, 11) else "a build with CUDA"
     reason = f"{build.requirement} for {build.platform} is built without CUDA"
-    code = "tf-windows-native" if windows and build.package == "tensorflow" else "tf-cpu-only"
+    ended = windows and build.package == "tensorflow" and _release(build.version) >= (2, 11)
+    code = "tf-windows-native" if ended else "tf-cpu-only"
     yield Part("platform", build.platform, needs, False, tuple(source), (build.ref,), reason, code, rank=_rank(picture))
 
 
 def _python(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     python = picture.python
+    narrow = [*(p for p in picture.facts.of(PythonVersion) if p.bits == 32), *picture.facts.symptoms("python-32bit")]
+    if narrow and picture.facts.kind == "report" and picture.build is not None:
+        yield Part("python", "32-bit", "a 64-bit Python", False, (narrow[0].source,), (picture.build.ref,),
+                   "every wheel of TensorFlow is for a 64-bit Python", "tf-no-wheel", rank=PROSE)  # fmt: skip
+        return
     if python is None or picture.build is None or not picture.build.pythons:
         return
     build = picture.build
@@ -102,6 +209,10 @@ def _gpu(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
     gpu_builds = [b for b in builds if b.gpu and b.compute_capabilities]
     if not gpu_builds:
         return
+    others: list[Fact] = [*stated_absent(picture, "gpu"), *picture.facts.of(OtherGpu)]
+    if picture.facts.kind == "report" and others and not picture.gpus and picture.driver is None:
+        yield Part("gpu", "none of NVIDIA", "an NVIDIA GPU", False, (others[0].source,), (gpu_builds[-1].ref,),
+                   "TensorFlow's CUDA builds compute on NVIDIA's GPUs only", "gpu-absent", rank=PROSE)  # fmt: skip
     for gpu in picture.gpus:
         capability = gpu.compute_capability
         if not capability:
@@ -178,7 +289,8 @@ def _cuda(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Iterator[Par
     if picture.facts.has("own-build"):  # it opens what it was compiled for
         return
     if cuda is None:
-        lacking = _without_cuda(picture, gpu_builds)
+        absent = stated_absent(picture, "cuda")
+        lacking = absent[0] if absent else _without_cuda(picture, gpu_builds)
         if lacking is not None:
             yield Part("cuda", "none", needs, False, (lacking.source,), (gpu_builds[-1].ref,),
                        f"{gpu_builds[-1].requirement} opens CUDA's libraries and does not bring them: the extra "
@@ -211,13 +323,21 @@ def _opened(picture: Picture, build: TensorFlowRelease, part: str, needs: str) -
 def _without_cuda(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Fact | None:
     """A plain `pip install tensorflow` in a report that names no CUDA: no library of it came along."""
     facts = picture.facts
-    if facts.kind != "report" or picture.loaded or facts.of(CudaVersion) or picture.container:
+    if facts.kind != "report" or picture.loaded or facts.of(CudaVersion):
+        return None
+    if facts.of(CudnnVersion) or facts.has("stated-absent"):
+        return None
+    if facts.has("image-tag", "works-said") or any(device.count for device in picture.registered):
+        return None
+    if not (facts.has(*NO_DEVICE_SEEN) or picture.registered or all(b.extras.get("and-cuda") for b in builds)):
         return None
     if picture.environments & {"colab", "kaggle", "conda"} or picture.platform not in (None, "linux", "wsl"):
         return None
     if not all(b.extras.get("and-cuda") or b.version.startswith("2.") for b in builds):
         return None
-    named = [r for r in facts.of(Requirement) if r.name in ("tensorflow", "tensorflow-gpu")]
+    named: list[Fact] = [r for r in facts.of(Requirement) if r.name in ("tensorflow", "tensorflow-gpu")]
+    named += [s for s in facts.symptoms("stated-package") if not s.get("extra")]
+    named += [p for p in facts.of(Package) if p.name in ("tensorflow", "tensorflow-gpu") and p.manager == "pip"]
     asked = [v for v in facts.of(TensorFlowVersion) if _PLAIN.search(v.source.text) and "and-cuda" not in v.source.text]
     plain: list[Fact] = [*named, *asked]
     return plain[0] if plain else None
@@ -237,6 +357,11 @@ def _cudnn(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Iterator[Pa
     cudnn = picture.cudnn
     if cudnn is None:
         if brings_cuda(picture):
+            return
+        absent = stated_absent(picture, "cudnn")
+        if absent:
+            yield Part("cudnn", "none", needs, False, (absent[0].source,), (gpu_builds[-1].ref,),
+                       f"{gpu_builds[-1].requirement} opens cuDNN {gpu_builds[-1].cudnn}", "cudnn-missing", rank=PROSE)  # fmt: skip
             return
         yield Part("cudnn", "", needs, None, (), (gpu_builds[-1].ref,))
         return

@@ -9,7 +9,7 @@ much is learnt from labelled reports (scripts/fit_weights.py) and kept as a tabl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts import PROSE, Likelihood, Prose, Source
@@ -134,14 +134,17 @@ def hypotheses(picture: Picture, findings: Sequence[Finding], parts: Sequence[Pa
     return sorted(found, key=lambda hypothesis: -hypothesis.score)
 
 
-def alternatives(verdict: Finding, ranked: Sequence[Hypothesis]) -> tuple[Alternative, ...]:
-    """What else remains possible beside the verdict, with the command that tells it from the verdict."""
+def alternatives(verdict: Finding, ranked: Sequence[Hypothesis], misfits: Collection[str] = ()) -> tuple[Alternative, ...]:
+    """What else remains possible beside the verdict, with the command that tells it from the verdict.
+
+    misfits: codes of what does not fit by the tables, which are named however unlikely they are the cause.
+    """
     if verdict.confidence == "certain" and verdict.code not in ("undetermined", "benign-messages"):
         return ()
     found = []
     for hypothesis in ranked:
         usual = USUAL.get(hypothesis.code)
-        if hypothesis.code == verdict.code or usual is None or hypothesis.likelihood < LEAST:
+        if hypothesis.code == verdict.code or usual is None or (hypothesis.likelihood < LEAST and hypothesis.code not in misfits):
             continue
         found.append(
             Alternative(hypothesis.code, round(hypothesis.likelihood, 2), hypothesis.evidence, hypothesis.against,

@@ -10,15 +10,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from doctor.facts import Prose
-from doctor.findings import Alternative, Finding, Part, shell
+from doctor.facts import Likelihood, Prose
+from doctor.findings import Alternative, Finding, Part, Step, shell
 from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
+from doctor.judge.stated import decided, only_states, open_question, uninstallable
 from doctor.remedies import commands
 from doctor.remedies.usual import USUAL
 
 if TYPE_CHECKING:
     from doctor.picture import Picture
 
+TOLD = 0.5
+"""Probability from which on a sentence counts more than what the tables say of stated versions."""
+SOUND = 0.8
+"""The same where it says that nothing is wrong."""
 LIKELY = 0.6
 """Likelihood from which on a cause that no rule found is called likely."""
 SHORT = 120
@@ -35,11 +40,34 @@ def ranked(
     found = {finding.code for finding in findings}
     # what only sentences speak for is not said where the tables or a program say the contrary
     best = next((h for h in order if h.code in found or not h.against), order[0])
+    code = None if first.confidence == "certain" else uninstallable(picture, parts)
+    if code is not None:
+        best = next(h for h in order if h.code == code)
+    elif open_question(picture, findings, parts):
+        if best.code == "undetermined" or not _told(best, picture):
+            code = decided(picture, parts, findings)
+        if code is not None:
+            best = next(h for h in order if h.code == code)
+        elif best.code != "undetermined" and best.code not in (first.code, *NO_FAULT) and _fits(picture, parts) and not _told(best, picture, 0.0):
+            best = next(h for h in order if h.code == first.code)  # all that is stated goes together
     if picture.facts.kind == "report" and best.code not in (first.code, "undetermined"):
-        kept = _put_first(best, kept, picture, parts)
+        kept = _put_first(best, kept, picture, parts, by_tables=code is not None)
     if kept[0].code != "undetermined":
         kept = [finding for finding in kept if finding.code != "undetermined"]
-    return kept, alternatives(kept[0], order)
+    return kept, alternatives(kept[0], order, [part.code for part in parts if part.fits is False])
+
+
+def _fits(picture: Picture, parts: Sequence[Part]) -> bool:
+    """Whether something that a report states is known to fit: a part by the tables, or a GPU image that is given the GPU."""
+    images = [tag.get("tag") for tag in picture.facts.symptoms("image-tag")]
+    return any(part.fits for part in parts) or (picture.facts.has("gpus-flag") and any("gpu" in tag for tag in images))
+
+
+def _told(best: Hypothesis, picture: Picture, least: float = TOLD) -> bool:
+    """Whether a sentence that does more than state versions or what is observed speaks for a cause."""
+    least = max(least, SOUND) if best.code in NO_FAULT else least
+    several = (likelihood for likelihood in picture.facts.of(Likelihood) if likelihood.code == best.code)
+    return any(likelihood.probability > least and not only_states(likelihood.source.text) for likelihood in several)
 
 
 def as_said(finding: Finding, picture: Picture) -> Finding:
@@ -48,13 +76,15 @@ def as_said(finding: Finding, picture: Picture) -> Finding:
     return replace(finding, confidence="likely") if said else finding
 
 
-def _put_first(best: Hypothesis, findings: list[Finding], picture: Picture, parts: Sequence[Part]) -> list[Finding]:
+def _put_first(
+    best: Hypothesis, findings: list[Finding], picture: Picture, parts: Sequence[Part], *, by_tables: bool
+) -> list[Finding]:
     known = next((finding for finding in findings if finding.code == best.code), None)
     if known is None:
         known = _finding(best, picture, parts)
         first = findings[0]
         better = first.code != "undetermined" and (first.confidence != "possible" or _short(picture))
-        if known.confidence == "possible" and better:
+        if known.confidence == "possible" and better and not by_tables:
             return findings  # what is only possible takes no place of what is known better
     others = [finding for finding in findings if finding is not known]
     if known.severity != "error":  # nothing to mend: what was only possible is an alternative
@@ -69,8 +99,10 @@ def _finding(best: Hypothesis, picture: Picture, parts: Sequence[Part]) -> Findi
     rule = rule_of(best.code)
     misfits = [part for part in parts if part.code == best.code and (part.fits is False or part.slow)]
     seen = [part for part in misfits if part.have != "none"]
+    others = [part for part in parts if part.fits is False and part.code not in (best.code, "tf-no-wheel", "")]
     if misfits:
         why = " ".join(_said(part) for part in misfits)
+        why += "".join(f" Besides, for {part.have}: {_said(part)}" for part in others)
         rows = tuple(dict.fromkeys(row for part in misfits for row in part.tables))
     else:
         why = "No program's message names the cause; this is what the sentences of the report speak for."
@@ -84,10 +116,16 @@ def _finding(best: Hypothesis, picture: Picture, parts: Sequence[Part]) -> Findi
         why,
         best.evidence[:4],
         rows,
-        () if no_fault or usual is None else tuple(usual.steps(picture)),
+        () if no_fault or usual is None else tuple(_cures(best.code, others, picture) or usual.steps(picture)),
         shell(commands.list_gpus(picture)),
         "likely" if best.likelihood >= LIKELY and (seen or not _short(picture)) else "possible",
     )
+
+
+def _cures(code: str, others: Sequence[Part], picture: Picture) -> Sequence[Step]:
+    """What cures a cause together with a GPU that no kernel of the build serves: another release, with its libraries."""
+    card = next((part.code for part in others if part.part == "gpu" and part.code in USUAL), None)
+    return USUAL[card].steps(picture) if card is not None and code.startswith(("cuda-", "cudnn-", "gpu-arch")) else ()
 
 
 def _short(picture: Picture) -> bool:

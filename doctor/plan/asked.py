@@ -26,6 +26,24 @@ CONCERNS = re.compile(
 )
 """Words of a line that bears on TensorFlow or on the CUDA libraries in its environment."""
 
+PLATFORMS = {
+    "linux-64": "sys_platform == 'linux' and platform_machine == 'x86_64'",
+    "linux-aarch64": "sys_platform == 'linux' and platform_machine == 'aarch64'",
+    "linux-ppc64le": "platform_machine == 'ppc64le'",
+    "win-64": "sys_platform == 'win32'",
+    "win-arm64": "sys_platform == 'win32' and platform_machine == 'ARM64'",
+    "osx-64": "sys_platform == 'darwin' and platform_machine == 'x86_64'",
+    "osx-arm64": "sys_platform == 'darwin' and platform_machine == 'arm64'",
+    "linux": "sys_platform == 'linux'",
+    "win": "sys_platform == 'win32'",
+    "osx": "sys_platform == 'darwin'",
+    "unix": "sys_platform != 'win32'",
+    "noarch": "",
+}
+"""conda's names of platforms, as environment markers."""
+NEVER = "os_name == 'none'"
+"""A marker that holds nowhere."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -61,12 +79,26 @@ class Unread:
 
 
 @dataclass(frozen=True)
+class Service:
+    """A service of a compose file. image: what it starts; dockerfile: the path of the file that its image is built from, ""
+    where none is; gpu: whether it asks for a GPU; file, line, text: where it begins."""
+
+    name: str
+    line: int
+    text: str
+    image: Asked | None = None
+    dockerfile: str = ""
+    gpu: bool = False
+    file: str = ""
+
+
+@dataclass(frozen=True)
 class Wanted:
     """What a file asks for: requirements, and the Python or image that it fixes, each with its line.
     brings_cuda: whether a command of a Dockerfile's last stage names CUDA, cuDNN or NVIDIA's packages;
     brings_python: whether one brings another Python than the image's system has. includes: the files that it
     names with -r, constraints: those that it names with -c. indexes: other package indexes. unread: what
-    could not be judged."""
+    could not be judged. locked: an installer's resolver chose every version. services: those of a compose file."""
 
     requirements: tuple[Asked, ...] = ()
     python: Asked | None = None
@@ -77,6 +109,8 @@ class Wanted:
     constraints: tuple[str, ...] = ()
     indexes: tuple[Asked, ...] = ()
     unread: tuple[Unread, ...] = ()
+    locked: bool = False
+    services: tuple[Service, ...] = ()
 
 
 def normal(name: str) -> str:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from doctor import validated
 from doctor.compat import runs_with_cuda, runs_with_cudnn
 from doctor.facts import Source
 from doctor.findings import Finding, Step, shell
 from doctor.plan.asked import Asked, Wanted
+from doctor.plan.edits import edited, with_requirements
 from doctor.plan.ground import Ground
 from doctor.plan.images import release_in
 from doctor.shell import run
@@ -54,10 +56,10 @@ def libraries_of(
             return _of_image(build, tag, (here, base), ground)
         if wanted.brings_cuda:
             return []
-        return [_nothing(line, build, (here, base), ground, f"the base image {image.name} holds none either")]
+        return [_nothing(line, build, (here, base), ground, name, f"the base image {image.name} holds none either")]
     if ground.cuda is not None:
         return []
-    return [_nothing(line, build, (here,), ground, "they have to be installed otherwise")]
+    return [_nothing(line, build, (here,), ground, name, "they have to be installed otherwise")]
 
 
 def _of_official(
@@ -95,7 +97,7 @@ def _of_image(build: TensorFlowRelease, tag: re.Match[str], evidence: tuple[Sour
 
 
 def _nothing(
-    line: Asked, build: TensorFlowRelease, evidence: tuple[Source, ...], ground: Ground, where: str
+    line: Asked, build: TensorFlowRelease, evidence: tuple[Source, ...], ground: Ground, name: str, where: str
 ) -> Finding:
     extra = f"{build.requirement} has no extra and-cuda, which came with 2.14: pip warns and goes on. " if "and-cuda" in line.extras else ""
     brought = f"{extra}The line brings no CUDA libraries; {where}. Without them TensorFlow computes on the CPU, and says so once in its log."
@@ -106,17 +108,16 @@ def _nothing(
         f"{build.requirement} opens CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}. {brought}".replace("  ", " "),
         evidence,
         (build.ref,),
-        _cure(build, ground, line),
+        _cure(build, ground, line, name),
     )
 
 
-def _cure(build: TensorFlowRelease, ground: Ground, line: Asked | None = None) -> tuple[Step, ...]:
+def _cure(build: TensorFlowRelease, ground: Ground, line: Asked | None = None, name: str = "") -> tuple[Step, ...]:
     if not build.extras.get("and-cuda"):
         return ()
     wanted = (validated.specifiers(line.specifier) or "") if line is not None else f"=={build.version}"
     install = run("pip", "install", f"tensorflow[and-cuda]{wanted}")
-    return (
-        shell(install, "TensorFlow with the CUDA and cuDNN that it opens, in place of that line").on(
-            ground.kind
-        ),
-    )
+    step = shell(install, "TensorFlow with the CUDA and cuDNN that it opens, in place of that line").on(ground.kind)
+    if line is None or line.manager != "pip":
+        return (step,)
+    return (replace(step, edit=edited(line, with_requirements(line, [f"tensorflow[and-cuda]{line.specifier}"]), name)),)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from doctor.backports import removeprefix, removesuffix
 from doctor.errors import UsageError
-from doctor.findings import Finding, Step, manual
+from doctor.findings import Edit, Finding, Step, manual
 from doctor.plan.asked import Asked, Wanted
 from doctor.plan.ground import Ground
 from doctor.plan.plans import Outcome, Plan, make_plans
@@ -20,7 +21,26 @@ def replaced(line: Asked, requirement: str | Sequence[str], name: str, why: str 
     own."""
     wishes = [requirement] if isinstance(requirement, str) else list(requirement)
     text = with_requirements(line, [wish for wish in wishes if wish])
-    return manual(f"{line.file or name}, line {line.line}: {text}", why or f"in place of: {line.text}")
+    step = manual(f"{line.file or name}, line {line.line}: {text}", why or f"in place of: {line.text}")
+    return replace(step, edit=edited(line, text, name))
+
+
+def edited(line: Asked, text: str, name: str) -> Edit:
+    """The line of a file with another text."""
+    return Edit(line.file or name, line.line, line.text, text)
+
+
+def left_out(line: Asked, name: str, why: str) -> Step:
+    """The line of a Dockerfile without its requirement. What is left must still be a command: an `install` that names
+    nothing else has to go by hand, unless it is all that the line holds."""
+    step = manual(f"{line.file or name}, line {line.line}: leave out {line.word}", why)
+    rest = with_requirements(line, [])
+    installs = re.search(r"\binstall\b(?P<after>[^;&|]{0,2000})", rest)
+    named = [word for word in installs["after"].split() if not word.startswith("-")] if installs else []
+    if named and "\\" not in named:
+        return replace(step, edit=edited(line, re.sub(r"(?<=\S) {2,}", " ", rest), name))
+    alone = re.fullmatch(r"(?i)RUN\s+(?:python3?\s+-m\s+)?pip3?\s+install(?:\s+-[\w-]+)*", rest.strip())
+    return replace(step, edit=edited(line, "", name)) if alone else step
 
 
 def with_requirements(line: Asked, wishes: Sequence[str]) -> str:
@@ -37,9 +57,21 @@ def with_requirements(line: Asked, wishes: Sequence[str]) -> str:
     return (before + inner + after).strip()
 
 
+def locked_again(finding: Finding) -> Finding:
+    """The finding on a lock file, which no hand changes: a line is cured where the project states what it requires."""
+    steps = tuple(
+        manual(f"ask for {step.edit.new} where the project states what it requires, and lock again", step.why)
+        if step.edit is not None
+        else step
+        for step in finding.prescription
+    )
+    return replace(finding, prescription=steps)
+
+
 def image_replaced(image: Asked, other: str, name: str, why: str) -> Step:
     """A Dockerfile's FROM with another image."""
-    return manual(f"{image.file or name}, line {image.line}: {image.text.replace(image.word, other, 1)}", why)
+    text = image.text.replace(image.word, other, 1)
+    return replace(manual(f"{image.file or name}, line {image.line}: {text}", why), edit=edited(image, text, name))
 
 
 def in_dockerfile(
@@ -92,10 +124,7 @@ def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[
             name,
             f"in place of: {image.text}; it holds TensorFlow {plan.tensorflow} with its CUDA and cuDNN",
         )
-        yield manual(
-            f"{line.file or name}, line {line.line}: leave out {line.word}",
-            "the image has TensorFlow already",
-        )
+        yield left_out(line, name, "the image has TensorFlow already")
         return
     if python is not None and python.word and plan.python and f"=={plan.python}.*" != python.specifier:
         yield image_replaced(

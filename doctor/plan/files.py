@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from doctor.compat import Situation, traps_of
@@ -12,8 +13,9 @@ from doctor.facts import Source
 from doctor.findings import Finding
 from doctor.plan.asked import Asked, Unread, Wanted, unread
 from doctor.plan.bases import brings_cuda, libraries_of
+from doctor.plan.compose import without_gpu
 from doctor.plan.conda_pins import CPU_BUILDS, judged_driver, judged_pins
-from doctor.plan.edits import in_dockerfile, same_with_cuda
+from doctor.plan.edits import in_dockerfile, locked_again, same_with_cuda
 from doctor.plan.frameworks import judged_together
 from doctor.plan.ground import Ground
 from doctor.plan.images import ground_in, judged_image, wish_of
@@ -45,8 +47,7 @@ def judged_files(
     """
     findings: list[Finding] = []
     outcome: Outcome | None = None
-    for name, text in texts.items():
-        wanted = _whole(read(text, name), (included or {}).get(name, ()))
+    for name, wanted in _parts(texts, included or {}):
         inside = ground
         if wanted.image is not None:
             inside = ground_in(wanted.image, ground, name)
@@ -60,6 +61,8 @@ def judged_files(
             findings += [f for f in found if f not in findings]
             if judged is not None and (outcome is None or (outcome.works and not judged.works)):
                 outcome = judged
+            if judged is not None and wanted.services and not wanted.services[0].gpu and not inside.for_cpu:
+                findings.append(without_gpu(wanted.services[0]))
     if outcome is None:
         outcome = make_plans(ground)
         if not findings:
@@ -75,6 +78,44 @@ def judged_files(
     rest = [f for f in outcome.findings if (f.code, f.title) not in {(g.code, g.title) for g in findings}]
     ordered = sorted((*findings, *rest), key=lambda f: ("error", "warning", "info").index(f.severity))
     return replace(outcome, findings=tuple(ordered))
+
+
+def _parts(
+    texts: Mapping[str, str], included: Mapping[str, Sequence[tuple[str, str | None, bool]]]
+) -> Iterator[tuple[str, Wanted]]:
+    """What each file asks for, with what it takes in; each service of a compose file by itself."""
+    for name, text in texts.items():
+        wanted, more = read(text, name), included.get(name, ())
+        if not wanted.services:
+            yield name, _whole(wanted, more)
+            continue
+        texts_of = {posixpath.normpath(file): inner for file, inner, _ in more}
+        yield name, replace(wanted, services=())
+        for service in (replace(one, file=name) for one in wanted.services):
+            path = beside(name, service.dockerfile) if service.dockerfile else ""
+            inner = texts_of.get(path)
+            if path and inner is None:
+                why = f"the file {service.dockerfile}, which the service is built from, is not there"
+                yield name, Wanted(unread=(Unread(service.line, service.text, why),))
+            elif inner is not None:
+                built = read(inner, path)
+                own = [one for one in more if one[0] != path]
+                yield path, replace(_whole(built, _taken_in(built, path, own)), services=(service,))
+            else:
+                yield name, Wanted(image=service.image, services=(service,))
+
+
+def beside(name: str, path: str) -> str:
+    """A path that a file names, as seen from where the file's own name is."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name.replace("\\", "/")), path))
+
+
+def _taken_in(
+    built: Wanted, path: str, files: Sequence[tuple[str, str | None, bool]]
+) -> list[tuple[str, str | None, bool]]:
+    """Those of the files that a Dockerfile takes in."""
+    wanted = {beside(path, more.rpartition("/")[2]) for more in (*built.includes, *built.constraints)}
+    return [one for one in files if posixpath.normpath(one[0]) in wanted]
 
 
 def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> Wanted:
@@ -133,8 +174,11 @@ def _file(ground: Ground, name: str, wanted: Wanted) -> tuple[list[Finding], Out
     if not ground.wish.cpu and any(a.manager == "conda" and a.name in TENSORFLOW for a in several):
         findings += judged_driver(asked, ground, name)
     findings += not_examined(list(dict.fromkeys(unread_lines)), name)
-    if outcome is not None:
+    if outcome is not None and not wanted.locked:
         findings += others(asked, wanted, examined_names(outcome, asked, solver), ground, name)
+    if wanted.locked:
+        findings = [locked_again(finding) for finding in findings]
+        outcome = outcome and replace(outcome, findings=tuple(locked_again(finding) for finding in outcome.findings))
     return findings, outcome
 
 

@@ -1,4 +1,4 @@
-"""pyproject.toml and Pipfile as lines.
+"""pyproject.toml, pixi.toml and Pipfile as lines.
 
 Read line by line rather than through a TOML parser: every finding has to name the line.
 """
@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from doctor.facts import normalised
-from doctor.plan.asked import CONCERNS, Asked, Unread, Wanted, requirement, unread
+from doctor.plan.asked import CONCERNS, PLATFORMS, Asked, Unread, Wanted, requirement, unread
+from doctor.plan.conda import match_spec
 
 _LISTS = ("project.optional-dependencies", "dependency-groups")
+_PIXI = re.compile(r"(?:tool\.pixi\.)?(?:feature\.(?P<feature>[\w-]+)\.)?(?:target\.(?P<target>[\w-]+)\.)?(?P<of>pypi-|host-|build-)?dependencies")
+"""The tables of pixi.toml, and of [tool.pixi] in pyproject.toml."""
 _ELSEWHERE = re.compile(r"\b(?:git|url|path|file|source|index)\s*=")
 _KEY = re.compile(r"([\w.\"-]+)\s*=(.*)")
 _QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
@@ -82,6 +85,12 @@ class _Reader:
             self.sources[normalised(name)] = value
         if name == "url" and re.match(r"tool\.(?:uv\.index|poetry\.source)|source", self._table):
             self.indexes.append(Asked("", "", number, line, address=value.strip("\"' ")))
+        if self._table == "tool.uv" and name in ("override-dependencies", "constraint-dependencies") and CONCERNS.search(value):
+            self.unread.append(Unread(number, line, f"what uv's {name} change is not followed here; uv.lock shows it"))
+        pixi = _PIXI.fullmatch(self._table)
+        if pixi:
+            self._pixi(pixi, name, value, number, line)
+            return
         if self._table.startswith("tool.poetry"):
             table = re.search(r"dependencies(?:\.([\w-]+))?$", self._table)
             if table and table[1]:
@@ -89,7 +98,8 @@ class _Reader:
             elif table:
                 self._poetry(name, value, number, line)
             return
-        self._listed = (self._table == "project" and name == "dependencies") or self._table in _LISTS
+        of_uv = self._table == "tool.uv" and name == "dev-dependencies"
+        self._listed = of_uv or (self._table == "project" and name == "dependencies") or self._table in _LISTS
         self._group = name if self._table in _LISTS else ""
         self._strings(number, value, line)
 
@@ -103,6 +113,28 @@ class _Reader:
                 self.asked.append(replace(found, group=self._group))
             elif CONCERNS.search(word):
                 self.unread.append(unread(number, line))
+
+    def _pixi(self, table: re.Match[str], name: str, value: str, number: int, line: str) -> None:
+        """A line of pixi's: a version as conda or pip write it, or a table with the version, extras, and build in it."""
+        given = {key: double or single for key, double, single in re.findall(r"([\w-]{1,60})\s{0,9}=\s{0,9}(?:\"([^\"]{0,300})\"|'([^']{0,300})')", value)}
+        bare = _QUOTED.match(value)
+        version = given.get("version", "") if value.startswith("{") else (bare[1] or bare[2] or "") if bare else ""
+        if table["of"] == "pypi-":
+            extras = re.search(r"extras\s{0,9}=\s{0,9}\[([^\]]{0,500})\]", value)
+            words = ",".join(re.findall(r"[\w-]+", extras[1])) if extras else ""
+            found = requirement(f"{name}[{words}]{'' if version == '*' else version}" if words else f"{name}{'' if version == '*' else version}", number, line)
+        else:
+            build = f", build='{given['build']}'" if "build" in given else ""
+            found = match_spec(f"{name}[version='{version}'{build}]", number, line)
+        marker = PLATFORMS.get(table["target"] or "", "")
+        if found is None:
+            if CONCERNS.search(name):
+                self.unread.append(unread(number, line, "the versions are written in a way that is not read here"))
+        elif found.name == "python" and found.manager == "conda":
+            self.python = self.python or found
+        else:
+            elsewhere = value if _ELSEWHERE.search(value) else ""
+            self.asked.append(replace(found, group=table["feature"] or "", marker=marker, address=elsewhere, word=version))
 
     def _poetry(self, name: str, value: str, number: int, line: str) -> None:
         if value.lstrip().startswith("{"):

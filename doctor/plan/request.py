@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,17 +46,25 @@ class Request(NamedTuple):
         return not (self.machine or self.os or self.driver or any(name != NO_GPU for name in self.gpus))
 
 
-def answered(request: Request) -> Outcome:
-    """The plans for a request. Raises UsageError and InputError."""
-    tables = Tables.bundled()
-    wish = wished(request, tables)
-    ground = Ground(machine_facts(request, tables), tables, wish)
-    if not request.requirements:
+def answered(request: Request, texts: Mapping[str, str] | None = None) -> Outcome:
+    """The plans for a request. texts: further files by name and content; what they take in is not read.
+
+    Raises UsageError and InputError.
+    """
+    ground = asked_ground(request)
+    read = {name: read_text(name) for name in request.requirements}
+    if not read and not texts:
         return make_plans(ground)
     from doctor.plan.files import judged_files
 
-    texts = {name: _text(name) for name in request.requirements}
-    return judged_files(ground, texts, {name: _included(name, text) for name, text in texts.items()})
+    return judged_files(ground, {**read, **(texts or {})}, {name: included(name, text) for name, text in read.items()})
+
+
+def asked_ground(request: Request) -> Ground:
+    """The machine and the wish of a request. Raises UsageError and InputError."""
+    tables = Tables.bundled()
+    wish = wished(request, tables)
+    return Ground(machine_facts(request, tables), tables, wish)
 
 
 def wished(request: Request, tables: Tables) -> Wish:
@@ -99,12 +108,14 @@ SIZE_LIMIT = 4 << 20
 """Bytes of a requirement file with all that it takes in."""
 
 
-def _included(name: str, text: str) -> list[tuple[str, str | None, bool]]:
+def included(
+    name: str, text: str, changed: Mapping[str, str] | None = None
+) -> list[tuple[str, str | None, bool]]:
     """What a file takes in with -r and -c, as pip reads it: paths are relative to the file that names them.
 
     Each with its text and whether it constrains only. Addresses are not followed. A path in a Dockerfile is one in its
-    image: the file of that name beside the Dockerfile is taken for it; None for its text where there is none. Raises
-    InputError.
+    image: the file of that name beside the Dockerfile is taken for it; None for its text where there is none.
+    changed: files whose text is another than the one on disk. Raises InputError.
     """
     from doctor.plan.requirements import read
 
@@ -115,20 +126,21 @@ def _included(name: str, text: str) -> list[tuple[str, str | None, bool]]:
     while left:
         here, words, constrains = left.pop(0)
         wanted = read(words, here)
-        for more, only in (*((r, constrains) for r in wanted.includes), *((c, True) for c in wanted.constraints)):
+        built = [(service.dockerfile, False) for service in wanted.services if service.dockerfile]
+        for more, only in (*((r, constrains) for r in wanted.includes), *((c, True) for c in wanted.constraints), *built):
             path = Path(here).parent / (Path(more).name if wanted.image is not None else more)
             if "://" in more or (os.path.realpath(path), only) in known:
                 continue
             if len(known) > INCLUDED_LIMIT:
                 raise InputError(f"`{name}` takes in more than {INCLUDED_LIMIT} files")
             known.add((os.path.realpath(path), only))
-            if wanted.image is not None and not path.exists():
+            if (wanted.image is not None or wanted.services) and not path.exists():
                 found.append((str(path), None, only))
                 continue
             try:
                 if not path.is_file():
                     raise InputError(f"cannot read `{path}`: {'no regular file' if path.exists() else 'No such file or directory'}")
-                inner = _text(str(path), SIZE_LIMIT - size)
+                inner = (changed or {}).get(str(path)) or read_text(str(path), SIZE_LIMIT - size)
             except InputError as error:
                 raise InputError(f"{error} (`{here}` takes it in)") from error
             size += len(inner)
@@ -137,7 +149,7 @@ def _included(name: str, text: str) -> list[tuple[str, str | None, bool]]:
     return found
 
 
-def _text(name: str, limit: int = SIZE_LIMIT) -> str:
+def read_text(name: str, limit: int = SIZE_LIMIT) -> str:
     """A requirement file's text. Raises InputError."""
     try:
         with open(name, "rb") as stream:

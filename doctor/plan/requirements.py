@@ -1,43 +1,36 @@
-"""Requirement files as lines: requirements.txt here; pyproject.toml, environment.yml and Dockerfiles beside
-it."""
+"""Requirement files as lines: requirements.txt here; pyproject.toml, environment.yml, Dockerfiles, compose files and locks
+beside it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
+from doctor.plan import locks
 from doctor.plan.asked import CONCERNS, LINE, LINES, Asked, Unread, Wanted, logical, requirement, unread
+from doctor.plan.compose import compose
 from doctor.plan.conda import conda
 from doctor.plan.dockerfiles import dockerfile
 from doctor.plan.projects import pipfile, pyproject
 
 _TAKES_IN = re.compile(r"(?:-(?P<short>[rc])\s*|--(?P<long>requirement|constraint)[\s=]\s*)(?P<file>\S+)")
 _INDEX = re.compile(r"(?:-[if]\s*|--(?:index-url|extra-index-url|find-links)[\s=]\s*)(?P<address>\S+)")
-_OTHER = re.compile(r"setup\.(?:py|cfg)|.*\.(?:lock|json|py|ipynb|cfg|ini|sh)")
 
 
 def read(text: str, name: str) -> Wanted:
-    """By the file's name: pyproject.toml, Pipfile, *.yml, Dockerfile*; everything else as
-    requirements.txt."""
+    """By the file's name (_READERS)."""
     base = re.split(r"[\\/]", name)[-1].lower()
+    reader, most = next((reader, most) for pattern, reader, most in _READERS if re.fullmatch(pattern, base))
     lines = text.splitlines()
-    too_long = [unread(at, line) for at, line in enumerate(lines[:LINES], 1) if len(line) > LINE]
-    kept = ["" if len(line) > LINE else line for line in lines[:LINES]]
-    if _OTHER.fullmatch(base):
-        wanted = Wanted(unread=(Unread(1, "", f"{base} is no file of requirements that can be read here"),))
-    elif base == "pipfile":
-        wanted = pipfile(kept)
-    elif base.endswith(".toml"):
-        wanted = pyproject(kept)
-    elif base.endswith((".yml", ".yaml")):
-        wanted = conda(kept)
-    elif "dockerfile" in base or "containerfile" in base:
-        wanted = dockerfile(kept)
-    else:
-        wanted = requirements(kept)
-    if len(lines) > LINES:
+    too_long = [unread(at, line) for at, line in enumerate(lines[:most], 1) if len(line) > LINE]
+    kept = ["" if len(line) > LINE else line for line in lines[:most]]
+    if base.endswith(".lock") and "@EXPLICIT" in kept:
+        reader = locks.explicit
+    wanted = reader(kept) if reader else Wanted(unread=(Unread(1, "", f"{base} is no file of requirements that can be read here"),))
+    if len(lines) > most:
         too_long.append(
-            Unread(LINES + 1, "", f"the file has {len(lines)} lines, and the first {LINES} are read")
+            Unread(most + 1, "", f"the file has {len(lines)} lines, and the first {most} are read")
         )
     return replace(wanted, unread=(*wanted.unread, *too_long))
 
@@ -79,5 +72,19 @@ def requirements(lines: list[str]) -> Wanted:
         unread=tuple(unreadable),
     )
 
+
+_READERS: tuple[tuple[str, Callable[[list[str]], Wanted] | None, int], ...] = (
+    (r"(?:uv|poetry)\.lock|pylock(?:\..*)?\.toml", locks.toml_lock, locks.LINES),
+    (r".*conda-lock.*\.ya?ml", locks.conda_lock, locks.LINES),
+    (r"pixi\.lock", locks.pixi_lock, locks.LINES),
+    (r"(?:docker-)?compose[\w.-]*\.ya?ml", compose, LINES),
+    (r"pipfile", pipfile, LINES),
+    (r".*\.toml", pyproject, LINES),
+    (r".*\.ya?ml", conda, LINES),
+    (r".*(?:dockerfile|containerfile).*", dockerfile, LINES),
+    (r"setup\.(?:py|cfg)|.*\.(?:lock|json|py|ipynb|cfg|ini|sh)", None, LINES),
+    (r".*", requirements, LINES),
+)
+"""The reader of a file by its name, the first that fits, and how many lines it reads; None: no such file is read."""
 
 __all__ = ["Asked", "Unread", "Wanted", "read", "requirement"]

@@ -56,6 +56,7 @@ log says the same):
     tensorflow-several             several distributions hold the module [packages, owner]
     stray-tensorflow-module        a tensorflow.py or folder would be imported first [path]
     plugin-device                  another maker's plugin or build is installed, with its device [name]
+    addon-mismatch                 an add-on was compiled for another TensorFlow [addon, version, wants, there]
     pip-over-conda                 pip's TensorFlow lies over conda's [name, pip, conda]
     cudnn-part-broken              a part of cuDNN is missing or cannot be loaded [path, library, problem]
     msvc-runtime                   the Visual C++ runtime is missing or too old [dll]

@@ -10,9 +10,9 @@ Metadata"; Kubernetes, "Accessing the API from a Pod"; LXD documentation, /dev/l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from doctor.facts import Source
+from doctor.facts import HOSTS_DRIVER, Source
 from doctor.probe.machine import Machine
 
 FILES = (
@@ -76,6 +76,23 @@ def inside(machine: Machine) -> bool:
         for name in ("KUBERNETES_SERVICE_HOST", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER")
     )
     return named or next(kinds(machine), None) is not None
+
+
+KERNELS = ("/boot/vmlinu[xz]*", "/lib/modules/*", "/usr/lib/modules/*")
+"""What every system has that starts by itself: a container and a distribution of WSL run on another's kernel."""
+
+
+def at_rest(machine: Machine) -> bool:
+    """Whether no kernel runs over these files: a mounted disk, an image. Then neither bus nor devices are to be seen."""
+    return machine.system == "linux" and not machine.live and not any(map(machine.names_seen, ("/proc", "/sys")))
+
+
+def driver_from_host(machine: Machine) -> Mapping[str, str]:
+    """Why the driver's libraries cannot be looked for in these files: an image at rest is given them by whoever
+    starts it. {} where they can be; else a place and the reason, as Machine.noting has them."""
+    if not at_rest(machine) or not (inside(machine) or not any(map(machine.glob, KERNELS))):
+        return {}
+    return {HOSTS_DRIVER: "this is an image that does not run: who starts it puts the driver's libraries in"}
 
 
 def _text(machine: Machine, path: str) -> str:

@@ -57,7 +57,7 @@ def examine(machine: Machine, environment: Environment, static: Facts, limit: fl
     ran = run_program(argv, limit, env, OUTPUT_LIMIT)
     stages = [entry for entry in between(ran.out, cookie) if isinstance(entry, dict)]
     yield from _ended(ran, stages, limit)
-    yield from _logged(ran.err)
+    yield from logged(ran.err)
     for entry in stages:
         yield from _said(machine, entry, simulated=static.has("simulated-gpu"))
     yield from _disagreements(machine, static, stages)
@@ -86,14 +86,14 @@ def _ended(ran: Ran, stages: list[dict[str, Any]], limit: float) -> Iterator[Fac
         yield Symptom(Source("TensorFlow's process", None, text), "deep-failed", (after, ("error", text)))
 
 
-def _logged(text: str) -> Iterator[Fact]:
-    """What TensorFlow printed, as the reader of reports understands it."""
+def logged(text: str, name: str = LOG) -> Iterator[Fact]:
+    """What TensorFlow printed, as the reader of reports understands it. name: what evidence calls it."""
     if not text.strip():
         return
     from doctor import logs
 
     try:
-        yield from (fact for fact in logs.read(text.encode(), LOG) if not isinstance(fact, KNOWN_BETTER))
+        yield from (fact for fact in logs.read(text.encode("utf-8", "replace"), name) if not isinstance(fact, KNOWN_BETTER))
     except logs.NotText:
         return
 

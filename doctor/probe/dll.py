@@ -1,7 +1,8 @@
 """CUDA and cuDNN on Windows: which DLL each name would open, and what else lies on the disk.
 
 Windows looks into the program's folder, System32, the Windows folder, the current folder, then PATH (Microsoft,
-"Dynamic-link library search order", standard order for unpackaged apps); TensorFlow asks by name alone. Nothing is
+"Dynamic-link library search order", standard order for unpackaged apps); the registry may put the current folder
+elsewhere. TensorFlow asks by name alone. Nothing is
 loaded. A PATH that is not known is not an empty one: what it may hold is then not said to be missing.
 """
 
@@ -31,7 +32,7 @@ from doctor.probe.missing import missing
 from doctor.probe.packages import Installed
 from doctor.probe.toolkits import CUDNN_HEADERS, HEADER_LIMIT, header_version, of_conda
 from doctor.probe.wanted import platform_of, wanted
-from doctor.probe.windows_registry import search_path
+from doctor.probe.windows_registry import current_folder_in_search, search_path
 from doctor.tables import Tables, at_least
 
 CUDA_DLL = re.compile(
@@ -56,14 +57,17 @@ class Search:
         self.machine = machine
         program = environment.program or environment.executable
         windows = machine.env.get("SystemRoot") or machine.env.get("windir") or "C:\\Windows"
-        own = [re.sub(r"[\\/][^\\/]*$", "", program)] if program else []
+        own = re.sub(r"[\\/][^\\/]*$", "", program) if program else ""
         path, self.path_of = search_path(machine, environment.prefix)
         self.path_known = path is not None
         if self.path_of != "PATH" and environment.conda and environment.prefix:
             path = [f"{environment.prefix}\\{part}" for part in CONDA] + (path or [])  # what activation puts first
         self.system = f"{windows}\\System32"
-        here = [machine.cwd] if machine.cwd else []
-        folders = [*own, self.system, f"{windows}\\System", windows, *here, *(path or [])]
+        folders = [own, self.system, f"{windows}\\System", windows]
+        here = current_folder_in_search(machine)
+        if machine.cwd and here is not None:
+            folders.insert(here, machine.cwd)
+        folders += path or []
         self.folders = [entry.replace("/", "\\").rstrip("\\") for entry in dict.fromkeys(folders) if entry]
         self._names: dict[str, dict[str, str]] = {}
         self.unseen: dict[str, str] = {}

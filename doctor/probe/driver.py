@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from doctor.facts import (
+    RUNNING_KERNEL,
     DeviceNode,
     DriverMismatch,
     DriverVersion,
@@ -27,7 +28,7 @@ from doctor.facts import (
 )
 from doctor.probe import containers, fabric, kernel_log
 from doctor.probe.gpu_devices import DXG, WSL, behind_dxg, in_wsl, nvidia_nodes, tegra, tegra_nodes
-from doctor.probe.loader import Loader
+from doctor.probe.loader import OF_DRIVER, Loader
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
 from doctor.probe.resolution import Resolution
@@ -37,7 +38,6 @@ MODULES = ("nvidia", "nvidia_uvm", "nvidia_modeset", "nouveau", "nova_core")
 VERSION_FILE = "/proc/driver/nvidia/version"
 VERSION = re.compile(r"(?:Kernel Module(?: for \S+)?)\s+(\d+\.\d+(?:\.\d+)*)")
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
-USER_LIBRARIES = ("libcuda.so.1", "libnvidia-ml.so.1")
 CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
 MODPROBE = "/usr/bin/nvidia-modprobe"
 """Loads the modules and makes the nodes when a program first asks for them (it is setuid root)."""
@@ -127,6 +127,7 @@ def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
         single = nvidia_nodes(machine)
         others = [path for path in (CONTROL, UVM, DXG) if machine.exists(path)]
         integrated = tegra_nodes(machine)
+        board = tegra(machine) is not None
         folder = machine.is_dir("/dev")
         made_at_need = machine.exists(MODPROBE) and not containers.inside(machine)
     for path in (*others, *single, *integrated):
@@ -135,9 +136,11 @@ def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
     lacking = [path for path in (CONTROL, UVM) if path not in others]
     if made_at_need and "nvidia" in loaded:
         return
-    if single and lacking and not unseen:
+    if single and lacking and not unseen and not board:  # a Tegra's GPU has its own nodes, /dev/nvidia0 is the display's
         text = f"{single[0]} is there, {' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not"
         yield Symptom(Source("/dev", None, text), "device-node-missing", (("path", " ".join(lacking)),))
+    if containers.at_rest(machine):
+        unseen = {RUNNING_KERNEL: "these files are at rest; a kernel makes the device nodes", **unseen}
     if not single and not integrated and DXG not in others and (folder or unseen):
         yield missing(Source("/dev", None, "no /dev/nvidia0 and no /dev/dxg"), "device nodes", unseen)
 
@@ -206,21 +209,21 @@ def _built_for_others(machine: Machine) -> Iterator[Fact]:
 
 
 def user_side(
-    machine: Machine, loader: Loader, kernel: DriverVersion | None, unseen: Mapping[str, str]
+    machine: Machine, loader: Loader, kernel: DriverVersion | None, of_kernel: Mapping[str, str]
 ) -> tuple[list[Fact], Driver]:
     """The driver's user-space libraries that a process here would open, and the version that they are of.
 
-    unseen: what of the kernel's side could not be looked at, and why.
+    of_kernel: what of the kernel's side could not be looked at, and why.
     """
     facts: list[Fact] = []
     resolved: dict[str, Resolution] = {}
     user: str | None = None
-    for name in USER_LIBRARIES:
+    for name in OF_DRIVER:
         result = resolved[name] = loader.open(name)
         if result.path is None:
-            source = Source(f"search for {name}", None, result.error)
+            source = Source(result.blamed or f"search for {name}", None, result.told)
             if not result.unseen and (name == "libcuda.so.1" or result.cause != "absent"):
-                facts.append(LibraryNotLoaded(source, name, result.error, result.cause))
+                facts.append(LibraryNotLoaded(source, name, result.told, result.cause))
             if result.cause in ("absent", "unknown"):
                 what = "libcuda" if name == "libcuda.so.1" else "nvml"
                 facts.append(missing(source, what, dict(result.unseen)))
@@ -235,10 +238,16 @@ def user_side(
                 detail = (("path", result.path), ("version", version or ""))
                 facts.append(Symptom(source, "cuda-compat-on-path", detail))
             if is_stub(real):
-                facts.append(Symptom(source, "cuda-stub-on-path", (("path", result.path),)))
-                if all(is_stub(machine.resolve(other.path)) for other in result.shadowed):
-                    resolved[name] = replace(result, path=None, cause="absent", error="only the toolkit's stub is there")
-                    facts.append(missing(source, "libcuda" if name == "libcuda.so.1" else "nvml", dict(result.unseen)))
+                alone = all(is_stub(machine.resolve(other.path)) for other in result.shadowed)
+                lent = containers.driver_from_host(machine) if alone else {}
+                if not lent:  # an image at rest has it for the linking of programs; its host's library comes before it
+                    facts.append(Symptom(source, "cuda-stub-on-path", (("path", result.path),)))
+                if alone:
+                    unseen = (*result.unseen, *lent.items())
+                    resolved[name] = replace(
+                        result, path=None, cause="absent", error="only the toolkit's stub is there", unseen=unseen
+                    )
+                    facts.append(missing(source, "libcuda" if name == "libcuda.so.1" else "nvml", dict(unseen)))
             else:
                 facts.append(LibraryLoaded(source, name, result.path))
                 if version is not None and not compat and not real.startswith(WSL):
@@ -263,7 +272,7 @@ def user_side(
     if kernel is None and all(result.path is None for result in resolved.values()) and not in_wsl(machine):
         text = "no kernel module, no libcuda.so.1, no libnvidia-ml.so.1"
         source = Source("/proc/modules and search for libcuda.so.1", None, text)
-        every = {**unseen, **{path: reason for result in resolved.values() for path, reason in result.unseen}}
+        every = {**of_kernel, **{path: reason for result in resolved.values() for path, reason in result.unseen}}
         facts.append(missing(source, "nvidia driver", every))
     kernel_number = kernel.version if kernel else None
     return facts, Driver(kernel_number, user, resolved["libcuda.so.1"], resolved["libnvidia-ml.so.1"])

@@ -24,7 +24,8 @@ from doctor.facts import (
 from doctor.probe import elf, own_libraries
 from doctor.probe.driver import file_version
 from doctor.probe.interpreter import Environment
-from doctor.probe.loader import Loader
+from doctor.probe.loader import DEFAULT_STEP, Loader
+from doctor.probe.loader_places import CACHE, CONFIGURED, LIBRARY_PATH
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
 from doctor.probe.packages import EXTENSIONS, FRAMEWORKS, Installed
@@ -35,6 +36,8 @@ from doctor.probe.wanted import NVML, Wanted, platform_of, wanted
 from doctor.tables import Tables
 from doctor.values import dataclass
 
+OF_THE_SYSTEM = (LIBRARY_PATH, CACHE, CONFIGURED, DEFAULT_STEP)
+"""Steps of the search that serve every program alike."""
 OF_CUDA = ("libcudart", "libcublas", "libcudnn", "libcufft", "libcurand", "libcusolver", "libcusparse")
 
 
@@ -125,8 +128,8 @@ def _import(
         elif outcome.error and outcome.culprit in linked:
             pass  # the call for that library is acted out below, and says the same
         elif outcome.error:
-            detail = (("file", path), ("error", outcome.error), ("culprit", outcome.culprit or ""))
-            result.append(Symptom(Source(path, None, outcome.error), "tensorflow-library-fails", detail))
+            detail = (("file", path), ("error", outcome.told), ("culprit", outcome.culprit or ""))
+            result.append(Symptom(Source(path, None, outcome.told), "tensorflow-library-fails", detail))
             result += _linked(path, outcome)
         break
     for name in FRAMEWORKS:
@@ -185,12 +188,7 @@ def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | No
             text += f" -> {posixpath.basename(real)}"
         yield LibraryLoaded(Source(result.path, None, text), name, result.path)
     else:
-        where = result.culprit if result.culprit and result.culprit.startswith("/") else f"search for {name}"
-        if result.skipped and result.cause == "broken":
-            where = result.skipped[0].path
-        error = result.error
-        if result.skipped:
-            error += f" (passed over: {result.skipped[0].path}, {result.skipped[0].problem})"
+        where, error = result.blamed or f"search for {name}", result.told
         text = f"dlopen({name}) from {who} would fail: {error}"
         culprit = result.culprit
         if culprit is not None and posixpath.basename(culprit) == name:
@@ -199,11 +197,11 @@ def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | No
 
 
 def _driver(machine: Machine, loader: Loader, caller: Loaded) -> Iterator[Fact]:
-    """The driver's library as TensorFlow opens it: its RUNPATH may name the folder, as those of Nix's builds
-    do."""
+    """The driver's library as TensorFlow opens it, where another program might not: its RUNPATH names the folder, as
+    those of Nix's builds do, or nix-ld does."""
     for name in ("libcuda.so.1", NVML):
         found = loader.open(name, caller)
-        if found.path is not None and found.via.startswith(("RUNPATH", "RPATH")):
+        if found.path is not None and found.via not in OF_THE_SYSTEM:
             source = Source(found.path, None, f"would be opened as {name}, found by: {found.via}")
             yield LibraryLoaded(source, name, found.path)
             version = file_version(machine.resolve(found.path), name)

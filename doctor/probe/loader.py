@@ -12,25 +12,25 @@ setuid; of LD_PRELOAD only that a symbol may come from there.
 
 from __future__ import annotations
 
+import errno
+import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
 from doctor.backports import removeprefix
-from doctor.probe import elf, ldcache, symbols
+from doctor.probe import containers, elf, ldcache, loader_places, symbols
 from doctor.probe.cpu import subfolders
 from doctor.probe.machine import Machine
 from doctor.probe.resolution import Candidate, Loaded, Refused, Resolution, reason, refused, with_skipped
 
 NO_SUCH_FILE = "cannot open shared object file: No such file or directory"
-INTERPRETER_LIMIT = 4 << 20
-"""Bytes of ld.so that are looked through; it has 240 kB."""
+OF_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
+"""Libraries that belong to the driver, not to the system or the environment."""
 ALWAYS_THERE = re.compile(
     r"(lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|resolv)\.so\.\d+|ld-linux.*\.so\.\d|linux-vdso.*)$"
 )
 """Libraries of the C and C++ run time: in a Python that runs they are there, also where a record leaves them out."""
-DEFAULT_FOLDERS = re.compile(rb"(?:/(?:usr/)?lib[^\0/]*(?:/[^\0/]+)*/\0){2,}")
-"""`system_dirs` inside ld.so: NUL-terminated folder names in a row (elf/dl-load.c)."""
 
 
 class Loader:
@@ -43,8 +43,6 @@ class Loader:
         self._headers: dict[str, elf.Elf | str | OSError | None] = {}
         self._unseen: list[tuple[str, str]] = []
         self._below: dict[str, tuple[str, ...]] = {}
-        self.library_path = [self._absolute(part) for part in _library_path(env.get("LD_LIBRARY_PATH", ""))]
-        self.cache, self.cache_problem = self._read_cache()
         self.interpreter = "/lib64/ld-linux-x86-64.so.2"
         self.program: Loaded | None = None
         if program is not None:
@@ -56,8 +54,13 @@ class Loader:
                 self.interpreter = header.interpreter or self.interpreter
         elif self.processor == "aarch64":
             self.interpreter = "/lib/ld-linux-aarch64.so.1"
+        starter = self.interpreter if self.program is not None else None
+        named = loader_places.library_path(machine, env, starter)
+        self.library_path = [(self._absolute(folder), via) for folder, via in named]
         with machine.noting() as unseen:
-            self.default_folders = self._default_folders()
+            self._cache = loader_places.cache(machine, self.processor)
+            self.default_folders = loader_places.default_folders(machine, self.interpreter, self.processor)
+        self.cache, self.cache_problem = self._cache.entries, self._cache.problem
         self._unseen += unseen.items()
         self.glibc = glibc_version(self)
         self._levels = subfolders(machine, self.glibc)
@@ -154,6 +157,8 @@ class Loader:
             else:
                 behind.append(Candidate(path, via))
         if chosen is None:
+            if name in OF_DRIVER:
+                unseen += containers.driver_from_host(self.machine).items()
             blame = passed[0].path if passed else None
             error = f"wrong ELF class: ELFCLASS{96 - self.bits}" if other_class else NO_SUCH_FILE
             cause = "broken" if passed else "unknown" if unseen else "absent"
@@ -186,8 +191,7 @@ class Loader:
                 link = link.loader
             if not did_program and self.program is not None and self.program.header.rpath:
                 yield from self._expanded(self.program, self.program.header.rpath, f"RPATH of {self.program.path}")
-        for folder in dict.fromkeys(self.library_path):
-            yield folder, "LD_LIBRARY_PATH"
+        yield from self.library_path
         if caller is not None and caller.header.runpath:
             yield from self._expanded(caller, caller.header.runpath, f"RUNPATH of {caller.path}")
         if not (caller and caller.header.no_default_folders):
@@ -231,7 +235,7 @@ class Loader:
             key=lambda e: (usable.index(e.hwcap) if e.hwcap else len(usable), not e.legacy_hwcap),
         )
         for entry in ranked[:1]:
-            yield entry.path, "/etc/ld.so.cache"
+            yield entry.path, self._cache.via
 
     # --- mapping ----------------------------------------------------------------------------------
 
@@ -318,6 +322,8 @@ class Loader:
         if path not in self._headers:
             result: elf.Elf | str | OSError | None
             try:
+                if not self.machine.may_read(path):
+                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
                 result = elf.of(self.machine, path)
             except elf.NotElf as problem:
                 foreign = problem.header is not None and self.foreign(problem.header)
@@ -339,48 +345,13 @@ class Loader:
             return f"made for {header.machine}, not {self.processor}"
         return ""
 
-    def _read_cache(self) -> tuple[dict[str, list[ldcache.Entry]], str]:
-        """The cache by name, and what kept it from being read."""
-        by_name: dict[str, list[ldcache.Entry]] = {}
-        try:
-            data = self.machine.read("/etc/ld.so.cache")
-            for entry in ldcache.parse(data) if data is not None else ():
-                by_name.setdefault(entry.name, []).append(entry)
-        except OSError as problem:
-            self._unseen.append(("/etc/ld.so.cache", reason(problem)))
-            return {}, reason(problem)
-        except ldcache.NotCache as problem:  # glibc's loader passes over it, too
-            return {}, str(problem)
-        return by_name, ""
-
     def _preloaded(self, value: str) -> list[Loaded]:
         """Libraries that LD_PRELOAD names by path, and so may give symbols; what it finds by name is left out."""
         headers = ((path, self._header(path)) for path in re.split("[: ]", value) if path.startswith("/"))
         return [Loaded(path, header) for path, header in headers if isinstance(header, elf.Elf)]
 
-    def _default_folders(self) -> list[str]:
-        """The loader's built-in folders, from the loader's own file; else those of the file system's kind."""
-        try:
-            data = self.machine.read(self.interpreter, INTERPRETER_LIMIT) or b""
-        except OSError:
-            data = b""
-        match = DEFAULT_FOLDERS.search(data)
-        if match:
-            return [
-                folder.decode("utf-8", "replace").rstrip("/") for folder in match.group().rstrip(b"\0").split(b"\0")
-            ]
-        triplet = f"{self.processor}-linux-gnu"
-        if self.machine.is_dir(f"/usr/lib/{triplet}") or self.machine.is_dir(f"/lib/{triplet}"):
-            return [f"/lib/{triplet}", f"/usr/lib/{triplet}", "/lib", "/usr/lib"]
-        return ["/lib64", "/usr/lib64"] if self.machine.is_dir("/usr/lib64") else ["/lib", "/usr/lib"]
-
 
 DEFAULT_STEP = "default folder"
-
-
-def _library_path(value: str) -> list[str]:
-    """LD_LIBRARY_PATH's folders: split at ":" and ";", an empty one being the current folder (ld.so(8))."""
-    return re.split("[:;]", value) if value else []
 
 
 def _numbers(version: str) -> tuple[int, int] | None:

@@ -35,6 +35,17 @@ KMSG = "/dev/kmsg"
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class Account:
+    """The person whose environment is judged, from passwd(5) and group(5). groups: numbers of those that the person is in;
+    named: numbers of all groups that have a name."""
+
+    name: str
+    uid: int
+    groups: frozenset[int]
+    named: frozenset[int]
+
+
 @dataclass
 class Machine:
     """One machine: `root` is the host's folder that stands for its "/", `env` its environment variables.
@@ -42,6 +53,7 @@ class Machine:
     system: linux, windows or macos; `processor` as in `uname -m`. `cwd` is the folder that a program would start in,
     None where that is not known. `recorded` maps the name of a question to the answer of a recorded machine, `denied`
     lists the devices that its user might not open. `origins`: the files that set the variables, where they are known.
+    `account`: who uses another machine's environment, where its files tell.
     """
 
     root: str
@@ -54,6 +66,7 @@ class Machine:
     denied: tuple[str, ...] = ()
     name: str = ""
     origins: Mapping[str, Source] = field(default_factory=dict)
+    account: Account | None = None
     _noting: threading.local = field(default_factory=threading.local, init=False, repr=False, compare=False)
 
     @classmethod
@@ -277,10 +290,26 @@ class Machine:
         return [path for path in found if self.status(path, follow=False) is not None]
 
     def may_open(self, path: str) -> bool:
-        """Whether this user may read and write a device; a record lists the others under "denied"."""
+        """Whether this user may read and write a device; a record lists the others under "denied".
+
+        Of another machine's files the mode counts where the device belongs to a group that has a name there: a copy of
+        files that lost its owners says nothing.
+        """
         if self.live:
             return inside.may_inside(path, os.R_OK | os.W_OK)
-        return path not in self.denied
+        status, who = self.status(path), self.account
+        if path in self.denied or status is None or who is None or who.uid == 0:
+            return path not in self.denied
+        if status.st_gid == 0 or status.st_gid not in who.named or status.st_uid == who.uid:
+            return True
+        return bool(status.st_mode & (0o020 if status.st_gid in who.groups else 0o002))
+
+    def may_read(self, path: str) -> bool:
+        """Whether anybody but an administrator may read a file of another machine; of this one the attempt tells."""
+        if self.live or (self.account is not None and self.account.uid == 0):
+            return True
+        status = self.status(path)
+        return status is None or bool(status.st_mode & 0o444)
 
     def readlink(self, path: str) -> str | None:
         """What a symbolic link holds, None where it is none."""

@@ -22,6 +22,7 @@ from doctor.facts import (
     Unreadable,
     normalised,
 )
+from doctor.probe import addons
 from doctor.probe.build import BUILD_INFO, build_of, without_metadata
 from doctor.probe.interpreter import Environment
 from doctor.probe.leftovers import leftovers, strays
@@ -174,6 +175,8 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
     facts += _of_other_makers(machine, installed)
     if owner is not None:
         facts += _dependencies(machine, owner)
+        used = owner.version or _metadata_version(machine, owner)
+        facts += addons.mismatched(machine, installed, used) if used and location is not None else ()
     return Installed(installed, owner, location, core, build, conda), facts
 
 

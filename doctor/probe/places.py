@@ -30,7 +30,8 @@ SYSTEM = (
     "/usr/local/nvidia/lib64",
     "/usr/local/nvidia/lib",
 )
-TOOLKITS = ("/usr/local/cuda*", "/opt/cuda*", "/opt/nvidia/cuda*", "/usr/lib/cuda*", "/apps/cuda/*", "/opt/apps/cuda/*")
+TOOLKITS = ("/usr/local/cuda*", "/opt/cuda*", "/opt/nvidia/cuda*", "/usr/lib/cuda*", "/apps/cuda/*", "/opt/apps/cuda/*",
+            "/home/*/cuda*", "/home/*/.local/cuda*", "/root/cuda*", "/data/cuda*", "/usr/local/lib/cuda*")  # fmt: skip
 IN_TOOLKIT = (
     "lib64",
     "lib",

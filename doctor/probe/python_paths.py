@@ -142,10 +142,10 @@ def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str
             for n in re.findall(r"python(\d+)\.(\d+)", " ".join(_libraries(machine, prefix)))
         }
         minor = ".".join(map(str, max(numbers))) if numbers else "3"
-    debian = prefix == "/usr" and machine.is_dir("/usr/lib/python3/dist-packages")
-    if debian or (prefix == "/usr" and machine.is_dir(f"/usr/lib/python{minor}/dist-packages")):
-        patterns = [f"/usr/local/lib/python{minor}/dist-packages", "/usr/lib/python3/dist-packages",
-                    f"/usr/lib/python{minor}/dist-packages"]  # fmt: skip
+    debian = [f"/usr/local/lib/python{minor}/dist-packages", "/usr/lib/python3/dist-packages",
+              f"/usr/lib/python{minor}/dist-packages"]  # fmt: skip
+    if prefix == "/usr" and any(map(machine.is_dir, debian)):
+        patterns = debian
     else:
         kinds = [
             f"lib/python{minor}/site-packages",

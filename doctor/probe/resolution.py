@@ -40,6 +40,19 @@ class Resolution:
     skipped: tuple[Candidate, ...] = ()
     unseen: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def told(self) -> str:
+        """The loader's words, and the file that it passed over before without a word."""
+        first = self.skipped[0] if self.skipped else None
+        return self.error + (f" (passed over: {first.path}, {first.problem})" if first else "")
+
+    @property
+    def blamed(self) -> str:
+        """The file that keeps the call from opening one; "" where it is none."""
+        if self.skipped and self.cause == "broken":
+            return self.skipped[0].path
+        return self.culprit if self.culprit and self.culprit.startswith("/") else ""
+
 
 @dataclasses.dataclass
 class Loaded:

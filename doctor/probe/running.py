@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -34,9 +35,16 @@ Runner: TypeAlias = "Callable[[Sequence[str], float, Mapping[str, str]], Ran]"
 
 
 def run_program(
-    argv: Sequence[str], timeout: float, env: Mapping[str, str], limit: int = OUTPUT_LIMIT, cwd: str | None = None
+    argv: Sequence[str],
+    timeout: float,
+    env: Mapping[str, str],
+    limit: int = OUTPUT_LIMIT,
+    cwd: str | None = None,
+    feed: bytes | None = None,
 ) -> Ran:
-    """Run a program with no input, a time limit in seconds and a limit in bytes on each of its outputs.
+    """Run a program with a time limit in seconds and a limit in bytes on each of its outputs.
+
+    feed: what it gets on standard input, which then stays open until it has ended; None: there is no input.
 
     It is killed at either limit, and whatever it started with it (doctor.processes). A process that cannot
     be killed (a driver that hangs in the kernel) is left behind after another second. Never raises for what
@@ -49,7 +57,7 @@ def run_program(
         with processes.starting():
             process = subprocess.Popen(
                 list(argv),
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL if feed is None else subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=dict(env),
@@ -80,6 +88,14 @@ def run_program(
     ]
     ended = threading.Event()
 
+    def write() -> None:
+        with contextlib.suppress(OSError, ValueError):  # it has ended before it had read everything
+            process.stdin.write(feed)  # type: ignore[union-attr]
+            process.stdin.flush()  # type: ignore[union-attr]
+
+    if feed is not None:
+        readers.append(threading.Thread(target=write, daemon=True))
+
     def wait() -> None:  # a wait with a limit polls, with pauses that grow to half of what has passed; this one does not
         process.wait()
         ended.set()
@@ -99,6 +115,9 @@ def run_program(
         processes.release(process)
     for reader in readers:
         reader.join(1)
+    if process.stdin is not None and not readers[-1].is_alive():  # a close beside a write that hangs would hang, too
+        with contextlib.suppress(OSError, ValueError):
+            process.stdin.close()
     out, err = (b"".join(pieces).decode("utf-8", "replace") for pieces in kept)
     failure = f"its output went over {limit} bytes" if too_much.is_set() else ""
     return Ran(None if timed_out or failure else process.returncode, out, err, timed_out, failure)

@@ -70,6 +70,11 @@ class StartFiles:
             return False
         if text is None:
             return False
+        self.follow(text, path)
+        return True
+
+    def follow(self, text: str, path: str) -> None:
+        """Follow the text of a file."""
         before, self._where = self._where, path
         self._depth += 1
         try:
@@ -77,7 +82,10 @@ class StartFiles:
         finally:
             self._where = before
             self._depth -= 1
-        return True
+
+    def filled(self, text: str) -> str:
+        """A value with the variables put in that are known by now."""
+        return self._filled(text)
 
     def set(self, name: str, value: str, where: str, line: int | None = None) -> None:
         """Set a variable, as a file does at a line; of a list of folders the parts that are not known are

@@ -1,9 +1,9 @@
 """The ways in which a program of a Python environment may be started, and the environment variables of each.
 
 Variables do not belong to a machine but to a process: a login shell has those of /etc/environment and the
-profile, an activated environment those of activate.d, a service those of its unit, a notebook those of its
+profile, an activated environment those of activate.d and of its project, a service those of its unit, a notebook those of its
 kernel's specification, a job those of the modules that it loads, a container those of its first process.
-Sources: conda, "Managing environments", environment variables; pam_env(8); systemd.exec(5); jupyter_client,
+Sources: conda, "Managing environments", environment variables; pam_env(8); environment.d(5); systemd.exec(5); jupyter_client,
 "Kernel specs"; Apptainer, "Environment and Metadata".
 """
 
@@ -17,8 +17,8 @@ from dataclasses import field
 
 from doctor.backports import removeprefix
 from doctor.facts import Source
-from doctor.probe import containers
-from doctor.probe.machine import Machine
+from doctor.probe import containers, project_files
+from doctor.probe.machine import Account, Machine
 from doctor.probe.module_files import Module, loaded, modules
 from doctor.probe.start_files import StartFiles
 from doctor.values import dataclass
@@ -98,6 +98,19 @@ def first_process(machine: Machine) -> dict[str, str]:
     return {name: value for name, sign, value in pairs if sign}
 
 
+def first_program(machine: Machine) -> str:
+    """The program of a container's first process; "" where that cannot be read."""
+    try:
+        return (machine.read("/proc/1/cmdline", SIZE) or b"").partition(b"\0")[0].decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def is_python(program: str, prefix: str) -> bool:
+    """Whether a program is an environment's own, or the Python that its PATH gives."""
+    return program.startswith(f"{prefix}/bin/") or re.fullmatch(r"python[\d.]*", program) is not None
+
+
 def base(machine: Machine, prefix: str | None = None, site: tuple[str, ...] = ()) -> Start:
     """What a program has without any activation: of a container its own, of a host the login shell's."""
     own = first_process(machine)
@@ -128,6 +141,12 @@ def _login(machine: Machine, prefix: str | None, site: tuple[str, ...]) -> Start
         name, sign, value = removeprefix(line.strip(), "export ").partition("=")
         if sign and re.fullmatch(r"\w+", name):
             files.set(name, value.strip().strip("\"'"), "/etc/environment", line_number)
+    for line_number, line in enumerate(_text(machine, "/etc/security/pam_env.conf").splitlines(), 1):
+        match = re.match(r"(\w{1,80})\s.{0,2000}?\b(?:OVERRIDE|DEFAULT)=(\"[^\"]{0,4000}\"|\S{1,4000})", line)
+        if match and "@{" not in match[2]:
+            files.set(match[1], files.filled(match[2].strip('"')), "/etc/security/pam_env.conf", line_number)
+    for path in (*machine.glob("/etc/environment.d/*.conf"), *machine.glob(f"{home}/.config/environment.d/*.conf")):
+        files.source(path)  # assignments, as a shell has them
     if not files.source("/etc/profile") or not any("profile.d" in s.where for s in files.origins.values()):
         for path in machine.glob("/etc/profile.d/*.sh"):
             files.source(path)
@@ -141,9 +160,8 @@ def _login(machine: Machine, prefix: str | None, site: tuple[str, ...]) -> Start
 
 def _shell_of(machine: Machine, home: str) -> str:
     """The login shell of the person with a home folder, as passwd(5) has it; "" where it is not stated."""
-    for line in _text(machine, "/etc/passwd").splitlines():
-        fields = line.split(":")
-        if len(fields) == 7 and fields[5] == home:
+    for fields in _rows(machine, "/etc/passwd", 7):
+        if fields[5] == home:
             return posixpath.basename(fields[6])
     others = (
         shell for shell, names in RUN_BY.items() if any(machine.exists(f"{home}/{name}") for name in names)
@@ -152,13 +170,33 @@ def _shell_of(machine: Machine, home: str) -> str:
 
 
 def home_of(machine: Machine, prefix: str | None) -> str:
-    """The home folder of the person who uses an environment: the one that it lies in, else the only one that
-    there is."""
+    """The home folder of the person who uses an environment: on a live machine the one of this process, else the
+    one that the environment lies in, else the only one that there is."""
+    if machine.live and machine.env.get("HOME", "").startswith("/"):
+        return machine.env["HOME"].rstrip("/") or "/"
     match = re.match(r"/home/[^/]+", prefix or "")
     if match:
         return match[0]
     homes = [path for path in machine.glob("/home/*") if machine.is_dir(path)]
     return homes[0] if len(homes) == 1 and not (prefix or "").startswith("/root") else "/root"
+
+
+def account_of(machine: Machine, prefix: str | None) -> Account | None:
+    """The account of the person who uses an environment; None where passwd and group do not tell."""
+    home = home_of(machine, prefix)
+    if not (prefix or "").startswith(f"{home}/"):
+        return None  # a shared place: anybody may use it
+    person = next((f for f in _rows(machine, "/etc/passwd", 7) if f[5] == home and f[2].isdecimal() and f[3].isdecimal()), None)
+    if person is None:
+        return None
+    groups = [fields for fields in _rows(machine, "/etc/group", 4) if fields[2].isdecimal()]
+    mine = {int(fields[2]) for fields in groups if person[0] in fields[3].split(",")}
+    return Account(person[0], int(person[2]), frozenset({*mine, int(person[3])}), frozenset(int(f[2]) for f in groups))
+
+
+def _rows(machine: Machine, path: str, size: int) -> list[list[str]]:
+    rows = [line.split(":") for line in _text(machine, path).splitlines()]
+    return [fields for fields in rows if len(fields) == size]
 
 
 def activated(machine: Machine, start: Start, prefix: str, site: tuple[str, ...]) -> Start:
@@ -183,6 +221,7 @@ def activated(machine: Machine, start: Start, prefix: str, site: tuple[str, ...]
         for path in (f"{prefix}/bin/activate", f"{prefix}/bin/postactivate"):
             files.source(path)
         files.env["VIRTUAL_ENV"] = prefix
+    project_files.follow(files, prefix)
     return Start("activation", f"the activated environment {prefix}", files.env, files.origins, start.names)
 
 

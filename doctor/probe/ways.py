@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from doctor.facts import (
@@ -26,6 +26,7 @@ from doctor.probe import interpreter, python_paths
 from doctor.probe.interpreter import Environment
 from doctor.probe.libraries import unserved
 from doctor.probe.machine import Machine
+from doctor.probe.missing import missing
 from doctor.probe.packages import Installed
 from doctor.probe.places import LIBRARY
 
@@ -62,12 +63,14 @@ class Ways:
     candidates: the usual ways, of which any may be the one that is meant; first of them `machine`'s; () for a
     process whose variables are known.
     plain: without any activation, None where that is the same or not known.
+    unseen: the files that set variables and could not be read, and why.
     """
 
     machine: Machine
     candidates: tuple[Start, ...] = ()
     plain: Start | None = None
     chosen: Start | None = None
+    unseen: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, machine: Machine, python: str | None) -> Ways:
@@ -76,19 +79,24 @@ class Ways:
             return cls(machine)
         from doctor.probe import starts
 
-        plain = starts.base(machine)
+        with machine.noting() as unseen:
+            plain = starts.base(machine)
         found = replace(machine, env=_for_search(plain))
         _, _, prefix = interpreter.find(found, python)
+        machine = replace(machine, account=starts.account_of(machine, prefix))
         candidates: tuple[Start, ...] = (plain,)
-        if plain.kind == "login" and prefix is not None:
+        if prefix is not None:
             site = tuple(python_paths.site_folders(machine, prefix, None))
-            plain = starts.base(machine, prefix, site)
-            candidates = tuple(starts.explicit(machine, prefix, site)) or (
-                starts.activated(machine, plain, prefix, site),
-            )
+            with machine.noting() as unseen:
+                plain = starts.base(machine, prefix, site)
+                active = starts.activated(machine, plain, prefix, site)
+            if plain.kind == "login":
+                candidates = tuple(starts.explicit(machine, prefix, site)) or (active,)
+            elif not starts.is_python(starts.first_program(machine), prefix):
+                candidates = (plain, active)  # whoever starts a program there may activate its environment first
         visible = [start for start in candidates if not _hides(start)]
         candidates = (*visible, *(start for start in candidates if start not in visible))
-        return cls(_under(machine, candidates[0]), candidates, plain, candidates[0])
+        return cls(_under(machine, candidates[0]), candidates, plain, candidates[0], unseen)
 
     def better(self, facts: Sequence[Fact], environment: Environment, installed: Installed) -> Machine | None:
         """The machine as another usual way has it, where the first one fails to find a library and that one
@@ -107,7 +115,8 @@ class Ways:
         failing = _failing(facts)
         if self.machine.system != "linux" or not _needed(facts) or _broken(facts):
             return facts
-        if not failing and not self.machine.env.get("LD_LIBRARY_PATH"):
+        env = self.chosen.env if self.chosen is not None else self.machine.env
+        if not failing and not env.get("LD_LIBRARY_PATH"):
             return facts
         from doctor.probe import starts
         from doctor.probe.module_files import modules
@@ -126,7 +135,7 @@ class Ways:
         if start_ is not None and not unserved(self.machine, start_.env, environment, installed, names):
             facts = [*facts, _would_serve(start_, chosen, failing)]
         folders = [folder for module in known for folder in module.folders()]
-        return _with_files(self.machine, facts, folders)
+        return [_in_doubt(fact, self.unseen) for fact in _with_files(self.machine, facts, folders)]
 
     def _others(self, chosen: Start, environment: Environment) -> Iterator[Start]:
         from doctor.probe import starts
@@ -173,6 +182,14 @@ class Ways:
         missing = unserved(self.machine, plain.env, environment, installed, _needed(facts))
         if missing:
             yield _symptom("start-needed", start, missing)
+
+
+def _in_doubt(fact: Fact, unseen: Mapping[str, str]) -> Fact:
+    """A library that is not found is in doubt where a file could not be read that may name its folder."""
+    what = fact.what if isinstance(fact, Absent) and fact.what in ("cuda", "cudnn") else ""
+    if isinstance(fact, LibraryNotLoaded) and fact.cause == "absent":
+        what = "libraries"
+    return missing(fact.source, what, unseen) if unseen and what else fact
 
 
 def _under(machine: Machine, start: Start) -> Machine:

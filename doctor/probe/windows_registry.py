@@ -14,7 +14,9 @@ from doctor.tables import Tables
 SYSTEM = "C:\\Windows\\System32\\config\\SYSTEM"
 DISPLAY = "{4d36e968-e325-11ce-bfc1-08002be10318}"
 """The class of display adapters."""
-ENVIRONMENT = ("Control", "Session Manager", "Environment")
+SESSION = ("Control", "Session Manager")
+NOWHERE = 0xFFFFFFFF
+"""CWDIllegalInDllSearch: the current folder is never looked into (Microsoft, KB 2264107)."""
 
 
 def search_path(machine: Machine, prefix: str | None) -> tuple[list[str] | None, str]:
@@ -27,7 +29,7 @@ def search_path(machine: Machine, prefix: str | None) -> tuple[list[str] | None,
     control = _control(machine)
     if control is None:
         return None, ""
-    own = _read(machine, SYSTEM, control, *ENVIRONMENT) or {}
+    own = _read(machine, SYSTEM, control, *SESSION, "Environment") or {}
     profile = _profile(machine, prefix)
     users = (_read(machine, f"{profile}\\NTUSER.DAT", "Environment") or {}) if profile else {}
     texts = [text for text in (own.get("path"), users.get("path")) if isinstance(text, str)]
@@ -37,6 +39,16 @@ def search_path(machine: Machine, prefix: str | None) -> tuple[list[str] | None,
              **({"USERPROFILE": profile} if profile else {}),
              **{name.upper(): value for name, value in {**own, **users}.items() if isinstance(value, str)}}  # fmt: skip
     return _folders(";".join(texts), known), "the registry's PATH"
+
+
+def current_folder_in_search(machine: Machine) -> int | None:
+    """Where the current folder stands in the search for a DLL: 1 behind the program's, 4 behind Windows' folders, as
+    it is where nothing is set, None nowhere (Microsoft, "Dynamic-link library search order", SafeDllSearchMode)."""
+    control = None if machine.live else _control(machine)
+    said = (_read(machine, SYSTEM, control, *SESSION) or {}) if control else {}
+    if said.get("cwdillegalindllsearch") == NOWHERE:
+        return None
+    return 1 if said.get("safedllsearchmode") == 0 else 4
 
 
 def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:

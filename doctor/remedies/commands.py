@@ -125,10 +125,11 @@ def minor(version: str) -> str | None:
     return match[0] if match else None
 
 
-def loader_path_without(word: str) -> Export:
-    """The command that takes the folders with a word in their names off the loader's path, for this shell."""
+def loader_path_without(word: str, *, whole: bool = False) -> Export:
+    """The command that takes the folders with a word in their names off the loader's path, for this shell; of that very
+    name where it is the whole one."""
     each = piped(
-        run("printf", "%s", Literal('"$LD_LIBRARY_PATH"')), run("tr", ":", Literal("'\\n'")), run("grep", "-v", word),
+        run("printf", "%s", Literal('"$LD_LIBRARY_PATH"')), run("tr", ":", Literal("'\\n'")), run("grep", "-vxF" if whole else "-v", word),
         run("paste", "-sd:", "-"),
     )  # fmt: skip
     return Export("LD_LIBRARY_PATH", Output(each))

@@ -49,9 +49,11 @@ def rendered(diagnosis: Diagnosis, options: Options) -> str:
 
         whole = document(diagnosis, tables)
         if options.trace:
-            from doctor.judge.trace import trace
+            from doctor.trace import trace
 
             whole["trace"] = [row.as_dict() for row in trace(diagnosis.facts, tables)]
+        if options.node:
+            whole["node"] = options.node
         return as_json(whole, ascii_only=not options.symbols) + "\n"
     if options.format == "markdown":
         from doctor.render import markdown
@@ -68,8 +70,8 @@ def rendered(diagnosis: Diagnosis, options: Options) -> str:
 
 def _traced(diagnosis: Diagnosis, tables: Tables) -> str:
     """How the verdict came about, one row a line."""
-    from doctor.judge.trace import trace
     from doctor.printable import line
+    from doctor.trace import trace
 
     rows = ["How the verdict came about"]
     for row in trace(diagnosis.facts, tables):

@@ -12,7 +12,7 @@ class Options(NamedTuple):
     """format: text, json, markdown or html. width: columns of prose. symbols: the encoding has more than ASCII.
 
     shared: text goes to a file, which may be handed on (every other format is made for that). trace: what was decided
-    on the way to the verdict follows.
+    on the way to the verdict follows. node: what `fleet` calls the machine, "" for none.
     """
 
     format: str = "text"
@@ -23,6 +23,7 @@ class Options(NamedTuple):
     symbols: bool = True
     shared: bool = False
     trace: bool = False
+    node: str = ""
 
     @classmethod
     def of(cls, args: argparse.Namespace, stream: TextIO) -> Options:
@@ -32,7 +33,9 @@ class Options(NamedTuple):
         trace = bool(getattr(args, "trace", False))
         encoding = getattr(stream, "encoding", None) or "utf-8"
         if form != "text":
-            return cls(form, verbose=verbose, quiet=quiet, symbols=encoding.lower().startswith("utf"), trace=trace)
+            node = str(getattr(args, "node", None) or "")
+            symbols = encoding.lower().startswith("utf")
+            return cls(form, verbose=verbose, quiet=quiet, symbols=symbols, trace=trace, node=node)
         from doctor.render import terminal
         from doctor.render.width import width_of
 

@@ -16,6 +16,10 @@ class Progress:
         self.next = time.monotonic() + 1.0
         self.silent = quiet or sys.stderr is None or not sys.stderr.isatty()
 
+    def expect(self, total: int) -> None:
+        """So many will be done."""
+        self.total = total
+
     def __call__(self, more: int = 1) -> None:
         """So much more is done."""
         self.done += more

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from doctor.facts import Source
-from doctor.findings import Finding, manual, shell
+from doctor.facts import DECIDING, HOSTS_DRIVER, RUNNING_KERNEL, Source, Unreadable
+from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.ended import DIED, busy
 from doctor.rules.registry import found, rule
 from doctor.shell import run
+
+
+def _examined_next(unexamined: Sequence[Unreadable]) -> list[Step]:
+    """How what could not be examined can be."""
+    places = {fact.source.where for fact in unexamined}
+    if HOSTS_DRIVER in places:
+        return [
+            manual(
+                "Start a container from the image with its GPU (docker run --gpus all, or as its host does),"
+                " and run tfgpu-doctor check in it"
+            )
+        ]
+    if RUNNING_KERNEL in places:
+        return [manual("Start the system that these files are of, and run tfgpu-doctor check there")]
+    return [
+        manual(
+            "Give this user the right to read what is named, or repair what does not answer,"
+            " and run tfgpu-doctor check again"
+        ),
+        manual("Where another Python runs the program, name it: tfgpu-doctor check --python PATH"),
+    ]
 
 
 @rule("undetermined", "What is known is not enough to tell", severity="info")
@@ -29,21 +50,16 @@ def undetermined(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     if facts.unexamined:
+        of_python = any(fact.what in DECIDING for fact in facts.unexamined)
         yield found(
             "undetermined",
             "Nothing that was examined names a fault, and this could not be examined: "
             + "; ".join(dict.fromkeys(f"{fact.what}: {fact.reason}" for fact in facts.unexamined))
-            + ". Whether TensorFlow is installed and works there is not known.",
+            + (". Whether TensorFlow is installed and works there is not known." if of_python else ". Whether a GPU works there is not known."),
             facts.unexamined,
             title="What decides could not be examined",
             confidence="certain",
-            steps=[
-                manual(
-                    "Give this user the right to read what is named, or repair what does not answer,"
-                    " and run tfgpu-doctor check again"
-                ),
-                manual("Where another Python runs the program, name it: tfgpu-doctor check --python PATH"),
-            ],
+            steps=_examined_next(facts.unexamined),
             verify=run("tfgpu-doctor", "check"),
         )
         return

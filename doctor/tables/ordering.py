@@ -7,13 +7,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-_STAGES = {"a": -2000, "b": -1500, "rc": -1000}
+_STAGES = {"a": -2000, "b": -1500, "rc": -1000, ".post": 1}
 
 
 @functools.lru_cache(maxsize=4096)
 def order(version: str) -> tuple[Any, ...]:
     """A sort key by PEP 440; versions that are none sort first."""
-    plain = re.fullmatch(r"(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:(a|b|rc)(\d{1,3}))?", version)
+    plain = re.fullmatch(r"(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:(a|b|rc|\.post)(\d{1,3}))?", version)
     if plain:  # nearly all; spares importing packaging
         *numbers, kind, number = plain.groups()
         return (1, tuple(int(p or 0) for p in numbers), _STAGES[kind] + int(number) if kind else 0)

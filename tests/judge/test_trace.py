@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from doctor.judge.trace import trace
 from doctor.logs import read
 from doctor.rules import all_rules
 from doctor.tables import Tables
+from doctor.trace import trace
 from tests.rules.cases import FIRES
 from tests.rules.situation import Fires
 

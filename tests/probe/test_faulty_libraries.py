@@ -3,11 +3,17 @@ harm."""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from doctor.diagnose import diagnose
+from doctor.probe import examine
+from doctor.probe.machine import Machine
+from doctor.tables import Tables
 from scripts.machines.skeleton import skeleton
 from tests.probe.machines import Folder
 from tests.probe.test_verdicts import LIB, codes, with_wheels
@@ -106,3 +112,49 @@ def test_a_tensorflow_that_does_not_load_itself_is_an_import_that_fails(
     diagnosis = machine.diagnosis()
     assert codes(diagnosis) == ["tf-import-failed"]
     assert "libtensorflow_framework" in diagnosis.verdict.explanation
+
+
+# --- files that this user may not read
+
+
+def as_nobody(machine: Folder) -> tuple[str, list[str]]:
+    """The verdict's code and steps as a user without rights gets them; everything was imported before."""
+    machine.diagnosis()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgid(65534)
+            os.setuid(65534)
+            verdict = diagnose(examine(Machine.at(machine.root)), Tables.bundled()).verdict
+            os.write(writing, json.dumps([verdict.code, [step.text for step in verdict.prescription]]).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answers:
+        data = answers.read()
+    os.waitpid(child, 0)
+    code, steps = json.loads(data)
+    return code, steps
+
+
+CLOSED = {
+    "a library of CUDA": ("nvidia/cudnn/lib/libcudnn.so.8", "library-broken"),
+    "what a library needs": ("nvidia/nvjitlink/lib/libnvJitLink.so.12", "library-broken"),
+    "the driver's library": ("", "library-broken"),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may become another user")
+@pytest.mark.parametrize("what", CLOSED)
+def test_a_library_that_may_not_be_read_is_broken_for_this_user(what: str, tmp_path: Path) -> None:
+    name, code = CLOSED[what]
+    machine = with_wheels(Folder(tmp_path / "machine").gpu().driver("550.54.14"), "2.15.1")
+    path = f"{machine.site}/{name}" if name else "/usr/lib/x86_64-linux-gnu/libcuda.so.550.54.14"
+    (machine.root / path.lstrip("/")).chmod(0)
+    for place in (tmp_path, *tmp_path.parents):
+        if place.stat().st_uid == 0 and str(place).startswith("/tmp/"):
+            place.chmod(place.stat().st_mode | 0o055)
+    found, steps = as_nobody(machine)
+    assert found == code
+    assert steps[0].startswith("sudo chmod a+rX /")

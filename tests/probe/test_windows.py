@@ -289,3 +289,34 @@ def test_a_dll_that_is_broken_and_not_on_path_is_no_matter_of_path(tmp_path: Pat
     machine.write(f"{CUDA}/bin/cudnn64_8.dll", b"version https://git-lfs.github.com/spec/v1\n")
     (tmp_path / CUDA / "bin/cudnn64_8.dll").rename(tmp_path / "Windows/cudnn64_8.dll")
     assert diagnose(machine.facts(), Tables.bundled()).verdict.code == "library-broken"
+
+
+@pytest.mark.parametrize(
+    ("setting", "first"),
+    [({}, "System32"), ({"SafeDllSearchMode": 1}, "System32"), ({"SafeDllSearchMode": 0}, "work"),
+     ({"SafeDllSearchMode": 0, "CWDIllegalInDllSearch": 0xFFFFFFFF}, "System32")],
+)  # fmt: skip
+def test_the_registry_says_when_the_current_folder_is_searched(
+    setting: dict[str, int], first: str, tmp_path: Path
+) -> None:
+    machine = Windows(tmp_path)
+    tree: Tree = {"Select": {"Current": 1}, "ControlSet001": {"Control": {"Session Manager": dict(setting)}}}
+    machine.write("Windows/System32/config/SYSTEM", hive(tree))
+    for folder in ("Windows/System32", "work"):
+        machine.write(f"{folder}/cudart64_110.dll", dll())
+    record = {"system": "windows", "processor": "x86_64", "env": machine.env, "cwd": "C:\\work"}
+    (tmp_path / RECORD).write_text(json.dumps(record))
+    loaded = {fact.name: fact.path for fact in examine(Machine.at(tmp_path)).of(LibraryLoaded)}
+    assert first in loaded["cudart64_110.dll"]
+
+
+def test_a_current_folder_that_is_forbidden_is_not_searched(tmp_path: Path) -> None:
+    machine = Windows(tmp_path)
+    (tmp_path / CUDA / "bin/cudart64_110.dll").unlink()
+    machine.write("work/cudart64_110.dll", dll())
+    tree: Tree = {"Select": {"Current": 1}, "ControlSet001": {"Control": {"Session Manager": {"CWDIllegalInDllSearch": 0xFFFFFFFF}}}}
+    record = {"system": "windows", "processor": "x86_64", "env": machine.env, "cwd": "C:\\work"}
+    (tmp_path / RECORD).write_text(json.dumps(record))
+    assert not missed(examine(Machine.at(tmp_path)))
+    machine.write("Windows/System32/config/SYSTEM", hive(tree))
+    assert [fact.name for fact in missed(examine(Machine.at(tmp_path)))] == ["cudart64_110.dll"]

@@ -46,7 +46,7 @@ def catalogue() -> tuple[Signature, ...]:
     families = (
         *(loading, driver, management, containers, devices, capability, handles, memory, placement),
         *(names, installers, dependencies, imports, builds, toolchain, noise, outcome),
-        *(versions.tensorflow, versions.python, versions.cuda, versions.cudnn, versions.driver, versions.rows),
+        *(versions.tensorflow, versions.python, versions.cuda, versions.cudnn, versions.driver, versions.rows, versions.fields),
         *(systems, environments, variables, cards, usage, machines, told, words, circumstances),
         *(said.program, said.situations),
     )

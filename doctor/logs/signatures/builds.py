@@ -10,9 +10,11 @@ from doctor.logs.signatures.installers import LISTED, LISTING
 from doctor.logs.signatures.signature import BLANK, Signature, glued, sig
 
 
-def pip_list_line(match: re.Match[str], source: Source) -> Fact:
+def pip_list_line(match: re.Match[str], source: Source) -> Fact | None:
     """A row of pip list, pip freeze or conda list."""
     build = match.groupdict().get("build") or ""
+    if "|" in match[0] and match["name"].lower() == "tensorflow":  # a table that a person wrote: the program's name
+        return None
     manager = "conda" if build or match.groupdict().get("channel") else "pip"
     return Package(source, normalised(match["name"]), match["version"], manager)
 

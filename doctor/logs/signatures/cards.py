@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from doctor.facts import FORM, PROSE, Fact, Gpu, OtherGpu, Source, Symptom
 from doctor.logs.signatures.devices import mib
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken, words
+from doctor.logs.signatures.versions.spelling import elsewhere
 
 GPU_NAME = (
     r"(?:NVIDIA\s+)?(?:"
@@ -15,7 +16,7 @@ GPU_NAME = (
     r"|(?:GeForce\s+)?GT\s?\d{3,4}M?X?\b|GeForce\s+(?:\w{1,3}\s?)?\d{3,4}\s?(?:MX|M|Ti)?\b|(?:GeForce\s+)?MX\s?[1-5][0-9]0\b|9[0-4]0MX\b"
     r"|TITAN\s?(?:RTX|Xp|X\s?\(Pascal\)|X|V|Z|Black)\b|Quadro\s+(?:RTX\s+)?(?:[A-Z]{1,2}\d{3,5}M?|\d{3,5}M?)\b"
     r"|Tesla\s+[A-Z]\d{1,4}[A-Za-z]{0,2}(?:-[\w-]{2,20})?|GRID\s+[A-Z]\d\w*"
-    r"|(?<![A-WYZa-wyz0-9_.])(?:A100|H100|H200|H800|A800|V100S?|P100|L40S?|A6000|A5000|A4000|A30|A40|A10G?|B200|B300|GH200|GB200|GB300|GB10|K80|K40[mc]?|K20[mcx]?|P40|M60|P4|T4|L4)"
+    r"|(?<![A-WYZa-wyz0-9_.])(?:A100|H100|H200|H800|A800|V100S?|P100|L40S?|A6000|A5000|A4000|A30|A40|A10G?|B200|B300|GH200|GB200|GB300|GB10|K80|K40[mc]?|K20[mcx]?|P40|M60|M40|P4000|P5000|P6000|M4000|K620|P4|T4|L4)"
     r"(?:-(?:SXM\d?|PCI[Ee]|NVL)(?:-?\d{1,3}\s?GB)?|\s+(?:PCIe|SXM\d?)(?:\s+\d+GB)?)?(?![\w-]|\.\d)"
     r"|NVIDIA[ -](?:GeForce )?(?:[1-5]0[5-9]0|16[56]0)(?!\d)(?:\s?(?:Ti|SUPER|Laptop|Mobile|M)\b){0,2}|T400\b|T1000\b|Jetson\s+(?:Nano|TX[12]|Xavier(?:\s+NX)?|AGX\s+\w+|Orin(?:\s+\w+)?)"
     r")(?:\s?\(?(?:\d{1,3})\s?GB\b)?"
@@ -65,6 +66,8 @@ def gpu_in(rank: int) -> Maker:
 
     def make(match: re.Match[str], source: Source) -> Iterator[Fact]:
         value = match.groupdict().get("value") or match[0]
+        if rank == PROSE and elsewhere(match):
+            return
         found_names = list(re.finditer(GPU_NAME, value, re.I))[:16]
         if not found_names and rank == FORM:
             found_names = list(
@@ -198,7 +201,7 @@ SIGNATURES: tuple[Signature, ...] = (
         (
             *words("rtx|gtx|tesla|quadro|titan|geforce|jetson|grid|gt |900mx|910mx|920mx|930mx|940mx"),
             *words(
-                "a100|h100|h200|h800|a800|v100|p100|l40|a6000|a5000|a4000|a30|a40|a10|b200|b300|gh200|gb10|k80|k40|k20|p40|m60|p4|t4|l4|t1000"
+                "a100|h100|h200|h800|a800|v100|p100|l40|a6000|a5000|a4000|a30|a40|a10|b200|b300|gh200|gb10|k80|k40|k20|p40|m60|m40|p4|p5000|p6000|k620|t4|l4|t1000"
             ),
             *glued(("mx", "mx "), "12345"),
             *glued(("nvidia ", "nvidia-"), "12345"),
@@ -211,7 +214,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # a number alone, as its owner calls it
         "gpu-prose",
         glued(glued((" 1", " 2", " 3", " 4", " 5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
-        r"\b(?:it's|it is|have|has|got|own|bought|using|use|with|my|our)(?: (?:a|an|my|our|one|two|dual|[2-8] ?x))? (?P<value>"
+        r"\b(?:it's|it is|have|has|got|own|bought|using|use|with|my|our|on(?= an? | my )|to(?= an? | my )|до)(?: (?:a|an|my|our|one|two|dual|[2-8] ?x))? (?P<value>"
         + _NUMBER
         + r")\b"
         r"(?![.,]?\d|[:%/=-]| ?(?:[x×*]|px|MB|MiB|GB|ms|s|seconds?|min|steps?|images?|epochs?|samples?|rows?|columns?|frames?|classes|features|words|tokens|iterations|files|points|videos|units|neurons|pixels?|people|cases|lines|errors?)\b)",

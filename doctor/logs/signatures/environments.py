@@ -35,7 +35,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "nvcr.io",
             "--runtime",
         ),
-        r"\btf-docker\b|\bdocker (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|\bin(?:side)? (?:a |the |my )?(?:docker|container)\b|docker[ -]?(?:images?|containers?)\b|\bin(?:side)? (?:a |the |my |this |our )(?:\w+ )?container\b|\b(?:my|our) container\b|--runtime[= ]nvidia\b|\bnvidia-container-(?:cli|toolkit|runtime)\b|docker ?(?:容器|镜像|里|中|内|コンテナ|컨테이너|에서)|podman run|docker:",
+        r"\btf-docker\b|\bdocker (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|(?<!are we )\bin(?:side)? (?:a |the |my )?(?:docker|container)\b|docker[ -]?(?:images?|containers?)\b|\bin(?:side)? (?:a |the |my |this |our )(?:\w+ )?container\b|\b(?:my|our) container\b|--runtime[= ]nvidia\b|\bnvidia-container-(?:cli|toolkit|runtime)\b|docker ?(?:容器|镜像|里|中|内|コンテナ|컨테이너|에서)|podman run|docker:",
         "docker run --rm tensorflow/tensorflow:latest-gpu",
         kind("docker"),
         once=True,

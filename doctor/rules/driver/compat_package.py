@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from doctor.facts import DriverMismatch, Fact
-from doctor.findings import Finding, shell
+from doctor.facts import DriverMismatch, DriverVersion, Fact, Gpu
+from doctor.findings import Finding, Step, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit
@@ -13,6 +14,9 @@ from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
 from doctor.tables import dotted
+
+CONSUMER = re.compile(r"geforce|titan|\bmx\d", re.IGNORECASE)
+"""Names of GPUs that are for no data centre."""
 
 
 @rule(
@@ -59,8 +63,9 @@ def cuda_compat_package(picture: Picture) -> Iterator[Finding]:
     geforce = picture.container and any("geforce" in (g.name or "").lower() for g in picture.gpus)
     geforce = geforce and facts.has("compat-not-supported")
     inside = picture.container or facts.has("nvidia-docker-path")
+    unfit = _unfit(picture) if path and facts.kind == "machine" else ""
     if registered(picture) or not (
-        (path and (codes or mismatch)) or (older and inside) or (lifted and codes) or (geforce and codes)
+        (path and (codes or mismatch)) or (older and inside) or (lifted and codes) or (geforce and codes) or unfit
     ):
         return
     yield found(
@@ -71,21 +76,58 @@ def cuda_compat_package(picture: Picture) -> Iterator[Finding]:
             if mismatch and mismatch.user and mismatch.kernel
             else ""
         )
-        + ": it comes from a forward-compatibility package or from inside the container image.",
+        + f": it comes from a forward-compatibility package or from inside the container image. {unfit}".rstrip(),
         [mismatch, *path[:2], *codes[:2], *([picture.driver, picture.driver_cuda] if lifted else [])],
         confidence="certain" if path or lifted else "likely",
-        steps=[
-            shell(
-                commands.loader_path_without("compat"),
-                "takes the compat folder off the loader's path",
-                platform="linux",
-            ),
-            shell(
-                run("sudo", "apt", "remove", "cuda-compat-*"),
-                "removes the packages (in an image: leave them out of the Dockerfile)",
-                platform="linux",
-                root=True,
-            ),
-        ],
+        steps=_off_the_path(picture),
         verify=commands.list_gpus(picture),
     )
+
+
+def _off_the_path(picture: Picture) -> list[Step]:
+    """How the compat folder leaves the loader's path: from the variable, or from what ldconfig was told."""
+    opened = next(iter(picture.facts.symptoms("cuda-compat-on-path")), None)
+    manager = "dnf" if commands.linux_family(picture) == "dnf" else "apt"
+    variable = shell(
+        commands.loader_path_without("compat"),
+        "takes the compat folder off the loader's path; take it out of the file that sets the variable, too",
+        platform="linux",
+    )
+    package = shell(
+        run("sudo", manager, "remove", "cuda-compat-*"),
+        "removes the packages (in an image: leave them out of the Dockerfile)",
+        platform="linux",
+        root=True,
+    )
+    if opened is None or "ld.so" not in opened.source.where:
+        return [variable, package]
+    listed = shell(
+        run("grep", "-rn", "compat", "/etc/ld.so.conf", "/etc/ld.so.conf.d"),
+        "shows the line that names the folder: delete it where no package owns it",
+        platform="linux",
+    )
+    return [package, listed, shell(run("sudo", "ldconfig"), "makes the loader's cache anew", platform="linux", root=True)]
+
+
+def _unfit(picture: Picture) -> str:
+    """Why the compat folder's libcuda cannot serve, by its version and the GPUs; "" where it may.
+
+    Source: CUDA Compatibility guide, "Forward Compatibility": newer than the kernel's driver, and for data-centre GPUs.
+    """
+    facts = picture.facts
+    if any(s.get("count") != "0" for s in facts.symptoms("cuda-devices")):
+        return ""  # it answered
+    opened = next(iter(facts.symptoms("cuda-compat-on-path")), None)
+    kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
+    version = opened.get("version") if opened else ""
+    if not version or kernel is None or version == kernel.version:
+        return ""
+    if dotted(version) < dotted(kernel.version):
+        return f"It is {version}, older than the kernel module {kernel.version}, which refuses it."
+    consumer = [gpu for gpu in facts.of(Gpu) if CONSUMER.search(gpu.name or "")]
+    if consumer and all(CONSUMER.search(gpu.name or "") for gpu in facts.of(Gpu) if gpu.name):
+        return (
+            f"It is {version}, newer than the kernel module {kernel.version}: NVIDIA allows that on data-centre GPUs, "
+            f"and {consumer[0].name} is none."
+        )
+    return ""

@@ -88,9 +88,10 @@ def gpu_absent(picture: Picture) -> Iterator[Finding]:
         steps.insert(
             0, manual("Choose a GPU for the notebook: Runtime, Change runtime type in Colab; Settings, Accelerator on Kaggle")
         )
+    login = " Slurm is installed and this is no job: it may be a login node, and the GPUs are on other nodes."
     yield found(
         "gpu-absent",
-        why.explanation,
+        why.explanation + (login if facts.kind == "machine" and facts.has("login-node") else ""),
         why.evidence,
         confidence=why.confidence,
         steps=steps,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 
-from doctor.facts import LibraryNotLoaded
+from doctor.facts import LibraryFile, LibraryNotLoaded
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands, libraries
@@ -13,7 +14,7 @@ from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, table_rows, unusable_files, xla_gpu_note
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.own_ops import own_ops
-from doctor.shell import Literal, piped, run
+from doctor.shell import Literal, Path, piped, run
 
 
 @rule(
@@ -78,7 +79,7 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         blame = f"The only {copies[0].name} on this machine, {copies[0].path}, cannot be loaded ({copies[0].problem})"
     elif lib is not None:
         blame = (
-            f"{lib.name} is found, and {lib.culprit}, which it needs, is not"
+            f"{lib.name} is found, and {lib.culprit}, which it needs, {'may not be read by this user' if _denied(picture, lib) else 'is not'}"
             if lib.culprit
             else f"{lib.name} is found and cannot be loaded" + (f" ({lib.error})" if lib.error else "")
         )
@@ -87,7 +88,10 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
     else:
         blame = "A library lacks a symbol that another one wants: they are of different releases"
     steps: list[Step] = []
-    if lib is not None and "zlibwapi" in lib.name.lower():
+    if lib is not None and _denied(picture, lib):
+        opened = run("sudo", "chmod", "a+rX", Path(lib.source.where))
+        steps.append(shell(opened, "lets every user read the file", platform="linux", root=True))
+    elif lib is not None and "zlibwapi" in lib.name.lower():
         steps.append(
             manual(
                 "Put zlibwapi.dll (from the zlib package that NVIDIA's cuDNN installation guide names) into a folder that is on PATH",
@@ -116,7 +120,11 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         named = (lib.culprit or lib.name) if lib else parts[0].get("library") if parts else copies[0].name if copies else ""
         named = re.split(r"[/\\]", named)[-1]
         package = libraries.pip_package(picture, named) if named and picture.platform != "windows" else None
-        if package is not None:
+        folder, behind = _stray(picture, lib)
+        if folder:
+            off = f"{folder} is searched first, and its {named} cannot be loaded; take it out of the file that sets the variable, too"
+            steps.append(shell(commands.loader_path_without(folder, whole=True), off, platform="linux"))
+        if package is not None and not behind:
             again = commands.pip(picture, "install", "--force-reinstall", package)
             steps.append(shell(again, f"where it came from pip: brings {named} anew"))
         steps.append(
@@ -140,3 +148,22 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         steps=steps,
         verify=commands.list_gpus(picture),
     )
+
+
+def _denied(picture: Picture, lib: LibraryNotLoaded) -> bool:
+    """Whether the file is there and this user may not read it; seen on a machine only."""
+    return picture.facts.kind == "machine" and "Permission denied" in lib.error and lib.source.where.startswith("/")
+
+
+def _stray(picture: Picture, lib: LibraryNotLoaded | None) -> tuple[str, bool]:
+    """On a machine: the folder of LD_LIBRARY_PATH that holds the unusable file, "" where it is in none, and whether a
+    usable file of that name lies elsewhere."""
+    variable = picture.env.get("LD_LIBRARY_PATH")
+    where = lib.source.where if lib is not None else ""
+    folder = posixpath.dirname(where)
+    if lib is None or variable is None or picture.facts.kind != "machine" or posixpath.basename(where) != lib.name:
+        return "", False
+    if folder not in [posixpath.normpath(part) for part in variable.value.split(":") if part]:
+        return "", False
+    others = [f for f in picture.facts.of(LibraryFile) if f.name == lib.name and f.path != where and not f.problem]
+    return folder, bool(others)

@@ -65,7 +65,8 @@ def cuda_missing(picture: Picture) -> Iterator[Finding]:
     missing = gone(picture)
     skipped = facts.symptoms("gpu-skipped")
     stub = facts.symptoms("cudart-stub", "cuda-libraries-error")
-    absent = [a for a in [facts.absent("cuda")] if a]
+    opens = any("cudart" in name for name in picture.loaded)  # from a folder that no toolkit is looked for in
+    absent = [a for a in [facts.absent("cuda")] if a and not opens]
     if not (missing or skipped or stub or absent):
         return
     if not missing and (picture.missing("cudnn") or not (skipped or stub or absent)):

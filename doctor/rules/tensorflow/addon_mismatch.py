@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from doctor import validated
 from doctor.facts import Symptom
-from doctor.findings import Finding, manual, shell
+from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
@@ -61,6 +61,10 @@ def tf_addon_mismatch(picture: Picture) -> Iterator[Finding]:
     printed = facts.symptoms("addon-mismatch")
     if not (broken or printed):
         return
+    stated = [s for s in printed if s.get("wants")] if facts.kind == "machine" else []
+    if stated and not broken:
+        yield _stated(picture, stated)
+        return
     name = addon_of(broken[0]) if broken else printed[0].get("addon")
     addon = validated.distribution(name) or "horovod"
     again = commands.pip(picture, "install", "--no-cache-dir", "--force-reinstall", "--no-deps", addon)
@@ -74,4 +78,32 @@ def tf_addon_mismatch(picture: Picture) -> Iterator[Finding]:
         [*broken[:2], *printed[:2], picture.tensorflow],
         steps=steps,
         verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),
+    )
+
+
+def _stated(picture: Picture, stated: list[Symptom]) -> Finding:
+    """Add-ons on a machine whose own metadata names other releases of TensorFlow: only programs that import them fail."""
+    names = [f"{s.get('addon')} {s.get('version')}" for s in stated]
+    first = stated[0]
+    steps: list[Step] = []
+    for symptom in stated:
+        addon = validated.distribution(symptom.get("addon"))
+        if addon == "tensorflow-text":
+            minor = ".".join(symptom.get("there").split(".")[:2])
+            wanted = f"{addon}=={minor}.*" if re.fullmatch(r"\d+\.\d+", minor) else addon
+            steps.append(shell(commands.pip(picture, "install", wanted), "has the minor number of this TensorFlow"))
+        elif addon:
+            again = commands.pip(picture, "install", "--upgrade", addon)
+            steps.append(shell(again, "a release of it that names this TensorFlow; its table of versions tells which"))
+    steps.append(manual(f"Where no program imports {first.get('addon')}: leave it, or uninstall it"))
+    return found(
+        "tf-addon-mismatch",
+        f"{' and '.join(names)} {'hold' if len(names) > 1 else 'holds'} code that was compiled for TensorFlow {first.get('wants')}; "
+        f"{first.get('there')} is installed. TensorFlow itself is not touched by it; a program that imports the add-on "
+        "fails, most often with an undefined symbol.",
+        [*stated, picture.tensorflow],
+        severity="warning",
+        confidence="likely",
+        steps=steps,
+        verify=commands.run_python(picture, f"import {first.get('addon').replace('-', '_')}"),
     )

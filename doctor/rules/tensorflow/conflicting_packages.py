@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Package
-from doctor.findings import Finding, shell
+from doctor.findings import Finding, Step, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
+from doctor.remedies.cures import another_build
 from doctor.rules.gpu.registered import registered
 from doctor.rules.memory.signs import HANDLE_FAILURES
 from doctor.rules.registry import found, rule
@@ -119,10 +120,7 @@ def tf_conflicting_packages(picture: Picture) -> Iterator[Finding]:
                 ),
                 "takes all of them away; run it twice",
             ),
-            shell(
-                commands.pip(picture, "install", "--no-cache-dir", "tensorflow"),
-                "one fresh copy (with [and-cuda] on Linux for the GPU)",
-            ),
+            *_one_fresh_copy(picture),
             shell(
                 commands.run_python(picture, "import tensorflow as tf; print(tf.__file__, tf.__version__)"),
                 "must show one folder, of this environment",
@@ -130,3 +128,11 @@ def tf_conflicting_packages(picture: Picture) -> Iterator[Finding]:
         ],
         verify=commands.pip(picture, "list"),
     )
+
+
+def _one_fresh_copy(picture: Picture) -> list[Step]:
+    """What to install in place of them: on a machine the build that fits it, with its libraries."""
+    if picture.facts.kind == "machine" and (steps := another_build(picture).steps):
+        return list(steps)
+    install = commands.pip(picture, "install", "--no-cache-dir", "tensorflow")
+    return [shell(install, "one fresh copy (with [and-cuda] on Linux for the GPU)")]

@@ -63,6 +63,7 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
     package = facts.symptoms("cpu-package", "cpu-package-install")
     tried = facts.symptoms("conda-install")
     wanting = wants_gpu(picture)
+    gpu_package = any(p.name == "tensorflow-gpu" for p in facts.of(Package))
     build = picture.build
     if picture.platform == "windows" and build is not None and dotted(build.version) >= (2, 11):
         return
@@ -92,7 +93,7 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
     ):
         evidence += facts.symptoms("install-gpu-version", "no-known-devices")[:2]
         confidence = "possible"
-    elif "conda" in picture.environments and picture.platform == "windows" and wanting and not picture.loaded:
+    elif "conda" in picture.environments and picture.platform == "windows" and wanting and not picture.loaded and not gpu_package:
         evidence, confidence = [*wanting[:1]], "possible"
     elif picture.platform == "macos" and wanting and not any("cuda" in variable.value for variable in picture.env.values()):
         evidence = [f for f in (picture.tensorflow or picture.platform_fact, *wanting[:1]) if f]

@@ -8,7 +8,7 @@ from functools import partial
 
 from doctor import validated
 from doctor.backports import removeprefix
-from doctor.facts import Package, Symptom, normalised
+from doctor.facts import Dependency, Package, Symptom, normalised
 from doctor.findings import Finding, Step, manual, shell
 from doctor.picture import Picture
 from doctor.remedies import commands
@@ -101,7 +101,9 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
     resolver = [s for s in facts.symptoms("pip-resolver-conflict") if "tensorflow" in s.get("package").lower()]
     versions = {p.name: p for p in facts.of(Package) if p.version}
     build = picture.build
-    requires = build.requires if build is not None else ()
+    stated = [f"{d.name}{d.specifier}" for d in facts.of(Dependency) if "[" not in d.of]  # of what is installed
+    requires = stated or (build.requires if build is not None else ())
+    release = build.version if build is not None else picture.tensorflow.version if picture.tensorflow else ""
     broken: list[Package] = []
     if facts.kind == "machine" and requires:
         from packaging.requirements import InvalidRequirement
@@ -123,6 +125,7 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
         numpy2 = versions.get("numpy")
         if (
             build is not None
+            and not stated
             and dotted(build.version) < (2, 18)
             and numpy2 is not None
             and numpy2.version
@@ -197,12 +200,12 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
         steps = [
             shell(
                 install(pin(p.name, p.name)),
-                f"what TensorFlow {build.version if build else ''} asks for",
+                f"what TensorFlow {release} asks for",
             )
             for p in broken[:4]
             if validated.distribution(p.name)
         ]
-        text = f"{', '.join(f'{p.name} {p.version}' for p in broken[:4])} {'does' if len(broken) == 1 else 'do'} not meet what TensorFlow {build.version if build else ''} asks for."
+        text = f"{', '.join(f'{p.name} {p.version}' for p in broken[:4])} {'does' if len(broken) == 1 else 'do'} not meet what TensorFlow {release} asks for."
     elif resolver:
         text = f"pip installed packages that contradict TensorFlow's own requirements: {resolver[0].get('requirement')} is wanted, {resolver[0].get('have')} is there."
         wanted = validated.requirement(resolver[0].get("requirement"))

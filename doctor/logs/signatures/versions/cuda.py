@@ -11,8 +11,12 @@ from collections.abc import Iterator
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, CudaVersion, CudnnVersion, DriverCuda, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
-from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED, NAMED, asked_for
+from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED, NAMED, asked_for, elsewhere
 
+_SMI = re.compile(r"\bnvidia-smi\b[^\n.]{0,40}\Z", re.IGNORECASE)
+"""What stands before a CUDA that nvidia-smi shows, which is the one that the driver offers."""
+_BY_SMI = re.compile(r"\W{0,3}(?:from |by |per |in |shown (?:in|by) |according to |says )?(?:the )?nvidia-smi\b", re.IGNORECASE)
+"""What stands after it."""
 _OFFERED = re.compile(r"\b(?:Driver|KMD) Version: [\d.]*\d[^\w\n]+\Z")
 """What stands before the CUDA of nvidia-smi's header."""
 
@@ -29,8 +33,11 @@ def cuda(rank: int, sentence: bool = False) -> Maker:
         version = match["version"].replace("-", ".").rstrip(".")
         if not plausible_cuda(version):
             return None
-        if sentence and asked_for(match):
+        if sentence and (asked_for(match) or elsewhere(match)):
             return None
+        shown = _SMI.search(match.string, max(0, match.start() - 60), match.start()) or _BY_SMI.match(match.string, match.end())
+        if rank >= FORM and shown:
+            return DriverCuda(source, version)
         if _OFFERED.search(match.string, max(0, match.start() - 60), match.start()):
             return None
         return CudaVersion(source, version, match.groupdict().get("path"), rank)
@@ -92,7 +99,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         ("nvcc -v", "nvcc --version"),
-        r"nvcc (?:-V|--version)[`'\"]{0,2}(?: \w+){0,4}?[ :=]{1,3}(?:cuda )?(?P<version>\d{1,2}\.\d(?:\.\d+)?)(?![\w.])",
+        r"nvcc (?:-V|--version)[`'\"]{0,2}(?: \w+){0,4}?[ :=]{1,3}(?:cuda |release )?(?P<version>\d{1,2}\.\d(?:\.\d+)?)(?!\w|\.\d)",
         "nvcc --version says 11.8",
         cuda(FORM),
     ),

@@ -6,7 +6,7 @@ import re
 
 from doctor.facts import FORM, INFERRED, PROSE, CudnnVersion, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
-from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, NAMED, asked_for
+from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, NAMED, asked_for, elsewhere
 
 
 def plausible_cudnn(version: str) -> bool:
@@ -30,7 +30,7 @@ def cudnn(rank: int, sentence: bool = False) -> Maker:
         version = cudnn_text(match["version"].rstrip("."))
         if not plausible_cudnn(version):
             return None
-        if sentence and asked_for(match):
+        if sentence and (asked_for(match) or elsewhere(match)):
             return None
         return CudnnVersion(source, version, match.groupdict().get("path"), rank)
 

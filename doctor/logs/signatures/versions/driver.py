@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from doctor.facts import FORM, INFERRED, PROSE, DriverCuda, DriverVersion, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken, words
-from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, NAMED
+from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, NAMED, elsewhere
 
 
 def smi_header(match: re.Match[str], source: Source) -> Iterator[Fact]:
@@ -37,7 +37,7 @@ def said(match: re.Match[str], source: Source) -> Fact | None:
     """A driver's version beside the word, in a sentence."""
     version = match["version"] or match["v2"] or match["branch"]
     return (
-        DriverVersion(source, version, "any", PROSE) if 170 <= int(version[:3]) <= 999 and not wanted(match) else None
+        DriverVersion(source, version, "any", PROSE) if 170 <= int(version[:3]) <= 999 and not wanted(match) and not elsewhere(match) else None
     )
 
 
@@ -119,6 +119,15 @@ SIGNATURES: tuple[Signature, ...] = (
         "Driver Version                      : 525.60.11\nCUDA Version                        : 12.0",
         smi_header,
         lines=2,
+    ),
+    sig(  # nvidia-smi --query-gpu=driver_version --format=csv
+        "driver-version",
+        "driver_version",
+        rf"^[^\n]{{0,120}}\bdriver_version\b[^\n]{{0,80}}\n(?:[ \t]*driver_version[^\n]{{0,60}}\n)?[^\n]{{0,80}}?(?<![\d.])(?P<version>{_DRIVER})(?![\d.])",
+        "name, driver_version\nTesla T4, 535.104.05",
+        lambda m, s: DriverVersion(s, m["version"], "any"),
+        lines=3,
+        at="version",
     ),
     sig(
         "driver-cuda",

@@ -6,7 +6,7 @@ import re
 
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, Fact, PythonVersion, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
-from doctor.logs.signatures.versions.spelling import AFTER_NAME, NAMED
+from doctor.logs.signatures.versions.spelling import AFTER_NAME, NAMED, elsewhere
 
 
 def py(rank: int) -> Maker:
@@ -18,6 +18,8 @@ def py(rank: int) -> Maker:
             version = f"{version[0]}.{version[1:]}"
         major, minor = (int(x) for x in version.split(".")[:2])
         if (major, minor) < (2, 6) or major > 3 or minor > 20:
+            return None
+        if rank == PROSE and elsewhere(match):
             return None
         bits = match.groupdict().get("bits")
         return PythonVersion(source, version, int(bits) if bits else None, rank=rank)

@@ -10,7 +10,8 @@ from doctor.logs.signatures.signature import Signature, glued, sig, words
 from doctor.logs.signatures.versions.cuda import plausible_cuda
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
 
-_LEAST = r"^\s*(?:\+|or (?:later|newer|higher|above)|and (?:later|up)|以上|以降|이상|o superior|и выше|ou plus)"
+LEAST = re.compile(r"\s*(?:\+|or (?:later|newer|higher|above)|and (?:later|up)|以上|以降|이상|o superior|и выше|ou plus)", re.IGNORECASE)
+"""What follows a version that is the lowest of several."""
 _WHAT = (
     ("tensorflow", r"^(?:tensorflow|tf)(?:[ -]gpu)?(?: version|版本| 版本| 버전)?$|^versi\w+ (?:de|von|di) tensorflow$"),
     ("cudnn", r"^(?:nvidia )?cudnn(?: version|版本| 版本| 버전)?$"),
@@ -22,7 +23,7 @@ _WHAT = (
 
 def row(match: re.Match[str], source: Source) -> Fact | None:
     """What one row states; None for a row of something else, and for one that says what is needed at least."""
-    if re.match(_LEAST, match["rest"], re.IGNORECASE):
+    if LEAST.match(match["rest"]):
         return None
     return stated(match["what"].strip().lower(), match["version"], source)
 

@@ -7,7 +7,7 @@ import re
 from doctor.facts import FORM, MEASURED, PROSE, Fact, Source, TensorFlowVersion, normalised
 from doctor.logs.signatures.installers import LISTED, LISTING, TF
 from doctor.logs.signatures.signature import Maker, Signature, glued, sig, spoken, words
-from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED, NAMED, RELEASE
+from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED, NAMED, RELEASE, elsewhere
 
 _PAGE = r"https?://[^\s()<>\"']{1,160}/[^\s/()<>\"']{0,80}$"
 """What stands before a word in the last part of a web address."""
@@ -23,6 +23,8 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
     def make(match: re.Match[str], source: Source) -> Fact | None:
         if match.string[max(0, match.start("version") - 5) : match.start("version")].rstrip("v= ").endswith(_BOUNDS):
             return None  # what something requires, or a range
+        if rank == PROSE and elsewhere(match):
+            return None
         if (
             rank == PROSE
             and re.search(_PAGE, match.string[max(0, match.start() - 260) : match.start()], re.IGNORECASE)
@@ -43,6 +45,8 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
         if not ((major == 0 and 5 <= minor <= 12) or (major == 1 and minor <= 15) or (major == 2 and minor <= 40)):
             return None
         name = normalised(group.get("package") or "") or None if package else None
+        if name == "tensorflow" and rank == MEASURED and "|" in match[0]:  # a table that a person wrote: the program's name
+            return TensorFlowVersion(source, version, rank=FORM)
         return TensorFlowVersion(source, version, name if name != "tf" else None, rank=rank)
 
     return make

@@ -1,0 +1,32 @@
+"""`tfgpu-doctor completion`: completion for shells, and the manual page.
+
+The files are made from the commands' own options by `python scripts/shell_files.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+FORMATS = ("text",)
+FILES = {"bash": "tfgpu-doctor.bash", "zsh": "_tfgpu-doctor", "fish": "tfgpu-doctor.fish", "man": "tfgpu-doctor.1"}
+EPILOG = """\
+  eval "$(tfgpu-doctor completion bash)"                                in ~/.bashrc
+  tfgpu-doctor completion zsh > ~/.zfunc/_tfgpu-doctor                  a folder in $fpath
+  tfgpu-doctor completion fish > ~/.config/fish/completions/tfgpu-doctor.fish
+  tfgpu-doctor completion man > ~/.local/share/man/man1/tfgpu-doctor.1  then: man tfgpu-doctor"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.epilog = EPILOG
+    parser.add_argument("shell", choices=FILES, help="the shell, or man for the manual page")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the file."""
+    from doctor.render.output import destination
+    from doctor.resources import text
+
+    with destination(args.output) as out:
+        out.write(text("doctor", f"shell_files/{FILES[args.shell]}"))
+    return 0

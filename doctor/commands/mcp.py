@@ -1,0 +1,38 @@
+"""`tfgpu-doctor mcp`: the same answers to an AI assistant, as a Model Context Protocol server on standard input and output."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from doctor.errors import UnableError, UsageError
+from doctor.printable import say
+
+FORMATS = ("text",)
+EPILOG = """\
+  An assistant starts this command itself. In its configuration:
+    command: tfgpu-doctor    arguments: mcp
+  or without installing it: command: uvx    arguments: --from tfgpu-doctor[mcp] tfgpu-doctor mcp"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.epilog = EPILOG
+    parser.add_argument("--python", metavar="PATH", help="the interpreter or environment that check_machine looks into")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until standard input ends. Raises UnableError where the SDK is missing."""
+    if args.output:
+        raise UsageError("mcp answers on standard output only")
+    try:
+        from doctor.mcp import server
+    except ImportError as error:
+        where = "needs Python 3.10 or later and " if sys.version_info < (3, 10) else "needs "
+        raise UnableError(f"mcp {where}the package `mcp`, 2 or later", "pip install 'tfgpu-doctor[mcp]'") from error
+    if sys.stdin is None:
+        raise UnableError("standard input is closed: there is nobody to answer")
+    if sys.stdin.isatty():
+        say("tfgpu-doctor mcp waits for an assistant on standard input; Ctrl-C ends it.")
+    server(args.python).run("stdio")
+    return 0

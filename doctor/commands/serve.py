@@ -1,0 +1,50 @@
+"""`tfgpu-doctor serve`: the page on this machine, with this machine's check in it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from doctor.errors import UnableError, UsageError
+
+EPILOG = """\
+  serve                    prints the address, and opens it where there is a screen
+  serve --port 8080        on this port; then, from elsewhere: ssh -L 8080:127.0.0.1:8080 HOST
+
+Only this machine can reach it, and only who knows the address. It ends with Ctrl-C."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.epilog = EPILOG
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="the port to listen on (any that is free)")
+    parser.add_argument("--no-browser", action="store_true", help="print the address only")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until Ctrl-C. Raises UsageError for what is no port, UnableError where the port cannot be had."""
+    if not 0 <= args.port < 1 << 16:
+        raise UsageError(f"--port {args.port}: a port is a number up to 65535")
+    from doctor.site.server import Server
+
+    try:
+        server = Server(args.port)
+    except OSError as error:
+        raise UnableError(f"cannot listen on port {args.port}: {error.strerror}", "leave --port out for any that is free") from error
+    with server:
+        try:
+            print(server.address, flush=True)
+            if not args.no_browser and _has_screen():
+                import webbrowser
+
+                webbrowser.open(server.address)
+            server.serve_forever()
+        except KeyboardInterrupt:  # how it ends
+            return 0
+    return 0
+
+
+def _has_screen() -> bool:
+    """Whether a browser opens in a window of its own, rather than in the terminal that this runs in."""
+    return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,0 +1,126 @@
+"""What one node answered: the report of its `check`, or why there is none.
+
+A report comes from another machine, so nothing of it is believed beyond its form: a known schema, codes of known rules,
+values that are text. Commands in it are never repeated; what to do is worked out here (`doctor.fleet.cures`).
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from doctor.facts import DECIDING, DECIDING_OF_DRIVER
+from doctor.findings import SEVERITIES
+from doctor.fleet.values import Values, values_of
+from doctor.printable import as_json
+from doctor.rules import PLACES
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from doctor.values import dataclass
+
+STATUSES = ("answered", "unreachable", "timed-out", "failed")
+LARGEST = 32 << 20
+"""Bytes that one report may have."""
+LONGEST_NAME = 200
+
+
+class NotReportError(ValueError):
+    """The text is no report of `check`; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One node.
+
+    name: the node's. status: answered, unreachable, timed-out or failed. reason: why there is no report, "" where
+    there is one. verdict: the code of the first finding. codes: those of severity error or warning. error: one of them
+    is an error. unexamined: what decides and could not be looked at there. values: what is compared. packed: the whole
+    report, compressed (`report` gives it); b"" where it was not kept.
+    """
+
+    name: str
+    status: str
+    reason: str = ""
+    verdict: str = ""
+    codes: tuple[str, ...] = ()
+    error: bool = False
+    unexamined: tuple[str, ...] = ()
+    values: Values = Values({}, {})
+    packed: bytes = b""
+
+    @property
+    def text(self) -> str:
+        """The report as JSON that may be shown on a terminal; "null" where there is none."""
+        return zlib.decompress(self.packed).decode() if self.packed else "null"
+
+    @property
+    def report(self) -> dict[str, Any] | None:
+        """The report as the node gave it; None where there is none or it was not kept."""
+        document: dict[str, Any] | None = json.loads(self.text)
+        return document
+
+
+def unanswered(name: str, status: str, reason: str) -> Answer:
+    """A node without a report. reason: in words, made one line."""
+    return Answer(name[:LONGEST_NAME], status, " ".join(reason.split())[:400] or "no reason is known")
+
+
+def parsed(text: bytes) -> dict[str, Any]:
+    """The report in a text of JSON. Raises NotReportError."""
+    if len(text) > LARGEST:
+        raise NotReportError(f"it is larger than {LARGEST >> 20} MiB")
+    try:
+        document = json.loads(text.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise NotReportError("it is no JSON") from error
+    if not isinstance(document, dict) or "findings" not in document:
+        raise NotReportError("it is no report of `check --format json`")
+    if document.get("schema") != 1:
+        raise NotReportError(f"it has schema {str(document.get('schema'))[:20]!r}; this version reads schema 1")
+    return document
+
+
+def answered(name: str, document: dict[str, Any], *, keep: bool = True) -> Answer:
+    """The answer of a node that gave a report. keep: the whole of it. Raises NotReportError where it has another form."""
+    findings = document.get("findings")
+    if not isinstance(findings, list) or not findings:
+        raise NotReportError("it has no findings")
+    rows = []
+    for finding in findings[:200]:
+        code, severity = (finding.get("code"), finding.get("severity")) if isinstance(finding, dict) else (None, None)
+        if not isinstance(code, str) or code not in PLACES or severity not in SEVERITIES:
+            raise NotReportError(f"it has a finding that this version does not know: {str(code)[:60]!r}")
+        rows.append((code, severity))
+    found = values_of(document)
+    packed = zlib.compress(as_json(document).encode(), 1) if keep else b""
+    return Answer(
+        name[:LONGEST_NAME],
+        "answered",
+        verdict=rows[0][0],
+        codes=tuple(code for code, severity in rows if severity != "info"),
+        error=any(severity == "error" for _, severity in rows),
+        unexamined=_unexamined(document),
+        values=found,
+        packed=packed,
+    )
+
+
+def _unexamined(document: dict[str, Any]) -> tuple[str, ...]:
+    """What decides and could not be looked at (`Facts.unexamined`)."""
+    record = document.get("record")
+    facts = record.get("facts") if isinstance(record, dict) else None
+    deciding = {*DECIDING, *DECIDING_OF_DRIVER}
+    if not any(
+        isinstance(fact, dict) and fact.get("fact") == "Unreadable" and fact.get("what") in deciding
+        for fact in (facts if isinstance(facts, list) else ())
+    ):
+        return ()
+    from doctor.probe.record import NotRecordError, from_record
+
+    try:
+        return tuple(dict.fromkeys(fact.what for fact in from_record(record).unexamined))
+    except NotRecordError as error:
+        raise NotReportError(f"its record cannot be read: {error}") from error

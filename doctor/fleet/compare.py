@@ -1,0 +1,128 @@
+"""Nodes against each other: equal ones together, and each fact in which they differ. Time and memory grow with nodes times facts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from doctor.fleet.matters import grouped_by, judged, kind_of, place
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+
+    from doctor.fleet.answers import Answer
+else:
+    from doctor.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A fact in which nodes differ.
+
+    most: the value that most nodes have; others: the value of each other node. None: the node's report names none.
+    matters, why: `doctor.fleet.matters`.
+    """
+
+    fact: str
+    most: str | None
+    others: dict[str, str | None]
+    matters: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nodes that are equal in their findings and in every fact whose difference matters.
+
+    facts: what all of them have. members: their answers, in the order of the nodes.
+    """
+
+    members: tuple[Answer, ...]
+    facts: dict[str, str]
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The names."""
+        return tuple(member.name for member in self.members)
+
+    @property
+    def verdict(self) -> str:
+        """The code that all of them have."""
+        return self.members[0].verdict
+
+    @property
+    def error(self) -> bool:
+        """They have an error."""
+        return self.members[0].error
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All nodes; the groups of those that answered, the largest first; the differences, those that matter first."""
+
+    answers: tuple[Answer, ...]
+    groups: tuple[Group, ...]
+    differences: tuple[Difference, ...]
+
+    @property
+    def silent(self) -> tuple[Answer, ...]:
+        """The nodes that could not be asked."""
+        return tuple(answer for answer in self.answers if answer.status != "answered")
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a node has an error, else 3 where one could not be asked or not be examined, else 0."""
+        if any(answer.error for answer in self.answers):
+            return 1
+        return 3 if self.incomplete else 0
+
+    @property
+    def incomplete(self) -> bool:
+        """A node could not be asked, or what decides could not be looked at there."""
+        return any(answer.status != "answered" or answer.unexamined for answer in self.answers)
+
+
+def compared(answers: Sequence[Answer]) -> Comparison:
+    """The comparison of some nodes; names are all different."""
+    there = [answer for answer in answers if answer.status == "answered"]
+    names: dict[str, None] = {}
+    for answer in there:
+        names.update(dict.fromkeys(answer.values.facts))
+    found = [difference for name in names if (difference := _difference(name, there)) is not None]
+    found.sort(key=lambda d: (not d.matters, place(d.fact), d.fact))
+    return Comparison(tuple(answers), _groups(there, [d.fact for d in found if d.matters]), tuple(found))
+
+
+def _difference(name: str, there: Sequence[Answer]) -> Difference | None:
+    needs = kind_of(name).needs
+    asked = [answer for answer in there if not needs or needs in answer.values.facts]
+    counts = Counter(answer.values.facts.get(name) for answer in asked)
+    if len(counts) < 2:
+        return None
+    sound = Counter(answer.values.facts.get(name) for answer in asked if not answer.error)
+    most = max(counts, key=lambda value: (counts[value], sound[value]))
+    others = {a.name: a.values.facts.get(name) for a in asked if a.values.facts.get(name) != most}
+    one_each = {a.values.facts.get(name): a for a in reversed(asked)}
+    # what a part that does not fit, or another verdict, says of one node counts for the difference: no node is left out
+    matters, why = judged(name, one_each[most], (a for a in asked if a.values.facts.get(name) != most))
+    return Difference(name, most, others, matters, why)
+
+
+def _groups(there: Sequence[Answer], deciding: Sequence[str]) -> tuple[Group, ...]:
+    groups: dict[tuple[object, ...], list[Answer]] = {}
+    for answer in there:
+        key = (answer.verdict, answer.codes, *(grouped_by(name, answer) for name in deciding))
+        groups.setdefault(key, []).append(answer)
+    ordered = sorted(groups.values(), key=lambda members: -len(members))
+    return tuple(Group(tuple(members), _common(members)) for members in ordered)
+
+
+def _common(members: Sequence[Answer]) -> dict[str, str]:
+    """What all of them have."""
+    left = dict(members[0].values.facts)
+    for member in members[1:]:
+        facts = member.values.facts
+        for name in [name for name, value in left.items() if facts.get(name) != value]:
+            del left[name]
+    return left

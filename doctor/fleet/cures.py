@@ -1,0 +1,42 @@
+"""What to do for a group of nodes: worked out here from the facts of one of them, never copied from a report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doctor.diagnose import diagnose
+from doctor.fleet.compare import Group
+from doctor.probe.record import NotRecordError, from_record
+from doctor.tables import Tables
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+
+    from doctor.findings import Finding
+else:
+    from doctor.values import dataclass
+
+MOST = 50
+"""Groups whose cure is worked out: a person acts on the first ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cure:
+    """The verdict of a group with its steps. finding: None where it cannot be worked out; note: why."""
+
+    finding: Finding | None
+    note: str = ""
+
+
+def cure(group: Group) -> Cure:
+    """The finding behind a group's verdict. Raises DefectError where a rule fails."""
+    report = next((report for member in group.members if (report := member.report) is not None), None)
+    if report is None:
+        return Cure(None, "`tfgpu-doctor explain FILE` with the report of one of them says what to do")
+    try:
+        found = diagnose(from_record(report.get("record")), Tables.bundled())
+    except NotRecordError:
+        return Cure(None, "their reports hold no record of the facts, so what to do cannot be worked out here")
+    if found.verdict.code != group.verdict:
+        return Cure(None, f"by the facts in the report the verdict is {found.verdict.code}: it comes from another version, or was changed")
+    return Cure(found.verdict)

@@ -1,0 +1,192 @@
+"""What makes a Kubernetes cluster check its nodes: a Job or DaemonSet to `kubectl apply`, with the tool itself in it.
+
+The tool travels in ConfigMaps, so nothing is fetched and the image is the user's own, unchanged. Sources: Kubernetes API
+reference (batch/v1 Job, apps/v1 DaemonSet, v1 ConfigMap); "a ConfigMap cannot exceed 1 MiB", and `kubectl apply` keeps
+a copy of each object in an annotation, of which an object may have 256 KiB.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from doctor.errors import UsageError
+from doctor.fleet.sent import payload, script
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from doctor.values import dataclass
+
+NAME = "tfgpu-doctor-fleet"
+PART = 180_000
+"""Bytes in one ConfigMap: with base64 and the object around it below 256 KiB."""
+_FOLDER = "/tfgpu-doctor"
+_LABELS = {"app.kubernetes.io/name": NAME}
+_IMAGE = re.compile(r"[a-z0-9][\w./:@-]{0,500}", re.ASCII)
+_NAMESPACE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+_KEY = r"(?:[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?"
+_VALUE = r"(?:[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?)?"
+_SELECTOR = re.compile(rf"(?P<key>{_KEY})=(?P<value>{_VALUE})", re.ASCII)
+_TOLERATION = re.compile(
+    rf"(?P<key>{_KEY})(?P<equal>=(?P<value>{_VALUE}))?(?::(?P<effect>NoSchedule|PreferNoSchedule|NoExecute))?", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the options say. nodes: how many, None for every node (a DaemonSet). selector and tolerations: as typed."""
+
+    image: str
+    nodes: int | None = None
+    gpus: int = 1
+    namespace: str | None = None
+    selector: tuple[str, ...] = ()
+    tolerations: tuple[str, ...] = ()
+    python: str | None = None
+    timeout: int = 60
+
+
+def manifest(wish: Wish) -> Iterator[str]:
+    """The objects as YAML, with how to use them. Raises UsageError for a value that Kubernetes would refuse."""
+    tool = _tool(wish)
+    objects = [*tool, _runner(wish, tool)]
+    where = f" -n {wish.namespace}" if wish.namespace else ""
+    kind = "job" if wish.nodes else "daemonset"
+    told = f"kubectl wait{where} --for=condition=complete --timeout=10m job/{NAME}" if wish.nodes else f"kubectl rollout status{where} daemonset/{NAME}"
+    yield (
+        f"# kubectl apply{where} -f FILE\n# {told}\n"
+        f"# kubectl logs{where} -l app.kubernetes.io/name={NAME} --prefix --tail=-1 --max-log-requests={wish.nodes or 500} > fleet.log\n"
+        f"# tfgpu-doctor fleet read fleet.log\n"
+        f"# kubectl get pods{where} -l app.kubernetes.io/name={NAME} --field-selector=status.phase=Pending   # nodes without a free GPU: not checked\n"
+        f"# kubectl delete{where} {kind}/{NAME} && kubectl delete{where} configmap -l app.kubernetes.io/name={NAME}\n"
+    )
+    for item in objects:
+        yield "---\n" + "\n".join(_yaml(item)) + "\n"
+
+
+def _metadata(wish: Wish, name: str) -> dict[str, Any]:
+    return {"name": name, **({"namespace": wish.namespace} if wish.namespace else {}), "labels": dict(_LABELS)}
+
+
+def _tool(wish: Wish) -> list[dict[str, Any]]:
+    """The ConfigMaps with the program that each pod runs."""
+    argv = ["check", "--format", "json", *(["--python", wish.python] if wish.python else [])]
+    whole = payload(argv, limit=float(wish.timeout), watch=False)
+    parts = [whole[at : at + PART] for at in range(0, len(whole), PART)]
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": _metadata(wish, f"{NAME}-{number:02d}"),
+            "binaryData": {f"part-{number:02d}": base64.b64encode(part).decode()},
+        }
+        for number, part in enumerate(parts)
+    ]
+
+
+def _runner(wish: Wish, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The Job, or the DaemonSet, whose pods stay when they are done: they would be started again."""
+    template = {"metadata": {"labels": dict(_LABELS)}, "spec": _pod(wish, tool)}
+    if wish.nodes is None:
+        return {
+            "apiVersion": "apps/v1",
+            "kind": "DaemonSet",
+            "metadata": _metadata(wish, NAME),
+            "spec": {"selector": {"matchLabels": dict(_LABELS)}, "template": template},
+        }
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": _metadata(wish, NAME),
+        "spec": {
+            "completionMode": "Indexed",
+            "completions": wish.nodes,
+            "parallelism": wish.nodes,
+            "backoffLimit": wish.nodes,
+            "activeDeadlineSeconds": wish.timeout + 600,
+            "ttlSecondsAfterFinished": 86400,
+            "template": template,
+        },
+    }
+
+
+def _pod(wish: Wish, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    if not _IMAGE.fullmatch(wish.image):
+        raise UsageError(f"--image {wish.image[:80]!r} is none")
+    if wish.namespace and not _NAMESPACE.fullmatch(wish.namespace):
+        raise UsageError(f"--namespace {wish.namespace[:80]!r} is none")
+    # a pod whose check finds an error has done its work: its exit code is no failure to be tried again
+    after = "while :; do sleep 3600; done" if wish.nodes is None else "exit 0"
+    container: dict[str, Any] = {
+        "name": "check",
+        "image": wish.image,
+        "command": ["/bin/sh", "-c", f"cat {_FOLDER}/part-* | ( {script(wish.python)} ); {after}"],
+        "env": [{"name": "TFGPU_DOCTOR_NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
+        "resources": {
+            "requests": {"cpu": "100m", "memory": "512Mi"},
+            **({"limits": {"nvidia.com/gpu": wish.gpus}} if wish.gpus else {}),
+        },
+        "securityContext": {"allowPrivilegeEscalation": False},
+        "volumeMounts": [{"name": "tool", "mountPath": _FOLDER, "readOnly": True}],
+    }
+    pod: dict[str, Any] = {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "containers": [container],
+        "tolerations": _tolerations(wish.tolerations),
+        "volumes": [{"name": "tool", "projected": {"sources": [{"configMap": {"name": item["metadata"]["name"]}} for item in tool]}}],
+    }
+    selector = _selector(wish.selector)
+    if selector:
+        pod["nodeSelector"] = selector
+    if wish.nodes is not None:
+        pod["restartPolicy"] = "Never"
+        term = {"labelSelector": {"matchLabels": dict(_LABELS)}, "topologyKey": "kubernetes.io/hostname"}  # one pod a node
+        pod["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return pod
+
+
+def _selector(words: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for word in words:
+        match = _SELECTOR.fullmatch(word)
+        if match is None:
+            raise UsageError(f"--node-selector {word[:80]!r} is no KEY=VALUE of a label")
+        found[match["key"]] = match["value"]
+    return found
+
+
+def _tolerations(words: Sequence[str]) -> list[dict[str, str]]:
+    found = []
+    for word in words or ("nvidia.com/gpu",):
+        match = _TOLERATION.fullmatch(word)
+        if match is None:
+            raise UsageError(f"--toleration {word[:80]!r} is no KEY[=VALUE][:EFFECT]")
+        rule = {"key": match["key"], "operator": "Equal" if match["equal"] else "Exists"}
+        rule.update({"value": match["value"]} if match["equal"] else {})
+        rule.update({"effect": match["effect"]} if match["effect"] else {})
+        found.append(rule)
+    return found
+
+
+def _yaml(value: Any, indent: str = "") -> Iterator[str]:
+    """Lines of YAML for objects and lists; a text is written as in JSON, which is YAML as well."""
+    for key, item in value.items():
+        if isinstance(item, dict) and item:
+            yield f"{indent}{key}:"
+            yield from _yaml(item, indent + "  ")
+        elif isinstance(item, list) and item:
+            yield f"{indent}{key}:"
+            for entry in item:
+                if isinstance(entry, dict):
+                    first, *rest = _yaml(entry, indent + "    ")
+                    yield f"{indent}  - {first.strip()}"
+                    yield from rest
+                else:
+                    yield f"{indent}  - {json.dumps(entry)}"
+        else:
+            yield f"{indent}{key}: {json.dumps(item)}"

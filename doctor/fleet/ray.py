@@ -1,0 +1,123 @@
+"""Nodes by Ray: a task pinned to each node of a cluster that runs.
+
+Ray asks that a program has the Ray and the Python of its cluster, so a Python of the user's talks with it, not this one.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+import shutil
+import sys
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from doctor.children import Child, ChildError, program
+from doctor.errors import UnableError
+from doctor.fleet.answers import LARGEST, unanswered
+from doctor.fleet.asking import Order, Told, understood
+from doctor.fleet.sent import payload, script
+from doctor.probe.running import Ran, run_program
+
+START = 60.0
+"""Seconds in which the cluster has to be reached."""
+OUTPUT = 1 << 30
+"""Bytes of all answers together, compressed."""
+_HAS_RAY = "import importlib.util, sys; sys.exit(importlib.util.find_spec('ray') is None)"
+
+
+def ask(
+    address: str, order: Order, python: str | None, env: Mapping[str, str], total: Callable[[int], None], tell: Callable[[int], None]
+) -> tuple[list[Told], bool]:
+    """Ask every node of the cluster; what they told, and whether the user broke off.
+
+    address: Ray's ("auto": the cluster of this machine). total: called with the number of nodes that are asked.
+    tell: as of `doctor.fleet.asking.ask`. Raises UnableError where there is no ray or no cluster.
+    """
+    own = _interpreter(env)
+    mark = f"tfgpu-doctor {secrets.token_hex(16)}"
+    sent = payload(list(order.argv), mark=mark, limit=order.timeout, watch=False)
+    words = {
+        "address": address, "payload": base64.b64encode(sent).decode(), "script": script(python), "timeout": order.timeout, "jobs": order.jobs,
+    }  # fmt: skip
+    with Child(own, program("doctor.fleet", "_ray.py"), [], {**env, "RAY_USAGE_STATS_ENABLED": "0"}, limit=OUTPUT) as child:
+        child.tell(json.dumps(words))
+        nodes = _nodes(child)
+        names = _named(nodes)
+        told: dict[str, Told] = {}
+        for node in nodes:
+            if not node["alive"]:
+                told[node["id"]] = Told(unanswered(names[node["id"]], "unreachable", f"Ray lists it as dead: {node['reason']}"))
+        total(len(nodes) - len(told))
+        rounds = 1 + (len(nodes) - len(told)) // max(1, order.jobs)
+        left = "the run was ended before it answered"
+        interrupted = False
+        try:
+            for answer in child.answers(time.monotonic() + START + rounds * (order.timeout + 20)):
+                if answer.get("stage") == "done":
+                    break
+                if answer.get("stage") == "asked" and answer.get("node") in names:
+                    told[answer["node"]] = _told(names[answer["node"]], answer, mark, order.timeout)
+                    tell(1)
+        except KeyboardInterrupt:
+            interrupted = True
+        except ChildError as error:
+            left = str(error)
+        return [told.get(node["id"]) or Told(unanswered(names[node["id"]], "failed", left)) for node in nodes], interrupted
+
+
+def _nodes(child: Child) -> list[dict[str, Any]]:
+    """The nodes of the cluster; those that were taken away on purpose are not among them."""
+    try:
+        for answer in child.answers(time.monotonic() + START):
+            if answer.get("stage") == "failed":
+                raise UnableError(f"no Ray cluster is reached: {answer.get('error')}", "--ray ADDRESS names one: HOST:6379, or ray://HOST:10001")
+            if answer.get("stage") == "nodes":
+                return [node for node in answer["nodes"] if node["alive"] or "EXPECTED" not in node["death"].upper().replace("UNEXPECTED", "")]
+    except ChildError as error:
+        raise UnableError(f"no Ray cluster is reached: {error}", "--ray ADDRESS names one") from error
+    raise UnableError(f"no Ray cluster is reached: Ray's client {child.how_it_ended()}", "does `ray status` work here?")
+
+
+def _named(nodes: list[dict[str, Any]]) -> dict[str, str]:
+    """A name for each node: the one that it was started with, else the host's; its address where several share that."""
+    names = {node["id"]: node["name"] if node["name"] not in ("", node["address"]) else node["host"] or node["address"] for node in nodes}
+    several = Counter(names.values())
+    return {key: name if several[name] == 1 else f"{name}#{key[:8]}" for key, name in names.items()}
+
+
+def _told(name: str, answer: dict[str, Any], mark: str, timeout: float) -> Told:
+    if answer.get("error"):
+        return Told(unanswered(name, "unreachable", f"its task failed: {answer['error']}"))
+    try:
+        out = zlib.decompressobj().decompress(base64.b64decode(str(answer.get("out"))), LARGEST) if answer.get("out") else b""
+    except (ValueError, zlib.error):
+        out = b""
+    ran = Ran(answer.get("status"), out.decode("utf-8", "replace"), str(answer.get("err")), bool(answer.get("late")))
+    return understood(name, ran, mark, timeout, lambda _: None)
+
+
+def _interpreter(env: Mapping[str, str]) -> str:
+    """A Python that has ray: this one, that of the environment in use, that on PATH. Raises UnableError."""
+    for candidate in _candidates(env):
+        if run_program([candidate, "-c", _HAS_RAY], 30, env).status == 0:
+            return candidate
+    raise UnableError("no Python here has ray", "activate the environment that the cluster runs, or: pip install 'tfgpu-doctor[ray]'")
+
+
+def _candidates(env: Mapping[str, str]) -> Iterator[str]:
+    if sys.executable:
+        yield sys.executable
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        if env.get(variable):
+            yield str(Path(env[variable]) / "bin" / "python")
+    for name in ("python3", "python"):
+        found = shutil.which(name, path=env.get("PATH", os.defpath))
+        if found:
+            yield found

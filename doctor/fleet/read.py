@@ -1,0 +1,217 @@
+"""Reports that something else collected: files and folders, one report or many in each.
+
+A file may be one report as JSON, reports one a line, or a log that holds such lines, as `kubectl logs --prefix` prints
+them. A node's name is the report's `node`, else the file's name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import PurePath
+from typing import IO, Any
+
+from doctor.errors import InputError
+from doctor.fleet.answers import LARGEST, Answer, NotReportError, answered, parsed, unanswered
+from doctor.inputs import STDIN, Input, expand, opened
+
+_ENDING = re.compile(r"(?:\.(?:json|jsonl|ndjson|txt|log|out|gz)){1,3}$", re.IGNORECASE)
+_PREFIX = re.compile(rb"\[pod/(?P<pod>[A-Za-z0-9.-]{1,253})/[A-Za-z0-9.-]{1,63}\] ")
+"""What `kubectl logs --prefix` puts before each line."""
+_KEY = ("tensorflow", "driver", "gpus", "cuda", "cudnn", "python", "missing_libraries")
+
+
+def read(words: Sequence[str], *, keep: bool, tell: Callable[[int], None] | None = None) -> list[Answer]:
+    """The answer of every node in these files and folders, in their order.
+
+    keep: the whole of each report; else of the first of each kind only. tell: called with 1 for each file. A file
+    that holds no report is a node that failed. Raises InputError where a file that was named cannot be read, and where
+    there is nothing to read.
+    """
+    items = list(expand(words))
+    if any(item.name.lower().startswith(("http://", "https://")) for item in items):
+        raise InputError("`fleet read` takes files and folders, no addresses", "fetch the reports first")
+    names = _names([item.name for item in items])
+    found: list[Answer] = []
+    kinds: set[object] = set()
+    taken: dict[str, int] = {}
+    for item, name in zip(items, names):
+        for answer in _of_file(item, name, keep=keep, kinds=kinds):
+            taken[answer.name] = taken.get(answer.name, 0) + 1
+            found.append(answer if taken[answer.name] == 1 else _renamed(answer, taken))
+        if tell is not None:
+            tell(1)
+    if not found:
+        raise InputError("there is no report to read", "name files that hold the output of `check --format json`")
+    return found
+
+
+def _renamed(answer: Answer, taken: dict[str, int]) -> Answer:
+    """A further report of a node."""
+    from dataclasses import replace
+
+    number = taken[answer.name]
+    while f"{answer.name}#{number}" in taken:
+        number += 1
+    name = f"{answer.name}#{number}"
+    taken[name] = 1
+    return replace(answer, name=name)
+
+
+def _names(paths: Sequence[str]) -> list[str]:
+    """A node's name for each file: its own without ending; where several have the same, the folders that differ."""
+    own = [_ENDING.sub("", PurePath(path).name) or path for path in paths]
+    if len(set(own)) == len(own):
+        return own
+    parts = [[*PurePath(path).parts[:-1], name] for path, name in zip(paths, own)]
+    first, last = min(parts), max(parts)  # what all begin with is what these two begin with
+    start = _shared(first, last)
+    turned = [part[::-1] for part in parts]
+    end = _shared(min(turned), max(turned))
+    return ["/".join(part[start : len(part) - end]) or "/".join(part) for part in parts]
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many parts two paths begin with together."""
+    count = 0
+    for left, right in zip(one, other):
+        if left != right:
+            break
+        count += 1
+    return count
+
+
+def _of_file(item: Input, name: str, *, keep: bool, kinds: set[object]) -> Iterator[Answer]:
+    try:
+        stream = opened(item)
+    except InputError as error:
+        if not item.listed:
+            raise
+        yield unanswered(name, "failed", str(error))
+        return
+    try:
+        yield from _of_stream(stream, "standard input" if name == STDIN else name, keep=keep, kinds=kinds)
+    except (OSError, EOFError) as error:  # what gzip finds, too
+        yield unanswered(name, "failed", f"its file cannot be read: {error}")
+    finally:
+        if item.name != STDIN:
+            stream.close()
+
+
+def _of_stream(stream: IO[bytes], name: str, *, keep: bool, kinds: set[object]) -> Iterator[Answer]:
+    """Every report of a file. A line that begins with { and is no report may be the first of one over several lines."""
+    count, first, why = 0, "", ""
+    pods: dict[str, str] = {}
+    for number, line in enumerate(_lines(stream), 1):
+        prefix = _PREFIX.match(line)
+        body = line[prefix.end() :] if prefix else line
+        pod = prefix["pod"].decode() if prefix else ""
+        if pod:
+            pods.setdefault(pod, body[:200].decode("utf-8", "replace"))
+        if not body.lstrip().startswith(b"{"):
+            first = first or body[:200].decode("utf-8", "replace").strip()
+            continue
+        if not count and not prefix and body.strip() != b"" and not _closed(body):
+            body = body + stream.read(LARGEST + 1 - min(len(body), LARGEST))
+        try:
+            document = parsed(body)
+            answer = _answer(_name(document) or pod or name, document, keep=keep, kinds=kinds)
+            count += 1
+            pods.pop(pod, None)
+            yield answer
+        except NotReportError as error:
+            why = why or str(error)
+            if count and not pod and b'"tfgpu-doctor"' in body:  # the others must not hide it
+                yield unanswered(f"{name}:{number}", "failed", f"this line is no report: {error}")
+    for pod, words in pods.items():
+        yield unanswered(pod, "failed", f"its pod printed no report; it begins with: {words}")
+    if not count and not pods:
+        reason = f"its file holds no report: {why}" if why else f"its file holds no report; it begins with: {first}" if first else ""
+        yield unanswered(name, "failed", reason or "its file is empty")
+
+
+def _closed(line: bytes) -> bool:
+    return line.rstrip().endswith(b"}") and line.strip() != b"{}"
+
+
+def _lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Lines; of one that is longer than a report may be, the first part, which is then refused."""
+    while True:
+        line = stream.readline(LARGEST + 1)
+        if not line:
+            return
+        yield line
+        while len(line) > LARGEST and not line.endswith(b"\n"):  # the rest of it is passed over
+            line = stream.readline(LARGEST + 1)
+            if not line:
+                return
+
+
+def _name(document: dict[str, Any]) -> str:
+    name = document.get("node")
+    return " ".join(name.split()) if isinstance(name, str) else ""
+
+
+def _answer(name: str, document: dict[str, Any], *, keep: bool, kinds: set[object]) -> Answer:
+    """Keep the whole report where all are kept, or where it is the first of its kind: cures are worked out from it."""
+    answer = answered(name, document, keep=keep)
+    if keep:
+        return answer
+    facts = answer.values.facts
+    kind = (answer.verdict, answer.codes, *(facts.get(key) for key in _KEY))
+    if kind in kinds:
+        return answer
+    kinds.add(kind)
+    return answered(name, document, keep=True)
+
+
+def earlier(path: str, tell: Callable[[int], None] | None = None) -> list[Answer]:
+    """The nodes of an earlier run, from its JSON. Raises InputError where the file is none.
+
+    It is read line by line as `fleet` writes it, one node a line, and as a whole where a program has laid it out anew.
+    """
+    with opened(Input(path)) as stream:
+        head = stream.readline(LARGEST)
+        if not head.startswith(b'{"schema": 1, ') or b'"nodes": [' not in head:
+            return _nodes(_whole(path, head + stream.read((1 << 30) - len(head))), path)
+        found: list[Answer] = []
+        for line in _lines(stream):
+            text = line.strip().rstrip(b",")
+            if not text.startswith(b'{"name"'):
+                return found
+            found += _nodes([_json(text, path)], path)
+            if tell is not None:
+                tell(1)
+    raise InputError(f"cannot read `{path}`: it ends in the middle", "was the run that wrote it ended before its time?")
+
+
+def _json(text: bytes, path: str) -> Any:
+    try:
+        return json.loads(text.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"cannot read `{path}`: it is no JSON", "--since takes the JSON of an earlier `fleet`") from error
+
+
+def _whole(path: str, text: bytes) -> Iterable[Any]:
+    document = _json(text, path)
+    nodes = document.get("nodes") if isinstance(document, dict) else None
+    if not isinstance(nodes, list):
+        raise InputError(f"cannot read `{path}`: it is no JSON of `fleet`", "--since takes the JSON of an earlier `fleet`")
+    return nodes
+
+
+def _nodes(entries: Iterable[Any], path: str) -> list[Answer]:
+    found = []
+    for entry in entries:
+        name = entry.get("name") if isinstance(entry, dict) else None
+        if not isinstance(name, str):
+            raise InputError(f"cannot read `{path}`: a node in it has no name")
+        if entry.get("status") == "answered" and isinstance(entry.get("report"), dict):
+            try:
+                found.append(answered(name, entry["report"], keep=False))
+                continue
+            except NotReportError as error:
+                raise InputError(f"cannot read `{path}`: the report of {name}: {error}") from error
+        found.append(unanswered(name, str(entry.get("status")), str(entry.get("reason"))))
+    return found

@@ -1,0 +1,120 @@
+"""What is sent to a node: a shell line that finds a Python, and over standard input the tool itself, which runs from memory.
+
+A node needs a POSIX shell and a Python from 3.8, or what the packaging that is installed here asks for (`least`); the
+one file brings one for 3.8. Nothing is written there. It is the same for ssh, Slurm, Ray and a pod.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from doctor import resources
+from doctor.errors import DefectError, UsageError
+from doctor.shell import RefusedError, sh_argument
+
+NO_PYTHON = 97
+"""The exit status of the shell line where there is no Python that would do."""
+LEFT_OUT = (
+    "doctor/simulate/", "doctor/reproduce/", "doctor/bench/", "doctor/site/", "doctor/shell_files/", "doctor/logs/prose/weights.bin",
+    "compat_tables/licenses/",
+)  # fmt: skip
+"""What no `check` uses: it would only be sent."""
+_PACKAGES = ("doctor", "compat_tables", "packaging")
+_PYTHONS = (
+    "python3", "python3.12", "python3.11", "python3.13", "python3.10", "python3.14", "python3.9", "python3.8", "python",
+    "/usr/libexec/platform-python",
+)  # fmt: skip
+_START = "import sys; f = sys.stdin.buffer; exec(f.read(int(f.readline())))"
+_OLD = (1980, 1, 1, 0, 0, 0)
+
+
+def script(python: str | None) -> str:
+    """A line for sh that starts the program on standard input in the first Python that will do.
+
+    python: --python, which may be an interpreter or an environment's folder: it runs the tool where no other can.
+    Raises UsageError where it cannot stand in a shell line.
+    """
+    try:
+        own = [sh_argument(python), sh_argument(f"{python.rstrip('/')}/bin/python")] if python else []
+    except RefusedError as error:
+        raise UsageError(f"--python: {error}") from error
+    found = " ".join([*_PYTHONS, *own])
+    check = f"import sys; sys.exit(sys.version_info < (3, {least()}))"
+    return (
+        f'for p in {found}; do if "$p" -c "{check}" </dev/null >/dev/null 2>&1; then exec "$p" -I -B -c "{_START}"; fi; done; '
+        f'echo "there is no Python 3.{least()} or later on its PATH" >&2; exit {NO_PYTHON}'
+    )
+
+
+@lru_cache(maxsize=1)
+def least() -> int:
+    """The lowest Python 3.x that runs what is sent: that of this project, or of the packaging that goes with it."""
+    from importlib import metadata
+
+    try:
+        asked = re.search(r">=\s*3\.(\d{1,2})", (metadata.metadata("packaging").get_all("Requires-Python") or [""])[0])
+    except metadata.PackageNotFoundError:  # the one file, which is made for it
+        asked = None
+    return max(8, int(asked[1])) if asked else 8
+
+
+def payload(
+    argv: list[str], *, mark: str = "", limit: float = 60.0, watch: bool = True, peers: dict[str, Any] | None = None
+) -> bytes:
+    """What goes to the standard input of that line.
+
+    argv: of the command to run there. mark: a line that is printed before and after each answer. limit: seconds, after
+    which the node ends it by itself. watch: it also ends when standard input closes. peers: what `doctor.fleet.peers`
+    is to do as well.
+    """
+    boot = resources.read("doctor.fleet", "_boot.py")
+    modules = archive()
+    order = {"argv": argv, "mark": mark, "limit": limit, "watch": watch, "peers": peers, "size": len(modules)}
+    return b"%d\n%b%b\n%b" % (len(boot), boot, json.dumps(order).encode(), modules)
+
+
+@lru_cache(maxsize=1)
+def archive() -> bytes:
+    """The modules and tables that `check` needs, as a zip archive; the same sources give the same bytes.
+
+    Raises DefectError where a part is missing.
+    """
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
+        for name, data in sorted(_members()):
+            about = zipfile.ZipInfo(name, _OLD)
+            about.compress_type = zipfile.ZIP_DEFLATED
+            file.writestr(about, data)
+        if len(file.namelist()) < 100:
+            raise DefectError("the modules to send to a node were not found")
+    return whole.getvalue()
+
+
+def _members() -> Iterator[tuple[str, bytes]]:
+    """Every file of the packages, whether they lie in folders or in the one file."""
+    import importlib
+
+    for package in _PACKAGES:
+        module: Any = importlib.import_module(package)
+        folder = Path(module.__file__).parent
+        if folder.is_dir():
+            for path in folder.rglob("*"):
+                name = f"{package}/{path.relative_to(folder).as_posix()}"
+                if path.is_file() and _wanted(name):
+                    yield name, path.read_bytes()
+        else:  # the one file: its loader is a zipimporter
+            with zipfile.ZipFile(module.__spec__.loader.archive) as own:
+                for name in own.namelist():
+                    if name.startswith(f"{package}/") and _wanted(name):
+                        yield name, own.read(name)
+
+
+def _wanted(name: str) -> bool:
+    return not name.startswith(LEFT_OUT) and "__pycache__" not in name and not name.endswith((".pyc", ".so", ".md", "/"))

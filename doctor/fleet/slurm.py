@@ -1,0 +1,148 @@
+"""Nodes by Slurm: a step for each, since one dead node ends a step over several. It needs no root.
+
+Outside of a job each node gets a small job of its own, that starts at once or not at all; inside of one the job's own
+nodes are asked, beside the steps that run there.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.errors import UnableError, UsageError
+from doctor.fleet.answers import Answer, unanswered
+from doctor.fleet.asking import Asked
+from doctor.fleet.sent import script
+from doctor.probe.running import Ran, run_program
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from doctor.values import dataclass
+
+LIMIT = 60.0
+"""Seconds that Slurm's own commands may take."""
+_WORD = re.compile(r"[\w][\w.,:=/*@+-]{0,200}", re.ASCII)
+_NODELIST = re.compile(r"[\w][\w.,\[\]-]{0,20000}", re.ASCII)
+_UP = {"idle", "allocated", "mixed", "completing", "planned", "reserved", "alloc", "mix", "comp", "resv", "plnd"}
+"""States in which a node takes steps (sinfo(1), NODE STATE CODES)."""
+_GPUS = re.compile(r"(?:^|,)gpu(?::[^,:(]{1,64})?:(\d{1,4})")
+_REASONS = (
+    (r"Immediate execution impossible|Requested nodes are busy|Resources? (?:temporarily )?(?:busy|unavailable)|timed out waiting",
+     "no step could start at once: its GPUs, CPUs or memory are in use (--gres gpu:1 asks for one GPU only)"),
+    (r"Unable to contact|Communication connection failure|launch.{0,80}failed|Socket timed out|Node failure|node fail|Zero Bytes", "Slurm does not reach it: {0}"),
+    (r"Requested node configuration is not available|Invalid generic resource|Invalid node name|Invalid partition|Invalid account", "Slurm refuses the step: {0}"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What `--slurm` and its options say. nodelist: "" for this job's, or all nodes."""
+
+    nodelist: str = ""
+    partition: str | None = None
+    account: str | None = None
+    gres: str | None = None
+
+    def __post_init__(self) -> None:
+        for option, value in (("partition", self.partition), ("account", self.account), ("gres", self.gres)):
+            if value is not None and not _WORD.fullmatch(value):
+                raise UsageError(f"--{option} {value[:80]!r} is none")
+        if self.nodelist and not _NODELIST.fullmatch(self.nodelist):
+            raise UsageError(f"--slurm {self.nodelist[:80]!r} is no list of nodes", "n1,n2 or n[1-8]")
+
+
+class Nodes(NamedTuple):
+    """The nodes that can be asked, and those that Slurm says cannot, all in Slurm's order. name: that of the jobs, ""
+    where the steps belong to a job that is there."""
+
+    asked: list[Asked]
+    silent: list[Answer]
+    name: str
+
+
+def nodes(wish: Wish, python: str | None, timeout: float, env: Mapping[str, str]) -> Nodes:
+    """The nodes of a wish. Raises UnableError where Slurm is not here or does not answer, UsageError where it knows no
+    such nodes."""
+    srun = shutil.which("srun")
+    if srun is None or shutil.which("sinfo") is None:
+        raise UnableError("Slurm's commands are not on PATH", "run it on a login node, or in a job")
+    own = bool(env.get("SLURM_JOB_ID"))
+    if own and (wish.partition or wish.account):
+        raise UsageError("inside of a job its own nodes are asked, so --partition and --account say nothing", "run it outside of the job")
+    listed = wish.nodelist or (env.get("SLURM_JOB_NODELIST", "") if own else "")
+    rows = _states(listed, wish.partition)
+    if not rows:
+        raise UsageError(f"Slurm knows no nodes {listed or wish.partition or ''}".strip(), "`sinfo -N` lists them")
+    asked, silent = [], []
+    name = "" if own else f"tfgpu-doctor-{secrets.token_hex(8)}"
+    for node, (state, gres, reason) in rows.items():
+        base = re.sub(r"[^a-z_]+$", "", state.lower())
+        if base not in _UP or "*" in state:
+            words = "which does not respond" if base in _UP else reason if reason not in ("", "none") else "no reason is given"
+            silent.append(unanswered(node, "unreachable", f"Slurm lists it as {state}: {words}"))
+            continue
+        asked.append(Asked(node, _step(srun, node, gres, wish, name, python, timeout)))
+    return Nodes(asked, silent, name)
+
+
+def _states(nodelist: str, partition: str | None) -> dict[str, tuple[str, str, str]]:
+    """State, generic resources and reason of each node."""
+    words = ["sinfo", "-h", "-N", "-o", "%N|%T|%G|%E"]  # the reason is anybody's text, and last
+    words += ["-n", nodelist] if nodelist else []
+    words += ["-p", partition] if partition else []
+    ran = run_program(words, LIMIT, os.environ)
+    if ran.status != 0:
+        raise UnableError(f"Slurm does not answer: {(ran.err.strip() or ran.failure or 'sinfo gave no reason').splitlines()[-1][:300]}")
+    found: dict[str, tuple[str, str, str]] = {}
+    for row in ran.out.splitlines():
+        parts = row.split("|", 3)
+        if len(parts) == 4 and re.fullmatch(r"[\w.-]{1,253}", parts[0].strip()):
+            found.setdefault(parts[0].strip(), (parts[1].strip(), parts[2].strip(), parts[3].strip()))
+    return found
+
+
+def _step(
+    srun: str, node: str, gres: str, wish: Wish, name: str, python: str | None, timeout: float
+) -> tuple[str, ...]:
+    """The step that asks a node. name: of the job, "" inside of one."""
+    words = [srun, f"--nodelist={node}", "--nodes=1", "--ntasks=1", f"--immediate={max(1, min(30, int(timeout / 2)))}", "--mpi=none"]
+    if name:
+        words += [f"--job-name={name}", f"--time={math.ceil(timeout / 60) + 1}"]
+        words += [f"--partition={wish.partition}"] if wish.partition else []
+        words += [f"--account={wish.account}"] if wish.account else []
+        gpus = sum(int(count) for count in _GPUS.findall(gres))
+        wanted = wish.gres or (f"gpu:{gpus}" if gpus else "")  # without them its cgroup would show no GPU
+    else:
+        words.append("--overlap")
+        wanted = wish.gres or ""  # a step gets those of its job
+    return (*words, *([f"--gres={wanted}"] if wanted else []), "/bin/sh", "-c", script(python))
+
+
+def why(ran: Ran) -> tuple[str, str] | None:
+    """Status and reason where Slurm, and not the program, failed."""
+    rows = [row.strip()[:300] for row in ran.err.splitlines() if row.startswith("srun:")]
+    if not rows:
+        return None
+    last = re.sub(r"^srun: (?:error: )?", "", rows[-1])
+    for pattern, reason in _REASONS:
+        found = next((row for row in rows if re.search(pattern, row, re.IGNORECASE)), None)
+        if found:
+            return "unreachable", reason.format(re.sub(r"^srun: (?:error: )?", "", found))
+    return ("unreachable", last) if "Unable to allocate" in ran.err else None
+
+
+@contextmanager
+def cleaned(found: Nodes) -> Iterator[None]:
+    """While the block runs jobs may be started; after it none of them is left, whatever happened."""
+    try:
+        yield
+    finally:
+        if found.name:
+            run_program(["scancel", "--quiet", f"--name={found.name}"], LIMIT, os.environ)

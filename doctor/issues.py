@@ -1,0 +1,335 @@
+"""One answer to an issue, kept up to date: the program of `action.yml`, and of a GitLab job.
+
+    python -m doctor.issues        reads everything from environment variables (`Settings.of`)
+
+The issue comes from the event's file, never from a command line. The answer is the Markdown of `explain`, in which nothing of
+the report can be a mention, a link or a reference. It is one comment with a hidden mark: an edit of the issue updates it, and
+where nothing is left to say it is withdrawn. Sources: GitHub, "REST API endpoints for issue comments" and "Webhook events and
+payloads", issues; GitLab, "Notes API" and "Webhook events", issue events.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from doctor.errors import CommandError, InputError, UnableError, UsageError
+
+if TYPE_CHECKING:
+    from doctor.api import Report
+
+MARK = "<!-- tfgpu-doctor: "
+_MARKED = re.compile(r"<!-- tfgpu-doctor: (?P<code>[a-z0-9-]{1,60}) -->")
+EVENT_LIMIT = 8 << 20
+"""Bytes of an event's file."""
+ANSWER_LIMIT = 16 << 20
+"""Bytes of a server's answer."""
+BODY_LIMIT = 256 << 10
+"""Characters of an issue that are read."""
+COMMENT_LIMIT = 60_000
+"""Characters of a comment; GitHub takes 65,536."""
+PAGES = 10
+"""Pages of a hundred comments that are looked through for our own."""
+TIMEOUT = 20.0
+TRIES = 3
+LONGEST_WAIT = 30.0
+"""Seconds that are waited where a server asks for patience."""
+ACTIONS = ("opened", "edited", "reopened", "labeled", "open", "update", "reopen")
+"""What happened to an issue, in GitHub's words and in GitLab's."""
+SILENT = ("healthy",)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the workflow says. needs_label: only issues that carry it; needs_text: only those that hold it, such as a heading of
+    a form. labels: the label of each finding code. undetermined: also say that nothing could be told. login: the account
+    that comments."""
+
+    forge: str
+    api: str
+    token: str
+    event: str
+    login: str
+    needs_label: str = ""
+    needs_text: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    undetermined: bool = False
+    dry_run: bool = False
+
+    @classmethod
+    def of(cls, env: Mapping[str, str]) -> Settings:
+        """From environment variables: the runner's own, and TFGPU_* of the action. Raises UsageError."""
+        gitlab = bool(env.get("GITLAB_CI"))
+        event = env.get("TRIGGER_PAYLOAD" if gitlab else "GITHUB_EVENT_PATH", "")
+        api = env.get("CI_API_V4_URL" if gitlab else "GITHUB_API_URL", "" if gitlab else "https://api.github.com")
+        dry_run = _yes(env, "TFGPU_DRY_RUN")
+        token = env.get("TFGPU_TOKEN", "")
+        for value, name in ((event, "the event's file"), (api, "the address of the API"), (token or dry_run, "a token")):
+            if not value:
+                raise UsageError(f"{name} is not known", "this is the program of an action or a job; see docs/issue-trackers.md")
+        return cls(
+            "gitlab" if gitlab else "github",
+            api.rstrip("/"),
+            token,
+            event,
+            env.get("TFGPU_LOGIN") or "github-actions[bot]",
+            env.get("TFGPU_NEEDS_LABEL", "").strip(),
+            env.get("TFGPU_NEEDS_TEXT", "").strip(),
+            dict(_labels(env.get("TFGPU_LABELS", ""))),
+            _yes(env, "TFGPU_UNDETERMINED"),
+            dry_run,
+        )
+
+
+def _yes(env: Mapping[str, str], name: str) -> bool:
+    return env.get(name, "").strip().lower() in ("true", "1", "yes")
+
+
+def _labels(text: str) -> Iterator[tuple[str, str]]:
+    """`code: label`, one a line. Raises UsageError for a code that there is not."""
+    from doctor.rules import PLACES
+
+    for row in text.splitlines():
+        code, colon, label = (part.strip() for part in row.partition(":"))
+        if code and not code.startswith("#"):
+            if code not in PLACES or not colon or not label:
+                raise UsageError(f"labels: {row.strip()!r} is no line of the form `finding-code: label`", "`tfgpu-doctor code` lists the codes")
+            yield code, label
+
+
+@dataclass(frozen=True)
+class Issue:
+    """What an event says of an issue."""
+
+    project: str
+    number: int
+    text: str
+    labels: tuple[str, ...]
+    by_program: bool
+
+    @classmethod
+    def of(cls, event: Any) -> Issue | None:
+        """The issue of an event of GitHub's or GitLab's; None where it is about something else. Raises InputError."""
+        if not isinstance(event, dict):
+            raise InputError("the event is no JSON object")
+        own = event.get("object_attributes")
+        if event.get("object_kind") == "issue" and isinstance(own, dict):
+            user, action = event.get("user"), own.get("action")
+            login = str(user.get("username", "")) if isinstance(user, dict) else ""
+            project = str((event.get("project") or {}).get("id", ""))
+            issue: dict[str, Any] = own
+            number, body = own.get("iid"), own.get("description")
+            by_program = bool(re.search(r"(?:^|_)bot(?:_|$)", login))
+            labels = [label.get("title") for label in event.get("labels") or () if isinstance(label, dict)]
+        else:
+            issue, action = event.get("issue") or {}, event.get("action")
+            if not isinstance(issue, dict) or not issue or "pull_request" in issue or "comment" in event:
+                return None
+            project = str((event.get("repository") or {}).get("full_name", ""))
+            number, body = issue.get("number"), issue.get("body")
+            author = issue.get("user")
+            by_program = isinstance(author, dict) and author.get("type") == "Bot"
+            labels = [label.get("name") for label in issue.get("labels") or () if isinstance(label, dict)]
+        if action not in ACTIONS:
+            return None
+        if not isinstance(number, int) or not re.fullmatch(r"[\w.-]+/[\w.-]+|\d+", project):
+            raise InputError("the event names no issue of a project")
+        text = f"{issue.get('title') or ''}\n\n{body or ''}"[:BODY_LIMIT]
+        return cls(project, number, text, tuple(str(label) for label in labels if label), by_program)
+
+
+class Tracker:
+    """The comments and labels of one issue, by a forge's API."""
+
+    def __init__(self, settings: Settings, issue: Issue) -> None:
+        self.settings, self.issue = settings, issue
+        if settings.forge == "gitlab":
+            base = f"/projects/{quote(issue.project, safe='')}/issues/{issue.number}"
+            self._list = self._create = f"{base}/notes"
+            self._one, self._update = base + "/notes/{id}", "PUT"
+            self._headers = {"PRIVATE-TOKEN": settings.token}
+        else:
+            base = f"/repos/{issue.project}/issues/{issue.number}"
+            self._list = self._create = f"{base}/comments"
+            self._one, self._update = f"/repos/{issue.project}/issues/comments/" + "{id}", "PATCH"
+            self._headers = {
+                "Authorization": f"Bearer {settings.token}", "Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"
+            }  # fmt: skip
+        self._base = base
+
+    def own(self) -> tuple[int, str] | None:
+        """Number and text of our comment. One of another person's that bears our mark is not ours."""
+        for page in range(1, PAGES + 1):
+            comments = self._ask("GET", f"{self._list}?per_page=100&page={page}")
+            for comment in comments if isinstance(comments, list) else ():
+                who = comment.get("user") or comment.get("author") or {}
+                login = who.get("login") or who.get("username")
+                body = comment.get("body")
+                if login == self.settings.login and isinstance(body, str) and body.startswith(MARK) and isinstance(comment.get("id"), int):
+                    return comment["id"], body
+            if not isinstance(comments, list) or len(comments) < 100:
+                return None
+        return None
+
+    def create(self, body: str) -> None:
+        """A new comment."""
+        self._ask("POST", self._create, {"body": body})
+
+    def update(self, number: int, body: str) -> None:
+        """Another text of our comment."""
+        self._ask(self._update, self._one.format(id=number), {"body": body})
+
+    def delete(self, number: int) -> None:
+        """No comment of ours any more."""
+        self._ask("DELETE", self._one.format(id=number))
+
+    def label(self, add: str, remove: str) -> None:
+        """One label more, one less; "" for none."""
+        if self.settings.forge == "gitlab":
+            self._ask("PUT", self._base, {"add_labels": add, "remove_labels": remove})
+            return
+        if add:
+            self._ask("POST", f"{self._base}/labels", {"labels": [add]})
+        if remove:
+            self._ask("DELETE", f"{self._base}/labels/{quote(remove, safe='')}", missing_is_fine=True)
+
+    def _ask(self, method: str, path: str, data: Any = None, *, missing_is_fine: bool = False) -> Any:
+        """The server's answer. Raises UnableError."""
+        import requests
+
+        problem = ""
+        for attempt in range(TRIES):
+            try:
+                with requests.request(
+                    method, self.settings.api + path, json=data, headers=self._headers, timeout=TIMEOUT, allow_redirects=False, stream=True
+                ) as answer:
+                    status = answer.status_code
+                    content = _content(answer)
+                    wait = answer.headers.get("Retry-After", "")
+            except requests.RequestException as error:
+                problem, wait, status, content = type(error).__name__, "", 0, b""
+            if 200 <= status < 300:
+                try:
+                    return json.loads(content) if content.strip() else None
+                except (ValueError, RecursionError) as error:
+                    raise UnableError(f"{method} {path.partition('?')[0]}: the answer is no JSON, or too large") from error
+            if status in (404, 410) and missing_is_fine:
+                return None
+            problem = problem if not status else f"status {status}"
+            if status and status < 500 and status != 429 and not (status == 403 and wait):
+                break
+            if attempt + 1 < TRIES:
+                time.sleep(min(LONGEST_WAIT, float(wait) if wait.isdigit() else 2.0**attempt))
+        hint = "give the job's token `issues: write`" if problem in ("status 401", "status 403", "status 404") else ""
+        raise UnableError(f"{method} {path.partition('?')[0]}: {problem}", hint)
+
+
+def _content(answer: Any) -> bytes:
+    """What a server sends, as far as it is read: within a size and a time."""
+    content, end = bytearray(), time.monotonic() + 3 * TIMEOUT
+    for piece in answer.iter_content(65536):
+        content += piece
+        if len(content) > ANSWER_LIMIT or time.monotonic() > end:
+            return b"{"  # no JSON
+    return bytes(content)
+
+
+def answer_to(issue: Issue, settings: Settings) -> tuple[str, str]:
+    """The code of the verdict and the comment; "" for the comment where nothing is to be said."""
+    from doctor import api
+
+    wanted_by_label = not settings.needs_label or settings.needs_label in issue.labels
+    if not wanted_by_label or settings.needs_text not in issue.text or not issue.text.strip():
+        return "", ""
+    report = api.explain(issue.text, "the issue")
+    code, confidence = report.verdict.code, report.verdict.confidence
+    unsure = code == "undetermined" or confidence == "possible"
+    if code in SILENT or (unsure and not settings.undetermined):
+        return code, ""
+    return code, f"{MARK}{code} -->\n{_shortened(report)}"
+
+
+def _shortened(report: Report) -> str:
+    """The report as a comment; of one that is too long only its first part."""
+    text = report.render("markdown")
+    if len(text) <= COMMENT_LIMIT:
+        return text
+    from doctor.render.markdown import escaped
+
+    verdict = report.verdict
+    return f"**{escaped(verdict.title)}** (`{verdict.code}`)\n\n{escaped(verdict.explanation[:5000])}\n"
+
+
+def act(settings: Settings) -> str:
+    """Answer the event's issue. Returns a line that says what was done. Raises CommandError."""
+    try:
+        with open(settings.event, "rb") as file:
+            data = file.read(EVENT_LIMIT + 1)
+        event = json.loads(data[:EVENT_LIMIT]) if len(data) <= EVENT_LIMIT else None
+    except OSError as error:
+        raise InputError(f"cannot read the event: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError("the event is no JSON") from error
+    if event is None:
+        raise InputError(f"the event is larger than {EVENT_LIMIT >> 20} MiB")
+    issue = Issue.of(event)
+    if issue is None or issue.by_program:
+        return "nothing to do: " + ("the event is not about an issue's text" if issue is None else "a program wrote it")
+    code, comment = answer_to(issue, settings)
+    if settings.dry_run:
+        _show(comment)
+        return f"dry run: the verdict is {code or 'not asked for'}; " + ("a comment would stand there" if comment else "no comment")
+    tracker = Tracker(settings, issue)
+    before = tracker.own()
+    done = _commented(tracker, before, comment)
+    match = _MARKED.match(before[1]) if before else None
+    old = settings.labels.get(match["code"], "") if match else ""
+    new = settings.labels.get(code, "") if comment else ""
+    if old != new or (new and new not in issue.labels):
+        tracker.label(new, old if old != new else "")
+    return f"the verdict is {code or 'not asked for'}; {done}"
+
+
+def _commented(tracker: Tracker, before: tuple[int, str] | None, comment: str) -> str:
+    if before is None:
+        if comment:
+            tracker.create(comment)
+        return "commented" if comment else "no comment"
+    number, text = before
+    if not comment:
+        tracker.delete(number)
+        return "the comment was withdrawn"
+    if text.strip().replace("\r\n", "\n") == comment.strip():
+        return "the comment stays"
+    tracker.update(number, comment)
+    return "the comment was updated"
+
+
+def _show(comment: str) -> None:
+    """The comment in the log, where none of its lines is a command to the runner."""
+    if comment:
+        key = os.urandom(16).hex()
+        print(f"::stop-commands::{key}\n{comment}\n::{key}::")
+
+
+def main() -> int:
+    """Exit code 0; 2 and 3 as the commands have them."""
+    from doctor.printable import line, say
+
+    try:
+        print(f"tfgpu-doctor: {line(act(Settings.of(os.environ)))}")
+    except CommandError as error:
+        say(f"tfgpu-doctor: {line(str(error))}" + (f" ({line(error.hint)})" if error.hint else ""))
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""compose.yml: which image each service starts, and whether it asks for a GPU.
+
+Source: the Compose Specification (services: image, build, gpus, runtime, deploy.resources.reservations.devices).
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+from dataclasses import replace
+
+from doctor.facts import Source
+from doctor.findings import Finding, manual
+from doctor.plan.asked import CONCERNS, Asked, Service, Unread, Wanted, unread
+from doctor.plan.yaml_lines import entries, listed
+
+_DEVICES = ("deploy", "resources", "reservations", "devices")
+
+
+def compose(lines: Sequence[str]) -> Wanted:
+    """The services."""
+    found: dict[str, Service] = {}
+    context: dict[str, str] = {}
+    file: dict[str, str] = {}
+    missing: list[Unread] = []
+    for entry in entries(lines):
+        if len(entry.path) < 2 or entry.path[0] != "services":
+            continue
+        name, inner, value = str(entry.path[1]), entry.path[2:], entry.value
+        service = found.setdefault(name, Service(name, entry.line, entry.text))
+        if inner == ("image",):
+            if "$" in value and CONCERNS.search(value):
+                missing.append(unread(entry.line, entry.text))
+            image = Asked(value.split("@")[0].lower(), "", entry.line, entry.text, manager="docker", word=value)
+            found[name] = replace(service, image=image)
+        elif inner in (("build",), ("build", "context")) and value:
+            context[name] = value
+        elif inner == ("build", "dockerfile"):
+            file[name] = value
+            context.setdefault(name, ".")
+        elif inner in (("extends",), ("extends", "service")):
+            missing.append(Unread(entry.line, entry.text, "what the service takes over from another one was not followed"))
+        elif _asks_for_gpu(inner, value):
+            found[name] = replace(service, gpu=True)
+    for name, folder in context.items():
+        if "://" in folder or "$" in folder:
+            missing.append(Unread(found[name].line, found[name].text, f"what {folder} builds was not read"))
+        else:
+            path = posixpath.normpath(posixpath.join(folder, file.get(name, "Dockerfile")))
+            found[name] = replace(found[name], dockerfile=path)
+    return Wanted(unread=tuple(missing), services=tuple(found.values()))
+
+
+def _asks_for_gpu(path: tuple[str | int, ...], value: str) -> bool:
+    """`gpus: all`, `runtime: nvidia`, or a reserved device with the capability gpu."""
+    if path[:1] == ("gpus",):
+        return True
+    if path == ("runtime",):
+        return value == "nvidia"
+    named = path[:4] == _DEVICES and len(path) > 5 and path[5] == "capabilities"
+    return named and bool({"gpu", "nvidia", "compute"} & set(listed(value)))
+
+
+def without_gpu(service: Service) -> Finding:
+    """The finding for a service that starts TensorFlow with CUDA and asks for no GPU.
+
+    A warning: where Docker's default runtime is nvidia, an image that sets NVIDIA_VISIBLE_DEVICES gets the GPUs unasked.
+    """
+    here = service.image or Asked("", "", service.line, service.text)
+    return Finding(
+        "container-no-gpu",
+        "warning",
+        f"the service {service.name} asks for no GPU",
+        "Its image is for a GPU, and a container gets none unless it is asked for (`gpus: all`, or a device under "
+        "deploy.resources.reservations). Only where Docker's default runtime is nvidia it may get one all the same.",
+        (Source(service.file, here.line, here.text),),
+        (),
+        (manual(f"{service.file}: add `gpus: all` to the service {service.name}", "Docker Compose 2.30 and later; before, reserve the "
+                "device under deploy.resources.reservations.devices with capabilities: [gpu]"),),
+        confidence="likely",
+    )  # fmt: skip

@@ -1,0 +1,164 @@
+"""Files held to a machine one by one, for CI and code review: what each of them comes to, and the lines that cure it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from doctor.errors import UnableError
+from doctor.findings import Edit, Finding
+from doctor.plan.files import judged_files
+from doctor.plan.ground import Ground
+from doctor.plan.plans import Outcome, make_plans
+from doctor.plan.request import Request, asked_ground, included, read_text
+
+ROUNDS = 6
+"""Times that files are changed and looked at again: a cure may show the next fault."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One file and its outcome. name: "" where there is no file and the wish alone was judged. files: the file itself and
+    those that it takes in."""
+
+    name: str
+    outcome: Outcome
+    files: tuple[str, ...] = ()
+
+    @property
+    def asks(self) -> bool:
+        """Whether a line of the file asks for TensorFlow."""
+        return not any(f.code == "tf-not-installed" for f in self.outcome.findings)
+
+    @property
+    def result(self) -> str:
+        """"error", "unexamined" (a line could not be judged), "no-tensorflow" (no line asks for it) or "ok"."""
+        if not self.outcome.works:
+            return "error"
+        if not self.asks:
+            return "no-tensorflow"
+        return "unexamined" if self.outcome.unexamined else "ok"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What the files come to. passes_over: a file that asks for no TensorFlow is none of the gate's business."""
+
+    ground: Ground
+    files: tuple[Judged, ...]
+    passes_over: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a file cannot work, 3 where something could not be examined or nothing asks for TensorFlow, else 0."""
+        results = {judged.result for judged in self.files}
+        if "error" in results:
+            return 1
+        nothing = results == {"no-tensorflow"} and not self.passes_over
+        return UnableError.exit_code if "unexamined" in results or nothing else 0
+
+    @property
+    def whole(self) -> Outcome:
+        """The outcome of all files in one: the plans are those of the first file that fails, else of the first that asks."""
+        order = sorted(self.files, key=lambda j: ("error", "unexamined", "ok", "no-tensorflow").index(j.result))
+        asks = any(judged.asks for judged in self.files)
+        findings = [f for j in self.files for f in j.outcome.findings if f.code != "tf-not-installed" or not asks]
+        found = sorted(dict.fromkeys(findings), key=lambda f: ("error", "warning", "info").index(f.severity))
+        return replace(order[0].outcome, findings=tuple(found))
+
+
+def gate(request: Request, *, passes_over: bool = False) -> Gate:
+    """The files of a request, judged one by one. Raises UsageError and InputError."""
+    ground = asked_ground(request)
+    if not request.requirements:
+        return Gate(ground, (Judged("", make_plans(ground)),))
+    return Gate(ground, tuple(_judged(ground, request.requirements, {})), passes_over)
+
+
+def _judged(ground: Ground, names: Sequence[str], changed: Mapping[str, str]) -> Iterator[Judged]:
+    for name in dict.fromkeys(names):
+        text = changed[name] if name in changed else read_text(name)
+        more = included(name, text, changed)
+        outcome = judged_files(ground, {name: text}, {name: more})
+        yield Judged(name, outcome, (name, *(file for file, inner, _ in more if inner is not None)))
+
+
+@dataclass(frozen=True)
+class Change:
+    """A file before and after its cures."""
+
+    name: str
+    before: str
+    after: str
+
+    def diff(self) -> str:
+        """The unified diff, as `patch -p1` and `git apply` read it."""
+        old, new = (text.splitlines(keepends=True) for text in (self.before, self.after))
+        rows = difflib.unified_diff(old, new, f"a/{self.name}", f"b/{self.name}")
+        return "".join(row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n" for row in rows)
+
+
+def cured(request: Request, before: Gate) -> list[Change]:
+    """The files with the lines that cure what is wrong in them. A change after which as much is wrong is not kept, nor one of
+    a file that is not UTF-8.
+
+    Raises InputError.
+    """
+    changed: dict[str, str] = {}
+    current = list(before.files)
+    for _ in range(ROUNDS):
+        tried = dict(changed)
+        for edit in _edits(current):
+            text = tried[edit.file] if edit.file in tried else read_text(edit.file)
+            tried[edit.file] = _with(text, edit)
+        if tried == changed:
+            break
+        after = list(_judged(before.ground, request.requirements, tried))
+        if _faults(after) >= _faults(current):
+            break
+        current, changed = after, tried
+    found = [Change(name, read_text(name), text) for name, text in changed.items()]
+    return [change for change in found if change.after != change.before and "\ufffd" not in change.before]
+
+
+def _faults(files: Sequence[Judged]) -> tuple[int, int]:
+    """How many errors and warnings there are."""
+    found = [finding.severity for judged in files for finding in judged.outcome.findings]
+    return found.count("error"), found.count("warning")
+
+
+def _edits(files: Sequence[Judged]) -> list[Edit]:
+    """The first cure of each line, the last lines first, so that a line that goes moves none that is still to be changed.
+    Only files that were read are changed."""
+    chosen: dict[tuple[str, int], Edit] = {}
+    for judged in files:
+        for finding in judged.outcome.findings:
+            for edit in edits_of(finding):
+                if edit.file in judged.files:
+                    chosen.setdefault((edit.file, edit.line), edit)
+    return sorted(chosen.values(), key=lambda edit: (edit.file, -edit.line))
+
+
+def edits_of(finding: Finding) -> list[Edit]:
+    """The lines of files that cure a finding."""
+    if finding.severity == "info":
+        return []
+    return [step.edit for step in finding.prescription if step.edit is not None]
+
+
+def _with(text: str, edit: Edit) -> str:
+    """The text with one line changed; as it was where the line is not what the cure was made for, such as one that goes on
+    in the next."""
+    lines = text.splitlines(keepends=True)
+    if edit.line > len(lines):
+        return text
+    line = lines[edit.line - 1]
+    body = line.strip()
+    indent, end = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
+    comment = body[len(edit.old) :] if body.startswith(edit.old) else None
+    if comment is None or (comment and not re.match(r"\s+#", comment)):
+        return text
+    lines[edit.line - 1] = f"{indent}{edit.new}{comment}{end}" if edit.new else ""
+    return "".join(lines)

@@ -1,0 +1,294 @@
+"""Lock files: exact versions, as an installer's own resolver chose them.
+
+A lock holds packages of other platforms, too: a package counts where a way from what the project asks for leads to it
+whose markers hold on the machine. Sources: the files that uv 0.9, Poetry 2, conda-lock 3 and pixi 0.50 write, PEP 751.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from doctor.backports import removesuffix
+from doctor.facts import normalised
+from doctor.plan.asked import CONCERNS, NEVER, PLATFORMS, Asked, Unread, Wanted
+from doctor.plan.yaml_lines import entries
+
+LINES = 200_000
+"""Lines that are read of a lock: each package may have hundreds of files."""
+WAYS = 6
+"""Ways to one package that are told apart; beyond, it counts everywhere."""
+LONGEST_WAY = 30
+"""Markers on one way; beyond, the package counts everywhere."""
+NAMESAKES = 30
+"""Releases of one package that are told apart by the ways to them; the others count everywhere."""
+_STRING = r"\"((?:[^\"\\]|\\.){0,4000})\""
+_FIELD = re.compile(rf"([\w-]{{1,80}})\s{{0,9}}=\s{{0,9}}(?:{_STRING}|\[([^\[\]]{{0,2000}})\])")
+_KEY = re.compile(r"([\w.\"-]{1,200})\s{0,9}=\s{0,9}(.*)")
+_OF_EXTRA = re.compile(r"extra\s{0,9}==\s{0,9}(?:\"[^\"]{0,200}\"|'[^']{0,200}')")
+_HERE = ("virtual", "editable", "directory")
+"""Sources of a project's own packages in uv.lock, and of folders beside it."""
+
+
+@dataclass(frozen=True)
+class _Edge:
+    """A requirement of a locked package."""
+
+    name: str
+    extras: tuple[str, ...] = ()
+    marker: str = ""
+    version: str = ""
+
+
+@dataclass
+class _Package:
+    """A [[package]]. source: an address that it comes from, or one of _HERE; registry: the index that it comes from."""
+
+    line: int
+    name: str = ""
+    version: str = ""
+    source: str = ""
+    registry: str = ""
+    marker: str = ""
+    edges: list[_Edge] = field(default_factory=list)
+    optional: dict[str, list[_Edge]] = field(default_factory=dict)
+    ways: list[frozenset[str]] = field(default_factory=list)
+
+    @property
+    def is_project(self) -> bool:
+        return self.source in _HERE
+
+
+def toml_lock(lines: Sequence[str]) -> Wanted:
+    """uv.lock, poetry.lock and pylock.toml."""
+    packages, python = _read(lines)
+    roots = [p for p in packages if p.is_project]
+    _reach(packages, roots)
+    counted = Counter(p.name for p in packages)
+    index = next((address for address, _ in Counter(p.registry for p in packages if p.registry).most_common(1)), "")
+    asked, unread = [], []
+    for package in packages:
+        if package.is_project or not package.version:
+            continue
+        marker, shown = _either(package.ways), f"{package.name}=={package.version}"
+        if counted[package.name] > 1 and CONCERNS.search(package.name) and not marker and not package.marker:
+            unread.append(Unread(package.line, shown, f"the lock holds several releases of {package.name}, and which of them counts here is not known"))
+            continue
+        marks = [f"({part})" for part in (marker, package.marker) if part]
+        address = package.source or (package.registry if package.registry != index else "")
+        asked.append(
+            Asked(package.name, f"=={package.version}", package.line, shown, (), " and ".join(marks), address=address, word=shown)
+        )
+    return Wanted(tuple(asked), python, unread=tuple(unread), locked=True)
+
+
+def _read(lines: Sequence[str]) -> tuple[list[_Package], Asked | None]:
+    """The packages of a lock, and the Python that it is for."""
+    packages: list[_Package] = []
+    python: Asked | None = None
+    table, opened = "", ""
+    for number, raw in enumerate(lines, 1):
+        line = raw.strip()
+        if line in ("[[package]]", "[[packages]]"):
+            packages.append(_Package(number))
+            table, opened = "package", ""
+            continue
+        if line.startswith("[") and raw.startswith("["):
+            table, opened = line.strip("[] ").replace("packages.", "package."), ""
+            continue
+        key = _KEY.match(line)
+        if opened and not (key and not raw.startswith(" ")):
+            if packages and line.startswith(("{", '"')):
+                _edge(packages[-1], table, opened, line)
+            opened = "" if line.startswith("]") else opened
+            continue
+        if key is None:
+            continue
+        name, value = key[1].strip('"'), key[2]
+        if name in ("requires-python", "python-versions") and table in ("", "metadata"):
+            found = re.match(_STRING, value)
+            if found:
+                python = Asked("python", _spec(found[1]), number, line, word=found[1])
+        elif packages and table.partition(".")[0] == "package":
+            opened = name if value.strip() == "[" else ""
+            _set(packages[-1], table, name, value, number)
+    return packages, python
+
+
+def _spec(text: str) -> str:
+    from doctor.plan.projects import poetry_spec
+
+    return poetry_spec(text)
+
+
+def _set(package: _Package, table: str, name: str, value: str, number: int) -> None:
+    """One key of a package."""
+    string = re.match(_STRING, value)
+    if table == "package" and name == "name" and string:
+        package.name = normalised(string[1])
+    elif table == "package" and name == "version" and string:
+        package.version, package.line = string[1], number
+    elif table == "package" and name in ("marker", "markers") and string:
+        package.marker = string[1].replace('\\"', '"')
+    elif table == "package" and name == "source":
+        given = _fields(value)
+        package.registry = given.get("registry", "")
+        package.source = next((k for k in _HERE if k in given), "") or given.get("git", "") or given.get("url", "")
+    elif table == "package.source" and name == "url" and string:
+        package.registry = string[1]
+    elif value.strip() != "[":
+        _edge(package, table, name, value)
+
+
+def _edge(package: _Package, table: str, key: str, value: str) -> None:
+    """The requirements in a line."""
+    if table == "package.dependencies":  # Poetry: name = "spec" or {version, markers, extras}
+        given = _fields(value)
+        # what an extra brings is locked only where somebody asks for the extra
+        marker = _OF_EXTRA.sub("python_version > '0'", given.get("markers", ""))
+        package.edges.append(_Edge(normalised(key), _words(given.get("extras", "")), marker))
+        return
+    if table == "package.extras" or (table == "package" and key not in ("dependencies",)):
+        return
+    optional = table in ("package.optional-dependencies", "package.dev-dependencies")
+    for part in re.findall(r"\{[^{}]{0,4000}\}", value) if table == "package" or optional else ():
+        given = _fields(part)
+        if "name" in given:
+            edge = _Edge(normalised(given["name"]), _words(given.get("extra", "")), given.get("marker", ""), given.get("version", ""))
+            (package.optional.setdefault(normalised(key), []) if optional else package.edges).append(edge)
+
+
+def _fields(text: str) -> dict[str, str]:
+    return {key: (string or words).replace('\\"', '"') for key, string, words in _FIELD.findall(text)}
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(normalised(word) for word in re.findall(r"[\w.-]+", text))
+
+
+def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
+    """Fill in the ways to each package: the markers that all have to hold. No roots: what nothing requires is one."""
+    by_name: dict[str, list[_Package]] = {}
+    for package in packages:
+        by_name.setdefault(package.name, []).append(package)
+    if not roots:
+        required = {edge.name for p in packages for edge in (*p.edges, *(e for more in p.optional.values() for e in more))}
+        roots = [p for p in packages if p.name not in required]
+    todo: deque[tuple[_Package, str]] = deque()
+    seen: set[tuple[int, str, frozenset[str]]] = set()
+    arrivals: Counter[tuple[int, str]] = Counter()
+
+    def arrive(package: _Package, extra: str, way: frozenset[str]) -> None:
+        if (id(package), extra, way) in seen:
+            return
+        seen.add((id(package), extra, way))
+        if not extra:
+            if any(known <= way for known in package.ways):
+                return
+            package.ways = [frozenset()] if len(package.ways) >= WAYS else [w for w in package.ways if not way <= w] + [way]
+        elif arrivals[id(package), extra] > WAYS:
+            return
+        arrivals[id(package), extra] += 1
+        todo.append((package, extra))
+
+    for root in roots:
+        arrive(root, "", frozenset())
+        for extra in root.optional:  # the project's own extras and groups
+            arrive(root, extra, frozenset())
+    while todo:
+        package, extra = todo.popleft()
+        ways = package.ways or [frozenset()]
+        for edge in package.optional.get(extra, ()) if extra else package.edges:
+            for target in (p for p in by_name.get(edge.name, ())[:NAMESAKES] if edge.version in ("", p.version)):
+                for way in ways:
+                    longer = way | {edge.marker} if edge.marker and edge.marker not in way else way
+                    longer = frozenset() if len(longer) > LONGEST_WAY else longer
+                    for wanted in ("", *edge.extras):
+                        arrive(target, wanted, longer)
+
+
+def _either(ways: Sequence[frozenset[str]]) -> str:
+    """The marker that holds where one of the ways does; "" for always. A package that nothing leads to counts always."""
+    if not ways or frozenset() in ways:
+        return ""
+    return " or ".join("(" + " and ".join(f"({marker})" for marker in sorted(way)) + ")" for way in ways)
+
+
+def conda_lock(lines: Sequence[str]) -> Wanted:
+    """conda-lock.yml: packages of conda and pip, platform by platform."""
+    found: dict[int, dict[str, tuple[str, int, str]]] = {}
+    for entry in entries(lines):
+        if len(entry.path) == 3 and entry.path[0] == "package" and isinstance(entry.path[1], int):
+            found.setdefault(entry.path[1], {})[str(entry.path[2])] = (entry.value, entry.line, entry.text)
+    asked = []
+    for item in found.values():
+        value = {key: given[0] for key, given in item.items()}
+        if not value.get("name") or not value.get("version"):
+            continue
+        number = item["version"][1]
+        file = _conda_file(value.get("url", ""))
+        marker = PLATFORMS.get(value.get("platform", "noarch"), NEVER)
+        asked.append(_locked(value["name"], value["version"], number, marker, value.get("manager") == "pip", file[2] if file else ""))
+    return _with_python(asked)
+
+
+def pixi_lock(lines: Sequence[str]) -> Wanted:
+    """pixi.lock: each environment by itself, since one or another of them is in use."""
+    asked = []
+    for entry in entries(lines):
+        path = entry.path
+        if len(path) == 6 and path[0] == "environments" and path[2] == "packages" and path[5] in ("conda", "pypi"):
+            file = _conda_file(entry.value) if path[5] == "conda" else _python_file(entry.value)
+            if file:
+                marker = PLATFORMS.get(str(path[3]), NEVER)
+                asked.append(_locked(file[0], file[1], entry.line, marker, path[5] == "pypi", file[2], str(path[1])))
+    return _with_python(asked)
+
+
+def explicit(lines: Sequence[str]) -> Wanted:
+    """conda's list of addresses, after @EXPLICIT."""
+    asked = []
+    for number, line in enumerate(lines, 1):
+        address = line.strip().partition("#")[0]
+        file = _conda_file(address)
+        if file:
+            marker = PLATFORMS.get(address.rpartition("/")[0].rpartition("/")[2], "")
+            asked.append(_locked(file[0], file[1], number, marker, False, file[2]))
+    return _with_python(asked)
+
+
+def _conda_file(address: str) -> tuple[str, str, str] | None:
+    """Name, version and build of a conda package's file (conda's documentation, "Package naming conventions")."""
+    file = address.rpartition("/")[2]
+    stem = removesuffix(removesuffix(file, ".conda"), ".tar.bz2")
+    parts = stem.rsplit("-", 2)
+    return (parts[0], parts[1], parts[2]) if stem != file and len(parts) == 3 and all(parts) else None
+
+
+def _python_file(address: str) -> tuple[str, str, str] | None:
+    """Name and version of a wheel or source archive."""
+    file = re.split(r"[#?]", address, maxsplit=1)[0].rpartition("/")[2]
+    stem = removesuffix(removesuffix(file, ".whl"), ".tar.gz")
+    parts = stem.split("-") if file.endswith(".whl") else stem.rsplit("-", 1)
+    return (parts[0], parts[1], "") if stem != file and len(parts) > 1 and all(parts[:2]) else None
+
+
+def _locked(name: str, version: str, number: int, marker: str, of_pip: bool, build: str, group: str = "") -> Asked:
+    shown = f"{normalised(name)}=={version}"
+    manager = "pip" if of_pip else "conda"
+    return Asked(normalised(name), f"=={version}", number, shown, (), marker, manager, group=group, word=shown, build=build)
+
+
+def _with_python(asked: Sequence[Asked]) -> Wanted:
+    """The lines, with conda's own Python, which is the one of the environment."""
+    pythons = [line for line in asked if line.name == "python" and line.manager == "conda"]
+    minors = {".".join(line.specifier[2:].split(".")[:2]) for line in pythons}
+    python = None
+    if len(minors) == 1:
+        first = pythons[0]
+        python = Asked("python", f"=={min(minors)}.*", first.line, first.text, manager="conda", word=first.word)
+    rest = tuple(line for line in asked if line.name != "python")
+    return Wanted(rest, python, locked=True)
+

@@ -1,0 +1,125 @@
+"""Where glibc's loader looks besides the folders that objects name: LD_LIBRARY_PATH, its cache, its built-in folders.
+
+Sources: ld.so(8), ldconfig(8); glibc, elf/dl-load.c (system_dirs, fillin_rpath); nix-ld's README.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+
+from doctor.probe import ldcache
+from doctor.probe.machine import Machine
+from doctor.probe.resolution import reason
+from doctor.values import dataclass
+
+CACHE = "/etc/ld.so.cache"
+LIBRARY_PATH, OF_NIX_LD = "LD_LIBRARY_PATH", "nix-ld's library path"
+CONFIGURED = "/etc/ld.so.conf (there is no ld.so.cache)"
+CONF_LIMIT = 100
+"""Files of ld.so.conf that are read at most."""
+INTERPRETER_LIMIT = 4 << 20
+"""Bytes of ld.so that are looked through; it has 240 kB."""
+DEFAULT_FOLDERS = re.compile(rb"(?:/(?:usr/)?lib[^\0/]*(?:/[^\0/]+)*/\0){2,}")
+"""`system_dirs` inside ld.so: NUL-terminated folder names in a row (elf/dl-load.c)."""
+NIX_LD = "/run/current-system/sw/share/nix-ld/lib"
+"""Where nix-ld looks if NIX_LD_LIBRARY_PATH names nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """The loader's cache by library name; `via` is where the entries come from, `problem` what kept it from being read."""
+
+    entries: Mapping[str, list[ldcache.Entry]]
+    via: str = CACHE
+    problem: str = ""
+
+
+def library_path(machine: Machine, env: Mapping[str, str], interpreter: str | None) -> list[tuple[str, str]]:
+    """LD_LIBRARY_PATH's folders, each with the step's name: split at ":" and ";", an empty one being the current folder.
+
+    On NixOS a program of another system, whose interpreter is not in Nix's store, is started by nix-ld, which puts
+    folders of its own before them. interpreter: None where no program is known.
+    """
+    value = env.get("LD_LIBRARY_PATH", "")
+    named = [(folder, LIBRARY_PATH) for folder in re.split("[:;]", value)] if value else []
+    if interpreter is None or interpreter.startswith("/nix/"):
+        return named
+    own = env.get("NIX_LD_LIBRARY_PATH", "") or (NIX_LD if machine.is_dir(NIX_LD) else "")
+    return [*((folder, OF_NIX_LD) for folder in own.split(":") if folder), *named]
+
+
+def cache(machine: Machine, processor: str) -> Cache:
+    """The cache; in files of another machine that hold none, what ldconfig would put into it.
+
+    A machine without a cache that runs has none. Files that were copied from one lack it where it was not copied, and
+    every distribution writes it anew at the next installation of a package.
+    """
+    try:
+        data = machine.read(CACHE)
+        if data is None:
+            return Cache({}) if machine.live else Cache(_configured(machine, processor), CONFIGURED)
+        return Cache(_by_name(data))
+    except OSError as problem:
+        return Cache({}, problem=reason(problem))
+    except ldcache.NotCache as problem:  # glibc's loader passes over it, too
+        return Cache({}, problem=str(problem))
+
+
+@functools.lru_cache(maxsize=2)
+def _by_name(data: bytes) -> Mapping[str, list[ldcache.Entry]]:
+    by_name: dict[str, list[ldcache.Entry]] = {}
+    for entry in ldcache.parse(data):
+        by_name.setdefault(entry.name, []).append(entry)
+    return by_name
+
+
+def _configured(machine: Machine, processor: str) -> dict[str, list[ldcache.Entry]]:
+    """The libraries in the folders that ld.so.conf names, the first of a name winning."""
+    by_name: dict[str, list[ldcache.Entry]] = {}
+    for folder in dict.fromkeys(_conf_folders(machine, "/etc/ld.so.conf", [CONF_LIMIT])):
+        for name in machine.names_seen(folder):
+            if name.startswith("lib") and ".so" in name:
+                by_name.setdefault(name, [ldcache.Entry(name, f"{folder}/{name}", ldcache.FLAGS.get(processor, 0))])
+    return by_name
+
+
+def _conf_folders(machine: Machine, path: str, left: list[int]) -> Iterator[str]:
+    """The folders in a file of ld.so.conf and in those that it includes. left: how many files may still be read."""
+    left[0] -= 1
+    try:
+        text = machine.text(path, 1 << 16) or ""
+    except OSError:  # it is noted
+        return
+    for line in text.splitlines():
+        words = line.partition("#")[0].split()
+        if words[:1] == ["include"]:
+            for pattern in words[1:]:
+                for other in machine.glob(pattern if pattern.startswith("/") else f"/etc/{pattern}"):
+                    if left[0] > 0:
+                        yield from _conf_folders(machine, other, left)
+        elif words and words[0].startswith("/"):
+            yield words[0].partition("=")[0].rstrip("/")
+
+
+def default_folders(machine: Machine, interpreter: str, processor: str) -> list[str]:
+    """The loader's built-in folders, from the loader's own file; else those of the file system's kind."""
+    try:
+        data = machine.read(interpreter, INTERPRETER_LIMIT) or b""
+    except OSError:
+        data = b""
+    if built_in := _built_in(data):
+        return list(built_in)
+    triplet = f"{processor}-linux-gnu"
+    if machine.is_dir(f"/usr/lib/{triplet}") or machine.is_dir(f"/lib/{triplet}"):
+        return [f"/lib/{triplet}", f"/usr/lib/{triplet}", "/lib", "/usr/lib"]
+    return ["/lib64", "/usr/lib64"] if machine.is_dir("/usr/lib64") else ["/lib", "/usr/lib"]
+
+
+@functools.lru_cache(maxsize=2)
+def _built_in(data: bytes) -> tuple[str, ...]:
+    """The folders in the bytes of ld.so; () where it names none."""
+    match = DEFAULT_FOLDERS.search(data)
+    found = match.group().rstrip(b"\0").split(b"\0") if match else []
+    return tuple(folder.decode("utf-8", "replace").rstrip("/") for folder in found)

@@ -1,0 +1,357 @@
+"""A fleet for people and programs: text for a terminal, Markdown, HTML, JSON.
+
+Reports name no users and homes (`check --format json` has taken them out); names of nodes stay, they are what is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doctor import __version__
+from doctor.fleet.compare import Comparison, Difference, Group
+from doctor.fleet.cures import MOST, Cure, cure
+from doctor.fleet.nodelist import folded
+from doctor.printable import as_json, block, line
+from doctor.redact import Redactor, without_doors
+from doctor.render.content import LABELS
+
+if TYPE_CHECKING:
+    from doctor.findings import Step
+    from doctor.fleet.distributed import Agreement
+    from doctor.fleet.drift import Change
+    from doctor.render.options import Options
+
+SHOWN = 12
+"""Values, reasons or changes that are shown of each kind without --verbose."""
+FEW = 6
+"""Differences that are shown with a group."""
+NAMES = 300
+"""Characters of nodes' names that are shown in one place without --verbose."""
+
+
+class Result(NamedTuple):
+    """What a run of `fleet` found. changes: since an earlier run, None where none was asked for. agreement: on what a
+    distributed job needs, None where it was not asked for. interrupted: it was ended before all had answered."""
+
+    comparison: Comparison
+    changes: tuple[Change, ...] | None = None
+    agreement: tuple[Agreement, ...] | None = None
+    interrupted: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """As `Comparison.exit_code`; 1 as well where a distributed job cannot work."""
+        if any(one.agrees is False for one in self.agreement or ()):
+            return 1
+        return self.comparison.exit_code
+
+
+def rendered(result: Result, options: Options) -> Iterator[str]:
+    """The answer in parts, in one of the formats."""
+    if options.format == "json":
+        return document(result)
+    hide = Redactor.of(os.environ) if options.shared or options.format != "text" else without_doors
+    sections = _sections(result, hide, verbose=bool(options.verbose))
+    if options.format == "markdown":
+        return _markdown(sections)
+    if options.format == "html":
+        return _html(sections)
+    return _text(sections, options)
+
+
+# --- JSON
+
+
+def document(result: Result) -> Iterator[str]:
+    """The promised JSON (interface of schema 1), one node a line, so that a large one is written and read in parts."""
+    from doctor.tables import Tables
+
+    hide = Redactor.of(os.environ)
+    comparison = result.comparison
+    tool = {"name": "tfgpu-doctor", "version": __version__, "tables": Tables.bundled().date}
+    rest: dict[str, Any] = {
+        "groups": [_group_document(group, cured) for group, cured in _cured(comparison)],
+        "differences": [difference._asdict() for difference in map(_Row.of, comparison.differences)],
+    }
+    if result.changes is not None:
+        rest["changes"] = [
+            {"what": c.what, "before": c.before, "now": c.now, "nodes": list(c.nodes)} for c in result.changes
+        ]
+    if result.agreement is not None:
+        rest["distributed"] = [
+            {"question": a.question, "agrees": a.agrees, "why": hide(a.why), "nodes": {n: hide(w) for n, w in a.nodes.items()}, "do": a.do or None}
+            for a in result.agreement
+        ]
+    after = "".join(f', "{key}": {as_json(value)}' for key, value in rest.items())  # what may fail comes before any output
+    yield f'{{"schema": 1, "tool": {as_json(tool)}, "nodes": [\n'
+    for number, answer in enumerate(comparison.answers):
+        entry = {
+            "name": answer.name,
+            "status": answer.status,
+            "reason": hide(answer.reason) if answer.reason else None,
+            "verdict": answer.verdict or None,
+        }
+        yield f'{"," + chr(10) if number else ""}{as_json(entry)[:-1]}, "report": {answer.text}}}'
+    yield f"\n]{after}}}\n"
+
+
+class _Row(NamedTuple):
+    """A difference with the keys of the JSON."""
+
+    fact: str
+    most: str | None
+    others: dict[str, str | None]
+    matters: bool
+    why: str
+
+    @classmethod
+    def of(cls, difference: Difference) -> _Row:
+        return cls(difference.fact, difference.most, difference.others, difference.matters, difference.why)
+
+
+def _group_document(group: Group, cured: Cure) -> dict[str, Any]:
+    from doctor.render.document import step_document
+
+    finding = cured.finding
+    return {
+        "nodes": list(group.nodes),
+        "verdict": group.verdict,
+        "title": finding.title if finding else None,
+        "facts": group.facts,
+        "prescription": [step_document(step) for step in finding.prescription] if finding else [],
+    }
+
+
+def _cured(comparison: Comparison) -> Iterator[tuple[Group, Cure]]:
+    for number, group in enumerate(comparison.groups):
+        yield group, cure(group) if number < MOST else Cure(None, "what to do is worked out for the first groups only")
+
+
+# --- what every format for people says
+
+
+class _Line(NamedTuple):
+    """kind: text, nodes, command or note."""
+
+    kind: str
+    text: str
+
+
+class _Section(NamedTuple):
+    """tone: error, warning, good or unknown."""
+
+    heading: str
+    tone: str
+    lines: list[_Line]
+
+
+def _sections(result: Result, hide: Callable[[str], str], *, verbose: bool) -> list[_Section]:
+    comparison = result.comparison
+    counts = Counter(answer.status for answer in comparison.answers)
+    total = len(comparison.answers)
+    words = ", ".join(f"{count} {status}" for status, count in counts.most_common())
+    errors = sum(answer.error for answer in comparison.answers)
+    summary = f"{total} node{'s' if total != 1 else ''}: {words}; {errors} with an error"
+    tone = "error" if errors else "unknown" if comparison.incomplete else "good"
+    early = [_Line("note", "Interrupted: nodes that had not answered are listed as failed.")] if result.interrupted else []
+    sections = [_Section(summary, tone, early)]
+    for number, (group, cured) in enumerate(_cured(comparison), 1):
+        sections.append(_group(number, group, cured, comparison, verbose=verbose))
+    sections += _agreement(result)
+    sections += _silent(comparison, hide, verbose=verbose)
+    sections += _unexamined(comparison, verbose=verbose)
+    sections += _differences(comparison, verbose=verbose)
+    sections += _changes(result, verbose=verbose)
+    return [
+        _Section(hide(section.heading), section.tone, [_Line(row.kind, row.text if row.kind == "nodes" else hide(row.text)) for row in section.lines])
+        for section in sections
+    ]
+
+
+def _group(number: int, group: Group, cured: Cure, comparison: Comparison, *, verbose: bool) -> _Section:
+    finding = cured.finding
+    count = len(group.members)
+    title = f": {finding.title}" if finding else ""
+    heading = f"Group {number}: {count} node{'s' if count != 1 else ''}, {group.verdict}{title}"
+    rows = [_Line("nodes", _names(group.nodes, verbose=verbose))]
+    first = set(group.nodes[:1])
+    for difference in comparison.differences:
+        if difference.matters and first & difference.others.keys():
+            value = difference.others[group.nodes[0]]
+            rows.append(_Line("text", f"{_label(difference.fact)}: {_value(value)} (mostly {_value(difference.most)})"))
+    if len(rows) > FEW + 1 and not verbose:
+        rows[FEW:] = [_Line("note", f"and {len(rows) - FEW} more differences that matter (--verbose)")]
+    if finding is not None:
+        rows += [row for step in finding.prescription for row in _step(step)]
+    elif cured.note:
+        rows.append(_Line("note", cured.note))
+    tone = "error" if group.error else "warning" if group.members[0].codes else "good"
+    return _Section(heading, tone, rows)
+
+
+def _step(step: Step) -> list[_Line]:
+    if step.kind == "manual":
+        return [_Line("text", f"do: {step.text}" + (f" ({step.why})" if step.why else ""))]
+    why = f"do: {step.why or 'run'}" + (" (as administrator)" if step.needs_root else "")
+    return [_Line("text", why), _Line("command", step.text)]
+
+
+def _agreement(result: Result) -> Iterator[_Section]:
+    if result.agreement is None:
+        return
+    words = {True: "yes", False: "NO", None: "not known"}
+    rows = []
+    for one in result.agreement:
+        rows.append(_Line("text", f"{words[one.agrees]}: {one.question}: {one.why}" + (f". Do: {one.do}" if one.do and one.agrees is False else "")))
+        said: dict[str, list[str]] = {}
+        for name, value in one.nodes.items():
+            said.setdefault(value, []).append(name)
+        rows += [_Line("nodes", f"  {_names(names, verbose=False)}: {value}") for value, names in list(said.items())[:SHOWN]]
+    states = [one.agrees for one in result.agreement]
+    tone = "error" if False in states else "unknown" if None in states else "good"
+    yield _Section("Distributed training: do the nodes agree?", tone, rows)
+
+
+def _silent(comparison: Comparison, hide: Callable[[str], str], *, verbose: bool) -> list[_Section]:
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for answer in comparison.silent:
+        reason = hide(answer.reason).replace(answer.name, "NODE")  # the same reason of many nodes is one
+        reasons.setdefault((answer.status, reason), []).append(answer.name)
+    if not reasons:
+        return []
+    rows = []
+    for (status, reason), names in _first(sorted(reasons.items(), key=lambda item: -len(item[1])), verbose):
+        rows += [_Line("nodes", _names(names, verbose=verbose)), _Line("text", f"{status}: {reason}")]
+    return [_Section(f"Could not be asked: {len(comparison.silent)}", "unknown", rows + _more(reasons, verbose))]
+
+
+def _unexamined(comparison: Comparison, *, verbose: bool) -> list[_Section]:
+    found: dict[tuple[str, ...], list[str]] = {}
+    for answer in comparison.answers:
+        if answer.unexamined:
+            found.setdefault(answer.unexamined, []).append(answer.name)
+    rows = []
+    for what, names in _first(list(found.items()), verbose):
+        rows += [_Line("nodes", _names(names, verbose=verbose)), _Line("text", f"could not be looked at: {', '.join(what)}")]
+    return [_Section("Not examined, so that no verdict is whole", "unknown", rows)] if rows else []
+
+
+def _differences(comparison: Comparison, *, verbose: bool) -> list[_Section]:
+    sections = []
+    for matters, heading in ((True, "Differences that matter to TensorFlow"), (False, "Differences that do not matter")):
+        chosen = [difference for difference in comparison.differences if difference.matters is matters]
+        if not chosen:
+            continue
+        if not matters and not verbose:
+            names = ", ".join(_label(difference.fact) for difference in chosen[:SHOWN])
+            more = f" and {len(chosen) - SHOWN} more" if chosen[SHOWN:] else ""
+            sections.append(_Section(heading, "good", [_Line("text", f"{names}{more} (--verbose says why)")]))
+            continue
+        rows: list[_Line] = []
+        for difference in _first(chosen, verbose):
+            rows.append(_Line("text", f"{_label(difference.fact)}: mostly {_value(difference.most)}; {difference.why}"))
+            for value, names in _first(_by_value(difference), verbose):
+                rows.append(_Line("nodes", f"{_value(value)}: {_names(names, verbose=verbose)}"))
+        sections.append(_Section(heading, "warning" if matters else "good", rows + _more(chosen, verbose)))
+    return sections
+
+
+def _by_value(difference: Difference) -> list[tuple[str | None, list[str]]]:
+    found: dict[str | None, list[str]] = {}
+    for name, value in difference.others.items():
+        found.setdefault(value, []).append(name)
+    return sorted(found.items(), key=lambda item: -len(item[1]))
+
+
+def _changes(result: Result, *, verbose: bool) -> list[_Section]:
+    if result.changes is None:
+        return []
+    rows = []
+    for change in _first(result.changes, verbose):
+        words = f"{_label(change.what)}: {_value(change.before)}, now {_value(change.now)}: {_names(change.nodes, verbose=verbose)}"
+        rows.append(_Line("nodes", words))
+    heading = "Changed since the earlier run" if rows else "Nothing has changed since the earlier run"
+    return [_Section(heading, "warning" if rows else "good", rows + _more(result.changes, verbose))]
+
+
+def _first(items: Sequence[Any], verbose: bool) -> Sequence[Any]:
+    return items if verbose else items[:SHOWN]
+
+
+def _more(items: Any, verbose: bool) -> list[_Line]:
+    left = len(items) - SHOWN
+    return [_Line("note", f"and {left} more (--verbose, or --format json)")] if left > 0 and not verbose else []
+
+
+def _names(names: Sequence[str], *, verbose: bool) -> str:
+    words = ", ".join(folded(names))
+    return words if verbose or len(words) <= NAMES else f"{words[:NAMES].rpartition(',')[0] or words[:NAMES]} ... ({len(names)} nodes)"
+
+
+def _label(fact: str) -> str:
+    return LABELS.get(fact, fact)
+
+
+def _value(value: str | None) -> str:
+    return "none seen" if value is None else value or "empty"
+
+
+# --- the formats
+
+
+def _text(sections: Sequence[_Section], options: Options) -> Iterator[str]:
+    colours = {"error": "31;1", "warning": "33;1", "good": "32;1", "unknown": "35;1"}
+    for number, section in enumerate(sections):
+        if number:
+            yield "\n"
+        for row in _wrapped(section.heading, options.width, "", "  "):
+            yield f"\x1b[{colours[section.tone]}m{row}\x1b[0m\n" if options.colour else f"{row}\n"
+        for kind, text in section.lines:
+            if kind == "command":
+                yield "".join(f"      {row}\n" for row in block(text).split("\n"))
+            elif kind == "nodes":  # a list of nodes breaks after its commas
+                rows = _wrapped(text.replace(",", ", "), options.width, "  ", "    ")
+                yield from (row.replace(", ", ",") + "\n" for row in rows)
+            else:
+                yield from (f"{row}\n" for row in _wrapped(text, options.width, "  ", "    "))
+
+
+def _wrapped(words: str, width: int, indent: str, further: str) -> list[str]:
+    return textwrap.wrap(
+        line(words), max(20, width), initial_indent=indent, subsequent_indent=further, break_on_hyphens=False
+    )
+
+
+def _markdown(sections: Sequence[_Section]) -> Iterator[str]:
+    from doctor.render.markdown import escaped, fence
+
+    for number, section in enumerate(sections):
+        yield f"{'#' if not number else '##'} {escaped(section.heading)}\n\n"
+        for kind, text in section.lines:
+            if kind == "command":
+                yield "\n" + "\n".join(fence(block(text).split("\n"), "sh")) + "\n\n"
+            else:
+                yield f"- {escaped(text)}\n"
+        yield "\n" if section.lines else ""
+    yield f"<sub>tfgpu-doctor {__version__}</sub>\n"
+
+
+def _html(sections: Sequence[_Section]) -> Iterator[str]:
+    from doctor.render.html import HEAD, TAIL
+
+    yield HEAD
+    for number, section in enumerate(sections):
+        level = "h1" if not number else "h2"
+        yield f'<article class="{section.tone}">\n<{level} class="tone">{escape(line(section.heading))}</{level}>\n'
+        for kind, text in section.lines:
+            if kind == "command":
+                yield f"<pre><code>{escape(block(text))}</code></pre>\n"
+            else:
+                yield f'<p{" class=dim" if kind == "note" else ""}>{escape(line(text))}</p>\n'
+        yield "</article>\n"
+    yield TAIL

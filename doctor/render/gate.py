@@ -1,0 +1,202 @@
+"""What `plan --check` says of files: one line each, JSON, SARIF for code scanning, and GitHub's annotations.
+
+Sources: SARIF 2.1.0 (OASIS); GitHub, "Workflow commands for GitHub Actions" and "SARIF support for code scanning".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from doctor import __version__
+from doctor.facts import Source
+from doctor.findings import Finding
+from doctor.plan.gate import Gate, Judged, edits_of
+from doctor.printable import as_json, line
+from doctor.redact import Redactor
+from doctor.render import plans
+from doctor.render.document import finding_document
+
+FORMATS = ("text", "json", "sarif", "github")
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+_COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
+
+
+def rendered(gate: Gate, form: str, *, shared: bool = True) -> str:
+    """The answer in one of FORMATS; every other form is text. shared: of text; the others may always be handed on."""
+    if form == "json":
+        return as_json(Redactor.of(os.environ).tree(document(gate))) + "\n"
+    if form == "sarif":
+        log = Redactor.of(os.environ).tree(sarif(gate))
+        return as_json({"$schema": SCHEMA, **log}, indent=1) + "\n"
+    if form == "github":
+        return plans.hidden("".join(f"{row}\n" for row in workflow_commands(gate)), shared=True)
+    return plans.hidden("".join(f"{row}\n" for row in summaries(gate)), shared)
+
+
+def summaries(gate: Gate) -> list[str]:
+    """A line for each file; with its name where there are several."""
+    return [line(f"{judged.name}: {_summary(judged, gate)}" if len(gate.files) > 1 else _summary(judged, gate)) for judged in gate.files]
+
+
+def _summary(judged: Judged, gate: Gate) -> str:
+    if judged.result == "no-tensorflow" and (gate.passes_over or len(gate.files) > 1):
+        return "passed over: no line asks for TensorFlow"
+    return plans.gate_line(judged.outcome)
+
+
+def document(gate: Gate) -> dict[str, Any]:
+    """The promised JSON of `plan`, and `files`: what each of them comes to."""
+    files = [
+        {
+            "name": judged.name,
+            "result": judged.result,
+            "summary": _summary(judged, gate),
+            "findings": [finding_document(finding) for finding in judged.outcome.findings],
+        }
+        for judged in gate.files
+    ]
+    return {**plans.document(gate.whole), "files": files}
+
+
+def _places(finding: Finding, judged: Judged) -> list[Source]:
+    """The lines of the file, and of those that it takes in, in the evidence of a finding."""
+    return [source for source in finding.evidence if source.line and source.where in judged.files]
+
+
+def _told(finding: Finding, gate: Gate) -> bool:
+    """Whether a finding is worth a mark in a review: not that a file has nothing to do with TensorFlow."""
+    return finding.code != "tf-not-installed" or not (gate.passes_over or len(gate.files) > 1)
+
+
+def workflow_commands(gate: Gate) -> list[str]:
+    """GitHub's workflow commands, and the lines of the text form in between.
+
+    Nothing of a file can be a command of its own: a value escapes the signs that end it, and no other line starts with
+    two colons or holds the older form's `##[`.
+    """
+    rows: list[str] = []
+    for judged in gate.files:
+        for finding in judged.outcome.findings:
+            if not _told(finding, gate):
+                continue
+            first = next(iter(_places(finding, judged)), None)
+            name, number = (first.where, first.line) if first else (judged.name, None)
+            values = {"file": _relative(name), "line": str(number or ""), "title": f"{finding.title} [{finding.code}]"}
+            given = ",".join(f"{key}={_value(value)}" for key, value in values.items() if value)
+            cures = [f"Cure: {step.text}" for step in finding.prescription if step.kind == "manual"]
+            message = "\n".join((finding.explanation, *cures))
+            rows.append(f"::{_COMMANDS[finding.severity]} {given}::{_data(message)}")
+    return rows + [f"tfgpu-doctor: {row}".replace("##[", "## [") for row in summaries(gate)]
+
+
+def _data(text: str) -> str:
+    """The message of a workflow command."""
+    safe = "\n".join(line(part) for part in text.splitlines())
+    return safe.replace("##[", "## [").replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _value(text: str) -> str:
+    """The value of a property of a workflow command."""
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def sarif(gate: Gate) -> dict[str, Any]:
+    """A SARIF 2.1.0 log with one run; what it does not state is the address of its schema."""
+    from doctor.rules import PLACES, rule_of
+
+    found = [(finding, judged) for judged in gate.files for finding in judged.outcome.findings if _told(finding, gate)]
+    codes = list(dict.fromkeys(finding.code for finding, _ in found))
+    rules = []
+    for code in codes:
+        if code in PLACES:
+            rule = rule_of(code)
+            rules.append(
+                {
+                    "id": code,
+                    "shortDescription": {"text": rule.title},
+                    "fullDescription": {"text": rule.title},
+                    "help": {"text": rule.page, "markdown": rule.page},
+                }
+            )
+        else:
+            rules.append({"id": code, "shortDescription": {"text": code}})
+    return {
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": {"name": "tfgpu-doctor", "version": __version__, "rules": rules}},
+                "columnKind": "unicodeCodePoints",
+                "invocations": [
+                    {
+                        "executionSuccessful": True,
+                        "exitCode": gate.exit_code,
+                        "exitCodeDescription": {0: "ok", 1: "errors", 3: "something could not be examined"}[gate.exit_code],
+                    }
+                ],
+                "results": [_result(finding, judged, codes) for finding, judged in found],
+            }
+        ],
+    }
+
+
+def _result(finding: Finding, judged: Judged, codes: list[str]) -> dict[str, Any]:
+    places = _places(finding, judged)
+    cures = [step.text for step in finding.prescription if step.kind == "manual"]
+    words = " ".join((f"{finding.title}. {finding.explanation}", *(f"Cure: {cure}." for cure in cures)))
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "ruleIndex": codes.index(finding.code),
+        "level": _LEVELS[finding.severity],
+        "message": {"text": line(words)},
+    }
+    if places:
+        result["locations"] = [_location(places[0])]
+    elif judged.name:
+        result["locations"] = [_location(Source(judged.name))]
+    if places[1:]:
+        result["relatedLocations"] = [_location(place) for place in places[1:]]
+    print_of = "\n".join((finding.code, places[0].text if places else finding.title))
+    result["partialFingerprints"] = {"codeAndLine/v1": hashlib.sha256(print_of.encode("utf-8", "replace")).hexdigest()}
+    edits = edits_of(finding)
+    if edits:
+        changes = [
+            {
+                "artifactLocation": {"uri": _uri(edit.file)},
+                "replacements": [
+                    {"deletedRegion": {"startLine": edit.line}, "insertedContent": {"text": edit.new}}
+                ],
+            }
+            for edit in edits
+        ]
+        result["fixes"] = [{"description": {"text": "the lines that cure it"}, "artifactChanges": changes}]
+    return result
+
+
+def _location(place: Source) -> dict[str, Any]:
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(place.where)}}
+    if place.line:
+        physical["region"] = {"startLine": place.line, **({"snippet": {"text": place.text}} if place.text else {})}
+    return {"physicalLocation": physical}
+
+
+def _relative(name: str) -> str:
+    """A file below the folder that one stands in, as seen from there: what a review links."""
+    path = Path(name)
+    if path.is_absolute():
+        try:
+            return path.relative_to(Path.cwd()).as_posix()
+        except ValueError:
+            return path.as_posix()
+    return re.sub(r"^\./", "", path.as_posix())
+
+
+def _uri(name: str) -> str:
+    """A relative reference, or a file's address."""
+    path = _relative(name)
+    return quote(path) if not Path(path).is_absolute() else Path(path).as_uri()

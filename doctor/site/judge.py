@@ -1,0 +1,80 @@
+"""What the page asks of the judge: a call, its parameters and bytes in; plain data out.
+
+The worker of the page calls `answer_json` by Pyodide, `tfgpu-doctor serve` calls `answer`: one judge, the same answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from doctor import api
+from doctor.errors import CommandError, UsageError
+
+LARGEST = 64 << 20
+"""Bytes of a report that the page takes: a browser holds it in memory more than once."""
+
+
+def explain(data: bytes, *, name: str = "-", platform: str = "") -> dict[str, Any]:
+    """A report's diagnosis. platform: what the machine runs, where the report does not tell. Raises CommandError."""
+    if len(data) > LARGEST:
+        raise UsageError(
+            f"`{name}` has more than {LARGEST >> 20} MiB",
+            "tfgpu-doctor explain FILE reads files of any size; or take the part that matters",
+        )
+    return _shown(api.explain(data, name, platform=platform or None))
+
+
+def plan(_data: bytes, *, cpu: str = "", **wish: str) -> dict[str, Any]:
+    """What goes together on a described machine; the parameters are those of `api.plan`. Raises CommandError.
+
+    Without any word about the machine it is a Linux one: this one runs the browser, or serves the page.
+    """
+    given: dict[str, Any] = {name: value.strip() for name, value in wish.items() if value.strip()}
+    unknown = set(given) - {"tensorflow", "python", "cuda", "cudnn", "os", "gpu", "driver"}
+    if unknown:
+        raise UsageError(f"a plan does not ask for {', '.join(sorted(unknown))}")
+    report = api.plan(**{"os": "Linux", **given}, cpu=bool(cpu))
+    return {"plan": report.to_dict(), "markdown": report.render("markdown")}
+
+
+def check(_data: bytes) -> dict[str, Any]:
+    """The diagnosis of this machine. Raises CommandError."""
+    return _shown(api.check())
+
+
+def _shown(report: api.Report) -> dict[str, Any]:
+    return {"report": report.to_dict(), "markdown": report.render("markdown")}
+
+
+IN_BROWSER: dict[str, Callable[..., dict[str, Any]]] = {"explain": explain, "plan": plan}
+HERE = {**IN_BROWSER, "check": check}
+"""The calls where the judge runs on the machine itself."""
+
+
+def answer(call: str, parameters: Mapping[str, str], data: bytes = b"", *, here: bool = False) -> dict[str, Any]:
+    """The answer to a call, or `{"error": why, "hint": what to do}`; a defect of the judge is told as one, too.
+
+    here: the judge runs on a machine that `check` may look at.
+    """
+    asked = (HERE if here else IN_BROWSER).get(call)
+    try:
+        if asked is None:
+            raise UsageError(f"there is no call `{call}`")
+        return asked(data, **parameters)
+    except CommandError as error:
+        return {"error": str(error), "hint": error.hint}
+    except MemoryError:
+        return {"error": "there is not enough memory", "hint": "give the part of the report that matters"}
+    except RecursionError:
+        return {"error": "the input is nested too deeply", "hint": "give the part of it that matters"}
+    except Exception as error:  # noqa: BLE001 the last line of defence, as in doctor.cli
+        said = f"a defect of tfgpu-doctor: {type(error).__name__}: {error}"[:400]
+        return {"error": said, "hint": "please report it, with what you pasted as far as it may be shared"}
+
+
+def answer_json(call: str, parameters: str, data: bytes) -> str:
+    """The same with JSON in and out, for a caller of another language."""
+    import json
+
+    return json.dumps(answer(call, json.loads(parameters), data))

@@ -1,0 +1,170 @@
+"""The files of the site: the page itself, the tables, a page for each finding code.
+
+Everything that is not `web/` comes from the rules and the tables, so that the site says what the tool says. All text
+is escaped here; the pages of tables and codes need no script.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from html import escape
+from string import Template
+
+from doctor import __version__, resources
+from doctor.render import content
+from doctor.render.plans import ROUTE_NAMES
+from doctor.rules import PLACES, Rule, all_rules
+from doctor.site import tables as tables_of_site
+from doctor.tables import Tables
+
+SCRIPTS = ("app", "dom", "explain", "judge", "machines", "plan", "tables", "view", "worker")
+AS_THEY_ARE = ("style.css", "icon.svg", *(f"{name}.js" for name in SCRIPTS))
+EXAMPLES = {
+    "gpu-not-used": "No GPU in the list",
+    "cudnn-handle": "cuDNN fails at the first convolution",
+    "card-too-new": "A card that is newer than the build",
+    "hidden": "nvidia-smi works, TensorFlow sees nothing",
+    "in-words": "Told in a few words",
+    "alarming": "Alarming lines, nothing wrong",
+}
+"""Reports to try: the name of the file in web/examples, and what people would call it."""
+NAV = {
+    "index.html#explain": "Explain",
+    "index.html#plan": "Plan",
+    "tables/index.html": "Tables",
+    "findings/index.html": "Findings",
+    "index.html#machines": "Machines",
+}
+SCRIPT = {"tables": '<script defer src="../tables.js"></script>', "findings": ""}
+"""What a page runs; that of the tables is no module, so that a browser runs it in a page that was opened as a file."""
+SYSTEMS = ("Windows 11", "WSL", "macOS arm64", "macOS x86_64", "linux aarch64", "Docker")
+"""What `plan --os` takes beside the distributions of the tables."""
+
+
+def pages(judge: str) -> dict[str, bytes]:
+    """Every file by its path. judge: where the page's questions are answered, "browser" or "server"."""
+    tables = Tables.bundled()
+    files = {name: _web(name) for name in AS_THEY_ARE}
+    files.update((f"examples/{name}.txt", _web(f"examples/{name}.txt")) for name in EXAMPLES)
+    files["words.js"] = _words()
+    frame = _Frame(judge, tables.date)
+    files["index.html"] = frame("", "tfgpu-doctor: why TensorFlow does not use your GPU", "index.html#explain", _main(tables))
+    for name, title, main in tables_of_site.every(tables):
+        files[f"tables/{name}.html"] = frame("../", f"{title} - tfgpu-doctor", "tables/index.html", main)
+    rules = all_rules()
+    files["findings/index.html"] = frame("../", "Findings - tfgpu-doctor", "findings/index.html", _findings(rules))
+    for rule in rules:
+        title = f"{rule.code}: {rule.title} - tfgpu-doctor"
+        files[f"findings/{rule.code}.html"] = frame("../", title, "findings/index.html", _finding(rule))
+    return files
+
+
+def _web(name: str) -> bytes:
+    return resources.read("doctor.site", f"web/{name}")
+
+
+def _filled(name: str, **values: str) -> str:
+    return Template(resources.text("doctor.site", f"web/{name}")).substitute(values)
+
+
+class _Frame:
+    """What stands around every page."""
+
+    def __init__(self, judge: str, date: str) -> None:
+        self.judge = judge
+        self.date = date
+
+    def __call__(self, root: str, title: str, here: str, main: str) -> bytes:
+        links = [
+            f'<a href="{root}{path}"{" aria-current=page" if path == here else ""}>{name}</a>' for path, name in NAV.items()
+        ]
+        return _filled(
+            "frame.html", root=root, title=escape(title), nav="\n".join(links), main=main, judge=self.judge,
+            version=escape(__version__), date=escape(self.date),
+            script=SCRIPT.get(here.partition("/")[0], '<script type="module" src="app.js"></script>'),
+        ).encode()  # fmt: skip
+
+
+def _words() -> bytes:
+    """The names that the page gives to what the JSON holds: those of the tool's other formats."""
+    words = {
+        "LABELS": content.LABELS,
+        "PARTS": content.PARTS,
+        "SYSTEMS": content.SYSTEMS,
+        "SURENESS": content.SURENESS,
+        "ROUTES": ROUTE_NAMES,
+        "TITLES": {rule.code: rule.title for rule in all_rules()},
+    }
+    return "".join(f"export const {name} = {json.dumps(value)};\n" for name, value in words.items()).encode()
+
+
+def _main(tables: Tables) -> str:
+    gpus = dict.fromkeys(row["name"] for table in ("gpu_names", "gpus") for row in tables.store.all(table))
+    latest = [row.version for row in tables.releases("linux-x86_64", "tensorflow")]
+    systems = [f"{row['name']} {row['version']}" for row in tables.store.all("systems")]
+    newest_first = sorted(systems, key=lambda name: [-float(n) for n in re.findall(r"[\d.]+$", name)])
+    by_name = [name for kind in dict.fromkeys(s.rsplit(" ", 1)[0] for s in systems) for name in newest_first if name.startswith(kind)]
+    pythons = sorted({p for row in tables.store.all("tensorflow") for p in row["pythons"] or ()}, key=lambda p: -int(p[2:]))
+    return _filled(
+        "index.html",
+        examples="\n".join(
+            f'<button type="button" class="quiet" data-example="{name}" disabled>{escape(title)}</button>' for name, title in EXAMPLES.items()
+        ),
+        gpus=_options(gpus),
+        releases=_options(reversed(latest)),
+        systems=_options(("Linux", *by_name, *SYSTEMS)),
+        drivers=_options(b.first_linux or b.branch for b in reversed(tables.driver_branches())),
+        pythons=_options(p for p in pythons if p.startswith("3.")),
+    )
+
+
+def _options(values: object) -> str:
+    return "".join(f"<option>{escape(str(value))}</option>" for value in values)  # type: ignore[attr-defined]
+
+
+# --- the pages of the codes --------------------------------------------------------------------------
+
+
+def _findings(rules: tuple[Rule, ...]) -> str:
+    rows = "\n".join(
+        f'<tr id="{r.code}"><th scope="row"><a href="{r.code}.html"><code>{r.code}</code></a></th>'
+        f'<td><span class="tone {TONES[r.severity]}">{r.severity}</span></td><td>{escape(r.title)}</td></tr>'
+        for r in rules
+    )
+    return _filled("findings.html", count=str(len(rules)), rows=rows)
+
+
+TONES: Mapping[str, str] = {"error": "error", "warning": "warning", "info": "info"}
+
+
+def _finding(rule: Rule) -> str:
+    return _filled(
+        "finding.html",
+        code=rule.code, severity=rule.severity, tone=TONES[rule.severity], title=escape(rule.title), page=as_html(rule.page),
+    )  # fmt: skip
+
+
+def as_html(page: str) -> str:
+    """The page of a code as HTML: headings, paragraphs and `code`, which is all that the pages hold. A code that is named
+    links to its own page. The first line, which says what the title says, is the lead."""
+    parts = []
+    for block in re.split(r"\n\n|\n(?=## )|(?<=\n)(?<=## )\n", page.strip()):
+        head, _, rest = block.partition("\n")
+        if head.startswith("## "):
+            parts.append(f"<h2>{_inline(head[3:])}</h2>")
+            block = rest
+        if block.strip():
+            parts.append(f'<p{"" if parts else " class=lead"}>{_inline(" ".join(block.split()))}</p>')
+    return "\n".join(parts)
+
+
+def _inline(text: str) -> str:
+    def code(found: re.Match[str]) -> str:
+        inner = f"<code>{found[1]}</code>"
+        return f'<a href="{found[1]}.html">{inner}</a>' if found[1] in PLACES else inner
+
+    return re.sub(r"`([^`]+)`", code, escape(text, quote=False))
+
+

@@ -1,0 +1,119 @@
+"""The page for one person on their own machine: a server on the loopback address, behind a random token.
+
+The token is in the path, so that no other user of the machine and no other page can ask. A browser names in `Host` what
+it was sent to and in `Origin` whose page asks: a name that somebody else made to lead here is refused, as are the pages of
+others.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import mimetypes
+import secrets
+import sys
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qsl, urlsplit
+
+from doctor.printable import line, say
+from doctor.site import judge
+from doctor.site.pages import pages
+
+ADDRESS = "127.0.0.1"
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+TYPES = {".js": "text/javascript", ".txt": "text/plain; charset=utf-8", ".html": "text/html; charset=utf-8", ".svg": "image/svg+xml"}
+"""What a browser insists on, whatever the machine's own list says."""
+
+
+class Server(ThreadingHTTPServer):
+    """Serves the site, and judges what it is asked. `address` is what to open.
+
+    port: 0 for any that is free. Raises OSError where the port is taken.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, port: int = 0) -> None:
+        self.files = pages("server")
+        self.token = secrets.token_urlsafe(24)
+        super().__init__((ADDRESS, port), _Handler)
+
+    @property
+    def address(self) -> str:
+        """The address of the page."""
+        return f"http://{ADDRESS}:{self.server_port}/{self.token}/"
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A browser that went away is no error; what else fails is one line."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, (ConnectionError, TimeoutError)):
+            say(f"tfgpu-doctor: {line(f'{type(error).__name__}: {error}')}")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+    server_version = "tfgpu-doctor"
+    sys_version = ""
+    timeout = 60
+
+    def do_GET(self) -> None:
+        path = self._path()
+        if path is None:
+            return
+        data = self.server.files.get(path or "index.html")
+        if data is None:
+            self._answer(HTTPStatus.NOT_FOUND)
+            return
+        end = path[path.rfind(".") :] if "." in path else ".html"
+        self._answer(HTTPStatus.OK, data, TYPES.get(end) or mimetypes.guess_type(path)[0] or "application/octet-stream")
+
+    do_HEAD = do_GET  # noqa: N815 the name that is called
+
+    def do_POST(self) -> None:
+        path = self._path()
+        if path is None:
+            return
+        folder, _, call = path.partition("/")
+        if self.headers.get("Origin") != f"http://{self.headers.get('Host')}":
+            self._answer(HTTPStatus.FORBIDDEN)
+            return
+        length = self.headers.get("Content-Length") or "0"
+        if folder != "judge" or not (length.isascii() and length.isdigit()):
+            self._answer(HTTPStatus.BAD_REQUEST)
+            return
+        if int(length) > judge.LARGEST + 1:  # one byte more, for which the judge has words
+            self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return
+        body = self.rfile.read(int(length))
+        answer = judge.answer(call, dict(parse_qsl(urlsplit(self.path).query)), body, here=True)
+        self._answer(HTTPStatus.OK, json.dumps(answer).encode(), "application/json")
+
+    def _path(self) -> str | None:
+        """The path behind the token; None, with an answer, where somebody asks who may not."""
+        hosts = {f"{name}:{self.server.server_port}" for name in (ADDRESS, "localhost")}
+        token, slash, path = urlsplit(self.path).path.lstrip("/").partition("/")
+        if self.headers.get("Host") in hosts and slash and hmac.compare_digest(token.encode(), self.server.token.encode()):
+            return path
+        self._answer(HTTPStatus.NOT_FOUND)
+        return None
+
+    def _answer(self, status: HTTPStatus, data: bytes = b"", kind: str = "text/plain") -> None:
+        self.send_response(status)
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is kept of what is asked."""

@@ -1,0 +1,282 @@
+"""The tables as pages: every row, each cell with its source, and which TensorFlow runs on which GPU as a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+from doctor import resources
+from doctor.compat.choose import judge
+from doctor.compat.situation import Situation
+from doctor.tables import Tables, TensorFlowRelease, dotted
+
+
+class Cell(NamedTuple):
+    """What a cell shows, and where that is from."""
+
+    text: str
+    source: str = ""
+
+
+class Page(NamedTuple):
+    """A table: its file, title and introduction; the columns, of which `choose` are offered as lists to filter by; and
+    for every row its address within the page with a cell a column."""
+
+    name: str
+    title: str
+    about: str
+    columns: Sequence[str]
+    choose: Sequence[str]
+    rows: Iterable[tuple[str, Sequence[Cell]]]
+
+
+UNKNOWN = "not known"
+
+
+def every(tables: Tables) -> Iterator[tuple[str, str, str]]:
+    """(name, title, main part) of every page."""
+    listed = _pages(tables)
+    links = "\n".join(
+        f'<li><a href="{page.name}.html">{escape(page.title)}</a><br><span class="dim">{escape(page.about)}</span></li>'
+        for page in listed
+    )
+    yield "index", "Tables", _index(tables, links)
+    for page in listed:
+        yield page.name, page.title, _html(page)
+
+
+def _pages(tables: Tables) -> list[Page]:
+    return [
+        Page(
+            "tensorflow",
+            "TensorFlow releases",
+            "What every release of tensorflow and tensorflow-gpu was built for and needs, read from its wheels.",
+            ("Release", "Platform", "GPU", "CUDA", "cuDNN", "Python", "Machine code for", "PTX for", "Driver from", "glibc"),
+            ("Platform", "GPU", "CUDA"),
+            (_release(tables, row) for row in _newest_first(tables)),
+        ),
+        Page(
+            "gpu",
+            "GPUs",
+            "The compute capability of every card by its name, and its PCI id.",
+            ("Name", "Compute capability", "Chip", "Kind", "Memory", "PCI id"),
+            ("Compute capability", "Kind"),
+            (_gpu(row) for table in ("gpu_names", "gpus") for row in tables.store.all(table)),
+        ),
+        Page(
+            "driver",
+            "NVIDIA drivers",
+            "The highest CUDA that each branch of the driver offers.",
+            ("Branch", "Offers CUDA", "First on Linux", "First on Windows", "Note"),
+            (),
+            _plain((b.data for b in reversed(tables.driver_branches())), "branch", "cuda", "linux", "windows", "note"),
+        ),
+        Page(
+            "cuda",
+            "CUDA toolkits",
+            "The driver that each toolkit was released with, and the lowest one on which its programs start.",
+            ("Toolkit", "Driver, Linux", "Driver, Windows", "Starts from, Linux", "Starts from, Windows", "Note"),
+            (),
+            (_toolkit(tables, row.data, row.cuda) for row in reversed(tables.toolkits())),
+        ),
+        Page(
+            "cudnn",
+            "cuDNN releases",
+            "Which CUDA each cuDNN is for, and which GPUs it has code for.",
+            ("cuDNN", "CUDA", "Lowest capability", "Machine code for", "PTX for", "Package", "Note"),
+            ("CUDA", "Package"),
+            _plain(
+                (row.data for row in reversed(tables.cudnns())), "version", "cuda", "lowest", "capabilities", "ptx", "package", "note"
+            ),
+        ),
+        Page(
+            "library",
+            "Libraries",
+            "What a library file that cannot be opened belongs to.",
+            ("File", "Component", "Of", "First in", "Last in", "Platform", "Note"),
+            ("Component", "Platform"),
+            _plain(
+                (row.data for row in tables.libraries()), "soname", "component", "product", "first", "last", "platform", "note"
+            ),
+        ),
+        Page(
+            "trap",
+            "Known traps",
+            "Releases and combinations that do not do what their numbers promise.",
+            ("Trap", "What", "Why", "Cure"),
+            (),
+            _plain((row.data for row in tables.traps()), "name", "title", "reason", "cure"),
+        ),
+    ]
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return ""
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _plain(rows: Iterable[Mapping[str, Any]], *keys: str) -> Iterator[tuple[str, Sequence[Cell]]]:
+    """Rows that have one source for all their cells."""
+    for row in rows:
+        about = " ".join(str(row[key]) for key in ("version", "package") if key in row) or str(row[keys[0]])
+        yield _address(about), [Cell(_said(row.get(key)), row["source"]) for key in keys]
+
+
+def _address(text: str) -> str:
+    return "-".join("".join(c if c.isalnum() or c == "." else " " for c in text.lower()).split())
+
+
+def _gpu(row: Mapping[str, Any]) -> tuple[str, Sequence[Cell]]:
+    source = row["source"]
+    memory = ", ".join(f"{mib / 1024:g} GiB" for mib in row.get("memory_mib") or ())
+    cells = [Cell(_said(row.get(key)), source) for key in ("name", "capability", "chip", "kind")]
+    other = "; also called " + _said(row["aliases"]) if row.get("aliases") else ""
+    cells[0] = Cell(row["name"], source + other)
+    return _address(row.get("pci_id") or row["name"]), [
+        *cells, Cell(memory, row.get("memory_source", "")), Cell(row.get("pci_id", ""), source),
+    ]  # fmt: skip
+
+
+def _toolkit(tables: Tables, row: Mapping[str, Any], cuda: str) -> tuple[str, Sequence[Cell]]:
+    floors = [tables.driver_floor(cuda, side) for side in ("linux", "windows")]
+    cells = [Cell(_said(row.get(key)), row["source"]) for key in ("version", "linux", "windows")]
+    cells += [Cell(floor.driver, floor.source) if floor else Cell(UNKNOWN) for floor in floors]
+    return _address(row["version"]), [*cells, Cell(_said(row.get("note")), row["source"])]
+
+
+# --- TensorFlow --------------------------------------------------------------------------------------
+
+
+def _newest_first(tables: Tables) -> list[TensorFlowRelease]:
+    return sorted(tables.releases(None), key=lambda row: (dotted(row.version), row.version), reverse=True)
+
+
+def _release(tables: Tables, row: TensorFlowRelease) -> tuple[str, Sequence[Cell]]:
+    data = row.data
+    evidence: Mapping[str, str] = data.get("evidence") or {}
+    wheels: Mapping[str, Mapping[str, str]] = data.get("wheels") or {}
+    code = row.compute_capabilities
+    none = "" if row.gpu is False else UNKNOWN
+    file = f"{data['source']['file']} (sha256 {data['source']['sha256']})"
+    floor = tables.driver_floor(row.cuda, "windows" if row.platform.startswith("windows") else "linux") if row.cuda else None
+    glibc = row.glibc or ("" if not row.platform.startswith("linux") else UNKNOWN)
+    seen = evidence.get("compute_capabilities", "")
+    cells = [
+        Cell(f"{row.package} {row.version}" + (" (yanked)" if row.yanked else ""), file),
+        Cell(row.platform, "the name of the wheel"),
+        Cell({True: "yes", False: "no", None: UNKNOWN}[row.gpu], evidence.get("gpu", "")),
+        Cell(row.cuda or none, evidence.get("cuda", "")),
+        Cell(row.cudnn or none, evidence.get("cudnn", "")),
+        Cell(", ".join(row.pythons) or UNKNOWN, "the names of its wheels: " + ", ".join(w["file"] for w in wheels.values())),
+        Cell(", ".join(code.compiled) or "none" if code else none, seen),
+        Cell(", ".join(code.ptx) or "none" if code else none, seen),
+        Cell(floor.driver if floor else none, floor.source if floor else ""),
+        Cell(glibc, evidence.get("glibc", "") if row.glibc else ""),
+    ]
+    return _address(f"{row.package} {row.version} {row.platform}"), cells
+
+
+# --- as HTML -----------------------------------------------------------------------------------------
+
+
+def _html(page: Page) -> str:
+    rows = list(page.rows)
+    choices = []
+    for name in page.choose:
+        at = page.columns.index(name)
+        values = sorted({cells[at].text for _, cells in rows if cells[at].text}, key=_order)
+        options = "".join(f"<option>{escape(value)}</option>" for value in values)
+        choices.append(f'<label>{escape(name)} <select data-column="{at}"><option value="">all</option>{options}</select></label>')
+    head = "".join(f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in page.columns)
+    return f"""<h1>{escape(page.title)}</h1>
+<p>{escape(page.about)} <span class="dim">An empty cell: there is no such thing. &ldquo;{UNKNOWN}&rdquo;: it could not be read.</span></p>
+<form class="filters" role="search" aria-label="Filter the table"><label>Search <input type="search" name="q" autocomplete="off"></label>
+{"".join(choices)}
+<output aria-live="polite">{len(rows)} rows</output></form>
+<noscript><p class="dim">To sort and to filter needs JavaScript; the browser's own search works.</p></noscript>
+<div class="scroll" tabindex="0" role="region" aria-label="{escape(page.title)}"><table class="data">
+<thead><tr>{head}<th scope="col">Sources</th></tr></thead>
+<tbody>
+{chr(10).join(_row(page.columns, address, cells) for address, cells in rows)}
+</tbody></table></div>"""
+
+
+def _order(text: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in text.split(".")]
+
+
+def _row(columns: Sequence[str], address: str, cells: Sequence[Cell]) -> str:
+    by_source: dict[str, list[str]] = {}
+    for column, cell in zip(columns, cells):
+        if cell.text and cell.source:
+            by_source.setdefault(cell.source, []).append(column)
+    if len(by_source) == 1:
+        sources = escape(next(iter(by_source)), quote=False)
+    else:
+        entries = "".join(
+            f"<dt>{escape(', '.join(names), quote=False)}</dt><dd>{escape(source, quote=False)}</dd>" for source, names in by_source.items()
+        )
+        sources = f"<dl>{entries}</dl>"
+    first = escape(cells[0].text, quote=False)
+    tds = "".join(f"<td{' class=long' * (len(c.text) > 60)}>{escape(c.text, quote=False)}</td>" for c in cells[1:])
+    return (
+        f'<tr id="{escape(address)}"><th scope="row"><a href="#{escape(address)}">{first}</a></th>{tds}'
+        f"<td><details><summary>sources</summary>{sources}</details></td></tr>"
+    )
+
+
+# --- which TensorFlow for my GPU ---------------------------------------------------------------------
+
+MARKS = {
+    "yes": ("●", "runs"),
+    "slow": ("◐", "runs after the driver has compiled its code, which takes minutes at the first start"),
+    "no": ("·", "does not run"),
+    "unknown": ("?", "not known"),
+}
+
+
+def _index(tables: Tables, links: str) -> str:
+    from string import Template
+
+    legend = "".join(f'<li><span class="cell {kind}">{mark}</span> {meaning}</li>' for kind, (mark, meaning) in MARKS.items())
+    return Template(resources.text("doctor.site", "web/tables.html")).substitute(
+        links=links, legend=legend, linux=_matrix(tables, "linux-x86_64"), windows=_matrix(tables, "windows-amd64")
+    )
+
+
+def _capabilities(tables: Tables) -> list[tuple[str, str]]:
+    """Every capability that cards have, with its architecture."""
+    cards = {row["capability"] for row in tables.store.all("gpus")}
+    every = [(c, a.name) for a in tables.architectures() for c in a.capabilities if c in cards and dotted(c) >= (3,)]
+    return sorted(every, key=lambda pair: dotted(pair[0]))
+
+
+def _matrix(tables: Tables, platform: str) -> str:
+    """The newest GPU build of each minor release of TensorFlow against every compute capability."""
+    newest: dict[str, TensorFlowRelease] = {}
+    for row in _newest_first(tables):
+        if row.platform == platform and row.gpu and not row.yanked:
+            newest.setdefault(".".join(row.version.split(".")[:2]), row)
+    capabilities = _capabilities(tables)
+    groups: dict[str, int] = {}
+    for _, name in capabilities:
+        groups[name] = groups.get(name, 0) + 1
+    above = "".join(f'<th scope="colgroup" colspan="{count}">{escape(name)}</th>' for name, count in groups.items())
+    head = "".join(f'<th scope="col"><a href="gpu.html#c1={c}">{c}</a></th>' for c, _ in capabilities)
+    body = []
+    for build in newest.values():
+        cells = []
+        for capability, _ in capabilities:
+            found = judge(build, Situation(platform, capabilities=(capability,)), tables).overall
+            mark, _ = MARKS[found.verdict]
+            said = f"{build.requirement}, {capability}: {found.reason}"
+            cells.append(f'<td class="cell {found.verdict}" title="{escape(said)}">{mark}</td>')
+        address = _address(f"{build.package} {build.version} {build.platform}")
+        label = f"{build.version}" + ("" if build.package == "tensorflow" else "*")
+        body.append(f'<tr><th scope="row"><a href="tensorflow.html#{address}">{label}</a></th>{"".join(cells)}</tr>')
+    return (
+        f'<table class="matrix"><thead><tr><td></td>{above}</tr><tr><th scope="col">TensorFlow</th>{head}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table>"
+    )

@@ -1,0 +1,40 @@
+// The page: which of its parts is shown, what is dropped on it, and the start of the judge.
+import * as explain from "./explain.js";
+import * as judge from "./judge.js";
+import * as machines from "./machines.js";
+import * as plan from "./plan.js";
+
+const PARTS = ["explain", "plan", "machines"];
+
+function show() {
+  const [name, query] = [location.hash.slice(1).split("&")[0], location.hash.split("&").slice(1).join("&")];
+  const part = PARTS.includes(name) ? name : "explain";
+  for (const id of PARTS) document.getElementById(id).hidden = id !== part;
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.hash === `#${part}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  if (part === "plan") plan.from(new URLSearchParams(query));
+  if (part === "machines" && judge.here && !document.getElementById("compared").hasChildNodes()) document.getElementById("here").click();
+}
+
+explain.open();
+plan.open();
+machines.open();
+addEventListener("hashchange", show);
+show();
+
+for (const type of ["dragenter", "dragover"]) addEventListener(type, (event) => { event.preventDefault(); document.body.classList.add("dropping"); });
+addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("dropping"); });
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  document.body.classList.remove("dropping");
+  const list = [...event.dataTransfer.files];
+  if (!list.length) return;
+  if (document.getElementById("machines").hidden) explain.files(list);
+  else machines.files(list);
+});
+
+judge.start();
+// What the next visit needs is kept once this one is served, so that the two do not wait for each other.
+if (!judge.here && "serviceWorker" in navigator) judge.ready.then(() => navigator.serviceWorker.register("sw.js"));

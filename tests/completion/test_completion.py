@@ -1,0 +1,123 @@
+"""Completion in real shells, the manual page, and the help in groups: all from the commands' own options."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doctor.cli import COMMANDS, GROUPS, filled
+from doctor.commands.completion import FILES
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+FOLDER = ROOT / "doctor" / "shell_files"
+Cli: TypeAlias = "Callable[..., subprocess.CompletedProcess[bytes]]"
+
+
+def shell(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        pytest.skip(f"there is no {name} here (apt install {name})")
+    return found
+
+
+def run(*words: str, **more: Any) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False, **more)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_option_stands_in_every_file(name: str) -> None:
+    """A command with a new option and the files of before: `python scripts/shell_files.py` makes them anew."""
+    parser = filled(argparse.ArgumentParser(), name)
+    options = {option for action in parser._actions for option in action.option_strings if option.startswith("--")} - {"--help"}
+    for file in FILES.values():
+        text = (FOLDER / file).read_text(encoding="utf-8").replace("\\-", "-")
+        assert name in text, file
+        shown = {option for option in options if option in text or (file.endswith(".fish") and f"-l {option[2:]}" in text)}
+        assert options - shown == set(), file
+
+
+def test_every_command_is_in_one_group_of_the_help(cli: Cli) -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)
+    words = cli("--help").stdout.decode()
+    for group in GROUPS:
+        assert f"\n{group}:\n" in words
+    assert all(re.search(rf"(?m)^  {name} +{re.escape(line)}$", words) for name, line in COMMANDS.items())
+    assert max(map(len, words.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_command_prints_the_file(cli: Cli, name: str) -> None:
+    assert cli("completion", name).stdout.decode() == (FOLDER / FILES[name]).read_text(encoding="utf-8")
+
+
+def bash(line: str) -> list[str]:
+    """What bash offers at the end of a line."""
+    script = f"""
+source '{FOLDER / FILES["bash"]}'
+COMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}
+read -r -a COMP_WORDS <<<"$COMP_LINE"; [[ "$COMP_LINE" == *' ' ]] && COMP_WORDS+=('')
+COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+$(complete -p tfgpu-doctor | sed 's/.*-F \\([^ ]*\\).*/\\1/') tfgpu-doctor "${{COMP_WORDS[COMP_CWORD]}}" "${{COMP_WORDS[COMP_CWORD-1]}}"
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    return run(shell("bash"), "--norc", "-c", script).split()
+
+
+def fish(line: str) -> list[str]:
+    script = f"source '{FOLDER / FILES['fish']}'; complete -C '{line}'"
+    return [row.split("\t")[0] for row in run(shell("fish"), "--no-config", "-c", script).splitlines()]
+
+
+@pytest.mark.parametrize("offered", [bash, fish])
+def test_shell_offers_commands_options_and_codes(offered: Callable[[str], list[str]], tmp_path: Path) -> None:
+    assert {"plan", "check", "explain"} <= set(offered("tfgpu-doctor "))
+    assert offered("tfgpu-doctor pl") == ["plan"]
+    assert {"--check", "--tensorflow"} <= set(offered("tfgpu-doctor plan --"))
+    assert set(offered("tfgpu-doctor plan --format ")) >= {"sarif", "github", "json"}
+    assert "cudnn-init-oom" in offered("tfgpu-doctor code cudnn")
+
+
+def test_zsh_takes_the_file(tmp_path: Path) -> None:
+    """zsh completes only at a terminal: it defines the function from the file, and finds no fault in it."""
+    folder = tmp_path / "functions"
+    folder.mkdir()
+    shutil.copy(FOLDER / FILES["zsh"], folder / "_tfgpu-doctor")
+    script = f"fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -d {tmp_path}/dump; print $_comps[tfgpu-doctor]"
+    assert run(shell("zsh"), "-f", "-c", script).strip() == "_tfgpu-doctor"
+    assert run(shell("zsh"), "-f", "-n", str(folder / "_tfgpu-doctor")) == ""
+
+
+def test_manual_page_is_read_without_a_warning() -> None:
+    done = subprocess.run(
+        [shell("groff"), "-man", "-ww", "-Tutf8", str(FOLDER / FILES["man"])], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 0
+    assert "not defined" not in done.stderr
+    words = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", done.stdout)
+    for title in ("NAME", "SYNOPSIS", "OPTIONS"):
+        assert title in words
+    assert "Exit codes" in re.sub(r"\s+", " ", words)
+
+
+def test_files_are_what_the_script_makes(tmp_path: Path) -> None:
+    if importlib.util.find_spec("shtab") is None or importlib.util.find_spec("argparse_manpage") is None:
+        pytest.skip("needs shtab and argparse-manpage (pip install 'tfgpu-doctor[places]')")
+    if sys.version_info[:2] not in ((3, 11), (3, 12)):
+        pytest.skip("argparse writes its help in another way")
+    run(sys.executable, str(ROOT / "scripts/shell_files.py"), str(tmp_path))
+    for file in FILES.values():
+        assert (tmp_path / file).read_text(encoding="utf-8") == (FOLDER / file).read_text(encoding="utf-8"), f"python scripts/shell_files.py ({file})"

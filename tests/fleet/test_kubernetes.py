@@ -1,0 +1,108 @@
+"""The manifest: held to the schemas of Kubernetes' API, and its container's command run as a pod runs it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.errors import UsageError
+from doctor.fleet.kubernetes import Wish, manifest
+from tests.tensorflow_envs import package_env
+
+Fleet = Callable[..., "subprocess.CompletedProcess[str]"]
+IMAGE = "tensorflow/tensorflow:2.15.0-gpu"
+WISHES = {
+    "job": Wish(IMAGE, nodes=4),
+    "daemonset": Wish(IMAGE, gpus=0, namespace="gpu-team"),
+    "all": Wish(
+        "registry.example:5000/team/train@sha256:" + "0" * 64, 2, 8, "ml", ("nvidia.com/gpu.product=A100-SXM4-40GB", "pool="),
+        ("gpu=yes:NoSchedule", "special", "x=:NoExecute"), "/opt/my env's/venv", 120,
+    ),
+}  # fmt: skip
+CHECK = """
+import json, sys, yaml, kubernetes_validate
+found = list(yaml.safe_load_all(open(sys.argv[1])))
+for item in found:
+    kubernetes_validate.validate(item, sys.argv[2], strict=True)
+json.dump(found, sys.stdout)
+"""
+
+
+@pytest.fixture(scope="session")
+def schemas() -> Path:
+    """A Python with the API's schemas, kept in a cache of its own."""
+    try:
+        return package_env("fleet-kubernetes", ["kubernetes-validate>=1.30"])
+    except RuntimeError as error:
+        pytest.skip(f"no schemas of Kubernetes' API here: {error}"[:300])
+
+
+@pytest.mark.parametrize("release", ["1.27", "1.30"])
+@pytest.mark.parametrize("kind", WISHES)
+def test_every_object_is_as_the_api_has_it(schemas: Path, tmp_path: Path, kind: str, release: str) -> None:
+    file = tmp_path / "fleet.yaml"
+    file.write_text("".join(manifest(WISHES[kind])))
+    done = subprocess.run([str(schemas), "-c", CHECK, str(file), release], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    objects = json.loads(done.stdout)
+    assert objects[-1]["kind"] == ("DaemonSet" if kind == "daemonset" else "Job")
+    for item in objects:  # `kubectl apply` keeps a copy of each in an annotation
+        assert len(json.dumps(item)) < 256 * 1024, item["metadata"]["name"]
+    pod = objects[-1]["spec"]["template"]["spec"]
+    limits = pod["containers"][0]["resources"].get("limits", {})
+    assert limits == ({"nvidia.com/gpu": WISHES[kind].gpus} if WISHES[kind].gpus else {})
+
+
+def _objects(schemas: Path, text: str, tmp_path: Path) -> list[dict[str, Any]]:
+    file = tmp_path / "fleet.yaml"
+    file.write_text(text)
+    done = subprocess.run([str(schemas), "-c", CHECK, str(file), "1.30"], capture_output=True, text=True, timeout=120, check=True)
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def test_what_the_pods_print_is_read_by_fleet_read(schemas: Path, fleet: Fleet, tmp_path: Path) -> None:
+    """The container's command, with the ConfigMaps' parts where it has them mounted."""
+    printed = fleet("--manifest", "kubernetes", "--image", IMAGE, "--nodes", "2", "--timeout", "50")
+    assert printed.returncode == 0, printed.stderr
+    *maps, job = _objects(schemas, printed.stdout, tmp_path)
+    mounted = tmp_path / "tool"
+    mounted.mkdir()
+    for item in maps:
+        for name, data in item["binaryData"].items():
+            (mounted / name).write_bytes(base64.b64decode(data))
+    container = job["spec"]["template"]["spec"]["containers"][0]
+    command = [word.replace("/tfgpu-doctor/", f"{mounted}/") for word in container["command"]]
+    logs = []
+    for pod, node in (("fleet-0-abcde", "gpu-node-1"), ("fleet-1-fghij", "gpu-node-2")):
+        done = subprocess.run(
+            command, env={"PATH": os.environ["PATH"], "TFGPU_DOCTOR_NODE": node}, capture_output=True, text=True, timeout=100, check=False, cwd=tmp_path
+        )
+        assert done.returncode == 0, done.stderr
+        logs += [f"[pod/{pod}/check] {row}\n" for row in (done.stdout + done.stderr).splitlines()]
+    logs.append("[pod/fleet-2-klmno/check] there is no Python 3.9 or later on its PATH\n")
+    (tmp_path / "fleet.log").write_text("".join(logs))
+    document = json.loads(fleet("read", str(tmp_path / "fleet.log"), "--format", "json").stdout)
+    assert [(node["name"], node["status"]) for node in document["nodes"]] == [
+        ("gpu-node-1", "answered"), ("gpu-node-2", "answered"), ("fleet-2-klmno", "failed"),
+    ]  # fmt: skip
+    assert "no Python" in document["nodes"][2]["reason"]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"image": "x; rm -rf /"}, {"image": "-x"}, {"image": IMAGE, "namespace": "A b"}, {"image": IMAGE, "selector": ("a b=c",)},
+        {"image": IMAGE, "selector": ("noequals",)}, {"image": IMAGE, "tolerations": ("k=v:Never",)}, {"image": IMAGE, "python": "/x\n/y"},
+    ],
+)  # fmt: skip
+def test_a_value_that_kubernetes_would_refuse_is_refused(wish: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        list(manifest(Wish(**wish)))

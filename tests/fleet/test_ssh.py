@@ -1,0 +1,139 @@
+"""Nodes by the system's own ssh, from real servers on loopback ports."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.errors import UsageError
+from doctor.fleet import ssh
+from tests.fleet.conftest import ROOT, Hosts
+
+Fleet = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def asked(hosts: Hosts) -> dict[str, Any]:
+    """One run over hosts that answer or fail at once."""
+    names = "n1,n2,n3,refuses,stranger,noisy"
+    before = {path for path in Path(hosts.folder).rglob("*")}
+    done = subprocess.run(
+        [sys.executable, "-m", "doctor", "fleet", "--ssh", names, "--ssh-config", str(hosts.config), "--python", str(hosts.environment),
+         "--format", "json"],
+        capture_output=True, text=True, timeout=100, cwd=ROOT, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.stdout, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    document["exit"] = done.returncode
+    document["left"] = {path for path in Path(hosts.folder).rglob("*") if "environment" in path.parts} - before
+    document["by_name"] = {node["name"]: node for node in document["nodes"]}
+    return document
+
+
+def test_each_node_answers_or_says_why_not(asked: dict[str, Any]) -> None:
+    nodes = asked["by_name"]
+    states = {name: node["status"] for name, node in nodes.items()}
+    assert states == {
+        "n1": "answered", "n2": "answered", "n3": "answered", "noisy": "answered", "refuses": "unreachable", "stranger": "unreachable",
+    }  # fmt: skip
+    assert "refuses connections" in nodes["refuses"]["reason"]
+    assert "host key" in nodes["stranger"]["reason"]
+    assert asked["exit"] == 1  # the nodes that answered have no GPU
+
+
+def test_one_that_hangs_is_given_up_after_its_limit(hosts: Hosts, fleet: Fleet) -> None:
+    began = time.monotonic()
+    done = fleet("--ssh", "hangs,silent", "--ssh-config", str(hosts.config), "--timeout", "2", "--format", "json")
+    nodes = {node["name"]: node for node in json.loads(done.stdout)["nodes"]}
+    assert nodes["hangs"]["status"] == "timed-out"
+    assert "2 s" in nodes["hangs"]["reason"]
+    assert nodes["silent"]["status"] in ("unreachable", "timed-out")
+    assert done.returncode == 3
+    assert time.monotonic() - began < 20
+
+
+def test_files_that_differ_on_one_node_are_found(asked: dict[str, Any]) -> None:
+    if asked["by_name"]["n2"]["status"] != "answered":
+        pytest.skip("no mount namespaces here, so that no node can have files of its own")
+    difference = next(d for d in asked["differences"] if d["fact"] == "tensorflow")
+    assert (difference["most"], difference["others"], difference["matters"]) == ("2.15.0", {"n2": "2.16.1"}, True)
+    assert [sorted(group["nodes"]) for group in asked["groups"]] == [["n1", "n3", "noisy"], ["n2"]]
+    assert all(group["prescription"] for group in asked["groups"])
+
+
+def test_a_python_that_is_named_runs_the_tool_where_no_other_can(hosts: Hosts, fleet: Fleet) -> None:
+    common = ("--ssh", "old", "--ssh-config", str(hosts.config), "--format", "json")
+    without, named = (json.loads(fleet(*common, *more).stdout)["nodes"][0] for more in ((), ("--python", str(hosts.environment))))
+    assert without["status"] == "failed"
+    assert without["reason"].startswith("there is no Python 3.")
+    assert named["status"] == "answered"
+
+
+def test_nothing_is_left_on_a_node(asked: dict[str, Any]) -> None:
+    assert asked["left"] == set()
+
+
+def test_an_end_by_ctrl_c_keeps_what_has_answered_and_leaves_no_program(hosts: Hosts) -> None:
+    words = ["fleet", "--ssh", "n1,hangs", "--ssh-config", str(hosts.config), "--timeout", "60", "--format", "json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "doctor", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True
+    )
+    time.sleep(8)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    states = {node["name"]: node["status"] for node in json.loads(out)["nodes"]}
+    assert states == {"n1": "answered", "hangs": "failed"}
+    assert not subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, check=False).stdout
+
+
+def test_the_one_file_sends_itself(hosts: Hosts, tmp_path: Path) -> None:
+    """As a release makes it, of what is installed here."""
+    file = tmp_path / "tfgpu-doctor.pyz"
+    sources = [ROOT / "doctor", ROOT / "compat_tables"]
+    sources += [Path(importlib.import_module(name).__file__ or "").parent for name in ("packaging",)]
+    with zipfile.ZipFile(file, "w") as archive:
+        for source in sources:
+            for path in source.rglob("*"):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    archive.write(path, path.relative_to(source.parent).as_posix())
+        archive.write(ROOT / "scripts" / "one_file" / "main.py", "__main__.py")
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(file), "fleet", "--ssh", "n1", "--ssh-config", str(hosts.config), "--format", "json"],
+        capture_output=True, text=True, timeout=100, check=False, cwd=tmp_path, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert [node["status"] for node in json.loads(done.stdout)["nodes"]] == ["answered"], done.stderr
+
+
+def test_the_table_names_groups_and_exceptions(hosts: Hosts, fleet: Fleet, tmp_path: Path) -> None:
+    listed = tmp_path / "hosts.txt"
+    listed.write_text("# the cluster\nn1\n\nrefuses  # no server\n")
+    done = fleet("--ssh", f"@{listed}", "--ssh-config", str(hosts.config), "--python", str(hosts.environment))
+    assert done.returncode == 1, done.stderr
+    assert "2 nodes: 1 answered, 1 unreachable" in done.stdout
+    assert "Could not be asked: 1" in done.stdout
+
+
+def test_no_option_of_ssh_comes_in_by_a_host(fleet: Fleet) -> None:
+    for word in ("-oProxyCommand=touch /tmp/x", "a b", "n1;id", "$(id)", "--", "n1\nn2"):
+        with pytest.raises(UsageError):
+            ssh.hosts(word)
+    assert ssh.hosts("n1, u@n2,ssh://u@n3:22,n1,10.0.0.1") == ["n1", "u@n2", "ssh://u@n3:22", "10.0.0.1"]
+
+
+def test_passwords_and_unknown_keys_are_never_asked_for() -> None:
+    found = ssh.nodes(["n1"], None, 60, None)[0].argv
+    assert "BatchMode=yes" in found
+    assert "StrictHostKeyChecking=yes" in found
+    assert found[found.index("--") + 1] == "n1"
+    assert Path(found[0]).name == "ssh"

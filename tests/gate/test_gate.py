@@ -1,0 +1,252 @@
+"""`plan --check` over several files: exit codes, SARIF, GitHub's annotations, JSON, and cures in the files' own lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+from doctor.plan.gate import Gate, cured, gate
+from doctor.plan.request import Request
+from doctor.render.gate import rendered
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Cli: TypeAlias = "Callable[..., subprocess.CompletedProcess[bytes]]"
+MACHINE = ("--gpu", "RTX 3080", "--driver", "550.54.14", "--os", "Ubuntu 22.04")
+GOOD = "tensorflow[and-cuda]==2.20.0\n"
+BAD = "numpy\n# the GPU build\ntensorflow-gpu==2.15  # pinned\n"
+OPEN = "tf-nightly\n"
+DOCKERFILE = "FROM python:3.11\nRUN pip install tensorflow==2.15.0 \\\n    pandas\n"
+
+
+def request(*files: str | Path, **options: Any) -> Request:
+    given = {"os": "Ubuntu 22.04", "gpu": ("RTX 3080",), "driver": "550.54.14", **options}
+    return Request(requirements=tuple(map(str, files)), **given)
+
+
+def held(*files: str | Path, **options: Any) -> Gate:
+    return gate(request(*files), **options)
+
+
+def written(folder: Path, **files: str) -> list[Path]:
+    names = {"good": "requirements.txt", "bad": "requirements-gpu.txt", "open": "nightly.txt", "docker": "Dockerfile"}
+    paths = []
+    for name, text in files.items():
+        path = folder / names.get(name, f"{name}.txt")
+        path.write_text(text)
+        paths.append(path)
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        ({"good": GOOD}, 0),
+        ({"good": GOOD, "other": "numpy\n"}, 0),
+        ({"other": "numpy\n"}, 3),
+        ({"good": GOOD, "open": OPEN}, 3),
+        ({"good": GOOD, "open": OPEN, "bad": BAD}, 1),
+    ],
+)
+def test_exit_code_is_that_of_the_worst_file(tmp_path: Path, files: dict[str, str], code: int) -> None:
+    assert held(*written(tmp_path, **files)).exit_code == code
+
+
+def test_file_without_tensorflow_is_passed_over_only_on_request(tmp_path: Path) -> None:
+    (path,) = written(tmp_path, other="numpy\n")
+    assert held(path, passes_over=True).exit_code == 0
+    assert rendered(held(path, passes_over=True), "text") == "passed over: no line asks for TensorFlow\n"
+    assert rendered(held(path), "text").startswith("could not examine: ")
+
+
+def test_every_file_has_its_line(cli: Cli, tmp_path: Path) -> None:
+    written(tmp_path, good=GOOD, bad=BAD, open=OPEN)
+    done = cli("plan", "-r", "requirements.txt", "requirements-gpu.txt", "nightly.txt", "--check", *MACHINE,
+               cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})  # fmt: skip
+    rows = done.stdout.decode().splitlines()
+    assert done.returncode == 1
+    assert [row.split(": ")[:2] for row in rows] == [
+        ["requirements.txt", "ok"], ["requirements-gpu.txt", "not ok"], ["nightly.txt", "could not examine"]
+    ]  # fmt: skip
+    assert "requirements-gpu.txt:3" in rows[1]
+
+
+def schema() -> Any:
+    path = ROOT / "tests" / "data" / "sarif" / "sarif-2.1.0-rtm.5.json"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_sarif_is_valid_and_names_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, good=GOOD, bad=BAD, open=OPEN, docker=DOCKERFILE)
+    log = json.loads(rendered(held("requirements.txt", tmp_path / "requirements-gpu.txt", "./nightly.txt", "Dockerfile"), "sarif"))
+    jsonschema.Draft4Validator(schema()).validate(log)
+    (run,) = log["runs"]
+    assert run["invocations"][0]["exitCode"] == 1
+    places = {}
+    for result in run["results"]:
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        where = result["locations"][0]["physicalLocation"]
+        places[result["ruleId"], where["artifactLocation"]["uri"]] = (where["region"]["startLine"], result["level"])
+    assert places["tf-gpu-package-removed", "requirements-gpu.txt"] == (3, "error")
+    assert places["undetermined", "nightly.txt"] == (1, "warning")
+    assert places["known-release-bug", "Dockerfile"] == (2, "error")
+    fixes = [fix for result in run["results"] for fix in result.get("fixes", ())]
+    assert fixes, "a reviewer can take the cure over"
+
+
+def test_schema_refuses_what_is_no_sarif() -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft4Validator(schema()).validate({"version": "2.1.0", "runs": [{"results": []}]})
+
+
+def test_sarif_of_nothing_wrong_has_no_errors(tmp_path: Path) -> None:
+    log = json.loads(rendered(held(*written(tmp_path, good=GOOD)), "sarif"))
+    jsonschema.Draft4Validator(schema()).validate(log)
+    assert [r for r in log["runs"][0]["results"] if r["level"] != "note"] == []
+
+
+def test_annotations_stand_at_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, bad=BAD, open=OPEN)
+    rows = rendered(held("requirements-gpu.txt", "nightly.txt"), "github").splitlines()
+    assert rows[0].startswith("::error file=requirements-gpu.txt,line=3,title=tensorflow-gpu ended with 2.11 [tf-gpu-package-removed]::")
+    assert rows[1].startswith("::warning file=nightly.txt,line=1,title=not examined%3A tf-nightly")
+
+
+HOSTILE = (
+    "tensorflow-cpu==2.15.0 ; python_version > '3' # ::set-output name=x::y",
+    "tensorflow==2.15.0%0A::error::owned",
+    "tensorflow==${X},##[error]owned",
+    "tensorflow @ https://example.org/%0D%0A::error file=a::owned",
+)
+
+
+@pytest.mark.parametrize("line", HOSTILE)
+def test_a_file_is_no_source_of_workflow_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "##[error]requirements.txt"
+    (tmp_path / name).write_text(f"{line}\n\r::error::x tensorflow\n")
+    out = rendered(held(name), "github")
+    assert "##[" not in out
+    for row in out.splitlines():
+        assert row.startswith(("tfgpu-doctor: ", "::error file=", "::warning file=", "::notice file="))
+        command, _, message = row[2:].partition("::") if row.startswith("::") else ("", "", "")
+        assert "\n" not in message
+        assert command.count(",") <= 2, "no property of the file's own"
+
+
+def test_json_is_that_of_plan_and_tells_each_file(tmp_path: Path) -> None:
+    answer = json.loads(rendered(held(*written(tmp_path, good=GOOD, bad=BAD)), "json"))
+    assert {"schema", "tool", "wish", "machine", "findings", "plans"} <= set(answer)
+    assert [file["result"] for file in answer["files"]] == ["ok", "error"]
+    assert answer["findings"][0]["evidence"][0]["line"] == 3
+
+
+def test_included_file_is_where_the_mark_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, bad=BAD, good="-r requirements-gpu.txt\n")
+    (row,) = [r for r in rendered(held("requirements.txt"), "github").splitlines() if r.startswith("::error")]
+    assert "file=requirements-gpu.txt,line=3" in row
+
+
+@pytest.mark.parametrize("text", [
+    DOCKERFILE,
+    "FROM python:3.11\nRUN pip install tensorflow-cpu==2.15.0\n",
+    "FROM python:3.11\nRUN pip install 'tensorflow[and-cuda]==2.20.0' 'numpy<1.26'\n",
+    "FROM tensorflow/tensorflow:2.15.0\n",
+    "FROM python:3.7\nRUN pip install 'tensorflow[and-cuda]>=2.20,<2.21'\n",
+    "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\r\nRUN pip install tensorflow==2.20.0\r\n",
+])  # fmt: skip
+def test_cured_dockerfile_passes_and_only_its_lines_change(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "Dockerfile"
+    path.write_bytes(text.encode())
+    before = held(path)
+    (change,) = cured(request(path), before)
+    path.write_bytes(change.after.encode())
+    assert before.exit_code == 1
+    assert not [f for f in held(path).whole.findings if f.severity == "error"]
+    assert len(change.after.splitlines()) == len(text.splitlines())
+    assert change.after.count("\r\n") == text.count("\r\n")
+
+
+def test_diff_is_what_git_applies(cli: Cli, tmp_path: Path) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("there is no git")
+    written(tmp_path, docker=DOCKERFILE, bad=BAD.rstrip("\n"))
+    files = ("Dockerfile", "requirements-gpu.txt")
+    env = {"PYTHONPATH": str(ROOT)}
+    done = cli("plan", *files, "--fix", "--diff", *MACHINE, cwd=tmp_path, env=env)
+    assert done.returncode == 1, "nothing was written"
+    assert (tmp_path / "Dockerfile").read_text() == DOCKERFILE
+    subprocess.run(["git", "apply", "--unsafe-paths", "-p1", "-"], input=done.stdout, cwd=tmp_path, check=True, timeout=30)
+    assert (tmp_path / "requirements-gpu.txt").read_text().endswith("tensorflow[and-cuda]==2.15.1  # pinned")
+    assert held(*(tmp_path / name for name in files)).exit_code == 0
+
+
+def test_fix_writes_only_with_yes(cli: Cli, tmp_path: Path) -> None:
+    (path,) = written(tmp_path, docker=DOCKERFILE)
+    path.chmod(0o640)
+    shown = cli("plan", str(path), "--fix", *MACHINE)
+    assert (shown.returncode, path.read_text()) == (1, DOCKERFILE)
+    assert b"--yes" in shown.stderr
+    done = cli("plan", str(path), "--fix", "--yes", *MACHINE)
+    assert done.returncode == 0
+    assert path.read_text() == DOCKERFILE.replace("tensorflow==2.15.0", "'tensorflow[and-cuda]==2.15.1'")
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert cli("plan", str(path), "--diff", *MACHINE).returncode == 2
+    assert cli("plan", "--fix", *MACHINE).returncode == 2
+
+
+def test_file_that_is_not_utf8_is_never_rewritten(tmp_path: Path) -> None:
+    path = tmp_path / "requirements.txt"
+    path.write_bytes(b"# caf\xe9\ntensorflow-cpu==2.15.0\n")
+    assert cured(request(path), held(path)) == []
+
+
+@pytest.mark.slow
+def test_pre_commit_runs_the_hook(tmp_path: Path) -> None:
+    """With the real client, which installs this project for itself, from the package index."""
+    pre_commit = shutil.which("pre-commit")
+    if pre_commit is None or shutil.which("git") is None:
+        pytest.skip("needs pre-commit and git (pip install pre-commit)")
+    env = {"PRE_COMMIT_HOME": str(tmp_path / "home"), "GIT_CONFIG_GLOBAL": "/dev/null"}
+
+    def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(words, cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=300, check=False)
+
+    def commit(folder: Path) -> None:
+        for words in (("init", "-q"), ("add", "-A"), ("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "x")):
+            done = run("git", *words, cwd=folder)
+            assert done.returncode == 0, done.stderr
+
+    hooks, project = tmp_path / "hooks", tmp_path / "project"
+    hooks.mkdir()
+    for name in ("doctor", "compat_tables"):
+        shutil.copytree(ROOT / name, hooks / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml"):
+        shutil.copy(ROOT / name, hooks / name)
+    commit(hooks)
+    project.mkdir()
+    written(project, bad=BAD)
+    (project / "Dockerfile").write_text("FROM debian:12\nRUN apt-get install -y nginx\n")
+    (project / "notes.txt").write_text("tensorflow-gpu==2.15\n")
+    commit(project)
+    done = run(pre_commit, "try-repo", str(hooks), "tfgpu-doctor-plan", "--all-files", cwd=project)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "requirements-gpu.txt: not ok: tf-gpu-package-removed" in done.stdout
+    assert "Dockerfile: passed over" in done.stdout
+    assert "notes.txt" not in done.stdout
+    passed = run(pre_commit, "try-repo", str(hooks), "tfgpu-doctor-plan", "--files", "Dockerfile", cwd=project)
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    assert "Passed" in passed.stdout
