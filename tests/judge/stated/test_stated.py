@@ -105,7 +105,7 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize(("text", "codes"), NAMED.items(), ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("text", "codes"), NAMED.items(), ids=[text[:30] for text in NAMED])
 def test_named_cases(text: str, codes: set[str]) -> None:
     report = api.explain(text)
     document = report.to_dict()
