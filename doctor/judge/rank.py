@@ -43,7 +43,7 @@ def ranked(
     code = None if first.confidence == "certain" else uninstallable(picture, parts)
     if code is not None:
         best = next(h for h in order if h.code == code)
-    elif open_question(picture, findings, parts):
+    elif open_question(picture, findings, parts) and not _agreed(best, first, parts):
         if best.code == "undetermined" or not _told(best, picture):
             code = decided(picture, parts, findings)
         if code is not None:
@@ -55,6 +55,13 @@ def ranked(
     if kept[0].code != "undetermined":
         kept = [finding for finding in kept if finding.code != "undetermined"]
     return kept, alternatives(kept[0], order, [part.code for part in parts if part.fits is False])
+
+
+def _agreed(best: Hypothesis, first: Finding, parts: Sequence[Part]) -> bool:
+    """Whether a rule found a fault in a message that no stated version explains, and the signs agree with it."""
+    misfits = {part.code for part in parts if part.fits is False}
+    sure = first.severity == "error" and first.confidence != "possible" and first.code not in misfits
+    return sure and best.code == first.code and best.likelihood >= LIKELY
 
 
 def _fits(picture: Picture, parts: Sequence[Part]) -> bool:
