@@ -93,7 +93,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[list[str],
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("python", pythons(), ids=lambda path: re.sub(r".*(3\.\d+).*", r"\1", path))
+@pytest.mark.parametrize("python", pythons(), ids=lambda path: re.findall(r"3\.\d+", path)[0])
 def test_it_says_what_the_installed_tool_says(
     one_file: Path,
     tmp_path: Path,
