@@ -168,7 +168,12 @@ def sh_argument(text: str) -> str:
         return text
     if ("'" in text or " " in text) and not _SPECIAL_IN_QUOTES.search(text):
         return f'"{text}"'
-    return "'" + text.replace("'", "'\\''") + "'"
+    return _in_single_quotes(text)
+
+
+def _in_single_quotes(text: str) -> str:
+    """Every character as it is; a backslash stands outside of the quotes, since fish escapes by it within them."""
+    return "'" + re.sub(r"['\\]", lambda found: f"'\\{found[0]}'", text) + "'"
 
 
 def _sh_word(word: Word) -> str:
@@ -198,7 +203,7 @@ def _sh_part(part: str | Literal | Path | Output) -> str:
     text = _printable(text)[1:] if home else _printable(text)
     if not _SPECIAL_IN_QUOTES.search(text):
         return home + text
-    return home + "\"'" + text.replace("'", "'\\''") + "'\""
+    return f'{home}"{_in_single_quotes(text)}"'
 
 
 # cmd and PowerShell

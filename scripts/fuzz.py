@@ -3,6 +3,7 @@
     pip install atheris
     python scripts/fuzz.py [--minutes 30] [--folder build/fuzz]
     python scripts/fuzz.py --pumps [--minutes 30]        # without atheris
+    python scripts/fuzz.py --machines [--minutes 30]     # without atheris
 
 The seeds are the recorded logs and every signature's example; the dictionary holds the signatures' literals. An input
 is a failure where anything but NotText is raised, a rule breaks, a line of evidence is not in the input, an answer
@@ -11,6 +12,10 @@ folder, and the exit code is not 0.
 
 --pumps reads texts in which a pattern's own words are repeated, on one line and over many lines, beside them notebooks of
 random shapes on one line and on many: each has to be read in a time that is in proportion to its size.
+
+--machines reads recorded machines and saved records of which parts were changed: files emptied, cut, overwritten, grown,
+turned into links, pipes and folders, values of another type; and reports with what a shell would run in them. Beside what
+is said above, no printed command may be read by a shell as other than what it was made of.
 """
 
 from __future__ import annotations
@@ -20,10 +25,15 @@ import itertools
 import json
 import os
 import random
+import shutil
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from doctor.facts import Facts
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -32,21 +42,31 @@ os.environ["TFGPU_DOCTOR_TABLES"] = ""
 
 def check(data: bytes) -> None:
     """One input through everything. Raises AssertionError, or whatever the code under test raises."""
-    from doctor.diagnose import diagnose
     from doctor.logs import NotText, read
-    from doctor.render import Options, rendered
-    from doctor.tables import Tables
 
     try:
         facts = read(data, "report.txt")
     except NotText:
         return
+    judged(facts)
+
+
+def judged(facts: Facts) -> None:
+    """The facts through everything that follows."""
+    from doctor.diagnose import diagnose
+    from doctor.render import Options, rendered
+    from doctor.tables import Tables
+    from tests.shell_readers import held
+
     diagnosis = diagnose(facts, Tables.bundled())
     broken = [s for s in diagnosis.skipped if s.reason.startswith("the rule failed")]
     assert not broken, f"a rule broke: {broken[0].code}: {broken[0].reason}"
     for finding in diagnosis.findings:
+        for step in (*finding.prescription, *([finding.proof] if finding.proof else [])):
+            if step.kind == "shell" and step.command is not None:
+                held(step.command, step.platform or "linux")
         for source in finding.evidence:
-            if source.where == facts.name and source.line is not None:
+            if facts.kind == "report" and source.where == facts.name and source.line is not None:
                 assert 1 <= source.line <= facts.lines, f"{finding.code} quotes line {source.line} of {facts.lines}"
     for form in ("text", "json", "markdown", "html"):
         text = rendered(diagnosis, Options(form, verbose=1))
@@ -127,33 +147,173 @@ def notebook(rng: random.Random) -> bytes:
     return text[:1_000_000].encode("utf-8", "replace")
 
 
-def pump(minutes: float, folder: Path, seed: int) -> int:
-    """Read pumped texts and notebooks for so many minutes; 1 where one failed or took too long, and was kept."""
-    rng = random.Random(seed)
-    texts = pumped_texts(rng)
+MACHINE_S = 8.0
+"""Seconds of processor time that a changed machine may take."""
+
+
+class Tree:
+    """A recorded machine of which parts were changed; made anew in a folder from its seed."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        rng = random.Random(seed)
+        record = rng.choice(sorted(path for path in (ROOT / "tests/data/machines").iterdir() if path.is_dir()))
+        self.root = folder / "machine"
+        shutil.rmtree(self.root, ignore_errors=True)
+        shutil.copytree(record, self.root, symlinks=True)
+        paths = sorted(self.root.rglob("*"))
+        self.changes = [f"{seed}: {record.name}"]
+        for path in rng.sample(paths, rng.choice((1, 1, 3, 10, 40))):
+            if os.path.lexists(path):
+                self.changes.append(self._change(rng, path))
+
+    def _change(self, rng: random.Random, path: Path) -> str:
+        from tests.shell_readers import PAYLOADS
+
+        regular = path.is_file() and not path.is_symlink()
+        data = path.read_bytes() if regular else b""
+        at = rng.randrange(len(data) + 1)
+        kind = rng.choice(("cut", "noise", "grown", "payload", "digits") if regular and rng.randrange(3) else ("link", "pipe", "folder", "empty", "loop"))
+        if kind in ("cut", "noise", "grown", "payload", "digits"):
+            more = {
+                "cut": b"", "noise": rng.randbytes(rng.choice((1, 8, 4_000))) + data[at:], "grown": data[at : at + 300] * 20_000,
+                "payload": rng.choice(PAYLOADS).encode() + data[at:], "digits": b"9" * rng.choice((1, 5, 5_000)) + data[at:],
+            }  # fmt: skip
+            path.chmod(0o644)
+            path.write_bytes(data[:at] + more[kind])
+        else:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+            if kind == "link":
+                path.symlink_to(rng.choice(("/etc/passwd", "../" * 40 + "etc/passwd", "/dev/zero", "/proc/self/mem", "x" * 250)))
+            elif kind == "pipe":
+                os.mkfifo(path)
+            elif kind == "folder":
+                path.mkdir()
+            elif kind == "loop":
+                path.symlink_to(path.name)
+            else:
+                path.touch()
+        return f"{kind} at {path.relative_to(self.root)}"
+
+    def check(self) -> None:
+        """Examine and judge it. Raises AssertionError, or whatever the code under test raises."""
+        from doctor.probe import examine
+        from doctor.probe.machine import Machine
+
+        try:
+            machine = Machine.at(self.root)
+        except ValueError:  # what is said of the machine itself cannot be read, and that is told
+            return
+        judged(examine(machine))
+
+    def __str__(self) -> str:
+        return "\n".join(self.changes)
+
+
+class Saved:
+    """A saved record of a machine with changed parts, or a report with a payload in it; from its seed."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        rng = random.Random(seed)
+        self.file = folder / "saved.json"
+        self.text = rng.choice((self._record, self._report))(rng)
+
+    @staticmethod
+    def _record(rng: random.Random) -> str:
+        from doctor.probe import examine, record
+        from doctor.probe.machine import Machine
+        from tests.shell_readers import PAYLOADS
+
+        machine = rng.choice(sorted(path for path in (ROOT / "tests/data/machines").iterdir() if path.is_dir()))
+        whole = RECORDS.setdefault(machine.name, json.dumps(record.to_record(examine(Machine.at(machine)), "1", "2026-01-01")))
+        value = json.loads(whole)
+        for _ in range(rng.choice((1, 2, 8))):
+            inner: Any = value
+            key: Any = None
+            while isinstance(inner, (dict, list)) and inner and (key is None or rng.randrange(8)):
+                outer, key = inner, rng.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
+                inner = outer[key]
+            if key is not None:
+                outer[key] = rng.choice((None, True, -1, 10**400, 1.5, "", rng.choice(PAYLOADS), f"{inner}{rng.choice(PAYLOADS)}", [], {}, [[{}]]))
+        return json.dumps(value)
+
+    @staticmethod
+    def _report(rng: random.Random) -> str:
+        from doctor.logs.signatures import catalogue
+        from tests.shell_readers import PAYLOADS
+
+        lines = [rng.choice(catalogue()).example for _ in range(rng.choice((1, 3, 12)))]
+        for _ in range(rng.choice((1, 2, 6))):
+            which = rng.randrange(len(lines))
+            at = rng.randrange(len(lines[which]) + 1)
+            lines[which] = lines[which][:at] + rng.choice(PAYLOADS) + lines[which][at + rng.choice((0, 0, 4)) :]
+        return "\n".join(lines)
+
+    def check(self) -> None:
+        """Read and judge it. Raises AssertionError, or whatever the code under test raises."""
+        from doctor.errors import InputError
+        from doctor.plan.described import machine_file
+        from doctor.probe import record
+        from doctor.tables import Tables
+
+        if not self.text.startswith("{"):
+            check(self.text.encode("utf-8", "replace"))
+            return
+        self.file.write_text(self.text, encoding="utf-8", errors="surrogateescape")
+        for load in (lambda: record.load(str(self.file)), lambda: machine_file(str(self.file), Tables.bundled())):
+            try:
+                facts = load()
+            except (InputError, record.NotRecordError):
+                continue
+            judged(facts)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+RECORDS: dict[str, str] = {}
+
+
+class Read:
+    """A text that is read as a report."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def check(self) -> None:
+        """Raises what `check` raises."""
+        check(self.data)
+
+    def __str__(self) -> str:
+        return self.data.decode("utf-8", "replace")
+
+
+def tried(inputs: Iterator[Tree | Saved | Read], minutes: float, folder: Path, name: str) -> int:
+    """Check inputs for so many minutes; 1 where one failed or took too long, and was kept."""
     folder.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + 60 * minutes
-    tried = failed = 0
-    slowest = 0.0
+    count = failed = 0
+    slowest = spent = 0.0
     while time.monotonic() < end:
-        data = notebook(rng) if rng.randrange(5) == 0 else next(texts)
+        given = next(inputs)
         started = time.process_time()
         problem = ""
         try:
-            check(data)
+            given.check()
         except Exception as error:  # noqa: BLE001 (whatever is raised is a finding)
             problem = f"{type(error).__name__}: {error}"[:300]
         taken = time.process_time() - started
-        slowest = max(slowest, taken)
-        if not problem and taken > BESIDE_S + EACH_S * len(data):
-            problem = f"{taken:.1f} s for {len(data)} bytes"
-        tried += 1
+        slowest, spent, count = max(slowest, taken), spent + taken, count + 1
+        if not problem and taken > (BESIDE_S + EACH_S * len(given.data) if isinstance(given, Read) else MACHINE_S):
+            problem = f"{taken:.1f} s"
         if problem:
             failed += 1
-            kept = folder / f"pump-{seed}-{tried}"
-            kept.write_bytes(data)
+            kept = folder / f"{name}-{count}"
+            kept.write_text(str(given), encoding="utf-8", errors="replace")
             print(f"{kept}: {problem}", flush=True)
-    print(f"{tried} texts (seed {seed}), {failed} failed, the slowest took {slowest:.2f} s of processor time")
+    print(f"{count} inputs ({name}), {failed} failed, the slowest took {slowest:.2f} s of processor time, all {spent:.0f} s")
     return 1 if failed else 0
 
 
@@ -165,10 +325,19 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz")
     parser.add_argument("--input", type=Path, help="check one input, such as a kept failure, without the fuzzer")
     parser.add_argument("--pumps", action="store_true", help="pumped texts and notebooks, without the fuzzer")
-    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of --pumps")
+    parser.add_argument("--machines", action="store_true", help="changed machines, records and reports, without the fuzzer")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of --pumps and --machines")
     args = parser.parse_args()
     if args.pumps:
-        return pump(args.minutes, args.folder, args.seed)
+        rng = random.Random(args.seed)
+        texts = pumped_texts(rng)
+        pumped = (Read(notebook(rng) if rng.randrange(5) == 0 else next(texts)) for _ in itertools.count())
+        return tried(pumped, args.minutes, args.folder, f"pump-{args.seed}")
+    if args.machines:
+        args.folder.mkdir(parents=True, exist_ok=True)
+        seeds_ = itertools.count(args.seed)
+        changed = (Tree(seed, args.folder) if seed % 3 == 0 else Saved(seed, args.folder) for seed in seeds_)
+        return tried(changed, args.minutes, args.folder, f"machine-{args.seed}")
     if args.input:
         started = time.monotonic()
         check(args.input.read_bytes())

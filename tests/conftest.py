@@ -10,11 +10,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from doctor.tables import Tables
+from tests.in_process import called
 
 if hasattr(signal, "SIGHUP"):  # nohup leaves it ignored, which every process that a test starts would inherit
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -65,19 +67,11 @@ def tables() -> Tables:
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[bytes]]:
-    """Run the command as a process of its own: cli("explain", "-", input=b"...")."""
+def cli() -> Callable[..., subprocess.CompletedProcess[bytes]]:
+    """Call the command: cli("explain", "-", input=b"..."). env: variables beside those that are set."""
 
-    def run(*arguments: str, input: bytes = b"", env: dict[str, str] | None = None, **more: object) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            [sys.executable, "-m", "doctor", *arguments],
-            input=input,
-            capture_output=True,
-            timeout=60,
-            cwd=more.pop("cwd", ROOT),  # type: ignore[arg-type]
-            env={**os.environ, "TFGPU_DOCTOR_TABLES": "", **(env or {})},
-            check=False,
-        )
+    def run(*words: str, env: dict[str, str] | None = None, **more: Any) -> subprocess.CompletedProcess[bytes]:
+        return called(*words, env={**os.environ, **(env or {})}, **more)
 
     return run
 

@@ -76,13 +76,14 @@ def _said(call: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return shown.out + shown.err
 
 
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_nothing_that_is_typed_steers_the_terminal(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    name: str, step: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", None)
-    said = {tuple(call): _said(call, capsys) for call in _calls(name)}
+    said = {tuple(call): _said(call, capsys) for call in _calls(name)[::step]}
     assert all(said.values())
     assert not {call: text for call, text in said.items() if _controls(text)}
 

@@ -11,7 +11,6 @@ import os
 import re
 import secrets
 import shutil
-import string
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
@@ -84,7 +83,7 @@ def nodes(wish: Wish, python: str | None, timeout: float, env: Mapping[str, str]
     asked, silent = [], []
     name = "" if own else f"tfgpu-doctor-{secrets.token_hex(8)}"
     for node, (state, gres, reason) in rows.items():
-        base = state.lower().rstrip(string.punctuation)  # the flags behind it, such as ~ and #
+        base = state.lower().rstrip("*~#!%$@^-+ ")  # the marks of sinfo(1), NODE STATE CODES
         if base not in _UP or "*" in state:
             words = "which does not respond" if base in _UP else reason if reason not in ("", "none") else "no reason is given"
             silent.append(unanswered(node, "unreachable", f"Slurm lists it as {state}: {words}"))

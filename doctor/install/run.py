@@ -22,6 +22,7 @@ from doctor.install.inside import write_links, write_memory_growth
 from doctor.install.job import Action, Job
 from doctor.install.target import Target, held
 from doctor.printable import say
+from doctor.redact import Redactor, without_doors
 
 TAIL = 40
 _PDEATHSIG = """
@@ -38,14 +39,15 @@ class InstallFailedError(UnableError):
 
 
 class Log:
-    """What was done, a line each with its time; written as it happens."""
+    """What was done, a line each with its time; written as it happens, and redacted: a log is what people hand on."""
 
     def __init__(self, path: Path) -> None:
         self._at(path, open(path, "w", encoding="utf-8", errors="replace"))  # noqa: SIM115 closed by close()
 
     def _at(self, path: Path, stream: IO[str]) -> None:
         self.path = path
-        self.stream = stream
+        self._stream = stream
+        self._redacted = Redactor.of(os.environ)
 
     @classmethod
     def beside(cls, env: Path) -> Log:
@@ -73,12 +75,16 @@ class Log:
     def say(self, text: str) -> None:
         """One entry."""
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        self.stream.write(f"{now} {text}\n")
-        self.stream.flush()
+        self._stream.write(f"{now} {self._redacted(text)}\n")
+        self._stream.flush()
+
+    def heard(self, line: str) -> None:
+        """One line of what a command says."""
+        self._stream.write(f"    {self._redacted(line.rstrip())}\n")
 
     def close(self) -> None:
         """No more entries."""
-        self.stream.close()
+        self._stream.close()
 
 
 def _is_for_all(folder: Path) -> bool:
@@ -179,8 +185,9 @@ def _do(action: Action, log: Log, quiet: bool, target: Target) -> None:
     try:
         if process.stdout is not None:
             for line in process.stdout:
-                log.stream.write(f"    {line}" if line.endswith("\n") else f"    {line}\n")
-                tail = [*tail[-TAIL:], line.rstrip()]
+                log.heard(line)
+                line = without_doors(line.rstrip())
+                tail = [*tail[-TAIL:], line]
                 if action.large and not quiet and _telling(line):
                     say(f"  {line.strip()}")
         code = process.wait()
@@ -196,9 +203,10 @@ def _do(action: Action, log: Log, quiet: bool, target: Target) -> None:
         if process.stdout is not None:
             process.stdout.close()
     if shown and pip_log.exists():
-        said = [line.partition(" ")[2] for line in pip_log.read_text(encoding="utf-8", errors="replace").splitlines()]
+        said = [without_doors(line.partition(" ")[2]) for line in pip_log.read_text(encoding="utf-8", errors="replace").splitlines()]
         telling = said if code else [line for line in said if line.startswith(("Downloading ", "Using cached ", "Successfully "))]
-        log.stream.writelines(f"    {line}\n" for line in telling[-400:])
+        for line in telling[-400:]:
+            log.heard(line)
         tail = said[-TAIL:]
     if code:
         raise InstallFailedError(*_why(tail, action, code))

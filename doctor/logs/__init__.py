@@ -23,6 +23,7 @@ SHORT = 1 << 16
 
 def facts_of(text: Text) -> Facts:
     """All facts that a text holds."""
+    from doctor.logs.collectors import read_collected
     from doctor.logs.parse import parse
     from doctor.logs.prose import read_prose
     from doctor.logs.signatures import catalogue
@@ -33,9 +34,10 @@ def facts_of(text: Text) -> Facts:
 
         text, ours = without_own_lines(text)
     printed: set[int] = set()
+    text, collected = read_collected(text, printed)
     facts = parse(text, catalogue(), printed)
     said = read_prose(text, printed) if not ours else []
-    return Facts((*ours, *facts, *said), "report", text.name, text.total)
+    return Facts((*ours, *collected, *facts, *said), "report", text.name, text.total)
 
 
 def read(data: bytes, name: str = "-") -> Facts:
@@ -47,6 +49,12 @@ def read(data: bytes, name: str = "-") -> Facts:
         own = read_own(decode(data), name)
         if own is not None:
             return own
+    if text.text.lstrip()[:1] in ("{", "["):
+        from doctor.logs.collectors.documents import read_document
+
+        document = read_document(decode(data), name)
+        if document is not None:
+            return document
     return facts_of(text)
 
 

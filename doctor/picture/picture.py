@@ -115,7 +115,9 @@ class Picture:
         found = self.facts.of(Platform)
         if not found:
             return None
-        kinds = {p.kind: min(q.rank for q in found if q.kind == p.kind) for p in found}
+        kinds: dict[str, int] = {}
+        for fact in found:
+            kinds[fact.kind] = min(fact.rank, kinds.get(fact.kind, fact.rank))
         if ("wsl" in kinds and kinds["wsl"] <= kinds.get("windows", 9)) or (
             "wsl" in kinds and "linux" in kinds and kinds["linux"] <= kinds.get("windows", 9)
         ):

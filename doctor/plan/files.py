@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from doctor.compat import Situation, traps_of
 from doctor.errors import UsageError
 from doctor.facts import Source
 from doctor.findings import Finding
@@ -137,13 +138,15 @@ def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> 
 def _file(ground: Ground, name: str, wanted: Wanted) -> tuple[list[Finding], Outcome | None]:
     asked = [a for a in wanted.requirements if counts(a.marker, ground)]
     cpu = [a for a in asked if a.name in OF_CPU or (a.name in TENSORFLOW and CPU_BUILDS.match(a.build))]
-    findings = [_cpu(a, ground, name) for a in cpu]
+    findings = [] if ground.wish.cpu else [_cpu(a, ground, name) for a in cpu]
     several = [a for a in asked if a.name in (*TENSORFLOW, *OF_CPU)]
     if len({a.name for a in several}) > 1 and not _conda_only(asked):
         findings.append(_several(several, name))
     outcome: Outcome | None = None
     solver = Solver(ground)
     unread_lines = unexamined(asked, wanted, solver)
+    if ground.wish.cpu:
+        unread_lines += [Unread(a.line, a.text, f"the builds of {a.name} for the CPU are not in the tables", a.file) for a in cpu]
     of_pip = [a for a in several if a.manager == "pip" and not a.address]
     for package in TENSORFLOW:
         lines = [a for a in of_pip if a.name == package]
@@ -168,7 +171,7 @@ def _file(ground: Ground, name: str, wanted: Wanted) -> tuple[list[Finding], Out
         unread_lines += more
         if wish is not None:
             outcome = replace(make_plans(replace_wish(ground, wish)), findings=())
-    if any(a.manager == "conda" and a.name in TENSORFLOW for a in several):
+    if not ground.wish.cpu and any(a.manager == "conda" and a.name in TENSORFLOW for a in several):
         findings += judged_driver(asked, ground, name)
     findings += not_examined(list(dict.fromkeys(unread_lines)), name)
     if outcome is not None and not wanted.locked:
@@ -189,15 +192,14 @@ def _line(
     python = _python(wanted, ground, releases)
     if python is not None and not python:
         return [_no_python(line, releases, wanted, name)], None, []
-    wish = Wish(
-        line.specifier,
-        python or ground.wish.python,
-        ground.wish.cuda,
-        ground.wish.cudnn,
-        line.file or name,
-        line.line,
-        line.text,
-        Source(name, wanted.python.line, wanted.python.text) if python and wanted.python else None,
+    wish = replace(
+        ground.wish,
+        tensorflow=line.specifier,
+        python=python or ground.wish.python,
+        source=line.file or name,
+        line=line.line,
+        text=line.text,
+        python_source=Source(name, wanted.python.line, wanted.python.text) if python and wanted.python else None,
     )
     solver = Solver(replace_wish(ground, wish))
     left = {(u.file, u.line, u.text) for u in unexamined(asked, wanted, solver)}
@@ -213,9 +215,12 @@ def _line(
     judged = replace(judged, findings=tuple(f for f in judged.findings if not (beside and f.code == "known-release-bug")))
     findings = [_at(f, line.file or name, line) for f in judged.findings if f.severity == "error"]
     taken = releases[-1] if judged.works is False else _taken(judged, releases)
-    pins, unread_lines = judged_pins(taken, line, asked, ground, name)
-    findings += [*pins, *neighbours(taken, line, asked, inside, name)]
-    findings += libraries_of(line, taken, asked, wanted, ground, line.file or name)
+    findings += _extra(line, releases, inside, name)
+    findings += neighbours(taken, line, asked, inside, name)
+    unread_lines: list[Unread] = []
+    if not ground.wish.cpu:  # where CUDA comes from, and which
+        pins, unread_lines = judged_pins(taken, line, asked, ground, name)
+        findings += [*pins, *libraries_of(line, taken, asked, wanted, ground, line.file or name)]
     if mates is not None:
         findings += mates.findings
         unread_lines += mates.unread
@@ -223,6 +228,20 @@ def _line(
         findings = in_dockerfile(findings, judged, line, wanted, name)
         judged = replace(judged, findings=tuple(in_dockerfile(judged.findings, judged, line, wanted, name)))
     return findings, judged, unread_lines
+
+
+def _extra(line: Asked, releases: Sequence[TensorFlowRelease], ground: Ground, name: str) -> list[Finding]:
+    """That pip can install no release with the extra that a line asks for, where no plan for a GPU says so."""
+    if "and-cuda" not in line.extras or not ground.for_cpu:
+        return []
+    situation = Situation(platform=ground.platform, python=ground.python, route="pip-and-cuda")
+    traps = [next((t for t in traps_of(r, situation, ground.tables, "extra") if t.verdict == "no"), None) for r in releases]
+    trap = traps[-1]
+    if trap is None or None in traps:
+        return []
+    here = Source(line.file or name, line.line, line.text)
+    return [Finding("known-release-bug", "error", trap.title, f"{trap.reason[0].upper()}{trap.reason[1:]}. To cure it: {trap.cure}.",
+                    (here,), (trap.ref,))]  # fmt: skip
 
 
 def _one(lines: Sequence[Asked]) -> Asked:

@@ -83,19 +83,22 @@ def ground_in(image: Asked, ground: Ground, name: str) -> Ground:
 
 
 def release_in(image: Asked, ground: Ground) -> TensorFlowRelease | None:
-    """The release that an official image with CUDA holds; None for other images and tags that name none."""
+    """The release that an official image holds, with CUDA unless the CPU is asked for; None for other images and tags
+    that name none."""
     match = OFFICIAL.search(image.name)
     version = _VERSION.match(match["tag"] or "") if match else None
-    if match is None or version is None or "-gpu" not in match["tag"]:
+    if match is None or version is None or not (ground.wish.cpu or "-gpu" in match["tag"]):
         return None
     build = ground.tables.tensorflow(version[1])
-    return build if build is not None and build.version == version[1] and build.gpu else None
+    return build if build is not None and build.version == version[1] and (ground.wish.cpu or build.gpu) else None
 
 
 def wish_of(image: Asked, ground: Ground, name: str) -> Wish | None:
     """The wish for the TensorFlow of an official image, where the tables hold its release."""
     build = release_in(image, ground)
-    return Wish(f"=={build.version}", source=name, line=image.line, text=image.text) if build else None
+    if build is None:
+        return None
+    return Wish(f"=={build.version}", source=name, line=image.line, text=image.text, cpu=ground.wish.cpu)
 
 
 def judged_image(image: Asked, ground: Ground, name: str) -> tuple[list[Finding], list[Unread]]:
@@ -114,6 +117,10 @@ def judged_image(image: Asked, ground: Ground, name: str) -> tuple[list[Finding]
             ]
         return [], []
     tag = match["tag"] or "latest"
+    if ground.wish.cpu:
+        if release_in(image, ground) is not None:
+            return [], []
+        return [], [Unread(image.line, image.text, "its tag names no release that is in the tables", image.file)]
     if "gpu" not in tag:
         return [_without_cuda(image, tag, here, ground, name)], []
     build = release_in(image, ground)

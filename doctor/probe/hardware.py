@@ -106,8 +106,13 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
         yield from () if bound else switched_off(machine, asleep[0] if asleep and driver_installed(machine) else None)
     if nvidia or elsewhere or in_wsl(machine):
         return
+    every = machine.names(DEVICES)
+    mute = [bus_id for bus_id in every if not machine.text(f"{DEVICES}/{bus_id}/class", 64)]
     # a sandbox hides the bus in this way; that of a simulation without a GPU is empty
-    if not machine.names(DEVICES) and not machine.env.get("TFGPU_DOCTOR_SIMULATION"):
+    if mute and not unseen:  # links that lead out of a copied tree, for one
+        many = f", nor what {len(mute) - 1} others are" if len(mute) > 1 else ""
+        yield Unreadable(Source(f"{DEVICES}/{mute[0]}"), "nvidia gpu", f"what kind of device {mute[0]} is cannot be read{many}")
+    elif not every and not machine.env.get("TFGPU_DOCTOR_SIMULATION"):
         yield Unreadable(Source(DEVICES), "nvidia gpu", f"{DEVICES} lists no device of any kind")
     else:
         count = f"{len(found)} display controllers, none of NVIDIA (vendor 10de)" if found else "no display controller"

@@ -63,6 +63,10 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
         if machine.is_dir(wanted):
             inside = _inside(machine, wanted)
             if inside is None and not site_folders(machine, wanted, None):
+                for link in (f"{wanted}/bin/python", f"{wanted}/bin/python3"):
+                    target = machine.readlink(link)
+                    if target is not None:
+                        raise NoPythonError(f"{wanted} holds no Python: {link} leads to {target}, and nothing is there")
                 raise NoPythonError(f"{wanted} holds no Python: neither bin/python nor python.exe is in it")
             return inside, "--python", wanted
         if not machine.exists(wanted):

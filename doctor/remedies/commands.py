@@ -136,19 +136,31 @@ def loader_path_without(word: str, *, whole: bool = False) -> Export:
 
 
 def tell_more(picture: Picture) -> list[Step]:
-    """What to run and send where a report does not hold enough."""
-    loud = "import tensorflow as tf; print(tf.__version__, tf.test.is_built_with_cuda())"
-    steps = [
-        shell(
-            run("tfgpu-doctor", "check", "--format", "markdown"),
-            "looks at everything that decides, and makes a report to paste",
-        ),
-        shell(run("nvidia-smi"), "shows the driver and the GPUs"),
-        shell(run_python(picture, loud), "which TensorFlow this is, and whether it is built for CUDA"),
-    ]
-    cmd = picture.platform == "windows"
-    why = "names the library that does not open" + (" (cmd)" if cmd else "")
-    return [*steps, shell(loading(picture), why, platform="windows" if cmd else "")]
+    """What to run and send where a report does not hold enough: what it does not show yet, and nothing that it shows."""
+    from doctor.facts import Fact, GpuRegistered, LibraryLoaded, LibraryNotLoaded, TensorFlowBuild
+
+    facts = picture.facts
+    missing: list[Step] = []
+    if picture.driver is None or not picture.gpus:
+        lacking = [what for what, known in (("driver", picture.driver), ("GPUs", picture.gpus)) if not known]
+        missing.append(shell(run("nvidia-smi"), f"shows the {' and the '.join(lacking)}"))
+    told, built = picture.tensorflow, facts.of(TensorFlowBuild) or picture.build is not None
+    if told is None or not built:
+        asked = [a for a, known in (("tf.__version__", told), ("tf.test.is_built_with_cuda()", built)) if not known]
+        why = [w for w, known in (("which TensorFlow this is", told), ("whether it is built for CUDA", built)) if not known]
+        line = f"import tensorflow as tf; print({', '.join(asked)})"
+        missing.append(shell(run_python(picture, line), ", and ".join(why)))
+    opened: tuple[type[Fact], ...] = (LibraryLoaded, LibraryNotLoaded, GpuRegistered)
+    if not any(facts.of(kind) for kind in opened):
+        cmd = picture.platform == "windows"
+        why_loading = "names the library that does not open" + (" (cmd)" if cmd else "")
+        missing.append(shell(loading(picture), why_loading, platform="windows" if cmd else ""))
+    if len(missing) == 1:
+        return missing
+    everything = shell(
+        run("tfgpu-doctor", "check", "--format", "markdown"), "looks at everything that decides, and makes a report to paste"
+    )
+    return [everything, *missing]
 
 
 def loading(picture: Picture) -> Command:

@@ -13,6 +13,8 @@ from doctor.printable import block, line
 from doctor.render import content
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
     from rich.text import Text
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 EVIDENCE_SHOWN = 4
 EVIDENCE_ROWS = 4
 """Rows of one quoted line, before it is cut; --verbose shows all."""
+PLACES_SHOWN = 20
+"""Places of one fact; a training log says the same thing thousands of times."""
 
 SYMBOLS = {"error": "✗", "warning": "!", "info": "i", "good": "✓", "unknown": "?", "dot": "·", "cut": "…"}
 PLAIN = {"error": "x", "warning": "!", "info": "i", "good": "+", "unknown": "?", "dot": "-", "cut": "..."}
@@ -229,8 +233,11 @@ class Page:
         unread = content.not_examined(diagnosis.facts)
         if self.verbose:
             self._heading("Every fact, and where it was seen")
+            places: dict[str, list[Source]] = {}
             for fact in diagnosis.facts:
-                self._fact(fact)
+                places.setdefault(line(fact_in_words(fact)), []).append(fact.source)
+            for words, sources in places.items():
+                self._fact(words, sources)
             self._heading("What was not examined")
             for item in unread:
                 self._prose(f"  {self.symbols['unknown']} ", f"{line(item.what)}: {line(item.reason)}")
@@ -255,9 +262,12 @@ class Page:
             for item in unread:
                 self._prose(f"  {self.symbols['unknown']} ", f"{line(item.what)}: {line(item.reason)}")
 
-    def _fact(self, fact: Fact) -> None:
-        self._prose("  ", line(fact_in_words(fact)), hang="    ")
-        self._verbatim("    " + content.place(fact.source), style="cyan")
+    def _fact(self, words: str, sources: Sequence[Source]) -> None:
+        self._prose("  ", words, hang="    ")
+        for source in sources[:PLACES_SHOWN]:
+            self._verbatim("    " + content.place(source), style="cyan")
+        if len(sources) > PLACES_SHOWN:
+            self._verbatim(f"    and at {len(sources) - PLACES_SHOWN} more places", style="cyan")
 
     def _hints(self, diagnosis: Diagnosis) -> None:
         self._gap()

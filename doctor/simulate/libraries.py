@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,14 +45,24 @@ class TensorFlowBuild:
 def find_interpreter(wish: str | None, command: Iterable[str]) -> Path | None:
     """The Python whose TensorFlow is to run: the one asked for, the command's own, or the one in use.
 
-    wish: an interpreter or an environment's folder. Raises CallError where it is neither.
+    wish: an interpreter or an environment's folder. Raises CallError where it is neither, or where this user may not look
+    at it or run it.
     """
     if wish is not None:
         path = expanded(wish)
-        inside = [path / "bin" / name for name in ("python", "python3")] if path.is_dir() else [path]
+        try:
+            is_folder = stat.S_ISDIR(path.stat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_folder = False
+        except OSError as problem:
+            raise CallError(f"{wish} cannot be looked at: {problem.strerror}") from problem
+        inside = [path / "bin" / name for name in ("python", "python3")] if is_folder else [path]
         for candidate in inside:
             if os.access(candidate, os.X_OK):
                 return candidate.absolute()
+        there = next((candidate for candidate in inside if os.path.lexists(candidate)), None)
+        if there is not None:
+            raise CallError(f"{there} is no program that this user may start")
         raise CallError(f"{wish} is neither a Python interpreter nor the folder of an environment")
     for word in command:
         found = shutil.which(word)

@@ -104,7 +104,9 @@ def _main(tables: Tables) -> str:
     gpus = dict.fromkeys(row["name"] for table in ("gpu_names", "gpus") for row in tables.store.all(table))
     latest = [row.version for row in tables.releases("linux-x86_64", "tensorflow")]
     systems = [f"{row['name']} {row['version']}" for row in tables.store.all("systems")]
-    newest_first = sorted(systems, key=lambda name: -float(name.rpartition(" ")[2]))
+    numbers = {name: name.rsplit(" ", 1)[-1] for name in systems}
+    plain = {name for name, number in numbers.items() if number.replace(".", "", 1).isdecimal()}
+    newest_first = sorted(systems, key=lambda name: [-float(numbers[name])] if name in plain else [])
     by_name = [name for kind in dict.fromkeys(s.rsplit(" ", 1)[0] for s in systems) for name in newest_first if name.startswith(kind)]
     pythons = sorted({p for row in tables.store.all("tensorflow") for p in row["pythons"] or ()}, key=lambda p: -int(p[2:]))
     return _filled(

@@ -29,6 +29,7 @@ def ansible() -> Path:
         pytest.skip(f"no ansible-core here: {error}"[:300])
 
 
+@pytest.mark.slow
 def test_the_playbook_collects_what_fleet_read_compares(ansible: Path, hosts: Hosts, fleet: Fleet, tmp_path: Path) -> None:
     playbook = re.search(r"```yaml\n(- hosts:.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert playbook

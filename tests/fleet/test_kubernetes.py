@@ -43,7 +43,7 @@ def schemas() -> Path:
         pytest.skip(f"no schemas of Kubernetes' API here: {error}"[:300])
 
 
-@pytest.mark.parametrize("release", ["1.27", "1.30"])
+@pytest.mark.parametrize("release", [pytest.param("1.27", marks=pytest.mark.slow), "1.30"])
 @pytest.mark.parametrize("kind", WISHES)
 def test_every_object_is_as_the_api_has_it(schemas: Path, tmp_path: Path, kind: str, release: str) -> None:
     file = tmp_path / "fleet.yaml"

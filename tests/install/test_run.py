@@ -21,6 +21,7 @@ from doctor.install.job import Action, Job
 from doctor.install.run import InstallFailedError, Log, run
 from doctor.tables import Tables
 from tests.install.jobs import HERE, job
+from tests.privacy.secrets import PRIVATE, SECRETS
 
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 14), reason="TensorFlow has no final release for this Python")
 ROOT = Path(__file__).resolve().parents[2]
@@ -222,3 +223,22 @@ def test_nothing_is_installed_into_the_python_that_runs_the_tool(
     with contextlib.suppress(FileNotFoundError):
         assert shutil.which("python", path=str(made.env / "bin"))
     assert HERE in str(made.site_packages)
+
+
+def test_log_and_error_hold_nothing_private(tables: Tables, tmp_path: Path, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every secret and every private name, in what an installer says; a secret in what it says last is in no message."""
+    monkeypatch.setenv("HOME", "/root")
+    made = job(tables, tmp_path / "tf")
+    told = {name: (text, private) for name, (text, private) in {**SECRETS, **PRIVATE}.items() if "\n" not in text}
+    last = "ERROR: cannot read https://u:pw/hunterzwei/slash@repo.corp.example/simple with --token hunterzwei"
+    code = f"import sys; print('\\n'.join([*{[text for text, _ in told.values()]!r}, {last!r}])); sys.exit(1)"
+    program = tmp_path / "installer.py"
+    program.write_text(code, encoding="utf-8")
+    with pytest.raises(InstallFailedError, match="cannot read") as caught:
+        run(Job(made.plan, made.env, (Action((sys.executable, str(program)), "TensorFlow"),)), log, quiet=True)
+    assert "hunterzwei" not in str(caught.value)
+    for text, _ in told.values():
+        log.say(text)
+    written = log.path.read_text(encoding="utf-8")
+    assert written.count("cannot read") == 1
+    assert not [name for name, (_, private) in told.items() if private in written]

@@ -85,6 +85,10 @@ def log(tmp_path: Path) -> Iterator[Callable[[str], Log]]:
         one.close()
 
 
+STRIDES = [5, pytest.param(1, marks=pytest.mark.slow)]
+"""From one step that is struck to the next."""
+
+
 def old_environment(place: Path) -> None:
     place.mkdir(parents=True)
     (place / "pyvenv.cfg").touch()
@@ -146,14 +150,15 @@ def strays(tmp_path: Path, temporary: Path) -> list[str]:
                   if p != tmp_path / "work" / "tf") if (tmp_path / "work").exists() else sorted(map(str, temporary.iterdir()))  # fmt: skip
 
 
+@pytest.mark.parametrize("stride", STRIDES)
 def test_killed_at_any_step_the_next_run_repairs_it(
-    tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
+    stride: int, tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
 ) -> None:
     """kill -9 at every step of an installation that fails, and of one that works."""
     for last in ("false", "true"):
-        at = 0
+        at = 1 - stride
         while True:
-            at += 1
+            at += stride
             code = struck(signal.SIGKILL, at, lambda last=last: run(make(last), log("a"), quiet=True))  # type: ignore[misc]
             if code == 0 or (code == 3 and last == "false"):
                 break
@@ -166,13 +171,14 @@ def test_killed_at_any_step_the_next_run_repairs_it(
         assert at > 10
 
 
+@pytest.mark.parametrize("stride", STRIDES)
 def test_killed_at_any_step_the_replaced_environment_is_never_lost(
-    tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
+    stride: int, tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
 ) -> None:
     for last in ("false", "true"):
-        at = 0
+        at = 1 - stride
         while True:
-            at += 1
+            at += stride
             if not place.exists():
                 old_environment(place)
             code = struck(
@@ -193,16 +199,17 @@ def test_killed_at_any_step_the_replaced_environment_is_never_lost(
         assert at > 10
 
 
+@pytest.mark.parametrize("stride", STRIDES)
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["ctrl-c", "terminated", "hung up"]
 )
 def test_signal_after_signal_still_cleans_up(
-    tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log], number: int
+    stride: int, tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log], number: int
 ) -> None:
     """A signal at one step of the work and at every step after it, those of the clean-up included."""
-    at, ended = 0, set()
+    at, ended = 1 - stride, set()
     while True:
-        at += 1
+        at += stride
         if not place.exists():
             old_environment(place)
         code = struck(number, at, lambda: run(make("false"), log("a"), quiet=True, replace=True))

@@ -69,7 +69,7 @@ def stated(text: str) -> dict[str, str]:
         ),
         ("- Cudnn (from conda) 7.6.5\n- Cudatoolkit (from conda) 10.1.243\n", {"cuda": "10.1.243", "cudnn": "7.6.5"}),
         ("Tensorflow-gpu 1.4, CUDA v.8\n", {"tensorflow": "1.4", "cuda": "8"}),
-        ("NVRM version:   515.65.01\nCUDA version:   11.7\n", {"driver": "515.65.01", "cuda": "11.7"}),
+        ("NVRM version:   515.65.01\nCUDA version:   11.7\n", {"driver": "515.65.01"}),
         ("видеокарта GTX 1660, драйвер 456.71, CUDA 10.1\n", {"cuda": "10.1", "driver": "456.71"}),
     ],
     ids=["Markdown table", "table of what is needed", "conda list", "cuDNN's header after a grep", "TF:", "nightly", "macOS", "nvidia-smi cut short", "nvidia-smi in WSL", "what an update led to", "advice", "denied", "denied beside another", "resolved libcuda", "resolved link of libcuda", "a remark before the version", "v.", "nvidia-container-cli info", "Russian"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import pytest
 from doctor.cli import main
 from doctor.facts import Absent, EnvironmentKind, Facts, Platform, PythonVersion, Source
 from doctor.plan import Ground, Wish, make_plans
+from doctor.plan.files import judged_files
 from doctor.plan.reasons import against_newer
 from doctor.tables import Tables
 from tests.plan.grounds import outcome
+from tests.sampling import sampled
 
 HERE = Source("the machine")
 
@@ -74,11 +77,10 @@ def test_a_wish_that_no_release_fulfils_on_the_cpu_is_said(capsys: pytest.Captur
     assert "tf-no-wheel" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "system", ["Ubuntu 18.04", "Ubuntu 20.04", "Ubuntu 22.04", "Debian 12", "RHEL 8", "Fedora 40", "linux"]
-)
-@pytest.mark.parametrize("wish", ["", "1.15", "2.4", "2.14", "2.15", "latest"])
-@pytest.mark.parametrize("python", [None, "3.6", "3.14"])
+@pytest.mark.parametrize(("system", "wish", "python"), sampled(itertools.product(
+    ("Ubuntu 18.04", "Ubuntu 20.04", "Ubuntu 22.04", "Debian 12", "RHEL 8", "Fedora 40", "linux"),
+    ("", "1.15", "2.4", "2.14", "2.15", "latest"), (None, "3.6", "3.14"),
+), 26))  # fmt: skip
 def test_no_sentence_names_a_python_that_is_not_the_plans(
     tables: Tables, system: str, wish: str, python: str | None
 ) -> None:
@@ -98,3 +100,47 @@ def test_no_sentence_names_a_python_that_is_not_the_plans(
                 if why.startswith("not ") and f"no wheel for Python {found.ground.python}" in why
             ]
     assert against_newer(found.plans[0].candidate, []) == []
+
+
+WITHOUT_A_GPU = {
+    "tensorflow==2.15.0\n": 0,
+    "tensorflow==2.20.0\ntorch==2.6.0\n": 0,
+    "tensorflow[and-cuda]==2.15.1\n": 0,
+    "tensorflow[and-cuda]==2.15.0\n": 1,
+    "tensorflow[and-cuda]==2.20.0\ntorch==2.6.0\n": 1,
+    "tensorflow==1.15.0\n": 1,
+    "tensorflow-cpu==2.15.0\n": 3,
+    "tensorflow-cpu==2.15.0\ntensorflow==2.15.0\n": 1,
+}
+"""Files and the exit code of the gate for the CPU: only pip can refuse them, since no GPU and no CUDA is asked for."""
+
+
+@pytest.mark.parametrize("asked", [["--cpu"], ["--gpu", "none"], ["--cpu", "--gpu", "RTX 5090"]], ids=" ".join)
+@pytest.mark.parametrize(("text", "code"), WITHOUT_A_GPU.items())
+def test_a_file_is_judged_for_the_cpu_where_that_is_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, code: int, asked: list[str]
+) -> None:
+    path = tmp_path / "requirements.txt"
+    path.write_text(text)
+    call = ["plan", "-r", str(path), "--python", "3.11", "--os", "Ubuntu 24.04", *asked]
+    assert main([*call, "--check"]) == code, capsys.readouterr().out
+    words = capsys.readouterr().out
+    assert ("by cpu" in words) is (code != 3)
+    assert not any(word in words for word in ("cuda-missing", "tf-cpu-only", "gpu-")), words
+    main([*call, "--format", "json"])
+    assert {plan["route"] for plan in json.loads(capsys.readouterr().out)["plans"]} == {"cpu"}
+
+
+@pytest.mark.parametrize(("base", "code"), [
+    ("tensorflow/tensorflow:2.15.0", 0), ("tensorflow/tensorflow:2.15.0-gpu", 0), ("tensorflow/tensorflow:latest", 3),
+    ("nvcr.io/nvidia/tensorflow:23.10-tf2-py3", 3),
+])  # fmt: skip
+def test_an_image_is_judged_for_the_cpu_where_that_is_asked_for(tmp_path: Path, base: str, code: int) -> None:
+    (tmp_path / "Dockerfile").write_text(f"FROM {base}\n")
+    assert main(["plan", "-r", str(tmp_path / "Dockerfile"), "--cpu", "--os", "Ubuntu 24.04", "--check"]) == code
+
+
+def test_an_extra_that_pip_cannot_install_is_no_ok_without_a_gpu(tables: Tables) -> None:
+    """The first plan is for the CPU then, and nobody looked at the extra of the line."""
+    found = judged_files(Ground(machine(python="3.11"), tables, Wish()), {"requirements.txt": "tensorflow[and-cuda]==2.15.0\n"})
+    assert [f.code for f in found.findings if f.severity == "error"] == ["known-release-bug"]

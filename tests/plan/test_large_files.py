@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 from doctor.plan.requirements import read
 from doctor.tables import Tables
 from tests.plan.grounds import judged, left_out
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -57,8 +59,9 @@ def seconds(work: Callable[[], object]) -> float:
     return min(found)
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "pyproject.toml", "environment.yml", "Dockerfile"])
-@pytest.mark.parametrize("pump", PUMPS)
+@pytest.mark.parametrize(("pump", "name"), sampled(
+    itertools.product(PUMPS, ("requirements.txt", "pyproject.toml", "environment.yml", "Dockerfile")), 33,
+))  # fmt: skip
 def test_time_of_reading_grows_with_the_size_alone(name: str, pump: str) -> None:
     short, long = PUMPS[pump](500), PUMPS[pump](4000)
     once, more = seconds(lambda: read(short, name)), seconds(lambda: read(long, name))

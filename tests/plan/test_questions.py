@@ -45,7 +45,7 @@ def test_tesla_k80_ends_with_2_14_and_branch_470(tables: Tables) -> None:
     assert plan.tensorflow == "2.14.1"
     assert (plan.driver_minimum, plan.driver_last) == ("450.80.02", "470"), "a driver of today does not serve it"
     found = outcome(tables, os="Ubuntu 22.04", gpu="Tesla K80", driver="535.183.01")
-    assert codes(found) == ["gpu-arch-too-old"]
+    assert codes(found) == ["driver-too-new"]
     assert "R470" in found.findings[0].explanation
     assert "of branch R470 at most" in found.findings[0].explanation, "a newer driver would not help"
     assert "nvidia-driver-470" in commands(first(found))

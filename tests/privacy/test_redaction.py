@@ -17,6 +17,7 @@ from doctor.render import Options, rendered
 from doctor.render.sharing import shared_facts
 from doctor.shell import run
 from tests.privacy.secrets import KEPT, PRIVATE, SECRETS
+from tests.sampling import sampled
 
 NOBODY = {"HOME": "/root", "USER": "root"}
 PLACES = {
@@ -150,7 +151,7 @@ PUMPS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("pump", PUMPS)
+@pytest.mark.parametrize("pump", sampled(PUMPS, 12))
 def test_time_grows_with_length_only(pump: str) -> None:
     def seconds(size: int) -> float:
         best = 9.0

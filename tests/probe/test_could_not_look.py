@@ -287,3 +287,15 @@ def test_packages_that_this_user_may_not_read_are_not_absent(tmp_path: Path) -> 
     assert done.returncode == 3, done.stdout + done.stderr
     assert "Permission denied" in done.stdout
     assert "tf-not-installed" not in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
+def test_a_device_of_which_nothing_can_be_read_may_be_a_gpu(tmp_path: Path) -> None:
+    """A copied tree: its links of the bus lead to folders that were not copied."""
+    devices = tmp_path / "sys/bus/pci/devices"
+    devices.mkdir(parents=True)
+    (devices / "0000:01:00.0").symlink_to("../../../devices/pci0000:00/0000:01:00.0")
+    facts = examine(Machine.at(tmp_path))
+    assert facts.absent("nvidia gpu") is None
+    assert [u.what for u in facts.of(Unreadable) if u.what == "nvidia gpu"]
+    assert "gpu-absent" not in [f.code for f in diagnose(facts, Tables.bundled()).findings]

@@ -14,6 +14,7 @@ from doctor.diagnose import diagnose
 from doctor.findings import Diagnosis
 from doctor.logs import read
 from doctor.tables import Tables
+from tests.in_process import called
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -45,7 +46,8 @@ def diagnosed(tables: Tables) -> Callable[..., Diagnosis]:
 
 @pytest.fixture
 def tool(tmp_path: Path) -> Run:
-    """Run `tfgpu-doctor` with arguments, input and environment; returns what it printed, as bytes."""
+    """Run `tfgpu-doctor` with arguments, input and environment; returns what it printed, as bytes. It runs in a process of
+    its own where variables are given: how it opens its streams depends on them."""
 
     def run(*arguments: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
         import os
@@ -53,6 +55,8 @@ def tool(tmp_path: Path) -> Run:
         base = {
             k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "PYTHONIOENCODING")
         }
+        if not env:
+            return called(*arguments, input=stdin, cwd=tmp_path, env=base)
         return subprocess.run(
             [sys.executable, "-m", "doctor", *arguments],
             input=stdin,

@@ -185,3 +185,12 @@ def test_json_holds_nothing_that_a_terminal_acts_on(diagnosed: Callable[..., Dia
         text = rendered(diagnosed(nasty, "na\u202eme\ud800\x1b.txt"), Options("json", symbols=symbols))
         assert text.endswith("}\n")
         assert text[:-1].isprintable()
+
+
+def test_verbose_names_a_fact_once_however_often_it_was_seen() -> None:
+    """A line that a training log repeats for each batch: its places are counted, and the page stays readable."""
+    from doctor import api
+
+    pages = [api.explain("- My GPU is not used\n" * times).render("text", verbose=1) for times in (1_000, 4_000)]
+    assert all(len(page.splitlines()) < 200 for page in pages), [len(page.splitlines()) for page in pages]
+    assert re.search(r"and at \d+ more places", pages[1])

@@ -118,11 +118,16 @@ def diagnosed(facts: Facts, changed: list[Fact], platform: str) -> Diagnosis | N
         return None
 
 
-def test_every_group_of_every_pattern_filled_runs_nothing(tmp_path: Path) -> None:
+PARTS = [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 9))]
+"""Each takes every ninth: all of them is slow."""
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_group_of_every_pattern_filled_runs_nothing(part: int, tmp_path: Path) -> None:
     """As text: each named group's words in the pattern's own example give way to a payload, and the tool reads the result."""
-    payloads = itertools.cycle(PAYLOADS)
+    payloads = itertools.cycle(PAYLOADS[part:] + PAYLOADS[:part])
     texts: set[str] = set()
-    for signature in catalogue():
+    for signature in catalogue()[part::9]:
         match = re.search(signature.pattern, signature.example, re.I)
         assert match is not None
         for name, value in match.groupdict().items():
@@ -136,13 +141,14 @@ def test_every_group_of_every_pattern_filled_runs_nothing(tmp_path: Path) -> Non
     executed(sorted(texts), tmp_path)
 
 
+@pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("platform", ["linux", "windows"])
-def test_every_value_of_every_fact_filled_runs_nothing(platform: str, tmp_path: Path) -> None:
+def test_every_value_of_every_fact_filled_runs_nothing(platform: str, part: int, tmp_path: Path) -> None:
     """As facts, which pass by the patterns: each text of each fact of the cases that make the codes fire."""
-    payloads = itertools.cycle(PAYLOADS)
+    payloads = itertools.cycle(PAYLOADS[part:] + PAYLOADS[:part])
     texts: set[str] = set()
     seen: set[tuple[str, ...]] = set()
-    for case in FIRES:
+    for case in FIRES[part::9]:
         facts = told(case.text).facts
         items = list(facts)
         for at, fact in enumerate(items):
@@ -161,10 +167,12 @@ def test_every_value_of_every_fact_filled_runs_nothing(platform: str, tmp_path: 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the records hold symbolic links and colons in names")
 @pytest.mark.parametrize("platform", ["linux", "windows"])
+@pytest.mark.parametrize("most", [1, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", sorted(path.name for path in RECORDS.iterdir() if path.is_dir()))
 def test_every_value_of_a_recorded_machine_filled_runs_nothing(
-    name: str, platform: str, tmp_path: Path
+    name: str, platform: str, most: int, tmp_path: Path
 ) -> None:
+    """most: facts of one kind that are filled."""
     payloads = itertools.cycle(PAYLOADS)
     facts = examine(Machine.at(RECORDS / name))
     items = [f for f in facts if not isinstance(f, PythonVersion)]
@@ -175,7 +183,7 @@ def test_every_value_of_a_recorded_machine_filled_runs_nothing(
     for at, fact in enumerate(items):
         kind = (type(fact).__name__, getattr(fact, "kind", ""))
         seen[kind] += 1
-        if seen[kind] > 4:
+        if seen[kind] > most:
             continue
         for whole in (True, False):
             for hostile in filled(fact, next(payloads), whole=whole):

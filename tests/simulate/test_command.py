@@ -11,6 +11,8 @@ import pytest
 
 from doctor.cli import main
 from doctor.simulate import FAULTS
+from doctor.simulate.compilation import CallError
+from doctor.simulate.libraries import find_interpreter
 
 
 @pytest.fixture
@@ -79,6 +81,17 @@ def test_a_wrong_call_is_told_and_exits_2(simulate, arguments, said):
     assert said in err
     assert err.startswith("tfgpu-doctor: ")
     assert len(err.splitlines()) == 1
+
+
+def test_a_python_that_cannot_be_looked_at_or_started_is_not_told_as_none(tmp_path):
+    """Another user's environment: /root/venv for somebody else."""
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "env" / "bin").mkdir(parents=True)
+    (tmp_path / "env" / "bin" / "python").touch(0o644)
+    for wish, said in {"loop/env": "cannot be looked at", "env": "env/bin/python is no program that this user may start",
+                       "env/bin/python": "may start", "gone": "is neither", "env/bin/python/x": "is neither"}.items():  # fmt: skip
+        with pytest.raises(CallError, match=said):
+            find_interpreter(str(tmp_path / wish), [])
 
 
 def test_an_unknown_card_with_memory_can_be_simulated(simulate):

@@ -14,6 +14,8 @@ import pytest
 
 from doctor.rules import all_rules
 from doctor.simulate import FAULTS, Fault, Simulation, environment, prepare
+from tests.in_process import called
+from tests.sampling import sampled
 from tests.tensorflow_envs import NEWEST, OLDER, tensorflow_env
 
 # one release of every minor version that has a wheel for Python 3.11, with which they were recorded
@@ -164,17 +166,10 @@ def test_every_fault_is_recorded_on_every_release_that_installs():
         assert recorded >= {fault.name for fault in FAULTS.values() if fault.shows_on(release)}, release
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: "-".join(path.parts[-2:]))
+@pytest.mark.parametrize("folder", sampled(FOLDERS, 7), ids=lambda path: "-".join(path.parts[-2:]))
 def test_the_logs_of_a_release_lead_to_their_findings(folder: Path):
     wanted = {str(path.with_suffix(".log")): json.loads(path.read_text())["code"] for path in folder.glob("*.json")}
-    done = subprocess.run(
-        [sys.executable, "-m", "doctor", "explain", "--format", "json", *wanted],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = called("explain", "--format", "json", *wanted)
     assert done.returncode in (0, 1), done.stderr
     results = map(json.loads, done.stdout.splitlines())
     found = {result["source"]["name"]: result["findings"][0]["code"] for result in results}
@@ -186,7 +181,7 @@ def test_the_logs_of_a_release_lead_to_their_findings(folder: Path):
     assert wrong == {}
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: "-".join(path.parts[-2:]))
+@pytest.mark.parametrize("folder", sampled(FOLDERS, 7), ids=lambda path: "-".join(path.parts[-2:]))
 def test_a_recorded_log_tells_nothing_of_the_machine_it_was_recorded_on(folder: Path):
     for sidecar in folder.glob("*.json"):
         log = sidecar.with_suffix(".log").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,9 +21,20 @@ pytestmark = pytest.mark.skipif(
 SOMEBODY = 65534
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with a library in it."""
+    cache = tmp_path_factory.mktemp("compiled") / "cache"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_CACHE_HOME", str(cache))
+        build(["libnvidia-ml.so.1"])
+    return cache
+
+
 @pytest.fixture
-def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def built(compiled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of our own with a library in it, and no compiler that could make another."""
+    shutil.copytree(compiled, tmp_path / "cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = build(["libnvidia-ml.so.1"])
     monkeypatch.setattr(compilation, "_make", None)

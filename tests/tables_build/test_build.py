@@ -147,6 +147,7 @@ def test_a_metadata_run_says_only_what_the_texts_say(index: Index, tmp_path: Pat
     assert found["tensorflow-gpu", "9.0.0", "windows-amd64"]["cuda"] == "10.1"
 
 
+@pytest.mark.slow
 def test_each_row_is_a_line_that_begins_with_its_key(index: Index, tmp_path: Path) -> None:
     build(index, tmp_path)
     first, *lines, last = (tmp_path / "table.json").read_text().splitlines()
@@ -161,6 +162,7 @@ def test_each_row_is_a_line_that_begins_with_its_key(index: Index, tmp_path: Pat
     assert all(json.loads(line.rstrip(",")) for line in lines)
 
 
+@pytest.mark.slow
 def test_a_second_run_reads_nothing_again_and_changes_nothing(index: Index, tmp_path: Path) -> None:
     build(index, tmp_path, "--full")
     before, asked = (tmp_path / "table.json").read_bytes(), len(index.requests)
@@ -170,6 +172,7 @@ def test_a_second_run_reads_nothing_again_and_changes_nothing(index: Index, tmp_
     assert [path for path, _ in index.requests[asked:]] == ["/simple/tensorflow/", "/simple/tensorflow-gpu/"]
 
 
+@pytest.mark.slow
 def test_a_metadata_run_keeps_what_a_full_run_found(index: Index, tmp_path: Path) -> None:
     build(index, tmp_path, "--full")
     before = (tmp_path / "table.json").read_bytes()
@@ -177,6 +180,7 @@ def test_a_metadata_run_keeps_what_a_full_run_found(index: Index, tmp_path: Path
     assert (tmp_path / "table.json").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_stopped(index: Index, tmp_path: Path) -> None:
     removed = (index.folder / LINUX).read_bytes()
     (index.folder / LINUX).write_bytes(removed[: len(removed) // 2])  # its directory is missing: it cannot be read
@@ -192,7 +196,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(index: Index, tmp_path: Pat
     assert "tensorflow_gpu-9.0.0-cp310-cp310-win_amd64.whl" not in read_again
 
 
-@pytest.mark.parametrize("options", [[], ["--full"]])
+@pytest.mark.parametrize("options", [[], pytest.param(["--full"], marks=pytest.mark.slow)])
 def test_ctrl_c_ends_it_at_once_and_leaves_nothing_half_written(
     index: Index, tmp_path: Path, options: list[str]
 ) -> None:
@@ -218,6 +222,7 @@ def test_ctrl_c_ends_it_at_once_and_leaves_nothing_half_written(
         os.killpg(process.pid, 0)
 
 
+@pytest.mark.slow
 def test_a_wheel_that_cannot_be_read_leaves_the_table_as_it_was(index: Index, tmp_path: Path) -> None:
     build(index, tmp_path)
     before = (tmp_path / "table.json").read_bytes()
@@ -232,6 +237,7 @@ def test_a_wheel_that_cannot_be_read_leaves_the_table_as_it_was(index: Index, tm
     assert (tmp_path / "table.json").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_only_leaves_other_rows_alone_and_names_releases_that_do_not_exist(index: Index, tmp_path: Path) -> None:
     build(index, tmp_path)
     done = build(index, tmp_path, "--full", "--only", "9.0.0")

@@ -57,6 +57,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "built-with-cuda",
+        "but cuda is not enabled",
+        r"The requested device appears to be a GPU, but CUDA is not enabled",
+        "InvalidArgumentError: ... The requested device appears to be a GPU, but CUDA is not enabled.",
+        lambda m, s: TensorFlowBuild(s, False),
+        origin="tensorflow/core/common_runtime/placer.cc, colocation_graph.cc",
+    ),
+    sig(
+        "built-with-cuda",
         "is_cuda_build",
         r"['\"]is_cuda_build['\"]\s*[:,]\s*(?P<answer>True|False)",
         "OrderedDict([('is_cuda_build', False), ('is_rocm_build', False)])",

@@ -12,7 +12,7 @@ from doctor.logs.signatures.versions.spelling import elsewhere
 
 GPU_NAME = (
     r"(?:NVIDIA\s+)?(?:"
-    r"(?:GeForce\s+)?(?:RTX|GTX)\s?[-_]?\s?(?:TITAN(?:\s?X|\s?Z|\s?Black)?|[A-Z]?\d{3,4}(?!\d))(?:\s?-?(?:Ti|SUPER|Max-?Q|Mobile|Laptop GPU|Laptop|Ada(?: Generation)?|FE|D|M)\b){0,3}"
+    r"RTX\s?[2-5]0(?:xx)?(?=[ -]series)|(?:GeForce\s+)?(?:RTX|GTX)\s?[-_]?\s?(?:TITAN(?:\s?X|\s?Z|\s?Black)?|[A-Z]?\d{3,4}(?!\d))(?:\s?-?(?:Ti|SUPER|Max-?Q|Mobile|Laptop GPU|Laptop|Ada(?: Generation)?|FE|D|M)\b){0,3}"
     r"|(?:GeForce\s+)?GT\s?\d{3,4}M?X?\b|GeForce\s+(?:\w{1,3}\s?)?\d{3,4}\s?(?:MX|M|Ti)?\b|(?:GeForce\s+)?MX\s?[1-5][0-9]0\b|9[0-4]0MX\b"
     r"|TITAN\s?(?:RTX|Xp|X\s?\(Pascal\)|X|V|Z|Black)\b|Quadro\s+(?:RTX\s+)?(?:[A-Z]{1,2}\d{3,5}M?|\d{3,5}M?)\b"
     r"|Tesla\s+[A-Z]\d{1,4}[A-Za-z]{0,2}(?:-[\w-]{2,20})?|GRID\s+[A-Z]\d\w*"
@@ -32,6 +32,9 @@ def _tidy_gpu(text: str) -> tuple[str, int | None]:
     return text, memory
 
 
+_SERIES = re.compile(r"(?:NVIDIA )?(?:GeForce )?RTX ?([2-5])(?:0xx|000|0)[ -]series?", re.IGNORECASE)
+_OF_SERIES = {"2": "7.5", "3": "8.6", "4": "8.9", "5": "12.0"}
+"""The compute capability of all cards of a series (compat_tables/gpus.json), as people number them."""
 _NEW_CARD = (
     r"(?:(?P<t11>(?:RTX ?)?\b30[5-9]0\b|RTX ?30(?:xx?|\d\d)?(?: ?series)?|RTX ?3000|\bA100\b|\bA6000\b|\bAmpere\b|(?:RTX ?)?\b[45]0[5-9]0\b|RTX ?[45]0(?:xx)?(?: ?series)|\bH100\b|\bHopper\b|\bBlackwell\b)"
     r"|(?P<t10>(?:RTX ?)\b20[6-8]0\b|\bTuring\b))"
@@ -66,6 +69,7 @@ def gpu_in(rank: int) -> Maker:
 
     def make(match: re.Match[str], source: Source) -> Iterator[Fact]:
         value = match.groupdict().get("value") or match[0]
+        start = match.start("value" if match.groupdict().get("value") else 0)
         if rank == PROSE and elsewhere(match):
             return
         found_names = list(re.finditer(GPU_NAME, value, re.I))[:16]
@@ -75,6 +79,11 @@ def gpu_in(rank: int) -> Maker:
             )[:4]
         for found in found_names:
             name, memory = _tidy_gpu(found[0])
+            after = start + found.end()
+            series = _SERIES.match(name + match.string[after : after + 8].lower())
+            if series:  # every card of it, not the Quadro of that number
+                yield Gpu(source, f"GeForce RTX {series[1]}0 series", _OF_SERIES[series[1]], rank=rank)
+                continue
             before = value[max(0, found.start() - 5) : found.start()]
             times = re.search(r"(\d)\s?[x×*]\s*$", before)
             for _ in range(min(int(times[1]), 16) if times else 1):

@@ -20,6 +20,14 @@ SIGNATURES: tuple[Signature, ...] = (
         r"module 'numpy' has no attribute '(?P<name>object|bool|int|float|typeDict|complex)'",
         "AttributeError: module 'numpy' has no attribute 'object'.",
     ),
+    sig(  # array_ops.zeros asks NumPy for a shape of tensors, as every LSTM and GRU does: NumPy 1.20 refuses that
+        "numpy-symbolic",
+        "cannot convert a symbolic",
+        r"Cannot convert a symbolic (?:tf\.)?Tensor \((?P<tensor>[^()\n]{0,80}strided_slice[^()\n]{0,20})\) to a numpy array",
+        "NotImplementedError: Cannot convert a symbolic Tensor (lstm_1/strided_slice:0) to a numpy array.",
+        seen_in="2.0-2.4",
+        origin="tensorflow/python/framework/ops.py",
+    ),
     sig(
         "protobuf-conflict",
         words(
@@ -62,7 +70,7 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "keras cannot be imported|your currently installed version of keras is keras 3|keras 3, but|requires tf-keras|keras requires tensorflow|tensorflow.python.keras.engine|cannot import name 'dtensor'|cannot import name 'get_config'|keras_tensor|_tape|tf.keras` is disabled|no module named 'keras.src.engine'|tensorflow.python.distribute.load_context|tensorflow.python.trackable|tensorflow.python.training.tracking|layerversionselector|installed version of keras is keras 3"
         ),
-        r"Keras cannot be imported|installed version of Keras is Keras 3|Keras requires TensorFlow [\d.]+ or higher|cannot import name '(?:dtensor|get_config)'|No module named 'keras\.src\.engine'"
+        r"Keras cannot be imported|You have tensorflow [\d.]+\w* and this requires tf-keras|installed version of Keras is Keras 3|Keras requires TensorFlow [\d.]+ or higher|cannot import name '(?:dtensor|get_config)'|No module named 'keras\.src\.engine'"
         r"|cannot import name 'LayerVersionSelector'|No module named 'tensorflow\.python\.(?:trackable|training\.tracking|distribute\.load_context)'",
         "ImportError: Keras cannot be imported. Check that it is installed.",
     ),
@@ -78,9 +86,9 @@ SIGNATURES: tuple[Signature, ...] = (
             "unable to convert function return value",
         ),
         r"module '(?:typing_extensions|ml_dtypes|gast|wrapt)' has no attribute '\w+'|cannot import name '\w+' from '(?:typing_extensions|wrapt)'"
-        r"|No module named ['\"]?(?:wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|numpy(?:\.core\._multiarray_umath)?|distutils|imp|pkg_resources|ml_dtypes)['\"]?(?=\s|$)|metaclass conflict|Unable to convert function return value to a Python type! The signature was",
+        r"|No module named ['\"]?(?:wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|copyreg|numpy(?:\.core\._multiarray_umath)?|distutils|imp|pkg_resources|ml_dtypes)['\"]?(?=\s|$)|metaclass conflict|Unable to convert function return value to a Python type! The signature was",
         "AttributeError: module 'ml_dtypes' has no attribute 'float8_e4m3b11'",
-        near="typing_extensions|ml_dtypes|gast|wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|numpy|distutils|imp|pkg_resources|metaclass conflict|unable to convert function",
+        near="typing_extensions|ml_dtypes|gast|wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|copyreg|numpy|distutils|imp|pkg_resources|metaclass conflict|unable to convert function",
         unlogged=True,
     ),
 )

@@ -172,9 +172,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-insufficient",
-        ("cuda driver version is in", "cudaerrorinsufficientdriver", "driver on your system is too old"),
+        ("cuda driver version is in", "cudaerrorinsufficientdriver", "driver on your system is too old", "_incompatible_cuda_driver"),
         r"CUDA driver version is ins{1,2}uf{1,2}i[cs]i?[ea]nt\b|cudaErrorInsufficientDriver"
-        r"|NVIDIA driver on your system is too old",
+        r"|NVIDIA driver on your system is too old|CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER",
         "InternalError: cudaGetDevice() failed. Status: CUDA driver version is insufficient for CUDA runtime version",
     ),
     sig(
@@ -220,8 +220,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "libcuda-not-found",
-        "libcuda reported version is",
-        r"libcuda reported version is: (?:NOT_FOUND|Not found)",
+        ("libcuda reported version is", "unable to find libcuda.so dso"),
+        r"libcuda reported version is: (?:NOT_FOUND|Not found)|(?<!: )was unable to find libcuda\.so DSO loaded into this program",
         "libcuda reported version is: NOT_FOUND: was unable to find libcuda.so DSO loaded into this program",
     ),
     sig(

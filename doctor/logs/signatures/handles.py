@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from doctor.facts import CudnnMismatch, CudnnVersion, Fact, Source
+from doctor.facts import CudnnMismatch, CudnnVersion, Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig, spoken, words
 
 
@@ -28,6 +28,12 @@ def loaded_cudnn(match: re.Match[str], source: Source) -> Fact:
     return CudnnVersion(source, dotted(match["version"]))
 
 
+def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
+    """A library of cuDNN that the others do not find, or that is of another version."""
+    problem = "is of another version than the rest" if match["mixed"] else "or a library that it needs, does not load"
+    return Symptom(source, "cudnn-part-broken", (("path", "A library"), ("problem", problem)))
+
+
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-runtime-mismatch",
@@ -49,10 +55,18 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cudnn-handle-failed",
-        "could not create cudnn handle",
-        r"could not create cudnn handle: (?P<status>CUDNN_STATUS_\w+)",
+        ("could not create cudnn handle", "local cudnn handle failed", "compilation cudnn handle failed"),
+        r"could not create cudnn handle: (?P<status>CUDNN_STATUS_\w+)|Creation of (?:compilation|local) cudnn handle failed",
         "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR",
         origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
+    ),
+    sig(
+        "cudnn-part-broken",
+        ("cudnn_status_sublibrary_", "cudnn_status_version_mismatch", "_runtime_prerequisite_missing", "_sublibrary_unavailable"),
+        r"CUDNN_STATUS_(?:(?P<mixed>(?:SUBLIBRARY_)?VERSION_MISMATCH)|SUBLIBRARY_LOADING_FAILED|(?:NOT_SUPPORTED_)?(?:RUNTIME_PREREQUISITE_MISSING|SUBLIBRARY_UNAVAILABLE))\b",
+        "E external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:1] CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
+        part_of_cudnn,
+        origin="cudnn_graph.h of cuDNN 9, cudnn_ops_infer.h of cuDNN 8",
     ),
     spoken(  # without the message around it, as titles and short questions name it; PyTorch says "cuDNN error: …"
         "cudnn-status-said",
@@ -71,9 +85,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "dnn-not-found",
         words(
-            "dnn library is not found|fail to find the dnn implementation|no dnn in stream executor|dnn library initialization failed|failed to find a dnn implementation|find the dnn implementation|find a dnn implementation"
+            "dnn library is not found|fail to find the dnn implementation|streamexecutor without dnn support|no dnn in stream executor|dnn library initialization failed|failed to find a dnn implementation|find the dnn implementation|find a dnn implementation"
         ),
-        r"DNN library is not found|Fail(?:ed)? to find (?:the|a) dnn implementation|No DNN in stream executor|DNN library initialization failed",
+        r"DNN library is not found|StreamExecutor without DNN support|Fail(?:ed)? to find (?:the|a) dnn implementation|No DNN in stream executor|DNN library initialization failed",
         "UNIMPLEMENTED: DNN library is not found.",
     ),
     sig(
@@ -94,13 +108,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "cudnn-launch-failed",
         (
             "cudnn launch failure",
+            "function launch failure",
             "cudnn_status_execution_failed",
             "failed to enqueue convolution",
             "thenrnnforward",
             "thenrnnbackward",
             "failed to enqueue fused convolution",
         ),
-        r"cuDNN launch failure|(?<!cuDNN error: )CUDNN_STATUS_EXECUTION_FAILED|failed to enqueue (?:fused )?convolution|Failed to call ThenRnn(?:Forward|Backward)\w*",
+        r"cuDNN (?:Backward (?:Data|Filter) function )?launch failure|(?<!cuDNN error: )CUDNN_STATUS_EXECUTION_FAILED|failed to enqueue (?:fused )?convolution|Failed to call ThenRnn(?:Forward|Backward)\w*",
         "InternalError: cuDNN launch failure : input shape([32,64,28,28]) filter shape([3,3,64,64])",
     ),
     sig(
@@ -112,10 +127,18 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cusolver-handle-failed",
-        ("failed to create cusolverdn instance", "cusolver_status_not_initialized", "cusolverdncreate"),
-        r"Failed to create cuSolverDN instance|CUSOLVER_STATUS_NOT_INITIALIZED|cusolverDnCreate[^\n]{0,60}fail",
+        ("failed to create cusolverdn instance", "cusolver_status_", "cusolverdncreate", "cusolver has not been initialized"),
+        r"Failed to create cuSolverDN instance|cuSolver has not been initialized|CUSOLVER_STATUS_(?:NOT_INITIALIZED|ALLOC_FAILED|INTERNAL_ERROR)|cusolverDnCreate[^\n]{0,60}fail",
         "tensorflow/core/kernels/cuda_solvers.cc:159] Check failed: cusolverDnCreate(&cusolver_dn_handle) == CUSOLVER_STATUS_SUCCESS "
         "Failed to create cuSolverDN instance.",
+    ),
+    sig(
+        "cufft-failed",
+        ("cufft plan", "cufft 1d plan", "cufft 2d plan", "cufft 3d plan", "cufft batched plan", "to run cufft routine", "cufft_"),
+        r"failed to (?:create|make|initialize|set (?:auto allocation for|work area for)) (?:cufft (?:[123]d |batched )?plan|batched cufft plan)[^\n]{0,60}?(?::? ?(?P<status>CUFFT_[A-Z]\w{1,40})|[.:\n]|$)"
+        r"|Failed to run cuFFT routine(?: \w{1,40})?:? ?(?P<s2>CUFFT_\w{1,40})?|(?<!\w)CUFFT_(?:ALLOC|SETUP|EXEC)_FAILED|(?<!\w)CUFFT_INTERNAL_ERROR",
+        "E tensorflow/stream_executor/cuda/cuda_fft.cc:225] failed to make cuFFT batched plan:5",
+        origin="tensorflow/stream_executor/cuda/cuda_fft.cc",
     ),
     sig(
         "blas-launch-failed",

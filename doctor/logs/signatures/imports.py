@@ -25,9 +25,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "native-runtime-failed",
-        ("failed to load the native tensorflow runtime", "_pywrap_tensorflow_internal", "_pywrap_tensorflow"),
+        ("failed to load the native tensorflow runtime", "pywrap_tensorflow"),
         r"Failed to load the native TensorFlow runtime|import(?:ing)? _pywrap_tensorflow(?:_internal)?\b"
-        r"|No module named [`'\"]?_pywrap_tensorflow(?:_internal)?\b|_pywrap_tensorflow(?:_internal)?\.so: cannot open shared object file",
+        r"|No module named [`'\"]?(?:tensorflow\.python\.)?_?pywrap_tensorflow(?:_internal)?\b|cannot import name ['\"]?_?pywrap_tensorflow|_pywrap_tensorflow(?:_internal)?\.so: cannot open shared object file",
         "Failed to load the native TensorFlow runtime.",
     ),
     sig(
@@ -92,8 +92,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "source-folder-import",
-        "you should not try to import tensorflow from",
-        r"You should not try to import tensorflow from its source directory",
+        ("you should not try to import tensorflow from", "do not import tensorflow from its source"),
+        r"You should not try to import tensorflow from its source directory|Do not import tensorflow from its source directory",
         "ImportError: Error importing tensorflow.  Unless you are using bazel, you should not try to import tensorflow from its source directory;",
     ),
     sig(

@@ -190,8 +190,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "gpu-skipped",
-        ("skipping registering gpu devices", "cannot dlopen some gpu libraries"),
-        r"Cannot dlopen some GPU libraries|Skipping registering GPU devices",
+        ("skipping registering gpu devices", "cannot dlopen some gpu libraries", "cannot dlopen all cuda libraries"),
+        r"Cannot dlopen (?:some GPU|all CUDA) libraries|Skipping registering GPU devices",
         "W tensorflow/core/common_runtime/gpu/gpu_device.cc:2251] Cannot dlopen some GPU libraries. Please make sure",
         seen_in=">=1.14",
         origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",

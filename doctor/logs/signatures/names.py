@@ -88,6 +88,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "ImportError: cannot import name 'multi_gpu_model' from 'tensorflow.keras.utils'",
         imported,
     ),
+    sig(  # Python up to 3.6 names no module
+        "missing-name",
+        "cannot import name",
+        r"ImportError: cannot import name ['\"]?(?P<name>multi_gpu_model|multi_gpu_utils|get_session|BatchNormalization|set_session)['\"]?(?! from|\w)",
+        "ImportError: cannot import name 'multi_gpu_model'",
+        lambda m, s: Symptom(s, "missing-name", (("name", m["name"]), ("module", "keras"))),
+    ),
     sig(
         "eager-incompatible",
         (

@@ -43,6 +43,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN when one has already been registered",
     ),
     _harmless(
+        "unknown-op",
+        "for unknown op: ",
+        r"OpKernel \('op: \"\w{1,60}\" device_type: \"\w{1,20}\"[^\n]{0,120}'\) for unknown op: \w{1,60}",
+        "a kernel of an op that this build leaves out (tensor_forest on Windows, TensorFlow 1.0 and 1.1); nothing but that op is lost",
+        "E op_kernel.cc:943] OpKernel ('op: \"BestSplits\" device_type: \"CPU\"') for unknown op: BestSplits",
+    ),
+    _harmless(
         "computation-placer",
         "computation placer already registered",
         r"computation placer already registered",

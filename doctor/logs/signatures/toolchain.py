@@ -33,8 +33,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "ptxas-failed",
-        ("ptxas exited with", "ptxas fatal", "ptxas failed", "ptxas too old", "ptxas does not support"),
-        r"ptxas exited with non-zero error code -?\d+|ptxas does not support CC \d+|ptxas fatal\s*:[^\n]{0,160}|ptxas too old",
+        ("ptxas exited with", "nvlink exited with", "ptxas fatal", "ptxas failed", "ptxas too old", "ptxas does not support", "ptx assembler is too old"),
+        r"Loaded PTX assembler is too old|nvlink exited with non-zero error code -?\d+|ptxas exited with non-zero error code -?\d+|ptxas does not support CC \d+|ptxas fatal\s*:[^\n]{0,160}|ptxas too old",
         "INTERNAL: ptxas exited with non-zero error code 65280, output: ptxas fatal   : Value 'sm_86' is not defined for option 'gpu-name'",
     ),
     sig(

@@ -54,7 +54,7 @@ def cudnn_init_oom(picture: Picture) -> Iterator[Finding]:
     if statuses & {"ARCH_MISMATCH", "NOT_SUPPORTED"}:
         return
     growth = facts.symptoms("growth-set")
-    weak = all(s.kind in ("blas-launch-failed", "cudnn-launch-failed") for s in signs)
+    weak = all(s.kind in ("blas-launch-failed", "cudnn-launch-failed", "cufft-failed") for s in signs)
     crash = facts.has("illegal-address", "launch-failed")
     if all(s.kind == "cudnn-launch-failed" for s in signs) or (weak and crash):
         return

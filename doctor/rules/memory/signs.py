@@ -16,8 +16,9 @@ HANDLE_FAILURES = (
     "no-algorithm",
     "blas-launch-failed",
     "cudnn-launch-failed",
+    "cufft-failed",
 )
-"""The kinds of symptoms that say so; the last two are said of other failures as well."""
+"""The kinds of symptoms that say so; the last three are said of other failures as well."""
 
 
 ROOMY_MIB = 2048

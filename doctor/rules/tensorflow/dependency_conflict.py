@@ -67,6 +67,7 @@ def _required_by_tensorflow(picture: Picture) -> set[str]:
     needs=(
         "numpy-abi",
         "numpy-alias",
+        "numpy-symbolic",
         "protobuf-conflict",
         "h5py-conflict",
         "keras-mismatch",
@@ -93,6 +94,9 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
     """
     facts = picture.facts
     numpy = facts.symptoms("numpy-abi", "numpy-alias")
+    told = picture.tensorflow
+    if told is None or dotted(told.version) < (2, 5):
+        numpy += facts.symptoms("numpy-symbolic")
     protobuf = facts.symptoms("protobuf-conflict")
     printed = [s for s in [*numpy, *protobuf] if not any(s.get(key) for key in ("told", "t2", "t3"))]
     h5py = facts.symptoms("h5py-conflict")
@@ -146,6 +150,7 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
 
     if numpy:
         alias = any(s.kind == "numpy-alias" for s in numpy)
+        symbolic = any(s.kind == "numpy-symbolic" for s in numpy)
         older = max((_numpy_asked(s) for s in numpy), default="")
         own = pin("numpy", "")
         both = _numpy_for_both(own, older) if older else ""
@@ -168,12 +173,14 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
             )
             text = f"A module was compiled for NumPy {older} or later, and the NumPy that is there is older."
         else:
-            limit = own or ("numpy<1.24" if alias else "numpy<2")
+            limit = own or ("numpy<1.20" if symbolic else "numpy<1.24" if alias else "numpy<2")
             steps.append(
                 shell(install(limit), "the NumPy that this build was made for")
             )
             text = (
-                "The code uses names that NumPy 1.24 removed."
+                "A layer of TensorFlow up to 2.4 asks NumPy for an array whose shape is a tensor, and NumPy refuses that from 1.20 on."
+                if symbolic
+                else "The code uses names that NumPy 1.24 removed."
                 if alias
                 else "A compiled module and NumPy are of two generations: most often a TensorFlow built for NumPy 1 that finds NumPy 2."
             )

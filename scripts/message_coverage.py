@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""Which messages of TensorFlow and NVIDIA's libraries the signatures know, release by release.
+
+What TensorFlow can say of GPUs stands as string literals in the libraries of its wheels. Each literal that reads like a
+message and speaks of a GPU is held against the catalogue: it is known where a signature matches it, or names it by one of its literals (a
+message is put together of several, so that one alone need not match). The others are of a family of scripts/message_families.json with the
+reason why it says nothing about the use of a GPU. Error names of CUDA and its libraries are treated alike. What is neither is listed.
+
+    python scripts/message_coverage.py                               the error names, and the figures that docs/messages.json holds
+    python scripts/message_coverage.py --release 2.20.0 FILE ...     a wheel or a library; --write keeps the figures
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from elftools.elf.elffile import ELFFile  # noqa: E402
+
+from doctor.facts import EnvironmentKind, Fact, OperatingSystem, Platform  # noqa: E402
+from doctor.logs.parse import parse  # noqa: E402
+from doctor.logs.signatures import Signature, catalogue  # noqa: E402
+from doctor.logs.text import Text, split  # noqa: E402
+
+FAMILIES = ROOT / "scripts" / "message_families.json"
+FIGURES = ROOT / "docs" / "messages.json"
+KNOWN = ROOT / "tests" / "data" / "messages.txt"
+"""The messages of all releases that were read which a row knows: the tests hold the catalogue to them without a wheel."""
+
+PRINTED = re.compile(rb"[\x20-\x7e\n\t]+")
+SHORTEST, LONGEST = 12, 600
+"""Letters of a literal that is looked at: shorter ones name things, longer ones are texts of help and code."""
+SPEAKS = re.compile(
+    r"\bGPUs?\b|\bgpu_|cuda|cudnn|cublas|cusolver|cusparse|cufft|curand|nccl|\bnvml|\bptx|libdevice|nvlink|nvjitlink|nvidia|compute capability|tensorrt"
+    r"|\bdso\b|dlopen|dlerror|dynamic library|StreamExecutor|device memory|out of memory|OOM when|no kernel image"
+    r"|soft.?placement|assign a device|device specification|visible_device|virtual device|physical device|memory growth",
+    re.IGNORECASE,
+)
+"""What a message that concerns a GPU speaks of."""
+WORDS = re.compile(r"(?<![\w:<.-])[A-Za-z][a-z']{1,20}(?![\w:>(])")
+LEAST_LITERAL = 12
+"""Letters of a signature's literal that names a message on its own."""
+
+
+def is_message(text: str) -> bool:
+    """Whether a literal reads like a sentence: words and spaces, no code, no path and no mangled name."""
+    words = WORDS.findall(text)
+    return len(words) >= 3 and " " in text and sum(map(len, words)) >= 0.4 * len(text.replace(" ", "")) and not text.startswith(("_Z", "/", "#"))
+
+
+def literals(path: Path) -> Iterator[str]:
+    """The messages that speak of GPUs in a library."""
+    with path.open("rb") as file:
+        section = ELFFile(file).get_section_by_name(".rodata")
+        constants = section.data() if section is not None else b""
+    for text in set(constants.split(b"\0")):
+        if SHORTEST <= len(text) <= LONGEST and PRINTED.fullmatch(text):
+            for line in text.decode("ascii").split("\n"):
+                if len(line) >= SHORTEST and SPEAKS.search(line) and is_message(line):
+                    yield " ".join(line.split())
+
+
+def libraries(path: Path, folder: Path) -> Iterator[Path]:
+    """The libraries of TensorFlow's own in a wheel, one after the other on disk; a library itself."""
+    if path.suffix != ".whl":
+        yield path
+        return
+    with zipfile.ZipFile(path) as wheel:
+        for name in wheel.namelist():
+            if re.search(r"(?:libtensorflow_(?:cc|framework)\.so[.\d]*|_pywrap_tensorflow_(?:internal|common)\.(?:so|pyd))$", name):
+                yield (place := Path(wheel.extract(name, folder)))
+                place.unlink()
+
+
+def messages(paths: Iterable[Path]) -> list[str]:
+    """Each message once, in the order of the alphabet."""
+    with tempfile.TemporaryDirectory() as folder:
+        return sorted({text for path in paths for library in libraries(path, Path(folder)) for text in literals(library)})
+
+
+# --- what is known -----------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _examples() -> str:
+    return "\n".join(" ".join(signature.example.split()).lower() for signature in catalogue())
+
+
+@lru_cache(maxsize=1)
+def _named() -> re.Pattern[str]:
+    """The literals of the signatures that are long enough to name a message; not those of what people write."""
+    words = {
+        literal
+        for signature in catalogue()
+        if not signature.unlogged
+        for literal in signature.literals
+        if sum(map(str.isalpha, literal)) >= LEAST_LITERAL
+    }
+    return re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True))))
+
+
+@lru_cache(maxsize=1)
+def _printed() -> tuple[Signature, ...]:
+    """The signatures of what programs print."""
+    return tuple(signature for signature in catalogue() if not signature.unlogged)
+
+
+def _says_little(fact: Fact) -> bool:
+    """Whether a fact only tells that a GPU, a platform or a version is named."""
+    return isinstance(fact, (Platform, EnvironmentKind, OperatingSystem)) or getattr(fact, "kind", "") == "mentions-gpu"
+
+
+def row_of(text: str) -> str:
+    """The kind of a signature that knows a message; empty where none does."""
+    lower = text.lower()
+    named = _named().search(lower)
+    if named:
+        return named[0]
+    piece = re.sub(r"[%{$].*", "", lower).strip(" .,:;'\"")
+    if len(piece) >= 24 and piece in _examples():
+        return "example"
+    facts = parse(Text.of("literal", split(text), 1), _printed())
+    return next((type(fact).__name__ for fact in facts if not _says_little(fact)), "")
+
+
+@lru_cache(maxsize=1)
+def families() -> dict[str, Any]:
+    """The data of scripts/message_families.json."""
+    data: dict[str, Any] = json.loads(FAMILIES.read_text(encoding="utf-8"))
+    return data
+
+
+@lru_cache(maxsize=1)
+def _reasons() -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile(pattern), entry["family"]) for entry in families()["irrelevant"] for pattern in entry["patterns"]]
+
+
+def reason_of(text: str) -> str:
+    """The family for whose reason a message says nothing of the use of a GPU; empty where it is of none."""
+    return next((family for pattern, family in _reasons() if pattern.search(text)), "")
+
+
+def coverage(found: Iterable[str]) -> dict[str, Any]:
+    """How many messages a row knows, how many each family has, and which are neither."""
+    rows = 0
+    by_family: Counter[str] = Counter()
+    unknown: list[str] = []
+    for text in found:
+        if row_of(text):
+            rows += 1
+        elif family := reason_of(text):
+            by_family[family] += 1
+        else:
+            unknown.append(text)
+    total = rows + sum(by_family.values()) + len(unknown)
+    return {"messages": total, "rows": rows, "irrelevant": dict(sorted(by_family.items())), "unknown": unknown}
+
+
+# --- error names -------------------------------------------------------------------------------------
+
+
+def error_names() -> Iterator[tuple[str, str]]:
+    """(enumeration, a line with the name as programs print it) for each name of a status."""
+    for enumeration in families()["errors"]:
+        for name in enumeration["names"].split():
+            yield enumeration["enumeration"], enumeration["printed"].replace("NAME", name)
+
+
+def errors() -> dict[str, dict[str, Any]]:
+    """The coverage of each enumeration."""
+    lines: dict[str, list[str]] = {}
+    for enumeration, line in error_names():
+        lines.setdefault(enumeration, []).append(line)
+    return {enumeration: coverage(found) for enumeration, found in lines.items()}
+
+
+def percent(found: dict[str, Any]) -> str:
+    """How much of it is known or has a reason."""
+    known = found["messages"] - len(found["unknown"])
+    return f"{100 * known / max(found['messages'], 1):.1f} % of {found['messages']}: {found['rows']} by a row"
+
+
+def main() -> int:
+    """Print the coverage; 1 where something is neither known nor listed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a wheel or a library of TensorFlow")
+    parser.add_argument("--release", help="the release that the files are of")
+    parser.add_argument("--write", action="store_true", help="keep the figures, and the messages that a row knows")
+    parser.add_argument("--list", type=Path, metavar="FILE", help="write all messages that were found; such a list may be given as FILE again")
+    arguments = parser.parse_args()
+    kept: dict[str, Any] = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {"releases": {}, "errors": {}}
+    unknown: list[str] = []
+    if arguments.files:
+        found = messages(arguments.files) if arguments.files[0].suffix != ".txt" else arguments.files[0].read_text(encoding="utf-8").splitlines()
+        if arguments.list:
+            arguments.list.write_text("\n".join(found) + "\n", encoding="utf-8")
+        kept["releases"][arguments.release or arguments.files[0].name] = coverage(found)
+        if arguments.write:
+            known = set(KNOWN.read_text(encoding="utf-8").splitlines()) if KNOWN.exists() else set()
+            known |= {text for text in found if row_of(text)}
+            KNOWN.write_text("\n".join(sorted(known)) + "\n", encoding="utf-8")
+    kept["errors"] = errors()
+    for kind in ("releases", "errors"):
+        for name, figures in sorted(kept[kind].items()):
+            print(f"{name}: {percent(figures)}")
+            unknown += figures["unknown"]
+    if arguments.write:
+        FIGURES.parent.mkdir(exist_ok=True)
+        FIGURES.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    for text in unknown:
+        print(f"  {text}")
+    return 1 if unknown else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

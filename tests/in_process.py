@@ -1,0 +1,42 @@
+"""The command called in this process: what is tried is what it says, not how Python starts."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from doctor.cli import main
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def called(
+    *words: str, input: bytes = b"", env: Mapping[str, str] | None = None, cwd: str | os.PathLike[str] = ROOT
+) -> subprocess.CompletedProcess[bytes]:
+    """What `tfgpu-doctor` printed as bytes, with its exit code, as subprocess.run gives it. env: the whole environment."""
+    streams = [io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="surrogateescape") for data in (input, b"", b"")]
+    before = (sys.stdin, sys.stdout, sys.stderr), Path.cwd(), dict(os.environ)
+    try:
+        sys.stdin, sys.stdout, sys.stderr = streams
+        os.chdir(cwd)
+        if env is not None:
+            os.environ.clear()
+            os.environ.update(env)
+        try:
+            code = main(words)
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+        said = []
+        for stream in streams[1:]:
+            stream.flush()
+            said.append(stream.buffer.getvalue())  # type: ignore[attr-defined]
+    finally:
+        (sys.stdin, sys.stdout, sys.stderr), place, environment = before
+        os.chdir(place)
+        os.environ.clear()
+        os.environ.update(environment)
+    return subprocess.CompletedProcess(words, code, *said)
