@@ -216,7 +216,7 @@ def _homes(machine: Machine, search: Search) -> list[str]:
     with machine.noting() as unseen:
         for base in (TOOLKITS, CUDNNS):
             homes |= {f"{base}\\{name}" for name in machine.names_seen(base)}
-    search.unseen |= unseen
+    search.unseen.update(unseen)
     return sorted(homes)
 
 

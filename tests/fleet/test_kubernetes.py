@@ -6,9 +6,8 @@ import base64
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 

@@ -6,8 +6,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import urllib.request
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -93,7 +95,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[list[str],
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("python", pythons(), ids=lambda path: re.sub(r".*(3\.\d+).*", r"\1", path))
+@pytest.mark.parametrize("python", pythons(), ids=lambda path: re.findall(r"3\.\d+", path)[0])
 def test_it_says_what_the_installed_tool_says(
     one_file: Path,
     tmp_path: Path,
@@ -134,3 +136,37 @@ def test_a_python_that_is_too_old_is_told_so(one_file: Path, tmp_path: Path) -> 
         done = run([python, str(one_file), "check"], tmp_path)
         assert done.returncode == 3
         assert done.stderr.startswith(b"tfgpu-doctor: it needs Python 3.8 or later; this is ")
+
+
+@pytest.mark.parametrize("python", pythons()[:1])
+def test_the_page_is_served_and_judges(one_file: Path, tmp_path: Path, python: str) -> None:
+    command = [python, "-S", "-B", str(one_file), "serve", "--no-browser"]
+    with subprocess.Popen(command, cwd=tmp_path, env={}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
+        try:
+            assert served.stdout is not None
+            address = served.stdout.readline().strip()
+            for name in ("", "app.js", "style.css", "icon.svg"):
+                with urllib.request.urlopen(address + name, timeout=30) as answer:
+                    assert (answer.status, len(answer.read()) > 100) == (200, True)
+        finally:
+            served.send_signal(signal.SIGINT)
+        _out, err = served.communicate(timeout=30)
+    assert (served.returncode, err) == (0, "")
+
+
+def test_what_fleet_sends_is_for_python_3_8(one_file: Path, tmp_path: Path) -> None:
+    """The one file makes what goes to a node, and the oldest Python runs `check` of it from standard input."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from doctor.fleet import sent\n"
+        "print(sent.least(), file=sys.stderr)\n"
+        "sys.stdout.buffer.write(sent.payload(['check', '--format', 'json'], watch=False))\n"
+    )
+    made = run([sys.executable, "-S", "-B", "-c", code, str(one_file)], tmp_path)
+    assert (made.returncode, made.stderr) == (0, b"8\n")
+    start = "import sys; f = sys.stdin.buffer; exec(f.read(int(f.readline())))"
+    done = subprocess.run(
+        [pythons()[0], "-I", "-B", "-c", start], cwd=tmp_path, env={}, input=made.stdout, capture_output=True, timeout=120, check=False
+    )
+    assert done.returncode in (0, 1, 3), done.stderr
+    assert json.loads(done.stdout)["findings"]

@@ -13,8 +13,8 @@ import shlex
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Callable
 from pathlib import Path
+from typing import Callable
 
 import pytest
 from packaging.requirements import Requirement
