@@ -172,8 +172,8 @@ def sh_argument(text: str) -> str:
 
 
 def _in_single_quotes(text: str) -> str:
-    """Every character as it is; a backslash stands outside of the quotes, since fish escapes by it within them."""
-    return "'" + re.sub(r"['\\]", lambda found: f"'\\{found[0]}'", text) + "'"
+    """Every character as it is; a backslash before a quote or a backslash stands outside: fish escapes by it within."""
+    return "'" + re.sub(r"'|\\(?=['\\]|$)", lambda found: f"'\\{found[0]}'", text) + "'"
 
 
 def _sh_word(word: Word) -> str:

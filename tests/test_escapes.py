@@ -30,6 +30,7 @@ SAFE_AND_QUICK = {
     "mcp": [],
     "completion": ["bash"],
     "code": [],
+    "fleet": ["--manifest", "kubernetes"],
     "serve": ["--port", "70000"],  # no port, so that it ends
 }
 """What each command is called with beside the option that is tried, so that it does nothing for long."""

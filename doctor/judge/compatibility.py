@@ -337,7 +337,9 @@ def _without_cuda(picture: Picture, builds: Sequence[TensorFlowRelease]) -> Fact
         return None
     named: list[Fact] = [r for r in facts.of(Requirement) if r.name in ("tensorflow", "tensorflow-gpu")]
     named += [s for s in facts.symptoms("stated-package") if not s.get("extra")]
-    named += [p for p in facts.of(Package) if p.name in ("tensorflow", "tensorflow-gpu") and p.manager == "pip"]
+    listed = [p for p in facts.of(Package) if p.manager == "pip"]
+    if len(listed) > 2:  # a list of packages, in which NVIDIA's would stand; not a line such as "TensorFlow 2.16.1"
+        named += [p for p in listed if p.name in ("tensorflow", "tensorflow-gpu")]
     asked = [v for v in facts.of(TensorFlowVersion) if _PLAIN.search(v.source.text) and "and-cuda" not in v.source.text]
     plain: list[Fact] = [*named, *asked]
     return plain[0] if plain else None

@@ -455,3 +455,15 @@ def test_cuda_where_nobody_looks_for_a_toolkit_is_there_all_the_same(tmp_path: P
         machine.cuda_library("/opt/site/lib", name, "12.2")
     machine.cudnn("8.9.4", "/opt/site/lib").in_loader_cache("/opt/site/lib", LIB)
     assert machine.diagnosis().verdict.code == "healthy"
+
+
+# --- clusters
+
+
+@pytest.mark.parametrize("lacking", ["", "libnvidia-ml.so.1", "libcuda.so.1"])
+def test_slurm_on_a_machine_that_has_a_gpu_makes_it_no_login_node(lacking: str, tmp_path: Path) -> None:
+    machine = working(Disk(tmp_path / "m")).write("/usr/bin/sbatch", "")
+    for path in machine.root.rglob(f"{lacking}*") if lacking else ():
+        path.unlink()
+    found = codes(machine.diagnosis())
+    assert "gpu-absent" not in found

@@ -163,7 +163,7 @@ def sign(picture: Picture) -> Reason | None:
             [*(signs or stub)[:3], ci],
             "likely",
         )
-    if facts.has("login-node") and signs:
+    if facts.has("login-node") and signs and not picture.gpus:
         return Reason(
             "This ran on a login node, which has no GPU.", [*facts.symptoms("login-node"), *signs[:2]], "likely"
         )
