@@ -189,7 +189,7 @@ def test_a_table_is_searched_filtered_and_sorted(page: Page, host: str) -> None:
     assert page.js("location.hash") == "#q=2.15.1+linux-x86"
     assert "libtensorflow" in page.js(f"{SHOWN}[0].querySelector('details').textContent")
     page.open(f"{host}tables/tensorflow.html#c2=yes")
-    assert page.js(f"{SHOWN}.every(r => r.cells[2].textContent === 'yes')")
+    page.until(f"{SHOWN}.every(r => r.cells[2].textContent === 'yes')", 10)
     page.driver.execute_script("document.querySelectorAll('table.data thead button')[3].click()")
     cuda = [tuple(map(int, text.split("."))) for text in page.js(f"{SHOWN}.map(r => r.cells[3].textContent)") if text[:1].isdigit()]
     assert cuda == sorted(cuda)
