@@ -1,7 +1,7 @@
 """Reports from the web: an issue, a pull request, one of its comments, a gist, a file, any plain text.
 
-Of GitHub the public API is asked, with a token from GITHUB_TOKEN or GH_TOKEN where one is set; it goes to the API only.
-GITHUB_SERVER_URL and GITHUB_API_URL name another GitHub, as they do on its own runners.
+Of GitHub the public API is asked, with a token from GITHUB_TOKEN or GH_TOKEN where one is set; it goes to the
+API only. GITHUB_SERVER_URL and GITHUB_API_URL name another GitHub, as they do on its own runners.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from doctor import __version__
+from doctor import __version__, lazy
 from doctor.errors import InputError
 from doctor.redact import without_doors
 
@@ -22,24 +22,25 @@ if TYPE_CHECKING:
     from doctor.web import Limit
 
 LARGEST = 64 * 1024 * 1024
-"""Bytes that are fetched from one address at most."""
+"""Most bytes that are fetched from one address."""
 TIMEOUT = (10, 30)
 """Seconds to connect, and between two pieces of an answer."""
 LONGEST = 120.0
-"""Seconds that all of an address may take, its pages of comments included."""
+"""Time limit in seconds for one address, its pages of comments included."""
 PAGES = 20
-"""Pages of a hundred comments that are read at most."""
+"""Most pages of a hundred comments that are read."""
 
-_ISSUE = re.compile(r"/(?P<repo>[\w.-]+/[\w.-]+)/(?:issues|pull)/(?P<number>\d+)(?:/|$)")
-_BLOB = re.compile(r"/(?P<repo>[\w.-]+/[\w.-]+)/(?:blob|raw)/(?P<rest>.+)")
-_GIST = re.compile(r"/(?:[\w.-]+/)?(?P<id>[0-9a-f]{8,})(?:/|$)")
+_ISSUE = lazy.compile(r"/(?P<repo>[\w.-]+/[\w.-]+)/(?:issues|pull)/(?P<number>\d+)(?:/|$)")
+_BLOB = lazy.compile(r"/(?P<repo>[\w.-]+/[\w.-]+)/(?:blob|raw)/(?P<rest>.+)")
+_GIST = lazy.compile(r"/(?:[\w.-]+/)?(?P<id>[0-9a-f]{8,})(?:/|$)")
 
 
 def fetch(address: str, *, comments: bool = False) -> IO[bytes]:
     """The report at an address. comments: of an issue, its comments as well.
 
-    Raises InputError where it is missing, private, too large, too slow, no text, or out of reach, with what to do about
-    it. Another address that it leads to is followed where it is public, or of the kind that was named.
+    Raises InputError where it is missing, private, too large, too slow, no text, or out of reach, with what
+    to do about it. Another address that it leads to is followed where it is public, or of the kind that was
+    named.
     """
     import requests
 
@@ -72,9 +73,9 @@ def _fetch(at: _Reading, address: str, comments: bool) -> IO[bytes]:
         parts = urlsplit(address)
         host = (parts.hostname or "").lower()
     except ValueError as error:
-        raise at.error("it is no address") from error
+        raise at.error("it is not a valid address") from error
     if not host:
-        raise at.error("it is no address")
+        raise at.error("it is not a valid address")
     server = urlsplit(os.environ.get("GITHUB_SERVER_URL") or "https://github.com")
     if host in ("github.com", "www.github.com") or parts.netloc.lower() == server.netloc.lower():
         comment = re.fullmatch(r"issuecomment-(\d+)", parts.fragment)
@@ -114,7 +115,9 @@ def _gist(at: _Reading, number: str) -> IO[bytes]:
         if not isinstance(file, dict):
             continue
         whole = file.get("raw_url") if file.get("truncated") else None
-        texts.append(_text(at, whole).read().decode("utf-8", "replace") if whole else _string(file, "content"))
+        texts.append(
+            _text(at, whole).read().decode("utf-8", "replace") if whole else _string(file, "content")
+        )
     return _stream("\n".join(texts))
 
 
@@ -136,22 +139,26 @@ def _api(at: _Reading, path: str, query: str = "") -> Any:
 
 
 def _refused(at: _Reading, answer: requests.Response, token: bool) -> None:
-    """Raise what an answer of the API says, in words that help."""
+    """Raise an error that explains the API's answer and names the next step."""
     status = answer.status_code
     if status < 400:
         return
     name = "GITHUB_TOKEN (or GH_TOKEN)"
-    if status in (403, 429) and (answer.headers.get("X-RateLimit-Remaining") == "0" or "Retry-After" in answer.headers):
+    if status in (403, 429) and (
+        answer.headers.get("X-RateLimit-Remaining") == "0" or "Retry-After" in answer.headers
+    ):
         raise at.error(
             f"GitHub allows no more requests from here{_until(answer)}",
-            "wait, or copy the text into a file" if token else f"set {name}: with a token the limit is higher",
+            "wait, or copy the text into a file"
+            if token
+            else f"set {name}: with a token the limit is higher",
         )
     if status == 401:
-        raise at.error("GitHub does not know the token", f"renew {name}, or unset it")
+        raise at.error("GitHub rejects the token", f"renew {name} or unset it")
     if status in (404, 403, 451):
         raise at.error(
             "it does not exist, or it is private",
-            f"check that the token in {name} may read it" if token else f"where it is private, set {name}",
+            f"check that the token in {name} may read it" if token else f"if it is private, set {name}",
         )
     if status == 410:
         raise at.error("it was deleted")
@@ -214,11 +221,13 @@ def _get(at: _Reading, place: str, headers: dict[str, str]) -> requests.Response
     try:
         return get(at.session, place, {"User-Agent": f"tfgpu-doctor/{__version__}", **headers}, TIMEOUT)
     except RefusedError as error:
-        raise at.error(str(error), "give the address of the text itself, if you trust it") from error
+        raise at.error(str(error), "if you trust it, give the address of the text itself") from error
     except requests.Timeout as error:
         raise at.error("no answer in time", "try again later") from error
     except requests.exceptions.SSLError as error:
-        raise at.error("its certificate is not trusted", "behind a proxy, REQUESTS_CA_BUNDLE may help") from error
+        raise at.error(
+            "its certificate is not trusted", "behind a proxy, REQUESTS_CA_BUNDLE may help"
+        ) from error
     except requests.ConnectionError as error:
         raise at.error(f"{urlsplit(place).hostname} cannot be reached", "is there a network?") from error
     except (requests.RequestException, ValueError) as error:
@@ -238,7 +247,7 @@ def _read(at: _Reading, answer: requests.Response) -> bytes:
     except requests.RequestException as error:
         raise at.error("the connection broke", "try again") from error
     if at.limit.passed:  # cut off, which some servers' answers do not show
-        raise at.error("it is not all there")
+        raise at.error("it arrived incomplete")
     length = answer.headers.get("Content-Length", "")
     if length.isdigit() and not answer.headers.get("Content-Encoding") and len(data) < int(length):
         raise at.error("the connection broke", "try again")

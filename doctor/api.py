@@ -1,4 +1,5 @@
-"""tfgpu-doctor for programs: pages, notebooks, assistants, tools that watch many machines. The commands use it, too.
+"""tfgpu-doctor for programs: pages, notebooks, assistants, tools that watch many machines. The commands use
+it, too.
 
     >>> from doctor import api
     >>> report = api.explain("Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open"
@@ -8,12 +9,12 @@
     >>> report.to_dict()["facts"]["missing_libraries"]["value"]
     ['libcudart.so.11.0']
     >>> print(report.render("markdown").splitlines()[0])
-    **Likely cause: The CUDA libraries that this TensorFlow opens are not on this machine** (`cuda-missing`)
+    **Likely cause: The CUDA libraries that this TensorFlow loads are not on this machine** (`cuda-missing`)
 
-A call prints nothing, ends no process, installs no signal handlers, leaves no thread behind and writes no file; it may be
-made again and from several threads at once. What cannot be done raises an error of `doctor.errors`: UsageError (the
-call is wrong), InputError (something cannot be read), UnableError (it cannot be done here), DefectError (the tool itself
-failed: there is no verdict).
+A call prints nothing, ends no process, installs no signal handlers, leaves no thread behind and writes no
+file; it may be made again and from several threads at once. What cannot be done raises an error of
+`doctor.errors`: UsageError (the call is wrong), InputError (something cannot be read), UnableError (it cannot
+be done here), DefectError (the tool itself failed: there is no verdict).
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ PLATFORMS = ("linux", "windows", "wsl", "macos")
 class Report:
     """What is wrong with one machine, or in one pasted report.
 
-    `findings`, and all else that hangs on `diagnosis`, name paths, users and hosts as they are. `to_dict` and `render`
-    take out what tells who and where somebody is, and every secret.
-    times: how long each probe of a machine took, in seconds.
+    `findings`, and all else that hangs on `diagnosis`, name paths, users and hosts as they are. `to_dict` and
+    `render` take out what tells who and where somebody is, and every secret. times: how long each probe of a
+    machine took, in seconds.
     """
 
     diagnosis: Diagnosis
@@ -48,8 +49,8 @@ class Report:
 
     @property
     def verdict(self) -> Finding:
-        """The finding that a person should act on first; `healthy`, `benign-messages` or `undetermined` where there is
-        nothing to act on."""
+        """The finding that a person should act on first; `healthy`, `benign-messages` or `undetermined`
+        where there is nothing to act on."""
         return self.diagnosis.verdict
 
     @property
@@ -68,27 +69,34 @@ class Report:
     def render(self, form: str = "text", *, width: int = 80, colour: bool = False, verbose: int = 0) -> str:
         """The report for a person, as "text", "markdown" or "html" (a whole page).
 
-        For text: `width` in columns, `colour` as escapes of a terminal, `verbose` 1 for where each fact came from.
-        Raises UsageError for any other form.
+        For text: `width` in columns, `colour` as escapes of a terminal, `verbose` 1 for where each fact came
+        from. Raises UsageError for any other form.
         """
         from doctor.render import Options, around, rendered
 
         _known(form)
         options = Options(form, colour, width, verbose, shared=True)
         before, _, after = around(options)
-        return before + rendered(self.diagnosis, options) + after if form == "html" else rendered(self.diagnosis, options)
+        return (
+            before + rendered(self.diagnosis, options) + after
+            if form == "html"
+            else rendered(self.diagnosis, options)
+        )
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What a notebook shows."""
         from doctor.render import Options, rendered
 
-        html = rendered(self.diagnosis, Options("html"))  # without the page around it, whose style is for a page
+        html = rendered(
+            self.diagnosis, Options("html")
+        )  # without the page around it, whose style is for a page
         return {"text/plain": self.render(), "text/markdown": self.render("markdown"), "text/html": html}
 
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
-    """What goes together on a machine, and the commands for it; the first of `plans` is the recommended one."""
+    """What goes together on a machine, and the commands for it; the first of `plans` is the recommended
+    one."""
 
     outcome: Outcome
 
@@ -99,7 +107,7 @@ class PlanReport:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What stands in the way, in the wish or on the machine."""
+        """What stands in the way, in the request or on the machine."""
         return tuple(self.outcome.findings)
 
     @property
@@ -129,7 +137,7 @@ def _known(form: str) -> None:
     if form not in FORMATS:
         from doctor.errors import UsageError
 
-        raise UsageError(f"there is no form {form!r}", f"one of {', '.join(FORMATS)}")
+        raise UsageError(f"there is no format {form!r}", f"one of {', '.join(FORMATS)}")
 
 
 def diagnosed(facts: Facts) -> Report:
@@ -151,10 +159,10 @@ def explain(
     """Diagnose one pasted report: a log, a traceback, pip or nvidia-smi output, an issue's text, in any mix.
 
     report: its text, its bytes in whatever encoding, or a stream of bytes, which is read in constant memory.
-    name: what evidence calls it. platform: linux, windows, wsl or macos, as somebody says of the machine; it counts where
-    the report does not tell. progress: called with the number of bytes that were read since its last call, of a
-    large one. processes: a large file may be read by several processes.
-    Raises UsageError for another platform, InputError where it is empty or no text, DefectError where a rule fails.
+    name: what evidence calls it. platform: linux, windows, wsl or macos, as somebody says of the machine; it
+    counts where the report does not tell. progress: called with the number of bytes that were read since its
+    last call, of a large one. processes: a large file may be read by several processes. Raises UsageError for
+    another platform, InputError where it is empty or no text, DefectError where a rule fails.
     """
     from io import BytesIO
 
@@ -168,7 +176,9 @@ def explain(
     if isinstance(report, str):
         report = report.encode("utf-8", "surrogatepass")
     try:
-        facts = read_stream(BytesIO(report) if isinstance(report, bytes) else report, name, progress, processes=processes)
+        facts = read_stream(
+            BytesIO(report) if isinstance(report, bytes) else report, name, progress, processes=processes
+        )
     except NotText as error:
         raise InputError(f"cannot read `{name}`: {error}") from error
     if platform is not None and not facts.of(Platform):
@@ -188,12 +198,12 @@ def check(
 ) -> Report:
     """Diagnose this machine and a Python environment on it, or the files of another machine.
 
-    python: an interpreter or an environment's folder; by default VIRTUAL_ENV, CONDA_PREFIX, `python3` or `python` on
-    PATH, this one. root: a folder to read in place of `/`, of which nothing is run or loaded. deep: also start
-    TensorFlow in a process of its own, for `limit` seconds at most, and use each GPU. record: a file that
-    `check --save` wrote, in place of a look. tell: called with a line where something that takes long begins.
-    printed: what TensorFlow printed when it ran there.
-    Raises UsageError where these exclude each other, InputError where a path or a record cannot be read, UnableError
+    python: an interpreter or an environment's folder; by default VIRTUAL_ENV, CONDA_PREFIX, `python3` or
+    `python` on PATH, this one. root: a folder to read in place of `/`, from which nothing is run or loaded.
+    deep: also start TensorFlow in a process of its own, for `limit` seconds at most, and use each GPU.
+    record: a file that `check --save` wrote, in place of examining this machine. tell: called with a line
+    where something that takes long begins. printed: what TensorFlow printed when it ran there. Raises
+    UsageError where these exclude each other, InputError where a path or a record cannot be read, UnableError
     where there is no Python to start TensorFlow with, DefectError where a rule fails.
     """
     from doctor.errors import UsageError
@@ -229,8 +239,8 @@ def _recorded(path: str) -> Facts:
 def _examined(
     python: str | None, root: str | None, limit: float | None, tell: Callable[[str], None] | None
 ) -> tuple[Facts, tuple[tuple[str, float], ...]]:
-    """The facts of this machine or of another one's files, and the times of the probes. limit: of the deep check, in
-    seconds; None where there is none."""
+    """The facts of this machine or of another one's files, and the times of the probes. limit: of the deep
+    check, in seconds; None where there is none."""
     from doctor.errors import InputError, UnableError
     from doctor.probe import Machine, NoPythonError, deep, look
 
@@ -270,11 +280,13 @@ def plan(
 ) -> PlanReport:
     """Which TensorFlow, Python, CUDA, cuDNN and driver go together, from the tables alone.
 
-    The parameters are the options of `tfgpu-doctor plan`. What is wished: tensorflow ("2.15", ">=2.16,<2.19", "latest"),
-    python ("3.12"), cuda and cudnn (those that are installed and have to be used), cpu (no CUDA), requirements (files,
-    each line of which is judged; texts: the same by name and content, and what they take in is not read). The machine: os ("Ubuntu 24.04"), gpu (names, PCI ids or compute capabilities; "none"),
-    driver ("535.183.01"), or machine (a file with the JSON of a `check` there); this one where none of them is given.
-    Raises UsageError where they exclude each other or name what there is not, InputError where a file cannot be read.
+    The parameters are the options of `tfgpu-doctor plan`. The request: tensorflow ("2.15", ">=2.16,<2.19",
+    "latest"), python ("3.12"), cuda and cudnn (those that are installed and have to be used), cpu (no CUDA),
+    requirements (files, each line of which is judged; texts: the same by name and content, and what they take
+    in is not read). The machine: os ("Ubuntu 24.04"), gpu (names, PCI ids or compute capabilities; "none"),
+    driver ("535.183.01"), or machine (a file with the JSON of a `check` there); this one where none of them
+    is given. Raises UsageError where they exclude each other or name what there is not, InputError where a
+    file cannot be read.
 
     >>> found = plan(tensorflow="2.15", os="Ubuntu 22.04", gpu="Tesla T4", driver="535.183.01")
     >>> found.plans[0].tensorflow, found.plans[0].cuda

@@ -1,7 +1,7 @@
 """The command line: arguments in, exit code out. The only place that decides how the process ends.
 
-Exit codes: 0 no finding of severity error, 1 at least one, 2 a wrong call or unreadable input, 3 the tool could not do
-what was asked, 70 a defect of the tool itself, 130 interrupted.
+Exit codes: 0 no finding of severity error, 1 at least one, 2 a wrong call or unreadable input, 3 the tool
+could not do what was asked, 70 a defect of the tool itself, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ COMMANDS = {
     "check": "diagnose this machine and the Python environment in use (the default)",
     "explain": "diagnose pasted reports: logs, tracebacks, pip and nvidia-smi output, whole issues",
     "plan": "before installing: which TensorFlow, Python, CUDA, cuDNN and driver go together",
-    "install": "carry the plan out in an environment of its own, verify it, undo it where it fails",
+    "install": "install the plan in a new environment, verify it, and undo it if it fails",
     "reproduce": "make a failure happen on purpose, then show which settings cure it",
     "snippet": "configuration code for a TensorFlow version",
     "simulate": "run a command, real TensorFlow included, on a simulated GPU",
     "devices": "the GPUs, who uses them, and what a CUDA_VISIBLE_DEVICES value does",
-    "fleet": "check many nodes through what runs them, and say which differ",
+    "fleet": "check many nodes (ssh, Slurm, Ray, Kubernetes) and say which differ",
     "bench": "CPU against GPU over growing sizes",
     "tables": "look things up in the compatibility tables",
     "mcp": "the same answers to an AI assistant (Model Context Protocol)",
@@ -68,13 +68,18 @@ def shared_options(parser: argparse.ArgumentParser, forms: Sequence[str] = FORMA
     group.add_argument("--format", choices=forms, default="text", help="how to answer (text)")
     group.add_argument("--output", metavar="FILE", help="write the answer to a file")
     group.add_argument(
-        "--color", choices=("auto", "always", "never"), default="auto", help="colours (auto; NO_COLOR is obeyed)"
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="colours (auto; NO_COLOR is obeyed)",
     )
     group.add_argument(
         "-v", "--verbose", action="count", default=0, help="where each fact came from; what was not examined"
     )
     group.add_argument("-q", "--quiet", action="store_true", help="no progress and no hints")
-    group.add_argument("--exit-zero", action="store_true", help="exit 0 where findings of severity error would give 1")
+    group.add_argument(
+        "--exit-zero", action="store_true", help="exit 0 where findings of severity error would give 1"
+    )
 
 
 def _parser(name: str) -> argparse.ArgumentParser:
@@ -98,7 +103,8 @@ def _overview() -> str:
     lines = [
         "usage: tfgpu-doctor [COMMAND] [OPTIONS]",
         "",
-        "Says why TensorFlow does not use an NVIDIA GPU, proves it, and gets it to one that works.",
+        "Finds out why TensorFlow does not use an NVIDIA GPU, shows the evidence,",
+        "and prints the commands that fix it.",
     ]
     for group, names in GROUPS.items():
         lines += ["", f"{group}:", *(f"  {name:<10} {COMMANDS[name]}" for name in names)]
@@ -112,7 +118,7 @@ def _overview() -> str:
         "  --exit-zero                        exit 0 where findings would give 1",
         "  --version    -h, --help",
         "",
-        "`tfgpu-doctor COMMAND --help` tells the rest. Exit codes: 0 no error found, 1 errors found,",
+        "`tfgpu-doctor COMMAND --help` lists all options. Exit codes: 0 no error found, 1 errors found,",
         "2 wrong call or unreadable input, 3 could not be done.",
     ]
     return "\n".join(lines)
@@ -185,7 +191,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     from doctor.errors import CommandError
 
     _open_streams()
-    for stream in (sys.stdout, sys.stderr):  # a console's legacy code page lacks letters; that is no reason to fail
+    for stream in (
+        sys.stdout,
+        sys.stderr,
+    ):  # a console's legacy code page lacks letters; that is no reason to fail
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
@@ -200,19 +209,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say_no_more()
         return 0
     except RecursionError:
-        _complain("the input is nested too deeply", "give the part of it that matters")
+        _complain("the input is nested too deeply", "pass only the part that matters")
         return 2
     except MemoryError:
-        _complain("there is not enough memory", "give a smaller input, or free memory")
+        _complain("there is not enough memory", "pass a smaller input, or free memory")
         return UNABLE
-    except OSError as error:  # the machine's, not ours: a full disk, a file that may not be read, no standard output
+    except (
+        OSError
+    ) as error:  # the machine's, not ours: a full disk, a file that may not be read, no standard output
         if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
             raise
         return _outside(error)
     except ModuleNotFoundError as error:
         if os.environ.get("TFGPU_DOCTOR_TRACEBACK") or (error.name or "doctor").partition(".")[0] == "doctor":
             raise
-        _complain(f"the Python package `{error.name}` is missing here", "install tfgpu-doctor again")
+        _complain(f"the Python package `{error.name}` is missing here", "reinstall tfgpu-doctor")
         return UNABLE
     except Exception as error:  # the last line of defence: a defect is one line, not a traceback
         if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
@@ -221,7 +232,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Closed(io.TextIOBase):
-    """Standard output that was closed before the start (`>&-`): to write to it is an error that can be told."""
+    """Standard output that was closed before the start (`>&-`): writing to it then raises an error that
+    names the reason."""
 
     def write(self, text: str) -> int:
         raise OSError(errno.EBADF, "it is closed", "standard output")

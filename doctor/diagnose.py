@@ -1,22 +1,23 @@
-"""Facts and tables in, a diagnosis out: all rules judge, what has one cause is merged, the verdict stands first."""
+"""Facts and tables in, a diagnosis out: all rules judge, what has one cause is merged, the verdict stands
+first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from doctor.case import Case
 from doctor.errors import DefectError
 from doctor.facts import CudaCallFailed, Facts, GpuRegistered
 from doctor.findings import CONFIDENCES, SEVERITIES, Diagnosis, Finding, Part, Skipped
 from doctor.judge import compatibility
 from doctor.judge.rank import ranked
-from doctor.picture import Picture
 from doctor.remedies import bindings, without_pip
 from doctor.restated import restated
-from doctor.rules import ORDER, Panel, Rule, panel
+from doctor.rules import ORDER, Rule, RuleSet, rule_set
 from doctor.tables import Tables
 from doctor.tables.store import TableError
+from doctor.values import replace
 
 CALM = ("benign-messages", "healthy", "undetermined")
 
@@ -25,19 +26,20 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
     """Judge a machine or report.
 
     The findings are never empty: where no rule finds a cause the verdict is benign-messages, healthy or
-    undetermined. Raises DefectError where a rule fails: a verdict without what it would have said may be wrong.
+    undetermined. Raises DefectError where a rule fails: a verdict without what it would have said may be
+    wrong.
     """
     skipped: list[Skipped] = []
-    picture, by_rules, parts = gathered(facts, tables, rules, skipped)
+    case, by_rules, parts = gathered(facts, tables, rules, skipped)
     try:
-        ordered, others = ranked(by_rules, picture, parts)
+        ordered, others = ranked(by_rules, case, parts)
     except TableError as error:
         raise DefectError(f"a table cannot be read: {error}") from error
     except ValueError as error:  # a version in a record that is none: what the rules found stands
         ordered, others = by_rules, ()
         skipped.append(Skipped("undetermined", f"what else it may be was not judged: {error}"))
-    findings = [_here(finding, picture) for finding in ordered]
-    findings[:1] = [compared(verdict, picture) for verdict in findings[:1]]
+    findings = [_here(finding, case) for finding in ordered]
+    findings[:1] = [compared(verdict, case) for verdict in findings[:1]]
     return Diagnosis(facts, tuple(restated(findings, facts)), tuple(skipped), parts, others)
 
 
@@ -47,52 +49,57 @@ def gathered(
     rules: Iterable[Rule] | None = None,
     skipped: list[Skipped] | None = None,
     stages: list[tuple[str, list[Finding]]] | None = None,
-) -> tuple[Picture, list[Finding], tuple[Part, ...]]:
-    """What there is to judge by: the case, what the rules found in it, and what goes together.
+) -> tuple[Case, list[Finding], tuple[Part, ...]]:
+    """The material for a verdict: the case, what the rules found in it, and which versions go together.
 
-    skipped: is given the rules that did not judge, and why. stages: is given the findings after each step, by its name.
+    skipped: is given the rules that did not judge, and why. stages: is given the findings after each step, by
+    its name.
     """
     skipped = [] if skipped is None else skipped
-    picture = Picture(facts, tables)
+    case = Case(facts, tables)
     findings: list[Finding] = []
-    judges = panel() if rules is None else Panel(rules)
-    ready = judges.ready(picture.seen)
-    for rule in judges.rules:
-        if rule.code in CALM and findings:
+    judges = rule_set() if rules is None else RuleSet.of(rules)
+    ready = judges.ready(case.seen)
+    for code in judges.codes:
+        if code in CALM and findings:
             continue
-        if rule.code not in ready:
-            skipped.append(_not_ready(rule.code))
+        if code not in ready:
+            skipped.append(_not_ready(code))
             continue
         try:
-            findings.extend(rule.judge(picture))
+            findings.extend(judges.by_code[code].judge(case))
         except (MemoryError, RecursionError):  # the machine's or the input's fault
             raise
         except Exception as error:
-            raise DefectError(f"the rule {rule.code} failed: {type(error).__name__}: {error}") from error
+            raise DefectError(f"the rule {code} failed: {type(error).__name__}: {error}") from error
     sure = surer(findings)
-    left = overcome(sure, picture)
+    left = overcome(sure, case)
     by_rules = merged(left, judges.by_code)
     if stages is not None:
         names = ("rules", "a surer cause is there", "the run got past it", "merged")
         stages += zip(names, (findings, sure, left, by_rules))
     try:
-        return picture, by_rules, compatibility.parts(picture)
+        return case, by_rules, compatibility.parts(case)
     except TableError as error:
         raise DefectError(f"a table cannot be read: {error}") from error
     except ValueError as error:  # a version in a record that is none: what the rules found stands
         skipped.append(Skipped("undetermined", f"what goes together was not judged: {error}"))
-        return picture, by_rules, ()
+        return case, by_rules, ()
 
 
-def _here(finding: Finding, picture: Picture) -> Finding:
-    """The finding with the steps that serve the case, in the words of its shell."""
-    steps = fitting(bindings.reworded(finding, picture), picture.platform)
-    return without_pip.reworded(steps, picture).on(picture.platform)
+def _here(finding: Finding, case: Case) -> Finding:
+    """The finding with the steps that serve the case, in the words of its shell, and the row that says
+    which TensorFlow it is."""
+    steps = fitting(bindings.reworded(finding, case), case.platform)
+    worded = without_pip.reworded(steps, case).on(case.platform)
+    if case.bringing is None or not worded.tables:
+        return worded
+    return replace(worded, tables=tuple(dict.fromkeys((*worded.tables, case.bringing.rows[0].ref))))
 
 
 @lru_cache(maxsize=None)
 def _not_ready(code: str) -> Skipped:
-    return Skipped(code, "nothing that it reads was seen")
+    return Skipped(code, "no fact that it needs was seen")
 
 
 AT_HOME = {
@@ -108,7 +115,9 @@ def fitting(finding: Finding, platform: str | None) -> Finding:
 
     Where no step would be left the platform is in doubt rather than the steps, and all of them stay.
     """
-    steps = tuple(s for s in finding.prescription if platform is None or s.platform in AT_HOME.get(platform, ("",)))
+    steps = tuple(
+        s for s in finding.prescription if platform is None or s.platform in AT_HOME.get(platform, ("",))
+    )
     return replace(finding, prescription=steps) if 0 < len(steps) < len(finding.prescription) else finding
 
 
@@ -117,7 +126,8 @@ MISFITS = ("cuda-version-mismatch", "cudnn-version-mismatch")
 
 
 def surer(findings: list[Finding]) -> list[Finding]:
-    """The findings without versions that are only suspected not to go together, where something surer is found."""
+    """The findings without versions that are only suspected not to go together, where something surer is
+    found."""
     sure = any(f.severity == "error" and f.confidence != "possible" for f in findings)
     return [f for f in findings if not (sure and f.code in MISFITS and f.confidence == "possible")]
 
@@ -126,19 +136,32 @@ BEFORE_IT_STARTS = ("tf-not-installed", "tf-no-wheel", "python-dependency-confli
 """Codes of what keeps TensorFlow from being installed or imported."""
 
 
-def overcome(findings: list[Finding], picture: Picture) -> list[Finding]:
-    """The findings, where those are mere possibilities that a report got past: faults of the import before a run that looked for GPUs.
+def overcome(findings: list[Finding], case: Case) -> list[Finding]:
+    """The findings, where those are mere possibilities that a report got past: faults of the import before a
+    run that looked for GPUs.
 
     Steps of a guide and threads name such faults on the way; what the run then meets is what is left.
     """
-    facts = picture.facts
-    runs = [*facts.symptoms("gpu-skipped"), *(c for c in facts.of(CudaCallFailed) if c.call == "cuInit"), *facts.of(GpuRegistered)]
+    facts = case.facts
+    runs = [
+        *facts.symptoms("gpu-skipped"),
+        *(c for c in facts.of(CudaCallFailed) if c.call == "cuInit"),
+        *facts.of(GpuRegistered),
+    ]
     start = max((fact.source.line or 0 for fact in runs), default=0)
     if facts.kind != "report" or not start:
         return findings
-    behind = [f for f in findings if f.code in BEFORE_IT_STARTS and all(0 < (e.line or 0) < start for e in f.evidence)]
+    behind = [
+        f
+        for f in findings
+        if f.code in BEFORE_IT_STARTS and all(0 < (e.line or 0) < start for e in f.evidence)
+    ]
     last = max((e.line or 0 for f in behind for e in f.evidence), default=0)
-    left = [f for f in findings if f not in behind and f.severity == "error" and any((e.line or 0) > last for e in f.evidence)]
+    left = [
+        f
+        for f in findings
+        if f not in behind and f.severity == "error" and any((e.line or 0) > last for e in f.evidence)
+    ]
     return [replace(f, confidence="possible") if left and f in behind else f for f in findings]
 
 
@@ -146,16 +169,20 @@ CHANGES = ("and-cuda-installed", "growth-set")
 """Symptoms that name what a person changed between two runs."""
 
 
-def compared(verdict: Finding, picture: Picture) -> Finding:
-    """The verdict with what a text shows besides: another run that got a GPU, and what is named in between."""
-    works = next((device.source for device in picture.in_another_run if device.source.line is not None), None)
+def compared(verdict: Finding, case: Case) -> Finding:
+    """The verdict with what a text shows besides: another run that got a GPU, and what is named in
+    between."""
+    works = next((device.source for device in case.in_another_run if device.source.line is not None), None)
     at = min((source.line for source in verdict.evidence if source.line is not None), default=None)
     if works is None or works.line is None:
         return verdict
     first, last = sorted((works.line, works.line if at is None else at))
-    between = [s.source for s in picture.facts.symptoms(*CHANGES) if first < (s.source.line or 0) < last]
+    between = [s.source for s in case.facts.symptoms(*CHANGES) if first < (s.source.line or 0) < last]
     change = f" (line {between[0].line})" if between else ""
-    note = f"Line {works.line} is of another run, which got a GPU: what differs between the two{change} is what to look at."
+    note = (
+        f"Line {works.line} is of another run, which got a GPU: what differs between the two{change} is what"
+        " to look at."
+    )
     told = replace(verdict, explanation=f"{verdict.explanation} {note}")
     return told.with_more(evidence=[works, *between[:1]])
 
@@ -168,7 +195,7 @@ def _rank(finding: Finding) -> tuple[int, int, int]:
     )
 
 
-def merged(findings: Iterable[Finding], rules: dict[str, Rule]) -> list[Finding]:
+def merged(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
     """One finding a code, consequences folded into their causes, in the order in which a person should act.
 
     A cause explains a consequence only if it is at least as sure; a mere possibility explains nothing.

@@ -1,4 +1,4 @@
-"""Errors that end a command with a message and an exit code, never with a traceback."""
+"""Errors that end a command with a message and an exit code, without a traceback."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class UnableError(CommandError):
 
 
 class DefectError(CommandError):
-    """The tool itself failed (a rule, a table that it ships): there is no verdict. Its cause is the error that was met."""
+    """The tool itself failed (a rule, a table that it ships): there is no verdict. Its cause is the error
+    that was met."""
 
     exit_code = 70

@@ -1,35 +1,32 @@
-"""The one vocabulary of facts: what was seen, and where.
+"""The types of facts: what was seen, and where.
 
 A probe of this machine and a reader of pasted text produce the same types, so each rule is written
-once. Every fact carries its `Source`. Three states are kept apart: seen (a fact of its type), looked
-for and not there (`Absent`), could not look (`Unreadable`).
+once. Every fact carries its `Source`. Three states are distinct: seen (a fact of its type), looked for and
+absent (`Absent`), could not look (`Unreadable`).
 """
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from doctor.values import dataclass  # the same to everybody, and quick to define forty times
+from doctor import lazy
+from doctor.values import dataclass, field, replace
 
 EVIDENCE_LIMIT = 400
-"""Characters of a quoted line that are kept: enough for any message that decides, bounded for hostile input."""
+"""The most characters of a quoted line that are kept: enough for every decisive message, bounded for hostile
+input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where a fact comes from.
 
-    where: a report's name, a file of the machine, a package, a call ("libcuda.so.1: cuInit").
-    line: 1-based line in `where`, None where lines mean nothing.
-    text: the line or value itself, as seen (cut at EVIDENCE_LIMIT characters).
+    where: a report's name, a file of the machine, a package, a call ("libcuda.so.1: cuInit"). line: 1-based
+    line in `where`, None if there are no lines. text: the line or value itself, as seen (cut at
+    EVIDENCE_LIMIT characters).
     """
 
     where: str
@@ -47,11 +44,12 @@ class Fact:
     source: Source
 
 
-# `rank` of a fact that may be told twice, differently: the lowest wins.
+# `rank` of a fact for which a case may have several values: the lowest wins.
 MEASURED = 0  # a program printed it, or a probe read it
 FORM = 1  # a field of a report form says so
 PROSE = 2  # a sentence or a command says so
 INFERRED = 3  # it follows from something else
+OF_WORKING_RUN = 4  # a version with which somebody says it works: counts only if nothing else is stated
 
 
 def normalised(name: str) -> str:
@@ -79,10 +77,8 @@ class TensorFlowVersion(Fact):
 
 @dataclass(frozen=True, slots=True)
 class TensorFlowBuild(Fact):
-    """What the installed build says of itself: built with CUDA or not, for which CUDA and cuDNN.
-
-    `capabilities`: for which GPUs, as it spells them ("sm_80", "compute_90").
-    """
+    """The installed build's own data: whether it has CUDA, and its CUDA and cuDNN. `capabilities`: its GPUs
+    in its own spelling ("sm_80", "compute_90")."""
 
     gpu: bool | None = None
     cuda: str | None = None
@@ -102,7 +98,7 @@ class Package(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Requirement(Fact):
-    """A distribution that somebody asked an installer for; not proof that it is installed."""
+    """A distribution that somebody requested from an installer; it may not be installed."""
 
     name: str
     specifier: str = ""
@@ -110,7 +106,7 @@ class Requirement(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Dependency(Fact):
-    """What an installed distribution states that it needs: `of` ("tensorflow", "tensorflow[and-cuda]") needs `name`."""
+    """A requirement of an installed distribution: `of` ("tensorflow", "tensorflow[and-cuda]") needs `name`."""
 
     of: str
     name: str
@@ -129,7 +125,7 @@ class PythonVersion(Fact):
 
 @dataclass(frozen=True, slots=True)
 class CudaVersion(Fact):
-    """A CUDA toolkit or runtime that is installed (never the one that nvidia-smi's header offers)."""
+    """An installed CUDA toolkit or runtime (never the one in nvidia-smi's header, which the driver offers)."""
 
     version: str
     location: str | None = None
@@ -138,7 +134,7 @@ class CudaVersion(Fact):
 
 @dataclass(frozen=True, slots=True)
 class CudnnVersion(Fact):
-    """A cuDNN that is installed."""
+    """An installed cuDNN."""
 
     version: str
     location: str | None = None
@@ -243,14 +239,15 @@ class Glibc(Fact):
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentKind(Fact):
-    """A surrounding that matters: venv, conda, docker, colab, kaggle, slurm, jetson, singularity, kubernetes ..."""
+    """A kind of environment that matters: venv, conda, docker, colab, kaggle, slurm, jetson, singularity,
+    kubernetes ..."""
 
     kind: str
 
 
 @dataclass(frozen=True, slots=True)
 class EnvVar(Fact):
-    """An environment variable that decides something here."""
+    """An environment variable that matters here."""
 
     name: str
     value: str
@@ -265,10 +262,12 @@ class KernelModule(Fact):
 
 @dataclass(frozen=True, slots=True)
 class DeviceNode(Fact):
-    """A device file such as /dev/nvidia0, and whether this user may open it."""
+    """A device file such as /dev/nvidia0, and whether this user may open it. group: the group whose members
+    may open it; "" if unknown or none."""
 
     path: str
     accessible: bool = True
+    group: str = ""
 
 
 # --- libraries -----------------------------------------------------------------------------------
@@ -276,9 +275,9 @@ class DeviceNode(Fact):
 
 @dataclass(frozen=True, slots=True)
 class LibraryNotLoaded(Fact):
-    """The loader refused a library. `error` is its own text; `cause` is absent, broken or unknown.
+    """A library that the loader refused. `error` is the loader's text; `cause` is absent, broken or unknown.
 
-    `culprit` names the file to blame where it is another one (a dependency of the library).
+    `culprit` names the file at fault if it is a different one (a dependency of the library).
     """
 
     name: str
@@ -289,7 +288,7 @@ class LibraryNotLoaded(Fact):
 
 @dataclass(frozen=True, slots=True)
 class LibraryLoaded(Fact):
-    """A library that was opened, with its path where known."""
+    """A library that was loaded, with its path if known."""
 
     name: str
     path: str | None = None
@@ -297,10 +296,10 @@ class LibraryLoaded(Fact):
 
 @dataclass(frozen=True, slots=True)
 class LibraryFile(Fact):
-    """A library file on disk, whether or not the loader would find it.
+    """A library file on disk, even if the loader would not find it.
 
     `name` is the SONAME or DLL name, `version` the full version where known; `searched` says whether the
-    loader of the environment in use looks into its folder (None: not known), `problem` why it would not load.
+    loader of the environment in use searches its folder (None: unknown), `problem` why it would not load.
     """
 
     name: str
@@ -312,7 +311,7 @@ class LibraryFile(Fact):
 
 @dataclass(frozen=True, slots=True)
 class LibraryWanted(Fact):
-    """A library that the TensorFlow build opens, whether or not that worked; `needed` for a GPU device."""
+    """A library that the TensorFlow build loads, successfully or not; `needed`: for a GPU device."""
 
     name: str
     needed: bool = True
@@ -323,7 +322,7 @@ class LibraryWanted(Fact):
 
 @dataclass(frozen=True, slots=True)
 class GpuRegistered(Fact):
-    """TensorFlow made a GPU device; memory in MiB. `count` where only a number was printed."""
+    """A GPU device that TensorFlow created; memory in MiB. `count`: if only a number was printed."""
 
     index: int | None = None
     memory_mib: int | None = None
@@ -333,7 +332,8 @@ class GpuRegistered(Fact):
 
 @dataclass(frozen=True, slots=True)
 class CudaCallFailed(Fact):
-    """A CUDA or NVML call that failed: `call` ("cuInit"), `error` the symbolic name ("CUDA_ERROR_NO_DEVICE")."""
+    """A CUDA or NVML call that failed: `call` ("cuInit"), `error` the symbolic name
+    ("CUDA_ERROR_NO_DEVICE")."""
 
     call: str
     error: str
@@ -341,7 +341,7 @@ class CudaCallFailed(Fact):
 
 @dataclass(frozen=True, slots=True)
 class CudnnMismatch(Fact):
-    """TensorFlow's own complaint: cuDNN `loaded` at run time, `compiled` against."""
+    """TensorFlow's message that cuDNN does not fit: `loaded` at run time, `compiled` against."""
 
     loaded: str
     compiled: str
@@ -349,7 +349,7 @@ class CudnnMismatch(Fact):
 
 @dataclass(frozen=True, slots=True)
 class DriverMismatch(Fact):
-    """Kernel module and user-space driver differ."""
+    """Different versions of the driver's kernel module and user-space libraries."""
 
     kernel: str | None = None
     user: str | None = None
@@ -357,11 +357,9 @@ class DriverMismatch(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Symptom(Fact):
-    """Something that was said or happened and has no quantity of its own: `kind` names it.
-
-    The kinds are the names of the signatures in doctor.logs.signatures; a probe that sees the same thing
-    on the machine uses the same name. `detail` holds what the message said besides.
-    """
+    """An observation without a type of its own: `kind` names it. The kinds are the names of the signatures in
+    doctor.logs.signatures; a probe that sees the same on a machine uses the same name. `detail` holds further
+    values from the message."""
 
     kind: str
     detail: tuple[tuple[str, str], ...] = ()
@@ -376,10 +374,8 @@ class Symptom(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Likelihood(Fact):
-    """A cause that the sentences of a report speak for: `code` of a finding, `probability` from 0 to 1 by the prose model.
-
-    `source` is the sentence that speaks most for it.
-    """
+    """A cause that the sentences of a report suggest: `code` of a finding, `probability` from 0 to 1 by the
+    prose model. `source` is the strongest sentence."""
 
     code: str
     probability: float
@@ -387,7 +383,7 @@ class Likelihood(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Prose(Fact):
-    """What people wrote in a report: the lines in which its sentences stand, and their length in characters.
+    """The text that people wrote in a report: the lines of its sentences, and their length in characters.
 
     `source` is the first sentence.
     """
@@ -398,7 +394,7 @@ class Prose(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Noise(Fact):
-    """A line that alarms people and means nothing; `meaning` says why it is harmless."""
+    """A line that alarms people but is harmless; `meaning` says why it is harmless."""
 
     kind: str
     meaning: str
@@ -409,14 +405,15 @@ class Noise(Fact):
 
 @dataclass(frozen=True, slots=True)
 class OwnReport(Fact):
-    """The facts were read from a report of this tool: `form` is Markdown or JSON (every fact) or text (those listed)."""
+    """Marks facts that were read from a report of this tool: `form` is Markdown or JSON (every fact) or text
+    (the listed ones)."""
 
     form: str
 
 
 @dataclass(frozen=True, slots=True)
 class RestatedFinding(Fact):
-    """A finding that a report of this tool states and does not hold the facts of; `severity` where it is said."""
+    """A finding that a report of this tool states without its facts; `severity` if the report states it."""
 
     code: str
     severity: str | None = None
@@ -428,7 +425,7 @@ class RestatedFinding(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Absent(Fact):
-    """Looked for and not there: `what` is a name from the probes ("nvidia kernel module", "tensorflow")."""
+    """Looked for and absent: `what` is a name from the probes ("nvidia kernel module", "tensorflow")."""
 
     what: str
 
@@ -443,33 +440,39 @@ class Unreadable(Fact):
 
 DECIDING = ("python", "python packages", "tensorflow", "libraries")
 DECIDING_OF_DRIVER = ("libcuda", "nvidia driver", "driver libraries", "device nodes")
-"""What of the probes must have been looked at before a machine can be called healthy (`Unreadable.what`); the driver's
-own only where it did not answer."""
+"""What the probes must have examined before a machine counts as healthy (values of `Unreadable.what`); the
+driver's own only if it did not answer."""
 HOSTS_DRIVER, RUNNING_KERNEL = "the host's driver", "the running kernel"
-"""Places of an Unreadable: of an image, to which a driver is lent when it runs, and of any files at rest."""
+"""Values of `Unreadable.where`: an image, which gets a driver when it runs, and any files of a machine that
+is not running."""
 _VERSIONED = (TensorFlowVersion, PythonVersion, CudaVersion, CudnnVersion, DriverVersion, DriverCuda, Glibc)
-_VERSION = re.compile(r"\s{0,9}[rRvV]?\d{1,9}(?!\d)")
-_CAPABILITY = re.compile(r"\d{1,3}\.\d{1,3}[af]?")
+_VERSION = lazy.compile(r"\s{0,9}[rRvV]?\d{1,9}(?!\d)")
+_CAPABILITY = lazy.compile(r"\d{1,3}\.\d{1,3}[af]?")
 
 
 def _checked(fact: Fact) -> Fact | None:
-    """The fact as rules may read it: None where its version is none, without a compute capability that is none."""
+    """The fact in a form that is safe for rules: None if its version is invalid; an invalid compute
+    capability is removed."""
     if isinstance(fact, _VERSIONED):
         return fact if _VERSION.match(fact.version) else None
-    if isinstance(fact, Gpu) and fact.compute_capability and not _CAPABILITY.fullmatch(fact.compute_capability):
-        return dataclasses.replace(fact, compute_capability=None)
+    if (
+        isinstance(fact, Gpu)
+        and fact.compute_capability
+        and not _CAPABILITY.fullmatch(fact.compute_capability)
+    ):
+        return replace(fact, compute_capability=None)
     return fact
 
 
 F = TypeVar("F", bound=Fact)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Facts:
     """An immutable collection of facts about one machine or one report.
 
-    `kind` is "machine" or "report"; `name` the report's name or the machine's; `lines` the number of lines of a
-    report, 0 for a machine.
+    `kind` is "machine" or "report"; `name` the report's name or the machine's; `lines` the number of lines of
+    a report, 0 for a machine.
     """
 
     items: tuple[Fact, ...]
@@ -518,13 +521,13 @@ class Facts:
         return not self._symptoms.keys().isdisjoint(kinds)
 
     def absent(self, what: str) -> Absent | None:
-        """The record that `what` was looked for and is not there."""
+        """The record that `what` was looked for and is absent."""
         return next((a for a in self.of(Absent) if a.what == what), None)
 
     @property
     def unexamined(self) -> list[Unreadable]:
-        """What could not be looked at and decides; nothing where TensorFlow itself was started and made a
-        GPU device."""
+        """Decisive parts that could not be examined; none if TensorFlow itself was started and created a GPU
+        device."""
         if any(made.count for made in self.of(GpuRegistered)):
             return []
         decides = DECIDING if self.has("cuda-devices") else (*DECIDING, *DECIDING_OF_DRIVER)

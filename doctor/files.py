@@ -1,4 +1,4 @@
-"""Files of the user's: where they belong, and how they are written whole or not at all."""
+"""The user's files: where they belong, and how to write them completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ NO_HOME = "this user has no home folder (HOME is not set, and there is no entry 
 
 
 def home() -> Path | None:
-    """The user's home folder; None where neither HOME nor the list of users names one, as in `docker run -u 12345`."""
+    """The user's home folder; None where neither HOME nor the list of users names one, as in `docker run
+    -u 12345`."""
     try:
         return Path.home()
     except (RuntimeError, KeyError):  # KeyError: until Python 3.9
@@ -27,11 +28,14 @@ def expanded(path: str) -> Path:
     try:
         return Path(path).expanduser()
     except (RuntimeError, KeyError) as error:
-        raise InputError(f"cannot tell what `{path}` is: {NO_HOME}", "give the whole path, or set HOME") from error
+        raise InputError(
+            f"cannot tell what `{path}` is: {NO_HOME}", "give the whole path, or set HOME"
+        ) from error
 
 
 def cache_base() -> Path | None:
-    """The folder for caches by the platform's rule (XDG Base Directory, Apple, Windows Known Folders); None without home."""
+    """The folder for caches by the platform's rule (XDG Base Directory, Apple, Windows Known Folders);
+    None without home."""
     return _base("XDG_CACHE_HOME", ".cache", "Library/Caches")
 
 
@@ -51,10 +55,23 @@ def _base(variable: str, below: str, on_macos: str) -> Path | None:
     return Path(named) if named else user and user / below
 
 
+def temporary_folder() -> Path:
+    """The folder for temporary files. Raises UnableError where none can be written."""
+    import tempfile
+
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError as error:
+        raise UnableError(
+            "there is no folder for temporary files that can be written", "TMPDIR=FOLDER names one"
+        ) from error
+
+
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A stream for a file's new content. The file takes it when all is written and nothing failed: who reads it sees the
-    old content or the new one, and an error (a full disk) leaves the old. Links are followed, permissions stay.
+    """A stream for a file's new content. The file takes it when all is written and nothing failed: who reads
+    it sees the old content or the new one, and an error (a full disk) leaves the old. Links are followed,
+    permissions stay.
 
     Raises OSError.
     """

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field, replace
-from typing import TYPE_CHECKING
 
 from doctor.facts import Facts, Source
 from doctor.shell import Line, RefusedError, rendered
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from doctor.values import dataclass  # the same to everybody, and quick to define
-
+from doctor.values import dataclass, field, replace
 
 SEVERITIES = ("error", "warning", "info")
 CONFIDENCES = ("certain", "likely", "possible")
@@ -23,8 +16,8 @@ CONFIDENCES = ("certain", "likely", "possible")
 class Edit:
     """One line of a file with another text.
 
-    line: 1-based. old: what stands there, without the white space around it and without a comment at its end. new: what
-    takes its place; "" takes the line out.
+    line: 1-based. old: what stands there, without the white space around it and without a comment at its end.
+    new: what takes its place; "" takes the line out.
     """
 
     file: str
@@ -71,7 +64,8 @@ class Step:
 
 
 def shell(command: Line, why: str = "", *, platform: str = "", root: bool = False) -> Step:
-    """A command line to paste; something to do by hand where no text of the platform's shell holds it safely."""
+    """A command line to paste; something to do by hand where no text of the platform's shell holds it
+    safely."""
     return _of_shell(command, why, platform, root, platform or "linux")
 
 
@@ -79,7 +73,9 @@ def _of_shell(command: Line, why: str, platform: str, root: bool, where: str) ->
     try:
         return Step("shell", rendered(command, where), why, platform, root, command)
     except RefusedError as refused:
-        text = f"Rename {refused.value!r}: no command that is safe to paste can hold it. Then start this again"
+        text = (
+            f"Rename {refused.value!r}: no command that is safe to paste can hold it. Then start this again"
+        )
         return Step("manual", text, why, platform, root, command)
 
 
@@ -146,8 +142,8 @@ class Finding:
 class Alternative:
     """Another cause that remains possible.
 
-    likelihood: from 0 to 1. evidence and against: what speaks for it and against it. test: the command whose outcome
-    tells it from the verdict; shows: what that prints where this is the cause.
+    likelihood: from 0 to 1. evidence and against: what speaks for it and against it. test: the command whose
+    outcome tells it from the verdict; shows: what that prints where this is the cause.
     """
 
     code: str
@@ -162,10 +158,10 @@ class Alternative:
 class Part:
     """One part of a case against what goes with it, from the tables.
 
-    part: gpu, driver, cuda, cudnn, python, platform or package. have, needs: as people write them; have "" where it is
-    not known, needs "" where nothing is asked. fits: True, False, or None where it is not known. slow: it fits after a
-    compilation at the first start. code: the finding that a misfit is. reason: why, in a sentence. rank: how well both
-    sides are known (doctor.facts.MEASURED to INFERRED).
+    part: gpu, driver, cuda, cudnn, python, platform, package or program. have, needs: as people write them;
+    have "" where it is not known, needs "" where nothing is asked. fits: True, False, or None where it is not
+    known. slow: it fits after a compilation at the first start. code: the finding that a misfit is. reason:
+    why, in a sentence. rank: how well both sides are known (doctor.facts.MEASURED to INFERRED).
     """
 
     part: str
@@ -192,8 +188,8 @@ class Skipped:
 class Diagnosis:
     """The result for one machine or one report; `findings[0]` is the verdict.
 
-    compatibility: what goes together, where TensorFlow's release is known or can be bounded. alternatives: what else
-    remains possible, the likeliest first.
+    compatibility: what goes together, where TensorFlow's release is known or can be bounded. alternatives:
+    what else remains possible, the likeliest first.
     """
 
     facts: Facts

@@ -1,6 +1,7 @@
 """What people hand over, as reports: files, folders, standard input, addresses.
 
-In: the words of the command line. Out: `Input`s, and from each a stream of bytes. Nothing is interpreted here.
+In: the words of the command line. Out: `Input`s, and from each a stream of bytes. Nothing is interpreted
+here.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _BINARY = (
 
 
 class Input(NamedTuple):
-    """One report. `listed`: found in a folder, not named by the caller, so it may turn out not to be a report."""
+    """One report. `listed`: found in a folder, not named by the caller, so it may turn out not to be a
+    report."""
 
     name: str
     listed: bool = False
@@ -50,7 +52,11 @@ def _files(folder: str) -> Iterator[str]:
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _SKIPPED_FOLDERS)
         for name in sorted(names):
             path = os.path.join(where, name)  # noqa: PTH118 thousands of names: strings are enough
-            if not name.startswith(".") and not re.search(_BINARY, name, re.IGNORECASE) and os.path.isfile(path):  # noqa: PTH113
+            if (
+                not name.startswith(".")
+                and not re.search(_BINARY, name, re.IGNORECASE)
+                and os.path.isfile(path)  # noqa: PTH113
+            ):
                 yield path
 
 

@@ -2,10 +2,11 @@
 
     python -m doctor.issues        reads everything from environment variables (`Settings.of`)
 
-The issue comes from the event's file, never from a command line. The answer is the Markdown of `explain`, in which nothing of
-the report can be a mention, a link or a reference. It is one comment with a hidden mark: an edit of the issue updates it, and
-where nothing is left to say it is withdrawn. Sources: GitHub, "REST API endpoints for issue comments" and "Webhook events and
-payloads", issues; GitLab, "Notes API" and "Webhook events", issue events.
+The issue comes from the event's file, never from a command line. The answer is the Markdown of `explain`, in
+which nothing of the report can be a mention, a link or a reference. It is one comment with a hidden mark: an
+edit of the issue updates it, and where nothing is left to say it is withdrawn. Sources: GitHub, "REST API
+endpoints for issue comments" and "Webhook events and payloads", issues; GitLab, "Notes API" and "Webhook
+events", issue events.
 """
 
 from __future__ import annotations
@@ -16,17 +17,18 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from doctor import lazy
 from doctor.errors import CommandError, InputError, UnableError, UsageError
+from doctor.values import dataclass, field
 
 if TYPE_CHECKING:
     from doctor.api import Report
 
 MARK = "<!-- tfgpu-doctor: "
-_MARKED = re.compile(r"<!-- tfgpu-doctor: (?P<code>[a-z0-9-]{1,60}) -->")
+_MARKED = lazy.compile(r"<!-- tfgpu-doctor: (?P<code>[a-z0-9-]{1,60}) -->")
 EVENT_LIMIT = 8 << 20
 """Bytes of an event's file."""
 ANSWER_LIMIT = 16 << 20
@@ -40,7 +42,7 @@ PAGES = 10
 TIMEOUT = 20.0
 TRIES = 3
 LONGEST_WAIT = 30.0
-"""Seconds that are waited where a server asks for patience."""
+"""Longest wait, in seconds, when a server asks to retry later."""
 ACTIONS = ("opened", "edited", "reopened", "labeled", "open", "update", "reopen")
 """What happened to an issue, in GitHub's words and in GitLab's."""
 SILENT = ("healthy",)
@@ -48,9 +50,9 @@ SILENT = ("healthy",)
 
 @dataclass(frozen=True)
 class Settings:
-    """What the workflow says. needs_label: only issues that carry it; needs_text: only those that hold it, such as a heading of
-    a form. labels: the label of each finding code. undetermined: also say that nothing could be told. login: the account
-    that comments."""
+    """What the workflow says. needs_label: only issues that carry it; needs_text: only those that hold it,
+    such as a heading of a form. labels: the label of each finding code. undetermined: also comment when no
+    cause was found. login: the account that comments."""
 
     forge: str
     api: str
@@ -68,12 +70,21 @@ class Settings:
         """From environment variables: the runner's own, and TFGPU_* of the action. Raises UsageError."""
         gitlab = bool(env.get("GITLAB_CI"))
         event = env.get("TRIGGER_PAYLOAD" if gitlab else "GITHUB_EVENT_PATH", "")
-        api = env.get("CI_API_V4_URL" if gitlab else "GITHUB_API_URL", "" if gitlab else "https://api.github.com")
+        api = env.get(
+            "CI_API_V4_URL" if gitlab else "GITHUB_API_URL", "" if gitlab else "https://api.github.com"
+        )
         dry_run = _yes(env, "TFGPU_DRY_RUN")
         token = env.get("TFGPU_TOKEN", "")
-        for value, name in ((event, "the event's file"), (api, "the address of the API"), (token or dry_run, "a token")):
+        for value, name in (
+            (event, "the event's file"),
+            (api, "the address of the API"),
+            (token or dry_run, "a token"),
+        ):
             if not value:
-                raise UsageError(f"{name} is not known", "this is the program of an action or a job; see docs/issue-trackers.md")
+                raise UsageError(
+                    f"{name} is not known",
+                    "this is the program of an action or a job; see docs/issue-trackers.md",
+                )
         return cls(
             "gitlab" if gitlab else "github",
             api.rstrip("/"),
@@ -100,7 +111,10 @@ def _labels(text: str) -> Iterator[tuple[str, str]]:
         code, colon, label = (part.strip() for part in row.partition(":"))
         if code and not code.startswith("#"):
             if code not in PLACES or not colon or not label:
-                raise UsageError(f"labels: {row.strip()!r} is no line of the form `finding-code: label`", "`tfgpu-doctor code` lists the codes")
+                raise UsageError(
+                    f"labels: {row.strip()!r} is not a line of the form `finding-code: label`",
+                    "`tfgpu-doctor code` lists the codes",
+                )
             yield code, label
 
 
@@ -116,9 +130,10 @@ class Issue:
 
     @classmethod
     def of(cls, event: Any) -> Issue | None:
-        """The issue of an event of GitHub's or GitLab's; None where it is about something else. Raises InputError."""
+        """The issue of an event of GitHub's or GitLab's; None where it is about something else. Raises
+        InputError."""
         if not isinstance(event, dict):
-            raise InputError("the event is no JSON object")
+            raise InputError("the event is not a JSON object")
         own = event.get("object_attributes")
         if event.get("object_kind") == "issue" and isinstance(own, dict):
             user, action = event.get("user"), own.get("action")
@@ -160,8 +175,10 @@ class Tracker:
             self._list = self._create = f"{base}/comments"
             self._one, self._update = f"/repos/{issue.project}/issues/comments/" + "{id}", "PATCH"
             self._headers = {
-                "Authorization": f"Bearer {settings.token}", "Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"
-            }  # fmt: skip
+                "Authorization": f"Bearer {settings.token}",
+                "Accept": "application/vnd.github+json",
+                "X-GitHub-Api-Version": "2022-11-28",
+            }
         self._base = base
 
     def own(self) -> tuple[int, str] | None:
@@ -172,26 +189,31 @@ class Tracker:
                 who = comment.get("user") or comment.get("author") or {}
                 login = who.get("login") or who.get("username")
                 body = comment.get("body")
-                if login == self.settings.login and isinstance(body, str) and body.startswith(MARK) and isinstance(comment.get("id"), int):
+                if (
+                    login == self.settings.login
+                    and isinstance(body, str)
+                    and body.startswith(MARK)
+                    and isinstance(comment.get("id"), int)
+                ):
                     return comment["id"], body
             if not isinstance(comments, list) or len(comments) < 100:
                 return None
         return None
 
     def create(self, body: str) -> None:
-        """A new comment."""
+        """Add a comment."""
         self._ask("POST", self._create, {"body": body})
 
     def update(self, number: int, body: str) -> None:
-        """Another text of our comment."""
+        """Replace the text of our comment."""
         self._ask(self._update, self._one.format(id=number), {"body": body})
 
     def delete(self, number: int) -> None:
-        """No comment of ours any more."""
+        """Delete our comment."""
         self._ask("DELETE", self._one.format(id=number))
 
     def label(self, add: str, remove: str) -> None:
-        """One label more, one less; "" for none."""
+        """Add one label and remove another; "" for none."""
         if self.settings.forge == "gitlab":
             self._ask("PUT", self._base, {"add_labels": add, "remove_labels": remove})
             return
@@ -208,7 +230,13 @@ class Tracker:
         for attempt in range(TRIES):
             try:
                 with requests.request(
-                    method, self.settings.api + path, json=data, headers=self._headers, timeout=TIMEOUT, allow_redirects=False, stream=True
+                    method,
+                    self.settings.api + path,
+                    json=data,
+                    headers=self._headers,
+                    timeout=TIMEOUT,
+                    allow_redirects=False,
+                    stream=True,
                 ) as answer:
                     status = answer.status_code
                     content = _content(answer)
@@ -219,7 +247,9 @@ class Tracker:
                 try:
                     return json.loads(content) if content.strip() else None
                 except (ValueError, RecursionError) as error:
-                    raise UnableError(f"{method} {path.partition('?')[0]}: the answer is no JSON, or too large") from error
+                    raise UnableError(
+                        f"{method} {path.partition('?')[0]}: the answer is not JSON, or is too large"
+                    ) from error
             if status in (404, 410) and missing_is_fine:
                 return None
             problem = problem if not status else f"status {status}"
@@ -227,7 +257,11 @@ class Tracker:
                 break
             if attempt + 1 < TRIES:
                 time.sleep(min(LONGEST_WAIT, float(wait) if wait.isdigit() else 2.0**attempt))
-        hint = "give the job's token `issues: write`" if problem in ("status 401", "status 403", "status 404") else ""
+        hint = (
+            "give the job's token `issues: write`"
+            if problem in ("status 401", "status 403", "status 404")
+            else ""
+        )
         raise UnableError(f"{method} {path.partition('?')[0]}: {problem}", hint)
 
 
@@ -276,16 +310,20 @@ def act(settings: Settings) -> str:
     except OSError as error:
         raise InputError(f"cannot read the event: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise InputError("the event is no JSON") from error
+        raise InputError("the event is not JSON") from error
     if event is None:
         raise InputError(f"the event is larger than {EVENT_LIMIT >> 20} MiB")
     issue = Issue.of(event)
     if issue is None or issue.by_program:
-        return "nothing to do: " + ("the event is not about an issue's text" if issue is None else "a program wrote it")
+        return "nothing to do: " + (
+            "the event is not about an issue's text" if issue is None else "a program wrote it"
+        )
     code, comment = answer_to(issue, settings)
     if settings.dry_run:
         _show(comment)
-        return f"dry run: the verdict is {code or 'not asked for'}; " + ("a comment would stand there" if comment else "no comment")
+        return f"dry run: the verdict is {code or 'not asked for'}; " + (
+            "a comment would stand there" if comment else "no comment"
+        )
     tracker = Tracker(settings, issue)
     before = tracker.own()
     done = _commented(tracker, before, comment)
@@ -320,7 +358,7 @@ def _show(comment: str) -> None:
 
 
 def main() -> int:
-    """Exit code 0; 2 and 3 as the commands have them."""
+    """The exit code: 0, or 2 and 3 with the meaning that they have in all commands."""
     from doctor.printable import line, say
 
     try:

@@ -5,9 +5,9 @@
     %tfgpu auto   from now on: an error of TensorFlow's is explained below the cell that met it, once
     %tfgpu off    no longer
 
-TensorFlow's C++ code writes to file descriptor 2, which a kernel may show, swallow, or send to the server's terminal. While
-a cell is watched that descriptor is a pipe; all of it is passed on at once to where it went before, and the descriptor is
-put back when the cell ends.
+TensorFlow's C++ code writes to file descriptor 2, which a kernel may show, swallow, or send to the server's
+terminal. While a cell is watched that descriptor is a pipe; all of it is passed on at once to where it went
+before, and the descriptor is put back when the cell ends.
 """
 
 from __future__ import annotations
@@ -16,122 +16,45 @@ import contextlib
 import html
 import os
 import sys
-import threading
 import traceback
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from doctor.captured import KEPT, Captured
+
 if TYPE_CHECKING:
     from doctor.api import Report
-
-HEAD, KEPT = 256 << 10, 1 << 20
-"""Bytes kept of what is printed: the first ones, and all together."""
-WAIT = 0.5
-"""Seconds at most for what stands in the pipe to be read when a cell ends."""
 COMPARED = (
-    "LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CUDA_PATH", "XLA_FLAGS", "CONDA_PREFIX", "VIRTUAL_ENV",
-    "TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR", "TF_USE_LEGACY_KERAS", "TF_XLA_FLAGS",
-)  # fmt: skip
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "XLA_FLAGS",
+    "CONDA_PREFIX",
+    "VIRTUAL_ENV",
+    "TF_FORCE_GPU_ALLOW_GROWTH",
+    "TF_GPU_ALLOCATOR",
+    "TF_USE_LEGACY_KERAS",
+    "TF_XLA_FLAGS",
+)
 """Environment variables that may make TensorFlow work in a shell and not in a kernel."""
-OURS = ("tensorflow", "keras", "tf_keras", "tensorflow_probability", "tensorflow_hub", "tensorflow_text", "tensorflow_addons")
+OURS = (
+    "tensorflow",
+    "keras",
+    "tf_keras",
+    "tensorflow_probability",
+    "tensorflow_hub",
+    "tensorflow_text",
+    "tensorflow_addons",
+)
 """Packages whose errors are looked at."""
 SILENT = ("undetermined", "healthy", "benign-messages")
 
 
-class Captured:
-    """The bytes of file descriptor 2 while a cell runs: passed on, and the first and last of them kept."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._head, self._tail = bytearray(), bytearray()
-        self._saved = self._read = -1
-
-    def start(self) -> None:
-        """Put a pipe in the descriptor's place. Raises OSError where that cannot be done; it is as before then."""
-        saved = os.dup(2)
-        try:
-            read, write = os.pipe()
-        except OSError:
-            os.close(saved)
-            raise
-        inherits = os.get_inheritable(2)
-        os.dup2(write, 2, inheritable=inherits)
-        os.close(write)
-        self._saved, self._read, self._inherits = saved, read, inherits
-        self._thread = threading.Thread(target=self._pass_on, name="tfgpu-doctor", daemon=True)
-        self._thread.start()
-
-    def _pass_on(self) -> None:
-        """Read until every writer is gone: a program that a cell started in the background may be one for long."""
-        import select
-
-        while True:
-            if os.name == "posix":
-                poll = getattr(select, "poll", None)
-                if poll is None:
-                    select.select([self._read], [], [])
-                else:
-                    waiting = poll()
-                    waiting.register(self._read, select.POLLIN)
-                    waiting.poll()
-            with self._lock:
-                data = os.read(self._read, 65536)
-                room = HEAD - len(self._head)
-                self._head += data[: max(0, room)]
-                self._tail += data[max(0, room) :]
-                del self._tail[: -(KEPT - HEAD)]
-                rest = memoryview(data)
-                while rest:
-                    try:
-                        rest = rest[os.write(self._saved, rest) :]
-                    except OSError:  # nobody reads there any more: not a cell's business
-                        break
-            if not data:
-                break
-        os.close(self._read)
-        os.close(self._saved)
-
-    def stop(self) -> str:
-        """Put the descriptor back, and give what was printed."""
-        os.dup2(self._saved, 2, inheritable=self._inherits)
-        self._thread.join(0 if os.name == "posix" else WAIT)
-        if self._thread.is_alive():
-            self._drain()
-        held = self._lock.acquire(timeout=WAIT)
-        try:
-            return bytes(self._head + self._tail).decode("utf-8", "replace")
-        finally:
-            if held:
-                self._lock.release()
-
-    def _drain(self) -> None:
-        """Wait for what the pipe holds, and not for those who may still write into it."""
-        import time
-
-        end = time.monotonic() + WAIT
-        while self._thread.is_alive() and time.monotonic() < end:
-            with self._lock:
-                if self._thread.is_alive() and _unread(self._read) == 0:
-                    return
-            time.sleep(0.001)
-
-
-def _unread(descriptor: int) -> int:
-    """Bytes that wait in a pipe; 0 where it is closed or cannot say."""
-    try:
-        import array
-        import fcntl
-        import termios
-
-        count = array.array("i", [0])
-        fcntl.ioctl(descriptor, termios.FIONREAD, count)
-        return count[0]
-    except (ImportError, OSError):
-        return 0
-
-
 class Watch:
-    """What is known of one kernel: whether its cells are watched, what TensorFlow printed, and what was explained."""
+    """What is known of one kernel: whether its cells are watched, what TensorFlow printed, and what was
+    explained."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
@@ -155,7 +78,10 @@ class Watch:
         elif word == "off":
             self.automatic = False
         else:
-            print(f"%tfgpu takes nothing, auto or off; not {word!r}. %%tfgpu in a cell's first line explains that cell.")
+            print(
+                f"%tfgpu takes no argument, `auto` or `off`; not {word!r}. %%tfgpu in a cell's first line"
+                " explains that cell."
+            )
 
     def before_cell(self, *_: Any) -> None:
         """The kernel runs a cell."""
@@ -163,7 +89,7 @@ class Watch:
             self._capture = _begun()
 
     def after_cell(self, result: Any = None) -> None:
-        """A cell has ended. Whatever goes wrong here is nothing to the person who ran it."""
+        """A cell has ended. An error of this tool never reaches the person who ran it."""
         if self._inside:
             return
         capture, self._capture = self._capture, None
@@ -175,7 +101,9 @@ class Watch:
             if asked is not None:
                 _show(*explained(text, asked[1]))
             elif self.automatic:
-                self._automatic(text, getattr(result, "error_in_exec", None) or getattr(result, "error_before_exec", None))
+                self._automatic(
+                    text, getattr(result, "error_in_exec", None) or getattr(result, "error_before_exec", None)
+                )
         except Exception as problem:
             if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
                 raise
@@ -198,7 +126,12 @@ class Watch:
         verdict = report.verdict
         key = (verdict.code, type(error).__name__)
         wanted = ("error",) if error is None else ("error", "warning")
-        if verdict.code in SILENT or verdict.severity not in wanted or verdict.confidence == "possible" or key in self._told:
+        if (
+            verdict.code in SILENT
+            or verdict.severity not in wanted
+            or verdict.confidence == "possible"
+            or key in self._told
+        ):
             return
         self._told.add(key)
         _show(report, notes)
@@ -240,7 +173,8 @@ def _begun() -> Captured | None:
 
 
 def is_ours(error: BaseException) -> bool:
-    """Whether TensorFlow or Keras raised an exception, could not be imported, or failed within one of its calls."""
+    """Whether TensorFlow or Keras raised an exception, could not be imported, or failed within one of its
+    calls."""
     from doctor.backports import removeprefix
 
     seen: set[int] = set()
@@ -260,29 +194,38 @@ def is_ours(error: BaseException) -> bool:
 
 
 def _of_tensorflow(text: str) -> bool:
-    """Whether lines are records of TensorFlow's C++ log: a source file of C++ and a line number, or its words on CUDA."""
-    return any(sign in text for sign in (".cc:", "StreamExecutor", "libcud", "TF-TRT", "cuda_dnn", "tensorflow/"))
+    """Whether lines are records of TensorFlow's C++ log: a source file of C++ and a line number, or its
+    words on CUDA."""
+    return any(
+        sign in text for sign in (".cc:", "StreamExecutor", "libcud", "TF-TRT", "cuda_dnn", "tensorflow/")
+    )
 
 
 def explained(text: str, error: BaseException | None) -> tuple[Report | None, list[str]]:
-    """The report on what a cell printed and raised, and what else is to be said. None where there is nothing to read."""
+    """The report on what a cell printed and raised, and what else is to be said. None where there is
+    nothing to read."""
     from doctor import api
 
     parts = [text] if text.strip() else []
     if error is not None:
         parts.append("".join(traceback.format_exception(type(error), error, error.__traceback__)))
     if not parts:
-        return None, ["TensorFlow printed nothing in this cell, and nothing was raised. `%tfgpu` looks at the kernel."]
+        return None, [
+            "TensorFlow printed nothing in this cell, and nothing was raised. `%tfgpu` looks at the kernel."
+        ]
     return api.explain("\n".join(parts), "this cell"), ["`%tfgpu` looks at this kernel and its environment."]
 
 
 def differences() -> list[str]:
-    """What this kernel's environment variables have that a login shell's have not, and the other way round; and what was
-    set too late. The shell's start files are read, not run."""
+    """What this kernel's environment variables have that a login shell's have not, and the other way
+    round; and what was set too late. The shell's start files are read, not run."""
     notes = list(_set_too_late())
     shell = _login_shell()
     if shell is None:
-        return [*notes, "What a login shell would set could not be read here: it was not compared with this kernel."]
+        return [
+            *notes,
+            "What a login shell would set could not be read here: it was not compared with this kernel.",
+        ]
     for name in COMPARED:
         here, there = os.environ.get(name, ""), shell.env.get(name, "")
         if here == there or (name == "VIRTUAL_ENV" and not there):
@@ -290,11 +233,18 @@ def differences() -> list[str]:
         source = shell.origin(name)
         origin = f" (set in {source})" if source is not None else ""
         notes.append(
-            f"{name} is {here!r} in this kernel and {there!r} in a login shell{origin}." if here and there
-            else f"{name} is {here!r} in this kernel; a login shell does not set it." if here
-            else f"{name} is not set in this kernel; a login shell sets it to {there!r}{origin}. A kernel has the variables of the"
-            " process that started Jupyter, and those of `env` in its kernel.json."
-        )  # fmt: skip
+            f"{name} is {here!r} in this kernel and {there!r} in a login shell{origin}."
+            if here and there
+            else (
+                f"{name} is {here!r} in this kernel; a login shell does not set it."
+                if here
+                else (
+                    f"{name} is not set in this kernel; a login shell sets it to {there!r}{origin}. A kernel"
+                    " has the variables of the process that started Jupyter, and those of `env` in its"
+                    " kernel.json."
+                )
+            )
+        )
     return notes
 
 
@@ -309,8 +259,8 @@ def _set_too_late() -> Iterator[str]:
     now = os.environ.get("LD_LIBRARY_PATH", "")
     if now != began.get("LD_LIBRARY_PATH", ""):
         yield (
-            f"LD_LIBRARY_PATH was set to {now!r} after this kernel had started: the loader reads it at the start only. Put it under"
-            " `env` in kernel.json, or start Jupyter with it."
+            f"LD_LIBRARY_PATH was set to {now!r} after this kernel had started: the loader reads it at the"
+            " start only. Put it under `env` in kernel.json, or start Jupyter with it."
         )
 
 
@@ -337,14 +287,18 @@ class Shown:
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         text = [self.report.render(width=100)] if self.report else []
         marked = [self.report.render("markdown")] if self.report else []
-        bundle = {"text/plain": "\n".join([*text, *self.notes]), "text/markdown": "\n\n".join([*marked, *self.notes])}
+        bundle = {
+            "text/plain": "\n".join([*text, *self.notes]),
+            "text/markdown": "\n\n".join([*marked, *self.notes]),
+        }
         if self.report:
             page = self.report.render("html")
             notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
             page = page.replace('<footer class="dim">', f'{notes}<footer class="dim">', 1)
             height = min(900, 220 + 20 * bundle["text/plain"].count("\n"))
             bundle["text/html"] = (
-                f'<iframe sandbox srcdoc="{html.escape(page)}" style="width:100%;height:{height}px;border:0" title="tfgpu-doctor"></iframe>'
+                f'<iframe sandbox srcdoc="{html.escape(page)}" style="width:100%;height:{height}px;border:0"'
+                ' title="tfgpu-doctor"></iframe>'
             )
         return bundle
 

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import sys
 from typing import Any, TextIO
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]?|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[ -/]{0,4}[0-~])")
-_SPACES = re.compile(r"[\t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-_LINE_ENDS = re.compile(r"\r\n|[\r\n\x0b\x0c\x85\u2028\u2029]")
+from doctor import lazy
+
+_ESCAPES = lazy.compile(
+    r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]?|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[ -/]{0,4}[0-~])"
+)
+_SPACES = lazy.compile(r"[\t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_LINE_ENDS = lazy.compile(r"\r\n|[\r\n\x0b\x0c\x85\u2028\u2029]")
 
 
 def _shown(text: str) -> str:
-    """One line: every character that is not printable is gone (controls, zero-width, bidirectional, surrogates)."""
+    """One line: every character that is not printable is gone (controls, zero-width, bidirectional,
+    surrogates)."""
     if text.isprintable():
         return text
     text = _SPACES.sub(" ", _ESCAPES.sub("", text))
@@ -55,4 +59,6 @@ def as_json(value: Any, *, ascii_only: bool = False, indent: int | None = None) 
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c == "\n" else "\\u007f" if c == "\x7f" else json.dumps(c)[1:-1] for c in text)
+    return "".join(
+        c if c.isprintable() or c == "\n" else "\\u007f" if c == "\x7f" else json.dumps(c)[1:-1] for c in text
+    )

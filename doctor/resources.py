@@ -1,7 +1,8 @@
-"""Files that ship with the project, wherever its modules come from: a folder, or the one file of scripts/build_pyz.
+"""Files that ship with the project, wherever its modules come from: a folder, or the one file of
+scripts/build_pyz.
 
-They are asked of the loader that has found the package (PEP 302, `get_data`), as `importlib.resources` does, which takes
-as long to import as a short report takes to read and has other names in Python 3.8.
+They are asked of the loader that has found the package (PEP 302, `get_data`), as `importlib.resources` does,
+which takes as long to import as a short report takes to read and has other names in Python 3.8.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 
 
 def read(package: str, name: str) -> bytes:
-    """The content of a file in a package's folder or below it (`name` with slashes). Raises OSError where there is none."""
+    """The content of a file in a package's folder or below it (`name` with slashes). Raises OSError where
+    there is none."""
     module: Any = import_module(package)
     path = os.path.join(os.path.dirname(module.__file__), *name.split("/"))  # noqa: PTH118, PTH120 no path of the file system
     data: bytes = module.__spec__.loader.get_data(path)

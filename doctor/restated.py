@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from doctor.facts import Facts, RestatedFinding
 from doctor.findings import Finding, shell
 from doctor.rules import PLACES, rule_of
 from doctor.shell import run
+from doctor.values import replace
 
 
 def restated(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
@@ -33,7 +33,8 @@ def restated(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
             fact.code,
             severity,
             rule.title,
-            "A report of tfgpu-doctor says so. The facts that it lists are not enough to work out again what to do.",
+            "A report of tfgpu-doctor says so. The facts that it lists are not enough to work out again what"
+            " to do.",
             (fact.source,),
             prescription=(
                 shell(

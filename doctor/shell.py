@@ -1,20 +1,18 @@
 """Command lines as data, and the one place where they become text for a shell.
 
-A command is a list of arguments. An argument that is a plain `str` is data: it is always quoted, whatever it holds.
-What the shell itself has to read (a variable, a pattern of file names, a redirection) is a `Literal`, which only a
-string constant of this program's source may fill. The rendering follows the platform: `sh` for Linux, WSL and macOS;
-`windows` for a text that cmd and PowerShell read alike.
+A command is a list of arguments. An argument that is a plain `str` is data: it is always quoted, whatever it
+holds. What the shell itself has to read (a variable, a pattern of file names, a redirection) is a `Literal`,
+which only a string constant of this program's source may fill. The rendering follows the platform: `sh` for
+Linux, WSL and macOS; `windows` for a text that cmd and PowerShell read alike.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Union
+from typing import Union
 
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from doctor.values import dataclass  # the same to everybody, and quick to define
+from doctor import lazy
+from doctor.values import dataclass
 
 
 class RefusedError(ValueError):
@@ -137,12 +135,13 @@ def comment(text: str, mark: str = "#") -> str:
 
 # sh
 
-_PLAIN = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
-_SPECIAL_IN_QUOTES = re.compile(r'["$`\\!]')
+_PLAIN = lazy.compile(r"[\w@%+=:,./-]+", re.ASCII)
+_SPECIAL_IN_QUOTES = lazy.compile(r'["$`\\!]')
 
 
 def sh(line: Line) -> str:
-    """The text for sh, bash, zsh and fish. Raises RefusedError for control characters, which terminals obey."""
+    """The text for sh, bash, zsh and fish. Raises RefusedError for control characters, which terminals
+    obey."""
     if isinstance(line, Literal):
         return line.text
     if isinstance(line, Chain):
@@ -163,7 +162,8 @@ def _printable(text: str) -> str:
 
 
 def sh_argument(text: str) -> str:
-    """One argument: bare where that is safe, else in quotes that keep every character. Raises RefusedError."""
+    """One argument: bare where that is safe, else in quotes that keep every character. Raises
+    RefusedError."""
     if _PLAIN.fullmatch(_printable(text)) and not text.startswith(("~", "=")):
         return text
     if ("'" in text or " " in text) and not _SPECIAL_IN_QUOTES.search(text):
@@ -172,7 +172,8 @@ def sh_argument(text: str) -> str:
 
 
 def _in_single_quotes(text: str) -> str:
-    """Every character as it is; a backslash before a quote or a backslash stands outside: fish escapes by it within."""
+    """Every character as it is; a backslash before a quote or a backslash stands outside: fish escapes by
+    it within."""
     return "'" + re.sub(r"'|\\(?=['\\]|$)", lambda found: f"'\\{found[0]}'", text) + "'"
 
 
@@ -208,16 +209,17 @@ def _sh_part(part: str | Literal | Path | Output) -> str:
 
 # cmd and PowerShell
 
-_PLAIN_ON_WINDOWS = re.compile(r"[\w.+:/\\=-]+", re.ASCII)
+_PLAIN_ON_WINDOWS = lazy.compile(r"[\w.+:/\\=-]+", re.ASCII)
 _READ_IN_QUOTES = '"%$`\u201c\u201d\u201e'
-"""What cmd (%) or PowerShell ($, ` and typographic quotation marks, which end a string) reads in double quotes."""
+"""What cmd (%) or PowerShell ($, ` and typographic quotation marks, which end a string) reads in double
+quotes."""
 
 
 def windows(line: Line) -> str:
     """A text that cmd and PowerShell read alike, or that PowerShell rejects as a whole.
 
-    Inside double quotes neither gives < > & | ^ ( ) a meaning. Raises RefusedError for a value that one of them
-    reads differently there, and for control characters.
+    Inside double quotes neither gives < > & | ^ ( ) a meaning. Raises RefusedError for a value that one of
+    them reads differently there, and for control characters.
     """
     if isinstance(line, Literal):
         return line.text

@@ -1,7 +1,7 @@
-"""Why a case got its verdict: for each code whether its rule looked, what it found, and what became of that.
+"""Why a case got its verdict: for each code whether its rule looked, what it found, and what later stages did.
 
-In: facts and tables. Out: rows, in the order in which things were decided. It goes the way of `doctor.diagnose` once more
-and notes each step, so that a wrong verdict can be followed to the one row that has to change.
+In: facts and tables. Out: rows in the order of the decisions. It repeats the steps of `doctor.diagnose` and
+notes each of them, so that a wrong verdict leads to the one row that has to change.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from doctor.facts import Facts, Source
 from doctor.findings import Finding
 
 if TYPE_CHECKING:
-    from doctor.picture import Picture
-    from doctor.rules import Panel
+    from doctor.case import Case
+    from doctor.rules import RuleSet
     from doctor.tables import Tables
 
 
+NOT_CONSIDERED = "not considered, because no fact that it needs was seen"
+
+
 class Row(NamedTuple):
-    """One thing that was decided. stage: rule, sign (for or against a cause) or rank. lines: where its evidence stands."""
+    """One decision. stage: rule, sign (for or against a cause) or rank. lines: the places of its evidence."""
 
     stage: str
     code: str
@@ -32,19 +35,19 @@ class Row(NamedTuple):
 
 
 def trace(facts: Facts, tables: Tables) -> tuple[Row, ...]:
-    """What was decided on the way to the verdict on these facts. Raises what `diagnose` raises."""
+    """The decisions that led to the verdict on these facts. Raises what `diagnose` raises."""
     from doctor.diagnose import diagnose, gathered
     from doctor.judge.hypotheses import hypotheses, signs
     from doctor.judge.weights import WEIGHTS
 
     stages: list[tuple[str, list[Finding]]] = []
-    picture, by_rules, parts = gathered(facts, tables, stages=stages)
-    rows = list(_of_rules(picture, stages))
-    for sign in signs(picture, by_rules, parts):
+    case, by_rules, parts = gathered(facts, tables, stages=stages)
+    rows = list(_of_rules(case, stages))
+    for sign in signs(case, by_rules, parts):
         weight = WEIGHTS.get(sign.name, 0.0) * sign.value
         rows.append(Row("sign", sign.code, f"{weight:+.2f} {sign.name}", _lines(sign.sources)))
     verdict = diagnose(facts, tables).verdict.code
-    for place, hypothesis in enumerate(hypotheses(picture, by_rules, parts), 1):
+    for place, hypothesis in enumerate(hypotheses(case, by_rules, parts), 1):
         outcome = f"place {place}, likelihood {hypothesis.likelihood:.2f}"
         outcome += ", the verdict" if hypothesis.code == verdict else ""
         outcome += "; something speaks against it" if hypothesis.against else ""
@@ -52,40 +55,47 @@ def trace(facts: Facts, tables: Tables) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def _of_rules(picture: Picture, stages: list[tuple[str, list[Finding]]]) -> Iterable[Row]:
-    from doctor.rules import panel
+def _of_rules(case: Case, stages: list[tuple[str, list[Finding]]]) -> Iterable[Row]:
+    from doctor.rules import rule_set
 
-    judges = panel()
-    ready = judges.ready(picture.seen)
+    judges = rule_set()
+    ready = judges.ready(case.seen)
     first = stages[0][1]
-    for rule in judges.rules:
-        mine = [finding for finding in first if finding.code == rule.code]
-        if rule.code not in ready:
-            yield Row("rule", rule.code, "not considered: nothing that it reads was seen")
+    for code in judges.codes:
+        mine = [finding for finding in first if finding.code == code]
+        if code not in ready:
+            yield Row("rule", code, NOT_CONSIDERED)
         elif not mine:
-            read = sorted(_name(need) for need in rule.needs if need in picture.seen)
-            yield Row("rule", rule.code, f"looked and found nothing (it reads {', '.join(read)})" if read else "found nothing")
+            read = judges.read(code, case.seen)
+            yield Row(
+                "rule",
+                code,
+                f"looked and found nothing (it reads {', '.join(read)})" if read else "found nothing",
+            )
         for finding in mine:
             outcome = f"found, {finding.severity}, {finding.confidence}{_became(finding, stages, judges)}"
-            yield Row("rule", rule.code, outcome, _lines(finding.evidence))
+            yield Row("rule", code, outcome, _lines(finding.evidence))
 
 
-def _became(finding: Finding, stages: list[tuple[str, list[Finding]]], judges: Panel) -> str:
-    """What later stages made of a finding of a rule."""
+def _became(finding: Finding, stages: list[tuple[str, list[Finding]]], judges: RuleSet) -> str:
+    """What later stages did with a rule's finding."""
     confidence = finding.confidence
     for (_, before), (name, after) in zip(stages, stages[1:]):
         left = next((other for other in after if other.code == finding.code), None)
         if left is None:
-            causes = [f.code for f in before if f.code != finding.code and finding.code in judges.by_code[f.code].explains]
-            return f"; then {name}: {'follows from ' + ' and '.join(causes) if causes and name == 'merged' else 'dropped'}"
+            causes = [
+                f.code
+                for f in before
+                if f.code != finding.code and finding.code in judges.by_code[f.code].explains
+            ]
+            return (
+                f"; then {name}:"
+                f" {'follows from ' + ' and '.join(causes) if causes and name == 'merged' else 'dropped'}"
+            )
         if left.confidence != confidence:
             confidence = left.confidence
             return f"; then {name}: {confidence}"
     return ""
-
-
-def _name(need: object) -> str:
-    return need if isinstance(need, str) else getattr(need, "__name__", str(need))
 
 
 def _lines(sources: Iterable[Source]) -> tuple[str, ...]:

@@ -1,20 +1,23 @@
-"""What of a report may become part of a command: each function gives a value of a known form, or None.
+"""Values from a report that may become part of a command: each function returns one of a known form, or None.
 
-A report is anybody's text. What stands in it reaches a command line only through one of these; everything else is
-shown as text. Quoting is not done here but where a command becomes text (`doctor.shell`).
+A report is anybody's text. What stands in it reaches a command line only through one of these; everything
+else is shown as text. Quoting is not done here but where a command becomes text (`doctor.shell`).
 """
 
 from __future__ import annotations
 
 import re
 
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?", re.ASCII)
-_SONAME = re.compile(r"\w[\w.+-]{0,126}\.(?:so(?:\.\d{1,6}){0,4}|dll)", re.ASCII)
-_TAG = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
-_GPU = re.compile(
+from doctor import lazy
+
+_NAME = lazy.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?", re.ASCII)
+_SONAME = lazy.compile(r"\w[\w.+-]{0,126}\.(?:so(?:\.\d{1,6}){0,4}|dll)", re.ASCII)
+_TAG = lazy.compile(r"\w[\w.-]{0,127}", re.ASCII)
+_GPU = lazy.compile(
     r"\d{1,3}|(?:GPU|MIG)-[0-9a-f-]{8,64}|(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d", re.I | re.ASCII
 )
-_MINOR = re.compile(r"\d{1,4}\.\d{1,4}", re.ASCII)
+_GROUP = lazy.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,31}", re.ASCII)
+_MINOR = lazy.compile(r"\d{1,4}\.\d{1,4}", re.ASCII)
 
 
 def version(text: str) -> str | None:
@@ -46,7 +49,7 @@ def specifiers(text: str) -> str | None:
     return ",".join(map(str, parsed))
 
 
-_REQUIREMENT = re.compile(
+_REQUIREMENT = lazy.compile(
     r"\s{0,9}(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,200})\s{0,9}(?:\[(?P<extras>[A-Za-z0-9._,\s-]{0,500})\])?\s{0,9}"
     r"(?P<specifier>\([^()@;/]{0,500}\)|[^()@;/\[\]]{0,500})(?:;.{0,2000})?",
     re.ASCII,
@@ -54,8 +57,8 @@ _REQUIREMENT = re.compile(
 
 
 def requirement(text: str) -> str | None:
-    """A requirement by PEP 508 without its marker: a name, extras and version specifiers, and never an address, a path
-    or an option of pip."""
+    """A requirement by PEP 508 without its marker: a name, extras and version specifiers, and never an
+    address, a path or an option of pip."""
     match = _REQUIREMENT.fullmatch(text[:500])
     name = distribution(match["name"]) if match else None
     bounds = specifiers(match["specifier"].strip().strip("()")) if match else None
@@ -70,6 +73,11 @@ def requirement(text: str) -> str | None:
 def soname(text: str) -> str | None:
     """The file name of a shared library, without a folder."""
     return text if _SONAME.fullmatch(text) else None
+
+
+def group(text: str) -> str | None:
+    """The name of a group of users (groupadd(8))."""
+    return text if _GROUP.fullmatch(text) else None
 
 
 def image_tag(text: str) -> str | None:
@@ -87,13 +95,13 @@ def cuda(text: str) -> str | None:
     return text if _MINOR.fullmatch(text) else None
 
 
-_TEMPORARY = re.compile(r"/(?:tmp|var/tmp|dev/shm|run/user|proc)(?:/|$)")
-_OF_ENVIRONMENT = re.compile(
+_TEMPORARY = lazy.compile(r"/(?:tmp|var/tmp|dev/shm|run/user|proc)(?:/|$)")
+_OF_ENVIRONMENT = lazy.compile(
     r"(?:.{0,500}/(?:site|dist)-packages(?:/[\w.-]{1,100}){1,9}|.{0,500}/(?:envs/[\w.-]{1,100}|\w{0,40}(?:conda|forge|mamba)\w{0,40})/lib)"
     r"/[\w.+-]{1,100}\.so(?:\.\d{1,9}){0,4}",
     re.ASCII,
 )
-_CUDA_FOLDER = re.compile(
+_CUDA_FOLDER = lazy.compile(
     r"/usr/(?:local/)?(?:cuda[\w.-]{0,40}/)?(?:targets/[\w-]{1,40}/)?lib(?:32|64)?(?:/[\w.-]{1,100}){0,9}"
     r"|/usr/lib/wsl/lib|/opt/(?:cuda|nvidia)[\w.-]{0,40}(?:/[\w.-]{1,100}){0,9}"
     r"|[A-Za-z]:\\(?:[\w .()-]{1,100}\\){0,9}(?:CUDA|cuDNN|Library)(?:\\[\w.-]{1,100}){0,9}"
@@ -112,8 +120,8 @@ def _plain_path(text: str) -> bool:
 
 
 def library_of_environment(path: str) -> str | None:
-    """The path of a library that a package of a Python or conda environment brought; none in a folder that is open to
-    everybody."""
+    """The path of a library that a package of a Python or conda environment brought; none in a folder that
+    is open to everybody."""
     return path if _plain_path(path) and _OF_ENVIRONMENT.fullmatch(path) else None
 
 

@@ -1,18 +1,22 @@
-"""Frozen classes with slots that cost nothing until they are used, and properties that are worked out once.
+"""Dataclasses that cost nothing until they are used, and properties that are worked out once.
 
-`dataclasses.dataclass(frozen=True, slots=True)` compiles six methods for each class when it is defined, which takes
-longer than a short report takes to read. Here the methods are shared, and `__init__` is compiled when a class is first
-called. `dataclasses.field` says the same as there. To type checkers, to `dataclasses.replace`, `fields` and `is_dataclass`, and to pickle they are dataclasses.
+`dataclasses.dataclass` compiles several methods for each class when it is defined, and is slow to import
+itself: together that takes longer than a short report takes to read. Here the methods are shared, and
+`__init__` is compiled when a class is first called. `dataclass`, `field` and `replace` mean what they mean
+there, as far as the tool uses them. To type checkers, to `dataclasses.replace`, `fields` and `is_dataclass`,
+and to pickle the classes are dataclasses; what `__init__` does not take is no field to these.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Dict, NoReturn, TypeVar
 
 T = TypeVar("T")
 _set = object.__setattr__
+USES = ("compare", "repr", "hash")
+"""What a field may be left out of."""
 
 
 if TYPE_CHECKING or sys.version_info >= (3, 12):
@@ -20,7 +24,8 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property:  # noqa: N801 (as in the standard library)
-        """A property that is worked out once for each object: that of Python 3.12, which takes no lock for it."""
+        """A property that is worked out once for each object: that of Python 3.12, which takes no lock for
+        it."""
 
         def __init__(self, make: Callable[[Any], Any]) -> None:
             self._make = make
@@ -48,7 +53,9 @@ class _Fields:
                 (name, Any, _described(owner, name))
                 for name in owner.__match_args__  # type: ignore[attr-defined]
             ]
-            made: Any = dataclasses.make_dataclass(owner.__name__, described)
+            made: Any = dataclasses.make_dataclass(
+                owner.__name__, described, namespace={"__doc__": "-"}, init=False, repr=False, eq=False
+            )
             known[owner] = made.__dataclass_fields__
         return known[owner]
 
@@ -59,7 +66,7 @@ _FIELDS: dict[type, dict[str, Any]] = {}
 def _described(owner: Any, name: str) -> Any:
     import dataclasses
 
-    left_out = {use: name not in getattr(owner, f"__value_{use}__") for use in ("hash", "compare", "repr")}
+    left_out = {use: name not in getattr(owner, f"__value_{use}__") for use in USES}
     default = {"default": owner.__value_defaults__[name]} if name in owner.__value_defaults__ else {}
     if name in owner.__value_factories__:
         default = {"default_factory": owner.__value_factories__[name]}
@@ -71,14 +78,21 @@ def _compiled(cls: Any) -> Callable[..., None]:
     """The `__init__` of a class: its fields as parameters, with their defaults."""
     names, defaults, factories = cls.__match_args__, cls.__value_defaults__, cls.__value_factories__
     parameters = "".join(
-        f", {n}=_defaults[{n!r}]" if n in defaults else f", {n}=_set" if n in factories else f", {n}" for n in names
+        f", {n}=_defaults[{n!r}]" if n in defaults else f", {n}=_set" if n in factories else f", {n}"
+        for n in names
     )
-    body = "".join(f"\n    if {n} is _set: {n} = _factories[{n!r}]()" for n in factories)
-    body += "".join(f"\n    _set_{n}(self, {n})" for n in names) or "\n    pass"
+    body = "".join(f"\n    if {n} is _set: {n} = _factories[{n!r}]()" for n in factories if n in names)
+    body += "".join(f"\n    {n} = _factories[{n!r}]()" for n in factories if n not in names)
+    slots = {n for n in (*names, *factories) if hasattr(getattr(cls, n, None), "__set__")}
+    body += "".join(
+        f"\n    _set_{n}(self, {n})" if n in slots else f"\n    self.__dict__[{n!r}] = {n}"
+        for n in dict.fromkeys((*names, *factories))
+    )
+    body = body or "\n    pass"
     if hasattr(cls, "__post_init__"):
         body += "\n    self.__post_init__()"
     space: dict[str, Any] = {"_set": _set, "_defaults": defaults, "_factories": factories}
-    space.update({f"_set_{n}": getattr(cls, n).__set__ for n in names})
+    space.update({f"_set_{n}": getattr(cls, n).__set__ for n in slots})
     exec(f"def __init__(self{parameters}):{body}", space)
     made: Callable[..., None] = space["__init__"]
     return made
@@ -125,72 +139,109 @@ def _setstate(self: Any, state: list[Any]) -> None:
         _set(self, name, value)
 
 
+class _Field(Dict[str, Any]):
+    """What `field` was given."""
+
+
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
+    from dataclasses import field as field
+    from dataclasses import replace as replace
 else:
 
-    def dataclass(*, frozen: bool, slots: bool) -> Callable[[type[T]], type[T]]:
-        """A decorator for classes of plain fields. Raises TypeError for anything but frozen classes with slots."""
-        if not (frozen and slots):
-            raise TypeError("values are frozen and have slots")
-        return _made
+    def dataclass(
+        cls: type[T] | None = None, *, frozen: bool = False, slots: bool = False
+    ) -> type[T] | Callable[[type[T]], type[T]]:
+        """A decorator for classes of fields, as in `dataclasses`; slots in every Python."""
+
+        def made(cls: type[T]) -> type[T]:
+            return _made(cls, frozen, slots)
+
+        return made if cls is None else made(cls)
+
+    def field(**options: Any) -> Any:
+        """What `dataclasses.field` says: default, default_factory, init, compare, hash, repr."""
+        return _Field(options)
+
+    def replace(value: T, /, **changes: Any) -> T:
+        """The same value with other fields. Raises TypeError for a field that it has not."""
+        given = {name: getattr(value, name) for name in value.__match_args__}
+        given.update(changes)
+        return type(value)(**given)
+
+
+NEEDED = object()
+"""The default of a field that has none."""
+
+
+def fields_of(kind: type) -> dict[str, Any]:
+    """The fields of a dataclass, each with its default."""
+    known: Any = kind
+    return {name: known.__value_defaults__.get(name, NEEDED) for name in known.__match_args__}
 
 
 def _sort_in(
     name: str, value: Any, defaults: dict[str, Any], factories: dict[str, Any], left_out: dict[str, set[str]]
 ) -> None:
-    """Take a field's default, or what `dataclasses.field` says of it."""
-    if type(value).__name__ != "Field":
+    """Take a field's default, or what `field` says of it."""
+    if not isinstance(value, _Field):
         defaults[name] = value
         return
-    from dataclasses import MISSING
-
-    if value.default is not MISSING:
-        defaults[name] = value.default
-    if value.default_factory is not MISSING:
-        factories[name] = value.default_factory
+    if "default" in value:
+        defaults[name] = value["default"]
+    if "default_factory" in value:
+        factories[name] = value["default_factory"]
+    compare = value.get("compare", True)
     for use, said in (
-        ("compare", value.compare),
-        ("repr", value.repr),
-        ("hash", value.compare and value.hash is not False),
+        ("init", value.get("init", True)),
+        ("compare", compare),
+        ("repr", value.get("repr", True)),
+        ("hash", compare and value.get("hash") is not False),
     ):
         if not said:
             left_out[use].add(name)
 
 
-def _made(cls: type[T]) -> type[T]:
+def _made(cls: type[T], frozen: bool, slots: bool) -> type[T]:
     # of this class alone: where it has none, Python 3.8 and 3.9 would give those of its base
     own = list(vars(cls).get("__annotations__", ()) if sys.version_info < (3, 10) else cls.__annotations__)
     space = {k: v for k, v in cls.__dict__.items() if k not in ("__dict__", "__weakref__")}
     inherited: tuple[str, ...] = ()
     defaults: dict[str, Any] = {}
     factories: dict[str, Callable[[], Any]] = {}
-    left_out: dict[str, set[str]] = {"hash": set(), "compare": set(), "repr": set()}
+    left_out: dict[str, set[str]] = {use: set() for use in ("init", *USES)}
     for base in reversed(cls.__mro__[1:]):
-        inherited += tuple(n for n in base.__dict__.get("__slots__", ()) if n not in inherited)
+        known = base.__dict__.get("__match_args__", ())
+        inherited += tuple(n for n in known if n not in inherited)
         defaults.update(base.__dict__.get("__value_defaults__", {}))
         factories.update(base.__dict__.get("__value_factories__", {}))
-        for use, left in left_out.items():
-            left |= set(base.__dict__.get("__match_args__", ())) - set(base.__dict__.get(f"__value_{use}__", ()))
+        for use in USES:
+            left_out[use] |= set(known) - set(base.__dict__.get(f"__value_{use}__", ()))
     for name in own:
         if name in space:
             _sort_in(name, space.pop(name), defaults, factories, left_out)
-    names = (*inherited, *(name for name in own if name not in inherited))
-    space.update(
-        __slots__=tuple(name for name in own if name not in inherited),
-        __match_args__=names,
-        __value_defaults__=defaults,
-        __value_factories__=factories,
-        **{f"__value_{use}__": tuple(n for n in names if n not in left) for use, left in left_out.items()},
-        __dataclass_fields__=_Fields(),
-        __init__=_first_init,
-        __eq__=_eq,
-        __hash__=_hash,
-        __setattr__=_frozen,
-        __delattr__=_frozen,
-        __getstate__=_getstate,
-        __setstate__=_setstate,
-    )
-    space.setdefault("__repr__", _repr)
-    made: type[T] = type(cls.__name__, cls.__bases__, space)
-    return made
+    names = (*inherited, *(name for name in own if name not in inherited and name not in left_out["init"]))
+    added = {
+        "__match_args__": names,
+        "__value_defaults__": defaults,
+        "__value_factories__": factories,
+        **{f"__value_{use}__": tuple(n for n in names if n not in left_out[use]) for use in USES},
+        "__dataclass_fields__": _Fields(),
+        "__init__": _first_init,
+        "__eq__": _eq,
+        "__hash__": _hash if frozen else None,
+        "__repr__": space.get("__repr__", _repr),
+    }
+    if frozen:
+        added.update(__setattr__=_frozen, __delattr__=_frozen)
+    if slots:
+        added.update(__getstate__=_getstate, __setstate__=_setstate)
+        added["__slots__"] = tuple(name for name in own if name not in inherited)
+        made: type[T] = type(cls.__name__, cls.__bases__, {**space, **added})
+        return made
+    for name in own:
+        if name in vars(cls):
+            delattr(cls, name)
+    for name, value in {**{name: defaults[name] for name in own if name in defaults}, **added}.items():
+        setattr(cls, name, value)
+    return cls

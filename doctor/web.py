@@ -1,8 +1,9 @@
 """Reading from servers that may be hostile: time, size and place are bounded.
 
-A session that `guarded` made never talks to a loopback, link-local or private address unless the user named an address of
-that kind; this is looked at when a connection stands, so neither a redirect nor a DNS name leads there. From https it
-follows no redirect to http. `Limit` ends whatever takes longer than it may, headers and drops of a body included.
+A session that `guarded` made never talks to a loopback, link-local or private address unless the user named
+an address of that kind; this is looked at when a connection stands, so neither a redirect nor a DNS name
+leads there. From https it follows no redirect to http. `Limit` ends whatever takes longer than it may,
+headers and drops of a body included.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ REDIRECTS = 10
 
 
 class RefusedError(Exception):
-    """What a server wants is not done; the text says what."""
+    """A server asked for something that is not allowed; the text says what."""
 
 
 def kind_of(address: str) -> str:
-    """public, private, loopback or link-local; what is for no host at all (0.0.0.0, multicast) counts as link-local."""
+    """public, private, loopback or link-local; what is for no host at all (0.0.0.0, multicast) counts as
+    link-local."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     mapped = getattr(ip, "ipv4_mapped", None) or getattr(ip, "sixtofour", None)
     if mapped is not None:
@@ -69,7 +71,8 @@ def _kinds_of(host: str) -> set[str]:
 
 
 class Guard:
-    """Where the connections of one session may go, and its sockets that are open. `named`: addresses that a user named."""
+    """Where the connections of one session may go, and its sockets that are open. `named`: addresses that
+    a user named."""
 
     def __init__(self, named: Iterable[str]) -> None:
         self.named = {_host(url) for url in named}
@@ -77,7 +80,8 @@ class Guard:
         self.sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
     def check(self, host: str, address: str) -> None:
-        """Raises RefusedError where a connection to `address`, as which `host` was resolved, is not what the user named."""
+        """Raises RefusedError where a connection to `address`, as which `host` was resolved, is not what
+        the user named."""
         kind = kind_of(address)
         if kind == "public" or host.strip("[]").lower() in self.named:
             return
@@ -104,8 +108,11 @@ def guarded(session: requests.Session, named: Iterable[str]) -> requests.Session
     return session
 
 
-def get(session: requests.Session, url: str, headers: Mapping[str, str], timeout: tuple[float, float]) -> requests.Response:
-    """The streamed answer of a guarded session, after REDIRECTS at most; what was meant for one host goes to no other.
+def get(
+    session: requests.Session, url: str, headers: Mapping[str, str], timeout: tuple[float, float]
+) -> requests.Response:
+    """The streamed answer of a guarded session, after REDIRECTS at most; what was meant for one host goes to
+    no other.
 
     Raises RefusedError, requests.RequestException.
     """
@@ -121,7 +128,9 @@ def get(session: requests.Session, url: str, headers: Mapping[str, str], timeout
         if scheme not in ("http", "https") or (scheme, old) == ("http", "https"):
             raise RefusedError(f"it leads from {old} to {scheme}")
         if session.should_strip_auth(answer.url, to):  # type: ignore[no-untyped-call]
-            sent = {name: value for name, value in sent.items() if name.lower() not in ("authorization", "cookie")}
+            sent = {
+                name: value for name, value in sent.items() if name.lower() not in ("authorization", "cookie")
+            }
         url = to
     raise RefusedError(f"it leads on more than {REDIRECTS} times")
 
@@ -168,7 +177,9 @@ def _adapter(guard: Guard) -> HTTPAdapter:
 
         def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
             manager = super().proxy_manager_for(*args, **kwargs)
-            manager.pool_classes_by_scheme = classes(checked=False)  # the proxy was named; what it may reach is its business
+            manager.pool_classes_by_scheme = classes(
+                checked=False
+            )  # the proxy was named; what it may reach is its business
             return manager
 
     return Adapter()
@@ -204,8 +215,9 @@ class Limit:
 
 
 def body(answer: requests.Response, largest: int) -> Iterator[bytes]:
-    """The content of a streamed answer in pieces, unpacked step by step. Raises RefusedError where it is larger than
-    `largest` bytes or packed in an unknown or repeated way, requests.RequestException where the connection breaks."""
+    """The content of a streamed answer in pieces, unpacked step by step. Raises RefusedError where it is
+    larger than `largest` bytes or packed in an unknown or repeated way, requests.RequestException where
+    the connection breaks."""
     encoding = answer.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise RefusedError(f"it is packed as `{encoding[:40]}`, which was not asked for")

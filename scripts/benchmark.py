@@ -1,12 +1,13 @@
 """Measures what the performance section of the README states, and prints it as a table.
 
-    python scripts/benchmark.py [--runs 9] [--large 500] [--huge 1000] [--reports 10000] [--only start|simulate|large|many]
+    python scripts/benchmark.py [--runs 9] [--large 500] [--huge 1000] [--reports 10000] [--only
+    start|simulate|large|many]
 
-Whole processes are timed, warm, as medians over several runs, with the interpreter that runs this script; the start of a
-command is also given as a multiple of `python -c pass`, run in turn with it, and large logs as a share of grep's speed
-over the same file, run in turn as well. A start, and each of many reports, is held to its budget as a multiple of
-`python -c pass` by processor time, both taken under the same load. The logs are made anew each time (seeded) in a
-temporary folder and removed. Exit code 1 where a budget is not kept.
+Whole processes are timed, warm, as medians over several runs, with the interpreter that runs this script; the
+start of a command is also given as a multiple of `python -c pass`, run in turn with it, and large logs as a
+share of grep's speed over the same file, run in turn as well. A start, and each of many reports, is held to
+its budget as a multiple of `python -c pass` by processor time, both taken under the same load. The logs are
+made anew each time (seeded) in a temporary folder and removed. Exit code 1 where a budget is not kept.
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ sys.path.insert(0, str(ROOT))
 TOOL = [sys.executable, "-m", "doctor"]
 PASS = [sys.executable, "-c", "pass"]
 PASS_MS = 10
-"""Milliseconds of processor time that PASS takes on the machines for which the budgets were set, where nothing else runs."""
+"""Milliseconds of processor time that PASS takes on the machines for which the budgets were set, where
+nothing else runs."""
 MESSAGE = (
-    "2026-01-02 03:04:05.678901: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic "
-    "library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such file or directory\n"
+    "2026-01-02 03:04:05.678901: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not"
+    " load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such"
+    " file or directory\n"
 )
 
 
@@ -63,8 +66,11 @@ class Run(NamedTuple):
 
 
 def run(command: list[str], stdin: Path | None = None) -> Run:
-    """Run to the end, output into a file that is thrown away. Raises RuntimeError where it dies or says that it could not do it."""
-    with open(stdin or os.devnull, "rb") as source, tempfile.TemporaryFile() as sink:  # grep stops early at /dev/null
+    """Run to the end, output into a file that is thrown away. Raises RuntimeError where it dies or says
+    that it could not do it."""
+    with open(
+        stdin or os.devnull, "rb"
+    ) as source, tempfile.TemporaryFile() as sink:  # grep stops early at /dev/null
         started = time.perf_counter()
         process = subprocess.Popen(
             command, stdin=source, stdout=sink, stderr=subprocess.DEVNULL, cwd=ROOT,
@@ -101,7 +107,7 @@ def starts(folder: Path, runs: int) -> Iterator[Row]:
         ("`code cudnn-init-oom`", ["code", "cudnn-init-oom"], 60),
         ("`explain FILE --format json`", ["explain", str(report), "--format", "json"], 100),
         ("`explain FILE`", ["explain", str(report)], 150),
-        ("`check --format json`", ["check", "--format", "json"], 400),
+        ("`check --format json`", ["check", "--format", "json"], 300),
     )
     for name, words, budget in commands:
         ours, bare = medians([*TOOL, *words], PASS, runs)
@@ -116,7 +122,8 @@ def starts(folder: Path, runs: int) -> Iterator[Row]:
 
 
 def simulated(runs: int) -> Iterator[Row]:
-    """What a simulated machine adds to a check; its libraries are compiled by the first run, which does not count."""
+    """What a simulated machine adds to a check; its libraries are compiled by the first run, which does
+    not count."""
     check = [*TOOL, "check", "--format", "json"]
     inside, outside = medians([*TOOL, "simulate", "--", *check], check, runs)
     more = inside.wall - outside.wall
@@ -130,7 +137,8 @@ def simulated(runs: int) -> Iterator[Row]:
 
 
 def training_log(path: Path, megabytes: int) -> None:
-    """What a long training prints: progress, checkpoints, workers; one message that decides, in the middle."""
+    """What a long training prints: progress, checkpoints, workers; one message that decides, in the
+    middle."""
     rng = random.Random(1)
     written = 0
     size = megabytes * 1_000_000
@@ -145,21 +153,24 @@ def training_log(path: Path, megabytes: int) -> None:
                 kind = step % 10
                 if kind < 6:
                     rows.append(
-                        f"{step % 1875}/1875 [{'=' * done}>{'.' * (29 - done)}] - ETA: {rng.randint(0, 99)}s - "
-                        f"loss: {rng.random():.4f} - accuracy: {rng.random():.4f}\n"
+                        f"{step % 1875}/1875 [{'=' * done}>{'.' * (29 - done)}] - ETA: {rng.randint(0, 99)}s"
+                        f" - loss: {rng.random():.4f} - accuracy: {rng.random():.4f}\n"
                     )
                 elif kind < 8:
                     rows.append(
-                        f"2026-01-02 03:{step % 60:02d}:{step % 59:02d}.{rng.randint(0, 999999):06d}: I tensorflow/core/"
-                        f"common_runtime/executor.cc:{step % 997}] [/device:CPU:0] Executor start step {step}\n"
+                        f"2026-01-02 03:{step % 60:02d}:{step % 59:02d}.{rng.randint(0, 999999):06d}: I"
+                        f" tensorflow/core/common_runtime/executor.cc:{step % 997}] [/device:CPU:0] Executor"
+                        f" start step {step}\n"
                     )
                 elif kind < 9:
                     rows.append(
-                        f"INFO:root:wrote checkpoint /data/run-{step}/model.ckpt-{step} lr={rng.random():.3e}\n"
+                        f"INFO:root:wrote checkpoint /data/run-{step}/model.ckpt-{step}"
+                        f" lr={rng.random():.3e}\n"
                     )
                 else:
                     rows.append(
-                        f"I0102 03:04:05.{rng.randint(0, 999999):06d} {rng.randint(1000, 9999)} service.cc:{step % 300}] worker {step % 16} took {rng.random():.3f} ms\n"
+                        f"I0102 03:04:05.{rng.randint(0, 999999):06d} {rng.randint(1000, 9999)}"
+                        f" service.cc:{step % 300}] worker {step % 16} took {rng.random():.3f} ms\n"
                     )
             if not placed and written > size // 2:
                 rows.append(MESSAGE)
@@ -168,7 +179,8 @@ def training_log(path: Path, megabytes: int) -> None:
 
 
 def service_log(path: Path, megabytes: int) -> None:
-    """What a server prints: every line with identifiers of its own; one message that decides, in the middle."""
+    """What a server prints: every line with identifiers of its own; one message that decides, in the
+    middle."""
     rng = random.Random(3)
     written = 0
     size = megabytes * 1_000_000
@@ -227,14 +239,18 @@ def large(folder: Path, runs: int, megabytes: int, huge: int) -> Iterator[Row]:
         if size == huge:
             stdin = run([*TOOL, "explain", "-", "--format", "json"], path)
             yield Row(
-                f"{name} of {size} MB from standard input", f"{stdin.wall:.1f} s, {stdin.mib:.0f} MiB", "", "100 MiB",
+                f"{name} of {size} MB from standard input",
+                f"{stdin.wall:.1f} s, {stdin.mib:.0f} MiB",
+                "",
+                "100 MiB",
                 stdin.mib < 100,
-            )  # fmt: skip
+            )
         path.unlink()
 
 
 def _beside_grep(name: str, path: Path, words: Path, megabytes: int, runs: int) -> Iterator[Row]:
-    """A file as `explain` reads it, against grep. A file of one line has no budget: grep ends at the first match in it."""
+    """A file as `explain` reads it, against grep. A file of one line has no budget: grep ends at the first
+    match in it."""
     ours = ["explain", str(path), "--format", "json"]
     grep = shutil.which("grep")
     whole = "one line" not in name
@@ -247,7 +263,8 @@ def _beside_grep(name: str, path: Path, words: Path, megabytes: int, runs: int) 
         kept = ratio >= 0.5 if whole else None
     yield Row(
         name,
-        f"{first.wall:.2f} s ({megabytes / first.wall:.0f} MB/s), {first.cpu:.2f} s of processor, {first.mib:.0f} MiB",
+        f"{first.wall:.2f} s ({megabytes / first.wall:.0f} MB/s), {first.cpu:.2f} s of processor,"
+        f" {first.mib:.0f} MiB",
         compared if whole else "",
         "0.5 of grep's speed, 100 MiB" if whole else "100 MiB",
         kept is not False and first.mib < 100,
@@ -278,7 +295,8 @@ def many(folder: Path, reports: int, times: int = 3) -> Iterator[Row]:
     yield Row(
         f"{reports} reports in one call",
         f"{ours.wall:.1f} s, {reports / ours.wall:.0f} a second on {cores} cores",
-        f"{1000 * ours.cpu / reports:.2f} ms of processor each, {share:.3f} of `python -c pass` ({1000 * start.cpu:.1f} ms)",
+        f"{1000 * ours.cpu / reports:.2f} ms of processor each, {share:.3f} of `python -c pass`"
+        f" ({1000 * start.cpu:.1f} ms)",
         f"1 ms on a quiet machine (1000 a second and core), {1 / PASS_MS:.1f} of `pass`",
         share <= 1 / PASS_MS,
     )
@@ -314,7 +332,10 @@ def main() -> int:
                 kept = kept and row.kept is not False
                 print(f"| {row.what} | {row.measured} | {row.against} | {row.budget} | {mark} |", flush=True)
     load = os.getloadavg()[0]
-    print(f"\n{os.cpu_count()} cores, load {load:.1f} at the end, Python {sys.version.split()[0]}", file=sys.stderr)
+    print(
+        f"\n{os.cpu_count()} cores, load {load:.1f} at the end, Python {sys.version.split()[0]}",
+        file=sys.stderr,
+    )
     return 0 if kept else 1
 
 

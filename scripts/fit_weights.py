@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Learn from labelled reports how much each sign counts: scripts/training/reports.jsonl into doctor/judge/weights.py.
+"""Learn from labelled reports how much each sign counts: scripts/training/reports.jsonl into
+doctor/judge/weights.py.
 
 fit_weights.py [--score]   needs scikit-learn and scipy; takes some minutes
 
-A conditional logit over the causes that anything in a report speaks for: the weights are shared by all causes, so that a
-few hundred reports are enough. The prose model that reads a report was never trained on it: it is trained anew for each
-quarter of the reports (parted by project). Reports of the part `score` (see train_prose.part) are left out, and scored.
+A conditional logit over the causes that anything in a report speaks for: the weights are shared by all
+causes, so that a few hundred reports are enough. The prose model that reads a report was never trained on it:
+it is trained anew for each quarter of the reports (parted by project). Reports of the part `score` (see
+train_prose.part) are left out, and scored.
 """
 
 from __future__ import annotations
@@ -44,9 +46,9 @@ def seen(report):
     from doctor.logs import read
     from doctor.tables import Tables
 
-    picture, findings, parts = gathered(read(report["text"].encode(), "-"), Tables.bundled())
+    case, findings, parts = gathered(read(report["text"].encode(), "-"), Tables.bundled())
     codes = {}
-    for sign in signs(picture, findings, parts):
+    for sign in signs(case, findings, parts):
         values = codes.setdefault(sign.code, {})
         values[sign.name] = values.get(sign.name, 0.0) + sign.value
     return codes, {report["label"], *report.get("accept", ())}
@@ -118,7 +120,9 @@ def score(cases, weights):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--score", action="store_true", help="score the shipped weights and write nothing")
     args = parser.parse_args()
     cases = read_all()

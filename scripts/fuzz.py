@@ -1,21 +1,24 @@
-"""Feeds mutated reports to the whole reader for hours: bytes in, every format out, nothing but an answer allowed.
+"""Feeds mutated reports to the whole reader for hours: bytes in, every format out, nothing but an answer
+allowed.
 
     pip install atheris
     python scripts/fuzz.py [--minutes 30] [--folder build/fuzz]
     python scripts/fuzz.py --pumps [--minutes 30]        # without atheris
     python scripts/fuzz.py --machines [--minutes 30]     # without atheris
 
-The seeds are the recorded logs and every signature's example; the dictionary holds the signatures' literals. An input
-is a failure where anything but NotText is raised, a rule breaks, a line of evidence is not in the input, an answer
-holds a character that a terminal could act on, or one input takes longer than --seconds. A failing input is kept in the
-folder, and the exit code is not 0.
+The seeds are the recorded logs and every signature's example; the dictionary holds the signatures' literals.
+An input is a failure where anything but NotText is raised, a rule breaks, a line of evidence is not in the
+input, an answer holds a character that a terminal could act on, or one input takes longer than --seconds. A
+failing input is kept in the folder, and the exit code is not 0.
 
---pumps reads texts in which a pattern's own words are repeated, on one line and over many lines, beside them notebooks of
-random shapes on one line and on many: each has to be read in a time that is in proportion to its size.
+--pumps reads texts in which a pattern's own words are repeated, on one line and over many lines, beside them
+notebooks of random shapes on one line and on many: each has to be read in a time that is in proportion to its
+size.
 
---machines reads recorded machines and saved records of which parts were changed: files emptied, cut, overwritten, grown,
-turned into links, pipes and folders, values of another type; and reports with what a shell would run in them. Beside what
-is said above, no printed command may be read by a shell as other than what it was made of.
+--machines reads recorded machines and saved records of which parts were changed: files emptied, cut,
+overwritten, grown, turned into links, pipes and folders, values of another type; and reports with what a
+shell would run in them. Beside what is said above, no printed command may be read by a shell as other than
+what it was made of.
 """
 
 from __future__ import annotations
@@ -67,7 +70,9 @@ def judged(facts: Facts) -> None:
                 held(step.command, step.platform or "linux")
         for source in finding.evidence:
             if facts.kind == "report" and source.where == facts.name and source.line is not None:
-                assert 1 <= source.line <= facts.lines, f"{finding.code} quotes line {source.line} of {facts.lines}"
+                assert 1 <= source.line <= facts.lines, (
+                    f"{finding.code} quotes line {source.line} of {facts.lines}"
+                )
     for form in ("text", "json", "markdown", "html"):
         text = rendered(diagnosis, Options(form, verbose=1))
         bad = {c for c in text if not c.isprintable() and c != "\n"}
@@ -94,7 +99,18 @@ def dictionary(path: Path) -> None:
     from doctor.logs.signatures import catalogue
 
     words = {literal for signature in catalogue() for literal in signature.literals}
-    words |= {"\r", "\n", "\x1b[31m", "&#39;", "\\n", "> ", "```", '{"cells": [{"source": "', "\ufeff", "999999999999"}
+    words |= {
+        "\r",
+        "\n",
+        "\x1b[31m",
+        "&#39;",
+        "\\n",
+        "> ",
+        "```",
+        '{"cells": [{"source": "',
+        "\ufeff",
+        "999999999999",
+    }
     rows = ["".join(f"\\x{byte:02x}" for byte in word.encode()) for word in sorted(words)]
     path.write_text("".join(f'"{row}"\n' for row in rows))
 
@@ -133,14 +149,31 @@ def notebook(rng: random.Random) -> bytes:
             return rng.choice(catalogue()).example * rng.choice((1, 1, 1, 50))
         if kind < 5:
             return [value(depth + 1) for _ in range(rng.randrange(5))]
-        names = ("source", "outputs", "text", "data", "text/plain", "traceback", "ename", "evalue", "cells", "metadata")
+        names = (
+            "source",
+            "outputs",
+            "text",
+            "data",
+            "text/plain",
+            "traceback",
+            "ename",
+            "evalue",
+            "cells",
+            "metadata",
+        )
         return {rng.choice(names): value(depth + 1) for _ in range(rng.randrange(5))}
 
     cells = [
-        {"outputs": [value(3) for _ in range(rng.randrange(4))], "source": value(2), **({} if rng.randrange(3) else {"x": value(0)})}
+        {
+            "outputs": [value(3) for _ in range(rng.randrange(4))],
+            "source": value(2),
+            **({} if rng.randrange(3) else {"x": value(0)}),
+        }
         for _ in range(rng.choice((1, 20, 400)))
     ]
-    text = json.dumps({"cells": cells}, indent=rng.choice((None, None, 1)), ensure_ascii=bool(rng.randrange(2)))
+    text = json.dumps(
+        {"cells": cells}, indent=rng.choice((None, None, 1)), ensure_ascii=bool(rng.randrange(2))
+    )
     if rng.randrange(4) == 0:
         at = rng.randrange(len(text))
         text = text[:at] + rng.choice(('"', "\\", "{", "", "\x00", "\n")) + text[at + rng.randrange(3) :]
@@ -156,7 +189,9 @@ class Tree:
 
     def __init__(self, seed: int, folder: Path) -> None:
         rng = random.Random(seed)
-        record = rng.choice(sorted(path for path in (ROOT / "tests/data/machines").iterdir() if path.is_dir()))
+        record = rng.choice(
+            sorted(path for path in (ROOT / "tests/data/machines").iterdir() if path.is_dir())
+        )
         self.root = folder / "machine"
         shutil.rmtree(self.root, ignore_errors=True)
         shutil.copytree(record, self.root, symlinks=True)
@@ -172,12 +207,19 @@ class Tree:
         regular = path.is_file() and not path.is_symlink()
         data = path.read_bytes() if regular else b""
         at = rng.randrange(len(data) + 1)
-        kind = rng.choice(("cut", "noise", "grown", "payload", "digits") if regular and rng.randrange(3) else ("link", "pipe", "folder", "empty", "loop"))
+        kind = rng.choice(
+            ("cut", "noise", "grown", "payload", "digits")
+            if regular and rng.randrange(3)
+            else ("link", "pipe", "folder", "empty", "loop")
+        )
         if kind in ("cut", "noise", "grown", "payload", "digits"):
             more = {
-                "cut": b"", "noise": rng.randbytes(rng.choice((1, 8, 4_000))) + data[at:], "grown": data[at : at + 300] * 20_000,
-                "payload": rng.choice(PAYLOADS).encode() + data[at:], "digits": b"9" * rng.choice((1, 5, 5_000)) + data[at:],
-            }  # fmt: skip
+                "cut": b"",
+                "noise": rng.randbytes(rng.choice((1, 8, 4_000))) + data[at:],
+                "grown": data[at : at + 300] * 20_000,
+                "payload": rng.choice(PAYLOADS).encode() + data[at:],
+                "digits": b"9" * rng.choice((1, 5, 5_000)) + data[at:],
+            }
             path.chmod(0o644)
             path.write_bytes(data[:at] + more[kind])
         else:
@@ -186,7 +228,11 @@ class Tree:
             else:
                 path.unlink()
             if kind == "link":
-                path.symlink_to(rng.choice(("/etc/passwd", "../" * 40 + "etc/passwd", "/dev/zero", "/proc/self/mem", "x" * 250)))
+                path.symlink_to(
+                    rng.choice(
+                        ("/etc/passwd", "../" * 40 + "etc/passwd", "/dev/zero", "/proc/self/mem", "x" * 250)
+                    )
+                )
             elif kind == "pipe":
                 os.mkfifo(path)
             elif kind == "folder":
@@ -204,7 +250,7 @@ class Tree:
 
         try:
             machine = Machine.at(self.root)
-        except ValueError:  # what is said of the machine itself cannot be read, and that is told
+        except ValueError:  # the machine's own record cannot be read, and the answer says so
             return
         judged(examine(machine))
 
@@ -226,8 +272,12 @@ class Saved:
         from doctor.probe.machine import Machine
         from tests.shell_readers import PAYLOADS
 
-        machine = rng.choice(sorted(path for path in (ROOT / "tests/data/machines").iterdir() if path.is_dir()))
-        whole = RECORDS.setdefault(machine.name, json.dumps(record.to_record(examine(Machine.at(machine)), "1", "2026-01-01")))
+        machine = rng.choice(
+            sorted(path for path in (ROOT / "tests/data/machines").iterdir() if path.is_dir())
+        )
+        whole = RECORDS.setdefault(
+            machine.name, json.dumps(record.to_record(examine(Machine.at(machine)), "1", "2026-01-01"))
+        )
         value = json.loads(whole)
         for _ in range(rng.choice((1, 2, 8))):
             inner: Any = value
@@ -236,7 +286,21 @@ class Saved:
                 outer, key = inner, rng.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
                 inner = outer[key]
             if key is not None:
-                outer[key] = rng.choice((None, True, -1, 10**400, 1.5, "", rng.choice(PAYLOADS), f"{inner}{rng.choice(PAYLOADS)}", [], {}, [[{}]]))
+                outer[key] = rng.choice(
+                    (
+                        None,
+                        True,
+                        -1,
+                        10**400,
+                        1.5,
+                        "",
+                        rng.choice(PAYLOADS),
+                        f"{inner}{rng.choice(PAYLOADS)}",
+                        [],
+                        {},
+                        [[{}]],
+                    )
+                )
         return json.dumps(value)
 
     @staticmethod
@@ -248,7 +312,9 @@ class Saved:
         for _ in range(rng.choice((1, 2, 6))):
             which = rng.randrange(len(lines))
             at = rng.randrange(len(lines[which]) + 1)
-            lines[which] = lines[which][:at] + rng.choice(PAYLOADS) + lines[which][at + rng.choice((0, 0, 4)) :]
+            lines[which] = (
+                lines[which][:at] + rng.choice(PAYLOADS) + lines[which][at + rng.choice((0, 0, 4)) :]
+            )
         return "\n".join(lines)
 
     def check(self) -> None:
@@ -262,7 +328,10 @@ class Saved:
             check(self.text.encode("utf-8", "replace"))
             return
         self.file.write_text(self.text, encoding="utf-8", errors="surrogateescape")
-        for load in (lambda: record.load(str(self.file)), lambda: machine_file(str(self.file), Tables.bundled())):
+        for load in (
+            lambda: record.load(str(self.file)),
+            lambda: machine_file(str(self.file), Tables.bundled()),
+        ):
             try:
                 facts = load()
             except (InputError, record.NotRecordError):
@@ -306,14 +375,19 @@ def tried(inputs: Iterator[Tree | Saved | Read], minutes: float, folder: Path, n
             problem = f"{type(error).__name__}: {error}"[:300]
         taken = time.process_time() - started
         slowest, spent, count = max(slowest, taken), spent + taken, count + 1
-        if not problem and taken > (BESIDE_S + EACH_S * len(given.data) if isinstance(given, Read) else MACHINE_S):
+        if not problem and taken > (
+            BESIDE_S + EACH_S * len(given.data) if isinstance(given, Read) else MACHINE_S
+        ):
             problem = f"{taken:.1f} s"
         if problem:
             failed += 1
             kept = folder / f"{name}-{count}"
             kept.write_text(str(given), encoding="utf-8", errors="replace")
             print(f"{kept}: {problem}", flush=True)
-    print(f"{count} inputs ({name}), {failed} failed, the slowest took {slowest:.2f} s of processor time, all {spent:.0f} s")
+    print(
+        f"{count} inputs ({name}), {failed} failed, the slowest took {slowest:.2f} s of processor time, all"
+        f" {spent:.0f} s"
+    )
     return 1 if failed else 0
 
 
@@ -323,9 +397,13 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seconds", type=int, default=10, help="most seconds that one input may take (10)")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz")
-    parser.add_argument("--input", type=Path, help="check one input, such as a kept failure, without the fuzzer")
+    parser.add_argument(
+        "--input", type=Path, help="check one input, such as a kept failure, without the fuzzer"
+    )
     parser.add_argument("--pumps", action="store_true", help="pumped texts and notebooks, without the fuzzer")
-    parser.add_argument("--machines", action="store_true", help="changed machines, records and reports, without the fuzzer")
+    parser.add_argument(
+        "--machines", action="store_true", help="changed machines, records and reports, without the fuzzer"
+    )
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of --pumps and --machines")
     args = parser.parse_args()
     if args.pumps:

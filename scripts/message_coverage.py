@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Which messages of TensorFlow and NVIDIA's libraries the signatures know, release by release.
 
-What TensorFlow can say of GPUs stands as string literals in the libraries of its wheels. Each literal that reads like a
-message and speaks of a GPU is held against the catalogue: it is known where a signature matches it, or names it by one of its literals (a
-message is put together of several, so that one alone need not match). The others are of a family of scripts/message_families.json with the
-reason why it says nothing about the use of a GPU. Error names of CUDA and its libraries are treated alike. What is neither is listed.
+What TensorFlow can say of GPUs stands as string literals in the libraries of its wheels. Each literal that
+reads like a message and speaks of a GPU is held against the catalogue: it is known where a signature matches
+it, or names it by one of its literals (a message is put together of several, so that one alone need not
+match). The others are of a family of scripts/message_families.json with the reason why it says nothing about
+the use of a GPU. Error names of CUDA and its libraries, and what installers, loaders and container runtimes
+print, are treated alike. What is neither is listed.
 
-    python scripts/message_coverage.py                               the error names, and the figures that docs/messages.json holds
-    python scripts/message_coverage.py --release 2.20.0 FILE ...     a wheel or a library; --write keeps the figures
+    python scripts/message_coverage.py                               the error names, and the figures that
+                                                                     docs/messages.json holds
+    python scripts/message_coverage.py --release 2.20.0 FILE ...     a wheel or a library; --write keeps the
+                                                                     figures
 """
 
 from __future__ import annotations
@@ -37,15 +41,20 @@ from doctor.logs.text import Text, split  # noqa: E402
 FAMILIES = ROOT / "scripts" / "message_families.json"
 FIGURES = ROOT / "docs" / "messages.json"
 KNOWN = ROOT / "tests" / "data" / "messages.txt"
-"""The messages of all releases that were read which a row knows: the tests hold the catalogue to them without a wheel."""
+"""The messages of all releases that were read which a row knows: the tests hold the catalogue to them
+without a wheel."""
 
 PRINTED = re.compile(rb"[\x20-\x7e\n\t]+")
 SHORTEST, LONGEST = 12, 600
-"""Letters of a literal that is looked at: shorter ones name things, longer ones are texts of help and code."""
+"""Letters of a literal that is looked at: shorter ones name things, longer ones are texts of help and
+code."""
 SPEAKS = re.compile(
-    r"\bGPUs?\b|\bgpu_|cuda|cudnn|cublas|cusolver|cusparse|cufft|curand|nccl|\bnvml|\bptx|libdevice|nvlink|nvjitlink|nvidia|compute capability|tensorrt"
-    r"|\bdso\b|dlopen|dlerror|dynamic library|StreamExecutor|device memory|out of memory|OOM when|no kernel image"
-    r"|soft.?placement|assign a device|device specification|visible_device|virtual device|physical device|memory growth",
+    r"\bGPUs?\b|\bgpu_|cuda|cudnn|cublas|cusolver|cusparse|cufft|curand|nccl|\bnvml|\bptx|libdevice|nvlink|nvjitlink|nvidia|compute"
+    r" capability|tensorrt"
+    r"|\bdso\b|dlopen|dlerror|dynamic library|StreamExecutor|device memory|out of memory|OOM when|no kernel"
+    r" image"
+    r"|soft.?placement|assign a device|device specification|visible_device|virtual device|physical"
+    r" device|memory growth",
     re.IGNORECASE,
 )
 """What a message that concerns a GPU speaks of."""
@@ -57,7 +66,12 @@ LEAST_LITERAL = 12
 def is_message(text: str) -> bool:
     """Whether a literal reads like a sentence: words and spaces, no code, no path and no mangled name."""
     words = WORDS.findall(text)
-    return len(words) >= 3 and " " in text and sum(map(len, words)) >= 0.4 * len(text.replace(" ", "")) and not text.startswith(("_Z", "/", "#"))
+    return (
+        len(words) >= 3
+        and " " in text
+        and sum(map(len, words)) >= 0.4 * len(text.replace(" ", ""))
+        and not text.startswith(("_Z", "/", "#"))
+    )
 
 
 def literals(path: Path) -> Iterator[str]:
@@ -79,7 +93,10 @@ def libraries(path: Path, folder: Path) -> Iterator[Path]:
         return
     with zipfile.ZipFile(path) as wheel:
         for name in wheel.namelist():
-            if re.search(r"(?:libtensorflow_(?:cc|framework)\.so[.\d]*|_pywrap_tensorflow_(?:internal|common)\.(?:so|pyd))$", name):
+            if re.search(
+                r"(?:libtensorflow_(?:cc|framework)\.so[.\d]*|_pywrap_tensorflow_(?:internal|common)\.(?:so|pyd))$",
+                name,
+            ):
                 yield (place := Path(wheel.extract(name, folder)))
                 place.unlink()
 
@@ -87,7 +104,14 @@ def libraries(path: Path, folder: Path) -> Iterator[Path]:
 def messages(paths: Iterable[Path]) -> list[str]:
     """Each message once, in the order of the alphabet."""
     with tempfile.TemporaryDirectory() as folder:
-        return sorted({text for path in paths for library in libraries(path, Path(folder)) for text in literals(library)})
+        return sorted(
+            {
+                text
+                for path in paths
+                for library in libraries(path, Path(folder))
+                for text in literals(library)
+            }
+        )
 
 
 # --- what is known -----------------------------------------------------------------------------------
@@ -100,7 +124,8 @@ def _examples() -> str:
 
 @lru_cache(maxsize=1)
 def _named() -> re.Pattern[str]:
-    """The literals of the signatures that are long enough to name a message; not those of what people write."""
+    """The literals of the signatures that are long enough to name a message; not those of what people
+    write."""
     words = {
         literal
         for signature in catalogue()
@@ -119,7 +144,10 @@ def _printed() -> tuple[Signature, ...]:
 
 def _says_little(fact: Fact) -> bool:
     """Whether a fact only tells that a GPU, a platform or a version is named."""
-    return isinstance(fact, (Platform, EnvironmentKind, OperatingSystem)) or getattr(fact, "kind", "") == "mentions-gpu"
+    return (
+        isinstance(fact, (Platform, EnvironmentKind, OperatingSystem))
+        or getattr(fact, "kind", "") == "mentions-gpu"
+    )
 
 
 def row_of(text: str) -> str:
@@ -144,7 +172,11 @@ def families() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _reasons() -> list[tuple[re.Pattern[str], str]]:
-    return [(re.compile(pattern), entry["family"]) for entry in families()["irrelevant"] for pattern in entry["patterns"]]
+    return [
+        (re.compile(pattern), entry["family"])
+        for entry in families()["irrelevant"]
+        for pattern in entry["patterns"]
+    ]
 
 
 def reason_of(text: str) -> str:
@@ -165,7 +197,12 @@ def coverage(found: Iterable[str]) -> dict[str, Any]:
         else:
             unknown.append(text)
     total = rows + sum(by_family.values()) + len(unknown)
-    return {"messages": total, "rows": rows, "irrelevant": dict(sorted(by_family.items())), "unknown": unknown}
+    return {
+        "messages": total,
+        "rows": rows,
+        "irrelevant": dict(sorted(by_family.items())),
+        "unknown": unknown,
+    }
 
 
 # --- error names -------------------------------------------------------------------------------------
@@ -186,6 +223,11 @@ def errors() -> dict[str, dict[str, Any]]:
     return {enumeration: coverage(found) for enumeration, found in lines.items()}
 
 
+def programs() -> dict[str, dict[str, Any]]:
+    """The coverage of what installers, loaders and container runtimes print, by the program."""
+    return {entry["program"]: coverage(entry["messages"]) for entry in families()["programs"]}
+
+
 def percent(found: dict[str, Any]) -> str:
     """How much of it is known or has a reason."""
     known = found["messages"] - len(found["unknown"])
@@ -195,15 +237,32 @@ def percent(found: dict[str, Any]) -> str:
 def main() -> int:
     """Print the coverage; 1 where something is neither known nor listed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a wheel or a library of TensorFlow")
+    parser.add_argument(
+        "files", nargs="*", type=Path, metavar="FILE", help="a wheel or a library of TensorFlow"
+    )
     parser.add_argument("--release", help="the release that the files are of")
-    parser.add_argument("--write", action="store_true", help="keep the figures, and the messages that a row knows")
-    parser.add_argument("--list", type=Path, metavar="FILE", help="write all messages that were found; such a list may be given as FILE again")
+    parser.add_argument(
+        "--write", action="store_true", help="keep the figures, and the messages that a row knows"
+    )
+    parser.add_argument(
+        "--list",
+        type=Path,
+        metavar="FILE",
+        help="write all messages that were found; such a list may be given as FILE again",
+    )
     arguments = parser.parse_args()
-    kept: dict[str, Any] = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {"releases": {}, "errors": {}}
+    kept: dict[str, Any] = (
+        json.loads(FIGURES.read_text(encoding="utf-8"))
+        if FIGURES.exists()
+        else {"releases": {}, "errors": {}}
+    )
     unknown: list[str] = []
     if arguments.files:
-        found = messages(arguments.files) if arguments.files[0].suffix != ".txt" else arguments.files[0].read_text(encoding="utf-8").splitlines()
+        found = (
+            messages(arguments.files)
+            if arguments.files[0].suffix != ".txt"
+            else arguments.files[0].read_text(encoding="utf-8").splitlines()
+        )
         if arguments.list:
             arguments.list.write_text("\n".join(found) + "\n", encoding="utf-8")
         kept["releases"][arguments.release or arguments.files[0].name] = coverage(found)
@@ -212,7 +271,8 @@ def main() -> int:
             known |= {text for text in found if row_of(text)}
             KNOWN.write_text("\n".join(sorted(known)) + "\n", encoding="utf-8")
     kept["errors"] = errors()
-    for kind in ("releases", "errors"):
+    kept["programs"] = programs()
+    for kind in ("releases", "errors", "programs"):
         for name, figures in sorted(kept[kind].items()):
             print(f"{name}: {percent(figures)}")
             unknown += figures["unknown"]

@@ -31,8 +31,8 @@ def nvidia_devices(text: str) -> Iterator[tuple[str, str]]:
 
 
 def gpus(text: str, chips: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """A row for every device id whose chip is in `chips` (chip: compute capability), and the descriptions of the
-    GPUs whose chip is not. `text` is that of a pci.ids file."""
+    """A row for every device id whose chip is in `chips` (chip: compute capability), and the descriptions
+    of the GPUs whose chip is not. `text` is that of a pci.ids file."""
     version = re.search(r"^#\s*Version:\s*(\S+)", text, re.MULTILINE)
     source = f"pci.ids {version.group(1) if version else 'of unknown date'}, chips.json"
     rows: list[dict[str, Any]] = []
@@ -58,7 +58,12 @@ def gpus(text: str, chips: Mapping[str, str]) -> tuple[list[dict[str, Any]], lis
             if suffix in ("M", "BM", "GLM") or "mobile" in description.lower()
             else ("workstation" if suffix == "GL" else "desktop")
         )
-        row: dict[str, Any] = {"pci_id": f"10de:{device}", "name": names[0], "chip": chip, "capability": capability}
+        row: dict[str, Any] = {
+            "pci_id": f"10de:{device}",
+            "name": names[0],
+            "chip": chip,
+            "capability": capability,
+        }
         if len(names) > 1:
             row["aliases"] = names[1:]
         row.update(kind=kind, source=source)

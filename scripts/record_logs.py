@@ -1,12 +1,14 @@
-"""Records the genuine logs of TensorFlow that the tests read: tests/data/logs/simulated and tests/data/logs/recorded.
+"""Records the genuine logs of TensorFlow that the tests read: tests/data/logs/simulated and
+tests/data/logs/recorded.
 
     python scripts/record_logs.py --environments ENVS [--tensorflow 2.21.0 ...] [--only NAME ...] [--jobs 2]
     python scripts/record_logs.py --packaging [--only NAME ...]
     python scripts/record_logs.py --expectations        (the codes of the sidecars anew, nothing is run)
 
-ENVS holds one virtual environment a TensorFlow release, named by it. Packaging failures need the package registry and
-make environments of their own (tests/tensorflow_envs.py). Each log has a sidecar (.json) with the command,
-the faults, the code that `tfgpu-doctor explain` must give, the exit code, and what was replaced in the text.
+ENVS holds one virtual environment a TensorFlow release, named by it. Packaging failures need the package
+registry and make environments of their own (tests/tensorflow_envs.py). Each log has a sidecar (.json) with
+the command, the faults, the code that `tfgpu-doctor explain` must give, the exit code, and what was replaced
+in the text.
 """
 
 from __future__ import annotations
@@ -31,11 +33,15 @@ LOGS = ROOT / "tests" / "data" / "logs"
 
 def main() -> int:
     """Record what the arguments name; gives 0, or 1 where something could not be recorded."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--environments", type=Path, metavar="ENVS")
     parser.add_argument("--packaging", action="store_true")
     parser.add_argument("--expectations", action="store_true")
-    parser.add_argument("--tensorflow", nargs="+", metavar="VERSION", help="by default every environment there is")
+    parser.add_argument(
+        "--tensorflow", nargs="+", metavar="VERSION", help="by default every environment there is"
+    )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="recordings by name")
     parser.add_argument("--jobs", type=int, default=2, metavar="N")
     parser.add_argument("--output", type=Path, default=LOGS, metavar="FOLDER")
@@ -64,7 +70,10 @@ def main() -> int:
             print(f"{version}/{recording.name}: {error!r}", file=sys.stderr)
             return False
         path = write(args.output / kind / version, recording.name, version, log, sidecar)
-        print(f"{path.relative_to(args.output)}: {len(log)} characters, exit code {sidecar['exit_code']}", flush=True)
+        print(
+            f"{path.relative_to(args.output)}: {len(log)} characters, exit code {sidecar['exit_code']}",
+            flush=True,
+        )
         return True
 
     with ThreadPoolExecutor(args.jobs) as pool:
@@ -78,7 +87,9 @@ def _packaging(output: Path, only: list[str] | None) -> int:
         with tempfile.TemporaryDirectory() as work:
             log, sidecar = record_packaging(item, Path(work))
         path = write(output / "recorded" / "packaging", item.name, item.tensorflow, log, sidecar)
-        print(f"{path.relative_to(output)}: {len(log)} characters, exit code {sidecar['exit_code']}", flush=True)
+        print(
+            f"{path.relative_to(output)}: {len(log)} characters, exit code {sidecar['exit_code']}", flush=True
+        )
     return 0
 
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Record this machine as a folder that `tfgpu-doctor check --root FOLDER` diagnoses as it would the machine itself.
+"""Record this machine as a folder that `tfgpu-doctor check --root FOLDER` diagnoses as it would the machine
+itself.
 
     python scripts/record_machine.py tests/data/machines/NAME [--python PATH] [--note TEXT]
 
-Every file that the probes look at is kept: texts with names and tokens taken out, libraries as skeletons (headers, no
-code), links as relative links inside the folder. What the driver and the Python answered when they were
-asked stands in .tfgpu-doctor.json beside the environment variables that decide something. The folder is some
-tens of kilobytes; look through it before you share it.
+Every file that the probes look at is kept: texts with names and tokens taken out, libraries as skeletons
+(headers, no code), links as relative links inside the folder. What the driver and the Python answered when
+they were asked stands in .tfgpu-doctor.json beside the environment variables that decide something. The
+folder is some tens of kilobytes; look through it before you share it.
 """
 
 # ruff: noqa: PTH110, PTH112, PTH114, PTH208 (paths of the machine, not of the record)
@@ -154,11 +155,15 @@ class Recorder:
             return b""  # that it is there is all that counts
         if path.endswith(".h"):
             data = b"\n".join(
-                line for line in data.splitlines() if b"#define CUDA_VERSION" in line or b"#define CUDNN_" in line
+                line
+                for line in data.splitlines()
+                if b"#define CUDA_VERSION" in line or b"#define CUDNN_" in line
             )
         elif path.endswith(("/METADATA", "/PKG-INFO")):
             data = (
-                b"\n".join(line for line in data.splitlines() if re.match(rb"(Name|Version|Requires-[\w-]+):", line))
+                b"\n".join(
+                    line for line in data.splitlines() if re.match(rb"(Name|Version|Requires-[\w-]+):", line)
+                )
                 + b"\n"
             )
         elif path == "/proc/cpuinfo":
@@ -177,13 +182,16 @@ class Recorder:
 
 
 def library(path: str) -> bytes:
-    """A library's skeleton: its names, its dependencies, the symbol versions; cut where the original is cut."""
+    """A library's skeleton: its names, its dependencies, the symbol versions; cut where the original is
+    cut."""
     try:
         header = elf.of(Machine.here(), path)
     except elf.NotElf:
         with open(path, "rb") as file:
             return file.read(4096)
-    wants = tuple((name, version) for name, version, weak in header.wants if not weak and version.startswith("GLIBC_"))
+    wants = tuple(
+        (name, version) for name, version, weak in header.wants if not weak and version.startswith("GLIBC_")
+    )
     data = skeleton(
         soname=header.soname,
         needed=header.needed,
@@ -198,13 +206,15 @@ def library(path: str) -> bytes:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path, help="where to write the record; must not exist")
     parser.add_argument("--python", help="the environment to look into")
     parser.add_argument("--note", default="", help="what the machine is")
     args = parser.parse_args()
     if args.folder.exists():
-        parser.error(f"{args.folder} is there already")
+        parser.error(f"{args.folder} already exists")
     machine = watched()
     environment = look(machine, args.python).environment
     redact = Redactor.of(os.environ)
@@ -216,13 +226,17 @@ def main() -> int:
     env = {
         name: kept(name, value, redact) if decides(name) else redact(value)
         for name, value in machine.env.items()
-        if (decides(name) and name not in ("PATH", "PYTHONPATH")) or name in ("HOME", "TFGPU_DOCTOR_SIMULATION")
+        if (decides(name) and name not in ("PATH", "PYTHONPATH"))
+        or name in ("HOME", "TFGPU_DOCTOR_SIMULATION")
     }
     if environment is not None and environment.prefix:  # PATH, by which it may have been found, is not kept
         env.pop("VIRTUAL_ENV", None)
         env.pop("CONDA_PREFIX", None)
         env["CONDA_PREFIX" if environment.conda else "VIRTUAL_ENV"] = redact(environment.prefix)
-    answers = {question: {**answer, "out": redact(str(answer["out"]))} for question, answer in machine.answers.items()}
+    answers = {
+        question: {**answer, "out": redact(str(answer["out"]))}
+        for question, answer in machine.answers.items()
+    }
     record = {
         "name": args.folder.name,
         "note": args.note,
@@ -230,14 +244,19 @@ def main() -> int:
         "processor": machine.processor,
         "env": env,
         "answers": answers,
-        "denied": [path for path in machine.seen if path.startswith("/dev/") and not os.access(path, os.R_OK | os.W_OK)
-                   and os.path.exists(path)],
-    }  # fmt: skip
+        "denied": [
+            path
+            for path in machine.seen
+            if path.startswith("/dev/") and not os.access(path, os.R_OK | os.W_OK) and os.path.exists(path)
+        ],
+    }
     for folder, folders, files in os.walk(args.folder):
         if not folders and not files:  # version control keeps no empty folder
             Path(folder, ".keep").touch()
     (args.folder / RECORD).write_text(json.dumps(record, indent=1) + "\n")
-    size = sum(path.stat().st_size for path in args.folder.rglob("*") if path.is_file() and not path.is_symlink())
+    size = sum(
+        path.stat().st_size for path in args.folder.rglob("*") if path.is_file() and not path.is_symlink()
+    )
     print(f"{args.folder}: {size >> 10} KiB; look through it before you share it")
     return 0
 

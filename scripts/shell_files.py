@@ -1,4 +1,5 @@
-"""Make doctor/shell_files: completion for bash, zsh and fish, and the manual page, from the commands' own options.
+"""Make doctor/shell_files: completion for bash, zsh and fish, and the manual page, from the commands' own
+options.
 
     pip install shtab argparse-manpage
     python scripts/shell_files.py [FOLDER]
@@ -35,15 +36,26 @@ def parser() -> argparse.ArgumentParser:
     """All commands as one parser."""
     whole = argparse.ArgumentParser(
         "tfgpu-doctor",
-        epilog="Exit codes: 0 no error found, 1 errors found, 2 wrong call or unreadable input, 3 could not be done, 70 a defect of the tool.",
-        description="Says why TensorFlow does not use an NVIDIA GPU, proves it, and gets it to one that works.",
+        epilog=(
+            "Exit codes: 0 no error found, 1 errors found, 2 wrong call or unreadable input, 3 could not be"
+            " done, 70 a defect of the tool."
+        ),
+        description=(
+            "Finds out why TensorFlow does not use an NVIDIA GPU, shows the evidence, and prints the commands"
+            " that fix it."
+        ),
         formatter_class=Wide,
     )
     whole.add_argument("--version", action="store_true", help="print the version, and how old the tables are")
     commands = whole.add_subparsers(metavar="COMMAND", title="commands")
     for name in (name for names in GROUPS.values() for name in names):
         line = COMMANDS[name]
-        one = filled(commands.add_parser(name, help=line, description=f"{line[0].upper()}{line[1:]}.", formatter_class=Wide), name)
+        one = filled(
+            commands.add_parser(
+                name, help=line, description=f"{line[0].upper()}{line[1:]}.", formatter_class=Wide
+            ),
+            name,
+        )
         for action in one._actions:
             if action.dest == "code":
                 action.choices, action.metavar = sorted(PLACES), "CODE"
@@ -59,7 +71,9 @@ def _completed(whole: argparse.ArgumentParser) -> argparse.ArgumentParser:
     (commands,) = (action for action in whole._actions if isinstance(action, argparse._SubParsersAction))
     for one in commands.choices.values():
         for action in one._actions:
-            kind = PATHS.get(str(action.metavar)) or ("FILE" if action.dest in ("files", "inputs", "reports") else None)
+            kind = PATHS.get(str(action.metavar)) or (
+                "FILE" if action.dest in ("files", "inputs", "reports") else None
+            )
             if kind and not action.choices:
                 action.complete = getattr(shtab, kind)  # type: ignore[attr-defined]
     return whole
@@ -79,7 +93,10 @@ def made() -> dict[str, str]:
     import shtab
 
     texts = {shell: shtab.complete(_completed(parser()), shell=shell) for shell in ("bash", "zsh", "fish")}
-    return {name: "\n".join(line.rstrip() for line in text.splitlines()) + "\n" for name, text in {**texts, "man": _manual()}.items()}
+    return {
+        name: "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+        for name, text in {**texts, "man": _manual()}.items()
+    }
 
 
 def main() -> None:

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Train the model that reads sentences: scripts/training into doctor/logs/prose/weights.bin.
 
-train_prose.py [--held-out N]   needs scikit-learn (pip install scikit-learn); takes about a minute
+train_prose.py [--held-out N | --writers]   needs scikit-learn (pip install scikit-learn); takes about a
+minute
 
-sentences.jsonl holds examples, {"text", "label" (a finding code), "lang", "kind"}; reports.jsonl real reports, of which
-the sentences train with the label of the report, those of the parts that are only scored left out (see `part`). Every
-tenth example is held out and its score printed, and that of the real reports of the other parts; with --held-out 0 all
-examples train, and all real reports but those of the part that is only scored, as the shipped weights do. The
-result is the same for the same examples and the same release of scikit-learn.
+sentences.jsonl holds examples, {"text", "label" (a finding code), "lang", "kind"}; reports.jsonl real
+reports, of which the sentences train with the label of the report, those of the parts that are only scored
+left out (see `part`). Every tenth example is held out and its score printed, and that of the real reports of
+the other parts; with --held-out 0 all examples train, and all real reports but those of the part that is only
+scored, as the shipped weights do. The result is the same for the same examples and the same release of
+scikit-learn.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import argparse
 import hashlib
 import json
 import math
+import re
 import sys
 import zlib
 from pathlib import Path
@@ -27,10 +30,16 @@ EXAMPLES = ROOT / "scripts" / "training" / "sentences.jsonl"
 REPORTS = ROOT / "scripts" / "training" / "reports.jsonl"
 REPEATED = 3
 """How often a real report counts: people's own posts are fewer than the examples, and are what is read."""
+WHOLE = 8
+"""How often a whole sentence that a program prints counts besides: there are few, and they read like a
+person's."""
+LINES = ROOT / "scripts" / "training" / "lines.jsonl"
 WEIGHTS = ROOT / "doctor" / "logs" / "prose" / "weights.bin"
+WRITERS = ROOT / "doctor" / "logs" / "prose" / "writers.bin"
 BUCKETS = 2**13
 TEMPERATURE = 0.65
-"""Scores are divided by it. 0.55 calibrates held-out examples; real reports are less like the examples than those."""
+"""Scores are divided by it. 0.55 calibrates held-out examples; real reports are less like the examples
+than those."""
 STRENGTH = 30.0
 """The inverse of the regularisation's strength; 10 to 60 score alike on held-out examples."""
 
@@ -89,22 +98,57 @@ def matrix(texts, frequencies=None):
     return csr_matrix(x.multiply(1 / np.maximum(length, 1e-9))), frequencies
 
 
-def train(examples):
+def _bare(text):
+    return re.sub(r"[\W\d]+", " ", text.lower()).strip()
+
+
+def _pieces(sentence):
+    """A sentence and what it quotes: people's examples quote what programs print."""
+    return [_bare(sentence), *map(_bare, re.split(r"[\"'`]", sentence))]
+
+
+def train_writers():
+    """The packed weights of the model that tells people's sentences from what programs print (see
+    segment.writers)."""
+    from doctor.logs.prose.segment import parts
+
+    lines = [json.loads(line) for line in LINES.open(encoding="utf-8")]
+    examples = [json.loads(line) for line in EXAMPLES.open(encoding="utf-8")]
+    printed = {_bare(e["text"]) for e in lines if e["by"] != "person"}
+    said = [part for e in examples for part in parts(e["text"])]
+    people = [
+        {"text": part, "label": "person"} for part in said if not any(p in printed for p in _pieces(part))
+    ]
+    lines = [{"text": e["text"], "label": "person" if e["by"] == "person" else "program"} for e in lines]
+    whole = [e for e in lines if e["label"] == "program" and e["text"].endswith((".", "!", "'."))]
+    return train(
+        [*people, *lines * REPEATED, *whole * WHOLE], strength=30.0, temperature=1.0, balance="balanced"
+    )
+
+
+def train(examples, strength=STRENGTH, temperature=TEMPERATURE, balance=None):
     """The packed weights (see doctor.logs.prose.classify.unpacked)."""
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
     x, (frequency_step, frequencies) = matrix([e["text"] for e in examples])
-    model = LogisticRegression(C=STRENGTH, max_iter=300, tol=1e-3).fit(x, [e["label"] for e in examples])
-    step = float(np.abs(model.coef_).max() / 127)
-    weights = (np.round(model.coef_ / step).astype(int) + 128).astype(np.uint8)
+    model = LogisticRegression(C=strength, max_iter=300, tol=1e-3, class_weight=balance)
+    model.fit(x, [e["label"] for e in examples])
+    coefficients, intercepts = model.coef_, model.intercept_
+    if len(model.classes_) == 2:  # one row: that of the second class against the first
+        coefficients, intercepts = (
+            np.vstack([-coefficients, coefficients]) / 2,
+            [-intercepts[0] / 2, intercepts[0] / 2],
+        )
+    step = float(np.abs(coefficients).max() / 127)
+    weights = (np.round(coefficients / step).astype(int) + 128).astype(np.uint8)
     head = {
         "codes": [str(code) for code in model.classes_],
         "buckets": BUCKETS,
         "step": step,
         "frequency_step": frequency_step,
-        "intercepts": [round(float(b), 5) for b in model.intercept_],
-        "temperature": TEMPERATURE,
+        "intercepts": [round(float(b), 5) for b in intercepts],
+        "temperature": temperature,
         "examples": fingerprint(examples),
     }
     text = json.dumps(head).encode()
@@ -134,12 +178,26 @@ def score(data, examples):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--held-out", type=int, default=10, help="hold out every Nth example and score it (0: none)")
-    parser.add_argument("--score", type=Path, metavar="FILE", help="score these examples with the shipped weights")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--held-out", type=int, default=10, help="hold out every Nth example and score it (0: none)"
+    )
+    parser.add_argument(
+        "--writers", action="store_true", help="train the model that tells people from programs"
+    )
+    parser.add_argument(
+        "--score", type=Path, metavar="FILE", help="score these examples with the shipped weights"
+    )
     args = parser.parse_args()
     if args.score:
         score(WEIGHTS.read_bytes(), [json.loads(line) for line in args.score.open(encoding="utf-8")])
+        return
+    if args.writers:
+        data = train_writers()
+        WRITERS.write_bytes(data)
+        print(f"{len(data) / 1000:.0f} kB written to {WRITERS.relative_to(ROOT)}")
         return
     examples = [json.loads(line) for line in EXAMPLES.open(encoding="utf-8")]
     real = reports("fit") * REPEATED

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +26,24 @@ if hasattr(signal, "SIGHUP"):  # nohup leaves it ignored, which every process th
 os.environ["TFGPU_DOCTOR_TABLES"] = ""
 pytest_plugins: list[str] = []
 
-# How long one example takes says more about the machine's other work than about the code; budgets have tests of their own.
+# How long one example takes says more about the machine's other work than about the code; budgets have tests
+# of their own.
 settings.register_profile("any machine", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=25)  # scripts/test --fast
 settings.load_profile("any machine")
 
-# What is started in the background of a script gets SIGINT ignored, and hands that on to its children: the tests that
-# press Ctrl-C would then wait for ever. A handler of this process's own is put back to the default in each child.
+# What is started in the background of a script gets SIGINT ignored, and hands that on to its children: the
+# tests that press Ctrl-C would then wait for ever. A handler of this process's own is put back to the default
+# in each child.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-BUILDS_LIBRARIES = ("devices/test_command.py", "devices/test_visibility.py", "reproduce/test_native.py", "probe/test_simulated_faults.py")
+BUILDS_LIBRARIES = (
+    "devices/test_command.py",
+    "devices/test_visibility.py",
+    "reproduce/test_native.py",
+    "probe/test_simulated_faults.py",
+)
 """Test files that run on the simulated GPU, beside those in tests/simulate."""
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,19 +54,53 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--gpu", action="store_true", help="run tests that need an NVIDIA GPU")
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """A long text is named by its beginning: a list of tests can be read, and a name fits into a variable."""
+    return f"{val[:60]!a}..." if isinstance(val, (str, bytes)) and len(val) > 300 else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays to the end: the garbage collector need not look through it, then or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for marker in ("online", "gpu"):
         if config.getoption(f"--{marker}"):
             continue
         skip = pytest.mark.skip(reason=f"needs --{marker}")
         for item in items:
-            if item.get_closest_marker(marker) is not None:  # not item.keywords: a parameter may be called gpu
+            if (
+                item.get_closest_marker(marker) is not None
+            ):  # not item.keywords: a parameter may be called gpu
                 item.add_marker(skip)
     if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
-        skip = pytest.mark.skip(reason="the simulated GPU is built with a C compiler, and there is none (apt install gcc)")
+        skip = pytest.mark.skip(
+            reason="the simulated GPU is built with a C compiler, and there is none (apt install gcc)"
+        )
         for item in items:
-            if ROOT / "tests/simulate" in item.path.parents or item.path.relative_to(ROOT / "tests").as_posix() in BUILDS_LIBRARIES:
+            if (
+                ROOT / "tests/simulate" in item.path.parents
+                or item.path.relative_to(ROOT / "tests").as_posix() in BUILDS_LIBRARIES
+            ):
                 item.add_marker(skip)
+
+
+def program(name: str) -> str:
+    """A program that comes with a package: beside this Python, or on PATH. Skips the test where it is in
+    neither."""
+    found = shutil.which(
+        name, path=os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
+    )
+    if found is None:
+        pytest.skip(f"needs {name} (pip install 'tfgpu-doctor[places]')")
+    return found
 
 
 @pytest.fixture(scope="session")
@@ -70,7 +113,9 @@ def tables() -> Tables:
 def cli() -> Callable[..., subprocess.CompletedProcess[bytes]]:
     """Call the command: cli("explain", "-", input=b"..."). env: variables beside those that are set."""
 
-    def run(*words: str, env: dict[str, str] | None = None, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    def run(
+        *words: str, env: dict[str, str] | None = None, **more: Any
+    ) -> subprocess.CompletedProcess[bytes]:
         return called(*words, env={**os.environ, **(env or {})}, **more)
 
     return run
@@ -78,26 +123,55 @@ def cli() -> Callable[..., subprocess.CompletedProcess[bytes]]:
 
 @pytest.fixture
 def times_pass(tmp_path: Path) -> Callable[..., float]:
-    """How many times the processor time of `python -c pass` a command takes with its children: times_pass("check").
+    """How many times the processor time of `python -c pass` a command takes with its children:
+    times_pass("check").
 
-    Both run in turn, and the median of the pairs counts, as in scripts/benchmark.py: what a second of processor is worth
-    changes from machine to machine and, with what else runs there, from second to second. `python -c pass` took 10 ms
-    where the budgets were set. Bytecode is kept, as that of an installed tool is; the first run, which makes it, does not
-    count. The Python that the tool looks at is our own, which no chain of shell scripts starts.
+    Both run in turn, and the median of the pairs counts, as in scripts/benchmark.py: what a second of
+    processor is worth changes from machine to machine and, with what else runs there, from second to second.
+    `python -c pass` took 10 ms where the budgets were set. Bytecode is kept, as that of an installed tool is;
+    the first run, which makes it, does not count. The Python that the tool looks at is our own, which no
+    chain of shell scripts starts.
+
+    bytecode=False: there is none of the tool's own modules and none is written, as where uv or `pip
+    --no-compile` installed it into a folder that its user cannot write.
     """
-    resource = pytest.importorskip("resource", reason="the processor time of a child is asked for as POSIX has it")
-    kept = {"PYTHONPYCACHEPREFIX": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "", "VIRTUAL_ENV": sys.prefix}
+    resource = pytest.importorskip(
+        "resource", reason="the processor time of a child is asked for as POSIX has it"
+    )
+    kept = {"PYTHONPYCACHEPREFIX": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": ""}
+    none = {"PYTHONPYCACHEPREFIX": "", "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def seconds(*words: str) -> float:
+    def seconds(*words: str, bytecode: bool) -> float:
+        folder = ROOT if bytecode else _bare_copy(tmp_path / "bare")
+        env = {
+            **os.environ,
+            **(kept if bytecode else none),
+            "PYTHONPATH": str(folder),
+            "VIRTUAL_ENV": sys.prefix,
+        }
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run([sys.executable, *words], cwd=ROOT, env={**os.environ, **kept}, capture_output=True, timeout=120, check=False)
+        done = subprocess.run(
+            [sys.executable, *words], cwd=folder, env=env, capture_output=True, timeout=120, check=False
+        )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert done.returncode in (0, 1), done.stderr.decode()
         return float(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
-    def measure(*words: str, runs: int = 7) -> float:
+    def measure(*words: str, runs: int = 7, bytecode: bool = True) -> float:
         command = ("-m", "doctor", *words)
-        seconds(*command)
-        return statistics.median(seconds(*command) / seconds("-c", "pass") for _ in range(runs))
+        seconds(*command, bytecode=bytecode)
+        pairs = [
+            (seconds(*command, bytecode=bytecode), seconds("-c", "pass", bytecode=bytecode))
+            for _ in range(runs)
+        ]
+        return statistics.median(ours / bare for ours, bare in pairs)
 
     return measure
+
+
+def _bare_copy(folder: Path) -> Path:
+    """The tool's modules without bytecode; made where they are missing."""
+    if not folder.exists():
+        for name in ("doctor", "compat_tables"):
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder

@@ -1,15 +1,17 @@
-"""A Debian 11 folder with its own Python 3.9, and a newer Python beside it for the tool: what a user of Debian 11 has.
+"""A Debian 11 folder with its own Python 3.9, and a newer Python beside it for the tool: what a user of
+Debian 11 has.
 
-Made once by debootstrap and kept in the cache of tests/tensorflow_envs.py; nothing outside of the folder is changed.
-Programs are run in it with chroot, in a mount namespace of their own, so that no mount outlives them.
+Made once by debootstrap and kept in the cache of tests/tensorflow_envs.py; nothing outside of the folder is
+changed. Programs are run in it with chroot, in a mount namespace of their own, so that no mount outlives
+them.
 
-The newer Python is a copy of the one that runs the tests, with the C library that it was linked with: its interpreter
-and search path are rewritten by patchelf, as a Python that uv brings is independent of the system's libraries too.
+The newer Python is a copy of the one that runs the tests, with the C library that it was linked with: its
+interpreter and search path are rewritten by patchelf, as a Python that uv brings is independent of the
+system's libraries too.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
@@ -17,18 +19,27 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.tensorflow_envs import package_env
+from tests.tensorflow_envs import kept, package_env
 
 RELEASE = "bullseye"
 PACKAGES = "python3,python3-venv,ca-certificates,gcc,libc6-dev"
-NEWER = "opt/newer-python"
+VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
+NEWER = f"opt/newer-{VERSION}"
 WORK = "root"
-BESIDE = ("libnss_dns.so.2", "libnss_files.so.2", "libresolv.so.2", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libutil.so.1",
-          "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6")  # fmt: skip
+BESIDE = (
+    "libnss_dns.so.2",
+    "libnss_files.so.2",
+    "libresolv.so.2",
+    "libpthread.so.0",
+    "libdl.so.2",
+    "librt.so.1",
+    "libutil.so.1",
+    "libm.so.6",
+    "libgcc_s.so.1",
+    "libstdc++.so.6",
+)
 """What the C library opens to look up names, and what compiled Python packages are linked with."""
 ROOT = Path(__file__).resolve().parent.parent
-REQUIREMENTS = ("packaging>=23", "rich>=13", "requests>=2.28", "nvidia-ml-py>=12.535", "pyelftools>=0.29",
-                "pyahocorasick>=2.1")  # fmt: skip
 
 
 def reason_against() -> str:
@@ -41,47 +52,83 @@ def reason_against() -> str:
     return f"{', '.join(missing)} is not installed (apt install debootstrap)" if missing else ""
 
 
-def debian_11() -> Path:
-    """The folder; made where it is missing. Raises RuntimeError where it cannot be made."""
-    base = os.environ.get("TFGPU_DOCTOR_TEST_ENVS")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = (Path(base) if base else cache / "tfgpu-doctor" / "test-environments") / "debian-11"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with open(folder.parent / ".debian-11.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+def distribution() -> Path:
+    """The folder with what Debian brings; made where it is missing. Raises RuntimeError where it cannot be
+    made."""
+    with kept("debian-11") as folder:
         if not (folder / ".finished").exists():
             shutil.rmtree(folder, ignore_errors=True)
             _run(["debootstrap", "--variant=minbase", f"--include={PACKAGES}", RELEASE, str(folder)])
-            _newer_python(folder / NEWER)
             (folder / ".finished").touch()
-        _tool(folder / NEWER)
+    return folder
+
+
+def debian_11() -> Path:
+    """The folder with the newer Python and the tool as it stands in the tree. Raises RuntimeError where it
+    cannot be made."""
+    folder = distribution()
+    with kept("debian-11"):
+        place = folder / NEWER
+        if not (place / ".finished").exists():
+            shutil.rmtree(place, ignore_errors=True)
+            _newer_python(place)
+            (place / ".finished").touch()
+        _tool(place)
     return folder
 
 
 def newer_python() -> str:
     """The path of the tool's Python inside the folder."""
-    return f"/{NEWER}/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+    return f"/{NEWER}/bin/{VERSION}"
 
 
-def run_inside(folder: Path, command: list[str], timeout: int) -> subprocess.CompletedProcess[str]:
-    """Run a command in the folder as a user's shell there would; pip's settings and cache are the ones of this machine."""
+def run_inside(
+    folder: Path, command: list[str], timeout: int, *, seen: tuple[Path, ...] = (), network: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in the folder as a user's shell there would; pip's settings and cache are the ones of
+    this machine.
+
+    seen: folders of this machine that are there under the same path. network: False for none at all.
+    """
     cache = _pip_cache()
     (folder / "root/.cache/pip").mkdir(parents=True, exist_ok=True)
     for name in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):
         if Path("/", name).exists():
             shutil.copyfile(Path("/", name), folder / name)
     mounts = [("/proc", "proc"), ("/dev", "dev")] + ([(cache, "root/.cache/pip")] if cache else [])
+    for path in seen:
+        mounts.append((str(path), str(path.relative_to("/"))))
+        (folder / mounts[-1][1]).mkdir(parents=True, exist_ok=True)
     script = " && ".join(f'mount --bind "{where}" "{folder / place}"' for where, place in mounts)
     script += f' && exec chroot "{folder}" "$@"'
-    kept = {k: v for k, v in os.environ.items() if k.startswith(("PIP_", "HTTP", "http", "NO_PROXY", "no_proxy")) and k != "PIP_FIND_LINKS"}
-    environment = {**kept, "PATH": f"/{NEWER}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": f"/{WORK}", "LC_ALL": "C.UTF-8"}
-    inner = ["sh", "-c", f"cd /{WORK} && exec \"$@\"", "sh", *command]
-    return subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *inner], env={**environment, "PATH": environment["PATH"] + ":/usr/sbin"},
-                          capture_output=True, text=True, errors="replace", timeout=timeout, check=False, stdin=subprocess.DEVNULL)  # fmt: skip
+    kept = {
+        k: v
+        for k, v in os.environ.items()
+        if k.startswith(("PIP_", "HTTP", "http", "NO_PROXY", "no_proxy")) and k != "PIP_FIND_LINKS"
+    }
+    environment = {
+        **kept,
+        "PATH": f"/{NEWER}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+        "HOME": f"/{WORK}",
+        "LC_ALL": "C.UTF-8",
+    }
+    inner = ["sh", "-c", f'cd /{WORK} && exec "$@"', "sh", *command]
+    return subprocess.run(
+        ["unshare", "--mount", *([] if network else ["--net"]), "sh", "-c", script, "sh", *inner],
+        env={**environment, "PATH": environment["PATH"] + ":/usr/sbin"},
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=timeout,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
 
 
 def _pip_cache() -> str | None:
-    done = subprocess.run([sys.executable, "-m", "pip", "cache", "dir"], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "cache", "dir"], capture_output=True, text=True, check=False, timeout=60
+    )
     if done.returncode or not done.stdout.strip():
         return None
     Path(done.stdout.strip()).mkdir(parents=True, exist_ok=True)
@@ -91,14 +138,15 @@ def _pip_cache() -> str | None:
 def _newer_python(place: Path) -> None:
     """This Python and the libraries that it was linked with, made independent of the folder's own."""
     base = Path(sys.base_prefix)
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    unwanted = shutil.ignore_patterns("site-packages", "test", "tests", "idlelib", "tkinter", "config-*", "__pycache__", "*.a")
-    shutil.copytree(base / "lib" / version, place / "lib" / version, ignore=unwanted, symlinks=True)
-    (place / "lib" / version / "site-packages").mkdir()
+    unwanted = shutil.ignore_patterns(
+        "site-packages", "test", "tests", "idlelib", "tkinter", "config-*", "__pycache__", "*.a"
+    )
+    shutil.copytree(base / "lib" / VERSION, place / "lib" / VERSION, ignore=unwanted, symlinks=True)
+    (place / "lib" / VERSION / "site-packages").mkdir()
     (place / "bin").mkdir()
-    program = place / "bin" / version
+    program = place / "bin" / VERSION
     shutil.copy2(Path(sys.executable).resolve(), program)
-    objects = [program, *(place / "lib" / version / "lib-dynload").glob("*.so")]
+    objects = [program, *(place / "lib" / VERSION / "lib-dynload").glob("*.so")]
     libraries: dict[str, str] = {}
     for path in objects:
         out = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
@@ -114,20 +162,47 @@ def _newer_python(place: Path) -> None:
     loader = next(name for name in libraries if name.startswith("ld-linux"))
     inside = f"/{NEWER}/system"
     patchelf = package_env("patchelf", ["patchelf"]).parent / "patchelf"
-    _run([str(patchelf), "--set-interpreter", f"{inside}/{loader}", "--force-rpath", "--set-rpath", inside, str(program)])
-    linked = [str(p) for p in (*objects[1:], *system.iterdir()) if not p.name.startswith(("ld-linux", "libc.so"))]
+    _run(
+        [
+            str(patchelf),
+            "--set-interpreter",
+            f"{inside}/{loader}",
+            "--force-rpath",
+            "--set-rpath",
+            inside,
+            str(program),
+        ]
+    )
+    linked = [
+        str(p) for p in (*objects[1:], *system.iterdir()) if not p.name.startswith(("ld-linux", "libc.so"))
+    ]
     _run([str(patchelf), "--force-rpath", "--set-rpath", inside, *linked])
 
 
 def _tool(place: Path) -> None:
     """The tool as it stands in the tree, and what it needs."""
-    site = next(place.glob("lib/python3.*/site-packages"))
-    table = re.search(r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL)
+    site = place / "lib" / VERSION / "site-packages"
+    table = re.search(
+        r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL
+    )
     assert table is not None
     needs = re.findall(r'"([^"]+)"', table[1])
     stated = site / "needs.txt"
     if not stated.exists() or stated.read_text() != "\n".join(needs):
-        _run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target", str(site), *needs])
+        _run(
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--upgrade",
+                "--target",
+                str(site),
+                *needs,
+            ]
+        )
         stated.write_text("\n".join(needs))
     for name in ("doctor", "compat_tables"):
         shutil.rmtree(site / name, ignore_errors=True)

@@ -44,12 +44,18 @@ class Ended(NamedTuple):
     err: str
 
 
-def forked(calls: Sequence[Sequence[str]], *, before: Sequence[str] = (), file_size: int = 0, **options: Any) -> list[Ended]:
-    """The calls of the command, one after the other. before: a command that starts another (setpriv ...). file_size: the
+def forked(
+    calls: Sequence[Sequence[str]], *, before: Sequence[str] = (), file_size: int = 0, **options: Any
+) -> list[Ended]:
+    """The calls of the command, one after the other. before: a command that starts another (setpriv ...).
+    file_size: the
     largest file, in bytes, that a call may write; 0 for any."""
-    argv = [*before, sys.executable, "-c", FORKS, str(ROOT)]
+    # -B: where a file may not be large, half of a module would be kept as bytecode for the next process
+    argv = [*before, sys.executable, "-B", "-c", FORKS, str(ROOT)]
     given = json.dumps({"calls": [list(call) for call in calls], "file size": file_size})
-    done = subprocess.run(argv, input=given, capture_output=True, text=True, timeout=240, check=False, **options)
+    done = subprocess.run(
+        argv, input=given, capture_output=True, text=True, timeout=240, check=False, **options
+    )
     if done.returncode:
         raise OSError(done.stderr)
     return [Ended(*json.loads(row)) for row in done.stdout.splitlines()]

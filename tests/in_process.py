@@ -6,8 +6,9 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from doctor.cli import main
 
@@ -15,10 +16,21 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def called(
-    *words: str, input: bytes = b"", env: Mapping[str, str] | None = None, cwd: str | os.PathLike[str] = ROOT
+    *words: str,
+    input: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] = ROOT,
+    program: Callable[[tuple[str, ...]], int] = main,
 ) -> subprocess.CompletedProcess[bytes]:
-    """What `tfgpu-doctor` printed as bytes, with its exit code, as subprocess.run gives it. env: the whole environment."""
-    streams = [io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="surrogateescape") for data in (input, b"", b"")]
+    """What `tfgpu-doctor` printed as bytes, with its exit code, as subprocess.run gives it. env: the whole
+    environment.
+
+    program: the main function of another program.
+    """
+    streams = [
+        io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="surrogateescape")
+        for data in (input, b"", b"")
+    ]
     before = (sys.stdin, sys.stdout, sys.stderr), Path.cwd(), dict(os.environ)
     try:
         sys.stdin, sys.stdout, sys.stderr = streams
@@ -27,7 +39,7 @@ def called(
             os.environ.clear()
             os.environ.update(env)
         try:
-            code = main(words)
+            code = program(words)
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
         said = []
@@ -40,3 +52,9 @@ def called(
         os.environ.clear()
         os.environ.update(environment)
     return subprocess.CompletedProcess(words, code, *said)
+
+
+def called_as_text(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    """As called, with what it printed as text."""
+    done = called(*words, **more)
+    return subprocess.CompletedProcess(words, done.returncode, done.stdout.decode(), done.stderr.decode())

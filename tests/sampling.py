@@ -2,15 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+import inspect
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 
 def sampled(values: Iterable[Any], quick: int) -> list[Any]:
     """The values as parameters of a test, all but so many of them marked as slow."""
     every = list(values)
     kept = {i * len(every) // quick for i in range(quick)}
-    return [value if i in kept else pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow)
-            for i, value in enumerate(every)]  # fmt: skip
+    return [
+        (
+            value
+            if i in kept
+            else pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow)
+        )
+        for i, value in enumerate(every)
+    ]
+
+
+def examples(full: int) -> int:
+    """How many examples a test draws: `full`, and a quarter of them with --hypothesis-profile=quick."""
+    return max(1, full * settings().max_examples // 100)
+
+
+def each(
+    names: str, values: Iterable[Any], ids: Callable[[Any], str] = repr
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Like pytest.mark.parametrize, as one test over all the values: it names each that fails.
+
+    For many values that take a few milliseconds: a test of its own would cost more than what it does. They
+    share the test's fixtures.
+    """
+    several = [name.strip() for name in names.split(",")]
+
+    def made(test: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(test)
+        def over_all(**fixtures: Any) -> None:
+            wrong = []
+            for value in values:
+                given = dict(zip(several, value)) if len(several) > 1 else {names: value}
+                try:
+                    test(**given, **fixtures)
+                except AssertionError as problem:
+                    wrong.append(f"{ids(value)}: {problem}")
+            assert not wrong, f"{len(wrong)} cases:\n" + "\n".join(wrong)
+
+        asked = inspect.signature(test)
+        rest = [value for name, value in asked.parameters.items() if name not in several]
+        over_all.__signature__ = asked.replace(parameters=rest)  # type: ignore[attr-defined]
+        return over_all
+
+    return made

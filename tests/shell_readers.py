@@ -1,4 +1,5 @@
-"""How the shells read a line: the words that a program gets. sh is the real one; cmd and PowerShell are read here by their
+"""How the shells read a line: the words that a program gets. sh is the real one; cmd and PowerShell are read
+here by their
 documented rules ("Parsing C command-line arguments" and "about_Parsing" of Microsoft Learn)."""
 
 from __future__ import annotations
@@ -139,7 +140,8 @@ def held(line: Line, platform: str) -> None:
 
 
 def executed(texts: Iterable[str], folder: Path) -> None:
-    """Asserts that real bash reads every text as one whole line, and that running them runs nothing of a payload: every
+    """Asserts that real bash reads every text as one whole line, and that running them runs nothing of a
+    payload: every
     program is a stub here, and only the shell itself acts."""
     stub = 'command_not_found_handle() { case "$*" in touch*|calc*|evil*) : > "$MARK";; esac; }\n'
     script = stub + "".join(f"(\n:\n{text}\n)\n" for text in texts)

@@ -1,46 +1,64 @@
 """Environments with a TensorFlow release each, for the tests that run it (marker `tensorflow`).
 
-They are made once and kept in $TFGPU_DOCTOR_TEST_ENVS, by default in the user's cache folder, and are never changed by
-a test. Making one needs the package registry and 1 to 2 GB of disk.
+They are made once and kept in $TFGPU_DOCTOR_TEST_ENVS, by default in the user's cache folder, and are never
+changed by a test. Making one needs the package registry and 1 to 2 GB of disk.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 NEWEST = "2.21.0"
 OLDER = "2.15.1"
-_PYTHONS = {"2.12": (8, 11), "2.15": (9, 11), "2.16": (9, 12), "2.18": (9, 12), "2.21": (10, 13)}  # 3.x, both included
+_PYTHONS = {
+    "2.12": (8, 11),
+    "2.15": (9, 11),
+    "2.16": (9, 12),
+    "2.18": (9, 12),
+    "2.21": (10, 13),
+}  # 3.x, both included
 
 
 def tensorflow_env(version: str) -> Path:
-    """The Python interpreter of an environment with this TensorFlow release and nvidia-ml-py; made where it is missing.
+    """The Python interpreter of an environment with this TensorFlow release and nvidia-ml-py; made where it
+    is missing.
 
     Raises RuntimeError where there is no Python that the release has a wheel for, or it cannot be installed.
     """
-    lowest, highest = _PYTHONS.get(".".join(version.split(".")[:2]), (sys.version_info.minor, sys.version_info.minor))
+    lowest, highest = _PYTHONS.get(
+        ".".join(version.split(".")[:2]), (sys.version_info.minor, sys.version_info.minor)
+    )
     return package_env(version, [f"tensorflow=={version}", "nvidia-ml-py"], lowest, highest)
 
 
 def package_env(name: str, packages: Sequence[str], lowest: int = 10, highest: int = 99) -> Path:
-    """The interpreter of an environment called `name` with these packages; Python 3.`lowest` to 3.`highest`."""
+    """The interpreter of an environment called `name` with these packages; Python 3.`lowest` to
+    3.`highest`."""
+    with kept(name) as folder:
+        python = folder / "bin" / "python"
+        if not python.exists() or _is_unfinished(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+            _make(folder, packages, _interpreter(name, lowest, highest))
+    return python
+
+
+@contextlib.contextmanager
+def kept(name: str) -> Iterator[Path]:
+    """The place of what is made once and kept under this name, which nobody else makes at the same time."""
     base = os.environ.get("TFGPU_DOCTOR_TEST_ENVS")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = (Path(base) if base else cache / "tfgpu-doctor" / "test-environments") / name
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(folder.parent / f".{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        python = folder / "bin" / "python"
-        if not python.exists() or _is_unfinished(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-            _make(folder, packages, _interpreter(name, lowest, highest))
-    return python
+        yield folder
 
 
 def _is_unfinished(folder: Path) -> bool:
@@ -52,7 +70,10 @@ def _interpreter(name: str, lowest: int, highest: int) -> str:
         return sys.executable
     for minor in range(min(highest, 13), lowest - 1, -1):
         found = shutil.which(f"python3.{minor}")
-        if found and subprocess.run([found, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
+        if (
+            found
+            and subprocess.run([found, "-c", "import venv"], capture_output=True, check=False).returncode == 0
+        ):
             return found
     raise RuntimeError(f"{name} needs a Python from 3.{lowest} to 3.{highest}, and none is on PATH")
 

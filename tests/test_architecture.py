@@ -6,20 +6,45 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.sampling import sampled
+from tests.sources import imports_and_calls, parsed
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "doctor"
 
 # A module may import from its own layer and from those before it.
 LAYERS = (
-    ("doctor", "doctor.facts", "doctor.errors", "doctor.redact", "doctor.values", "doctor.processes", "doctor.files",
-     "doctor.web", "doctor.printable", "doctor.shell", "doctor.validated", "doctor.backports",
-     "doctor.resources"),
+    (
+        "doctor",
+        "doctor.facts",
+        "doctor.errors",
+        "doctor.redact",
+        "doctor.values",
+        "doctor.processes",
+        "doctor.files",
+        "doctor.lazy",
+        "doctor.web",
+        "doctor.printable",
+        "doctor.shell",
+        "doctor.validated",
+        "doctor.backports",
+        "doctor.resources",
+    ),
     ("doctor.findings", "doctor.tables"),
-    ("doctor.compat", "doctor.logs", "doctor.probe", "doctor.picture", "doctor.simulate", "doctor.children", "doctor.charts"),
+    (
+        "doctor.compat",
+        "doctor.logs",
+        "doctor.probe",
+        "doctor.case",
+        "doctor.simulate",
+        "doctor.subprocesses",
+        "doctor.charts",
+    ),
     ("doctor.remedies", "doctor.plan"),
     ("doctor.rules",),
     ("doctor.judge",),
@@ -27,7 +52,7 @@ LAYERS = (
     ("doctor.inputs", "doctor.addresses"),
     ("doctor.install", "doctor.reproduce", "doctor.bench", "doctor.devices", "doctor.render", "doctor.fleet"),
     ("doctor.api",),
-    ("doctor.notebook", "doctor.mcp", "doctor.issues"),
+    ("doctor.captured", "doctor.notebook", "doctor.mcp", "doctor.issues"),
     ("doctor.site",),
     ("doctor.commands",),
     ("doctor.cli", "doctor.__main__", "doctor.fleet._boot"),  # a node starts with the last
@@ -60,12 +85,16 @@ def test_every_module_imports_only_from_layers_before_it() -> None:
 def _imports_only_from_layers_before_it(path: Path) -> None:
     here = _layer(_name(path))
     assert here >= 0, f"{_name(path)} stands in no layer: give it a place in the house"
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in imports_and_calls(path):
         names: list[str] = []
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module]
             if node.module == "doctor":
-                names = [f"doctor.{alias.name}" for alias in node.names if (PACKAGE / alias.name).exists() or (PACKAGE / f"{alias.name}.py").exists()]
+                names = [
+                    f"doctor.{alias.name}"
+                    for alias in node.names
+                    if (PACKAGE / alias.name).exists() or (PACKAGE / f"{alias.name}.py").exists()
+                ]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         for name in names:
@@ -73,11 +102,63 @@ def _imports_only_from_layers_before_it(path: Path) -> None:
                 assert _layer(name) <= here, f"{_name(path)} imports {name}, which comes after it"
 
 
+def _run_time(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that are evaluated when they are reached: no annotations (they stay text), nothing for type
+    checkers alone."""
+    left = [tree]
+    while left:
+        node = left.pop()
+        yield node
+        for field, value in ast.iter_fields(node):
+            if field in ("annotation", "returns") or (
+                field == "body" and isinstance(node, ast.If) and ast.dump(node.test).count("TYPE_CHECKING")
+            ):
+                continue
+            children = value if isinstance(value, list) else [value]
+            left += [child for child in children if isinstance(child, ast.AST)]
+
+
+SUBSCRIPTED_SINCE_3_9 = {
+    *("dict", "frozenset", "list", "set", "tuple", "type", "Counter", "OrderedDict", "defaultdict", "deque"),
+    *("CompletedProcess", "Future", "Match", "PathLike", "Pattern", "Popen", "Queue"),
+}
+"""Beside what collections.abc gives: subscripting them came with 3.9 (PEP 585)."""
+TYPING_SINCE_3_9 = {"Annotated", "Concatenate", "Never", "NotRequired", "ParamSpec", "Required", "Self", "TypeAlias",
+                    "TypeGuard", "Unpack", "assert_never", "override"}  # fmt: skip
+
+
+@pytest.mark.parametrize("folder", sampled(["doctor", "compat_tables", "scripts", "tests"], 1))
+def test_no_module_needs_more_of_typing_than_python_3_8_has(folder: str) -> None:
+    """`set[str]()` in a path that few machines take fails there alone."""
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        if ROOT / "tests/data" in path.parents:  # recorded
+            continue
+        text = path.read_text(encoding="utf-8")
+        if "from typing_extensions" in text:  # for an SDK that needs 3.10
+            continue
+        nodes = list(_run_time(parsed(path)))
+        taken = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+        types = SUBSCRIPTED_SINCE_3_9 | {
+            name.asname or name.name
+            for node in taken
+            if node.module == "collections.abc"
+            for name in node.names
+        }
+        types -= {name.name for node in taken if node.module == "typing" for name in node.names}
+        for node in nodes:
+            if isinstance(node, ast.Subscript):
+                name = getattr(node.value, "id", None) or getattr(node.value, "attr", None)
+                assert name not in types, f"{path}:{node.lineno}: {name}[...]"
+        for node in taken:
+            lacking = {name.name for name in node.names} & TYPING_SINCE_3_9
+            assert node.module != "typing" or not lacking, f"{path}:{node.lineno}: {lacking}"
+
+
 def test_no_module_imports_what_only_a_checkout_has() -> None:
     """scripts and tests are not in the wheel."""
     for path in _modules():
         text = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)):
+        for node in imports_and_calls(path):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             assert not {name.split(".")[0] for name in names} & {"scripts", "tests"}, path
@@ -85,20 +166,37 @@ def test_no_module_imports_what_only_a_checkout_has() -> None:
 
 
 IMPORTED_AS = {"nvidia-ml-py": "pynvml"}
-GUARDED = {"ahocorasick", "cairosvg", "zstandard", "tensorflow", "numpy", "pip", "urllib3", "ray", "compat_tables", "doctor",
-           "IPython", "mcp", "pydantic", "typing_extensions"}
-"""Imported where they are there (urllib3 with requests, whose connections it makes), or in the patient's own interpreter; ray in the user's."""
+GUARDED = {
+    "ahocorasick",
+    "cairosvg",
+    "zstandard",
+    "tensorflow",
+    "numpy",
+    "pip",
+    "urllib3",
+    "ray",
+    "compat_tables",
+    "doctor",
+    "IPython",
+    "mcp",
+    "pydantic",
+    "typing_extensions",
+}
+"""Imported where they are there (urllib3 with requests, whose connections it makes), or in the patient's own
+interpreter; ray in the user's."""
 
 
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="sys.stdlib_module_names came with 3.10")
 def test_every_package_that_is_imported_is_asked_for() -> None:
-    declared = re.search(r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S)
+    declared = re.search(
+        r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S
+    )
     assert declared
     names = re.findall(r'"([\w-]+)', declared[1])
     asked = {IMPORTED_AS.get(name, name) for name in names}
     used: set[str] = set()
     for path in _modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in imports_and_calls(path):
             if isinstance(node, ast.ImportFrom) and not node.level:
                 used.add((node.module or "").split(".")[0])
             elif isinstance(node, ast.Import):
@@ -108,7 +206,14 @@ def test_every_package_that_is_imported_is_asked_for() -> None:
 
 def _imported(*arguments: str) -> set[str]:
     code = "import sys; from doctor.cli import main; main(sys.argv[1:]); print('\\n@@', *sorted(sys.modules))"
-    out = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+    out = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
+        check=False,
+    )
     return set(out.stdout.rpartition("@@")[2].split())
 
 
@@ -117,6 +222,16 @@ def test_start_up_imports_nothing_heavy(arguments: list[str]) -> None:
     loaded = _imported(*arguments)
     assert "doctor.cli" in loaded
     assert not loaded & {"rich", "requests", "packaging", "pynvml", "elftools", "tensorflow", "numpy"}
+
+
+@pytest.mark.parametrize("arguments", [["explain", "README.md"], ["check"]], ids=" ".join)
+def test_a_text_for_a_pipe_needs_nothing_heavy(arguments: list[str]) -> None:
+    """Each of them takes as long to import as Python to start, or longer."""
+    loaded = _imported(*arguments)
+    assert "doctor.render.terminal" in loaded
+    assert "rich" not in loaded
+    if sys.version_info < (3, 14):  # argparse's colours bring them there
+        assert not loaded & {"dataclasses", "inspect"}
 
 
 def test_nothing_names_a_folder_that_says_nothing() -> None:

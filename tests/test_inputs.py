@@ -7,7 +7,6 @@ import html.parser
 import json
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,14 +19,16 @@ from doctor import addresses
 from doctor.addresses import fetch
 from doctor.errors import InputError
 from doctor.inputs import Input, expand, opened
+from tests.in_process import called_as_text
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
 ROOT = Path(__file__).resolve().parent.parent
 LOG = (
-    "2020-05-01 10:00:00.1: W tensorflow/stream_executor/platform/default/dso_loader.cc:55] Could not load dynamic library "
-    "'libcudnn.so.7'; dlerror: libcudnn.so.7: cannot open shared object file: No such file or directory\n"
+    "2020-05-01 10:00:00.1: W tensorflow/stream_executor/platform/default/dso_loader.cc:55] Could not load"
+    " dynamic library 'libcudnn.so.7'; dlerror: libcudnn.so.7: cannot open shared object file: No such file"
+    " or directory\n"
 )
 Run: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
 
@@ -37,11 +38,8 @@ def explain(tmp_path: Path) -> Run:
     """Run `tfgpu-doctor explain` in a folder of its own."""
 
     def run(*arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "doctor", "explain", *arguments],
-            input=stdin, capture_output=True, text=True, encoding="utf-8", timeout=120, cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **env},
-        )  # fmt: skip
+        given = {**os.environ, **env}
+        return called_as_text("explain", *arguments, input=stdin.encode(), cwd=tmp_path, env=given)
 
     return run
 
@@ -83,7 +81,9 @@ def test_many_reports_keep_their_order_on_all_cores(explain: Run, tmp_path: Path
         (tmp_path / name).write_bytes(b"\x7fELF" + bytes(1000))
     run = explain(*names, "--format", "json")
     assert run.returncode == 2
-    assert [json.loads(row)["source"]["name"] for row in run.stdout.splitlines()] == [n for n in names if n not in bad]
+    assert [json.loads(row)["source"]["name"] for row in run.stdout.splitlines()] == [
+        n for n in names if n not in bad
+    ]
     assert all(name in run.stderr for name in bad)
 
 
@@ -94,7 +94,10 @@ def test_summary_counts_causes(explain: Run, tmp_path: Path) -> None:
     run = explain(".", "--summary", "--format", "json")
     document = json.loads(run.stdout)
     assert document["reports"] == 4
-    assert {row["code"]: row["count"] for row in document["causes"]} == {"cudnn-missing": 3, "undetermined": 1}
+    assert {row["code"]: row["count"] for row in document["causes"]} == {
+        "cudnn-missing": 3,
+        "undetermined": 1,
+    }
     text = explain(".", "--summary").stdout
     assert text.startswith("4 reports\n")
     assert "75.0 %  cudnn-missing" in text
@@ -177,21 +180,43 @@ class Handler(BaseHTTPRequestHandler):
             "/broken": (500, "text/plain", ""),
             "/large": (200, "text/plain", "x" * 5000),
             "/own/er/raw/main/logs/a.log": (200, "text/plain", LOG),
-            "/api/repos/own/er/issues/1": (200, "application/json", json.dumps({"title": "No GPU", "body": "first\r\n" + LOG})),
-            "/api/repos/own/er/issues/1/comments?per_page=100&page=1": (
-                200, "application/json", json.dumps([{"body": f"comment {i}"} for i in range(100)]),
+            "/api/repos/own/er/issues/1": (
+                200,
+                "application/json",
+                json.dumps({"title": "No GPU", "body": "first\r\n" + LOG}),
             ),
-            "/api/repos/own/er/issues/1/comments?per_page=100&page=2": (200, "application/json", json.dumps([{"body": "the last"}, {}, None])),
-            "/api/repos/own/er/issues/comments/77": (200, "application/json", json.dumps({"body": "only this"})),
+            "/api/repos/own/er/issues/1/comments?per_page=100&page=1": (
+                200,
+                "application/json",
+                json.dumps([{"body": f"comment {i}"} for i in range(100)]),
+            ),
+            "/api/repos/own/er/issues/1/comments?per_page=100&page=2": (
+                200,
+                "application/json",
+                json.dumps([{"body": "the last"}, {}, None]),
+            ),
+            "/api/repos/own/er/issues/comments/77": (
+                200,
+                "application/json",
+                json.dumps({"body": "only this"}),
+            ),
             "/api/repos/own/er/issues/3": (410, "application/json", "{}"),
             "/api/repos/own/er/issues/4": (403, "application/json", "{}"),
             "/api/repos/own/er/issues/5": (401, "application/json", "{}"),
             "/api/repos/own/er/issues/6": (200, "application/json", "not json"),
             "/api/gists/0123456789abcdef": (
-                200, "application/json",
-                json.dumps({"files": {"a": {"content": "in full"}, "b": {"truncated": True, "raw_url": f"{host}/raw.log"}}}),
+                200,
+                "application/json",
+                json.dumps(
+                    {
+                        "files": {
+                            "a": {"content": "in full"},
+                            "b": {"truncated": True, "raw_url": f"{host}/raw.log"},
+                        }
+                    }
+                ),
             ),
-        }  # fmt: skip
+        }
         status, kind, body = pages.get(self.path, (404, "text/plain", ""))
         self.send_response(status)
         self.send_header("Content-Type", kind)
@@ -210,7 +235,7 @@ class Handler(BaseHTTPRequestHandler):
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A local server that is the GitHub of the moment; its address."""
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=httpd.serve_forever, daemon=True)
+    thread = threading.Thread(target=httpd.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     address = f"http://127.0.0.1:{httpd.server_address[1]}"
     Handler.seen.clear()
@@ -272,7 +297,7 @@ def test_token_goes_to_the_api_and_nowhere_else(server: str, monkeypatch: pytest
         ("own/er/issues/2", "does not exist, or it is private", "GITHUB_TOKEN"),
         ("own/er/issues/3", "was deleted", ""),
         ("own/er/issues/4", "no more requests from here until 03:04 UTC", "GITHUB_TOKEN"),
-        ("own/er/issues/5", "does not know the token", "GITHUB_TOKEN"),
+        ("own/er/issues/5", "rejects the token", "GITHUB_TOKEN"),
         ("own/er/issues/6", "not JSON", ""),
         ("page", "web page", "raw text"),
         ("image", "image/png, not text", ""),
@@ -293,7 +318,9 @@ def test_refusal_says_why_and_what_to_do(
     assert f"{server}/{path}" in str(caught.value)
 
 
-@pytest.mark.parametrize("address", ["http://127.0.0.1:1/x", "http://", "https://[x", "http://nosuchhost.invalid/"])
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:1/x", "http://", "https://[x", "http://nosuchhost.invalid/"]
+)
 def test_address_out_of_reach_is_an_error_in_one_line(address: str) -> None:
     with pytest.raises(InputError):
         fetch(address)

@@ -55,7 +55,9 @@ def test_what_verify_finds_goes_to_the_file(
     assert (tmp_path / "answer").read_text(encoding="utf-8") == "2.15.1: as in the table\n"
 
 
-@pytest.mark.parametrize("words", [["bench", "--quick"], ["reproduce", "cudnn-init-oom", "--simulate"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["bench", "--quick"], ["reproduce", "cudnn-init-oom", "--simulate"]], ids=" ".join
+)
 def test_a_plot_that_cannot_be_written_is_refused_before_anything_is_measured(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

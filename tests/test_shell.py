@@ -1,8 +1,10 @@
-"""Commands as data: what is printed is read by real shells, and by the rules of those that are not here, as what was meant."""
+"""Commands as data: what is printed is read by real shells, and by the rules of those that are not here, as
+what was meant."""
 
 from __future__ import annotations
 
 import ast
+import itertools
 import shutil
 import subprocess
 from pathlib import Path
@@ -29,7 +31,9 @@ from doctor.shell import (
     sh,
     windows,
 )
+from tests.sampling import each, examples
 from tests.shell_readers import PAYLOADS, cmd_words, executed, held, powershell_words
+from tests.sources import imports_and_calls
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXTS = [
@@ -69,7 +73,7 @@ def test_shell_reads_each_text_back_as_one_argument(name: str) -> None:
 
 
 @given(st.text(st.characters(codec="ascii", categories=("L", "N", "P", "S", "Zs")), max_size=20))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_text_is_one_argument_and_one_part_of_an_argument_to_sh(text: str) -> None:
     parts = sh(run("printf", "[%s][%s]", text, Joined(("a", text, Literal("${NOTHING}"), text))))
     done = subprocess.run(["sh", "-c", parts], capture_output=True, text=True, check=True, timeout=20)
@@ -95,7 +99,7 @@ def test_windows_quotes_what_cmd_and_powershell_read_alike(text: str, expected: 
 
 
 @given(st.text(max_size=20))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_text_is_one_argument_to_cmd_and_powershell_or_refused(text: str) -> None:
     try:
         line = windows(run("x", text))
@@ -209,11 +213,19 @@ def test_comment_is_one_line_that_runs_nothing(text: str, tmp_path: Path) -> Non
     assert not set(comment(text, "rem")) & set("&|<>^")
 
 
-@pytest.mark.parametrize("text", PAYLOADS)
-@pytest.mark.parametrize(
-    "prefix",
-    ["", "numpy", "numpy==1.2", "numpy==1.*,<2", "numpy[a", "/usr/local/cuda/lib64", "libx.so.1", "2.15"],
+PREFIXES = (
+    "",
+    "numpy",
+    "numpy==1.2",
+    "numpy==1.*,<2",
+    "numpy[a",
+    "/usr/local/cuda/lib64",
+    "libx.so.1",
+    "2.15",
 )
+
+
+@each("text, prefix", list(itertools.product(PAYLOADS, PREFIXES)))
 def test_no_payload_is_of_a_validated_form(text: str, prefix: str) -> None:
     both = prefix + text
     for check in (
@@ -278,7 +290,7 @@ def test_library_of_an_environment_is_told_by_its_place(path: str, own: bool) ->
 def test_shell_syntax_is_written_in_the_source_and_nowhere_else() -> None:
     """A Literal is made of string constants alone, a shell step of a typed command, never of text."""
     for path in sorted((ROOT / "doctor").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in imports_and_calls(path):
             if not isinstance(node, ast.Call):
                 continue
             name = (

@@ -6,18 +6,20 @@ import copy
 import dataclasses
 import pickle
 import sys
+from typing import Any
 
 import pytest
 
-from doctor import facts
+from doctor import facts, values
 from doctor.facts import Fact, Gpu, LibraryNotLoaded, Source, Symptom
 from doctor.values import cached_property
+from tests.sampling import each
 
 SOURCE = Source("train.log", 3, "a line")
 KINDS = [k for k in vars(facts).values() if isinstance(k, type) and issubclass(k, Fact)]
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.__name__)
+@each("kind", KINDS, ids=lambda k: k.__name__)
 def test_every_fact_is_a_dataclass_with_its_fields_in_order(kind: type[Fact]) -> None:
     names = [f.name for f in dataclasses.fields(kind)]
     assert names[0] == "source"
@@ -57,17 +59,15 @@ def test_values_match_by_position() -> None:
 
 
 def test_options_of_fields_are_those_of_dataclasses() -> None:
-    from dataclasses import field
+    def kinds(module: Any) -> type:
+        decorator, field = module.dataclass, module.field
 
-    from doctor.values import dataclass as value
-
-    def kinds(decorator: object) -> type:
-        @decorator(frozen=True, slots=True)  # type: ignore[operator, untyped-decorator]
+        @decorator(frozen=True, slots=True)
         class Base:
             ref: str
             data: dict[str, int] = field(hash=False, compare=False, repr=False)
 
-        @decorator(frozen=True, slots=True)  # type: ignore[operator, untyped-decorator]
+        @decorator(frozen=True, slots=True)
         class Row(Base):
             name: str = "x"
             extra: dict[str, int] = field(default_factory=dict, hash=False)
@@ -78,8 +78,8 @@ def test_options_of_fields_are_those_of_dataclasses() -> None:
 
         return Row
 
-    theirs = dataclasses.dataclass if sys.version_info >= (3, 10) else value  # without slots before
-    for kind in (kinds(theirs), kinds(value)):
+    theirs = dataclasses if sys.version_info >= (3, 10) else values  # without slots before
+    for kind in (kinds(theirs), kinds(values)):
         first, second = kind("a", {"x": 1}), kind("a", {"y": 2})
         assert first == second
         assert hash(first) == hash(second)
@@ -91,6 +91,47 @@ def test_options_of_fields_are_those_of_dataclasses() -> None:
         assert [f.name for f in dataclasses.fields(kind) if f.compare] == ["ref", "name", "extra"]
         with pytest.raises(ValueError, match="without a source"):
             kind("", {})
+
+
+@pytest.mark.parametrize("module", [dataclasses, values], ids=["theirs", "ours"])
+def test_a_class_without_slots_is_a_dataclass_too(module: Any) -> None:
+    @module.dataclass
+    class Place:
+        name: str
+        parts: list[str] = module.field(default_factory=list)
+        seen: set[str] = module.field(default_factory=set, init=False, repr=False, compare=False)
+
+        @property
+        def upper(self) -> str:
+            return self.name.upper()
+
+    @module.dataclass(frozen=True)
+    class Kept:
+        name: str
+        text: str = "x"
+        size: int = module.field(init=False, repr=False, compare=False)
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "size", len(self.text))
+
+    first, second = Place("a"), Place(name="a")
+    first.seen.add("it")
+    assert first == second
+    assert first.parts is not second.parts
+    assert not second.seen
+    assert repr(second).endswith("Place(name='a', parts=[])")
+    second.name = "b"
+    assert (second.upper, first != second) == ("B", True)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(first)
+    kept = Kept("a name", "four")
+    assert (kept.size, Kept.text, hash(kept)) == (4, "x", hash(Kept("a name", "four")))
+    assert module.replace(kept, text="longer") == Kept("a name", "longer")
+    assert module.replace(kept, text="longer").size == 6
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        kept.text = "y"
+    with pytest.raises(TypeError):
+        module.replace(kept, colour="red")
 
 
 def test_a_cached_property_is_worked_out_once_and_belongs_to_its_object() -> None:

@@ -1,4 +1,5 @@
-"""The wheel: it holds the whole package and nothing else, and every command runs from it without the checkout."""
+"""The wheel: it holds the whole package and nothing else, and every command runs from it without the
+checkout."""
 
 from __future__ import annotations
 
@@ -34,7 +35,18 @@ Run: TypeAlias = "Callable[..., subprocess.CompletedProcess[bytes]]"
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this checkout, built without going to the network."""
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT)]
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        str(folder),
+        str(ROOT),
+    ]
     subprocess.run(build, check=True, timeout=300, cwd=folder)
     (path,) = folder.glob("*.whl")
     return path
@@ -42,23 +54,49 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Run the command from an environment that holds the wheel, beside what the wheel needs, far from the checkout."""
+    """Run the command from an environment that holds the wheel, beside what the wheel needs, far from the
+    checkout."""
     env = tmp_path_factory.mktemp("env")
     venv.create(env, symlinks=os.name != "nt")
     purelib = Path(sysconfig.get_path("purelib", "venv", {"base": str(env), "platbase": str(env)}))
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(purelib), str(wheel)]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        str(purelib),
+        str(wheel),
+    ]
     subprocess.run(install, check=True, timeout=300, cwd=env)
-    # what the wheel needs: the packages of this environment, whose own .pth files (an editable install) do not count there
+    # what the wheel needs: the packages of this environment, whose own .pth files (an editable install) do
+    # not count there
     (purelib / "beside.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
-    python = Path(sysconfig.get_path("scripts", "venv", {"base": str(env)})) / ("python.exe" if os.name == "nt" else "python")
+    python = Path(sysconfig.get_path("scripts", "venv", {"base": str(env)})) / (
+        "python.exe" if os.name == "nt" else "python"
+    )
     somewhere = tmp_path_factory.mktemp("somewhere")
 
-    def run(*arguments: str, input: bytes = b"", command: tuple[str, ...] = ("-m", "doctor"), **env: str) -> subprocess.CompletedProcess[bytes]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TFGPU_", "VIRTUAL_ENV"))}
+    def run(
+        *arguments: str, input: bytes = b"", command: tuple[str, ...] = ("-m", "doctor"), **env: str
+    ) -> subprocess.CompletedProcess[bytes]:
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PYTHON", "TFGPU_", "VIRTUAL_ENV"))
+        }
         return subprocess.run(
             [str(python), *command, *arguments],
-            input=input, capture_output=True, timeout=300, cwd=somewhere, env={**kept, "TFGPU_DOCTOR_TABLES": "", **env}, check=False,
-        )  # fmt: skip
+            input=input,
+            capture_output=True,
+            timeout=300,
+            cwd=somewhere,
+            env={**kept, "TFGPU_DOCTOR_TABLES": "", **env},
+            check=False,
+        )
 
     return run
 
@@ -78,21 +116,22 @@ def test_wheel_holds_every_file_of_the_package_and_no_other(wheel: Path) -> None
 
 
 def test_the_installed_package_is_the_one_that_runs(installed: Run) -> None:
-    done = installed(command=("-c", "import doctor, compat_tables; print(doctor.__file__, *compat_tables.__path__)"))
+    done = installed(
+        command=("-c", "import doctor, compat_tables; print(doctor.__file__, *compat_tables.__path__)")
+    )
     assert done.returncode == 0, done.stderr
     assert str(ROOT) not in done.stdout.decode()
 
 
 def test_every_module_imports(installed: Run) -> None:
-    """Except those that run in the patient's interpreter, whose names begin with an underscore; and what an extra brings may
+    """Except those that run in the patient's interpreter, whose names begin with an underscore; and what an
+    extra brings may
     be missing."""
     every = (
-        "import importlib, pkgutil, doctor\n"
-        "for module in pkgutil.walk_packages(doctor.__path__, 'doctor.'):\n"
-        "    try:\n"
-        "        if not module.name.rpartition('.')[2].startswith('_'): importlib.import_module(module.name)\n"
-        "    except ModuleNotFoundError as error:\n"
-        "        assert (module.name, error.name.partition('.')[0]) == ('doctor.mcp', 'mcp'), error\n"
+        "import importlib, pkgutil, doctor\nfor module in pkgutil.walk_packages(doctor.__path__,"
+        " 'doctor.'):\n    try:\n        if not module.name.rpartition('.')[2].startswith('_'):"
+        " importlib.import_module(module.name)\n    except ModuleNotFoundError as error:\n        assert"
+        " (module.name, error.name.partition('.')[0]) == ('doctor.mcp', 'mcp'), error\n"
     )
     done = installed(command=("-c", every))
     assert done.returncode == 0, done.stderr.decode()
@@ -105,8 +144,27 @@ COMMANDS: dict[str, tuple[tuple[str, ...], int, bytes]] = {
     "explain": (("explain", "-"), 1, b"cudnn-init-oom"),
     "explain as html": (("explain", "-", "--format", "html"), 1, b"</html>"),
     "explain as markdown": (("explain", "-", "--format", "markdown"), 1, b"cudnn-init-oom"),
-    "plan": (("plan", "--os", "linux", "--gpu", "RTX 3080", "--driver", "535.183.01", "--python", "3.11"), 0, b"[and-cuda]"),
-    "install": (("install", "--dry-run", "--os", "linux", "--gpu", "RTX 3080", "--driver", "535.183.01", "--python", "3.11"), 0, b"and-cuda"),
+    "plan": (
+        ("plan", "--os", "linux", "--gpu", "RTX 3080", "--driver", "535.183.01", "--python", "3.11"),
+        0,
+        b"[and-cuda]",
+    ),
+    "install": (
+        (
+            "install",
+            "--dry-run",
+            "--os",
+            "linux",
+            "--gpu",
+            "RTX 3080",
+            "--driver",
+            "535.183.01",
+            "--python",
+            "3.11",
+        ),
+        0,
+        b"and-cuda",
+    ),
     "tables of a release": (("tables", "tensorflow", "2.15.1"), 0, b"12.2"),
     "tables of a GPU": (("tables", "gpu", "RTX 3080"), 0, b"8.6"),
     "code": (("code",), 0, b"gpu-hidden"),
@@ -121,7 +179,9 @@ COMMANDS: dict[str, tuple[tuple[str, ...], int, bytes]] = {
 
 
 @pytest.mark.parametrize(("arguments", "code", "says"), COMMANDS.values(), ids=COMMANDS)
-def test_command_runs_from_the_wheel(installed: Run, arguments: tuple[str, ...], code: int, says: bytes) -> None:
+def test_command_runs_from_the_wheel(
+    installed: Run, arguments: tuple[str, ...], code: int, says: bytes
+) -> None:
     done = installed(*arguments, input=REPORT)
     assert done.returncode == code, done.stderr.decode()
     assert says in done.stdout
@@ -131,13 +191,26 @@ def test_command_runs_from_the_wheel(installed: Run, arguments: tuple[str, ...],
 def test_tables_are_held_against_an_index_from_the_wheel(installed: Run, tmp_path: Path) -> None:
     """The reader of wheels is there: an index that is not is its own message."""
     index = (tmp_path / "nowhere").as_uri()
-    done = installed("tables", "verify", "2.15.1", PIP_INDEX_URL=index, PIP_EXTRA_INDEX_URL="", PIP_CONFIG_FILE=os.devnull)
+    done = installed(
+        "tables", "verify", "2.15.1", PIP_INDEX_URL=index, PIP_EXTRA_INDEX_URL="", PIP_CONFIG_FILE=os.devnull
+    )
     assert done.returncode == 3, done.stderr.decode()
     assert b"tensorflow" in done.stderr
 
 
-@pytest.mark.skipif(not COMPILER, reason="the simulated GPU is built with a C compiler, and there is none (apt install gcc)")
+@pytest.mark.skipif(
+    not COMPILER, reason="the simulated GPU is built with a C compiler, and there is none (apt install gcc)"
+)
 def test_a_gpu_is_simulated_and_the_failure_reproduced_from_the_wheel(installed: Run, tmp_path: Path) -> None:
-    done = installed("reproduce", "cudnn-init-oom", "--backend", "native", "--simulate", "--format", "json", XDG_CACHE_HOME=str(tmp_path))
+    done = installed(
+        "reproduce",
+        "cudnn-init-oom",
+        "--backend",
+        "native",
+        "--simulate",
+        "--format",
+        "json",
+        XDG_CACHE_HOME=str(tmp_path),
+    )
     assert done.returncode == 0, done.stderr.decode()
     assert json.loads(done.stdout)

@@ -1,1 +1,1 @@
-"""CPU against GPU: matrix products and convolutions of growing size, timed honestly in a process of their own."""
+"""Compares CPU and GPU: times matrix products and convolutions of growing size in a child process."""

@@ -1,7 +1,8 @@
 # ruff: noqa
 # mypy: ignore-errors
-# Times operations. Appended to doctor/children/_guard.py. argv: cookie, "tensorflow" or "numpy", JSON of the plan:
-# {"matmul": [sizes], "convolution": [sizes], "repeats": N, "seconds": S, "budget": S, "growth": code}
+# Times operations. Appended to doctor/subprocesses/_guard.py. argv: cookie, "tensorflow" or "numpy", JSON of
+# the plan: {"matmul": [sizes], "convolution": [sizes], "repeats": N, "seconds": S, "budget": S, "growth":
+# code}
 import traceback
 
 PLAN = json.loads(sys.argv[3])
@@ -24,14 +25,24 @@ def timed(call):
 
 
 def measure(op, size, device, transfer, call):
-    """The first call apart (memory, compilation, autotuning), two to warm up, then repeats; says all of them."""
+    """The first call apart (memory, compilation, autotuning), two to warm up, then repeats; says all of
+    them."""
     first = timed(call)
     for _ in range(2):
         timed(call)
     times, begin = [], CLOCK()
     while len(times) < PLAN["repeats"] and (len(times) < 3 or CLOCK() - begin < PLAN["seconds"]):
         times.append(timed(call))
-    say("measured", op=op, size=size, device=device, transfer=transfer, first=first, times=times, flop=flop(op, size))
+    say(
+        "measured",
+        op=op,
+        size=size,
+        device=device,
+        transfer=transfer,
+        first=first,
+        times=times,
+        flop=flop(op, size),
+    )
     return sorted(times)[len(times) // 2]
 
 
@@ -44,10 +55,18 @@ def grow(op, device, transfers, prepare):
         slowest = 0.0
         for transfer in transfers:
             try:
-                slowest = max(slowest, measure(op, size, device, transfer, prepare(op, size, device, transfer)))
+                slowest = max(
+                    slowest, measure(op, size, device, transfer, prepare(op, size, device, transfer))
+                )
             except Exception as error:
                 traceback.print_exc()
-                say("stopped", op=op, size=size, device=device, why="%s: %s" % (type(error).__name__, str(error)[:300]))
+                say(
+                    "stopped",
+                    op=op,
+                    size=size,
+                    device=device,
+                    why="%s: %s" % (type(error).__name__, str(error)[:300]),
+                )
                 return
         if slowest > PLAN["seconds"] / 3.0:
             if size != PLAN[op][-1]:

@@ -1,4 +1,4 @@
-"""Measurements, their statistics, and from which size on the GPU pays."""
+"""Measurements, their statistics, and the size from which on the GPU is faster."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ SIZES = {
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One operation of one size on one device. Times in seconds; first: the first call, which also makes ready.
+    """One operation of one size on one device. Times in seconds; first: the first call, which also makes
+    ready.
 
-    transfer: whether the data go from the host's memory to the GPU and back each time. flop: operations in one call.
+    transfer: whether the data go from the host's memory to the GPU and back each time. flop: operations in
+    one call.
     """
 
     op: str
@@ -59,7 +61,8 @@ class Measurement:
 def pays_from(measured: Sequence[Measurement], op: str, *, transfer: bool) -> int | None:
     """The size from which on the GPU is faster than the CPU, at it and at all larger sizes that both ran.
 
-    Faster: the upper quartile of its times lies below the lower one of the CPU's. None where there is no such size.
+    Faster: the upper quartile of its times lies below the lower one of the CPU's. None if there is no such
+    size.
     """
     cpu = {m.size: m for m in measured if m.op == op and m.device == "CPU"}
     gpu = {m.size: m for m in measured if m.op == op and m.device == "GPU" and m.transfer == transfer}
@@ -73,8 +76,9 @@ def pays_from(measured: Sequence[Measurement], op: str, *, transfer: bool) -> in
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A whole run. software: with what ("TensorFlow 2.21.0"); gpu: its name, None without one. load: of the machine at
-    the start and the end (processes that wanted to run, for each core), None where the system does not say."""
+    """A whole run. software: with what ("TensorFlow 2.21.0"); gpu: its name, None without one. load: of the
+    machine at the start and the end (processes that wanted to run, for each core), None where the system does
+    not say."""
 
     software: str
     gpu: str | None
@@ -85,15 +89,16 @@ class Bench:
     stopped: tuple[str, ...]
 
     def notes(self) -> list[str]:
-        """What a reader must know to trust the numbers or not."""
+        """Warnings about how far to trust the numbers."""
         notes = []
         if self.simulated:
             notes.append("A SIMULATED GPU: its kernels do not compute, so its times mean nothing.")
         noisy = [m for m in self.measured if m.spread > NOISY]
         if noisy:
             notes.append(
-                f"{len(noisy)} of {len(self.measured)} measurements are noisy (~): the middle half of their times is "
-                f"wider than {NOISY:.0%} of the median. Close other programs, or take small differences for none."
+                f"{len(noisy)} of {len(self.measured)} measurements are noisy (~): the middle half of their"
+                f" times is wider than {NOISY:.0%} of the median. Close other programs, and ignore small"
+                " differences."
             )
         if self.load is not None and max(self.load) > 0.5:
             notes.append(

@@ -1,4 +1,4 @@
-"""Start the child that measures, and collect what it says."""
+"""Starts the child process that measures, and collects its output."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Mapping
 
 from doctor.bench.results import Bench, Measurement
-from doctor.children import Child, ChildError, program
 from doctor.errors import UnableError
 from doctor.remedies import code
+from doctor.subprocesses import Child, ChildError, program
 
 MATMUL = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 CONVOLUTION = (8, 16, 32, 64, 128, 256, 512, 1024)
@@ -28,9 +28,11 @@ def bench(
     simulated: bool,
     tell: Callable[[Measurement], None],
 ) -> Bench:
-    """Measure with the TensorFlow of `python`, or with NumPy where `version` is None; at most `limit` seconds.
+    """Measure with the TensorFlow of `python`, or with NumPy where `version` is None; at most `limit`
+    seconds.
 
-    quick: fewer and smaller sizes. tell: is given each measurement. Raises UnableError where nothing can be measured.
+    quick: fewer and smaller sizes. tell: is given each measurement. Raises UnableError where nothing can be
+    measured.
     """
     plan = {
         "matmul": MATMUL[:5] if quick else MATMUL,
@@ -62,14 +64,18 @@ def bench(
                     tell(found)
                 elif stage == "stopped":
                     stopped.append(
-                        f"{answer['op']} on the {answer['device']} ended at {answer['size']}: {answer['why']}."
+                        f"{answer['op']} on the {answer['device']} ended at {answer['size']}:"
+                        f" {answer['why']}."
                     )
                 elif stage == "absent":
                     raise UnableError(
-                        f"{python} has neither TensorFlow nor NumPy to measure with", "--python names another environment"
+                        f"{python} has neither TensorFlow nor NumPy to measure with",
+                        "--python names another environment",
                     )
                 elif stage == "failed":
-                    raise UnableError(f"it could not be measured: {answer['error']}", "`tfgpu-doctor check --deep`")
+                    raise UnableError(
+                        f"it could not be measured: {answer['error']}", "`tfgpu-doctor check --deep`"
+                    )
                 done = done or stage == "done"
         except ChildError as problem:
             stopped.append(f"It ended early: {problem} ({limit:.0f} s).")
@@ -77,7 +83,9 @@ def bench(
             if not done:
                 stopped.append(f"It ended early: {child.how_it_ended()}.")
     if not measured:
-        raise UnableError(f"nothing was measured: {' '.join(stopped)}", "`tfgpu-doctor check --deep` says more")
+        raise UnableError(
+            f"nothing was measured: {' '.join(stopped)}", "`tfgpu-doctor check --deep` says more"
+        )
     after = _load()
     load = (before, after) if before is not None and after is not None else None
     return Bench(software, gpu, simulated, os.cpu_count() or 1, load, tuple(measured), tuple(stopped))

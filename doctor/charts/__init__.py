@@ -1,4 +1,5 @@
-"""Plots of a few lines: as text for a terminal, as SVG, and as PNG where a library that draws SVG is installed."""
+"""Plots of a few lines: as text for a terminal, as SVG, and as PNG where a library that draws SVG is
+installed."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ class Chart:
 
 
 def may_write(path: str) -> None:
-    """To be asked before the measuring: raises InputError for a file name that says neither SVG nor PNG, UnableError
-    where PNG cannot be drawn here or there is no such folder."""
+    """Call this before measuring: raises InputError for a file name that ends in neither .svg nor .png,
+    UnableError if PNG cannot be drawn here or there is no such folder."""
     ending = Path(path).suffix.lower()
     if ending not in (".svg", ".png"):
         raise InputError(f"{path}: a plot is written as .svg or .png")
@@ -45,7 +46,8 @@ def may_write(path: str) -> None:
 
 
 def write(chart: Chart, path: str) -> None:
-    """Write the plot as SVG or PNG, by the name's ending. Raises as `may_write`, UnableError where it cannot be written."""
+    """Write the plot as SVG or PNG, by the name's ending. Raises as `may_write`, UnableError where it cannot
+    be written."""
     from doctor.charts.svg import drawn
 
     may_write(path)
@@ -70,7 +72,8 @@ def _drawer() -> Callable[..., bytes] | None:
 
 
 def scaled(values: Sequence[float], logarithmic: bool) -> list[float]:
-    """Values on the axis: their logarithms on a logarithmic one, where what is not above 0 counts as the smallest."""
+    """Values on the axis: their logarithms on a logarithmic one, where what is not above 0 counts as the
+    smallest."""
     from math import log10
 
     if not logarithmic:
@@ -80,7 +83,8 @@ def scaled(values: Sequence[float], logarithmic: bool) -> list[float]:
 
 
 def ticks(low: float, high: float, logarithmic: bool) -> list[float]:
-    """Round values for an axis from `low` to `high`; on a logarithmic one low, high and the ticks are logarithms."""
+    """Round values for an axis from `low` to `high`; on a logarithmic one low, high and the ticks are
+    logarithms."""
     from math import ceil, floor, log10
 
     if logarithmic:

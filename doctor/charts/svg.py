@@ -29,8 +29,10 @@ def drawn(chart: Chart) -> str:
         return f"{number:.0f}" if abs(number) >= 100 else f"{number:.3g}"
 
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        'font-family="sans-serif" font-size="12">',
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}"'
+            f' height="{HEIGHT}" font-family="sans-serif" font-size="12">'
+        ),
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         f'<text x="{LEFT}" y="22" font-size="15">{escape(chart.title)}</text>',
     ]
@@ -41,14 +43,16 @@ def drawn(chart: Chart) -> str:
         )
     for x in ticks(left, right, chart.logarithmic):
         parts.append(
-            f'<line x1="{across(x):.1f}" x2="{across(x):.1f}" y1="{HEIGHT - BOTTOM}" y2="{HEIGHT - BOTTOM + 4}" stroke="#888"/>'
-            f'<text x="{across(x):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{back(x)}</text>'
+            f'<line x1="{across(x):.1f}" x2="{across(x):.1f}" y1="{HEIGHT - BOTTOM}"'
+            f' y2="{HEIGHT - BOTTOM + 4}" stroke="#888"/><text x="{across(x):.1f}" y="{HEIGHT - BOTTOM + 16}"'
+            f' text-anchor="middle">{back(x)}</text>'
         )
     for mark, word in chart.marks:
         x = across(scaled([mark], chart.logarithmic)[0])
         parts.append(
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" stroke="#888" stroke-dasharray="4 3"/>'
-            f'<text x="{x + 3:.1f}" y="{TOP + 10}" fill="#555" font-size="10">{escape(word)}</text>'
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" stroke="#888"'
+            f' stroke-dasharray="4 3"/><text x="{x + 3:.1f}" y="{TOP + 10}" fill="#555"'
+            f' font-size="10">{escape(word)}</text>'
         )
     at = 0
     for number, line in enumerate(chart.lines):
@@ -66,7 +70,8 @@ def drawn(chart: Chart) -> str:
         )
     middle = (TOP + HEIGHT - BOTTOM) / 2
     parts.append(
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - BOTTOM + 36}" text-anchor="middle">{escape(chart.x_label)}</text>'
-        f'<text transform="translate(16 {middle}) rotate(-90)" text-anchor="middle">{escape(chart.y_label)}</text>'
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - BOTTOM + 36}"'
+        f' text-anchor="middle">{escape(chart.x_label)}</text><text transform="translate(16 {middle})'
+        f' rotate(-90)" text-anchor="middle">{escape(chart.y_label)}</text>'
     )
     return "\n".join([*parts, "</svg>", ""])

@@ -29,22 +29,26 @@ apart. "with transfer" counts the way of the data from the host's memory to the 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.epilog = EPILOG
-    parser.add_argument("--python", metavar="ENV", help="the environment whose TensorFlow (or NumPy) is to run")
+    parser.add_argument(
+        "--python", metavar="ENV", help="the environment whose TensorFlow (or NumPy) is to run"
+    )
     parser.add_argument(
         "--gpu", type=int, metavar="N", help="nvidia-smi's number (default: what the process sees first)"
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
-    parser.add_argument("--limit", type=SECONDS, metavar="SECONDS", help="for all of it (300; with --quick 60)")
+    parser.add_argument(
+        "--limit", type=SECONDS, metavar="SECONDS", help="for all of it (300; with --quick 60)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print. Raises UnableError where nothing can be measured, UsageError for a wrong call."""
     from doctor import charts
     from doctor.bench.run import bench
-    from doctor.children.signals import ending_in_order
     from doctor.render.output import destination
     from doctor.simulate import IN_FORCE
     from doctor.simulate.libraries import find_interpreter, find_tensorflow
+    from doctor.subprocesses.signals import ending_in_order
 
     if args.format in ("markdown", "html"):
         raise UsageError("bench answers as text or json")
@@ -118,7 +122,9 @@ def _whole_chart(result: Bench) -> Chart:
     return Chart(title, "10^6 floating-point operations in one call", "ms", lines, logarithmic=True)
 
 
-def _points(result: Bench, op: str, device: str, transfer: bool, *, by_size: bool) -> tuple[tuple[float, float], ...]:
+def _points(
+    result: Bench, op: str, device: str, transfer: bool, *, by_size: bool
+) -> tuple[tuple[float, float], ...]:
     """(size or 10^6 operations, ms) of one line."""
     return tuple(
         (float(m.size) if by_size else m.flop / 1e6, 1000 * m.median)
@@ -129,7 +135,6 @@ def _points(result: Bench, op: str, device: str, transfer: bool, *, by_size: boo
 
 def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
     if args.format == "json":
-
         out.write(as_json(result.document(), indent=1) + "\n")
         return
     from rich.table import Table
@@ -139,7 +144,9 @@ def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
     from doctor.render.console import console_for, safe
 
     console = console_for(out, args.color, 120)
-    against = f"CPU against {result.gpu}{' (SIMULATED)' if result.simulated else ''}" if result.gpu else "CPU alone"
+    against = (
+        f"CPU against {result.gpu}{' (SIMULATED)' if result.simulated else ''}" if result.gpu else "CPU alone"
+    )
     for op in SIZES:
         rows = [m for m in result.measured if m.op == op]
         if not rows:

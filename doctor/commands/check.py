@@ -30,26 +30,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--python",
         metavar="PATH",
-        help="the environment to look into: an interpreter or an environment's folder "
-        "(default: VIRTUAL_ENV, CONDA_PREFIX, python3 or python on PATH, its own)",
+        help=(
+            "the environment to look into: an interpreter or an environment's folder "
+            "(default: VIRTUAL_ENV, CONDA_PREFIX, python3 or python on PATH, this tool's own Python)"
+        ),
     )
-    parser.add_argument("--root", metavar="DIR", help="read this folder in place of /; nothing of it is run or loaded")
+    parser.add_argument(
+        "--root", metavar="DIR", help="read this folder in place of /; nothing of it is run or loaded"
+    )
     parser.add_argument(
         "--deep", action="store_true", help="also start TensorFlow in a process of its own and use each GPU"
     )
     parser.add_argument(
-        "--limit", type=SECONDS, default=300, metavar="SECONDS", help="time limit of the deep check (default: 300)"
+        "--limit",
+        type=SECONDS,
+        default=300,
+        metavar="SECONDS",
+        help="time limit of the deep check (default: 300)",
     )
     parser.add_argument(
-        "--trace", action="store_true", help="for each code what decided: fired, stopped by what, or never considered"
+        "--trace",
+        action="store_true",
+        help="show for each code whether its rule fired, what stopped it, or that it was not considered",
     )
     parser.add_argument("--save", metavar="FILE", help="write what was seen to a file, redacted")
     parser.add_argument(
         "--script",
         action="store_true",
-        help="print a shell script that collects on another machine what `explain` needs, without this tool or Python 3.8",
+        help=(
+            "print a shell script that collects on another machine what `explain` needs, without this tool or"
+            " Python 3.8"
+        ),
     )
-    parser.add_argument("--node", metavar="NAME", help="the machine's name among others, as `node` in the JSON (for `fleet read`)")
+    parser.add_argument(
+        "--node",
+        metavar="NAME",
+        help="the name of this machine in a fleet, written as `node` into the JSON (for `fleet read`)",
+    )
     parser.add_argument("--from", dest="record", metavar="FILE", help="diagnose a file written by --save")
 
 

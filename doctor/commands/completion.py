@@ -8,7 +8,12 @@ from __future__ import annotations
 import argparse
 
 FORMATS = ("text",)
-FILES = {"bash": "tfgpu-doctor.bash", "zsh": "_tfgpu-doctor", "fish": "tfgpu-doctor.fish", "man": "tfgpu-doctor.1"}
+FILES = {
+    "bash": "tfgpu-doctor.bash",
+    "zsh": "_tfgpu-doctor",
+    "fish": "tfgpu-doctor.fish",
+    "man": "tfgpu-doctor.1",
+}
 EPILOG = """\
   eval "$(tfgpu-doctor completion bash)"                                in ~/.bashrc
   tfgpu-doctor completion zsh > ~/.zfunc/_tfgpu-doctor                  a folder in $fpath

@@ -26,11 +26,17 @@ ASSUMED = 4
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.epilog = EPILOG
-    parser.add_argument("--visible", metavar="VALUE", help="a value of CUDA_VISIBLE_DEVICES to explain (--visible=-1)")
     parser.add_argument(
-        "--order", choices=("FASTEST_FIRST", "PCI_BUS_ID"), help="CUDA_DEVICE_ORDER (default: as it is set)"
+        "--visible", metavar="VALUE", help="a value of CUDA_VISIBLE_DEVICES to explain (--visible=-1)"
     )
-    parser.add_argument("--count", type=whole(0, 64), metavar="N", help="explain the value for N GPUs of one kind")
+    parser.add_argument(
+        "--order",
+        choices=("FASTEST_FIRST", "PCI_BUS_ID"),
+        help="CUDA_DEVICE_ORDER (default: its current value)",
+    )
+    parser.add_argument(
+        "--count", type=whole(0, 64), metavar="N", help="explain the value for N GPUs of one kind"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,7 +67,6 @@ def run(args: argparse.Namespace) -> int:
     page = _document(seen, visibility, order, certain, said, assumed if args.count is None else 0)
     with destination(args.output) as out:
         if args.format == "json":
-
             out.write(as_json(page, indent=1) + "\n")
         else:
             _print(page, out, args.color, real=args.count is None and not assumed)
@@ -69,7 +74,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _document(
-    seen: Seen, visibility: Visibility, order: str | None, certain: bool, said: tuple[str, ...] | None, assumed: int
+    seen: Seen,
+    visibility: Visibility,
+    order: str | None,
+    certain: bool,
+    said: tuple[str, ...] | None,
+    assumed: int,
 ) -> dict[str, Any]:
     """The page as plain data."""
     from doctor import __version__
@@ -89,29 +99,34 @@ def _document(
                 "free_mib": memory and memory.free_mib,
                 "mig_instances": [{"name": part.name, "uuid": part.uuid} for part in device.mig],
                 "processes": [
-                    {"pid": p.pid, "user": p.user, "name": p.name, "memory_mib": p.memory_mib} for p in processes
+                    {"pid": p.pid, "user": p.user, "name": p.name, "memory_mib": p.memory_mib}
+                    for p in processes
                 ],
             }
         )
     foretold = tuple(device.bus_id for device in visibility.shown)
     notes = []
     if assumed:
-        notes.append(f"No NVIDIA GPU answers here ({seen.problem}): explained for {assumed} GPUs of one kind.")
+        notes.append(
+            f"No NVIDIA GPU answers here ({seen.problem}): explained for {assumed} GPUs of one kind."
+        )
     if not certain:
         notes.append(
-            "The GPUs differ, and without CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA puts the fastest first and leaves the rest "
-            "unspecified; the driver did not say, so the numbers may be others."
+            "The GPUs differ, and without CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA puts the fastest first and leaves"
+            " the rest unspecified; the driver gave no order, so the numbers may differ."
         )
     elif seen.driver_order and list(seen.driver_order) != [device.bus_id for device in seen.devices]:
         notes.append(
-            "CUDA counts these GPUs in another order than nvidia-smi (the fastest first); "
+            "CUDA counts these GPUs in another order than nvidia-smi (fastest first); "
             "CUDA_DEVICE_ORDER=PCI_BUS_ID makes the numbers the same."
         )
     agrees = None if said is None else said == foretold
     if agrees is False:
-        notes.append(f"The driver itself shows {', '.join(said or ()) or 'no GPU'}: what it says counts.")
+        notes.append(f"The driver itself shows {', '.join(said or ()) or 'no GPU'}; the driver decides.")
     if visibility.value is not None and visibility.shown:
-        notes.append("The process counts what it sees from GPU:0; programs must use those numbers.")
+        notes.append(
+            "The process numbers the GPUs that it sees from GPU:0; use those numbers in the program."
+        )
     return {
         "schema": 1,
         "tool": {"name": "tfgpu-doctor", "version": __version__},
@@ -128,15 +143,18 @@ def _document(
             }
             for e in visibility.entries
         ],
-        "visible": [{"tensorflow": f"GPU:{place}", "nvidia_smi": d.index, "uuid": d.uuid, "bus_id": d.bus_id} for place, d in enumerate(visibility.shown)],
+        "visible": [
+            {"tensorflow": f"GPU:{place}", "nvidia_smi": d.index, "uuid": d.uuid, "bus_id": d.bus_id}
+            for place, d in enumerate(visibility.shown)
+        ],
         "driver_agrees": agrees,
         "gpus": gpus,
         "notes": notes,
-    }  # fmt: skip
+    }
 
 
 def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None:
-    """The page for people."""
+    """The page as text for people."""
     from rich.table import Table
 
     from doctor.render.console import console_for, safe
@@ -167,12 +185,14 @@ def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None
     for entry in page["entries"]:
         which = "" if entry["nvidia_smi"] is None else f", GPU {entry['nvidia_smi']} of nvidia-smi"
         word = "[green]visible[/green]" if entry["visible"] else "[red]hidden[/red] "
-        console.print(f"  {safe('`' + entry['text'] + '`'):<8} {word} {safe(entry['why'] + which)}", soft_wrap=True)
+        console.print(
+            f"  {safe('`' + entry['text'] + '`'):<8} {word} {safe(entry['why'] + which)}", soft_wrap=True
+        )
     if value is not None:
         seen = ", ".join(f"{d['tensorflow']} = nvidia-smi's {d['nvidia_smi']}" for d in page["visible"])
         console.print(f"  TensorFlow sees: {seen or 'no GPU'}", soft_wrap=True)
     if page["driver_agrees"]:
-        console.print("  The driver was asked with this value and shows the same.")
+        console.print("  Asked with this value, the driver shows the same GPUs.")
     for note in page["notes"]:
         console.print(safe(note), soft_wrap=True)
 

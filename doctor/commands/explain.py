@@ -25,19 +25,24 @@ A file may be of any size: of one larger than a megabyte the lines that can matt
 Addresses of GitHub are asked for with the token in GITHUB_TOKEN or GH_TOKEN, where one is set."""
 
 MANY = 32
-"""Reports that are read before all cores are used."""
+"""Number of reports that are read before all cores are used."""
 ALONE = 0.25
-"""Seconds that they may take, which compiles what most reports need."""
+"""Time limit for them in seconds; reading them compiles what most reports need."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.epilog = EPILOG
     parser.add_argument(
-        "inputs", nargs="*", metavar="FILE", help="file, folder, address (http, https), or - for standard input"
+        "inputs",
+        nargs="*",
+        metavar="FILE",
+        help="file, folder, address (http, https), or - for standard input",
     )
     parser.add_argument(
-        "--trace", action="store_true", help="for each code what decided: fired, stopped by what, or never considered"
+        "--trace",
+        action="store_true",
+        help="show for each code whether its rule fired, what stopped it, or that it was not considered",
     )
     parser.add_argument("--summary", action="store_true", help="one table of causes over all reports")
     parser.add_argument(
@@ -46,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Answer(NamedTuple):
-    """What became of one input: an answer with its verdict, or why there is none."""
+    """The result of one input: an answer with its verdict, or why there is none."""
 
     name: str
     text: str = ""
@@ -66,7 +71,9 @@ def run(args: argparse.Namespace) -> int:
     """
     import gc
 
-    gc.set_threshold(100_000, 20, 20)  # a short life, or many alike: collecting often costs a tenth and frees little
+    gc.set_threshold(
+        100_000, 20, 20
+    )  # a short life, or many alike: collecting often costs a tenth and frees little
     from doctor import render
     from doctor.inputs import expand
     from doctor.render.output import destination
@@ -77,7 +84,11 @@ def run(args: argparse.Namespace) -> int:
     failed = read = defects = 0
     worst = 0
     if len(inputs) == 1 and summary is None:  # nothing is to be written where the only input fails
-        only = _explained(inputs[0], render.Options.of(args, sys.stdout), _progress(args)) if not args.output else None
+        only = (
+            _explained(inputs[0], render.Options.of(args, sys.stdout), _progress(args))
+            if not args.output
+            else None
+        )
         if only is not None and only.failed:
             raise InputError(only.error, only.hint)
     else:
@@ -105,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
             error = DefectError if defects else InputError
             raise error(f"none of {failed} inputs could be read" if failed > 1 else "nothing was read")
         if not read:
-            raise InputError("there is no text in what was named", "name files, or a folder that holds some")
+            raise InputError("the files named hold no text", "name files, or a folder that holds some")
         if summary is not None:
             summary.unreadable = failed
             stream.write(before + show(summary, options))
@@ -128,7 +139,9 @@ def _progress(args: argparse.Namespace) -> Progress:
     return Shown("MB", quiet=args.quiet, scale=1_000_000)
 
 
-def _explained(item: Input, options: Options, progress: Progress | None = None, *, brief: bool = False) -> Answer:
+def _explained(
+    item: Input, options: Options, progress: Progress | None = None, *, brief: bool = False
+) -> Answer:
     """One input's answer; brief: only its verdict."""
     from doctor import api
     from doctor.errors import CommandError
@@ -160,11 +173,15 @@ def _explained(item: Input, options: Options, progress: Progress | None = None, 
 
 
 def _hint(reason: str) -> str:
-    return "was anything printed? 2>&1 catches what goes to standard error" if reason == "empty" else "name a text"
+    return (
+        "was anything printed? 2>&1 catches what goes to standard error"
+        if reason == "empty"
+        else "name a text"
+    )
 
 
 def _invite(item: Input, options: Options) -> None:
-    """Say what to do where somebody is to type."""
+    """Explain what to do when the tool waits for typed input."""
     if item.name == "-" and sys.stdin is not None and sys.stdin.isatty() and not options.quiet:
         from doctor.printable import say
 
@@ -174,7 +191,9 @@ def _invite(item: Input, options: Options) -> None:
 # --- many reports ------------------------------------------------------------------------------------
 
 
-def _answers(inputs: Sequence[Input], options: Options, brief: bool, args: argparse.Namespace) -> Iterator[Answer]:
+def _answers(
+    inputs: Sequence[Input], options: Options, brief: bool, args: argparse.Namespace
+) -> Iterator[Answer]:
     """The answers in the order of the inputs, on all cores where there are many."""
     import os
 
@@ -199,7 +218,8 @@ def _answers(inputs: Sequence[Input], options: Options, brief: bool, args: argpa
 def _on_all_cores(work: Callable[[Input], Answer], inputs: Sequence[Input], cores: int) -> Iterator[Answer]:
     """What `work` makes of each input, in their order.
 
-    The first are read here, before there are other processes: what these will need is then loaded and compiled once.
+    The first are read here, before there are other processes: what these will need is then loaded and
+    compiled once.
     """
     import gc
     from time import monotonic

@@ -12,8 +12,8 @@ from doctor.errors import UnableError, UsageError
 
 if TYPE_CHECKING:
     from doctor.fleet.answers import Answer
-    from doctor.fleet.asking import Told
-    from doctor.render.fleet import Result
+    from doctor.fleet.asking import Reply
+    from doctor.render.fleet_document import Result
 
 EPILOG = """\
   fleet read reports/                    reports that something else collected (check --format json), compared
@@ -28,58 +28,97 @@ EPILOG = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `fleet`."""
     parser.epilog = EPILOG
-    parser.add_argument("words", nargs="*", metavar="read PATH", help="compare reports: files, folders, - for standard input")
+    parser.add_argument(
+        "words", nargs="*", metavar="read PATH", help="compare reports: files, folders, - for standard input"
+    )
     parser.add_argument("--since", metavar="FILE", help="what changed since an earlier run, from its JSON")
     engines = parser.add_argument_group("what runs `check` on the nodes")
-    engines.add_argument("--ssh", metavar="HOSTS", help="ssh to these: HOST,USER@HOST or @FILE with one a line")
+    engines.add_argument(
+        "--ssh", metavar="HOSTS", help="ssh to these: HOST,USER@HOST or @FILE with one a line"
+    )
     engines.add_argument("--ssh-config", metavar="FILE", help="ssh -F: another configuration than the user's")
     engines.add_argument(
-        "--slurm", nargs="?", const="", metavar="NODELIST", help="a Slurm step a node (default: this job's, else all nodes)"
+        "--slurm",
+        nargs="?",
+        const="",
+        metavar="NODELIST",
+        help="a Slurm step a node (default: this job's, else all nodes)",
     )
     engines.add_argument("-p", "--partition", help="Slurm's partition")
     engines.add_argument("-A", "--account", help="Slurm's account")
     engines.add_argument("--gres", help="Slurm's generic resources of a step (default: all GPUs of the node)")
-    engines.add_argument("--ray", nargs="?", const="auto", metavar="ADDRESS", help="a task on each node of a Ray cluster")
-    engines.add_argument("--manifest", choices=("kubernetes",), help="print what makes the cluster do it")
+    engines.add_argument(
+        "--ray", nargs="?", const="auto", metavar="ADDRESS", help="a task on each node of a Ray cluster"
+    )
+    engines.add_argument(
+        "--manifest", choices=("kubernetes",), help="print a manifest with which the cluster runs the check"
+    )
     nodes = parser.add_argument_group("on the nodes")
-    nodes.add_argument("--python", metavar="PATH", help="the environment to look into (as of `check --python`)")
-    nodes.add_argument("--timeout", type=SECONDS, default=60, metavar="S", help="seconds a node may take (60)")
-    nodes.add_argument("--jobs", type=whole(1, 1000), default=32, metavar="N", help="nodes that are asked at a time (32)")
     nodes.add_argument(
-        "--distributed", action="store_true", help="also: do the nodes agree on what MultiWorkerMirroredStrategy needs?"
+        "--python", metavar="PATH", help="the environment to look into (as of `check --python`)"
+    )
+    nodes.add_argument(
+        "--timeout", type=SECONDS, default=60, metavar="S", help="time limit for each node, in seconds (60)"
+    )
+    nodes.add_argument(
+        "--jobs", type=whole(1, 1000), default=32, metavar="N", help="nodes asked at the same time (32)"
+    )
+    nodes.add_argument(
+        "--distributed",
+        action="store_true",
+        help="also: do the nodes agree on what MultiWorkerMirroredStrategy needs?",
     )
     pods = parser.add_argument_group("of --manifest kubernetes")
-    pods.add_argument("--image", help="the container image in which the job runs: the one that you train with")
-    pods.add_argument("--nodes", type=whole(1, 5000), metavar="N", help="an indexed Job on so many nodes (default: a DaemonSet)")
-    pods.add_argument("--gpus", type=whole(0, 64), default=1, metavar="N", help="nvidia.com/gpu that a pod asks for (1)")
-    pods.add_argument("--namespace", help="the namespace")
-    pods.add_argument("--node-selector", action="append", default=[], metavar="KEY=VALUE", help="nodes with this label only")
     pods.add_argument(
-        "--toleration", action="append", default=[], metavar="KEY[=VALUE][:EFFECT]", help="a taint to tolerate (default: nvidia.com/gpu)"
+        "--image", help="the container image in which the job runs: the one that you train with"
+    )
+    pods.add_argument(
+        "--nodes", type=whole(1, 5000), metavar="N", help="an indexed Job on N nodes (default: a DaemonSet)"
+    )
+    pods.add_argument(
+        "--gpus",
+        type=whole(0, 64),
+        default=1,
+        metavar="N",
+        help="GPUs (nvidia.com/gpu) that each pod asks for (1)",
+    )
+    pods.add_argument("--namespace", help="the namespace")
+    pods.add_argument(
+        "--node-selector", action="append", default=[], metavar="KEY=VALUE", help="only nodes with this label"
+    )
+    pods.add_argument(
+        "--toleration",
+        action="append",
+        default=[],
+        metavar="KEY[=VALUE][:EFFECT]",
+        help="a taint to tolerate (default: nvidia.com/gpu)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Exit code 0; 1 where a node has an error; 3 where one could not be asked or examined.
 
-    Raises UsageError for a wrong call, InputError where a file cannot be read, UnableError where what should run the
-    nodes is not there, and KeyboardInterrupt after the answer where the user broke off.
+    Raises UsageError for a wrong call, InputError where a file cannot be read, UnableError where what should
+    run the nodes is not there, and KeyboardInterrupt after the answer where the user broke off.
     """
     chosen = [name for name in ("ssh", "slurm", "ray", "manifest") if getattr(args, name) is not None]
     chosen += ["read"] if args.words else []
     if len(chosen) != 1:
         raise UsageError(
-            f"--{chosen[0]} and {chosen[1]} exclude each other" if chosen else "what is to be compared is missing",
+            f"--{chosen[0]} and {chosen[1]} exclude each other" if chosen else "nothing to compare is named",
             "`fleet read PATH`, --ssh HOSTS, --slurm, --ray or --manifest kubernetes",
         )
     if args.distributed and chosen != ["slurm"]:
-        raise UsageError("--distributed goes with --slurm", "run it inside of the job whose nodes are to agree")
+        raise UsageError("--distributed goes with --slurm", "run it inside the job whose nodes have to agree")
     if args.distributed and not os.environ.get("SLURM_JOB_ID"):
-        raise UsageError("--distributed asks the nodes of a job, and this is none", "salloc -N 2 --gres=gpu:1, or a line in the job's script")
+        raise UsageError(
+            "--distributed needs a Slurm job, and this shell is not in one",
+            "salloc -N 2 --gres=gpu:1, or a line in the job's script",
+        )
     if chosen == ["manifest"]:
         return _manifest(args)
     from doctor.fleet.compare import compared
-    from doctor.render.fleet import Result
+    from doctor.render.fleet_document import Result
 
     before = _before(args)
     interrupted, agreement = False, None
@@ -106,7 +145,10 @@ def _read(args: argparse.Namespace, *, keep: bool) -> list[Answer]:
     from doctor.render.progress import Progress
 
     if args.words[0] != "read" or len(args.words) < 2:
-        raise UsageError(f"there is no `fleet {args.words[0]}`" if args.words[0] != "read" else "no reports are named", "fleet read PATH ...")
+        raise UsageError(
+            f"there is no `fleet {args.words[0]}`" if args.words[0] != "read" else "no reports are named",
+            "fleet read PATH ...",
+        )
     progress = Progress("reports", quiet=args.quiet)
     try:
         return read(args.words[1:], keep=keep, tell=progress)
@@ -137,7 +179,7 @@ def _emit(result: Result, args: argparse.Namespace) -> int:
     return UnableError.exit_code if code == 1 and args.exit_zero and result.comparison.incomplete else code
 
 
-def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Told], bool]:
+def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Reply], bool]:
     """Ask the nodes of an engine; whether the user broke off."""
     from doctor.fleet import asking, slurm, ssh
     from doctor.render.progress import Progress
@@ -163,10 +205,12 @@ def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Told], bool]:
                 from doctor.fleet.distributed import SECONDS, peers
 
                 names = [node.name for node in nodes]
-                order = asking.Order(order.argv, order.timeout + SECONDS, max(order.jobs, len(nodes)), peers(names))
+                order = asking.Order(
+                    order.argv, order.timeout + SECONDS, max(order.jobs, len(nodes)), peers(names)
+                )
         progress.expect(len(nodes))
         told, interrupted = asking.ask(nodes, order, why, progress)
-    return [*told, *(asking.Told(answer) for answer in silent)], interrupted
+    return [*told, *(asking.Reply(answer) for answer in silent)], interrupted
 
 
 def _manifest(args: argparse.Namespace) -> int:
@@ -174,9 +218,19 @@ def _manifest(args: argparse.Namespace) -> int:
     from doctor.render.output import destination
 
     if not args.image:
-        raise UsageError("--manifest kubernetes needs --image", "the image that you train with: it has to hold Python 3.8 or later")
+        raise UsageError(
+            "--manifest kubernetes needs --image",
+            "the image that you train with: it has to hold Python 3.8 or later",
+        )
     wish = Wish(
-        args.image, args.nodes, args.gpus, args.namespace, tuple(args.node_selector), tuple(args.toleration), args.python, args.timeout
+        args.image,
+        args.nodes,
+        args.gpus,
+        args.namespace,
+        tuple(args.node_selector),
+        tuple(args.toleration),
+        args.python,
+        args.timeout,
     )
     with destination(args.output) as stream:
         for part in manifest(wish):

@@ -1,17 +1,16 @@
-"""`tfgpu-doctor install`: carry the plan out in an environment of its own, prove it, undo it where it fails."""
+"""`tfgpu-doctor install`: install the plan in a new environment, prove that it works, undo it if it fails."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from doctor.commands.plan import answer, wish_arguments
+from doctor.commands.plan import answer, request_arguments
 from doctor.errors import UnableError, UsageError
-from doctor.files import expanded
+from doctor.files import expanded, temporary_folder
 from doctor.printable import as_json, say
 from doctor.shell import comment, one_line
 
@@ -33,23 +32,34 @@ Nothing is run as an administrator, the system's Python is not touched, and a fa
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.epilog = EPILOG
-    wish_arguments(parser)
+    request_arguments(parser)
     own = parser.add_argument_group("the installation")
     own.add_argument("--env", metavar="DIR", default="tf-gpu", help="the new environment's folder (./tf-gpu)")
     own.add_argument("--yes", "-y", action="store_true", help="do not ask")
-    own.add_argument("--dry-run", action="store_true", help="print a script that does the same, and do nothing")
     own.add_argument(
-        "--replace", action="store_true", help="replace the environment in the folder, once the new one is made"
+        "--dry-run", action="store_true", help="print a script that does the same, and do nothing"
+    )
+    own.add_argument(
+        "--replace",
+        action="store_true",
+        help="replace the environment in the folder, once the new one is made",
     )
     own.add_argument("--keep", action="store_true", help="keep the environment where something fails")
-    own.add_argument("--memory-growth", action="store_true", help="let TensorFlow take GPU memory as it needs it")
-    own.add_argument("--installer", choices=("auto", "pip", "uv"), default="auto", help="auto: uv where it is on PATH")
+    own.add_argument(
+        "--memory-growth", action="store_true", help="let TensorFlow take GPU memory as it needs it"
+    )
+    own.add_argument(
+        "--installer", choices=("auto", "pip", "uv"), default="auto", help="auto: uv where it is on PATH"
+    )
     own.add_argument("--no-proof", action="store_true", help="do not start TensorFlow in the new environment")
-    own.add_argument("--log", metavar="FILE", help="what is done, line by line (default: beside the environment)")
+    own.add_argument(
+        "--log", metavar="FILE", help="what is done, line by line (default: beside the environment)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0 where it is installed; 1 where the wish cannot work here. Raises UnableError (3), UsageError (2)."""
+    """Exit code 0 where it is installed; 1 where the request cannot work here. Raises UnableError (3),
+    UsageError (2)."""
     from doctor.install.job import make_job
     from doctor.install.target import look
 
@@ -59,8 +69,10 @@ def run(args: argparse.Namespace) -> int:
         return _refused(outcome, args)
     env = expanded(args.env).absolute()
     if not str(env).isprintable():
-        raise UsageError("the name of the environment's folder holds control characters", "choose another --env")
-    job = make_job(plan, outcome.ground, env, memory_growth=args.memory_growth, installer=args.installer)
+        raise UsageError(
+            "the name of the environment's folder holds control characters", "choose another --env"
+        )
+    job = make_job(plan, outcome.context, env, memory_growth=args.memory_growth, installer=args.installer)
     if args.dry_run:
         from doctor.install.script import script
 
@@ -76,7 +88,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _chosen(outcome: Outcome, args: argparse.Namespace) -> Plan | None:
-    """The first plan that can be carried out here, if it fulfils the wish; the driver alone may be missing."""
+    """The first plan that can be carried out here, if it fulfils the request; only the driver may be
+    missing."""
     from doctor.install.job import ROUTES
 
     if args.os or args.driver or args.gpu or args.machine:
@@ -84,12 +97,12 @@ def _chosen(outcome: Outcome, args: argparse.Namespace) -> Plan | None:
         import platform
 
         system = {"Linux": "linux", "Windows": "windows", "Darwin": "macos"}.get(platform.system(), "")
-        if outcome.ground.kind not in (system, "wsl" if system == "linux" else system):
+        if outcome.context.kind not in (system, "wsl" if system == "linux" else system):
             raise UsageError(
                 "the described machine has another platform than this one", "run install there, or use plan"
             )
     for plan in outcome.plans:
-        if plan.route not in ROUTES or (plan.route == "cpu") is not outcome.ground.for_cpu:
+        if plan.route not in ROUTES or (plan.route == "cpu") is not outcome.context.for_cpu:
             continue
         if plan.candidate.given_up & {"tensorflow", "python", "cuda", "cudnn", "system"}:
             continue
@@ -102,8 +115,8 @@ def _refused(outcome: Outcome, args: argparse.Namespace) -> int:
 
     show(outcome, args)
     if not outcome.plans:
-        raise UnableError("there is no plan that could be installed here")
-    if outcome.works and not outcome.ground.for_cpu:
+        raise UnableError("no plan can be installed here")
+    if outcome.works and not outcome.context.for_cpu:
         raise UnableError(
             f"the plan goes through {outcome.plans[0].route}, and install carries out pip and uv only",
             "its commands stand above; --cpu installs the CPU plan",
@@ -119,10 +132,11 @@ def _room(job: Job) -> None:
     folder = nearest_folder(job.env)
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise UnableError(f"{folder} cannot be written", "choose another folder with --env")
-    missing = shortage(job.plan, job.env, Path(tempfile.gettempdir()), cache_folder())
+    missing = shortage(job.plan, job.env, temporary_folder(), cache_folder())
     if missing:
         raise UnableError(
-            missing, "free some space (pip cache purge, for one), or choose another disk with --env and TMPDIR"
+            missing,
+            "free some space (pip cache purge, for one), or choose another disk with --env and TMPDIR",
         )
 
 
@@ -134,17 +148,23 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
         return
 
     disk, wheels = needed_mib(job.plan)
-    say(f"TensorFlow {job.plan.tensorflow} into {job.env} ({job.plan.route}): about {disk / 1024:.1f} GiB on disk, up to "
-        f"{wheels / 1024:.1f} GiB to download where pip's cache does not hold them.")  # fmt: skip
+    say(
+        f"TensorFlow {job.plan.tensorflow} into {job.env} ({job.plan.route}): about {disk / 1024:.1f} GiB on"
+        f" disk, up to {wheels / 1024:.1f} GiB to download where pip's cache does not hold them."
+    )
     for finding in outcome.findings:
         say(f"{finding.severity}: {finding.title} [{finding.code}]")
     if args.replace and os.path.lexists(job.env):
-        say(f"The environment that is in {job.env} now, and all that is in its folder, is removed when the new one is made.")
+        say(
+            f"The environment that is in {job.env} now, and all that is in its folder, is removed when the"
+            " new one is made."
+        )
     for action in job.actions:
         say(f"  {action.line}")
     for link in job.links:
         say(
-            f"  then, inside it: {link.into}/{link.library} -> {link.folder}/{link.library} (a link, so that it is found)"
+            f"  then, inside it: {link.into}/{link.library} -> {link.folder}/{link.library} (a link, so that"
+            " it is found)"
         )
     if job.memory_growth:
         say("  then, inside it: memory growth (a .pth file that sets TF_FORCE_GPU_ALLOW_GROWTH)")
@@ -157,7 +177,10 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
 
 def _agreed(args: argparse.Namespace) -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("there is no terminal to ask on", "--yes goes ahead, --dry-run shows the script")
+        raise UsageError(
+            "there is no terminal to ask for confirmation",
+            "--yes installs without asking, --dry-run shows the script",
+        )
     say("Go ahead? [y/N] ", end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -169,7 +192,7 @@ def _carry_out(job: Job, args: argparse.Namespace) -> int:
     try:
         log = Log(Path(args.log)) if args.log else Log.beside(job.env)
     except OSError as problem:
-        raise UnableError(f"no log can be written: {problem}", "name one with --log") from problem
+        raise UnableError(f"cannot write the log: {problem}", "name one with --log") from problem
     proofs: list[Proof] = []
 
     def accept() -> None:
@@ -183,7 +206,7 @@ def _carry_out(job: Job, args: argparse.Namespace) -> int:
             log.say(sentence)
         if proof.kind == "broken" and not args.keep:
             raise UnableError(
-                f"the new environment does not stand the check, and was undone: {'; '.join(proof.sentences)}",
+                f"the new environment failed the check and was removed: {'; '.join(proof.sentences)}",
                 f"--keep keeps it; the log is {log.path}",
             )
 
@@ -196,7 +219,7 @@ def _carry_out(job: Job, args: argparse.Namespace) -> int:
 
 
 def _summary(job: Job, proof: Proof | None, written: list[str], log: Log, args: argparse.Namespace) -> int:
-    """What was done and what was proved, honestly."""
+    """What was done, and what was proved or left unproved."""
     sentences = list(proof.sentences) if proof else ["installed; not proved (--no-proof)"]
     activate = f"{job.env}\\Scripts\\activate" if os.name == "nt" else f". {job.env}/bin/activate"
     document: dict[str, Any] = {
@@ -217,7 +240,10 @@ def _summary(job: Job, proof: Proof | None, written: list[str], log: Log, args: 
         lines = [f"TensorFlow {job.plan.tensorflow} is in {job.env} (Python {job.plan.python}).", *sentences]
         if len(written) > 3:
             folders = sorted({str(Path(line.partition(" -> ")[0]).parent) for line in written})
-            lines.append(f"Besides packages: {len(written)} files in {' and '.join(folders)}; --format json and the log name each")
+            lines.append(
+                f"Besides packages: {len(written)} files in {' and '.join(folders)}; --format json and the"
+                " log name each"
+            )
         else:
             lines += [f"Besides packages: {line} (undo: remove it)" for line in written]
         lines += [f"Use it: {activate}", f"Undo it: remove the folder {job.env}", f"Log: {log.path}"]

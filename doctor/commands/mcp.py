@@ -1,4 +1,5 @@
-"""`tfgpu-doctor mcp`: the same answers to an AI assistant, as a Model Context Protocol server on standard input and output."""
+"""`tfgpu-doctor mcp`: the same answers to an AI assistant, as a Model Context Protocol server on standard
+input and output."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ EPILOG = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.epilog = EPILOG
-    parser.add_argument("--python", metavar="PATH", help="the interpreter or environment that check_machine looks into")
+    parser.add_argument(
+        "--python", metavar="PATH", help="the interpreter or environment that check_machine looks into"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,7 +32,9 @@ def run(args: argparse.Namespace) -> int:
         from doctor.mcp import server
     except ImportError as error:
         where = "needs Python 3.10 or later and " if sys.version_info < (3, 10) else "needs "
-        raise UnableError(f"mcp {where}the package `mcp`, 2 or later", "pip install 'tfgpu-doctor[mcp]'") from error
+        raise UnableError(
+            f"mcp {where}the package `mcp`, 2 or later", "pip install 'tfgpu-doctor[mcp]'"
+        ) from error
     if sys.stdin is None:
         raise UnableError("standard input is closed: there is nobody to answer")
     if sys.stdin.isatty():

@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 
 def whole(low: int, high: int, what: str = "number") -> Callable[[str], int]:
-    """A type for argparse: a whole number from `low` to `high`. It raises argparse.ArgumentTypeError for another text."""
+    """A type for argparse: a whole number from `low` to `high`. It raises argparse.ArgumentTypeError for
+    another text."""
 
     def read(text: str) -> int:
         if not text.isdecimal() or len(text) > 18 or not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f"{text!r} is no {what} from {low} to {high}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a {what} from {low} to {high}")
         return int(text)
 
     return read

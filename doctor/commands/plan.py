@@ -1,14 +1,15 @@
-"""`tfgpu-doctor plan`: which TensorFlow, Python, CUDA, cuDNN and driver go together, before anything is installed."""
+"""`tfgpu-doctor plan`: which TensorFlow, Python, CUDA, cuDNN and driver go together, before anything is
+installed."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.errors import UnableError, UsageError
+from doctor.values import replace
 
 if TYPE_CHECKING:
     from doctor.api import PlanReport
@@ -34,15 +35,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.epilog = EPILOG
     parser.add_argument("files", nargs="*", metavar="FILE", help="the same as -r FILE")
-    wish_arguments(parser)
+    request_arguments(parser)
     parser.add_argument(
-        "--check", action="store_true", help="a line for each file and an exit code, for CI: 0 ok, 1 an error, 3 could not examine"
+        "--check",
+        action="store_true",
+        help="a line for each file and an exit code, for CI: 0 ok, 1 an error, 3 could not examine",
     )
     parser.add_argument(
-        "--skip-without-tensorflow", action="store_true", help="with --check: a file that asks for no TensorFlow is passed over"
+        "--skip-without-tensorflow",
+        action="store_true",
+        help="with --check: skip files that do not ask for TensorFlow",
     )
-    parser.add_argument("--fix", action="store_true", help="cure the files in their own lines: shows the diff")
-    parser.add_argument("--diff", action="store_true", help="with --fix: the diff and nothing else; nothing is written")
+    parser.add_argument("--fix", action="store_true", help="fix the lines of the files; shows the diff")
+    parser.add_argument("--diff", action="store_true", help="with --fix: print only the diff; write nothing")
     parser.add_argument("--yes", action="store_true", help="with --fix: write the files")
     parser.add_argument(
         "--resolve",
@@ -51,23 +56,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def wish_arguments(parser: argparse.ArgumentParser) -> None:
-    """What is wished for, and the machine: shared with `install`."""
-    wish = parser.add_argument_group("what is wanted")
-    wish.add_argument(
+def request_arguments(parser: argparse.ArgumentParser) -> None:
+    """The request and the machine: shared with `install`."""
+    request = parser.add_argument_group("request")
+    request.add_argument(
         "--tensorflow", metavar="SPEC", default="", help="2.15, '>=2.16,<2.19', latest (default: the best)"
     )
-    wish.add_argument("--python", metavar="X.Y", help="this Python and no other")
-    wish.add_argument("--cuda", metavar="V", help="the CUDA that is installed and has to be used")
-    wish.add_argument("--cudnn", metavar="V", help="the cuDNN that is installed and has to be used")
-    wish.add_argument("--cpu", action="store_true", help="for the CPU, without CUDA")
-    wish.add_argument(
+    request.add_argument("--python", metavar="X.Y", help="only this Python")
+    request.add_argument("--cuda", metavar="V", help="the CUDA that is installed and has to be used")
+    request.add_argument("--cudnn", metavar="V", help="the installed cuDNN, which the plan has to use")
+    request.add_argument("--cpu", action="store_true", help="for the CPU, without CUDA")
+    request.add_argument(
         "-r",
         "--requirements",
         metavar="FILE",
         action="append",
-        help="requirements.txt, pyproject.toml, Pipfile, environment.yml, pixi.toml, a lock file of uv, Poetry, conda-lock "
-        "or pixi, a Dockerfile or a compose file: a finding for each line that cannot work or cannot be examined",
+        help=(
+            "requirements.txt, pyproject.toml, Pipfile, environment.yml, pixi.toml, a lock file of uv,"
+            " Poetry, conda-lock or pixi, a Dockerfile or a compose file: a finding for each line that cannot"
+            " work or cannot be examined"
+        ),
     )
     machine = parser.add_argument_group("the machine (by default this one)")
     machine.add_argument(
@@ -82,14 +90,16 @@ def wish_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 1 where the wish cannot work on the machine as it is; with --check or --resolve 3 where that could not
-    be examined. Raises UsageError and InputError."""
+    """Exit code 0; 1 where the request cannot work on the machine as it is; with --check or --resolve 3
+    where that could not be examined. Raises UsageError and InputError."""
     args.requirements = [*(args.requirements or ()), *args.files]
     if (args.resolve or args.fix) and not args.requirements:
         option = "--resolve" if args.resolve else "--fix"
         raise UsageError(f"{option} needs a file", f"tfgpu-doctor plan -r requirements.txt {option}")
     if ((args.diff or args.yes) and not args.fix) or (args.diff and args.yes):
-        raise UsageError("--diff and --yes belong to --fix, one of them", "tfgpu-doctor plan -r Dockerfile --fix --diff")
+        raise UsageError(
+            "give either --diff or --yes, together with --fix", "tfgpu-doctor plan -r Dockerfile --fix --diff"
+        )
     if args.fix:
         return _fix(args)
     if args.check or args.format in ("sarif", "github"):
@@ -123,7 +133,7 @@ def _gate(args: argparse.Namespace) -> int:
 
 
 def _fix(args: argparse.Namespace) -> int:
-    """The cures as a diff; with --yes they are written. The exit code is that of the files as they are afterwards."""
+    """Show the fixes as a diff; with --yes, write them. The exit code describes the files after that."""
     from doctor.files import cannot_write, write_whole
     from doctor.plan.gate import cured
     from doctor.printable import block, say
@@ -158,9 +168,17 @@ def _request(args: argparse.Namespace) -> Request:
     from doctor.plan.request import Request
 
     return Request(
-        args.tensorflow or "", args.python, args.cuda, args.cudnn, args.cpu, args.os, tuple(args.gpu or ()), args.driver,
-        args.machine or None, tuple(args.requirements or ()),
-    )  # fmt: skip
+        args.tensorflow or "",
+        args.python,
+        args.cuda,
+        args.cudnn,
+        args.cpu,
+        args.os,
+        tuple(args.gpu or ()),
+        args.driver,
+        args.machine or None,
+        tuple(args.requirements or ()),
+    )
 
 
 def answer(args: argparse.Namespace) -> PlanReport:
@@ -169,16 +187,24 @@ def answer(args: argparse.Namespace) -> PlanReport:
     from doctor.commands.waiting import LOOKING, said_after_a_second
 
     asked = {
-        "tensorflow": args.tensorflow or "", "python": args.python, "cuda": args.cuda, "cudnn": args.cudnn, "cpu": args.cpu,
-        "os": args.os, "gpu": args.gpu or (), "driver": args.driver, "machine": args.machine or None,
+        "tensorflow": args.tensorflow or "",
+        "python": args.python,
+        "cuda": args.cuda,
+        "cudnn": args.cudnn,
+        "cpu": args.cpu,
+        "os": args.os,
+        "gpu": args.gpu or (),
+        "driver": args.driver,
+        "machine": args.machine or None,
         "requirements": args.requirements or (),
-    }  # fmt: skip
+    }
     with said_after_a_second(LOOKING, args):
         return api.plan(**asked)
 
 
 def show(outcome: Outcome, args: argparse.Namespace) -> None:
-    """Print the outcome in the format that was asked for. Raises UnableError where the file cannot be written."""
+    """Print the outcome in the format that was asked for. Raises UnableError where the file cannot be
+    written."""
     import shutil
 
     from doctor.render import plans as render
@@ -189,7 +215,10 @@ def show(outcome: Outcome, args: argparse.Namespace) -> None:
         shared = is_file(out)
         if args.format == "text":
             colour = args.color == "always" or (
-                args.color == "auto" and not args.output and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+                args.color == "auto"
+                and not args.output
+                and sys.stdout.isatty()
+                and not os.environ.get("NO_COLOR")
             )
             width = min(shutil.get_terminal_size((100, 24)).columns, 110)
             words = render.rendered(

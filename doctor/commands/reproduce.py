@@ -35,20 +35,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--backend", choices=("tensorflow", "native"), default="tensorflow", help="with what (tensorflow)"
     )
     parser.add_argument("--simulate", action="store_true", help="on a simulated GPU, with real TensorFlow")
-    parser.add_argument("--gpu", metavar="N", help="nvidia-smi's number (0); with --simulate the name of a card")
+    parser.add_argument(
+        "--gpu", metavar="N", help="nvidia-smi's number (0); with --simulate the name of a card"
+    )
     parser.add_argument("--python", metavar="ENV", help="the environment whose TensorFlow or cuDNN is to run")
     parser.add_argument("--force", action="store_true", help="even while other processes use the GPU")
-    parser.add_argument("--limit", type=SECONDS, default=180, metavar="SECONDS", help="for each attempt (180)")
+    parser.add_argument(
+        "--limit", type=SECONDS, default=180, metavar="SECONDS", help="for each attempt (180)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Reproduce and print. Raises UnableError where it cannot be done here, UsageError for a wrong call."""
     from doctor import charts
-    from doctor.children.signals import ending_in_order
     from doctor.render.output import destination
     from doctor.reproduce.run import reproduce, surroundings
     from doctor.simulate import IN_FORCE
     from doctor.simulate.libraries import find_interpreter, find_tensorflow
+    from doctor.subprocesses.signals import ending_in_order
 
     if args.format in ("markdown", "html"):
         raise UsageError("reproduce answers as text or json")
@@ -58,13 +62,13 @@ def run(args: argparse.Namespace) -> int:
     number = 0
     if args.gpu is not None and not args.simulate:
         if not args.gpu.isdecimal():
-            raise UsageError(f"--gpu {args.gpu} is no number; names of cards go with --simulate")
+            raise UsageError(f"--gpu {args.gpu} is not a number; names of cards need --simulate")
         number = int(args.gpu)
     interpreter = find_interpreter(args.python, ())
     build = find_tensorflow(interpreter) if interpreter else None
 
     if args.backend == "tensorflow" and build is not None and build.version.startswith(("0.", "1.")):
-        raise UnableError(f"it needs TensorFlow 2; there is {build}", "--backend native does without TensorFlow")
+        raise UnableError(f"it needs TensorFlow 2; there is {build}", "--backend native needs no TensorFlow")
 
     def tell(mode: str) -> None:
         if not args.quiet and sys.stderr.isatty():
@@ -119,7 +123,6 @@ def _chart(result: Result) -> Chart:
 
 def _print(result: Result, out: TextIO, args: argparse.Namespace) -> None:
     if args.format == "json":
-
         out.write(as_json(result.document(), indent=1) + "\n")
         return
     from rich.table import Table
@@ -151,10 +154,13 @@ def _print(result: Result, out: TextIO, args: argparse.Namespace) -> None:
         if row.line:
             console.print(safe(f"{row.mode}: {row.line[:400]}"), soft_wrap=True)
     plain = not (out.encoding or "").lower().startswith("utf")
-    console.print("\n" + safe(text.drawn(_chart(result), min(console.width, 100), plain=plain)), soft_wrap=True)
+    console.print(
+        "\n" + safe(text.drawn(_chart(result), min(console.width, 100), plain=plain)), soft_wrap=True
+    )
     console.print(f"\n{safe(result.conclusion())}", soft_wrap=True)
     console.print(
-        f"Free at the start {result.free_at_start_mib} MiB, at the end {result.free_at_end_mib} MiB.", soft_wrap=True
+        f"Free at the start {result.free_at_start_mib} MiB, at the end {result.free_at_end_mib} MiB.",
+        soft_wrap=True,
     )
     if result.reproduced and result.backend == "tensorflow":
         console.print("The code: `tfgpu-doctor snippet memory-growth`.", soft_wrap=True)

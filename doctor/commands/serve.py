@@ -18,7 +18,9 @@ Only this machine can reach it, and only who knows the address. It ends with Ctr
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.epilog = EPILOG
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="the port to listen on (any that is free)")
+    parser.add_argument(
+        "--port", type=int, default=0, metavar="N", help="the port to listen on (any that is free)"
+    )
     parser.add_argument("--no-browser", action="store_true", help="print the address only")
 
 
@@ -31,7 +33,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         server = Server(args.port)
     except OSError as error:
-        raise UnableError(f"cannot listen on port {args.port}: {error.strerror}", "leave --port out for any that is free") from error
+        raise UnableError(
+            f"cannot listen on port {args.port}: {error.strerror}", "leave out --port to use any free port"
+        ) from error
     with server:
         try:
             print(server.address, flush=True)
@@ -47,4 +51,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _has_screen() -> bool:
     """Whether a browser opens in a window of its own, rather than in the terminal that this runs in."""
-    return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return sys.platform in ("win32", "darwin") or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )

@@ -52,23 +52,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="its memory in MiB, in place of the card's own",
     )
     add("--driver", metavar="V", help="the driver's version (550.54.14, or the first that knows the GPU)")
-    add("--fault", action="append", default=[], metavar="NAME", help="something wrong; may be repeated (--list-faults)")
-    add("--held", action="append", type=int, default=[], metavar="MIB", help="memory that another process holds")
+    add(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="something wrong; may be repeated (--list-faults)",
+    )
+    add(
+        "--held",
+        action="append",
+        type=int,
+        default=[],
+        metavar="MIB",
+        help="memory that another process holds",
+    )
     add(
         "--mig",
         action="append",
         default=[],
         metavar="PROFILES",
-        help="divide the GPU: 3g.20gb,1g.5gb; `empty`: MIG mode on, nothing made; `off` (for each GPU its own, or one for all)",
+        help=(
+            "divide the GPU: 3g.20gb,1g.5gb; `empty`: MIG mode on, nothing made; `off` (for each GPU its own,"
+            " or one for all)"
+        ),
     )
-    add("--python", metavar="ENV", help="the environment whose TensorFlow is to run: its folder or its interpreter")
+    add(
+        "--python",
+        metavar="ENV",
+        help="the environment whose TensorFlow is to run: its folder or its interpreter",
+    )
     add(
         "--trace",
         metavar="FILE",
         help="write every call of the simulated libraries into a file: process, function, status",
     )
     add("--list-faults", action="store_true", help="show the faults")
-    add("--about", action="store_true", help="what is TensorFlow's own here, what is simulated, what cannot be learnt")
+    add(
+        "--about",
+        action="store_true",
+        help="what is real, what is simulated, and what a simulation cannot show",
+    )
     add(
         "command",
         nargs=argparse.REMAINDER,
@@ -78,10 +102,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what the arguments say. Gives the command's exit code (128 + N where a signal N ended it).
+    """Run the command on the simulated GPU. Returns the command's exit code (128 + N where a signal N ended
+    it).
 
-    Raises CallError where the call is wrong, SimulationError where it cannot be simulated here, UnableError where
-    --output cannot be written.
+    Raises CallError where the call is wrong, SimulationError where it cannot be simulated here, UnableError
+    where --output cannot be written.
     """
     if args.about or args.list_faults:
         from doctor.render.output import destination
@@ -96,7 +121,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _filled(text: str, width: int | None) -> str:
-    """The text in lines of this width at most (None: as it is written); paragraphs and items of lists stay apart."""
+    """The text in lines of this width at most (None: as it is written); paragraphs and items of lists stay
+    apart."""
     import re
     import textwrap
 
@@ -106,12 +132,15 @@ def _filled(text: str, width: int | None) -> str:
     blocks = []
     for paragraph in text.rstrip("\n").split("\n\n"):
         items = [" ".join(item.split()) for item in re.split(r"\n(?=- )", paragraph)]
-        blocks.append("\n".join(textwrap.fill(i, width, subsequent_indent="  " * i.startswith("- ")) for i in items))
+        blocks.append(
+            "\n".join(textwrap.fill(i, width, subsequent_indent="  " * i.startswith("- ")) for i in items)
+        )
     return "\n\n".join(blocks) + "\n"
 
 
 def _faults(form: str, width: int | None) -> str:
-    """The faults that can be asked for, as JSON or as a table; width: of the terminal, None where it is none."""
+    """The faults that can be asked for, as JSON or as a table; width: of the terminal, None where it is
+    none."""
     from doctor.simulate.faults import FAULTS
 
     if form == "json":
@@ -131,7 +160,10 @@ def _faults(form: str, width: int | None) -> str:
         return json.dumps({"schema": 1, "faults": rows}, indent=1) + "\n"
     name_width = max(map(len, FAULTS))
     code_width = max(len(f.code) for f in FAULTS.values())
-    lines = [("fault", "finding", "what is wrong"), *((f.name, f.code, f.description) for f in FAULTS.values())]
+    lines = [
+        ("fault", "finding", "what is wrong"),
+        *((f.name, f.code, f.description) for f in FAULTS.values()),
+    ]
     if width is None:
         return "".join(f"{name:{name_width}}  {code:{code_width}}  {what}\n" for name, code, what in lines)
     import textwrap
@@ -153,7 +185,7 @@ def _simulate(args: argparse.Namespace, command: list[str]) -> int:
     from doctor.simulate.compilation import CallError
     from doctor.simulate.libraries import has_nccl_inside
     from doctor.simulate.lifecycle import environment
-    from doctor.simulate.wishes import prepare, tensorflow_of
+    from doctor.simulate.request import prepare, tensorflow_of
 
     base = _base_environment(args.python)
     shell = not command
@@ -181,8 +213,10 @@ def _simulate(args: argparse.Namespace, command: list[str]) -> int:
         _say(_opening(scenario, str(tensorflow) if tensorflow else "", args.fault))
         if tensorflow and len(scenario.machine.gpus) > 1 and has_nccl_inside(tensorflow):
             _say(
-                "NCCL does not work in this simulation, since this TensorFlow has its own inside, which needs NVIDIA's driver; use"
-                " tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.HierarchicalCopyAllReduce()), or TensorFlow 2.21"
+                "NCCL does not work in this simulation, since this TensorFlow has its own inside, which needs"
+                " NVIDIA's driver; use"
+                " tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.HierarchicalCopyAllReduce()),"
+                " or TensorFlow 2.21"
             )
         if shell:
             _say("leave the shell to end it")
@@ -210,14 +244,17 @@ def _opening(scenario: Scenario, tensorflow: str, faults: list[str]) -> str:
     machine = scenario.machine
     gpus = ", ".join(map(_in_words, machine.gpus)) or "no GPU"
     libraries = (
-        f"the libraries of {tensorflow or 'CUDA'} (CUDA {machine.libraries.cuda}, cuDNN {machine.libraries.cudnn})"
+        f"the libraries of {tensorflow or 'CUDA'} (CUDA {machine.libraries.cuda}, cuDNN"
+        f" {machine.libraries.cudnn})"
     )
     wrong = f"; faults: {', '.join(faults)}" if faults else ""
-    held = f"; another process holds {', '.join(map(str, scenario.held_mib))} MiB" if scenario.held_mib else ""
+    held = (
+        f"; another process holds {', '.join(map(str, scenario.held_mib))} MiB" if scenario.held_mib else ""
+    )
     none = "" if tensorflow else " (no TensorFlow was found in this environment)"
     return (
-        f"a simulation, there is no such GPU: {gpus}, driver {machine.driver}, {libraries}{none}{held}{wrong};"
-        " kernels do not compute (--about)"
+        f"a simulation, there is no such GPU: {gpus}, driver {machine.driver},"
+        f" {libraries}{none}{held}{wrong}; kernels do not compute (--about)"
     )
 
 
@@ -243,9 +280,11 @@ def _run(command: list[str], environment: dict[str, str], forward: list[subproce
 
 @contextmanager
 def _deferred_signals() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """While the block runs, a signal that would end this process goes to the command; this process ends with it.
+    """While the block runs, a signal that would end this process goes to the command; this process ends with
+    it.
 
-    Ctrl-C reaches the command anyway, as it is sent to the whole foreground group; so here it only must not end us.
+    Ctrl-C reaches the command anyway, as it is sent to the whole foreground group; so here it only must not
+    end us.
     """
     children: list[subprocess.Popen[bytes]] = []
 

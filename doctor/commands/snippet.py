@@ -26,13 +26,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.epilog = EPILOG
     parser.add_argument("name", nargs="?", help="which one; without it, the list")
-    parser.add_argument("--gpus", type=_gpus, metavar="0,1", help="which GPUs, by TensorFlow's numbers; none: no GPU")
-    parser.add_argument("--memory", metavar="MIB", help="MiB (2048, 2GiB) or a part of the GPU's memory (40%%, 0.4)")
-    parser.add_argument("--count", type=whole(1, 64), default=2, metavar="N", help="how many logical GPUs (2)")
-    parser.add_argument("--tensorflow", metavar="V", help="for this release (default: that of the environment in use)")
+    parser.add_argument(
+        "--gpus", type=_gpus, metavar="0,1", help="which GPUs, by TensorFlow's numbers; none: no GPU"
+    )
+    parser.add_argument(
+        "--memory", metavar="MIB", help="MiB (2048, 2GiB) or a part of the GPU's memory (40%%, 0.4)"
+    )
+    parser.add_argument(
+        "--count", type=whole(1, 64), default=2, metavar="N", help="how many logical GPUs (2)"
+    )
+    parser.add_argument(
+        "--tensorflow", metavar="V", help="for this release (default: that of the environment in use)"
+    )
     parser.add_argument("--python", metavar="ENV", help="the environment to read the release from")
-    parser.add_argument("--workers", metavar="HOST:PORT,...", default="", help="multi-worker: all workers, in order")
-    parser.add_argument("--index", type=int, default=0, metavar="N", help="multi-worker: this machine's place (0)")
+    parser.add_argument(
+        "--workers", metavar="HOST:PORT,...", default="", help="multi-worker: all workers, in order"
+    )
+    parser.add_argument(
+        "--index", type=int, default=0, metavar="N", help="multi-worker: this machine's place (0)"
+    )
 
 
 def _gpus(text: str) -> tuple[int, ...]:
@@ -40,7 +52,7 @@ def _gpus(text: str) -> tuple[int, ...]:
         return ()
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() for part in parts) or len(set(map(int, parts))) != len(parts):
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of different GPU numbers such as 0,1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of different GPU numbers such as 0,1")
     return tuple(int(part) for part in parts)
 
 
@@ -64,7 +76,9 @@ def run(args: argparse.Namespace) -> int:
         return _write(args, _json(snippet, wish, origin))
     if args.format == "html":
         raise UsageError("snippet answers as text, json or markdown")
-    return _write(args, _markdown(snippet, wish) if args.format == "markdown" else _text(snippet, wish, origin, args))
+    return _write(
+        args, _markdown(snippet, wish) if args.format == "markdown" else _text(snippet, wish, origin, args)
+    )
 
 
 def _wish(args: argparse.Namespace) -> tuple[Wish, str]:
@@ -74,12 +88,14 @@ def _wish(args: argparse.Namespace) -> tuple[Wish, str]:
     mib, fraction = _memory(args.memory)
     version, origin = args.tensorflow, "--tensorflow"
     if version is not None and not version[:1].isdecimal():
-        raise UsageError(f"{version!r} is no TensorFlow release such as 2.15 or 1.15.5")
+        raise UsageError(f"{version!r} is not a TensorFlow release such as 2.15 or 1.15.5")
     if version is None:
         version, origin = installed(args.python)
     workers = tuple(part.strip() for part in args.workers.split(",") if part.strip())
     if not 0 <= args.index < max(len(workers), 2):
-        raise UsageError(f"--index {args.index} is no place in a list of {max(len(workers), 2)} workers")
+        raise UsageError(
+            f"--index {args.index} is not a position in a list of {max(len(workers), 2)} workers"
+        )
     return Wish(version, args.gpus, mib, fraction, args.count, workers, args.index), origin
 
 
@@ -113,7 +129,7 @@ def installed(python: str | None) -> tuple[str | None, str]:
         raise InputError(str(error)) from error
     build = find_tensorflow(interpreter) if interpreter else None
     if build is None:
-        return None, "no TensorFlow in the environment in use: for a current one"
+        return None, "no TensorFlow in the environment in use: written for a current release"
     return build.version, f"{build.package} in {build.site_packages}"
 
 
@@ -124,7 +140,10 @@ def _list(args: argparse.Namespace) -> str:
     if args.format == "json":
         import json
 
-        return json.dumps({"schema": 1, "snippets": [{"name": name, "title": title} for name, title in rows]}) + "\n"
+        return (
+            json.dumps({"schema": 1, "snippets": [{"name": name, "title": title} for name, title in rows]})
+            + "\n"
+        )
     return "".join(f"{name:<17} {title}\n" for name, title in rows)
 
 
@@ -159,7 +178,10 @@ def _text(snippet: Snippet, wish: Wish, origin: str, args: argparse.Namespace) -
         return snippet.code + "\n"
 
     def comment(text: str) -> str:
-        return textwrap.fill(text, 100, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False) + "\n"
+        return (
+            textwrap.fill(text, 100, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
+            + "\n"
+        )
 
     out = comment(f"{snippet.name}: {snippet.title}. {code.spoken(wish.tensorflow)}")
     if args.tensorflow is None:

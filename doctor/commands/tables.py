@@ -1,4 +1,5 @@
-"""`tfgpu-doctor tables`: look-ups in the compatibility tables, with the source of each row; refresh and verify them."""
+"""`tfgpu-doctor tables`: look-ups in the compatibility tables, with the source of each row; refresh and
+verify them."""
 
 from __future__ import annotations
 
@@ -27,29 +28,37 @@ EPILOG = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tables`."""
     parser.epilog = EPILOG
-    parser.add_argument("table", choices=(*TABLES, *ACTIONS), help="the table to look into, or refresh, or verify")
+    parser.add_argument(
+        "table", choices=(*TABLES, *ACTIONS), help="the table to look into, or refresh, or verify"
+    )
     parser.add_argument("key", nargs="*", help="a version, a name, a PCI id ...; for verify: releases")
-    parser.add_argument("--package", metavar="NAME", help="tensorflow: this distribution (default: tensorflow)")
+    parser.add_argument(
+        "--package", metavar="NAME", help="tensorflow: this distribution (default: tensorflow)"
+    )
     parser.add_argument(
         "--platform",
         choices=(*PLATFORMS, "linux", "windows", "wsl"),
         metavar="NAME",
         help=f"tensorflow: {', '.join(PLATFORMS)}; driver: linux, windows or wsl (default: Linux on x86-64)",
     )
-    parser.add_argument("--undo", action="store_true", help="refresh: go back to the tables that ship with the tool")
+    parser.add_argument(
+        "--undo", action="store_true", help="refresh: go back to the tables that ship with the tool"
+    )
     parser.add_argument(
         "--full",
         action="store_true",
-        help="refresh, verify: the wheels' libraries too (about 0.5 GB a GPU release); Linux on x86-64 only, because the "
-        "library is loaded and asked what it opens",
+        help=(
+            "refresh, verify: the wheels' libraries too (about 0.5 GB a GPU release); Linux on x86-64 only,"
+            " because the library is loaded and asked what it opens"
+        ),
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Exit code 0; 1 where verify finds a difference or refresh finds rows that break a rule.
 
-    Raises UsageError for a row that does not exist (with the nearest ones) and for a format that makes no sense,
-    UnableError where the package index cannot be read or --output cannot be written.
+    Raises UsageError for a row that does not exist (with the nearest ones) and for a format that makes no
+    sense, UnableError where the package index cannot be read or --output cannot be written.
     """
     if args.format not in FORMATS:
         raise UsageError(f"tables has no --format {args.format}", f"there are {', '.join(FORMATS)}")

@@ -1,4 +1,4 @@
-"""How the help of every command is laid out."""
+"""The layout of every command's help."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from doctor.render.width import width_of
 class Formatter(argparse.RawDescriptionHelpFormatter):
     """Texts as they are written, in the columns that the terminal has.
 
-    argparse makes one of these for each option that it is told of, and loads `shutil`, which no command needs at its
+    argparse makes one of these for each option, and loads `shutil`, which no command needs at its
     start, to learn the width: it is given here.
     """
 

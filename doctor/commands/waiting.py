@@ -1,4 +1,4 @@
-"""A word on the terminal where something takes longer than a second."""
+"""A notice on the terminal when something takes longer than a second."""
 
 from __future__ import annotations
 

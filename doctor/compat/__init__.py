@@ -1,6 +1,7 @@
-"""Compound questions about what goes together, each answered with a verdict, a reason and the table rows behind it.
+"""What goes together: each question gets an answer with a verdict, a reason and the table rows behind it.
 
-Pure: nothing here touches a machine. Unknown stays unknown: where a row or a fact is missing the verdict says so.
+Pure: nothing here touches a machine. Unknown stays unknown: where a row or a fact is missing the verdict says
+so.
 """
 
 from __future__ import annotations

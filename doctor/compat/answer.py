@@ -1,27 +1,22 @@
-"""What an answer is."""
+"""The answer to a question about compatibility."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from doctor.tables import Row
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from doctor.values import dataclass  # the same to everybody, and quick to define
-
+from doctor.values import dataclass
 
 VERDICTS = ("yes", "slow", "unknown", "no")
-"""From best to worst. slow: it works after a compilation at the first start, or for a part of the operations."""
+"""From best to worst. slow: it works after a compilation at the first start, or for a part of the
+operations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """yes, slow, no or unknown; why; and the rows of the tables that say so.
 
-    cure: what makes a "no" a "yes" without another release, GPU or driver; empty where nothing does.
+    cure: what turns a "no" into a "yes" without another release, GPU or driver; empty if nothing does.
     """
 
     verdict: str
@@ -42,7 +37,7 @@ class Answer:
 
 
 def rank(answer: Answer) -> int:
-    """0 for the best: yes, slow, unknown, a no with a cure, a no. A no that is known decides before what is not known."""
+    """0 for the best: yes, slow, unknown, a no with a cure, a no. A known "no" outranks what is unknown."""
     if answer.verdict == "no":
         return 3 if answer.cure else 4
     return VERDICTS.index(answer.verdict)

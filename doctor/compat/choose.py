@@ -1,30 +1,29 @@
-"""A build in a situation, all questions at once; and the newest build that does."""
+"""All questions about a build in a situation, and the newest build that works in one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from doctor.compat.answer import Answer, worst
 from doctor.compat.gpu import driver_serves_gpu, runs_on_gpu
 from doctor.compat.install import installs_on, runs_with_pip_libraries
 from doctor.compat.situation import Situation, traps_of
-from doctor.compat.software import driver_minimum, runs_on_driver, runs_with_cuda, runs_with_cudnn, traps_on_driver
+from doctor.compat.software import (
+    driver_minimum,
+    runs_on_driver,
+    runs_with_cuda,
+    runs_with_cudnn,
+    traps_on_driver,
+)
 from doctor.tables import DriverFloor, Tables, TensorFlowRelease
 from doctor.tables.ordering import is_final
 from doctor.tables.store import remembered
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from doctor.values import dataclass  # the same to everybody, and quick to define
-
+from doctor.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What each question was answered; `answers` maps install, gpu, driver, cuda, cudnn, libraries to answers.
+    """The answer to each question; `answers` maps install, gpu, driver, cuda, cudnn, libraries to answers.
 
     A question that the situation leaves open is not among them.
     """
@@ -62,11 +61,17 @@ def judge(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Jud
         answers.append(("driver", driver))
     if situation.cuda is not None:
         cuda = [runs_with_cuda(build, situation.cuda, tables)]
-        cuda += [Answer(t.verdict, t.reason, (t, build), t.cure) for t in traps_of(build, situation, tables, "cuda")]
+        cuda += [
+            Answer(t.verdict, t.reason, (t, build), t.cure)
+            for t in traps_of(build, situation, tables, "cuda")
+        ]
         answers.append(("cuda", worst(cuda)))
     if situation.cudnn is not None:
         cudnn = [runs_with_cudnn(build, situation.cudnn, tables, situation.capabilities)]
-        cudnn += [Answer(t.verdict, t.reason, (t, build), t.cure) for t in traps_of(build, situation, tables, "cudnn")]
+        cudnn += [
+            Answer(t.verdict, t.reason, (t, build), t.cure)
+            for t in traps_of(build, situation, tables, "cudnn")
+        ]
         answers.append(("cudnn", worst(cudnn)))
     if situation.route == "pip-and-cuda":
         answers.append(("libraries", runs_with_pip_libraries(build, situation, tables)))
@@ -74,7 +79,8 @@ def judge(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Jud
 
 
 def _driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer | None:
-    """On the given driver; with none given, whether the GPU's last driver branch is new enough for the build."""
+    """On the given driver; with none given, whether the GPU's last driver branch is new enough for the
+    build."""
     if situation.driver is not None:
         answers = [runs_on_driver(build, situation.driver, tables, situation.side)]
         answers += [
@@ -105,7 +111,8 @@ def candidates(
     packages: tuple[str, ...] = ("tensorflow", "tensorflow-gpu"),
     prereleases: bool = False,
 ) -> Iterator[Judgement]:
-    """Every GPU release of the platform, newest first, judged; one a version, the earlier package before the later."""
+    """Every GPU release of the platform, newest first, judged; one a version, the earlier package before the
+    later."""
     for build in tables.gpu_builds(situation.platform, packages):
         if prereleases or is_final(build.version):
             yield judge(build, situation, tables)
@@ -113,11 +120,11 @@ def candidates(
 
 @remembered
 def newest(tables: Tables, situation: Situation, *, prereleases: bool = False) -> Judgement | None:
-    """The newest build that does, or None.
+    """The newest build that works, or None.
 
-    A build that runs as it is, or with a pin beside it, comes before a newer one that needs more: a path or link for its
-    libraries, a compilation at the start, or trust in what is not known. With no route given, pip's libraries are taken
-    where the build has the extra and no CUDA is given.
+    A build that runs as it is, or with a pin, comes before a newer one that needs more: a path or link for
+    its libraries, a compilation at the start, or trust in what is not known. With no route given, pip's
+    libraries are taken where the build has the extra and no CUDA is given.
     """
     best: tuple[float, Judgement] | None = None
     for found in candidates(tables, situation, prereleases=prereleases):
@@ -133,7 +140,7 @@ def newest(tables: Tables, situation: Situation, *, prereleases: bool = False) -
 
 
 def _price(judged: Judgement) -> float | None:
-    """What has to be put up with, as doctor.plan counts it (its COSTS); None where the build does not do."""
+    """The cost of a build, as in doctor.plan's COSTS; None if the build does not work."""
     price = 0.0
     for name, answer in judged.answers:
         if answer.verdict == "no" and (name != "libraries" or not answer.cure):

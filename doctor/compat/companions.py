@@ -1,13 +1,12 @@
-"""What pip is asked for: a TensorFlow release, and the pins beside it that make it work.
+"""What pip has to install: a TensorFlow release, and the pins that make it work.
 
-Two kinds of pin: bounds on plain Python packages whose newer releases break a release that sets no bound on them, and a
-bound on cuDNN where the newest that the extra allows has no kernels for a GPU.
+Two kinds of pin: bounds on plain Python packages whose newer releases break a release that sets no bound on
+them, and a bound on cuDNN where the newest that the extra allows has no kernels for a GPU.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from doctor.compat.install import pip_cudnn
 from doctor.tables import Tables, TensorFlowRelease, dotted
@@ -15,11 +14,7 @@ from doctor.tables.ordering import order
 from doctor.tables.ranges import within
 from doctor.tables.store import remembered
 from doctor.tables.versions import minor
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from doctor.values import dataclass  # the same to everybody, and quick to define
+from doctor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +48,15 @@ def _companions(tables: Tables, version: str, requires: tuple[str, ...]) -> tupl
         whose = {"it": "", "its": "'s"}
         subject, _, rest = row["reason"].partition(" ")  # "it was compiled ...", "its generated code ..."
         why = f"TensorFlow {version}{whose[subject]} {rest}" if subject in whose else row["reason"]
-        found.append(Pin(f"{row['package']}{row['pin']}", why, (f"dependencies {row['package']}: {row['source']}",)))
+        found.append(
+            Pin(f"{row['package']}{row['pin']}", why, (f"dependencies {row['package']}: {row['source']}",))
+        )
     return tuple(found)
 
 
 def cudnn_bound(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...]) -> Pin | None:
-    """The bound below which every cuDNN that the build's extra allows has kernels for the GPUs; None where the newest has,
-    or none has."""
+    """The bound below which every cuDNN that the build's extra allows has kernels for the GPUs; None where
+    the newest has, or none has."""
     serving = pip_cudnn(build, tables, capabilities)
     if not capabilities or serving is None or serving.package is None or serving == pip_cudnn(build, tables):
         return None

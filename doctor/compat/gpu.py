@@ -1,19 +1,13 @@
-"""Does a build hold code for a GPU: machine code, PTX that the driver compiles, or none."""
+"""Whether a build holds code for a GPU: machine code, PTX that the driver compiles, or none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from doctor.compat.answer import Answer, worst
 from doctor.compat.situation import Situation, traps_of
 from doctor.tables import Architecture, Row, Tables, TensorFlowRelease, dotted
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from doctor.values import dataclass  # the same to everybody, and quick to define
-
+from doctor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +21,10 @@ class Code:
 def code_for(capability: str, compiled: Iterable[str], ptx: Iterable[str]) -> Code | None:
     """The code that a GPU of `capability` would run, or None.
 
-    Machine code runs on its own major and the same or a higher minor (CUDA C++ Programming Guide, section Binary
-    Compatibility); PTX compiles for its target and everything newer (section PTX Compatibility). A target with the
-    suffix a ("9.0a") is for exactly that capability, one with f for its major (section Feature Availability).
+    Machine code runs on its own major and the same or a higher minor (CUDA C++ Programming Guide, section
+    Binary Compatibility); PTX compiles for its target and everything newer (section PTX Compatibility). A
+    target with the suffix a ("9.0a") is for exactly that capability, one with f for its major (section
+    Feature Availability).
     """
     fitting = [c for c in compiled if _cubin_runs(c, _pair(capability))]
     if fitting:
@@ -55,11 +50,13 @@ def _ptx_compiles(target: str, wanted: tuple[int, int]) -> bool:
 def runs_on_gpu(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer:
     """Whether the build's kernels run on every GPU of the situation.
 
-    With a driver in the situation, whether it can compile the PTX that is needed; without, the answer names the
-    CUDA version that the driver must offer.
+    With a driver in the situation, whether it can compile the PTX that is needed; without, the answer names
+    the CUDA version that the driver must offer.
     """
     if build.gpu is False:
-        return Answer("no", f"{build.requirement} for {build.platform} is a CPU build: it has no CUDA in it", (build,))
+        return Answer(
+            "no", f"{build.requirement} for {build.platform} is a CPU build: it has no CUDA in it", (build,)
+        )
     if not situation.capabilities:
         return Answer("unknown", "no GPU is given", (build,))
     return worst(_one(build, capability, situation, tables) for capability in situation.capabilities)
@@ -70,7 +67,10 @@ def _one(build: TensorFlowRelease, capability: str, situation: Situation, tables
     if kernels is None or not (kernels.compiled or kernels.ptx):
         return Answer("unknown", f"which GPUs {build.requirement} has code for was not read", (build,))
     just_this = _with(situation, capability)
-    answers = [Answer(trap.verdict, trap.reason, (trap, build), trap.cure) for trap in traps_of(build, just_this, tables, "gpu")]
+    answers = [
+        Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
+        for trap in traps_of(build, just_this, tables, "gpu")
+    ]
     # a trap stands first: it says more where both come to the same
     return worst([*answers, _by_code(build, capability, situation, tables)])
 
@@ -88,7 +88,10 @@ def _by_code(build: TensorFlowRelease, capability: str, situation: Situation, ta
     isas = kernels.ptx_isa.get(code.target, ())
     rows = [row for row in (tables.ptx(isa) for isa in isas) if row is not None]
     needed = max(rows, key=lambda row: dotted(row.cuda), default=None)
-    text = f"{name} has no machine code for compute capability {capability}: the driver has to compile the PTX for "
+    text = (
+        f"{name} has no machine code for compute capability {capability}: the driver has to compile the PTX"
+        " for "
+    )
     text += f"{code.target} at the first start, which takes minutes"
     if needed is None:
         return Answer("slow", text, (build,))
@@ -101,7 +104,10 @@ def _by_code(build: TensorFlowRelease, capability: str, situation: Situation, ta
         return Answer("slow", f"{text}; what CUDA driver {situation.driver} offers is not known", evidence)
     evidence = (build, needed, branch) if branch is not None else evidence
     if dotted(offered) < dotted(needed.cuda):
-        why = f"{name} holds only PTX ISA {needed.isa} for compute capability {capability}, which needs a driver of "
+        why = (
+            f"{name} holds only PTX ISA {needed.isa} for compute capability {capability}, which needs a"
+            " driver of "
+        )
         why += f"CUDA {needed.cuda}; driver {situation.driver} offers {offered}"
         return Answer("no", why, evidence)
     return Answer("slow", text, evidence)
@@ -114,9 +120,15 @@ def _no_code(build: TensorFlowRelease, capability: str, tables: Tables) -> Answe
     what = f"it has machine code for {', '.join(kernels.compiled) or 'none'}"
     what += f" and PTX for {', '.join(kernels.ptx)}" if kernels.ptx else " and no PTX"
     if known and _pair(capability) < _pair(known[0]):
-        why = f"compute capability {capability} is older than all that {build.requirement} was built for: {what}"
+        why = (
+            f"compute capability {capability} is older than all that {build.requirement} was built for:"
+            f" {what}"
+        )
     elif known and _pair(capability) > _pair(known[-1]):
-        why = f"compute capability {capability} is newer than all that {build.requirement} was built for: {what}"
+        why = (
+            f"compute capability {capability} is newer than all that {build.requirement} was built for:"
+            f" {what}"
+        )
     else:
         why = f"{build.requirement} has no code that compute capability {capability} can run: {what}"
     architecture = tables.architecture(capability)
@@ -131,14 +143,22 @@ def driver_serves_gpu(capability: str, driver: str, tables: Tables, platform: st
     try:
         number = dotted(driver)[0]
     except ValueError:
-        return Answer("unknown", f"{driver!r} is no driver version", (row,))
+        return Answer("unknown", f"{driver!r} is not a driver version", (row,))
     if row.last_driver is not None and number > _last_number(row, tables, platform):
-        return Answer("no", f"R{row.last_driver} is the last driver branch for {row.name} (compute capability "
-                      f"{capability}); driver {driver} is newer", (row,))  # fmt: skip
+        return Answer(
+            "no",
+            f"R{row.last_driver} is the last driver branch for {row.name} (compute capability "
+            f"{capability}); driver {driver} is newer",
+            (row,),
+        )
     offered = tables.driver_cuda(driver, platform)
     if offered is not None and row.first_cuda is not None and dotted(offered) < dotted(row.first_cuda):
-        return Answer("no", f"{row.name} (compute capability {capability}) came with CUDA {row.first_cuda}; driver "
-                      f"{driver} is of CUDA {offered}", (row,))  # fmt: skip
+        return Answer(
+            "no",
+            f"{row.name} (compute capability {capability}) came with CUDA {row.first_cuda}; driver "
+            f"{driver} is of CUDA {offered}",
+            (row,),
+        )
     return Answer("yes", f"driver {driver} serves {row.name} (compute capability {capability})", (row,))
 
 
@@ -148,14 +168,15 @@ def _last_number(row: Architecture, tables: Tables, platform: str) -> int:
     last = dotted(row.last_driver)[0]
     if platform == "linux":
         return last
-    # Windows numbers its drivers apart: everything below the first driver of the next branch belongs to the last one
+    # Windows numbers its drivers apart: everything below the first driver of the next branch belongs to the
+    # last one
     later = [dotted(b.first_windows)[0] for b in tables.driver_branches()
              if dotted(b.branch)[0] > last and b.first_windows]  # fmt: skip
     return min(later) - 1 if later else last
 
 
 def _with(situation: Situation, capability: str) -> Situation:
-    from dataclasses import replace
+    from doctor.values import replace
 
     return replace(situation, capabilities=(capability,))
 
@@ -165,6 +186,6 @@ def _plain(target: str) -> bool:
 
 
 def _pair(target: str) -> tuple[int, int]:
-    """Major and minor of "9.0a". Raises ValueError for what is no capability."""
+    """Major and minor of "9.0a". Raises ValueError for anything but a capability."""
     whole, _, part = target.rstrip("af").partition(".")
     return int(whole), int(part or 0)

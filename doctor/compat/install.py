@@ -1,4 +1,4 @@
-"""Can a build be installed here, and does it find the CUDA libraries that pip brings."""
+"""Whether a build can be installed, and whether it finds pip's CUDA libraries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ def installs_on(build: TensorFlowRelease, situation: Situation, tables: Tables) 
     """Whether pip has a wheel of this release for the situation's Python and glibc."""
     answers = [Answer("yes", f"{build.requirement} has wheels for {build.platform}", (build,))]
     if situation.platform != build.platform:
-        return Answer("no", f"this is the {build.platform} build, the machine is {situation.platform}", (build,))
+        return Answer(
+            "no", f"this is the {build.platform} build, the machine is {situation.platform}", (build,)
+        )
     if situation.python is not None:
         python = minor(situation.python)
         if build.pythons and python not in build.pythons:
@@ -23,21 +25,24 @@ def installs_on(build: TensorFlowRelease, situation: Situation, tables: Tables) 
                           f"{', '.join(build.pythons)}", (build,))  # fmt: skip
     floor = build.glibc_by_python.get(minor(situation.python or ""), build.glibc)
     if situation.glibc is not None and floor is not None and dotted(situation.glibc) < dotted(floor):
-        return Answer("no", f"{build.requirement} needs glibc {floor}, the machine has {situation.glibc}", (build,))
+        return Answer(
+            "no", f"{build.requirement} needs glibc {floor}, the machine has {situation.glibc}", (build,)
+        )
     for trap in traps_of(build, situation, tables, "install"):
         answers.append(Answer(trap.verdict, trap.reason, (trap, build), trap.cure))
     return worst(answers)
 
 
 def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer:
-    """Whether `pip install 'package[and-cuda]==version'` gives a build that opens its libraries and can use them.
+    """Whether `pip install 'package[and-cuda]==version'` gives a build that opens its libraries and can use
+    them.
 
     Looks at the extra, at the folders that the build's RUNPATH names, and at the cuDNN that pip picks.
     """
     pins = build.extras.get("and-cuda")
     if not pins:
         return Answer("no", f"{build.requirement} has no extra and-cuda (it came with 2.14)", (build,))
-    from dataclasses import replace
+    from doctor.values import replace
 
     pip = replace(situation, route="pip-and-cuda")
     answers = [
@@ -47,12 +52,14 @@ def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tabl
     ]
     missed = [name for name in build.pip_libraries_missed or () if name in required(build, tables)]
     if missed:
-        folders = sorted({row.folder for row in (tables.pip_library(name) for name in missed) if row is not None})
+        folders = sorted(
+            {row.folder for row in (tables.pip_library(name) for name in missed) if row is not None}
+        )
         answers.append(
             Answer(
                 "no",
-                f"the RUNPATH of {build.requirement} leaves out pip's folder for {', '.join(missed)}: installed, but "
-                "not found",
+                f"the RUNPATH of {build.requirement} leaves out pip's folder for {', '.join(missed)}:"
+                " installed, but not found",
                 (build,),
                 f"put {', '.join(folders)} (under site-packages) on LD_LIBRARY_PATH" if folders else "",
             )
@@ -80,7 +87,8 @@ def _with_extra(build: TensorFlowRelease) -> str:
 
 
 def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> Cudnn | None:
-    """The newest cuDNN wheel that the build's and-cuda extra allows; of those with kernels for `capabilities`."""
+    """The newest cuDNN wheel that the build's and-cuda extra allows; of those with kernels for
+    `capabilities`."""
     for package, specifier in build.extras.get("and-cuda", {}).items():
         if package.startswith("nvidia-cudnn-"):
             row = _newest_allowed(tables, package, specifier.partition(";")[0], capabilities)
@@ -90,7 +98,9 @@ def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str,
 
 
 @remembered
-def _newest_allowed(tables: Tables, package: str, specifier: str, capabilities: tuple[str, ...]) -> Cudnn | None:
+def _newest_allowed(
+    tables: Tables, package: str, specifier: str, capabilities: tuple[str, ...]
+) -> Cudnn | None:
     for row in sorted((r for r in tables.cudnns() if r.package == package), key=_age, reverse=True):
         if row_serves_gpu(row, capabilities).verdict != "no" and within(row.version, specifier):
             return row

@@ -1,25 +1,21 @@
-"""CUDA and cuDNN from NVIDIA's own packages, each by name, for a build whose extra is missing or cannot be installed.
+"""CUDA and cuDNN from NVIDIA's own packages, each by name, for a build whose extra is missing or cannot be
+installed.
 
-TensorFlow 2.5 to 2.13 for Linux have no extra, and look for libraries beside libtensorflow_framework.so.2 only (RUNPATH
-`$ORIGIN/`): each needs a link in TensorFlow's own folder. NVIDIA's libraries find one another there too, because each
-names `$ORIGIN` in its own RUNPATH. The releases are those that the last TensorFlow for the same CUDA major pins in its
-extra; a newer minor release of the CUDA that a build was made for serves it (CUDA Compatibility guide, "Minor Version
-Compatibility"), and that the libraries have the names that the build opens is read from the tables of wheels.
+TensorFlow 2.5 to 2.13 for Linux have no extra, and look for libraries beside libtensorflow_framework.so.2
+only (RUNPATH `$ORIGIN/`): each needs a link in TensorFlow's own folder. NVIDIA's libraries find one another
+there too, because each names `$ORIGIN` in its own RUNPATH. The releases are those that the last TensorFlow
+for the same CUDA major pins in its extra; a newer minor release of the CUDA that a build was made for serves
+it (CUDA Compatibility guide, "Minor Version Compatibility"), and that the libraries have the names that the
+build opens is read from the tables of wheels.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from doctor.compat.situation import Situation, traps_of
 from doctor.compat.software import cuda_major, required
 from doctor.tables import PipLibrary, Tables, TensorFlowRelease
 from doctor.tables.ordering import is_final
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from doctor.values import dataclass  # the same to everybody, and quick to define
+from doctor.values import dataclass
 
 BESIDE = "$ORIGIN/"
 """The RUNPATH entry that is the folder of the library itself."""
@@ -29,8 +25,9 @@ FOLDER = "tensorflow"
 
 @dataclass(frozen=True, slots=True)
 class Packages:
-    """What pip is asked for ("nvidia-cublas-cu11==11.11.3.6"), the rows behind it, which library lies in which folder
-    of site-packages, the CUDA and cuDNN that this brings, and the release whose extra names the versions."""
+    """What pip is asked for ("nvidia-cublas-cu11==11.11.3.6"), the rows behind it, which library lies in
+    which folder of site-packages, the CUDA and cuDNN that this brings, and the release whose extra names the
+    versions."""
 
     requirements: tuple[str, ...]
     rows: tuple[str, ...]
@@ -46,11 +43,13 @@ _DONORS: dict[tuple[int, str | None], TensorFlowRelease | None] = {}
 
 
 def packages_for(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Packages | None:
-    """The packages that hold every library that a build needs; None where its own extra does, or nothing does."""
+    """The packages that hold every library that a build needs; None where its own extra does, or nothing
+    does."""
     if situation.platform != "linux-x86_64" or not build.gpu:
         return None
     if build.extras.get("and-cuda"):
-        # the extra as a whole cannot be installed on some Pythons, for the sake of TensorRT, which no GPU device needs
+        # the extra as a whole cannot be installed on some Pythons, for the sake of TensorRT, which no GPU
+        # device needs
         extra = traps_of(build, situation, tables, "extra")
         if not any(trap.verdict == "no" and "python" in trap.data["when"] for trap in extra):
             return None
@@ -76,7 +75,9 @@ def _found(build: TensorFlowRelease, tables: Tables) -> Packages | None:
     held = [row for row in rows if row is not None]
     versions = {row.package: pins[row.package].partition(";")[0] for row in held}
     wheels = {
-        (row.package, f"=={wheel.version}"): wheel for row in held for wheel in tables.nvidia_wheels(row.package)
+        (row.package, f"=={wheel.version}"): wheel
+        for row in held
+        for wheel in tables.nvidia_wheels(row.package)
     }
     for row in held:  # the very release that is pinned has to hold the library
         wheel = wheels.get((row.package, versions[row.package]))

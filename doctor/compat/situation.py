@@ -1,4 +1,4 @@
-"""The situation that a build is asked about, and which known traps lie in it."""
+"""The situation in which a build is judged, and the known traps in it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What is known or wished; None and empty mean "free" in a choice and "not known" in a judgement.
+    """What is known or asked for; None and empty mean "free" in a choice and "not known" in a judgement.
 
-    platform: a platform of the tables (linux-x86_64, windows-amd64 ...). driver_platform: linux, windows or wsl,
-    by default after platform. capabilities: of every GPU meant ("8.6"). cuda, cudnn: installed outside of pip.
-    route: "pip-and-cuda" (NVIDIA's libraries from pip), "system" (from elsewhere) or None.
+    platform: a platform of the tables (linux-x86_64, windows-amd64 ...). driver_platform: linux, windows or
+    wsl, by default after platform. capabilities: of every GPU meant ("8.6"). cuda, cudnn: installed outside
+    of pip. route: "pip-and-cuda" (NVIDIA's libraries from pip), "system" (from elsewhere) or None.
     """
 
     platform: str = "linux-x86_64"
@@ -44,7 +44,9 @@ def applies(
     """Whether every condition of a trap is known to hold, those named in `without` left out."""
     when: Mapping[str, Any] = trap.data["when"]
     conditions = ((name, wanted) for name, wanted in when.items() if name not in without)
-    return concerns(trap, build) and all(_holds(name, wanted, situation, tables) for name, wanted in conditions)
+    return concerns(trap, build) and all(
+        _holds(name, wanted, situation, tables) for name, wanted in conditions
+    )
 
 
 def concerns(trap: Trap, build: TensorFlowRelease) -> bool:

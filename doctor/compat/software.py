@@ -1,4 +1,4 @@
-"""Does a build run on a driver, with a CUDA toolkit, with a cuDNN."""
+"""Whether a build runs on a driver, with a CUDA toolkit, with a cuDNN."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ def cuda_of(build: TensorFlowRelease, tables: Tables) -> tuple[str | None, tuple
 def driver_minimum(
     build: TensorFlowRelease, tables: Tables, platform: str = "linux", capabilities: tuple[str, ...] = ()
 ) -> Answer:
-    """The lowest driver on which the build runs, as an answer whose last row is a DriverFloor ("yes") or "unknown".
+    """The lowest driver on which the build runs, as an answer whose last row is a DriverFloor ("yes") or
+    "unknown".
 
     The number alone: `answer.rows[-1].driver`. It is the highest of: what the CUDA runtime needs; for each of
-    `capabilities` the first driver that knows the GPU; and, where the GPU depends on PTX, the first driver that
-    compiles that PTX. platform: linux, windows or wsl.
+    `capabilities` the first driver that knows the GPU; and, where the GPU depends on PTX, the first driver
+    that compiles that PTX. platform: linux, windows or wsl.
     """
     if build.gpu is False:
         return Answer("yes", f"{build.requirement} is a CPU build and needs no driver", (build,))
@@ -51,14 +52,19 @@ def driver_minimum(
     return Answer("yes", why, (*rows, *(row for row in floors if row is not highest), highest))
 
 
-def _floors_of_gpu(build: TensorFlowRelease, capability: str, tables: Tables, platform: str) -> list[DriverFloor]:
+def _floors_of_gpu(
+    build: TensorFlowRelease, capability: str, tables: Tables, platform: str
+) -> list[DriverFloor]:
     floors = [first_driver(capability, tables, platform)]
     kernels = build.compute_capabilities
     code = None if kernels is None else code_for(capability, kernels.compiled, kernels.ptx)
     if kernels is not None and code is not None and code.kind == "jit":
         for isa in (tables.ptx(version) for version in kernels.ptx_isa.get(code.target, ())):
             if isa is not None:
-                why = f"its kernels for compute capability {capability} are PTX ISA {isa.isa}, of CUDA {isa.cuda}"
+                why = (
+                    f"its kernels for compute capability {capability} are PTX ISA {isa.isa}, of CUDA"
+                    f" {isa.cuda}"
+                )
                 floors.append(_floor_of_cuda(isa.cuda, "ptx", why, isa, tables, platform))
     situation = Situation(platform=build.platform, capabilities=(capability,))
     for trap in tables.traps():
@@ -77,7 +83,9 @@ def first_driver(capability: str, tables: Tables, platform: str = "linux") -> Dr
     return _floor_of_cuda(architecture.first_cuda, "architecture", why, architecture, tables, platform)
 
 
-def _floor_of_cuda(cuda: str, rule: str, why: str, row: Row, tables: Tables, platform: str) -> DriverFloor | None:
+def _floor_of_cuda(
+    cuda: str, rule: str, why: str, row: Row, tables: Tables, platform: str
+) -> DriverFloor | None:
     toolkit = tables.toolkit(cuda)
     driver = None if toolkit is None else (toolkit.linux if platform == "linux" else toolkit.windows)
     if driver is None:
@@ -97,19 +105,29 @@ def runs_on_driver(build: TensorFlowRelease, driver: str, tables: Tables, platfo
     try:
         number = dotted(driver)
     except ValueError:
-        return Answer("unknown", f"{driver!r} is no driver version", minimum.rows)
+        return Answer("unknown", f"{driver!r} is not a driver version", minimum.rows)
     own = _own_driver(build, tables, platform)
     if len(number) == 1 and number[0] == dotted(floor.driver)[0]:
-        return Answer("unknown", f"branch {driver} holds {floor.driver}, the lowest for CUDA {floor.cuda}; which release of it this is was not told", minimum.rows)
+        return Answer(
+            "unknown",
+            f"branch {driver} holds {floor.driver}, the lowest for CUDA {floor.cuda}; which release of that"
+            " branch is installed is not known",
+            minimum.rows,
+        )
     if number >= dotted(floor.driver):
-        return Answer("yes", f"driver {driver} is {floor.driver} or newer, which CUDA {floor.cuda} needs", minimum.rows)
+        return Answer(
+            "yes", f"driver {driver} is {floor.driver} or newer, which CUDA {floor.cuda} needs", minimum.rows
+        )
     if own is not None and number >= dotted(own[1]):
         return Answer("yes", f"driver {driver} is that of CUDA {own[0].cuda} or newer", (build, own[0]))
-    return Answer("no", f"driver {driver} is older than {floor.driver}, the lowest for CUDA {floor.cuda}", minimum.rows)
+    return Answer(
+        "no", f"driver {driver} is older than {floor.driver}, the lowest for CUDA {floor.cuda}", minimum.rows
+    )
 
 
 def _own_driver(build: TensorFlowRelease, tables: Tables, platform: str) -> tuple[Toolkit, str] | None:
-    """The driver made with the very toolkit of the build: 450.51.05 runs CUDA 11.0, below the floor of 11.x."""
+    """The driver made with the very toolkit of the build: 450.51.05 runs CUDA 11.0, below the floor of
+    11.x."""
     cuda, _ = cuda_of(build, tables)
     row = None if cuda is None or build.cuda is None else tables.toolkit(minor(cuda))
     driver = None if row is None else (row.linux if platform == "linux" else row.windows)
@@ -117,11 +135,14 @@ def _own_driver(build: TensorFlowRelease, tables: Tables, platform: str) -> tupl
 
 
 def required(build: TensorFlowRelease, tables: Tables) -> tuple[str, ...]:
-    """The libraries without which the build registers no GPU: as read, else all that the catalogue calls needed."""
+    """The libraries without which the build registers no GPU: as read, else all that the catalogue calls
+    needed."""
     if build.libraries_required:
         return build.libraries_required
     return tuple(
-        name for name in build.libraries if (row := tables.library(name)) is None or not row.data.get("optional")
+        name
+        for name in build.libraries
+        if (row := tables.library(name)) is None or not row.data.get("optional")
     )
 
 
@@ -136,28 +157,34 @@ def runs_with_cuda(build: TensorFlowRelease, cuda: str, tables: Tables) -> Answe
     try:
         here = dotted(minor(cuda))
     except ValueError:
-        return Answer("unknown", f"{cuda!r} is no CUDA version", (build,))
+        return Answer("unknown", f"{cuda!r} is not a CUDA version", (build,))
     missing = [row for row in rows if not _holds(row, here)]
     if missing:
         return Answer(
             "no",
-            f"CUDA {cuda} does not hold {', '.join(row.soname for row in missing)}, which {build.requirement} opens: "
-            + _where(missing),
+            f"CUDA {cuda} does not hold {', '.join(row.soname for row in missing)}, which {build.requirement}"
+            " opens: " + _where(missing),
             (build, *missing),
         )
     evidence = (build, *rows)
     if build.cuda is not None and here < dotted(minor(build.cuda)):
-        return Answer("unknown", f"CUDA {cuda} holds every library that {build.requirement} opens, but it was made for "
-                      f"CUDA {build.cuda}: NVIDIA promises newer libraries, not older ones", evidence)  # fmt: skip
+        return Answer(
+            "unknown",
+            f"CUDA {cuda} holds every library that {build.requirement} opens, but it was made for "
+            f"CUDA {build.cuda}: NVIDIA supports newer libraries, not older ones",
+            evidence,
+        )
     return Answer("yes", f"CUDA {cuda} holds every CUDA library that {build.requirement} opens", evidence)
 
 
-def runs_with_cudnn(build: TensorFlowRelease, cudnn: str, tables: Tables, capabilities: tuple[str, ...] = ()) -> Answer:
+def runs_with_cudnn(
+    build: TensorFlowRelease, cudnn: str, tables: Tables, capabilities: tuple[str, ...] = ()
+) -> Answer:
     """Whether the build takes this cuDNN, and whether that cuDNN has kernels for these GPUs.
 
     The major must be the one of the SONAME; from cuDNN 7 on the minor must be that of the build or newer
-    (TensorFlow, xla/stream_executor/cuda/cuda_dnn.cc: "needs to have matching major version and equal or higher
-    minor version").
+    (TensorFlow, xla/stream_executor/cuda/cuda_dnn.cc: "needs to have matching major version and equal or
+    higher minor version").
     """
     if build.gpu is False:
         return Answer("yes", f"{build.requirement} is a CPU build and opens no cuDNN", (build,))
@@ -166,7 +193,7 @@ def runs_with_cudnn(build: TensorFlowRelease, cudnn: str, tables: Tables, capabi
     try:
         here, wanted = dotted(cudnn), dotted(build.cudnn)
     except ValueError:
-        return Answer("unknown", f"{cudnn!r} is no cuDNN version", (build,))
+        return Answer("unknown", f"{cudnn!r} is not a cuDNN version", (build,))
     if here[0] != wanted[0]:
         return Answer("no", f"{build.requirement} opens cuDNN {wanted[0]}, not {here[0]}", (build,))
     compiled = compiled_cudnn(build, tables)
@@ -178,11 +205,15 @@ def runs_with_cudnn(build: TensorFlowRelease, cudnn: str, tables: Tables, capabi
         return Answer("no", answer.reason, (build, *answer.rows))
     last = None if compiled is not None else _last_minor(here[0], tables)
     if last is not None and here[:2] >= dotted(last.version)[:2]:
-        why = f"cuDNN {'.'.join(map(str, here[:2]))} is the last of cuDNN {here[0]}: whichever of them {build.requirement} was compiled with, it is not newer"
+        why = (
+            f"cuDNN {'.'.join(map(str, here[:2]))} is the last of cuDNN {here[0]}: whichever of them"
+            f" {build.requirement} was compiled with, it is not newer"
+        )
         return Answer("yes", why, (build, last, *answer.rows))
     if compiled is None:
         why = (
-            f"cuDNN {cudnn} has the major version that {build.requirement} opens; the minor that it was compiled with "
+            f"cuDNN {cudnn} has the major version that {build.requirement} opens; the minor that it was"
+            " compiled with "
         )
         return Answer("unknown", why + "is not known", (build, *answer.rows))
     return Answer("yes", f"{build.requirement} takes cuDNN {wanted[0]} from {compiled[0]} on",
@@ -190,7 +221,8 @@ def runs_with_cudnn(build: TensorFlowRelease, cudnn: str, tables: Tables, capabi
 
 
 def _last_minor(major: int, tables: Tables) -> Cudnn | None:
-    """The newest release of a major that is closed; before cuDNN 7 a newer minor did not serve, and tells nothing."""
+    """The last release of a major that gets no more releases; none before cuDNN 7, where a newer minor did
+    not work."""
     rows = tables.cudnns()
     closed = major >= 7 and any(dotted(row.version)[0] > major for row in rows)
     return (
@@ -217,11 +249,15 @@ def compiled_cudnn(build: TensorFlowRelease, tables: Tables) -> tuple[str, Row] 
 
 
 OF_TEGRA = ("5.3", "6.2", "7.2", "8.7", "11.0")
-"""Compute capabilities of NVIDIA's boards (CUDA GPU Compute Capability, Jetson): the wheels in the tables are for others."""
+"""Compute capabilities of NVIDIA's boards (CUDA GPU Compute Capability, Jetson): the wheels in the tables are
+for others."""
 
 
-def cudnn_serves_gpu(cudnn: str, capabilities: tuple[str, ...], tables: Tables, cuda: str | None = None) -> Answer:
-    """Whether a cuDNN has kernels for GPUs of these compute capabilities. `cuda`: the major of its build ("12")."""
+def cudnn_serves_gpu(
+    cudnn: str, capabilities: tuple[str, ...], tables: Tables, cuda: str | None = None
+) -> Answer:
+    """Whether a cuDNN has kernels for GPUs of these compute capabilities. `cuda`: the major of its build
+    ("12")."""
     row = tables.cudnn(cudnn, cuda)
     if row is None:
         return Answer("unknown", f"cuDNN {cudnn} is not in the tables")
@@ -232,17 +268,32 @@ def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
     """The same of one row of the cuDNN table."""
     for capability in capabilities:
         if row.lowest is not None and dotted(capability) < dotted(row.lowest):
-            return Answer("no", f"cuDNN {row.version} has no kernels for compute capability {capability}: they start "
-                          f"at {row.lowest}", (row,))  # fmt: skip
+            return Answer(
+                "no",
+                f"cuDNN {row.version} has no kernels for compute capability {capability}: they start "
+                f"at {row.lowest}",
+                (row,),
+            )
         code = code_for(capability, row.capabilities, row.data.get("ptx") or ()) if row.capabilities else None
         if row.capabilities and code is None and capability in OF_TEGRA:
-            return Answer("unknown", f"NVIDIA builds another cuDNN {row.version} for its boards, which is not in the tables")
+            return Answer(
+                "unknown",
+                f"NVIDIA builds another cuDNN {row.version} for its boards, which is not in the tables",
+            )
         if row.capabilities and code is None:
-            return Answer("no", f"cuDNN {row.version} has no kernels for compute capability {capability}", (row,))
+            return Answer(
+                "no", f"cuDNN {row.version} has no kernels for compute capability {capability}", (row,)
+            )
         if code is not None and code.kind == "jit":
-            return Answer("unknown", f"cuDNN {row.version} has no machine code for compute capability {capability}, only "
-                          f"PTX for {code.target} in part of its libraries", (row,))  # fmt: skip
-    return Answer("yes", f"cuDNN {row.version} has kernels for {', '.join(capabilities) or 'its GPUs'}", (row,))
+            return Answer(
+                "unknown",
+                f"cuDNN {row.version} has no machine code for compute capability {capability}, only "
+                f"PTX for {code.target} in part of its libraries",
+                (row,),
+            )
+    return Answer(
+        "yes", f"cuDNN {row.version} has kernels for {', '.join(capabilities) or 'its GPUs'}", (row,)
+    )
 
 
 def traps_on_driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> tuple[Answer, ...]:
@@ -262,14 +313,15 @@ def _holds(row: Library, cuda: tuple[int, ...]) -> bool:
 
 
 def _where(rows: list[Library]) -> str:
-    """Which CUDA releases hold these libraries, told once for all that are in the same ones."""
+    """Which CUDA releases hold these libraries, grouped by release."""
     spans: dict[str, list[str]] = {}
     for row in rows:
         spans.setdefault(_span(row), []).append(row.soname)
     if len(spans) == 1 and len(rows) > 1:
         return f"they are in CUDA {next(iter(spans))}"
     return "; ".join(
-        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} in CUDA {span}" for span, names in spans.items()
+        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} in CUDA {span}"
+        for span, names in spans.items()
     )
 
 

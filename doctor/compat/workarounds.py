@@ -1,13 +1,12 @@
-"""What makes a build work that does not work as it is: pins beside it, and links for libraries that it does not find.
+"""What makes a build work that does not work as it is: pins, and links to libraries that it does not find.
 
-Everything here is derived from rows: the pins of the extra and cuDNN's kernels, the build's RUNPATH and the folders of
-pip's packages, the traps. A trap that says "no" and that none of these cures stays a "no".
+Everything here is derived from rows: the pins of the extra and cuDNN's kernels, the build's RUNPATH and the
+folders of pip's packages, the traps. A trap that says "no" stays a "no" if none of these cures it.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from doctor.compat.answer import Answer
 from doctor.compat.companions import Pin, cudnn_bound
@@ -18,17 +17,14 @@ from doctor.compat.software import cuda_major, row_serves_gpu
 from doctor.tables import Cudnn, Tables, TensorFlowRelease
 from doctor.tables.ordering import order
 from doctor.tables.ranges import within
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from doctor.values import dataclass  # the same to everybody, and quick to define
+from doctor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A library that the build opens and whose folder its RUNPATH leaves out: `folder` (under site-packages) holds it,
-    `into` is a folder that the RUNPATH names. A symbolic link there lets the loader find it: see links()."""
+    """A library that the build opens and whose folder its RUNPATH leaves out: `folder` (under site-packages)
+    holds it, `into` is a folder that the RUNPATH names. A symbolic link there lets the loader find it: see
+    links()."""
 
     library: str
     folder: str
@@ -37,8 +33,8 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Workarounds:
-    """What has to be done beside installing the extra; `blocks` are the answers that nothing cures. packages: NVIDIA's
-    packages by name, in place of the extra."""
+    """What has to be done beside installing the extra; `blocks` are the answers that nothing cures. packages:
+    NVIDIA's packages by name, in place of the extra."""
 
     pins: tuple[Pin, ...] = ()
     links: tuple[Link, ...] = ()
@@ -74,8 +70,13 @@ def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Ta
         if fits.verdict == "no":
             pin = cudnn_bound(build, tables, situation.capabilities)
             if pin is None:
-                blocks.append(Answer("no", f"no cuDNN that {build.requirement} takes serves the GPU: {fits.reason}",
-                                     (build, *fits.rows)))  # fmt: skip
+                blocks.append(
+                    Answer(
+                        "no",
+                        f"no cuDNN that {build.requirement} takes serves the GPU: {fits.reason}",
+                        (build, *fits.rows),
+                    )
+                )
             else:
                 pins.append(pin)
     missed = {link.library for link in linked}
@@ -92,21 +93,38 @@ def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Ta
     return Workarounds(tuple(pins), linked, tuple(blocks), tuple(reasons))
 
 
-def _by_name(build: TensorFlowRelease, packages: Packages, situation: Situation, tables: Tables) -> Workarounds:
+def _by_name(
+    build: TensorFlowRelease, packages: Packages, situation: Situation, tables: Tables
+) -> Workarounds:
     """With NVIDIA's packages by name: no extra, so that nothing of it can stand in the way."""
     named = packages.pinned_by
-    whose = "its own extra" if named is build else f"the extra of {named.requirement}, the last for this CUDA major,"
-    why = f"{build.requirement} opens the libraries of CUDA {packages.cuda} and cuDNN {packages.cudnn}: NVIDIA's packages "
+    whose = (
+        "its own extra"
+        if named is build
+        else f"the extra of {named.requirement}, the last for this CUDA major,"
+    )
+    why = (
+        f"{build.requirement} opens the libraries of CUDA {packages.cuda} and cuDNN {packages.cudnn}:"
+        " NVIDIA's packages "
+    )
     reasons = [Answer("yes", f"{why}hold all of them, in the versions that {whose} pins", (build, named))]
     blocks = []
-    row = tables.cudnn(packages.requirements[_at(packages, "cudnn")].partition("==")[2], cuda_major(build, tables))
+    row = tables.cudnn(
+        packages.requirements[_at(packages, "cudnn")].partition("==")[2], cuda_major(build, tables)
+    )
     if row is not None and (fits := row_serves_gpu(row, situation.capabilities)).verdict == "no":
         blocks.append(Answer("no", fits.reason, (build, *fits.rows)))
     linked: tuple[Link, ...] = ()
     if not build.extras.get("and-cuda") and BESIDE in build.runpath:
         linked = tuple(Link(library, folder, FOLDER) for library, folder in packages.folders)
-        reasons.append(Answer("yes", f"{build.requirement} looks for them in its own folder only (RUNPATH {BESIDE}): links "
-                              "there lead to them, from every shell and notebook", (build,)))  # fmt: skip
+        reasons.append(
+            Answer(
+                "yes",
+                f"{build.requirement} looks for them in its own folder only (RUNPATH {BESIDE}): links "
+                "there lead to them, from every shell and notebook",
+                (build,),
+            )
+        )
     blocks += [
         Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
         for trap in traps_of(build, situation, tables, "libraries")
@@ -121,11 +139,13 @@ def _at(packages: Packages, word: str) -> int:
 
 
 def links(build: TensorFlowRelease, tables: Tables) -> tuple[Link, ...]:
-    """The links that let a build find pip's libraries, one for each library that it needs and misses; none needed: ().
+    """The links that let a build find pip's libraries, one for each library that it needs and misses; none
+    needed: ().
 
-    The loader looks into the RUNPATH of libtensorflow_framework for a library that TensorFlow opens. A link in one of
-    its folders is found there, from every shell, notebook and service, and the library's own RUNPATH ($ORIGIN/../..)
-    still leads to its dependencies, because all of these folders lie equally deep (ld.so(8), "Rpath token expansion").
+    The loader looks into the RUNPATH of libtensorflow_framework for a library that TensorFlow opens. A link
+    in one of its folders is found there, from every shell, notebook and service, and the library's own
+    RUNPATH ($ORIGIN/../..) still leads to its dependencies, because all of these folders lie equally deep
+    (ld.so(8), "Rpath token expansion").
     """
     missed = build.pip_libraries_missed
     if missed is None:
@@ -148,7 +168,9 @@ def links(build: TensorFlowRelease, tables: Tables) -> tuple[Link, ...]:
             return ()
         found.append(Link(name, row.folder, into))
         if name.startswith("libcudnn."):  # cuDNN opens its own parts from the folder where it was found
-            found += [Link(part, row.folder, into) for part in row.data["libraries"] if part.startswith("libcudnn_")]
+            found += [
+                Link(part, row.folder, into) for part in row.data["libraries"] if part.startswith("libcudnn_")
+            ]
     return tuple(found)
 
 
@@ -163,7 +185,8 @@ def _concerns(data: object, build: TensorFlowRelease) -> bool:
 
 
 def _runpath_folder(build: TensorFlowRelease, tables: Tables) -> str | None:
-    """A folder of pip's NVIDIA packages that the build's RUNPATH names; always there once the extra is installed."""
+    """A folder of pip's NVIDIA packages that the build's RUNPATH names; always there once the extra is
+    installed."""
     named = [m[1] for entry in build.runpath if (m := re.search(r"(nvidia/[\w-]+/lib)/?$", entry))]
     # cuda_runtime is in the RUNPATH of every release that has any of these folders, 2.16.1 included
     for folder in ("nvidia/cuda_runtime/lib", "nvidia/cublas/lib"):

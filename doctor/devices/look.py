@@ -1,11 +1,11 @@
-"""What NVML and libcuda answer about the GPUs, asked in a process of its own, with and without a value in force."""
+"""What NVML and libcuda report about the GPUs, read in a child process, with and without a value of a
+variable."""
 
 from __future__ import annotations
 
 import secrets
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,15 @@ from doctor.devices.visibility import Device
 from doctor.probe.calls import ANSWER_LIMIT, LIMIT, MIB, bus
 from doctor.probe.machine import Machine
 from doctor.probe.script import between, script
-from doctor.values import dataclass
+from doctor.values import dataclass, replace
 
 HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process that uses a GPU. memory_mib: what it holds there, where the driver says; user, name where visible."""
+    """A process that uses a GPU. memory_mib: what it holds there, where the driver says; user, name where
+    visible."""
 
     pid: int
     memory_mib: int | None
@@ -41,8 +42,8 @@ class Memory:
 class Seen:
     """The GPUs of this machine in nvidia-smi's order.
 
-    driver_order: bus addresses in CUDA's order with CUDA_DEVICE_ORDER as it is and nothing hidden; None where libcuda
-    did not say. problem: why NVML says nothing.
+    driver_order: bus addresses in CUDA's order with CUDA_DEVICE_ORDER as it is and nothing hidden; None where
+    libcuda did not say. problem: why NVML says nothing.
     """
 
     devices: tuple[Device, ...] = ()
@@ -76,11 +77,16 @@ def look(environment: Mapping[str, str], order: str | None) -> Seen:
         amounts = entry.get("memory")
         memory.append(Memory(*(int(value) // MIB for value in amounts)) if amounts else None)
         processes.append(tuple(_process(*found) for found in (entry.get("processes") or ())[:ANSWER_LIMIT]))
-    return Seen(tuple(devices), tuple(memory), tuple(processes), nvml.get("driver"), _order(answers.get("cuda")))
+    return Seen(
+        tuple(devices), tuple(memory), tuple(processes), nvml.get("driver"), _order(answers.get("cuda"))
+    )
 
 
-def driver_shows(environment: Mapping[str, str], value: str | None, order: str | None) -> tuple[str, ...] | None:
-    """The bus addresses of the GPUs that libcuda itself shows a process with this value; None where it did not say."""
+def driver_shows(
+    environment: Mapping[str, str], value: str | None, order: str | None
+) -> tuple[str, ...] | None:
+    """The bus addresses of the GPUs that libcuda itself shows a process with this value; None where it did
+    not say."""
     return _order(_ask(environment, value, order).get("cuda"))
 
 

@@ -1,17 +1,17 @@
-"""CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, interpreted as the CUDA driver does.
+"""CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, interpreted as by the CUDA driver.
 
-CUDA C++ Programming Guide, "CUDA Environment Variables": a comma-separated list of indices or UUIDs (a beginning is
-enough where it is unique); only devices before the first invalid entry are visible, so "0,2,-1,1" shows 0 and 2 and
-"-1,0" none. CUDA_DEVICE_ORDER: FASTEST_FIRST (by default) puts the fastest first and leaves the rest unspecified,
-PCI_BUS_ID goes by the bus, as nvidia-smi does. MIG User Guide, "CUDA Device Enumeration": an instance is MIG-UUID from
-driver R470 on, before MIG-GPU-UUID/INSTANCE/COMPUTE (which the programming guide still shows, so it is understood always);
-before R570 a process gets a single instance and then no whole GPU, from R570 on all. Without instances a divided GPU is
-no device.
-What these pages leave open is taken from PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors
-measured the driver: an index is the number that an entry begins with ("1gpu2" is 1), a repeated entry hides all, and
-the kind of the first entry (number, GPU-, MIG-) is the kind of all. An assumption: a divided GPU that is named as a whole
-stands for its instances.
-The simulated driver's C (doctor/simulate/sources/visible_devices.c) does the same; a test compares the two.
+CUDA C++ Programming Guide, "CUDA Environment Variables": a comma-separated list of indices or UUIDs (a
+beginning is enough where it is unique); only devices before the first invalid entry are visible, so
+"0,2,-1,1" shows 0 and 2 and "-1,0" none. CUDA_DEVICE_ORDER: FASTEST_FIRST (by default) puts the fastest first
+and leaves the rest unspecified, PCI_BUS_ID goes by the bus, as nvidia-smi does. MIG User Guide, "CUDA Device
+Enumeration": an instance is MIG-UUID from driver R470 on, before MIG-GPU-UUID/INSTANCE/COMPUTE (which the
+programming guide still shows, so it is understood always); before R570 a process gets a single instance and
+then no whole GPU, from R570 on all. Without instances a divided GPU is not a device. What these pages leave
+open is taken from PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors measured the driver:
+an index is the number that an entry begins with ("1gpu2" is 1), a repeated entry hides all, and the kind of
+the first entry (number, GPU-, MIG-) is the kind of all. An assumption: a divided GPU that is named as a whole
+stands for its instances. The simulated driver's C (doctor/simulate/sources/visible_devices.c) does the same;
+a test compares the two.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from doctor import lazy
 from doctor.values import dataclass
 
-NUMBER = re.compile(r"[+-]?\d+")
-NUMBERED = re.compile(r"MIG-(GPU-[^/]*)/\+?(\d+)/\+?(\d+)", re.IGNORECASE)
+NUMBER = lazy.compile(r"[+-]?\d+")
+NUMBERED = lazy.compile(r"MIG-(GPU-[^/]*)/\+?(\d+)/\+?(\d+)", re.IGNORECASE)
 FIRST_WITH_MIG_UUIDS, FIRST_WITH_SEVERAL_INSTANCES = 470, 570
 
 
@@ -30,9 +31,9 @@ FIRST_WITH_MIG_UUIDS, FIRST_WITH_SEVERAL_INSTANCES = 470, 570
 class Device:
     """What can be made visible: a GPU, or an instance of a divided one.
 
-    index: nvidia-smi's number (the GPU's, for an instance). uuid: "GPU-…" or "MIG-…"; None where it is not known.
-    numbers: of an instance, its GPU instance's and its compute instance's. divided: whether MIG mode is on, with the
-    instances in `mig`.
+    index: nvidia-smi's number (the GPU's, for an instance). uuid: "GPU-…" or "MIG-…"; None where it is not
+    known. numbers: of an instance, its GPU instance's and its compute instance's. divided: whether MIG mode
+    is on, with the instances in `mig`.
     """
 
     index: int
@@ -46,7 +47,8 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of the value: its text, the device that it names, whether that becomes visible, and why or why not."""
+    """One entry of the value: its text, the device that it names, whether that becomes visible, and why or
+    why not."""
 
     text: str
     device: Device | None
@@ -68,10 +70,12 @@ class Visibility:
 
 
 def interpret(value: str | None, devices: Sequence[Device], driver: str | None = None) -> Visibility:
-    """What a process with this value sees of `devices`, which stand in CUDA's own order (`enumeration`).
-
-    driver: its version, by which instances of divided GPUs are seen; None is taken for one from R470 to R565."""
-    branch = int(driver.split(".")[0]) if driver and driver.split(".")[0].isdecimal() else FIRST_WITH_MIG_UUIDS
+    """The devices that a process with this value sees, out of `devices` in CUDA's own order (`enumeration`).
+    driver: its version, which decides how instances of divided GPUs appear; None counts as one from R470 to
+    R565."""
+    branch = (
+        int(driver.split(".")[0]) if driver and driver.split(".")[0].isdecimal() else FIRST_WITH_MIG_UUIDS
+    )
     if value is None:
         shown = _expanded(devices, branch)
         return Visibility(None, shown, (), "the variable is not set: every GPU is visible")
@@ -96,7 +100,9 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
             entries.append(Entry(text, None, False, why))
             end = f"comes after `{text}`, which is not valid and ends the list"
         elif device in shown_so_far:
-            entries = [Entry(e.text, e.device, False, "another entry is repeated, which hides all") for e in entries]
+            entries = [
+                Entry(e.text, e.device, False, "another entry is repeated, which hides all") for e in entries
+            ]
             entries.append(Entry(text, device, False, "is repeated, which hides all"))
             shown_so_far = []
             end = f"comes after `{text}`, which is repeated and hides all"
@@ -113,12 +119,14 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
     return Visibility(value, shown, tuple(entries), "")
 
 
-def enumeration(devices: Sequence[Device], order: str | None, fastest: Sequence[str] | None = None) -> list[Device]:
+def enumeration(
+    devices: Sequence[Device], order: str | None, fastest: Sequence[str] | None = None
+) -> list[Device]:
     """The devices in CUDA's order before any is hidden.
 
-    devices: in nvidia-smi's order, which is that of the bus. order: CUDA_DEVICE_ORDER. fastest: bus addresses in the
-    driver's own order, where it was asked; without it GPUs of one kind keep the order of the bus, and so do others,
-    for which `is_certain` then says no.
+    devices: in nvidia-smi's order, which is that of the bus. order: CUDA_DEVICE_ORDER. fastest: bus addresses
+    in the driver's own order, where it was asked; without it GPUs of one kind keep the order of the bus, and
+    so do others, for which `is_certain` then says no.
     """
     if order == "PCI_BUS_ID" or not fastest:
         return list(devices)
@@ -128,7 +136,8 @@ def enumeration(devices: Sequence[Device], order: str | None, fastest: Sequence[
 
 
 def is_certain(devices: Sequence[Device], order: str | None, fastest: Sequence[str] | None = None) -> bool:
-    """Whether the enumeration is known: by the bus, by the driver's word, or because all GPUs are of one kind."""
+    """Whether the enumeration is known: by the bus, by the driver's word, or because all GPUs are of one
+    kind."""
     return order == "PCI_BUS_ID" or bool(fastest) or len({device.name for device in devices}) < 2
 
 
@@ -148,9 +157,9 @@ def _named(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | 
     if kind == "gpu":
         fits = [device for device in devices if (device.uuid or "").lower().startswith(text.lower())]
         if len(fits) == 1:
-            return fits[0], "its UUID" if text.lower() == (
-                fits[0].uuid or ""
-            ).lower() else "the only UUID that begins so"
+            return fits[0], (
+                "its UUID" if text.lower() == (fits[0].uuid or "").lower() else "the only UUID that begins so"
+            )
         return None, f"is the beginning of {len(fits)} UUIDs" if fits else "is the UUID of no GPU here"
     if kind == "mig":
         return _instance(text, devices, branch)
@@ -168,7 +177,8 @@ def _named(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | 
 
 
 def _instance(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | None, str]:
-    """A MIG instance by its UUID, whole or as a unique beginning, or by GPU, instance and compute instance."""
+    """A MIG instance by its UUID, whole or as a unique beginning, or by GPU, instance and compute
+    instance."""
     instances = [part for device in devices for part in device.mig]
     none = "names no MIG instance here" if instances else "names a MIG instance, and no GPU here is divided"
     if text.upper().startswith("MIG-GPU-"):
@@ -178,7 +188,7 @@ def _instance(text: str, devices: Sequence[Device], branch: int) -> tuple[Device
         found = [part for part in gpus[0].mig if part.numbers == numbers] if len(gpus) == 1 else []
         return (found[0], "a MIG instance") if found else (None, none)
     if branch < FIRST_WITH_MIG_UUIDS:
-        return None, "is no name of a MIG instance to a driver before R470"
+        return None, "is not how a driver before R470 names a MIG instance"
     fits = [part for part in instances if (part.uuid or "").lower().startswith(text.lower())]
     if len(fits) == 1:
         return fits[0], "a MIG instance"

@@ -1,5 +1,6 @@
-"""Many nodes at once: `check` on each through what already runs them, and what tells the nodes apart.
+"""Checks many nodes through ssh, Slurm, Ray or Kubernetes, and shows how they differ.
 
-An engine (`ssh`, `slurm`, `ray`) or somebody's own collection (`read`) gives one `Answer` for each node. `compare` puts
-equal nodes together and says which differences matter to TensorFlow; `drift` compares with an earlier run.
+An engine (`ssh`, `slurm`, `ray`) or somebody's own collection (`read`) gives one `Answer` for each node.
+`compare` puts equal nodes together and says which differences matter to TensorFlow; `drift` compares with an
+earlier run.
 """

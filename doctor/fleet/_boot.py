@@ -1,7 +1,7 @@
 # ruff: noqa
 # mypy: ignore-errors
-# The program of a node (Python 3.8 or later). It comes over standard input (`f`) with the tool's modules behind it, runs
-# from memory, and leaves nothing: first a line of JSON, then so many bytes of a zip archive.
+# The program of a node (Python 3.8 or later). It comes over standard input (`f`) with the tool's modules
+# behind it, runs from memory, and leaves nothing: first a line of JSON, then so many bytes of a zip archive.
 import importlib.abc
 import importlib.util
 import io

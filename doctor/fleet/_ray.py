@@ -1,7 +1,7 @@
 # ruff: noqa
 # mypy: ignore-errors
-# Run by the user's own Python, in which ray is installed (Python 3.8 or later), after doctor/children/_guard.py.
-# Its answers: nodes, then one for each node that was asked, or failed.
+# Run by the user's own Python, in which ray is installed (Python 3.8 or later), after
+# doctor/subprocesses/_guard.py. Its answers: nodes, then one for each node that was asked, or failed.
 import base64
 import logging
 import zlib
@@ -27,7 +27,12 @@ def on_node(payload, script, limit):
     if given is not None:
         env["CUDA_VISIBLE_DEVICES"] = given.decode("utf-8", "surrogateescape")
     process = subprocess.Popen(
-        ["/bin/sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, start_new_session=True
+        ["/bin/sh", "-c", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env,
+        start_new_session=True,
     )
     late = False
     try:
@@ -51,10 +56,17 @@ def main():
         return
     nodes = []
     for node in ray.nodes():
-        nodes.append({
-            "id": node["NodeID"], "alive": bool(node["Alive"]), "name": node.get("NodeName") or "", "host": node.get("NodeManagerHostname") or "",
-            "address": node.get("NodeManagerAddress") or "", "reason": str(node.get("DeathReasonMessage") or ""), "death": str(node.get("DeathReason") or ""),
-        })
+        nodes.append(
+            {
+                "id": node["NodeID"],
+                "alive": bool(node["Alive"]),
+                "name": node.get("NodeName") or "",
+                "host": node.get("NodeManagerHostname") or "",
+                "address": node.get("NodeManagerAddress") or "",
+                "reason": str(node.get("DeathReasonMessage") or ""),
+                "death": str(node.get("DeathReason") or ""),
+            }
+        )
     say("nodes", nodes=nodes)
     payload = ray.put(base64.b64decode(order["payload"]))
     task = ray.remote(num_cpus=0, max_retries=0)(on_node)
@@ -65,7 +77,11 @@ def main():
         while left and len(waiting) < order["jobs"]:
             node = left.pop(0)
             strategy = NodeAffinitySchedulingStrategy(node_id=node, soft=False)
-            waiting[task.options(scheduling_strategy=strategy).remote(payload, order["script"], order["timeout"] + 5)] = node
+            waiting[
+                task.options(scheduling_strategy=strategy).remote(
+                    payload, order["script"], order["timeout"] + 5
+                )
+            ] = node
             ends[node] = time.monotonic() + order["timeout"] + 8
         done, _ = ray.wait(list(waiting), num_returns=1, timeout=1)
         for ref in done:
@@ -73,13 +89,24 @@ def main():
             try:
                 status, late, out, err = ray.get(ref)
             except Exception as error:
-                say("asked", node=node, error="%s: %s" % (type(error).__name__, str(error).strip().splitlines()[0][:300]))
+                say(
+                    "asked",
+                    node=node,
+                    error="%s: %s" % (type(error).__name__, str(error).strip().splitlines()[0][:300]),
+                )
                 continue
             packed = base64.b64encode(zlib.compress(out)).decode()
             if len(packed) > MOST:
                 say("asked", node=node, error="its answer was too large")
             else:
-                say("asked", node=node, status=status, late=late, out=packed, err=err.decode("utf-8", "replace"))
+                say(
+                    "asked",
+                    node=node,
+                    status=status,
+                    late=late,
+                    out=packed,
+                    err=err.decode("utf-8", "replace"),
+                )
         for ref, node in list(waiting.items()):
             if time.monotonic() > ends[node]:
                 ray.cancel(ref, force=True)

@@ -1,6 +1,6 @@
 """What one node answered: the report of its `check`, or why there is none.
 
-A report comes from another machine, so nothing of it is believed beyond its form: a known schema, codes of known rules,
+A report comes from another machine, so only its form is trusted: a known schema, codes of known rules,
 values that are text. Commands in it are never repeated; what to do is worked out here (`doctor.fleet.cures`).
 """
 
@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from doctor.facts import DECIDING, DECIDING_OF_DRIVER
 from doctor.findings import SEVERITIES
 from doctor.fleet.values import Values, values_of
 from doctor.printable import as_json
 from doctor.rules import PLACES
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from doctor.values import dataclass
+from doctor.values import dataclass
 
 STATUSES = ("answered", "unreachable", "timed-out", "failed")
 LARGEST = 32 << 20
@@ -28,17 +24,17 @@ LONGEST_NAME = 200
 
 
 class NotReportError(ValueError):
-    """The text is no report of `check`; the message says why."""
+    """The text is not a report of `check`; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One node.
 
-    name: the node's. status: answered, unreachable, timed-out or failed. reason: why there is no report, "" where
-    there is one. verdict: the code of the first finding. codes: those of severity error or warning. error: one of them
-    is an error. unexamined: what decides and could not be looked at there. values: what is compared. packed: the whole
-    report, compressed (`report` gives it); b"" where it was not kept.
+    name: the node's. status: answered, unreachable, timed-out or failed. reason: why there is no report, ""
+    where there is one. verdict: the code of the first finding. codes: those of severity error or warning.
+    error: one of them is an error. unexamined: what decides and could not be looked at there. values: what is
+    compared. packed: the whole report, compressed (`report` gives it); b"" where it was not kept.
     """
 
     name: str
@@ -75,22 +71,27 @@ def parsed(text: bytes) -> dict[str, Any]:
     try:
         document = json.loads(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        raise NotReportError("it is no JSON") from error
+        raise NotReportError("it is not JSON") from error
     if not isinstance(document, dict) or "findings" not in document:
-        raise NotReportError("it is no report of `check --format json`")
+        raise NotReportError("it is not a report of `check --format json`")
     if document.get("schema") != 1:
-        raise NotReportError(f"it has schema {str(document.get('schema'))[:20]!r}; this version reads schema 1")
+        raise NotReportError(
+            f"it has schema {str(document.get('schema'))[:20]!r}; this version reads schema 1"
+        )
     return document
 
 
 def answered(name: str, document: dict[str, Any], *, keep: bool = True) -> Answer:
-    """The answer of a node that gave a report. keep: the whole of it. Raises NotReportError where it has another form."""
+    """The answer of a node that gave a report. keep: the whole of it. Raises NotReportError where it has
+    another form."""
     findings = document.get("findings")
     if not isinstance(findings, list) or not findings:
         raise NotReportError("it has no findings")
     rows = []
     for finding in findings[:200]:
-        code, severity = (finding.get("code"), finding.get("severity")) if isinstance(finding, dict) else (None, None)
+        code, severity = (
+            (finding.get("code"), finding.get("severity")) if isinstance(finding, dict) else (None, None)
+        )
         if not isinstance(code, str) or code not in PLACES or severity not in SEVERITIES:
             raise NotReportError(f"it has a finding that this version does not know: {str(code)[:60]!r}")
         rows.append((code, severity))

@@ -1,4 +1,4 @@
-"""Nodes asked at the same time, each under a time limit: a program for each, and what its output means."""
+"""Asks nodes at the same time, each with a time limit: runs a program for each and reads its output."""
 
 from __future__ import annotations
 
@@ -6,23 +6,19 @@ import os
 import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from doctor.fleet.answers import LARGEST, Answer, NotReportError, answered, parsed, unanswered
 from doctor.fleet.sent import NO_PYTHON, least, payload
 from doctor.probe.running import Ran, end_children, run_program
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from doctor.values import dataclass
+from doctor.values import dataclass
 
 LATE = 124
-"""The exit status of a node that has ended by itself at its time limit (`_boot.py`)."""
+"""The exit status of a node's program that ended itself at its time limit (`_boot.py`)."""
 
 
 def _patience(timeout: float) -> float:
-    """Seconds until a node's program is ended from here: somewhat later than it ends by itself, in order."""
+    """Seconds after its own time limit until a node's program is killed from here."""
     return timeout + min(15.0, 2 + timeout / 2)
 
 
@@ -35,8 +31,8 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a node told. more: what `doctor.fleet.peers` told there, None where nothing was asked of it."""
+class Reply:
+    """A node's report. more: what `doctor.fleet.peers` printed there; None if it was not run."""
 
     answer: Answer
     more: dict[str, Any] | None = None
@@ -44,7 +40,8 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What every node is asked. argv: of `check`. timeout: seconds a node. jobs: nodes at a time. peers: see `sent`."""
+    """What every node is asked. argv: of `check`. timeout: seconds a node. jobs: nodes at a time. peers: see
+    `sent`."""
 
     argv: tuple[str, ...]
     timeout: float
@@ -57,26 +54,26 @@ def ask(
     order: Order,
     why: Callable[[Ran], tuple[str, str] | None],
     tell: Callable[[int], None],
-) -> tuple[list[Told], bool]:
-    """Ask all nodes; what they told in the same order, and whether the user broke off.
+) -> tuple[list[Reply], bool]:
+    """Ask all nodes. Returns their reports in the same order, and whether the user interrupted.
 
     why: status and reason where the program that reaches a node failed; None where it is not its fault.
-    tell: called with 1 for each node that is done. On Ctrl-C those that have not answered are marked as failed, and no
+    tell: called with 1 for each finished node. On Ctrl-C nodes without an answer are marked as failed, and no
     program is left behind.
     """
-    told: dict[str, Told] = {}
+    replies: dict[str, Reply] = {}
 
-    def one(node: Asked) -> Told:
+    def one(node: Asked) -> Reply:
         return _asked(node, order, why)
 
     pool = ThreadPoolExecutor(max_workers=max(1, min(order.jobs, len(nodes))))
-    waiting: set[Future[Told]] = {pool.submit(one, node) for node in nodes}
+    waiting: set[Future[Reply]] = {pool.submit(one, node) for node in nodes}
     try:
         while waiting:
             done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
             for future in done:
                 result = future.result()
-                told[result.answer.name] = result
+                replies[result.answer.name] = result
                 tell(1)
         interrupted = False
     except KeyboardInterrupt:
@@ -87,32 +84,39 @@ def ask(
         end_children()
         pool.shutdown(wait=True)
     left = "the run was ended before it answered"
-    return [told.get(node.name) or Told(unanswered(node.name, "failed", left)) for node in nodes], interrupted
+    return [
+        replies.get(node.name) or Reply(unanswered(node.name, "failed", left)) for node in nodes
+    ], interrupted
 
 
-def _asked(node: Asked, order: Order, why: Callable[[Ran], tuple[str, str] | None]) -> Told:
+def _asked(node: Asked, order: Order, why: Callable[[Ran], tuple[str, str] | None]) -> Reply:
     mark = f"tfgpu-doctor {secrets.token_hex(16)}"
-    feed = payload(list(order.argv), mark=mark, limit=order.timeout, peers=order.peers(node.name) if order.peers else None)
+    feed = payload(
+        list(order.argv),
+        mark=mark,
+        limit=order.timeout,
+        peers=order.peers(node.name) if order.peers else None,
+    )
     ran = run_program(node.argv, _patience(order.timeout), os.environ, LARGEST, feed=feed)
     return understood(node.name, ran, mark, order.timeout, why)
 
 
 def understood(
     name: str, ran: Ran, mark: str, timeout: float, why: Callable[[Ran], tuple[str, str] | None]
-) -> Told:
-    """What a node's program told; mark: the line between its parts."""
+) -> Reply:
+    """What a node's program printed; mark: the line between its parts."""
     parts = ran.out.split(f"{mark}\n")
     if len(parts) >= 3 and ran.status != LATE:
         return _understood(name, parts, ran)
-    return Told(unanswered(name, *_silence(ran, timeout, why)))
+    return Reply(unanswered(name, *_silence(ran, timeout, why)))
 
 
-def _understood(name: str, parts: Sequence[str], ran: Ran) -> Told:
-    """What stands between the marks: the report, then what the node told of its peers."""
+def _understood(name: str, parts: Sequence[str], ran: Ran) -> Reply:
+    """The parts between the marks: the report, then what the node found out about its peers."""
     try:
         answer = answered(name, parsed(parts[1].encode()))
     except NotReportError as error:
-        return Told(unanswered(name, "failed", _last(ran.err) or f"what it answered is no report: {error}"))
+        return Reply(unanswered(name, "failed", _last(ran.err) or f"its answer is not a report: {error}"))
     import json
 
     more: dict[str, Any] | None = None
@@ -121,7 +125,7 @@ def _understood(name: str, parts: Sequence[str], ran: Ran) -> Told:
             more = json.loads(parts[2])
         except (ValueError, RecursionError):
             more = None
-    return Told(answer, more if isinstance(more, dict) else None)
+    return Reply(answer, more if isinstance(more, dict) else None)
 
 
 def _silence(ran: Ran, timeout: float, why: Callable[[Ran], tuple[str, str] | None]) -> tuple[str, str]:
@@ -132,7 +136,10 @@ def _silence(ran: Ran, timeout: float, why: Callable[[Ran], tuple[str, str] | No
         return "timed-out", f"it did not answer within {timeout:.0f} s"
     if ran.status == NO_PYTHON:
         return "failed", f"there is no Python 3.{least()} or later on its PATH (--python may name one)"
-    return why(ran) or ("failed", _last(ran.err) or _last(ran.out) or f"the program there ended with status {ran.status}")
+    return why(ran) or (
+        "failed",
+        _last(ran.err) or _last(ran.out) or f"the program there ended with status {ran.status}",
+    )
 
 
 def _last(text: str) -> str:

@@ -1,4 +1,5 @@
-"""Nodes against each other: equal ones together, and each fact in which they differ. Time and memory grow with nodes times facts."""
+"""Compares nodes: groups equal ones, and lists each fact in which they differ. Cost grows with nodes times
+facts."""
 
 from __future__ import annotations
 
@@ -7,21 +8,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from doctor.fleet.matters import grouped_by, judged, kind_of, place
+from doctor.values import dataclass
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass
-
     from doctor.fleet.answers import Answer
-else:
-    from doctor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """A fact in which nodes differ.
 
-    most: the value that most nodes have; others: the value of each other node. None: the node's report names none.
-    matters, why: `doctor.fleet.matters`.
+    most: the value that most nodes have; others: the value of each other node. None: the node's report has
+    none. matters, why: `doctor.fleet.matters`.
     """
 
     fact: str
@@ -59,7 +57,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All nodes; the groups of those that answered, the largest first; the differences, those that matter first."""
+    """All nodes; the groups of those that answered, the largest first; the differences, those that matter
+    first."""
 
     answers: tuple[Answer, ...]
     groups: tuple[Group, ...]
@@ -104,7 +103,8 @@ def _difference(name: str, there: Sequence[Answer]) -> Difference | None:
     most = max(counts, key=lambda value: (counts[value], sound[value]))
     others = {a.name: a.values.facts.get(name) for a in asked if a.values.facts.get(name) != most}
     one_each = {a.values.facts.get(name): a for a in reversed(asked)}
-    # what a part that does not fit, or another verdict, says of one node counts for the difference: no node is left out
+    # what a part that does not fit, or another verdict, says of one node counts for the difference: no node
+    # is left out
     matters, why = judged(name, one_each[most], (a for a in asked if a.values.facts.get(name) != most))
     return Difference(name, most, others, matters, why)
 

@@ -1,4 +1,4 @@
-"""What to do for a group of nodes: worked out here from the facts of one of them, never copied from a report."""
+"""What to do for a group of nodes: derived here from the facts of one of them, never copied from a report."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from doctor.diagnose import diagnose
 from doctor.fleet.compare import Group
 from doctor.probe.record import NotRecordError, from_record
 from doctor.tables import Tables
+from doctor.values import dataclass
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass
-
     from doctor.findings import Finding
-else:
-    from doctor.values import dataclass
 
 MOST = 50
-"""Groups whose cure is worked out: a person acts on the first ones."""
+"""How many groups get steps: a person acts on the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,13 @@ def cure(group: Group) -> Cure:
     try:
         found = diagnose(from_record(report.get("record")), Tables.bundled())
     except NotRecordError:
-        return Cure(None, "their reports hold no record of the facts, so what to do cannot be worked out here")
+        return Cure(
+            None, "their reports hold no record of the facts, so what to do cannot be worked out here"
+        )
     if found.verdict.code != group.verdict:
-        return Cure(None, f"by the facts in the report the verdict is {found.verdict.code}: it comes from another version, or was changed")
+        return Cure(
+            None,
+            f"by the facts in the report the verdict is {found.verdict.code}: it comes from another version,"
+            " or was changed",
+        )
     return Cure(found.verdict)

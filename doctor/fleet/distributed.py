@@ -1,4 +1,5 @@
-"""Do the nodes of a job agree on what MultiWorkerMirroredStrategy needs? Each question with what every node says to it.
+"""Whether the nodes of a job agree on what MultiWorkerMirroredStrategy needs: each question with every node's
+value.
 
 Sources: TensorFlow's guide "Multi-worker training with Keras" (TF_CONFIG, one worker a node) and its
 CollectiveAllReduceStrategy, which counts the devices of one worker for all; NCCL's "Environment Variables".
@@ -12,22 +13,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from dataclasses import dataclass
+from doctor.values import dataclass
 
-    from doctor.fleet.asking import Told
-else:
-    from doctor.values import dataclass
+if TYPE_CHECKING:
+    from doctor.fleet.asking import Reply
 
 SECONDS = 25.0
-"""For all nodes to start and greet each other."""
+"""Seconds for all nodes to start and to reach each other."""
 _LOWEST, _HIGHEST = 20_000, 32_000  # below what systems give to outgoing connections
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """question: what has to agree. agrees: None where it could not be found out. why: in a sentence. nodes: what each
-    node says, where that is worth knowing. do: what to do, "" where there is nothing."""
+    """question: what has to agree. agrees: None where it could not be found out. why: in a sentence. nodes:
+    what each node says, where that is worth knowing. do: what to do, "" where there is nothing."""
 
     question: str
     agrees: bool | None
@@ -37,7 +36,7 @@ class Agreement:
 
 
 def peers(names: Sequence[str]) -> Callable[[str], dict[str, Any]]:
-    """What each node is told of the others (`doctor.fleet.peers`), by its name."""
+    """What each node receives about the others (`doctor.fleet.peers`), by its name."""
     token = secrets.token_hex(16)
     span = max(1, _HIGHEST - _LOWEST - len(names))
     first = _LOWEST + secrets.randbelow(span)
@@ -45,72 +44,132 @@ def peers(names: Sequence[str]) -> Callable[[str], dict[str, Any]]:
     return lambda name: {"name": name, "peers": ports, "token": token, "seconds": SECONDS}
 
 
-def agreements(told: Sequence[Told]) -> tuple[Agreement, ...]:
+def agreements(replies: Sequence[Reply]) -> tuple[Agreement, ...]:
     """The answers to all questions over the nodes of a job."""
-    there = [one for one in told if one.answer.status == "answered"]
-    silent = [one.answer.name for one in told if one.answer.status != "answered"]
+    there = [one for one in replies if one.answer.status == "answered"]
+    silent = [one.answer.name for one in replies if one.answer.status != "answered"]
     if silent or not there:
-        first = Agreement("every node answers", None, f"{len(silent)} of {len(told)} nodes could not be asked", dict.fromkeys(silent, "no answer"))
+        first = Agreement(
+            "every node answers",
+            None,
+            f"{len(silent)} of {len(replies)} nodes could not be asked",
+            dict.fromkeys(silent, "no answer"),
+        )
         return (first, *(_all(there) if there else ()))
     return tuple(_all(there))
 
 
-def _all(told: Sequence[Told]) -> Iterator[Agreement]:
+def _all(replies: Sequence[Reply]) -> Iterator[Agreement]:
     yield _same(
-        told, "tensorflow", "the same TensorFlow", "workers of different releases do not train together", "install one release on all nodes"
+        replies,
+        "tensorflow",
+        "the same TensorFlow",
+        "workers of different releases do not train together",
+        "install one release on all nodes",
     )
-    yield _same(told, "gpus", "the same GPUs", "the strategy counts on as many devices in each worker as in its own", "ask for the same GPUs on each node")
-    yield _nccl(told)
-    yield _settings(told)
-    yield _reached(told)
-    yield _interfaces(told)
-    yield _tf_config(told)
+    yield _same(
+        replies,
+        "gpus",
+        "the same GPUs",
+        "the strategy counts on as many devices in each worker as in its own",
+        "ask for the same GPUs on each node",
+    )
+    yield _nccl(replies)
+    yield _settings(replies)
+    yield _reached(replies)
+    yield _interfaces(replies)
+    yield _tf_config(replies)
 
 
-def _values(told: Sequence[Told], fact: str) -> dict[str, str]:
-    return {one.answer.name: one.answer.values.facts.get(fact, "none seen") for one in told}
+def _values(replies: Sequence[Reply], fact: str) -> dict[str, str]:
+    return {one.answer.name: one.answer.values.facts.get(fact, "none seen") for one in replies}
 
 
-def _same(told: Sequence[Told], fact: str, question: str, why: str, do: str) -> Agreement:
-    values = _values(told, fact)
+def _same(replies: Sequence[Reply], fact: str, question: str, why: str, do: str) -> Agreement:
+    values = _values(replies, fact)
     if set(values.values()) == {"none seen"}:
-        return Agreement(question, False if fact == "tensorflow" else None, "no node shows any", {}, do if fact == "tensorflow" else "")
+        return Agreement(
+            question,
+            False if fact == "tensorflow" else None,
+            "no node shows any",
+            {},
+            do if fact == "tensorflow" else "",
+        )
     if len(set(values.values())) == 1:
         return Agreement(question, True, f"all have {next(iter(values.values()))}", {})
     return Agreement(question, False, why, values, do)
 
 
-def _nccl(told: Sequence[Told]) -> Agreement:
-    names = sorted({name for one in told for name in one.answer.values.facts if name.startswith("package.nvidia-nccl")})
+def _nccl(replies: Sequence[Reply]) -> Agreement:
+    names = sorted(
+        {
+            name
+            for one in replies
+            for name in one.answer.values.facts
+            if name.startswith("package.nvidia-nccl")
+        }
+    )
     question = "the same NCCL"
     for name in names:
-        values = _values(told, name)
+        values = _values(replies, name)
         if len(set(values.values())) > 1:
-            return Agreement(question, False, f"{name[len('package.'):]} differs", values, "install one release of it on all nodes")
+            return Agreement(
+                question,
+                False,
+                f"{name[len('package.') :]} differs",
+                values,
+                "install one release of it on all nodes",
+            )
     if names:
-        return Agreement(question, True, "all have " + ", ".join(f"{n[len('package.'):]} {_values(told, n)[told[0].answer.name]}" for n in names), {})
-    same = len(set(_values(told, "tensorflow").values())) == 1 and "tensorflow" in told[0].answer.values.facts
+        return Agreement(
+            question,
+            True,
+            "all have "
+            + ", ".join(
+                f"{n[len('package.') :]} {_values(replies, n)[replies[0].answer.name]}" for n in names
+            ),
+            {},
+        )
+    same = (
+        len(set(_values(replies, "tensorflow").values())) == 1
+        and "tensorflow" in replies[0].answer.values.facts
+    )
     return Agreement(
-        question, True if same else None, "no package of NCCL is seen; one that is part of TensorFlow agrees where TensorFlow does", {}
+        question,
+        True if same else None,
+        "no package of NCCL is seen; one that is part of TensorFlow agrees where TensorFlow does",
+        {},
     )
 
 
-def _settings(told: Sequence[Told]) -> Agreement:
-    names = sorted({name for one in told for name in one.answer.values.facts if name.startswith("env.NCCL_")})
+def _settings(replies: Sequence[Reply]) -> Agreement:
+    names = sorted(
+        {name for one in replies for name in one.answer.values.facts if name.startswith("env.NCCL_")}
+    )
     question = "the same settings of NCCL"
-    differ = [name for name in names if len(set(_values(told, name).values())) > 1]
+    differ = [name for name in names if len(set(_values(replies, name).values())) > 1]
     if differ:
-        return Agreement(question, False, f"{differ[0][4:]} differs", _values(told, differ[0]), "export it in the job's script, before srun")
-    return Agreement(question, True, ", ".join(name[4:] for name in names) + " agree" if names else "none is set", {})
+        return Agreement(
+            question,
+            False,
+            f"{differ[0][4:]} differs",
+            _values(replies, differ[0]),
+            "export it in the job's script, before srun",
+        )
+    return Agreement(
+        question, True, ", ".join(name[4:] for name in names) + " agree" if names else "none is set", {}
+    )
 
 
-def _reached(told: Sequence[Told]) -> Agreement:
+def _reached(replies: Sequence[Reply]) -> Agreement:
     question = "every node reaches every other one by its name"
-    unheard = [one.answer.name for one in told if one.more is None]
+    unheard = [one.answer.name for one in replies if one.more is None]
     if unheard:
-        return Agreement(question, None, f"{len(unheard)} nodes did not say", dict.fromkeys(unheard, "not known"))
+        return Agreement(
+            question, None, f"{len(unheard)} nodes did not say", dict.fromkeys(unheard, "not known")
+        )
     said: dict[str, str] = {}
-    for one in told:
+    for one in replies:
         more = one.more or {}
         failed = more.get("failed") if isinstance(more.get("failed"), dict) else {}
         words = [f"{peer}: {reason}" for peer, reason in list((failed or {}).items())[:5]]
@@ -119,37 +178,67 @@ def _reached(told: Sequence[Told]) -> Agreement:
         if words:
             said[one.answer.name] = "; ".join(words)[:400]
     if said:
-        return Agreement(question, False, "some connections fail", said, "names, routes and firewalls between the nodes: ask whoever runs the cluster")
-    return Agreement(question, True, "all connections worked" if len(told) > 1 else "there is one node only", {})
+        return Agreement(
+            question,
+            False,
+            "some connections fail",
+            said,
+            "names, routes and firewalls between the nodes: ask whoever runs the cluster",
+        )
+    return Agreement(
+        question, True, "all connections worked" if len(replies) > 1 else "there is one node only", {}
+    )
 
 
-def _interfaces(told: Sequence[Told]) -> Agreement:
-    question = "the interfaces that NCCL is told to use are there"
+def _interfaces(replies: Sequence[Reply]) -> Agreement:
+    question = "the interfaces that NCCL_SOCKET_IFNAME names exist"
     missing = {}
     wanted = False
-    for one in told:
+    for one in replies:
         names = one.answer.values.facts.get("env.NCCL_SOCKET_IFNAME", "")
         there = (one.more or {}).get("interfaces")
         if not names or names.startswith("^") or not isinstance(there, list):
             continue
         wanted = True
         exact, words = names.startswith("="), [word for word in names.lstrip("=").split(",") if word]
-        if not any(str(name) == word or (not exact and str(name).startswith(word)) for name in there for word in words):
+        if not any(
+            str(name) == word or (not exact and str(name).startswith(word))
+            for name in there
+            for word in words
+        ):
             missing[one.answer.name] = f"has {', '.join(map(str, there[:20]))}, not {names}"
     if missing:
-        return Agreement(question, False, "NCCL_SOCKET_IFNAME names an interface that a node does not have", missing, "name one that all have, or unset it")
-    return Agreement(question, True, "NCCL_SOCKET_IFNAME is there on each node" if wanted else "NCCL chooses them by itself", {})
+        return Agreement(
+            question,
+            False,
+            "NCCL_SOCKET_IFNAME names an interface that a node does not have",
+            missing,
+            "name one that all have, or unset it",
+        )
+    return Agreement(
+        question,
+        True,
+        "NCCL_SOCKET_IFNAME is there on each node" if wanted else "NCCL chooses them by itself",
+        {},
+    )
 
 
-def _tf_config(told: Sequence[Told]) -> Agreement:
+def _tf_config(replies: Sequence[Reply]) -> Agreement:
     """TF_CONFIG as each node's step has it."""
     question = "TF_CONFIG fits the nodes of the job"
-    texts = {one.answer.name: str((one.more or {}).get("tf_config") or "") for one in told}
+    texts = {one.answer.name: str((one.more or {}).get("tf_config") or "") for one in replies}
     if not any(texts.values()):
-        return Agreement(question, None, "it is not set here: the program, or SlurmClusterResolver, has to make it on each node", {})
+        return Agreement(
+            question,
+            None,
+            "it is not set here: the program, or SlurmClusterResolver, has to make it on each node",
+            {},
+        )
     lacking = [name for name, text in texts.items() if not text]
     if lacking:
-        return Agreement(question, False, "some nodes have none", dict.fromkeys(lacking, "not set"), "set it on every node")
+        return Agreement(
+            question, False, "some nodes have none", dict.fromkeys(lacking, "not set"), "set it on every node"
+        )
     parsed: dict[str, tuple[dict[str, list[str]], str, int]] = {}
     wrong: dict[str, str] = {}
     for name, text in texts.items():
@@ -160,36 +249,75 @@ def _tf_config(told: Sequence[Told]) -> Agreement:
     if wrong:
         return Agreement(question, False, "it cannot be read", wrong, "it has a cluster and a task, as JSON")
     if len({json.dumps(cluster, sort_keys=True) for cluster, _, _ in parsed.values()}) > 1:
-        return Agreement(question, False, "its cluster differs among the nodes", {n: ", ".join(_hosts(c)) for n, (c, _, _) in parsed.items()}, "make one list for all")
+        return Agreement(
+            question,
+            False,
+            "its cluster differs among the nodes",
+            {n: ", ".join(_hosts(c)) for n, (c, _, _) in parsed.items()},
+            "make one list for all",
+        )
     tasks = Counter((kind, index) for _, kind, index in parsed.values())
     (kind, index), count = tasks.most_common(1)[0]
     if count > 1:
         same = {name: f"{kind} {index}" for name, (_, k, i) in parsed.items() if (k, i) == (kind, index)}
-        return Agreement(question, False, f"{count} nodes take themselves for {kind} {index}", same, "give each node its own task index (SLURM_PROCID)")
+        return Agreement(
+            question,
+            False,
+            f"{count} nodes claim to be {kind} {index}",
+            same,
+            "give each node its own task index (SLURM_PROCID)",
+        )
     cluster = next(iter(parsed.values()))[0]
     hosts = [_short(host) for host in _hosts(cluster)]
-    outside = {name: f"{k} {i} is {cluster[k][i]}" for name, (_, k, i) in parsed.items() if _short(cluster[k][i]) != _short(name)}
+    outside = {
+        name: f"{k} {i} is {cluster[k][i]}"
+        for name, (_, k, i) in parsed.items()
+        if _short(cluster[k][i]) != _short(name)
+    }
     addresses = {_address(host) for host in _hosts(cluster)}
     if outside and not all(addresses):  # names that are addresses cannot be compared with names
-        return Agreement(question, False, "a node's own entry names another one", outside, "list the nodes in the order of their tasks")
+        return Agreement(
+            question,
+            False,
+            "a node's own entry names another one",
+            outside,
+            "list the nodes in the order of their tasks",
+        )
     more = sorted(set(hosts) - {_short(name) for name in texts})
     if more and not any(addresses):
-        return Agreement(question, False, f"it names nodes that are not in this job: {', '.join(more[:5])}", {}, "make it from this job's nodes")
+        return Agreement(
+            question,
+            False,
+            f"it names nodes that are not in this job: {', '.join(more[:5])}",
+            {},
+            "make it from this job's nodes",
+        )
     return Agreement(question, True, f"{len(hosts)} tasks on {len(texts)} nodes", {})
 
 
 def _parsed(text: str) -> tuple[dict[str, list[str]], str, int]:
     """Cluster, kind and index of the task. Raises ValueError."""
     document = json.loads(text)
-    cluster, task = (document.get("cluster"), document.get("task")) if isinstance(document, dict) else (None, None)
+    cluster, task = (
+        (document.get("cluster"), document.get("task")) if isinstance(document, dict) else (None, None)
+    )
     if not isinstance(cluster, dict) or not isinstance(task, dict):
         raise ValueError("it has no cluster or no task")
-    whole = {str(kind): [str(host) for host in hosts] for kind, hosts in cluster.items() if isinstance(hosts, list)}
+    whole = {
+        str(kind): [str(host) for host in hosts] for kind, hosts in cluster.items() if isinstance(hosts, list)
+    }
     kind, index = task.get("type"), task.get("index")
-    if not isinstance(kind, str) or isinstance(index, bool) or not isinstance(index, (int, str)) or not str(index).isdecimal():
+    if (
+        not isinstance(kind, str)
+        or isinstance(index, bool)
+        or not isinstance(index, (int, str))
+        or not str(index).isdecimal()
+    ):
         raise ValueError("its task has no type or no index")
     if kind not in whole or int(index) >= len(whole[kind]):
-        raise ValueError(f"its task is {kind} {index}, of which its cluster has {len(whole.get(kind, ()))}")
+        raise ValueError(
+            f"its task is {kind} {index}, but its cluster lists {len(whole.get(kind, ()))} of them"
+        )
     return whole, kind, int(index)
 
 

@@ -1,4 +1,5 @@
-"""What changed since an earlier run: nodes that came and went, other verdicts, other values of facts that are compared."""
+"""What changed since an earlier run: nodes that came and went, other verdicts, other values of facts that are
+compared."""
 
 from __future__ import annotations
 
@@ -6,18 +7,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.fleet.matters import kind_of
+from doctor.values import dataclass
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass
-
     from doctor.fleet.answers import Answer
-else:
-    from doctor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """what: status, verdict or a fact's name, which some nodes had as `before` and have as `now`; None: not known."""
+    """what: status, verdict or a fact's name, which some nodes had as `before` and have as `now`; None: not
+    known."""
 
     what: str
     before: str | None
@@ -26,7 +25,8 @@ class Change:
 
 
 def changes(before: Sequence[Answer], now: Sequence[Answer]) -> tuple[Change, ...]:
-    """All changes, the same of several nodes together; those that most nodes share first, status and verdict before facts."""
+    """All changes, the same of several nodes together; those that most nodes share first, status and verdict
+    before facts."""
     found: dict[tuple[str, str | None, str | None], list[str]] = {}
     then = {answer.name: answer for answer in before}
     for answer in now:

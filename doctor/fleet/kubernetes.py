@@ -1,8 +1,9 @@
-"""What makes a Kubernetes cluster check its nodes: a Job or DaemonSet to `kubectl apply`, with the tool itself in it.
+"""What makes a Kubernetes cluster check its nodes: a Job or DaemonSet to `kubectl apply`, with the tool
+itself in it.
 
-The tool travels in ConfigMaps, so nothing is fetched and the image is the user's own, unchanged. Sources: Kubernetes API
-reference (batch/v1 Job, apps/v1 DaemonSet, v1 ConfigMap); "a ConfigMap cannot exceed 1 MiB", and `kubectl apply` keeps
-a copy of each object in an annotation, of which an object may have 256 KiB.
+The tool travels in ConfigMaps, so nothing is fetched and the image is the user's own, unchanged. Sources:
+Kubernetes API reference (batch/v1 Job, apps/v1 DaemonSet, v1 ConfigMap); "a ConfigMap cannot exceed 1 MiB",
+and `kubectl apply` keeps a copy of each object in its annotations, which may have 256 KiB in all.
 """
 
 from __future__ import annotations
@@ -11,34 +12,33 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from doctor import lazy
 from doctor.errors import UsageError
 from doctor.fleet.sent import payload, script
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from doctor.values import dataclass
+from doctor.values import dataclass
 
 NAME = "tfgpu-doctor-fleet"
 PART = 180_000
 """Bytes in one ConfigMap: with base64 and the object around it below 256 KiB."""
 _FOLDER = "/tfgpu-doctor"
 _LABELS = {"app.kubernetes.io/name": NAME}
-_IMAGE = re.compile(r"[a-z0-9][\w./:@-]{0,500}", re.ASCII)
-_NAMESPACE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+_IMAGE = lazy.compile(r"[a-z0-9][\w./:@-]{0,500}", re.ASCII)
+_NAMESPACE = lazy.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _KEY = r"(?:[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?"
 _VALUE = r"(?:[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?)?"
-_SELECTOR = re.compile(rf"(?P<key>{_KEY})=(?P<value>{_VALUE})", re.ASCII)
-_TOLERATION = re.compile(
-    rf"(?P<key>{_KEY})(?P<equal>=(?P<value>{_VALUE}))?(?::(?P<effect>NoSchedule|PreferNoSchedule|NoExecute))?", re.ASCII
+_SELECTOR = lazy.compile(rf"(?P<key>{_KEY})=(?P<value>{_VALUE})", re.ASCII)
+_TOLERATION = lazy.compile(
+    rf"(?P<key>{_KEY})(?P<equal>=(?P<value>{_VALUE}))?(?::(?P<effect>NoSchedule|PreferNoSchedule|NoExecute))?",
+    re.ASCII,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the options say. nodes: how many, None for every node (a DaemonSet). selector and tolerations: as typed."""
+    """What the options say. nodes: how many, None for every node (a DaemonSet). selector and tolerations: as
+    typed."""
 
     image: str
     nodes: int | None = None
@@ -51,25 +51,34 @@ class Wish:
 
 
 def manifest(wish: Wish) -> Iterator[str]:
-    """The objects as YAML, with how to use them. Raises UsageError for a value that Kubernetes would refuse."""
+    """The objects as YAML, with how to use them. Raises UsageError for a value that Kubernetes would
+    refuse."""
     tool = _tool(wish)
     objects = [*tool, _runner(wish, tool)]
     where = f" -n {wish.namespace}" if wish.namespace else ""
     kind = "job" if wish.nodes else "daemonset"
-    told = f"kubectl wait{where} --for=condition=complete --timeout=10m job/{NAME}" if wish.nodes else f"kubectl rollout status{where} daemonset/{NAME}"
+    wait = (
+        f"kubectl wait{where} --for=condition=complete --timeout=10m job/{NAME}"
+        if wish.nodes
+        else f"kubectl rollout status{where} daemonset/{NAME}"
+    )
     yield (
-        f"# kubectl apply{where} -f FILE\n# {told}\n"
-        f"# kubectl logs{where} -l app.kubernetes.io/name={NAME} --prefix --tail=-1 --max-log-requests={wish.nodes or 500} > fleet.log\n"
-        f"# tfgpu-doctor fleet read fleet.log\n"
-        f"# kubectl get pods{where} -l app.kubernetes.io/name={NAME} --field-selector=status.phase=Pending   # nodes without a free GPU: not checked\n"
-        f"# kubectl delete{where} {kind}/{NAME} && kubectl delete{where} configmap -l app.kubernetes.io/name={NAME}\n"
+        f"# kubectl apply{where} -f FILE\n# {wait}\n# kubectl logs{where} -l app.kubernetes.io/name={NAME}"
+        f" --prefix --tail=-1 --max-log-requests={wish.nodes or 500} > fleet.log\n# tfgpu-doctor fleet read"
+        f" fleet.log\n# kubectl get pods{where} -l app.kubernetes.io/name={NAME}"
+        " --field-selector=status.phase=Pending   # nodes without a free GPU: not checked\n# kubectl"
+        f" delete{where} {kind}/{NAME} && kubectl delete{where} configmap -l app.kubernetes.io/name={NAME}\n"
     )
     for item in objects:
         yield "---\n" + "\n".join(_yaml(item)) + "\n"
 
 
 def _metadata(wish: Wish, name: str) -> dict[str, Any]:
-    return {"name": name, **({"namespace": wish.namespace} if wish.namespace else {}), "labels": dict(_LABELS)}
+    return {
+        "name": name,
+        **({"namespace": wish.namespace} if wish.namespace else {}),
+        "labels": dict(_LABELS),
+    }
 
 
 def _tool(wish: Wish) -> list[dict[str, Any]]:
@@ -116,10 +125,10 @@ def _runner(wish: Wish, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _pod(wish: Wish, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
     if not _IMAGE.fullmatch(wish.image):
-        raise UsageError(f"--image {wish.image[:80]!r} is none")
+        raise UsageError(f"--image {wish.image[:80]!r} is not the name of an image")
     if wish.namespace and not _NAMESPACE.fullmatch(wish.namespace):
-        raise UsageError(f"--namespace {wish.namespace[:80]!r} is none")
-    # a pod whose check finds an error has done its work: its exit code is no failure to be tried again
+        raise UsageError(f"--namespace {wish.namespace[:80]!r} is not the name of a namespace")
+    # a pod whose check finds an error has done its work: its exit code must not make Kubernetes run it again
     after = "while :; do sleep 3600; done" if wish.nodes is None else "exit 0"
     container: dict[str, Any] = {
         "name": "check",
@@ -138,14 +147,24 @@ def _pod(wish: Wish, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "enableServiceLinks": False,
         "containers": [container],
         "tolerations": _tolerations(wish.tolerations),
-        "volumes": [{"name": "tool", "projected": {"sources": [{"configMap": {"name": item["metadata"]["name"]}} for item in tool]}}],
+        "volumes": [
+            {
+                "name": "tool",
+                "projected": {
+                    "sources": [{"configMap": {"name": item["metadata"]["name"]}} for item in tool]
+                },
+            }
+        ],
     }
     selector = _selector(wish.selector)
     if selector:
         pod["nodeSelector"] = selector
     if wish.nodes is not None:
         pod["restartPolicy"] = "Never"
-        term = {"labelSelector": {"matchLabels": dict(_LABELS)}, "topologyKey": "kubernetes.io/hostname"}  # one pod a node
+        term = {
+            "labelSelector": {"matchLabels": dict(_LABELS)},
+            "topologyKey": "kubernetes.io/hostname",
+        }  # one pod a node
         pod["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     return pod
 
@@ -155,7 +174,7 @@ def _selector(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         match = _SELECTOR.fullmatch(word)
         if match is None:
-            raise UsageError(f"--node-selector {word[:80]!r} is no KEY=VALUE of a label")
+            raise UsageError(f"--node-selector {word[:80]!r} is not KEY=VALUE of a label")
         found[match["key"]] = match["value"]
     return found
 
@@ -165,7 +184,7 @@ def _tolerations(words: Sequence[str]) -> list[dict[str, str]]:
     for word in words or ("nvidia.com/gpu",):
         match = _TOLERATION.fullmatch(word)
         if match is None:
-            raise UsageError(f"--toleration {word[:80]!r} is no KEY[=VALUE][:EFFECT]")
+            raise UsageError(f"--toleration {word[:80]!r} is not KEY[=VALUE][:EFFECT]")
         rule = {"key": match["key"], "operator": "Equal" if match["equal"] else "Exists"}
         rule.update({"value": match["value"]} if match["equal"] else {})
         rule.update({"effect": match["effect"]} if match["effect"] else {})

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-_NUMBERED = re.compile(r"(?P<before>.*?)(?P<number>\d{1,9})(?P<after>\D*)", re.DOTALL)
+from doctor import lazy
+
+_NUMBERED = lazy.compile(r"(?P<before>.*?)(?P<number>\d{1,9})(?P<after>\D*)", re.DOTALL)
 
 
 def folded(names: Iterable[str]) -> list[str]:
-    """The names, those that differ in their last number written as one; in the order in which each kind first occurs."""
+    """The names, those that differ in their last number written as one; in the order in which each kind first
+    occurs."""
     kinds: dict[tuple[str, str, int], set[int]] = {}
     plain: dict[tuple[str, str, int], str] = {}
     for name in names:
@@ -19,7 +22,9 @@ def folded(names: Iterable[str]) -> list[str]:
             kinds.setdefault((name, "", -1), set())
             continue
         digits = match["number"]
-        width = len(digits) if digits.startswith("0") else 0  # 09 and 10 are written with two digits, 9 and 10 are not
+        width = (
+            len(digits) if digits.startswith("0") else 0
+        )  # 09 and 10 are written with two digits, 9 and 10 are not
         kinds.setdefault((match["before"], match["after"], width), set()).add(int(digits))
     _join_padded(kinds)
     return [

@@ -1,7 +1,9 @@
-"""Runs on each node of a distributed job (Python 3.8 or later): can it be reached, and can it reach the others?
+"""Runs on each node of a distributed job (Python 3.8 or later): tests connections from and to the other
+nodes.
 
-A node listens on a port of its own and greets every other one, over and over until a time is up, since not all start at
-the same time. A greeting names the node and a token of this run, so no other program is taken for a peer.
+A node listens on its own port and connects to every other node again and again until a deadline, since not
+all start at the same time. It sends its name and this run's token, so that no other program is taken for a
+peer.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from typing import Any
 PATIENCE = 2.0
 """Seconds of one connection."""
 LONGEST = 65536
-"""Bytes of TF_CONFIG that are told."""
+"""Bytes of TF_CONFIG that are printed."""
 
 
 def main(order: dict[str, Any]) -> None:
-    """Print one line of JSON. order: name (of this node), peers ([name, port] of each, this one included), token,
-    seconds."""
+    """Print one line of JSON. order: name (of this node), peers ([name, port] of each, this one included),
+    token, seconds."""
     name, token = str(order["name"]), str(order["token"])
     ports = {str(peer): int(port) for peer, port in order["peers"]}
     end = time.monotonic() + float(order["seconds"])
@@ -43,7 +45,7 @@ def main(order: dict[str, Any]) -> None:
             except OSError as error:
                 failed[peer] = f"{error.strerror or error}"
         time.sleep(0.2)
-    told = {
+    answer = {
         "listening": trouble,
         "reached": reached,
         "failed": failed,
@@ -51,7 +53,7 @@ def main(order: dict[str, Any]) -> None:
         "interfaces": [interface for _, interface in socket.if_nameindex()],
         "tf_config": os.environ.get("TF_CONFIG", "")[:LONGEST],
     }
-    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()
 
 

@@ -1,6 +1,7 @@
 """Nodes by Ray: a task pinned to each node of a cluster that runs.
 
-Ray asks that a program has the Ray and the Python of its cluster, so a Python of the user's talks with it, not this one.
+Ray requires that a client has its cluster's Ray and Python, so a Python of the user's runs the client, not
+this one.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from doctor.children import Child, ChildError, program
 from doctor.errors import UnableError
 from doctor.fleet.answers import LARGEST, unanswered
-from doctor.fleet.asking import Order, Told, understood
+from doctor.fleet.asking import Order, Reply, understood
 from doctor.fleet.sent import payload, script
 from doctor.probe.running import Ran, run_program
+from doctor.subprocesses import Child, ChildError, program
 
 START = 60.0
 """Seconds in which the cluster has to be reached."""
@@ -33,29 +34,42 @@ _HAS_RAY = "import importlib.util, sys; sys.exit(importlib.util.find_spec('ray')
 
 
 def ask(
-    address: str, order: Order, python: str | None, env: Mapping[str, str], total: Callable[[int], None], tell: Callable[[int], None]
-) -> tuple[list[Told], bool]:
-    """Ask every node of the cluster; what they told, and whether the user broke off.
+    address: str,
+    order: Order,
+    python: str | None,
+    env: Mapping[str, str],
+    total: Callable[[int], None],
+    tell: Callable[[int], None],
+) -> tuple[list[Reply], bool]:
+    """Ask every node of the cluster. Returns their reports, and whether the user interrupted.
 
-    address: Ray's ("auto": the cluster of this machine). total: called with the number of nodes that are asked.
-    tell: as of `doctor.fleet.asking.ask`. Raises UnableError where there is no ray or no cluster.
+    address: Ray's ("auto": the cluster of this machine). total: called with the number of nodes that are
+    asked. tell: as in `doctor.fleet.asking.ask`. Raises UnableError if there is no Ray or no cluster.
     """
     own = _interpreter(env)
     mark = f"tfgpu-doctor {secrets.token_hex(16)}"
     sent = payload(list(order.argv), mark=mark, limit=order.timeout, watch=False)
     words = {
-        "address": address, "payload": base64.b64encode(sent).decode(), "script": script(python), "timeout": order.timeout, "jobs": order.jobs,
-    }  # fmt: skip
-    with Child(own, program("doctor.fleet", "_ray.py"), [], {**env, "RAY_USAGE_STATS_ENABLED": "0"}, limit=OUTPUT) as child:
+        "address": address,
+        "payload": base64.b64encode(sent).decode(),
+        "script": script(python),
+        "timeout": order.timeout,
+        "jobs": order.jobs,
+    }
+    with Child(
+        own, program("doctor.fleet", "_ray.py"), [], {**env, "RAY_USAGE_STATS_ENABLED": "0"}, limit=OUTPUT
+    ) as child:
         child.tell(json.dumps(words))
         nodes = _nodes(child)
         names = _named(nodes)
-        told: dict[str, Told] = {}
+        replies: dict[str, Reply] = {}
         for node in nodes:
             if not node["alive"]:
-                told[node["id"]] = Told(unanswered(names[node["id"]], "unreachable", f"Ray lists it as dead: {node['reason']}"))
-        total(len(nodes) - len(told))
-        rounds = 1 + (len(nodes) - len(told)) // max(1, order.jobs)
+                replies[node["id"]] = Reply(
+                    unanswered(names[node["id"]], "unreachable", f"Ray lists it as dead: {node['reason']}")
+                )
+        total(len(nodes) - len(replies))
+        rounds = 1 + (len(nodes) - len(replies)) // max(1, order.jobs)
         left = "the run was ended before it answered"
         interrupted = False
         try:
@@ -63,13 +77,15 @@ def ask(
                 if answer.get("stage") == "done":
                     break
                 if answer.get("stage") == "asked" and answer.get("node") in names:
-                    told[answer["node"]] = _told(names[answer["node"]], answer, mark, order.timeout)
+                    replies[answer["node"]] = _reply(names[answer["node"]], answer, mark, order.timeout)
                     tell(1)
         except KeyboardInterrupt:
             interrupted = True
         except ChildError as error:
             left = str(error)
-        return [told.get(node["id"]) or Told(unanswered(names[node["id"]], "failed", left)) for node in nodes], interrupted
+        return [
+            replies.get(node["id"]) or Reply(unanswered(names[node["id"]], "failed", left)) for node in nodes
+        ], interrupted
 
 
 def _nodes(child: Child) -> list[dict[str, Any]]:
@@ -77,29 +93,51 @@ def _nodes(child: Child) -> list[dict[str, Any]]:
     try:
         for answer in child.answers(time.monotonic() + START):
             if answer.get("stage") == "failed":
-                raise UnableError(f"no Ray cluster is reached: {answer.get('error')}", "--ray ADDRESS names one: HOST:6379, or ray://HOST:10001")
+                raise UnableError(
+                    f"no Ray cluster is reached: {answer.get('error')}",
+                    "--ray ADDRESS names one: HOST:6379, or ray://HOST:10001",
+                )
             if answer.get("stage") == "nodes":
-                return [node for node in answer["nodes"] if node["alive"] or "EXPECTED" not in node["death"].upper().replace("UNEXPECTED", "")]
+                return [
+                    node
+                    for node in answer["nodes"]
+                    if node["alive"] or "EXPECTED" not in node["death"].upper().replace("UNEXPECTED", "")
+                ]
     except ChildError as error:
         raise UnableError(f"no Ray cluster is reached: {error}", "--ray ADDRESS names one") from error
-    raise UnableError(f"no Ray cluster is reached: Ray's client {child.how_it_ended()}", "does `ray status` work here?")
+    raise UnableError(
+        f"no Ray cluster is reached: Ray's client {child.how_it_ended()}",
+        "check that `ray status` works here",
+    )
 
 
 def _named(nodes: list[dict[str, Any]]) -> dict[str, str]:
-    """A name for each node: the one that it was started with, else the host's; its address where several share that."""
-    names = {node["id"]: node["name"] if node["name"] not in ("", node["address"]) else node["host"] or node["address"] for node in nodes}
+    """A name for each node: the one that it was started with, else the host's; its address where several
+    share that."""
+    names = {
+        node["id"]: (
+            node["name"] if node["name"] not in ("", node["address"]) else node["host"] or node["address"]
+        )
+        for node in nodes
+    }
     several = Counter(names.values())
     return {key: name if several[name] == 1 else f"{name}#{key[:8]}" for key, name in names.items()}
 
 
-def _told(name: str, answer: dict[str, Any], mark: str, timeout: float) -> Told:
+def _reply(name: str, answer: dict[str, Any], mark: str, timeout: float) -> Reply:
     if answer.get("error"):
-        return Told(unanswered(name, "unreachable", f"its task failed: {answer['error']}"))
+        return Reply(unanswered(name, "unreachable", f"its task failed: {answer['error']}"))
     try:
-        out = zlib.decompressobj().decompress(base64.b64decode(str(answer.get("out"))), LARGEST) if answer.get("out") else b""
+        out = (
+            zlib.decompressobj().decompress(base64.b64decode(str(answer.get("out"))), LARGEST)
+            if answer.get("out")
+            else b""
+        )
     except (ValueError, zlib.error):
         out = b""
-    ran = Ran(answer.get("status"), out.decode("utf-8", "replace"), str(answer.get("err")), bool(answer.get("late")))
+    ran = Ran(
+        answer.get("status"), out.decode("utf-8", "replace"), str(answer.get("err")), bool(answer.get("late"))
+    )
     return understood(name, ran, mark, timeout, lambda _: None)
 
 
@@ -108,7 +146,10 @@ def _interpreter(env: Mapping[str, str]) -> str:
     for candidate in _candidates(env):
         if run_program([candidate, "-c", _HAS_RAY], 30, env).status == 0:
             return candidate
-    raise UnableError("no Python here has ray", "activate the environment that the cluster runs, or: pip install 'tfgpu-doctor[ray]'")
+    raise UnableError(
+        "no Python here has ray",
+        "activate the environment that the cluster runs, or: pip install 'tfgpu-doctor[ray]'",
+    )
 
 
 def _candidates(env: Mapping[str, str]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Reports that something else collected: files and folders, one report or many in each.
 
-A file may be one report as JSON, reports one a line, or a log that holds such lines, as `kubectl logs --prefix` prints
-them. A node's name is the report's `node`, else the file's name.
+A file may be one report as JSON, reports one a line, or a log that holds such lines, as `kubectl logs
+--prefix` prints them. A node's name is the report's `node`, else the file's name.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import IO, Any
 
+from doctor import lazy
 from doctor.errors import InputError
 from doctor.fleet.answers import LARGEST, Answer, NotReportError, answered, parsed, unanswered
 from doctor.inputs import STDIN, Input, expand, opened
 
-_ENDING = re.compile(r"(?:\.(?:json|jsonl|ndjson|txt|log|out|gz)){1,3}$", re.IGNORECASE)
-_PREFIX = re.compile(rb"\[pod/(?P<pod>[A-Za-z0-9.-]{1,253})/[A-Za-z0-9.-]{1,63}\] ")
+_ENDING = lazy.compile(r"(?:\.(?:json|jsonl|ndjson|txt|log|out|gz)){1,3}$", re.IGNORECASE)
+_PREFIX = lazy.compile(rb"\[pod/(?P<pod>[A-Za-z0-9.-]{1,253})/[A-Za-z0-9.-]{1,63}\] ")
 """What `kubectl logs --prefix` puts before each line."""
 _KEY = ("tensorflow", "driver", "gpus", "cuda", "cudnn", "python", "missing_libraries")
 
@@ -25,9 +26,9 @@ _KEY = ("tensorflow", "driver", "gpus", "cuda", "cudnn", "python", "missing_libr
 def read(words: Sequence[str], *, keep: bool, tell: Callable[[int], None] | None = None) -> list[Answer]:
     """The answer of every node in these files and folders, in their order.
 
-    keep: the whole of each report; else of the first of each kind only. tell: called with 1 for each file. A file
-    that holds no report is a node that failed. Raises InputError where a file that was named cannot be read, and where
-    there is nothing to read.
+    keep: the whole of each report; else of the first of each kind only. tell: called with 1 for each file. A
+    file that holds no report is a node that failed. Raises InputError where a file that was named cannot be
+    read, and where there is nothing to read.
     """
     items = list(expand(words))
     if any(item.name.lower().startswith(("http://", "https://")) for item in items):
@@ -43,13 +44,15 @@ def read(words: Sequence[str], *, keep: bool, tell: Callable[[int], None] | None
         if tell is not None:
             tell(1)
     if not found:
-        raise InputError("there is no report to read", "name files that hold the output of `check --format json`")
+        raise InputError(
+            "there is no report to read", "name files that hold the output of `check --format json`"
+        )
     return found
 
 
 def _renamed(answer: Answer, taken: dict[str, int]) -> Answer:
     """A further report of a node."""
-    from dataclasses import replace
+    from doctor.values import replace
 
     number = taken[answer.name]
     while f"{answer.name}#{number}" in taken:
@@ -60,7 +63,8 @@ def _renamed(answer: Answer, taken: dict[str, int]) -> Answer:
 
 
 def _names(paths: Sequence[str]) -> list[str]:
-    """A node's name for each file: its own without ending; where several have the same, the folders that differ."""
+    """A node's name for each file: its own without ending; where several have the same, the folders that
+    differ."""
     own = [_ENDING.sub("", PurePath(path).name) or path for path in paths]
     if len(set(own)) == len(own):
         return own
@@ -100,7 +104,7 @@ def _of_file(item: Input, name: str, *, keep: bool, kinds: set[object]) -> Itera
 
 
 def _of_stream(stream: IO[bytes], name: str, *, keep: bool, kinds: set[object]) -> Iterator[Answer]:
-    """Every report of a file. A line that begins with { and is no report may be the first of one over several lines."""
+    """Every report of a file. A line that begins with { may be the first of a report over several lines."""
     count, first, why = 0, "", ""
     pods: dict[str, str] = {}
     for number, line in enumerate(_lines(stream), 1):
@@ -123,11 +127,17 @@ def _of_stream(stream: IO[bytes], name: str, *, keep: bool, kinds: set[object]) 
         except NotReportError as error:
             why = why or str(error)
             if count and not pod and b'"tfgpu-doctor"' in body:  # the others must not hide it
-                yield unanswered(f"{name}:{number}", "failed", f"this line is no report: {error}")
+                yield unanswered(f"{name}:{number}", "failed", f"this line is not a report: {error}")
     for pod, words in pods.items():
         yield unanswered(pod, "failed", f"its pod printed no report; it begins with: {words}")
     if not count and not pods:
-        reason = f"its file holds no report: {why}" if why else f"its file holds no report; it begins with: {first}" if first else ""
+        reason = (
+            f"its file holds no report: {why}"
+            if why
+            else f"its file holds no report; it begins with: {first}"
+            if first
+            else ""
+        )
         yield unanswered(name, "failed", reason or "its file is empty")
 
 
@@ -154,7 +164,8 @@ def _name(document: dict[str, Any]) -> str:
 
 
 def _answer(name: str, document: dict[str, Any], *, keep: bool, kinds: set[object]) -> Answer:
-    """Keep the whole report where all are kept, or where it is the first of its kind: cures are worked out from it."""
+    """Keep the whole report where all are kept, or where it is the first of its kind: cures are worked out
+    from it."""
     answer = answered(name, document, keep=keep)
     if keep:
         return answer
@@ -169,7 +180,8 @@ def _answer(name: str, document: dict[str, Any], *, keep: bool, kinds: set[objec
 def earlier(path: str, tell: Callable[[int], None] | None = None) -> list[Answer]:
     """The nodes of an earlier run, from its JSON. Raises InputError where the file is none.
 
-    It is read line by line as `fleet` writes it, one node a line, and as a whole where a program has laid it out anew.
+    It is read line by line as `fleet` writes it, one node a line, and as a whole where a program has laid it
+    out anew.
     """
     with opened(Input(path)) as stream:
         head = stream.readline(LARGEST)
@@ -183,21 +195,28 @@ def earlier(path: str, tell: Callable[[int], None] | None = None) -> list[Answer
             found += _nodes([_json(text, path)], path)
             if tell is not None:
                 tell(1)
-    raise InputError(f"cannot read `{path}`: it ends in the middle", "was the run that wrote it ended before its time?")
+    raise InputError(
+        f"cannot read `{path}`: it ends in the middle", "the run that wrote it may have been interrupted"
+    )
 
 
 def _json(text: bytes, path: str) -> Any:
     try:
         return json.loads(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"cannot read `{path}`: it is no JSON", "--since takes the JSON of an earlier `fleet`") from error
+        raise InputError(
+            f"cannot read `{path}`: it is not JSON", "--since takes the JSON of an earlier `fleet`"
+        ) from error
 
 
 def _whole(path: str, text: bytes) -> Iterable[Any]:
     document = _json(text, path)
     nodes = document.get("nodes") if isinstance(document, dict) else None
     if not isinstance(nodes, list):
-        raise InputError(f"cannot read `{path}`: it is no JSON of `fleet`", "--since takes the JSON of an earlier `fleet`")
+        raise InputError(
+            f"cannot read `{path}`: it is not the JSON of `fleet`",
+            "--since takes the JSON of an earlier `fleet`",
+        )
     return nodes
 
 

@@ -1,7 +1,9 @@
-"""What is sent to a node: a shell line that finds a Python, and over standard input the tool itself, which runs from memory.
+"""What is sent to a node: a shell line that finds a Python, and over standard input the tool itself, which
+runs from memory.
 
-A node needs a POSIX shell and a Python from 3.8, or what the packaging that is installed here asks for (`least`); the
-one file brings one for 3.8. Nothing is written there. It is the same for ssh, Slurm, Ray and a pod.
+A node needs a POSIX shell and a Python from 3.8, or what the packaging that is installed here asks for
+(`least`); the one file brings one for 3.8. Nothing is written there. It is the same for ssh, Slurm, Ray and a
+pod.
 """
 
 from __future__ import annotations
@@ -22,15 +24,28 @@ from doctor.shell import RefusedError, sh_argument
 NO_PYTHON = 97
 """The exit status of the shell line where there is no Python that would do."""
 LEFT_OUT = (
-    "doctor/simulate/", "doctor/reproduce/", "doctor/bench/", "doctor/site/", "doctor/shell_files/", "doctor/logs/prose/weights.bin",
+    "doctor/simulate/",
+    "doctor/reproduce/",
+    "doctor/bench/",
+    "doctor/site/",
+    "doctor/shell_files/",
+    "doctor/logs/prose/weights.bin",
     "compat_tables/licenses/",
-)  # fmt: skip
+)
 """What no `check` uses: it would only be sent."""
 _PACKAGES = ("doctor", "compat_tables", "packaging")
 _PYTHONS = (
-    "python3", "python3.12", "python3.11", "python3.13", "python3.10", "python3.14", "python3.9", "python3.8", "python",
+    "python3",
+    "python3.12",
+    "python3.11",
+    "python3.13",
+    "python3.10",
+    "python3.14",
+    "python3.9",
+    "python3.8",
+    "python",
     "/usr/libexec/platform-python",
-)  # fmt: skip
+)
 _START = "import sys; f = sys.stdin.buffer; exec(f.read(int(f.readline())))"
 _OLD = (1980, 1, 1, 0, 0, 0)
 
@@ -38,8 +53,8 @@ _OLD = (1980, 1, 1, 0, 0, 0)
 def script(python: str | None) -> str:
     """A line for sh that starts the program on standard input in the first Python that will do.
 
-    python: --python, which may be an interpreter or an environment's folder: it runs the tool where no other can.
-    Raises UsageError where it cannot stand in a shell line.
+    python: --python, which may be an interpreter or an environment's folder: it runs the tool where no other
+    can. Raises UsageError where it cannot stand in a shell line.
     """
     try:
         own = [sh_argument(python), sh_argument(f"{python.rstrip('/')}/bin/python")] if python else []
@@ -48,31 +63,40 @@ def script(python: str | None) -> str:
     found = " ".join([*_PYTHONS, *own])
     check = f"import sys; sys.exit(sys.version_info < (3, {least()}))"
     return (
-        f'for p in {found}; do if "$p" -c "{check}" </dev/null >/dev/null 2>&1; then exec "$p" -I -B -c "{_START}"; fi; done; '
-        f'echo "there is no Python 3.{least()} or later on its PATH" >&2; exit {NO_PYTHON}'
+        f'for p in {found}; do if "$p" -c "{check}" </dev/null >/dev/null 2>&1; then exec "$p" -I -B -c'
+        f' "{_START}"; fi; done; echo "there is no Python 3.{least()} or later on its PATH" >&2; exit'
+        f" {NO_PYTHON}"
     )
 
 
 @lru_cache(maxsize=1)
 def least() -> int:
-    """The lowest Python 3.x that runs what is sent: that of this project, or of the packaging that goes with it."""
+    """The lowest Python 3.x that runs what is sent: that of this project, or of the packaging that goes with
+    it."""
     from importlib import metadata
 
     try:
-        asked = re.search(r">=\s*3\.(\d{1,2})", (metadata.metadata("packaging").get_all("Requires-Python") or [""])[0])
+        asked = re.search(
+            r">=\s*3\.(\d{1,2})", (metadata.metadata("packaging").get_all("Requires-Python") or [""])[0]
+        )
     except metadata.PackageNotFoundError:  # the one file, which is made for it
         asked = None
     return max(8, int(asked[1])) if asked else 8
 
 
 def payload(
-    argv: list[str], *, mark: str = "", limit: float = 60.0, watch: bool = True, peers: dict[str, Any] | None = None
+    argv: list[str],
+    *,
+    mark: str = "",
+    limit: float = 60.0,
+    watch: bool = True,
+    peers: dict[str, Any] | None = None,
 ) -> bytes:
     """What goes to the standard input of that line.
 
-    argv: of the command to run there. mark: a line that is printed before and after each answer. limit: seconds, after
-    which the node ends it by itself. watch: it also ends when standard input closes. peers: what `doctor.fleet.peers`
-    is to do as well.
+    argv: of the command to run there. mark: a line that is printed before and after each answer. limit:
+    seconds, after which the node ends it by itself. watch: it also ends when standard input closes. peers:
+    what `doctor.fleet.peers` is to do as well.
     """
     boot = resources.read("doctor.fleet", "_boot.py")
     modules = archive()
@@ -117,4 +141,8 @@ def _members() -> Iterator[tuple[str, bytes]]:
 
 
 def _wanted(name: str) -> bool:
-    return not name.startswith(LEFT_OUT) and "__pycache__" not in name and not name.endswith((".pyc", ".so", ".md", "/"))
+    return (
+        not name.startswith(LEFT_OUT)
+        and "__pycache__" not in name
+        and not name.endswith((".pyc", ".so", ".md", "/"))
+    )

@@ -1,7 +1,7 @@
-"""Nodes by Slurm: a step for each, since one dead node ends a step over several. It needs no root.
+"""Asks nodes through Slurm: a step for each, since one dead node ends a step over several. It needs no root.
 
-Outside of a job each node gets a small job of its own, that starts at once or not at all; inside of one the job's own
-nodes are asked, beside the steps that run there.
+Outside of a job each node gets a small job of its own, that starts at once or not at all; inside of one the
+job's own nodes are asked, beside the steps that run there.
 """
 
 from __future__ import annotations
@@ -13,32 +13,61 @@ import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from doctor import lazy
 from doctor.errors import UnableError, UsageError
 from doctor.fleet.answers import Answer, unanswered
 from doctor.fleet.asking import Asked
 from doctor.fleet.sent import script
 from doctor.probe.running import Ran, run_program
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from doctor.values import dataclass
+from doctor.values import dataclass
 
 LIMIT = 60.0
 """Seconds that Slurm's own commands may take."""
-_WORD = re.compile(r"[\w][\w.,:=/*@+-]{0,200}", re.ASCII)
-_NODELIST = re.compile(r"[\w][\w.,\[\]-]{0,20000}", re.ASCII)
-_UP = {"idle", "allocated", "mixed", "completing", "planned", "reserved", "alloc", "mix", "comp", "resv", "plnd"}
+_WORD = lazy.compile(r"[\w][\w.,:=/*@+-]{0,200}", re.ASCII)
+_NODELIST = lazy.compile(r"[\w][\w.,\[\]-]{0,20000}", re.ASCII)
+_UP = {
+    "idle",
+    "allocated",
+    "mixed",
+    "completing",
+    "planned",
+    "reserved",
+    "alloc",
+    "mix",
+    "comp",
+    "resv",
+    "plnd",
+}
 """States in which a node takes steps (sinfo(1), NODE STATE CODES)."""
-_GPUS = re.compile(r"(?:^|,)gpu(?::[^,:(]{1,64})?:(\d{1,4})")
+_GPUS = lazy.compile(r"(?:^|,)gpu(?::[^,:(]{1,64})?:(\d{1,4})")
 _REASONS = (
-    (r"Immediate execution impossible|Requested nodes are busy|Resources? (?:temporarily )?(?:busy|unavailable)|timed out waiting",
-     "no step could start at once: its GPUs, CPUs or memory are in use (--gres gpu:1 asks for one GPU only)"),
-    (r"Unable to contact|Communication connection failure|launch.{0,80}failed|Socket timed out|Node failure|node fail|Zero Bytes", "Slurm does not reach it: {0}"),
-    (r"Requested node configuration is not available|Invalid generic resource|Invalid node name|Invalid partition|Invalid account", "Slurm refuses the step: {0}"),
-)  # fmt: skip
+    (
+        (
+            r"Immediate execution impossible|Requested nodes are busy|Resources? (?:temporarily"
+            r" )?(?:busy|unavailable)|timed out waiting"
+        ),
+        (
+            "no step could start at once: its GPUs, CPUs or memory are in use (--gres gpu:1 asks for one GPU"
+            " only)"
+        ),
+    ),
+    (
+        (
+            r"Unable to contact|Communication connection failure|launch.{0,80}failed|Socket timed out|Node"
+            r" failure|node fail|Zero Bytes"
+        ),
+        "Slurm does not reach it: {0}",
+    ),
+    (
+        (
+            r"Requested node configuration is not available|Invalid generic resource|Invalid node"
+            r" name|Invalid partition|Invalid account"
+        ),
+        "Slurm refuses the step: {0}",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +82,14 @@ class Wish:
     def __post_init__(self) -> None:
         for option, value in (("partition", self.partition), ("account", self.account), ("gres", self.gres)):
             if value is not None and not _WORD.fullmatch(value):
-                raise UsageError(f"--{option} {value[:80]!r} is none")
+                raise UsageError(f"--{option} {value[:80]!r} is not a valid name")
         if self.nodelist and not _NODELIST.fullmatch(self.nodelist):
-            raise UsageError(f"--slurm {self.nodelist[:80]!r} is no list of nodes", "n1,n2 or n[1-8]")
+            raise UsageError(f"--slurm {self.nodelist[:80]!r} is not a list of nodes", "n1,n2 or n[1-8]")
 
 
 class Nodes(NamedTuple):
-    """The nodes that can be asked, and those that Slurm says cannot, all in Slurm's order. name: that of the jobs, ""
-    where the steps belong to a job that is there."""
+    """The nodes that can be asked, and those that Slurm says cannot, all in Slurm's order. name: that of the
+    jobs, "" where the steps belong to a job that is there."""
 
     asked: list[Asked]
     silent: list[Answer]
@@ -68,24 +97,35 @@ class Nodes(NamedTuple):
 
 
 def nodes(wish: Wish, python: str | None, timeout: float, env: Mapping[str, str]) -> Nodes:
-    """The nodes of a wish. Raises UnableError where Slurm is not here or does not answer, UsageError where it knows no
-    such nodes."""
+    """The nodes of a wish. Raises UnableError where Slurm is not here or does not answer, UsageError where it
+    knows no such nodes."""
     srun = shutil.which("srun")
     if srun is None or shutil.which("sinfo") is None:
         raise UnableError("Slurm's commands are not on PATH", "run it on a login node, or in a job")
     own = bool(env.get("SLURM_JOB_ID"))
     if own and (wish.partition or wish.account):
-        raise UsageError("inside of a job its own nodes are asked, so --partition and --account say nothing", "run it outside of the job")
+        raise UsageError(
+            "inside a job only the job's own nodes are asked, so --partition and --account have no effect",
+            "run it outside of the job",
+        )
     listed = wish.nodelist or (env.get("SLURM_JOB_NODELIST", "") if own else "")
     rows = _states(listed, wish.partition)
     if not rows:
-        raise UsageError(f"Slurm knows no nodes {listed or wish.partition or ''}".strip(), "`sinfo -N` lists them")
+        raise UsageError(
+            f"Slurm knows no nodes {listed or wish.partition or ''}".strip(), "`sinfo -N` lists them"
+        )
     asked, silent = [], []
     name = "" if own else f"tfgpu-doctor-{secrets.token_hex(8)}"
     for node, (state, gres, reason) in rows.items():
         base = state.lower().rstrip("*~#!%$@^-+ ")  # the marks of sinfo(1), NODE STATE CODES
         if base not in _UP or "*" in state:
-            words = "which does not respond" if base in _UP else reason if reason not in ("", "none") else "no reason is given"
+            words = (
+                "which does not respond"
+                if base in _UP
+                else reason
+                if reason not in ("", "none")
+                else "no reason is given"
+            )
             silent.append(unanswered(node, "unreachable", f"Slurm lists it as {state}: {words}"))
             continue
         asked.append(Asked(node, _step(srun, node, gres, wish, name, python, timeout)))
@@ -99,7 +139,10 @@ def _states(nodelist: str, partition: str | None) -> dict[str, tuple[str, str, s
     words += ["-p", partition] if partition else []
     ran = run_program(words, LIMIT, os.environ)
     if ran.status != 0:
-        raise UnableError(f"Slurm does not answer: {(ran.err.strip() or ran.failure or 'sinfo gave no reason').splitlines()[-1][:300]}")
+        raise UnableError(
+            "Slurm does not answer:"
+            f" {(ran.err.strip() or ran.failure or 'sinfo gave no reason').splitlines()[-1][:300]}"
+        )
     found: dict[str, tuple[str, str, str]] = {}
     for row in ran.out.splitlines():
         parts = row.split("|", 3)
@@ -112,7 +155,14 @@ def _step(
     srun: str, node: str, gres: str, wish: Wish, name: str, python: str | None, timeout: float
 ) -> tuple[str, ...]:
     """The step that asks a node. name: of the job, "" inside of one."""
-    words = [srun, f"--nodelist={node}", "--nodes=1", "--ntasks=1", f"--immediate={max(1, min(30, int(timeout / 2)))}", "--mpi=none"]
+    words = [
+        srun,
+        f"--nodelist={node}",
+        "--nodes=1",
+        "--ntasks=1",
+        f"--immediate={max(1, min(30, int(timeout / 2)))}",
+        "--mpi=none",
+    ]
     if name:
         words += [f"--job-name={name}", f"--time={math.ceil(timeout / 60) + 1}"]
         words += [f"--partition={wish.partition}"] if wish.partition else []

@@ -1,6 +1,8 @@
-"""Nodes by ssh: the system's own OpenSSH client with the user's configuration (names, jump hosts, keys, agents).
+"""Nodes by ssh: the system's own OpenSSH client with the user's configuration (names, jump hosts, keys,
+agents).
 
-It is never asked for a password or to accept a host key: what the user's own `ssh NODE` would ask for is a reason.
+It is never asked for a password or to accept a host key: what the user's own `ssh NODE` would ask for is a
+reason.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import re
 import shutil
 
+from doctor import lazy
 from doctor.errors import InputError, UnableError, UsageError
 from doctor.fleet.asking import Asked
 from doctor.fleet.sent import script
@@ -16,47 +19,71 @@ from doctor.probe.running import Ran
 from doctor.shell import sh_argument
 
 MOST = 20_000
-_HOST = re.compile(r"(?:ssh://)?(?:[\w.+-]{1,64}@)?(?:[\w.-]{1,253}|[0-9A-Fa-f:.]{2,45}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5}/?)?", re.ASCII)
+_HOST = lazy.compile(
+    r"(?:ssh://)?(?:[\w.+-]{1,64}@)?(?:[\w.-]{1,253}|[0-9A-Fa-f:.]{2,45}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5}/?)?",
+    re.ASCII,
+)
 _OPTIONS = (
-    "-T", "-x", "-a",
-    "-o", "BatchMode=yes",  # no questions: of many nodes at a time nobody could answer them
-    "-o", "StrictHostKeyChecking=yes",  # whatever the configuration says: an unknown key is a result, not a risk
-    "-o", "ClearAllForwardings=yes",
-    "-o", "RemoteCommand=none",
-    "-o", "PermitLocalCommand=no",
-    "-o", "ServerAliveInterval=15",
-)  # fmt: skip
+    "-T",
+    "-x",
+    "-a",
+    "-o",
+    "BatchMode=yes",  # no questions: of many nodes at a time nobody could answer them
+    # whatever the configuration says: an unknown key is a result, not a risk
+    "-o",
+    "StrictHostKeyChecking=yes",
+    "-o",
+    "ClearAllForwardings=yes",
+    "-o",
+    "RemoteCommand=none",
+    "-o",
+    "PermitLocalCommand=no",
+    "-o",
+    "ServerAliveInterval=15",
+)
 _REASONS = (
-    (r"Host key verification failed|host key is known|REMOTE HOST IDENTIFICATION", "its host key is not the known one, or not known: `ssh {0}` once, and compare it"),
-    (r"Permission denied|Too many authentication failures", "it takes none of your keys: {1}"),
+    (
+        r"Host key verification failed|host key is known|REMOTE HOST IDENTIFICATION",
+        "its host key is unknown or has changed: run `ssh {0}` once, and compare the key",
+    ),
+    (r"Permission denied|Too many authentication failures", "it accepts none of your keys: {1}"),
     (r"Could not resolve|Name or service not known|Temporary failure in name", "its name is not known: {1}"),
     (r"Connection refused", "it refuses connections: {1}"),
     (r"timed out|Timeout, server", "it cannot be reached: {1}"),
-    (r"No route to host|Network is unreachable|Connection (?:closed|reset)|kex_exchange", "the connection failed: {1}"),
+    (
+        r"No route to host|Network is unreachable|Connection (?:closed|reset)|kex_exchange",
+        "the connection failed: {1}",
+    ),
 )
 
 
 def hosts(text: str) -> list[str]:
-    """The hosts of `--ssh`: HOST,HOST or @FILE with one a line. Raises UsageError for what is no host, InputError where
-    the file cannot be read."""
+    """The hosts of `--ssh`: HOST,HOST or @FILE with one a line. Raises UsageError for anything but a host,
+    InputError if the file cannot be read."""
     if text.startswith("@"):
         with opened(Input(text[1:])) as stream:
-            words = [row.partition("#")[0].strip() for row in stream.read(4 << 20).decode("utf-8", "replace").splitlines()]
+            words = [
+                row.partition("#")[0].strip()
+                for row in stream.read(4 << 20).decode("utf-8", "replace").splitlines()
+            ]
     else:
         words = text.split(",")
     found = list(dict.fromkeys(word.strip() for word in words if word.strip()))
     for word in found:
         if word.startswith("-") or not _HOST.fullmatch(word):
-            raise UsageError(f"`{word[:80]}` is no host", "--ssh HOST,USER@HOST or ssh://HOST:PORT; --ssh @FILE has one a line")
+            raise UsageError(
+                f"`{word[:80]}` is not a host",
+                "--ssh HOST,USER@HOST or ssh://HOST:PORT; --ssh @FILE has one a line",
+            )
     if not found:
-        raise InputError("there is no host in it", "--ssh @FILE reads one host a line")
+        raise InputError("it names no host", "--ssh @FILE reads one host a line")
     if len(found) > MOST:
         raise UsageError(f"these are {len(found)} hosts", f"at most {MOST}")
     return found
 
 
 def nodes(names: list[str], python: str | None, timeout: float, config: str | None) -> list[Asked]:
-    """How each host is asked. Raises UnableError where there is no ssh client."""
+    """How each host is asked. Raises UnableError if there is no ssh client."""
     client = shutil.which("ssh")
     if client is None:
         raise UnableError("there is no ssh client on PATH", "install OpenSSH's client")

@@ -1,4 +1,4 @@
-"""What of a report is compared between nodes: a name and a value in words for each fact.
+"""The parts of a report that are compared between nodes: a name and a value as text for each fact.
 
 Names are the fact keys of the JSON, and `mig`, `kernel`, `glibc`, `processor`, `python_path`, `env.NAME`,
 `library.SONAME` (the file that the loader opens) and `package.NAME` (its version).
@@ -28,7 +28,8 @@ class Fit(NamedTuple):
 
 
 class Values(NamedTuple):
-    """facts: value by name. fits: what the tables say, by part (gpu, driver, cuda, cudnn, python, platform)."""
+    """facts: value by name. fits: what the tables say, by part (gpu, driver, cuda, cudnn, python,
+    platform)."""
 
     facts: dict[str, str]
     fits: dict[str, Fit]
@@ -61,12 +62,19 @@ def values_of(document: dict[str, Any]) -> Values:
 def _of_record(facts: Any, found: dict[str, str]) -> None:
     """What only the record of a report holds, its facts one by one."""
     mig = []
-    libraries: dict[str, tuple[int, str]] = {}  # of several words on one library the surest counts
+    libraries: dict[
+        str, tuple[int, str]
+    ] = {}  # of several statements about one library the most certain counts
     for fact in _list(facts):
         fact = _dict(fact)
         kind = fact.get("fact")
-        if kind == "Package" and fact.get("name") not in (found.get("tensorflow_package"), "keras"):  # facts of their own
-            found[f"package.{_text(fact.get('name'))}"] = _text(fact.get("version") or "of an unknown version")
+        if kind == "Package" and fact.get("name") not in (
+            found.get("tensorflow_package"),
+            "keras",
+        ):  # facts of their own
+            found[f"package.{_text(fact.get('name'))}"] = _text(
+                fact.get("version") or "of an unknown version"
+            )
         elif kind in LIBRARY_FACTS:
             rank, value = _library(kind, fact)
             name = f"library.{_text(fact.get('name'))}"
@@ -81,7 +89,9 @@ def _of_record(facts: Any, found: dict[str, str]) -> None:
         elif kind == "PythonVersion" and fact.get("executable"):
             found.setdefault("python_path", _text(fact.get("executable")))
         elif kind == "Symptom" and fact.get("kind") == "mig-enabled":
-            detail = dict(pair for pair in _list(fact.get("detail")) if isinstance(pair, list) and len(pair) == 2)
+            detail = dict(
+                pair for pair in _list(fact.get("detail")) if isinstance(pair, list) and len(pair) == 2
+            )
             mig.append(f"GPU {_text(detail.get('gpu'))}: {_text(detail.get('names')) or 'no instances'}")
     found.update({name: value for name, (_, value) in libraries.items()})
     if mig:
@@ -91,7 +101,8 @@ def _of_record(facts: Any, found: dict[str, str]) -> None:
 
 
 def _library(kind: str, fact: dict[str, Any]) -> tuple[int, str]:
-    """How sure a word on a library is (0 is surest), and the word; "" where it says nothing to compare."""
+    """How certain a statement about a library is (0 is most certain), and its value; "" if there is nothing
+    to compare."""
     if kind == "LibraryLoaded":
         return 0, _text(fact.get("path"))
     if kind == "LibraryFile":

@@ -1,4 +1,4 @@
-"""Carrying a plan out: an environment of its own, made step by step, proved, and taken away again where it
+"""Installs a plan: makes a new environment step by step, tests it, and removes it again if that
 fails.
 
     plan -> job (what is run, in which folder; interpreters) -> space (is there room) -> target (the folder,

@@ -14,7 +14,8 @@ _PROBE = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2], sys
 
 
 def find(version: str) -> str | None:
-    """The path of a 64-bit CPython `version` ("3.12") that can make virtual environments; None where there is none."""
+    """The path of a 64-bit CPython `version` ("3.12") that can make virtual environments; None where there is
+    none."""
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     names = [sys.executable] if version == own and sys.prefix == sys.base_prefix else []
     names += [f"python{version}", "python3", "python"]
@@ -39,7 +40,9 @@ def find(version: str) -> str | None:
 
 def _serves(command: list[str], version: str) -> bool:
     try:
-        done = subprocess.run([*command, "-c", _PROBE], capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run(
+            [*command, "-c", _PROBE], capture_output=True, text=True, timeout=30, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0 and done.stdout.split() == [version, "True"]

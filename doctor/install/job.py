@@ -1,4 +1,4 @@
-"""What an installation does: the commands, in order, as they are shown, logged and run."""
+"""The commands of an installation, in order, as they are shown, logged and run."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from doctor.compat.workarounds import Link
 from doctor.errors import UnableError
 from doctor.install import interpreters
-from doctor.plan import Ground, Plan
+from doctor.plan import Plan, PlanContext
 from doctor.plan.routes import install_options
 from doctor.shell import RefusedError, batch_file, run, sh
 from doctor.values import dataclass
 
 ROUTES = ("pip-and-cuda", "pip-system-cuda", "cpu")
-"""The routes that can be carried out here; the others need an administrator or another program."""
+"""The routes that `install` can carry out; the others need an administrator or another program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,8 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An installation: `actions` run in order, then the links and the memory growth are written into `env`."""
+    """An installation: `actions` run in order, then the links and the memory growth are written into
+    `env`."""
 
     plan: Plan
     env: Path
@@ -60,14 +61,16 @@ class Job:
         return self.env / "lib" / f"python{self.plan.python}" / "site-packages"
 
 
-def make_job(plan: Plan, ground: Ground, env: Path, *, memory_growth: bool = False, installer: str = "auto") -> Job:
+def make_job(
+    plan: Plan, context: PlanContext, env: Path, *, memory_growth: bool = False, installer: str = "auto"
+) -> Job:
     """The job of a plan. `installer`: auto (uv where it is on PATH), pip or uv.
 
     Raises UnableError where the plan cannot be carried out from here, or no Python of its version can be had.
     """
     if plan.route not in ROUTES:
         raise UnableError(
-            f"the plan goes through {plan.route}, which install does not carry out", "tfgpu-doctor plan -v"
+            f"the plan goes through {plan.route}, which `install` cannot carry out", "tfgpu-doctor plan -v"
         )
     assert plan.python is not None
     try:
@@ -82,12 +85,18 @@ def make_job(plan: Plan, ground: Ground, env: Path, *, memory_growth: bool = Fal
     found = interpreters.find(plan.python)
     if found is None and uv is None:
         raise UnableError(
-            f"there is no Python {plan.python} on this machine that can make an environment, and no uv to fetch one",
+            f"there is no Python {plan.python} on this machine that can make an environment, and no uv to"
+            " fetch one",
             f"install uv (docs.astral.sh/uv) or Python {plan.python} with its venv module",
         )
     python = env / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    asked = [*install_options(plan.candidate, ground, uv=uv is not None), *plan.candidate.installation.requirements]
-    what = f"TensorFlow {plan.tensorflow}" + (f" with CUDA {plan.cuda} and cuDNN {plan.cudnn}" if plan.cuda else "")
+    asked = [
+        *install_options(plan.candidate, context, uv=uv is not None),
+        *plan.candidate.installation.requirements,
+    ]
+    what = f"TensorFlow {plan.tensorflow}" + (
+        f" with CUDA {plan.cuda} and cuDNN {plan.cudnn}" if plan.cuda else ""
+    )
     if uv is not None:
         actions = [
             Action((uv, "venv", "--python", found or plan.python, str(env)), "an environment of its own"),
@@ -99,7 +108,8 @@ def make_job(plan: Plan, ground: Ground, env: Path, *, memory_growth: bool = Fal
         actions = [
             Action((found, "-m", "venv", str(env)), "an environment of its own"),
             Action(
-                (*pip, "--quiet", "--upgrade", "pip"), "older versions of pip do not know the names of today's wheels"
+                (*pip, "--quiet", "--upgrade", "pip"),
+                "older versions of pip do not know the names of current wheels",
             ),
             Action((*pip, *asked), what, large=True),
         ]

@@ -1,4 +1,4 @@
-"""A file that one process holds at a time; the kernel gives it up when the process ends, however it ends."""
+"""A file that one process locks at a time; the kernel releases the lock when the process ends."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import IO
 from doctor.errors import UnableError
 
 LIMIT = 1 << 16
-"""Bytes that are read of a file that another process holds."""
+"""Bytes that are read from a file that another process holds."""
 
 
 class LockedError(Exception):
-    """Another process holds the file; `words` is what stands in it."""
+    """Another process holds the file; `words` is its content."""
 
     def __init__(self, words: bytes) -> None:
         super().__init__("locked")
@@ -55,7 +55,7 @@ def _opened(path: Path) -> IO[bytes]:
     if not stat.S_ISREG(about.st_mode) or (os.name == "posix" and about.st_uid != os.geteuid()):
         file.close()
         raise UnableError(
-            f"{path} belongs to somebody else, or is no file", "choose another folder with --env"
+            f"{path} belongs to another user, or is not a file", "choose another folder with --env"
         )
     return file
 

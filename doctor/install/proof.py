@@ -1,39 +1,65 @@
-"""The proof: the environment looked into, TensorFlow started in it, and what that shows said honestly."""
+"""The proof: examines the environment, starts TensorFlow in it, and reports what that shows and what it does
+not."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from doctor.backports import removeprefix
+from doctor.values import dataclass
 
 LIMIT = 900
 """Seconds for the check, TensorFlow's start in it included."""
 OUTSIDE = frozenset(
     (
-        "gpu-absent", "driver-missing", "driver-not-loaded", "driver-libcuda-missing", "driver-too-old", "container-no-gpu",
-        "driver-library-mismatch", "gpu-hidden", "gpu-bad-state", "device-permission", "wsl-driver", "gpu-memory-held",
-        "cuda-compat-package", "healthy", "benign-messages", "undetermined", "cpu-no-avx",
+        "gpu-absent",
+        "driver-missing",
+        "driver-not-loaded",
+        "driver-libcuda-missing",
+        "driver-too-old",
+        "container-no-gpu",
+        "driver-library-mismatch",
+        "gpu-hidden",
+        "gpu-bad-state",
+        "device-permission",
+        "wsl-driver",
+        "gpu-memory-held",
+        "cuda-compat-package",
+        "healthy",
+        "benign-messages",
+        "undetermined",
+        "cpu-no-avx",
     )
-)  # fmt: skip
-"""Findings that are no fault of the new environment: the machine has no GPU, say, or its driver does not run."""
+)
+"""Findings that do not count against the new environment, such as a machine without a GPU or a running
+driver."""
 OF_CUDA = frozenset(
     (
-        "cuda-missing", "cuda-version-mismatch", "cudnn-missing", "cudnn-version-mismatch", "library-path", "library-broken",
-        "xla-toolchain-missing", "gpu-arch-too-old", "gpu-arch-too-new", "tf-cpu-only", "tf-windows-native",
+        "cuda-missing",
+        "cuda-version-mismatch",
+        "cudnn-missing",
+        "cudnn-version-mismatch",
+        "library-path",
+        "library-broken",
+        "xla-toolchain-missing",
+        "gpu-arch-too-old",
+        "gpu-arch-too-new",
+        "tf-cpu-only",
+        "tf-windows-native",
     )
-)  # fmt: skip
-"""What is no fault where TensorFlow was installed to compute on the CPU."""
+)
+"""Findings that do not count if TensorFlow was installed for the CPU."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """kind: proved (a GPU registered and computed), consistent (nothing wrong inside; no GPU here to prove it on),
-    broken, or unknown (the check itself did not end well). `sentences` say it; `findings` are check's."""
+    """kind: proved (a GPU registered and computed), consistent (nothing wrong inside; no GPU here to prove it
+    on), broken, or unknown (the check itself did not end well). `sentences` say it; `findings` are
+    check's."""
 
     kind: str
     sentences: tuple[str, ...]
@@ -44,11 +70,21 @@ def prove(env: Path, *, gpu: bool = True) -> Proof:
     """Run `check --python ENV --deep` in a process of its own and read what it says. gpu: a GPU is wanted."""
     # not through PYTHONPATH: the environment's own Python would inherit it, and import this tool's packages
     package = str(Path(__file__).resolve().parent.parent.parent)
-    start = f"import sys; sys.path.insert(0, {package!r}); from doctor.cli import main; sys.exit(main(sys.argv[1:]))"
+    start = (
+        f"import sys; sys.path.insert(0, {package!r}); from doctor.cli import main;"
+        " sys.exit(main(sys.argv[1:]))"
+    )
     command = [sys.executable, "-c", start, "check", "--python", str(env), "--deep", "--format", "json"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=LIMIT, check=False,
-                              stdin=subprocess.DEVNULL)  # fmt: skip
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=LIMIT,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
     except subprocess.TimeoutExpired:
         return Proof("unknown", (f"not proved: the check did not end within {LIMIT} s",))
     try:
@@ -56,7 +92,9 @@ def prove(env: Path, *, gpu: bool = True) -> Proof:
     except ValueError:
         lines = done.stderr.strip().splitlines() or ["nothing was printed"]
         said = next((line for line in lines if line.startswith("tfgpu-doctor: ")), lines[-1])
-        return Proof("unknown", (f"not proved: the check itself failed: {removeprefix(said, 'tfgpu-doctor: ')}",))
+        return Proof(
+            "unknown", (f"not proved: the check itself failed: {removeprefix(said, 'tfgpu-doctor: ')}",)
+        )
     return read(document, gpu=gpu)
 
 
@@ -76,19 +114,27 @@ def read(document: dict[str, Any], *, gpu: bool = True) -> Proof:
         return Proof(
             "proved",
             (
-                f"proved: TensorFlow {version} registers {count} GPU{'s' if count > 1 else ''} and ran a matrix product and a convolution on each",
+                (
+                    f"proved: TensorFlow {version} registers {count} GPU{'s' if count > 1 else ''} and ran a"
+                    " matrix product and a convolution on each"
+                ),
             ),
             findings,
         )
     if not gpu:
         return Proof(
-            "consistent", (f"installed and consistent: TensorFlow {version} starts and computes on the CPU",), findings
+            "consistent",
+            (f"installed and consistent: TensorFlow {version} starts and computes on the CPU",),
+            findings,
         )
     why = errors[0]["title"] if errors else "no GPU was registered"
     return Proof(
         "consistent",
         (
-            f"installed and consistent: TensorFlow {version} starts, and nothing inside the environment is wrong",
+            (
+                f"installed and consistent: TensorFlow {version} starts, and nothing inside the environment"
+                " is wrong"
+            ),
             f"not proved on a GPU here: {why}",
         ),
         findings,

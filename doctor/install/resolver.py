@@ -6,25 +6,29 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 
+from doctor import lazy
 from doctor.errors import UnableError
 from doctor.facts import Source
 from doctor.findings import Finding
 from doctor.install import interpreters
 from doctor.plan import Outcome
 from doctor.printable import say
+from doctor.values import replace
 
 LIMIT = 600
-_NETWORK = re.compile(
-    r"(?i)failed to establish|name resolution|max retries|dns error|connection refused|error sending request|retrying \("
-    r"|failed to fetch|request failed|timed out|certificate|proxy|unauthorized|forbidden|network connectivity|40[137] client error"
+_NETWORK = lazy.compile(
+    r"(?i)failed to establish|name resolution|max retries|dns error|connection refused|error sending"
+    r" request|retrying \("
+    r"|failed to fetch|request failed|timed out|certificate|proxy|unauthorized|forbidden|network"
+    r" connectivity|40[137] client error"
 )
-_CONFLICT = re.compile(
-    r"(?i)resolutionimpossible|conflicting dependencies|no solution found|because .{1,300} depends on|requirements are unsatisfiable"
+_CONFLICT = lazy.compile(
+    r"(?i)resolutionimpossible|conflicting dependencies|no solution found|because .{1,300} depends"
+    r" on|requirements are unsatisfiable"
     r"|no matching distribution found|could not find a version that satisfies|requires a different python"
 )
-"""What pip and uv print where they looked, and found that nothing fits."""
+"""What pip and uv print when they searched and found nothing that fits."""
 
 
 def command(path: str, python: str | None, here: str | None) -> list[str]:
@@ -55,12 +59,12 @@ def command(path: str, python: str | None, here: str | None) -> list[str]:
 
 
 def resolved(outcome: Outcome, paths: Sequence[str], *, quiet: bool = False) -> Outcome:
-    """The outcome with a finding for each file that does not resolve, or that no resolver could look at."""
+    """The outcome with a finding for each file that does not resolve, or that no resolver could check."""
     findings = list(outcome.findings)
     for path in paths:
         if not quiet and sys.stderr.isatty():
             say(f"Resolving {path} ...")
-        more = _resolved(path, outcome.ground.python)
+        more = _resolved(path, outcome.context.python)
         findings[:0] = [more] if more is not None else []
     asked = [f for f in findings if f.severity != "info" or f.code != "undetermined"] if paths else findings
     return replace(outcome, findings=tuple(asked))
@@ -83,21 +87,26 @@ def _resolved(path: str, python: str | None) -> Finding | None:
     words = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
     text = "\n".join(words)
     if _NETWORK.search(text):
-        return _unresolved(path, "the package index could not be reached", "leave --resolve out: the tables need no network", words)
+        return _unresolved(
+            path,
+            "the package index could not be reached",
+            "leave --resolve out: the tables need no network",
+            words,
+        )
     if not _CONFLICT.search(text):
         return _unresolved(path, "the resolver ended without an answer", words=words)
     return _finding(path, words)
 
 
 def _unresolved(path: str, why: str, hint: str = "", words: Sequence[str] = ()) -> Finding:
-    """The file was not looked at by a resolver: nothing is known of it but what the tables say."""
+    """No resolver checked the file: only the tables say something about it."""
     seen = next((w for w in words if re.search(r"(?i)error|fail|no module", w)), words[-1] if words else why)
     return Finding(
         "undetermined",
         "warning",
         f"{path} was not resolved: {why}",
-        "No installer's resolver looked at the file: whether its lines go together is known only as far as the tables tell."
-        + (f" To go on: {hint}." if hint else ""),
+        "No installer's resolver checked the file: only the tables say whether its lines go together."
+        + (f" Next: {hint}." if hint else ""),
         (Source(path, None, seen[:400]),),
     )
 
@@ -105,13 +114,14 @@ def _unresolved(path: str, why: str, hint: str = "", words: Sequence[str] = ()) 
 def _finding(path: str, words: list[str]) -> Finding:
     text = " ".join(words)
     wheel = re.search(r"No matching distribution found for (\S+)", text)
-    named = [w for w in words if re.search(r"(?i)tensorflow|error|conflict|because|requires|depends", w)][:6] or words[
-        -3:
-    ]
+    named = [w for w in words if re.search(r"(?i)tensorflow|error|conflict|because|requires|depends", w)][
+        :6
+    ] or words[-3:]
     return Finding(
         "tf-no-wheel" if wheel and "tensorflow" in wheel[1] else "python-dependency-conflict",
         "error",
         f"{path} does not resolve",
-        "The installer's own resolver, run without installing anything, finds no set of releases that fits every line.",
+        "The installer's own resolver, run without installing anything, finds no set of releases that fits"
+        " every line.",
         (Source(path, None, " ".join(named)[:400]),),
     )

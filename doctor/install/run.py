@@ -1,4 +1,4 @@
-"""Running a job: step by step, with a log, and with nothing left behind where it fails or is interrupted."""
+"""Runs a job step by step, with a log, and leaves nothing behind if it fails or is interrupted."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO
 
-from doctor.children.signals import ending_in_order
 from doctor.errors import UnableError
+from doctor.files import temporary_folder
 from doctor.install.inside import write_links, write_memory_growth
 from doctor.install.job import Action, Job
 from doctor.install.target import Target, held
 from doctor.printable import say
 from doctor.redact import Redactor, without_doors
+from doctor.subprocesses.signals import ending_in_order
 
 TAIL = 40
 _PDEATHSIG = """
@@ -35,11 +36,11 @@ DIES_WITH_US = (sys.executable, "-I", "-S", "-c", _PDEATHSIG) if sys.platform ==
 
 
 class InstallFailedError(UnableError):
-    """A step failed; the environment is gone again, or kept on demand."""
+    """A step failed; the environment was removed, or kept on request."""
 
 
 class Log:
-    """What was done, a line each with its time; written as it happens, and redacted: a log is what people hand on."""
+    """A log of each step with its time, written at once, and redacted since people share logs."""
 
     def __init__(self, path: Path) -> None:
         self._at(path, open(path, "w", encoding="utf-8", errors="replace"))  # noqa: SIM115 closed by close()
@@ -58,7 +59,13 @@ class Log:
         parent = env.parent
         if parent.is_dir() and not _is_for_all(parent):
             path = parent / f"{env.name}.install.log"
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+            flags = (
+                os.O_WRONLY
+                | os.O_APPEND
+                | os.O_CREAT
+                | getattr(os, "O_NOFOLLOW", 0)
+                | getattr(os, "O_NONBLOCK", 0)
+            )
             with contextlib.suppress(OSError):
                 descriptor = os.open(path, flags, 0o666)
                 about = os.fstat(descriptor)
@@ -67,7 +74,7 @@ class Log:
                     return log
                 os.close(descriptor)
         else:
-            parent = Path(tempfile.gettempdir())
+            parent = temporary_folder()
         descriptor, name = tempfile.mkstemp(".log", f"{env.name}.install-", parent)
         log._at(Path(name), os.fdopen(descriptor, "w", encoding="utf-8", errors="replace"))
         return log
@@ -79,11 +86,11 @@ class Log:
         self._stream.flush()
 
     def heard(self, line: str) -> None:
-        """One line of what a command says."""
+        """Add one line of a command's output."""
         self._stream.write(f"    {self._redacted(line.rstrip())}\n")
 
     def close(self) -> None:
-        """No more entries."""
+        """Close the log."""
         self._stream.close()
 
 
@@ -126,7 +133,7 @@ def run(
         except BaseException as problem:
             if target is not None:
                 log.say(f"stopped ({type(problem).__name__})")
-                tell([*target.notes, f"What was done stands in {log.path}."])
+                tell([*target.notes, f"The log is {log.path}."])
             raise
         tell(target.notes)
         return written
@@ -165,11 +172,15 @@ def _do(action: Action, log: Log, quiet: bool, target: Target) -> None:
     environment.pop("PIP_USER", None)
     command = list(action.command)
     pip_log = temporary / "pip.log"
-    if shown and "-m" in command and "pip" in command:  # it speaks to the terminal: this is where its words are kept
+    if shown and "-m" in command and "pip" in command:  # it writes to the terminal: its output is kept here
         command += ["--log", str(pip_log)]
     try:
         process = subprocess.Popen(
-            [*DIES_WITH_US, str(os.getpid()), *command] if DIES_WITH_US and shutil.which(command[0]) else command,
+            (
+                [*DIES_WITH_US, str(os.getpid()), *command]
+                if DIES_WITH_US and shutil.which(command[0])
+                else command
+            ),
             stdin=subprocess.DEVNULL,
             stdout=None if shown else subprocess.PIPE,
             stderr=None if shown else subprocess.STDOUT,
@@ -203,8 +214,17 @@ def _do(action: Action, log: Log, quiet: bool, target: Target) -> None:
         if process.stdout is not None:
             process.stdout.close()
     if shown and pip_log.exists():
-        said = [without_doors(line.partition(" ")[2]) for line in pip_log.read_text(encoding="utf-8", errors="replace").splitlines()]
-        telling = said if code else [line for line in said if line.startswith(("Downloading ", "Using cached ", "Successfully "))]
+        said = [
+            without_doors(line.partition(" ")[2])
+            for line in pip_log.read_text(encoding="utf-8", errors="replace").splitlines()
+        ]
+        telling = (
+            said
+            if code
+            else [
+                line for line in said if line.startswith(("Downloading ", "Using cached ", "Successfully "))
+            ]
+        )
         for line in telling[-400:]:
             log.heard(line)
         tail = said[-TAIL:]
@@ -213,37 +233,57 @@ def _do(action: Action, log: Log, quiet: bool, target: Target) -> None:
 
 
 def _telling(line: str) -> bool:
-    """Lines of pip and uv that name what comes down, with its size."""
-    return line.lstrip().startswith(("Downloading ", "Resolved ", "Prepared ", "Installed ", "Installing collected"))
+    """Lines of pip and uv that name downloads with their sizes."""
+    return line.lstrip().startswith(
+        ("Downloading ", "Resolved ", "Prepared ", "Installed ", "Installing collected")
+    )
 
 
 def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
-    """What failed and what to do, from the installer's last words."""
+    """What failed and what to do, from the installer's last output."""
     words = "\n".join(tail)
     low = words.lower()
     errors = [
-        line for line in tail if line.lstrip().lower().startswith(("error", "× ", "╰─▶")) or "error:" in line.lower()
+        line
+        for line in tail
+        if line.lstrip().lower().startswith(("error", "× ", "╰─▶")) or "error:" in line.lower()
     ]
     line = (errors or tail or [f"`{action.line}` ended with {code}"])[-1].strip()
-    told = next((at for at, text in enumerate(tail) if text.lstrip().startswith(("error: ", "× "))), None)
-    if told is not None:  # uv says what is wrong in one line and why in those after it
-        line = re.sub(r"\s+", " ", " ".join(text.strip(" ×╰─▶│") for text in tail[told:]))[:600]
+    start = next((at for at, text in enumerate(tail) if text.lstrip().startswith(("error: ", "× "))), None)
+    if start is not None:  # uv says what is wrong in one line and why in those after it
+        line = re.sub(r"\s+", " ", " ".join(text.strip(" ×╰─▶│") for text in tail[start:]))[:600]
     if "no space left on device" in low or "disk quota exceeded" in low:
-        return f"the disk is full: {line}", "free some space (pip cache purge), or choose another disk with --env"
+        return (
+            f"the disk is full: {line}",
+            "free some space (pip cache purge), or choose another disk with --env",
+        )
     if "do not match the hashes" in low or "hash mismatch" in low:
         return (
-            "a package that came down is not the one that the index promised (its hash differs)",
-            "try again; where it happens again, pip cache purge, and ask who runs the index or proxy in between",
+            "a downloaded package is not the one that the index lists (its hash differs)",
+            "try again; if it happens again, run pip cache purge, and ask whoever runs the index or proxy",
         )
     network = (
-        "failed to establish a new connection", "name or service not known", "temporary failure in name resolution",
-        "max retries exceeded", "connection refused", "network is unreachable", "dns error", "proxyerror",
-        "error sending request", "read timed out", "connection reset", "tls handshake", "certificate verify failed",
-    )  # fmt: skip
+        "failed to establish a new connection",
+        "name or service not known",
+        "temporary failure in name resolution",
+        "max retries exceeded",
+        "connection refused",
+        "network is unreachable",
+        "dns error",
+        "proxyerror",
+        "error sending request",
+        "read timed out",
+        "connection reset",
+        "tls handshake",
+        "certificate verify failed",
+    )
     telling = next((text.strip() for text in tail if any(sign in text.lower() for sign in network)), None)
     if telling is not None:
         return (
             f"the package index could not be reached: {telling[:300]}",
-            "check the network, a proxy (HTTPS_PROXY) or the index (pip config list), and run it again: what came down is kept in the cache",
+            (
+                "check the network, a proxy (HTTPS_PROXY) or the index (pip config list), and run it again:"
+                " finished downloads stay in the cache"
+            ),
         )
     return f"{line}" if line else f"`{action.line}` ended with {code}", f"the command was: {action.line}"

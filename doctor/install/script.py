@@ -25,17 +25,20 @@ def _posix(job: Job, keep: bool, replace: bool) -> str:
         f"rmdir {env} 2> /dev/null || :  # an empty folder is free",
     ]
     if replace:
-        not_one = shlex.quote(f"{job.env} is no Python environment, and only an environment is replaced")
+        not_one = shlex.quote(f"{job.env} is not a Python environment, and only an environment is replaced")
         lines += [
-            f"[ ! -e {env} ] || [ -e {env}/pyvenv.cfg ] || [ -d {env}/conda-meta ] || {{ echo {not_one} >&2; exit 1; }}",
+            (
+                f"[ ! -e {env} ] || [ -e {env}/pyvenv.cfg ] || [ -d {env}/conda-meta ] || {{ echo {not_one}"
+                " >&2; exit 1; }"
+            ),
             f"[ ! -e {env} ] || mv {env} {aside}",
         ]
     else:
-        lines += [f"[ ! -e {env} ] || {{ echo {shlex.quote(f'{job.env} is there already')} >&2; exit 1; }}"]
+        lines += [f"[ ! -e {env} ] || {{ echo {shlex.quote(f'{job.env} already exists')} >&2; exit 1; }}"]
     if not keep:
         back = f"; [ ! -e {aside} ] || mv {aside} {env}" if replace else ""
         lines += [
-            "# what is half made is taken away, where something fails or is interrupted",
+            "# remove the half-made environment if a step fails or is interrupted",
             f"undo() {{ rm -rf {env}{back}; }}",
             "trap undo EXIT",
             "trap 'exit 130' HUP INT TERM",
@@ -71,11 +74,17 @@ def _batch(job: Job, keep: bool, replace: bool) -> str:
     ]
     if replace:
         other = " ".join(f'if not exist "{job.env}\\{sign}"' for sign in ("pyvenv.cfg", "conda-meta"))
-        lines += [f"if exist {env} {other} echo {env} is no Python environment, and only an environment is replaced"]
+        lines += [
+            f"if exist {env} {other} echo {env} is not a Python environment, and only an environment is"
+            " replaced"
+        ]
         lines += [f"if exist {env} {other} exit /b 1"]
-        lines += [f"if exist {aside} exit /b 1", f'if exist {env} ren {env} "{job.env.name}.before" || exit /b 1']
+        lines += [
+            f"if exist {aside} exit /b 1",
+            f'if exist {env} ren {env} "{job.env.name}.before" || exit /b 1',
+        ]
     else:
-        lines += [f"if exist {env} echo {env} is there already", f"if exist {env} exit /b 1"]
+        lines += [f"if exist {env} echo {env} already exists", f"if exist {env} exit /b 1"]
     failed = "exit /b 1" if keep else "goto failed"
     for action in job.actions:
         lines += [comment(action.why, "rem"), f"{action.words(windows=True)} || {failed}"]
@@ -88,7 +97,7 @@ def _batch(job: Job, keep: bool, replace: bool) -> str:
     lines += [f"if exist {aside} rmdir /s /q {aside}"] if replace else []
     lines += ["rem proof", f'tfgpu-doctor check --python "{job.env}" --deep']
     if not keep:
-        lines += ["exit /b 0", ":failed", "rem what is half made is taken away", f"rmdir /s /q {env}"]
+        lines += ["exit /b 0", ":failed", "rem remove the half-made environment", f"rmdir /s /q {env}"]
         lines += [f'if exist {aside} ren {aside} "{job.env.name}"'] if replace else []
         lines += ["exit /b 1"]
     return "\r\n".join(line.replace("%", "%%") for line in lines) + "\r\n"

@@ -1,4 +1,4 @@
-"""Is there room: what an installation takes on disk, and what is free."""
+"""Disk space: what an installation needs, and what is free."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 
 from doctor.plan import Plan
 
-# What was measured with pip on Linux x86_64, in MiB. TensorFlow's folder against its wheel: 2.15.1 1,370 of 453,
-# 2.21.0 1,879 of 546, 2.10.1 1,340. NVIDIA's folder: 2,872 with the fixed pins of 2.15.1, 2,881 with CUDA 11 by name,
-# 4,227 with the open ranges of 2.21.0, whose wheels are 2,700 to download. Everything else: 255.
+# What was measured with pip on Linux x86_64, in MiB. TensorFlow's folder against its wheel: 2.15.1 1,370 of
+# 453, 2.21.0 1,879 of 546, 2.10.1 1,340. NVIDIA's folder: 2,872 with the fixed pins of 2.15.1, 2,881 with
+# CUDA 11 by name, 4,227 with the open ranges of 2.21.0, whose wheels are 2,700 to download. Everything else:
+# 255.
 UNPACKED_FACTOR = 3.5
 OTHER_PACKAGES = 400
 NVIDIA_PINNED = (3000, 1800)
@@ -20,7 +21,8 @@ NVIDIA_OPEN = (4600, 2900)
 
 
 def needed_mib(plan: Plan) -> tuple[int, int]:
-    """What the environment takes, and what the download takes in the cache, in MiB; estimates on the safe side."""
+    """What the environment takes, and what the download takes in the cache, in MiB; estimates on the safe
+    side."""
     build = plan.candidate.build
     wheel = float(build.data.get("size_mib") or 600)
     unpacked, download = 0, 0
@@ -29,7 +31,10 @@ def needed_mib(plan: Plan) -> tuple[int, int]:
         unpacked, download = NVIDIA_PINNED if all("==" in pin for pin in pins.values()) else NVIDIA_OPEN
         if "tensorrt" in pins and plan.candidate.extra:  # 2.14: a wheel of 550
             unpacked, download = unpacked + 1300, download + 560
-    return int(wheel * UNPACKED_FACTOR) + OTHER_PACKAGES + unpacked, int(wheel) + OTHER_PACKAGES // 3 + download
+    return (
+        int(wheel * UNPACKED_FACTOR) + OTHER_PACKAGES + unpacked,
+        int(wheel) + OTHER_PACKAGES // 3 + download,
+    )
 
 
 def nearest_folder(path: Path) -> Path:
@@ -48,15 +53,20 @@ def cache_folder() -> Path | None:
     import sys
 
     try:
-        done = subprocess.run([sys.executable, "-m", "pip", "cache", "dir"], capture_output=True, text=True, timeout=30,
-                              check=False)  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", "pip", "cache", "dir"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return Path(done.stdout.strip()) if done.returncode == 0 and done.stdout.strip() else None
 
 
 def shortage(plan: Plan, env: Path, temporary: Path, cache: Path | None) -> str | None:
-    """Where there is not enough room, in a sentence; None where there is. Folders on one disk are added up."""
+    """A sentence if there is not enough space; None if there is. Folders on one disk are added up."""
     unpacked, wheels = needed_mib(plan)
     wants: dict[int, tuple[Path, int]] = {}
     parts = [(env, unpacked), (temporary, wheels)] + ([(cache, wheels)] if cache is not None else [])
@@ -68,5 +78,8 @@ def shortage(plan: Plan, env: Path, temporary: Path, cache: Path | None) -> str 
     for folder, mib in wants.values():
         free = shutil.disk_usage(folder).free >> 20
         if free < mib:
-            return f"about {mib / 1024:.1f} GiB are needed on the disk of {folder}, and {free / 1024:.1f} GiB are free"
+            return (
+                f"about {mib / 1024:.1f} GiB are needed on the disk of {folder}, and {free / 1024:.1f} GiB"
+                " are free"
+            )
     return None

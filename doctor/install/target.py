@@ -1,70 +1,29 @@
-"""The folder of a new environment: held by one installation at a time, and put right after one that was cut
-off.
+"""The folder of a new environment: one installation at a time holds it, and the next one repairs it after a
+crash.
 
-Beside the folder stands a journal while an installation works on it, `.NAME.tfgpu-doctor`. Its lock says that
-the installation still runs: the kernel gives the lock up when the last process of it is gone. Its lines say
-how far the installation came; each is written before the step that it speaks of, and the file is removed
-last. So whatever moment a process is killed in, the next installation knows from the journal what the folders
-are:
-
-    before   the folder that was moved aside, if any; while it is there, what stands in its place is half made
-    done     the new environment is complete; what was moved aside is to be removed
-
-What is removed is only what an installation made: anything else in the folder keeps the whole folder where it
-is.
+While an installation works, a journal beside the folder says how far it came (`doctor.install.journal`). Only
+files that an installation made are removed: with any other file in it, the whole folder stays.
 """
 
 from __future__ import annotations
 
 import contextlib
-import csv
-import json
 import os
-import re
 import secrets
-import shutil
-import stat
-import tempfile
-import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from doctor.children.signals import Ending
 from doctor.errors import UnableError, UsageError
-from doctor.install.lock import LockedError, lock
+from doctor.files import temporary_folder
+from doctor.install.journal import Beat, Entry, journal_path, last_entry, locked, moved_aside, write
+from doctor.install.removal import TEMPORARY, clear_temporary, foreign, remove
+from doctor.subprocesses.signals import Ending
+from doctor.values import dataclass, field, replace
 
-BEAT = 1.0
-"""Seconds between two signs of life: the time of the journal's last change says when the installation
-ended."""
 SLACK = 10.0
-"""Seconds after the last sign of life in which an installer may still have written."""
-TEMPORARY = "tfgpu-doctor-"
-_MADE = frozenset(
-    ("bin", "lib", "lib64", "include", "share", "etc", "man", "pyvenv.cfg", ".gitignore", "CACHEDIR.TAG", ".lock",
-     "Scripts", "Lib", "Include")
-)  # fmt: skip
-"""What venv, virtualenv, uv and pip make in an environment's own folder."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What an installation says of itself and of how far it came.
-
-    before: the name, in the same folder, under which what stood there waits. made: how many folders above
-    were made along with it. temporary: the folder in which the installer unpacks. keep: what is half made
-    stays.
-    """
-
-    state: str = "making"
-    pid: int = 0
-    started: str = ""
-    before: str | None = None
-    made: int = 0
-    temporary: str | None = None
-    keep: bool = False
+"""Seconds after the journal's last update in which an installer may still have written."""
 
 
 @dataclass
@@ -82,14 +41,8 @@ class Target:
 
     @property
     def before(self) -> Path | None:
-        """Where the folder waits that is to be replaced."""
-        return _before(self.env, self.entry)
-
-
-def journal_path(env: Path) -> Path:
-    """Where the journal of an installation into this folder stands; the same for every spelling of the
-    path."""
-    return Path(os.path.realpath(env.parent)) / f".{env.name}.tfgpu-doctor"
+        """The old folder, moved aside."""
+        return moved_aside(self.env, self.entry)
 
 
 def is_environment(folder: Path) -> bool:
@@ -98,14 +51,14 @@ def is_environment(folder: Path) -> bool:
 
 
 def look(env: Path, replacing: bool) -> None:
-    """Raise UsageError where the folder may not be taken, UnableError where another installation holds it.
-    Changes nothing.
+    """Raise UsageError if the folder may not be used, UnableError if another installation holds it. Changes
+    nothing.
 
-    What an installation left that was cut off is no hindrance: `held` puts it right.
+    The remains of an interrupted installation are allowed: `held` repairs them.
     """
     path = journal_path(env)
     if path.exists():
-        with _locked(path, env):
+        with locked(path, env):
             return
     _may_be_taken(env, replacing)
 
@@ -114,17 +67,16 @@ def look(env: Path, replacing: bool) -> None:
 def held(env: Path, ending: Ending, *, keep: bool = False, replacing: bool = False) -> Iterator[Target]:
     """Hold the folder while the block makes an environment in it.
 
-    Where the block ends well, what was replaced is removed. Where it raises, what the block made is removed
-    and what stood there is put back (keep: both stay). Requests to end do not interrupt either.
-    Raises UnableError where another installation holds the folder, or it cannot be written; UsageError where
-    something stands there that may not be replaced.
+    If the block succeeds, the old folder is removed. If it raises, the new one is removed and the old one is
+    put back (keep: both stay). Ctrl-C and SIGTERM interrupt neither. Raises UnableError if another
+    installation holds the folder or it cannot be written, UsageError if something there may not be replaced.
     """
     with contextlib.ExitStack() as stack:
         target: Target | None = None
         try:
             with ending.deferred():
                 target = _taken(env, stack, keep, replacing)
-            beat = _Beat(target.journal)
+            beat = Beat(target.journal)
             stack.callback(beat.stop)
             yield target
         except BaseException:
@@ -135,22 +87,22 @@ def held(env: Path, ending: Ending, *, keep: bool = False, replacing: bool = Fal
                 _forget(env, target.journal, target.entry)
             raise
         ending.shield()
-        _write(target.journal, replace(target.entry, state="done"))
+        write(target.journal, replace(target.entry, state="done"))
         target.notes = _finished(env, target.entry)
         _forget(env, target.journal, replace(target.entry, made=0))
 
 
 def _taken(env: Path, stack: contextlib.ExitStack, keep: bool, replacing: bool) -> Target:
-    """Hold the folder until the stack ends, with what stood there moved aside. Raises as `held` does, with
-    nothing left."""
+    """Move the old folder aside and hold the place until the stack ends. Raises as `held`, and then leaves
+    nothing."""
     made = _missing_parents(env)
     try:
         env.parent.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise UnableError(
-            f"{env.parent} cannot be made: {problem.strerror}", "choose another folder with --env"
+            f"{env.parent} cannot be created: {problem.strerror}", "choose another folder with --env"
         ) from problem
-    journal = stack.enter_context(_locked(journal_path(env), env))
+    journal = stack.enter_context(locked(journal_path(env), env))
     entry = Entry("making", os.getpid(), time.strftime("%Y-%m-%d %H:%M:%S"), made=made, keep=keep)
     notes = _repaired(env, journal)
     try:
@@ -158,10 +110,10 @@ def _taken(env: Path, stack: contextlib.ExitStack, keep: bool, replacing: bool) 
     except UsageError as problem:
         _forget(env, journal, entry)
         raise UsageError(" ".join([*notes, str(problem)]), problem.hint) from problem
-    temporary = Path(tempfile.gettempdir(), TEMPORARY + secrets.token_hex(8))
+    temporary = temporary_folder() / (TEMPORARY + secrets.token_hex(8))
     entry = replace(entry, temporary=str(temporary), before=_free_name(env) if os.path.lexists(env) else None)
     target = Target(env, entry, journal, temporary, notes)
-    _write(journal, entry)
+    write(journal, entry)
     try:
         temporary.mkdir(mode=0o700)
         if target.before is not None:
@@ -174,19 +126,19 @@ def _taken(env: Path, stack: contextlib.ExitStack, keep: bool, replacing: bool) 
     return target
 
 
-# --- what stands in the way --------------------------------------------------------------------------
+# --- obstacles -------------------------------------------------------------------------------------
 
 
 def _may_be_taken(env: Path, replacing: bool) -> None:
     if not os.path.lexists(env) or (env.is_dir() and not env.is_symlink() and not any(env.iterdir())):
         return
     if not replacing:
-        raise UsageError(f"{env} is there already", "choose another folder with --env, or --replace")
+        raise UsageError(f"{env} already exists", "choose another folder with --env, or --replace")
     if not is_environment(env):
         what = (
             "a link"
             if env.is_symlink()
-            else "no Python environment (it has neither pyvenv.cfg nor conda-meta)"
+            else "not a Python environment (it has neither pyvenv.cfg nor conda-meta)"
         )
         raise UsageError(
             f"{env} is {what}, and --replace replaces an environment only",
@@ -210,93 +162,10 @@ def _free_name(env: Path) -> str:
     return f"{env.name}.before-{number}"
 
 
-def _before(env: Path, entry: Entry) -> Path | None:
-    """The folder moved aside; only a name of the form that we give is believed."""
-    name = entry.before
-    if name is None or not re.fullmatch(re.escape(env.name) + r"\.before-\d+", name):
-        return None
-    return env.with_name(name)
-
-
-# --- the journal -------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def _locked(path: Path, env: Path) -> Iterator[IO[bytes]]:
-    """The journal, opened and locked. Raises UnableError where another installation holds it, or it is not
-    ours."""
-    try:
-        with lock(path) as journal:
-            yield journal
-    except LockedError as held_by:
-        raise UnableError(
-            _holder(env, _last(held_by.words)), "wait until it ends, or choose another folder with --env"
-        ) from None
-
-
-def _holder(env: Path, entry: Entry | None) -> str:
-    if entry is None or not entry.pid:
-        return f"another installation into {env} is at work"
-    who = f"process {entry.pid}, since {entry.started}"
-    if os.name == "posix" and not Path("/proc/self").exists():
-        return f"another installation into {env} is at work ({who})"
-    if os.name == "posix" and not Path(f"/proc/{entry.pid}").exists():
-        return f"an installation into {env} was cut off ({who}), and the installer that it started still runs"
-    return f"another installation into {env} is at work ({who})"
-
-
-def _write(journal: IO[bytes], entry: Entry) -> None:
-    """Add a line, and wait until it is on the disk: what it speaks of is done after that."""
-    values = {item.name: getattr(entry, item.name) for item in fields(entry)}
-    journal.seek(0, os.SEEK_END)
-    journal.write(json.dumps(values).encode() + b"\n")
-    journal.flush()
-    os.fsync(journal.fileno())
-
-
-_KINDS: dict[str, Any] = {
-    "state": str, "pid": int, "started": str, "before": str, "made": int, "temporary": str, "keep": bool,
-}  # fmt: skip
-
-
-def _last(words: bytes) -> Entry | None:
-    """The last whole line of a journal; values of a wrong type count as not said."""
-    for line in reversed(words[-65536:].split(b"\n")):
-        try:
-            said = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(said, dict):
-            return Entry(
-                **{name: said[name] for name, kind in _KINDS.items() if type(said.get(name)) is kind}
-            )
-    return None
-
-
-class _Beat:
-    """A thread that changes the journal's time as long as the process lives."""
-
-    def __init__(self, journal: IO[bytes]) -> None:
-        self._file: int | str = journal.fileno() if os.utime in os.supports_fd else journal.name
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._over.wait(BEAT):
-            with contextlib.suppress(OSError):
-                os.utime(self._file)
-
-    def stop(self) -> None:
-        self._over.set()
-        self._thread.join()
-
-
 def _forget(env: Path, journal: IO[bytes], entry: Entry) -> None:
-    """The end of an installation: the journal goes, and then those of the folders above that it made and are
-    empty."""
+    """End an installation: remove the journal, then the empty parent folders that it created."""
     if entry.temporary:
-        _clear_temporary(entry.temporary)
+        clear_temporary(entry.temporary)
     path = journal_path(env)
     if os.name == "nt":  # a file that is open cannot be removed there
         journal.close()
@@ -311,9 +180,9 @@ def _forget(env: Path, journal: IO[bytes], entry: Entry) -> None:
 
 
 def _repaired(env: Path, journal: IO[bytes]) -> list[str]:
-    """Put right what the installation left that wrote this journal. Returns what was done, in sentences."""
+    """Repair what the installation of this journal left. Returns what was done, in sentences."""
     journal.seek(0)
-    entry = _last(journal.read())
+    entry = last_entry(journal.read())
     if entry is None:
         return []
     last = os.fstat(journal.fileno()).st_mtime
@@ -325,16 +194,16 @@ def _repaired(env: Path, journal: IO[bytes]) -> list[str]:
     else:
         notes += _undone(env, entry, last)
     if entry.temporary:
-        _clear_temporary(entry.temporary)
+        clear_temporary(entry.temporary)
     journal.seek(0)
     journal.truncate()
     return notes
 
 
 def _undone(env: Path, entry: Entry, ended: float | None = None) -> list[str]:
-    """Remove what is half made and put back what stood there. ended: when the installation ended, if not just
+    """Remove the incomplete folder and put the old one back. ended: when the installation ended; None: just
     now."""
-    before = _before(env, entry)
+    before = moved_aside(env, entry)
     if entry.before is not None and (before is None or not os.path.lexists(before)):
         return [f"{env} is as it was before."]  # not moved aside yet, or put back already
     notes = []
@@ -342,7 +211,7 @@ def _undone(env: Path, entry: Entry, ended: float | None = None) -> list[str]:
         strange = foreign(env, None if ended is None else ended + SLACK)
         if strange is not None:
             notes.append(
-                f"{env} is half made and was not removed: {strange} in it is not of the installation."
+                f"{env} is half made and was not removed: the installation did not make {strange} in it."
             )
             if before is None:
                 return notes
@@ -350,92 +219,38 @@ def _undone(env: Path, entry: Entry, ended: float | None = None) -> list[str]:
             env.rename(aside)
             notes.append(f"It is now {aside}.")
         else:
-            _remove(env)
+            remove(env)
             if os.path.lexists(env):
                 return [
                     *notes,
-                    f"{env} is half made and could not be removed whole"
-                    + (f"; what stood there is {before}." if before else "."),
+                    f"{env} is half made and could not be removed completely"
+                    + (f"; what was there before is now {before}." if before else "."),
                 ]
             notes.append(f"{env} was half made and was removed.")
     if before is not None:
         before.rename(env)
-        notes.append(f"What stood in {env} before was put back.")
+        notes.append(f"The earlier {env} was put back.")
     return notes
 
 
 def _left(env: Path, entry: Entry) -> list[str]:
-    """What --keep keeps."""
-    before = _before(env, entry)
+    """Keep the incomplete folder (--keep). Returns what was kept, in sentences."""
+    before = moved_aside(env, entry)
     notes = [f"{env} was kept as it is (--keep)."] if os.path.lexists(env) else []
     if before is not None and os.path.lexists(before):
         if not notes:
             before.rename(env)
-            return [f"What stood in {env} before was put back."]
-        notes.append(f"What stood there before is {before}.")
+            return [f"The earlier {env} was put back."]
+        notes.append(f"What was there before is now {before}.")
     return notes
 
 
 def _finished(env: Path, entry: Entry) -> list[str]:
     """The new environment is complete: remove what it replaces."""
-    before = _before(env, entry)
+    before = moved_aside(env, entry)
     if before is None or not os.path.lexists(before):
         return []
-    _remove(before)
+    remove(before)
     if os.path.lexists(before):
-        return [f"{env} is complete. What it replaces could not be removed whole: {before}."]
+        return [f"{env} is complete. What it replaces could not be removed completely: {before}."]
     return [f"{env} is complete, and what it replaces was removed."]
-
-
-def foreign(env: Path, since: float | None = None) -> str | None:
-    """A path in the folder of an environment that no installer made; None where there is none.
-
-    since: seconds of the clock; what changed later is foreign wherever it stands, since the installer had
-    ended by then.
-    """
-    if env.is_symlink() or not env.is_dir():
-        return str(env)
-    own = _MADE | _data_files(env)
-    for name in sorted(os.listdir(env)):  # noqa: PTH208
-        if name not in own:
-            return name
-    if since is None:
-        return None
-    for where, folders, names in os.walk(env):
-        for name in (*folders, *names):
-            path = os.path.join(where, name)  # noqa: PTH118 thousands of files: strings are enough
-            about = os.lstat(path)
-            if max(about.st_mtime, about.st_ctime) > since:
-                return os.path.relpath(path, env)
-    return None
-
-
-def _data_files(env: Path) -> set[str]:
-    """What packages put into the environment's own folder, by the lists that pip and uv write."""
-    found = set()
-    for listed in env.glob("[lL]ib/**/site-packages/*.dist-info/RECORD"):
-        missing = contextlib.suppress(OSError, csv.Error)
-        with missing, open(listed, encoding="utf-8", errors="replace") as file:
-            for row in csv.reader(file):
-                outside = re.fullmatch(r"(?:\.\./){1,20}([^/]{1,255})(?:/.{0,4000})?", row[0] if row else "")
-                if outside:
-                    found.add(outside[1])
-    return found
-
-
-def _remove(folder: Path) -> None:
-    for _ in range(3):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not os.path.lexists(folder):
-            return
-        time.sleep(0.2)
-
-
-def _clear_temporary(text: str) -> None:
-    """Remove the folder in which an installer unpacked; only one of our name, and a folder of this user."""
-    path = Path(text)
-    with contextlib.suppress(OSError):
-        about = os.lstat(path)
-        own = os.name == "nt" or about.st_uid == os.geteuid()
-        if path.name.startswith(TEMPORARY) and stat.S_ISDIR(about.st_mode) and own:
-            shutil.rmtree(path, ignore_errors=True)

@@ -1,99 +1,279 @@
-"""What rules a cause out, or nearly: signs in a case that it cannot live with.
-
-In: a `Picture` and its compatibility. Out: for each code the facts that speak against it. One row for each sign.
-"""
+"""Signs that exclude a cause, or nearly. In: a `Case` and its compatibility. Out: for each code the facts
+that speak against it. One row for each sign."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import PROSE, Fact, Source
+from doctor.facts import PROSE, Fact, OtherGpu, Source, TensorFlowBuild
 from doctor.tables import dotted
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from doctor.case import Case
     from doctor.findings import Part
-    from doctor.picture import Picture
 
-Sign: TypeAlias = "Callable[[Picture], Sequence[Fact]]"
+Sign: TypeAlias = "Callable[[Case], Sequence[Fact]]"
 
 STARTS = ("tf-not-installed", "tf-no-wheel", "tf-gpu-package-removed", "cpu-no-avx")
-"""Codes of what keeps TensorFlow from being there at all."""
-NO_DRIVER = ("driver-missing", "driver-not-loaded", "driver-library-mismatch", "gpu-absent", "gpu-powered-off")
+"""Codes of causes that keep TensorFlow from being installed or imported."""
+NO_DRIVER = (
+    "driver-missing",
+    "driver-not-loaded",
+    "driver-library-mismatch",
+    "gpu-absent",
+    "gpu-powered-off",
+)
+SHOWN = (
+    *STARTS,
+    *NO_DRIVER,
+    "driver-libcuda-missing",
+    "device-permission",
+    "container-no-gpu",
+    "wsl-driver",
+    "gpu-hidden",
+    "gpu-reserved",
+    "tf-cpu-only",
+    "tf-windows-native",
+    "driver-too-new",
+)
+"""Codes of causes that hide the GPU from TensorFlow, or keep TensorFlow from asking for it."""
 NO_DEVICE = (
-    *STARTS, *NO_DRIVER, "driver-libcuda-missing", "device-permission", "container-no-gpu", "wsl-driver", "gpu-hidden",
-    "gpu-reserved", "cuda-missing", "cuda-version-mismatch", "cudnn-missing", "library-path", "tf-cpu-only",
-    "tf-windows-native", "tf-import-failed", "driver-too-new", "gpu-arch-too-old", "cuda-compat-package",
-)  # fmt: skip
-"""Codes of what keeps TensorFlow from making a GPU device."""
+    *SHOWN,
+    "cuda-missing",
+    "cuda-version-mismatch",
+    "cudnn-missing",
+    "library-path",
+    "tf-import-failed",
+    "gpu-arch-too-old",
+    "cuda-compat-package",
+)
+"""Codes of causes that keep TensorFlow from creating a GPU device."""
+OF_TENSORFLOW = (
+    "cuda-missing",
+    "cuda-version-mismatch",
+    "cudnn-missing",
+    "cudnn-version-mismatch",
+    "library-path",
+    "tf-cpu-only",
+    "tf-windows-native",
+    "tf-conflicting-packages",
+    "xla-toolchain-missing",
+    "cudnn-init-oom",
+)
+"""Codes that concern TensorFlow's own build and its libraries; other frameworks have their own."""
 
 
-def _registered(picture: Picture) -> Sequence[Fact]:
-    return [device for device in picture.registered if device.count]
+def _registered(case: Case) -> Sequence[Fact]:
+    return [device for device in case.registered if device.count]
 
 
-def _driver_answers(picture: Picture) -> Sequence[Fact]:
-    facts = picture.facts
+def _runs_on_gpu(case: Case) -> Sequence[Fact]:
+    """A registered GPU, unless one of TensorFlow's own checks ended the run: if the CUDA does not fit, a
+    registered GPU fails at its first kernel."""
+    return [] if case.facts.has("fatal-check") else _registered(case)
+
+
+def _found(case: Case) -> Sequence[Fact]:
+    """TensorFlow lists a GPU that the driver showed it (gpu_device.cc, "Found device", "Adding visible gpu
+    devices")."""
+    return [] if case.in_another_run or _none_shown(case) else case.facts.symptoms("gpu-shown")
+
+
+def _shows_the_first(case: Case) -> Sequence[Fact]:
+    """CUDA_VISIBLE_DEVICES begins with number 0, the first GPU of any machine with a GPU."""
+    variable = case.env.get("CUDA_VISIBLE_DEVICES")
+    first = variable.value.split(",")[0].strip() if variable is not None else ""
+    return [variable] if variable is not None and first == "0" and not _none_shown(case) else []
+
+
+def _none_shown(case: Case) -> bool:
+    """Whether a process saw no GPU: another value applied there, or it is another run."""
+    return case.facts.has("no-device-shown")
+
+
+def _driver_answers(case: Case) -> Sequence[Fact]:
+    facts = case.facts
     if facts.has("smi-no-driver", "smi-no-devices", "smi-not-found", "driver-mismatch"):
         return []
     return facts.symptoms("smi-works")
 
 
-def _nvidia_gpu(picture: Picture) -> Sequence[Fact]:
-    return picture.gpus
+def _nvidia_gpu(case: Case) -> Sequence[Fact]:
+    return case.gpus
 
 
-def _before_windows_lost_cuda(picture: Picture) -> Sequence[Fact]:
-    """The last release with CUDA for Windows is 2.10 (its wheels; release notes of 2.11)."""
-    known = picture.tensorflow
+def _before_windows_lost_cuda(case: Case) -> Sequence[Fact]:
+    """The last release with CUDA for Windows is 2.10 (its wheels; release notes of 2.11); the named parts may
+    bound the release."""
+    known = case.tensorflow
     try:
-        old = known is not None and "." in known.version and dotted(known.version)[:2] <= (2, 10)
+        if known is None and case.named and case.builds:
+            return (
+                [one.fact for one in case.named]
+                if all(_had_cuda(build.version) for build in case.builds)
+                else []
+            )
+        return [known] if known is not None and "." in known.version and _had_cuda(known.version) else []
     except ValueError:
         return []
-    return [known] if known is not None and old else []
 
 
-def _not_windows(picture: Picture) -> Sequence[Fact]:
-    place = picture.platform_fact
+def _before_the_stub(case: Case) -> Sequence[Fact]:
+    """tensorflow-gpu has code up to 2.11 (PyPI), so a request for such a release does not meet its end."""
+    known = case.tensorflow
+    try:
+        return (
+            [known]
+            if known is not None and "." in known.version and dotted(known.version)[:2] <= (2, 11)
+            else []
+        )
+    except ValueError:
+        return []
+
+
+def _had_cuda(version: str) -> bool:
+    return dotted(version)[:2] <= (2, 10)
+
+
+def _not_windows(case: Case) -> Sequence[Fact]:
+    place = case.platform_fact
     return [place] if place is not None and place.kind != "windows" else []
 
 
-def _on_a_mac(picture: Picture) -> Sequence[Fact]:
-    place = picture.platform_fact
+def _on_a_mac(case: Case) -> Sequence[Fact]:
+    place = case.platform_fact
     return [place] if place is not None and place.kind == "macos" else []
 
 
-def _imported(picture: Picture) -> Sequence[Fact]:
-    """TensorFlow ran: it registered a device, opened a library or failed in a call of CUDA."""
+def _imported(case: Case) -> Sequence[Fact]:
+    """TensorFlow ran: it registered a device, loaded a library or failed in a CUDA call."""
     from doctor.facts import CudaCallFailed, LibraryLoaded
 
-    facts = picture.facts
-    return [*_registered(picture), *facts.of(CudaCallFailed), *facts.of(LibraryLoaded), *facts.symptoms("gpu-skipped")]
+    facts = case.facts
+    return [
+        *_registered(case),
+        *facts.of(CudaCallFailed),
+        *facts.of(LibraryLoaded),
+        *facts.symptoms("gpu-skipped", "gpu-shown", *FAILURES),
+    ]
 
 
-def _own_build(picture: Picture) -> Sequence[Fact]:
-    """A build of somebody's own opens the CUDA that it was compiled with."""
-    return picture.facts.symptoms("own-build")
+def _built_with_cuda(case: Case) -> Sequence[Fact]:
+    """TensorFlow itself prints that its build has CUDA, and never that it has none."""
+    builds = case.facts.of(TensorFlowBuild)
+    return [] if any(build.gpu is False for build in builds) else [build for build in builds if build.gpu]
+
+
+def _own_build(case: Case) -> Sequence[Fact]:
+    """A self-made build loads the CUDA that it was compiled with."""
+    return case.facts.symptoms("own-build")
+
+
+def _another_framework(case: Case) -> Sequence[Fact]:
+    """The named program computes with PyTorch or another framework, and nothing shows that TensorFlow should
+    use the GPU."""
+    facts = case.facts
+    asked = facts.has("gpu-list-empty", "cpu-only-listed", "gpu-skipped") or any(
+        d.count for d in case.registered
+    )
+    return [] if asked else [one.fact for one in case.named if one.one("computes")]
+
+
+def _driver_inside(case: Case) -> Sequence[Fact]:
+    """The container has the host's driver, whose libcuda answers."""
+    from doctor.rules.driver.signs import gives_driver
+
+    return case.facts.symptoms("no-device-shown") if gives_driver(case) else []
+
+
+def _failed(case: Case) -> Sequence[Fact]:
+    """A program's own message of a failure, beside which no GPU is registered, or that ended the run."""
+    from doctor.facts import CudaCallFailed
+
+    facts = case.facts
+    ended = facts.symptoms("fatal-check", "crash-status")
+    return ended if _registered(case) else [*ended, *facts.of(CudaCallFailed), *facts.symptoms(*FAILURES)]
+
+
+def _another_makers_gpu(case: Case) -> Sequence[Fact]:
+    """The only graphics device that a report names is of another maker."""
+    from doctor.rules.gpu.makers import only_another_makers
+
+    return case.facts.of(OtherGpu) if only_another_makers(case) else []
+
+
+OF_NVIDIA = (
+    "healthy",
+    "gpu-memory-held",
+    "gpu-hidden",
+    "gpu-bad-state",
+    "device-permission",
+    "driver-not-loaded",
+    "driver-too-old",
+    "driver-library-mismatch",
+    "cuda-missing",
+    "cuda-version-mismatch",
+    "cudnn-missing",
+    "cudnn-version-mismatch",
+    "library-path",
+    "gpu-arch-too-new",
+    "gpu-arch-too-old",
+    "model-oom",
+    "cudnn-init-oom",
+)
+"""Codes of what concerns an NVIDIA GPU that is there."""
 
 
 SIGNS: tuple[tuple[str, Sign, tuple[str, ...]], ...] = (
-    ("a GPU is registered", _registered, NO_DEVICE),
+    (
+        "a GPU is registered",
+        _registered,
+        tuple(code for code in NO_DEVICE if code != "cuda-version-mismatch"),
+    ),
+    ("a GPU is registered", _runs_on_gpu, ("cuda-version-mismatch",)),
+    ("the driver shows the GPU", _found, SHOWN),
+    ("number 0 is visible", _shows_the_first, ("gpu-hidden",)),
     ("the driver answers", _driver_answers, NO_DRIVER),
     ("an NVIDIA GPU is named", _nvidia_gpu, ("gpu-absent",)),
     ("a release with CUDA on Windows", _before_windows_lost_cuda, ("tf-windows-native",)),
+    ("a release before tensorflow-gpu ended", _before_the_stub, ("tf-gpu-package-removed",)),
     ("not Windows", _not_windows, ("tf-windows-native",)),
     ("macOS", _on_a_mac, ("wsl-driver",)),
     ("TensorFlow ran", _imported, STARTS),
+    ("a build with CUDA", _built_with_cuda, ("tf-cpu-only", "tf-windows-native", *STARTS)),
     ("a build of one's own", _own_build, ("cuda-version-mismatch",)),
+    ("another framework computes", _another_framework, OF_TENSORFLOW),
+    ("the driver is in the container", _driver_inside, ("container-no-gpu",)),
+    ("a program failed", _failed, ("healthy", "benign-messages")),
+    ("the GPU is of another maker", _another_makers_gpu, OF_NVIDIA),
 )
-"""A sign, its name in the table of weights, and the codes that it speaks against."""
+"""Each row: a sign, its name in the table of weights, and the codes that it speaks against."""
+
+FAILURES = (
+    "no-kernel-image",
+    "ptx-invalid",
+    "xla-serves-no-device",
+    "device-unknown",
+    "device-unsatisfied",
+    "no-gpu-kernel",
+    "no-cpu-kernel",
+)
+"""Symptoms of a GPU that a program asked for and could not use."""
 
 WELL = ("healthy", "benign-messages")
-"""Codes that say that the GPU works."""
-COMPLAINTS = ("gpu-list-empty", "gpu-not-used", "uses-cpu", "cpu-only-listed", "no-known-devices", "gpu-not-found")
-"""Symptoms: the GPU is not there for TensorFlow, or is not used."""
+"""Codes for a GPU that works."""
+COMPLAINTS = (
+    "gpu-list-empty",
+    "gpu-not-used",
+    "uses-cpu",
+    "cpu-only-listed",
+    "no-known-devices",
+    "gpu-not-found",
+)
+"""Symptoms that TensorFlow has no GPU, or does not use it."""
 
 PARTS = {
     "gpu": ("gpu-arch-too-old", "gpu-arch-too-new"),
@@ -102,13 +282,13 @@ PARTS = {
     "cudnn": ("cudnn-version-mismatch",),
     "python": ("tf-no-wheel",),
 }
-"""The codes that a part which fits speaks against."""
+"""By part: the codes that a fitting part speaks against."""
 
 
-def against(picture: Picture, parts: Sequence[Part]) -> Iterator[tuple[str, str, tuple[Source, ...]]]:
-    """(name of the sign, code, what speaks against it), for each sign that is there."""
+def against(case: Case, parts: Sequence[Part]) -> Iterator[tuple[str, str, tuple[Source, ...]]]:
+    """(name of the sign, code, facts that speak against it) for each sign in the case."""
     for name, sign, codes in SIGNS:
-        facts = sign(picture)
+        facts = sign(case)
         if facts:
             sources = tuple(dict.fromkeys(fact.source for fact in facts))[:2]
             yield from ((name, code, sources) for code in codes)
@@ -117,8 +297,8 @@ def against(picture: Picture, parts: Sequence[Part]) -> Iterator[tuple[str, str,
         if several and all(part.fits and not part.slow for part in several):
             yield from (("it fits", code, several[0].evidence) for code in codes)
     misfits = [part for part in parts if part.fits is False and part.code and part.rank <= PROSE]
-    if misfits and not _registered(picture):
+    if misfits and not _registered(case):
         yield from (("something does not fit", code, misfits[0].evidence) for code in WELL)
-    complaints = picture.facts.symptoms(*COMPLAINTS)
-    if complaints and not _registered(picture):
+    complaints = case.facts.symptoms(*COMPLAINTS)
+    if complaints and not _registered(case):
         yield from (("the GPU is not used", code, (complaints[0].source,)) for code in WELL)

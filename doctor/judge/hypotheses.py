@@ -1,9 +1,10 @@
 """Which causes remain possible, how likely each is, and what would tell them apart.
 
-In: what rules found, what does not fit (compatibility), and what the sentences of a report speak for. Out: the causes,
-ranked, and the alternatives to the verdict. Each sign adds to the logarithm of a cause's odds, as in naive Bayesian
-diagnosis (Shwe et al. 1991, "Probabilistic diagnosis using a reformulation of the INTERNIST-1/QMR knowledge base"); how
-much is learnt from labelled reports (scripts/fit_weights.py) and kept as a table (weights.py).
+In: what rules found, what does not fit (compatibility), and what the sentences of a report speak for. Out:
+the causes, ranked, and the alternatives to the verdict. Each sign adds to the logarithm of a cause's odds, as
+in naive Bayesian diagnosis (Shwe et al. 1991, "Probabilistic diagnosis using a reformulation of the
+INTERNIST-1/QMR knowledge base"); how much is learnt from labelled reports (scripts/fit_weights.py) and kept
+as a table (weights.py).
 """
 
 from __future__ import annotations
@@ -17,13 +18,10 @@ from doctor.findings import Alternative, Finding, Part
 from doctor.judge.contradictions import against
 from doctor.judge.weights import WEIGHTS
 from doctor.remedies.usual import USUAL
+from doctor.values import dataclass
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass
-
-    from doctor.picture import Picture
-else:
-    from doctor.values import dataclass
+    from doctor.case import Case
 
 NO_FAULT = ("benign-messages", "healthy", "gpu-renumbered")
 """Codes that say that nothing has to be mended."""
@@ -38,7 +36,8 @@ ENOUGH = 60
 
 
 class Sign(NamedTuple):
-    """One thing that speaks for or against a cause: its name in the table of weights, how strongly, and where it stands."""
+    """One thing that speaks for or against a cause: its name in the table of weights, how strongly, and where
+    it stands."""
 
     code: str
     name: str
@@ -57,31 +56,35 @@ class Hypothesis:
     against: tuple[Source, ...] = ()
 
 
-def in_prose(finding: Finding, picture: Picture) -> bool:
+def in_prose(finding: Finding, case: Case) -> bool:
     """Whether nothing but sentences that somebody wrote speaks for a finding."""
-    prose = picture.facts.first(Prose)
+    prose = case.facts.first(Prose)
     return prose is not None and all(source.line in prose.lines for source in finding.evidence)
 
 
-def signs(picture: Picture, findings: Sequence[Finding], parts: Sequence[Part]) -> list[Sign]:
+def signs(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> list[Sign]:
     """Everything in a case that speaks for or against a cause."""
-    found = [*_of_rules(picture, findings), *_of_prose(picture), *_of_parts(parts)]
+    found = [*_of_rules(case, findings), *_of_prose(case), *_of_parts(parts)]
     codes = {sign.code for sign in found}
-    registered = bool(picture.registered)
+    registered = bool(case.registered)
     if registered:
         codes |= {"healthy", "benign-messages"}
     found += [Sign(code, "no fault, and a GPU is registered" if registered else "no fault", 1.0)
               for code in NO_FAULT if code in codes]  # fmt: skip
-    found += [Sign(code, f"against: {name}", 1.0, sources) for name, code, sources in against(picture, parts) if code in codes]
+    found += [
+        Sign(code, f"against: {name}", 1.0, sources)
+        for name, code, sources in against(case, parts)
+        if code in codes
+    ]
     return [*found, Sign("undetermined", "undetermined", 1.0)]
 
 
-def _of_rules(picture: Picture, findings: Sequence[Finding]) -> Iterator[Sign]:
+def _of_rules(case: Case, findings: Sequence[Finding]) -> Iterator[Sign]:
     faulty = any(f.severity == "error" and f.confidence != "possible" for f in findings)
     for place, finding in enumerate(findings):
         if finding.code == "undetermined":
             continue
-        name = f"rule {finding.confidence}{' in prose' if in_prose(finding, picture) else ''}"
+        name = f"rule {finding.confidence}{' in prose' if in_prose(finding, case) else ''}"
         if finding.severity == "info":
             name += ", info beside an error" if faulty else ", info"
         elif finding.severity == "warning":
@@ -91,12 +94,12 @@ def _of_rules(picture: Picture, findings: Sequence[Finding]) -> Iterator[Sign]:
             yield Sign(finding.code, "first of the rules' findings", 1.0)
 
 
-def _of_prose(picture: Picture) -> Iterator[Sign]:
-    prose = picture.facts.first(Prose)
+def _of_prose(case: Case) -> Iterator[Sign]:
+    prose = case.facts.first(Prose)
     if prose is None:
         return
     size = min(1.0, prose.size / ENOUGH)
-    for place, likelihood in enumerate(picture.facts.of(Likelihood)):
+    for place, likelihood in enumerate(case.facts.of(Likelihood)):
         strength = size * max(0.0, math.log(likelihood.probability / NOTHING))
         if likelihood.code == "undetermined":
             yield Sign("undetermined", "prose of no cause", strength)
@@ -115,12 +118,12 @@ def _of_parts(parts: Sequence[Part]) -> Iterator[Sign]:
             yield Sign(part.code, "compiled at the first start", 1.0, part.evidence)
 
 
-def hypotheses(picture: Picture, findings: Sequence[Finding], parts: Sequence[Part]) -> list[Hypothesis]:
+def hypotheses(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> list[Hypothesis]:
     """All causes that anything speaks for, the likeliest first."""
     scores: dict[str, float] = {}
     pro: dict[str, dict[Source, None]] = {}
     contra: dict[str, dict[Source, None]] = {}
-    for sign in signs(picture, findings, parts):
+    for sign in signs(case, findings, parts):
         scores[sign.code] = scores.get(sign.code, 0.0) + WEIGHTS.get(sign.name, 0.0) * sign.value
         kept = contra if sign.name.startswith("against: ") else pro
         kept.setdefault(sign.code, {}).update(dict.fromkeys(sign.sources))
@@ -128,13 +131,17 @@ def hypotheses(picture: Picture, findings: Sequence[Finding], parts: Sequence[Pa
     powers = {code: math.exp(score - top) for code, score in scores.items()}
     whole = sum(powers.values())
     found = [
-        Hypothesis(code, scores[code], powers[code] / whole, tuple(pro.get(code, ())), tuple(contra.get(code, ())))
+        Hypothesis(
+            code, scores[code], powers[code] / whole, tuple(pro.get(code, ())), tuple(contra.get(code, ()))
+        )
         for code in scores
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.score)
 
 
-def alternatives(verdict: Finding, ranked: Sequence[Hypothesis], misfits: Collection[str] = ()) -> tuple[Alternative, ...]:
+def alternatives(
+    verdict: Finding, ranked: Sequence[Hypothesis], misfits: Collection[str] = ()
+) -> tuple[Alternative, ...]:
     """What else remains possible beside the verdict, with the command that tells it from the verdict.
 
     misfits: codes of what does not fit by the tables, which are named however unlikely they are the cause.
@@ -144,10 +151,20 @@ def alternatives(verdict: Finding, ranked: Sequence[Hypothesis], misfits: Collec
     found = []
     for hypothesis in ranked:
         usual = USUAL.get(hypothesis.code)
-        if hypothesis.code == verdict.code or usual is None or (hypothesis.likelihood < LEAST and hypothesis.code not in misfits):
+        if (
+            hypothesis.code == verdict.code
+            or usual is None
+            or (hypothesis.likelihood < LEAST and hypothesis.code not in misfits)
+        ):
             continue
         found.append(
-            Alternative(hypothesis.code, round(hypothesis.likelihood, 2), hypothesis.evidence, hypothesis.against,
-                        usual.test, usual.shows)
-        )  # fmt: skip
+            Alternative(
+                hypothesis.code,
+                round(hypothesis.likelihood, 2),
+                hypothesis.evidence,
+                hypothesis.against,
+                usual.test,
+                usual.shows,
+            )
+        )
     return tuple(found[:MOST])

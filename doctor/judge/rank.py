@@ -1,24 +1,26 @@
 """The verdict and the order of the findings, from all that was found: rules, compatibility, sentences.
 
-A rule whose finding a program's own words prove keeps its place. Elsewhere the likeliest cause stands first, whether a
-rule found it, the tables say that two parts do not go together, or the sentences of the report speak for it.
+A rule whose finding a program's own words prove keeps its place. Elsewhere the likeliest cause stands first,
+whether a rule found it, the tables say that two parts do not go together, or the sentences of the report
+speak for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.facts import Likelihood, Prose
 from doctor.findings import Alternative, Finding, Part, Step, shell
+from doctor.judge.answers import NO_DEVICE_SEEN
 from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
 from doctor.judge.stated import decided, only_states, open_question, uninstallable
 from doctor.remedies import commands
 from doctor.remedies.usual import USUAL
+from doctor.values import replace
 
 if TYPE_CHECKING:
-    from doctor.picture import Picture
+    from doctor.case import Case
 
 TOLD = 0.5
 """Probability from which on a sentence counts more than what the tables say of stated versions."""
@@ -27,86 +29,113 @@ SOUND = 0.8
 LIKELY = 0.6
 """Likelihood from which on a cause that no rule found is called likely."""
 SHORT = 120
-"""Characters of prose up to which it makes a cause no more than possible: a sentence or two without their circumstances."""
+"""Characters of prose up to which it makes a cause no more than possible: a sentence or two without their
+circumstances."""
 
 
 def ranked(
-    findings: Sequence[Finding], picture: Picture, parts: Sequence[Part]
+    findings: Sequence[Finding], case: Case, parts: Sequence[Part]
 ) -> tuple[list[Finding], tuple[Alternative, ...]]:
     """The findings with the likeliest cause first, and what else remains possible. findings: never empty."""
-    order = hypotheses(picture, findings, parts)
-    kept = [as_said(finding, picture) for finding in findings]
+    order = hypotheses(case, findings, parts)
+    kept = [as_said(finding, case) for finding in findings]
     first = kept[0]
     found = {finding.code for finding in findings}
     # what only sentences speak for is not said where the tables or a program say the contrary
     best = next((h for h in order if h.code in found or not h.against), order[0])
-    code = None if first.confidence == "certain" else uninstallable(picture, parts)
+    code = None if first.confidence == "certain" else uninstallable(case, parts)
     if code is not None:
         best = next(h for h in order if h.code == code)
-    elif open_question(picture, findings, parts) and not _agreed(best, first, parts):
-        if best.code == "undetermined" or not _told(best, picture):
-            code = decided(picture, parts, findings)
+    elif open_question(case, findings, parts) and not _agreed(best, first, parts):
+        if best.code == "undetermined" or not _told(best, case):
+            code = decided(case, parts, findings)
         if code is not None:
             best = next(h for h in order if h.code == code)
-        elif best.code != "undetermined" and best.code not in (first.code, *NO_FAULT) and _fits(picture, parts) and not _told(best, picture, 0.0):
+        elif (
+            best.code != "undetermined"
+            and best.code not in (first.code, *NO_FAULT)
+            and _fits(case, parts)
+            and not (_told(best, case, 0.0) or _compared(case))
+        ):
             best = next(h for h in order if h.code == first.code)  # all that is stated goes together
-    if picture.facts.kind == "report" and best.code not in (first.code, "undetermined"):
-        kept = _put_first(best, kept, picture, parts, by_tables=code is not None)
+    if case.facts.kind == "report" and best.code not in (first.code, "undetermined"):
+        kept = _put_first(best, kept, case, parts, by_tables=code is not None)
     if kept[0].code != "undetermined":
         kept = [finding for finding in kept if finding.code != "undetermined"]
     return kept, alternatives(kept[0], order, [part.code for part in parts if part.fits is False])
 
 
 def _agreed(best: Hypothesis, first: Finding, parts: Sequence[Part]) -> bool:
-    """Whether a rule found a fault in a message that no stated version explains, and the signs agree with it."""
+    """Whether a rule found a fault in a message that no stated version explains, and the signs agree with
+    it."""
     misfits = {part.code for part in parts if part.fits is False}
     sure = first.severity == "error" and first.confidence != "possible" and first.code not in misfits
     return sure and best.code == first.code and best.likelihood >= LIKELY
 
 
-def _fits(picture: Picture, parts: Sequence[Part]) -> bool:
-    """Whether something that a report states is known to fit: a part by the tables, or a GPU image that is given the GPU."""
-    images = [tag.get("tag") for tag in picture.facts.symptoms("image-tag")]
-    return any(part.fits for part in parts) or (picture.facts.has("gpus-flag") and any("gpu" in tag for tag in images))
+def _fits(case: Case, parts: Sequence[Part]) -> bool:
+    """Whether something that a report states is known to fit: a part by the tables, or a GPU image that is
+    given the GPU."""
+    images = [tag.get("tag") for tag in case.facts.symptoms("image-tag")]
+    return any(part.fits for part in parts) or (
+        case.facts.has("gpus-flag") and any("gpu" in tag for tag in images)
+    )
 
 
-def _told(best: Hypothesis, picture: Picture, least: float = TOLD) -> bool:
-    """Whether a sentence that does more than state versions or what is observed speaks for a cause."""
+def _compared(case: Case) -> bool:
+    """Whether a report says of one run that it gets the GPU and of another that it does not: no part that
+    fits explains that."""
+    return case.facts.has("works-elsewhere") and case.facts.has(*NO_DEVICE_SEEN)
+
+
+def _told(best: Hypothesis, case: Case, least: float = TOLD) -> bool:
+    """Whether a sentence suggests a cause, apart from sentences that only state versions or an observation."""
     least = max(least, SOUND) if best.code in NO_FAULT else least
-    several = (likelihood for likelihood in picture.facts.of(Likelihood) if likelihood.code == best.code)
-    return any(likelihood.probability > least and not only_states(likelihood.source.text) for likelihood in several)
+    several = (likelihood for likelihood in case.facts.of(Likelihood) if likelihood.code == best.code)
+    return any(
+        likelihood.probability > least and not only_states(likelihood.source.text) for likelihood in several
+    )
 
 
-def as_said(finding: Finding, picture: Picture) -> Finding:
-    """A finding that only sentences speak for is no more than likely: a person may be wrong, or mean another machine."""
-    said = finding.confidence == "certain" and finding.code != "undetermined" and in_prose(finding, picture)
+def as_said(finding: Finding, case: Case) -> Finding:
+    """A finding that only sentences speak for is no more than likely: a person may be wrong, or mean another
+    machine. So is "no fault" beside a person's words, unless these say that it works: people write about
+    trouble, and a registered GPU does not answer every complaint."""
+    doubted = in_prose(finding, case) or (
+        finding.code in NO_FAULT and case.facts.first(Prose) is not None and not case.facts.has("works-said")
+    )
+    said = finding.confidence == "certain" and finding.code != "undetermined" and doubted
     return replace(finding, confidence="likely") if said else finding
 
 
 def _put_first(
-    best: Hypothesis, findings: list[Finding], picture: Picture, parts: Sequence[Part], *, by_tables: bool
+    best: Hypothesis, findings: list[Finding], case: Case, parts: Sequence[Part], *, by_tables: bool
 ) -> list[Finding]:
     known = next((finding for finding in findings if finding.code == best.code), None)
     if known is None:
-        known = _finding(best, picture, parts)
+        known = _finding(best, case, parts)
         first = findings[0]
-        better = first.code != "undetermined" and (first.confidence != "possible" or _short(picture))
+        better = first.code != "undetermined" and (first.confidence != "possible" or _short(case))
         if known.confidence == "possible" and better and not by_tables:
             return findings  # what is only possible takes no place of what is known better
     others = [finding for finding in findings if finding is not known]
     if known.severity != "error":  # nothing to mend: what was only possible is an alternative
-        others = [finding for finding in others if finding.confidence != "possible" or finding.severity != "error"]
+        others = [
+            finding for finding in others if finding.confidence != "possible" or finding.severity != "error"
+        ]
     return [known, *others]
 
 
-def _finding(best: Hypothesis, picture: Picture, parts: Sequence[Part]) -> Finding:
+def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
     """A cause that no rule found, as a finding."""
     from doctor.rules import rule_of
 
     rule = rule_of(best.code)
     misfits = [part for part in parts if part.code == best.code and (part.fits is False or part.slow)]
     seen = [part for part in misfits if part.have != "none"]
-    others = [part for part in parts if part.fits is False and part.code not in (best.code, "tf-no-wheel", "")]
+    others = [
+        part for part in parts if part.fits is False and part.code not in (best.code, "tf-no-wheel", "")
+    ]
     if misfits:
         why = " ".join(_said(part) for part in misfits)
         why += "".join(f" Besides, for {part.have}: {_said(part)}" for part in others)
@@ -123,20 +152,25 @@ def _finding(best: Hypothesis, picture: Picture, parts: Sequence[Part]) -> Findi
         why,
         best.evidence[:4],
         rows,
-        () if no_fault or usual is None else tuple(_cures(best.code, others, picture) or usual.steps(picture)),
-        shell(commands.list_gpus(picture)),
-        "likely" if best.likelihood >= LIKELY and (seen or not _short(picture)) else "possible",
+        (() if no_fault or usual is None else tuple(_cures(best.code, others, case) or usual.steps(case))),
+        shell(commands.list_gpus(case)),
+        "likely" if best.likelihood >= LIKELY and (seen or not _short(case)) else "possible",
     )
 
 
-def _cures(code: str, others: Sequence[Part], picture: Picture) -> Sequence[Step]:
-    """What cures a cause together with a GPU that no kernel of the build serves: another release, with its libraries."""
+def _cures(code: str, others: Sequence[Part], case: Case) -> Sequence[Step]:
+    """What cures a cause together with a GPU that no kernel of the build serves: another release, with its
+    libraries."""
     card = next((part.code for part in others if part.part == "gpu" and part.code in USUAL), None)
-    return USUAL[card].steps(picture) if card is not None and code.startswith(("cuda-", "cudnn-", "gpu-arch")) else ()
+    return (
+        USUAL[card].steps(case)
+        if card is not None and code.startswith(("cuda-", "cudnn-", "gpu-arch"))
+        else ()
+    )
 
 
-def _short(picture: Picture) -> bool:
-    prose = picture.facts.first(Prose)
+def _short(case: Case) -> bool:
+    prose = case.facts.first(Prose)
     return prose is not None and prose.size <= SHORT
 
 

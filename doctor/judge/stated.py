@@ -1,9 +1,7 @@
-"""What the tables decide where a report states an environment and what is observed, and no program names a cause.
-
-In: a `Picture`, what goes together in it, and what rules found. Out: the code that explains the observation best, or
-None where the tables have no say. One row for each code: which observations it explains; their order is the order in
-which one cause hides the next.
-"""
+"""Verdicts from the tables alone, for a report that states an environment and an observation without a
+message that names the cause. In: a `Case`, its compatibility and the findings of rules. Out: the code that
+best explains the observation, or None if the tables do not decide. One row for each code: the observations
+that it explains. A code hides those after it."""
 
 from __future__ import annotations
 
@@ -11,23 +9,24 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from doctor import lazy
 from doctor.facts import CudaCallFailed
-from doctor.judge.compatibility import NO_DEVICE_SEEN
-from doctor.logs.signatures.versions.spelling import of_another
+from doctor.judge.answers import NO_DEVICE_SEEN
 from doctor.tables import dotted
 
 if TYPE_CHECKING:
+    from doctor.case import Case
     from doctor.findings import Finding, Part
-    from doctor.picture import Picture
 
 OBSERVED = {
     "installation": ("install-fails-said",),
     "import": ("import-fails-said", "import-error-said"),
     "crash": ("crash-said",),
-    "slow": ("slow-start-said",),
+    "slow": ("slow-start-said", "slow-first-run"),
+    "wrong numbers": ("nan-results",),
     "no device": NO_DEVICE_SEEN,
 }
-"""What is observed, and the symptoms that say so."""
+"""Observations, and the symptoms that show each."""
 
 EXPLAINS: dict[str, tuple[str, ...]] = {
     "tf-gpu-package-removed": ("installation",),
@@ -45,50 +44,69 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     "cuda-version-mismatch": ("no device", "import"),
     "cudnn-missing": ("no device", "crash", "import"),
     "cudnn-version-mismatch": ("crash", "no device", "import"),
-    "gpu-arch-too-new": ("slow", "crash", "no device"),
+    "gpu-arch-too-new": ("slow", "wrong numbers", "crash", "no device"),
 }
-"""Which observations a cause explains; a cause stands before those that it hides."""
+"""The observations that a cause explains; a cause comes before those that it hides."""
 
 
 OPENED = ("cuda-missing", "cuda-version-mismatch", "cudnn-missing", "cudnn-version-mismatch")
 """Codes that stop the import only of builds that are linked against CUDA's libraries."""
 
 
-def observed(picture: Picture) -> list[str]:
-    """What is observed, by the names of OBSERVED."""
-    seen = [name for name, kinds in OBSERVED.items() if picture.facts.has(*kinds)]
-    if "no device" not in seen and any(device.count == 0 for device in picture.registered):
+def observed(case: Case) -> list[str]:
+    """The observations in a case, as keys of OBSERVED."""
+    seen = [name for name, kinds in OBSERVED.items() if case.facts.has(*kinds)]
+    if "no device" not in seen and any(device.count == 0 for device in case.registered):
         seen.append("no device")
     return seen
 
 
-BY_VERSIONS = ("driver-too-old", "driver-too-new", "cuda-version-mismatch", "cudnn-version-mismatch", "gpu-arch-too-old", "gpu-arch-too-new")
-"""Codes to which rules come from stated versions, too."""
-HIDES = ("gpu-absent", "container-no-gpu", "tf-windows-native", "tf-cpu-only", "tf-gpu-package-removed", "tf-no-wheel")
-"""Codes beside which no library, driver or kernel matters."""
+BY_VERSIONS = (
+    "driver-too-old",
+    "driver-too-new",
+    "cuda-version-mismatch",
+    "cudnn-version-mismatch",
+    "gpu-arch-too-old",
+    "gpu-arch-too-new",
+)
+"""Codes that rules, too, conclude from stated versions."""
+HIDES = (
+    "gpu-absent",
+    "container-no-gpu",
+    "tf-windows-native",
+    "tf-cpu-only",
+    "tf-gpu-package-removed",
+    "tf-no-wheel",
+)
+"""Codes that make libraries, driver and kernels irrelevant."""
 
 
-def decided(picture: Picture, parts: Sequence[Part], findings: Sequence[Finding] = ()) -> str | None:
-    """The code of the part that does not fit and that explains best what is observed; None where all fits.
-
-    findings: what rules found. Where a rule came to one of those codes, too, it stays, but for what hides it.
-    """
-    seen = observed(picture)
-    slow = "slow" in seen or "crash" in seen  # a compilation at the first start is no fault by itself
+def decided(case: Case, parts: Sequence[Part], findings: Sequence[Finding] = ()) -> str | None:
+    """The code of the misfit that best explains the observation; None if everything fits. findings: of the
+    rules. A code that a rule also found wins, unless another code hides it."""
+    seen = observed(case)
+    slow = bool(
+        {"slow", "crash", "wrong numbers"} & set(seen)
+    )  # compilation at the first start is not a fault by itself
     misfits = {part.code for part in parts if part.code and (part.fits is False or (part.slow and slow))}
     order = [code for code in EXPLAINS if code in misfits]
-    linked = picture.build is not None and dotted(picture.build.version) < (1, 15)  # CUDA's libraries stop the import itself
+    linked = case.build is not None and dotted(case.build.version) < (
+        1,
+        15,
+    )  # CUDA's libraries stop the import itself
     fitting = [
         code for code in order
         if any(name in EXPLAINS[code] and (name != "import" or linked or code not in OPENED) for name in seen)
     ]  # fmt: skip
-    if "crash" in seen or "slow" in seen:
-        fitting.sort(key=lambda code: code != "gpu-arch-too-new" or "slow" not in seen)
-    asked = [code for code in order if code != "tf-no-wheel"]  # somebody who has it has another Python than was read
+    if slow:
+        fitting.sort(key=lambda code: code != "gpu-arch-too-new" or not {"slow", "wrong numbers"} & set(seen))
+    asked = [
+        code for code in order if code != "tf-no-wheel"
+    ]  # if TensorFlow is installed, the real Python differs from the one in the report
     found = [f.code for f in findings if f.code in misfits and (f.confidence != "possible" or not seen)]
     if found and not any(code in HIDES for code in fitting):
         return found[0]
-    return next(iter(fitting or ([] if seen or picture.facts.has("works-said") else asked)), None)
+    return next(iter(fitting or ([] if seen or case.facts.has("works-said") else asked)), None)
 
 
 _WORDS = (
@@ -121,44 +139,73 @@ _WORDS = (
     "which while whole will win windows with work working works workstation would wrong wsl xe xp yes you "
     "your "
 )
-_PLAIN = frozenset((*_WORDS.split(), "array", "compatible", "incompatible", "compatibility", "incompatibility", "latest", "ready", "game"))
-"""Words of sentences that state an environment, say what is observed, greet or ask, and name no cause."""
-_STATUS = re.compile(r"\b[A-Z]{3,16}_[A-Z]{3,16}_[A-Z_]{2,40}\b")
+_PLAIN = frozenset(
+    (
+        *_WORDS.split(),
+        "array",
+        "compatible",
+        "incompatible",
+        "compatibility",
+        "incompatibility",
+        "latest",
+        "ready",
+        "game",
+    )
+)
+"""Words of sentences that state an environment or an observation, greet or ask, and name no cause."""
+_STATUS = lazy.compile(r"\b[A-Z]{3,16}_[A-Z]{3,16}_[A-Z_]{2,40}\b")
 """The name of a status or of a variable: CUDA_ERROR_NO_DEVICE, CUDA_VISIBLE_DEVICES."""
-_PROMPT = re.compile(r"(?:\([\w.-]{1,40}\) ?)?(?:[\w.-]{1,40}@[\w.-]{1,60}[:~$#]|[$>] |(?:PS )?[A-Z]:\\)")
-"""A line that begins with a shell's prompt."""
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_TOKEN = re.compile(r"\S{1,80}")
+_PROMPT = lazy.compile(r"(?:\([\w.-]{1,40}\) ?)?(?:[\w.-]{1,40}@[\w.-]{1,60}[:~$#]|[$>] |(?:PS )?[A-Z]:\\)")
+"""Matches a line that begins with a shell prompt."""
+_WORD = lazy.compile(r"[^\W\d_]{2,}")
+_TOKEN = lazy.compile(r"\S{1,80}")
 
 
-def uninstallable(picture: Picture, parts: Sequence[Part]) -> str | None:
-    """The code of what pip cannot install by the tables, where a report says that pip does not."""
+def uninstallable(case: Case, parts: Sequence[Part]) -> str | None:
+    """The code for a failed pip installation that the tables explain, else None."""
     codes = {part.code for part in parts if part.fits is False}
-    seen = "installation" in observed(picture) and picture.facts.kind == "report"
+    seen = "installation" in observed(case) and case.facts.kind == "report"
     return next((code for code in ("tf-gpu-package-removed", "tf-no-wheel") if seen and code in codes), None)
 
 
 def only_states(sentence: str) -> bool:
-    """Whether a sentence only states an environment or what is observed: hardly a word of it says more.
+    """Whether a sentence only states an environment or an observation: at most one word in six says more. For
+    such a sentence the prose model only guesses from similar reports; the tables know better."""
+    from doctor.logs.signatures.versions.spelling import of_another
 
-    The prose model hears in such a sentence what reports with these words were mostly about; the tables know better.
-    """
     if of_another(sentence) or _PROMPT.match(sentence):
         return True
     if _STATUS.search(sentence):
         return False
-    words = [word for token in _TOKEN.findall(sentence) if not (token.isascii() and re.search(r"\d", token)) for word in _WORD.findall(token.lower())]
+    words = [
+        word
+        for token in _TOKEN.findall(sentence)
+        if not (token.isascii() and re.search(r"\d", token))
+        for word in _WORD.findall(token.lower())
+    ]
     more = [word for word in words if word not in _PLAIN]
     return len(more) <= len(words) // 6
 
 
-def open_question(picture: Picture, findings: Sequence[Finding], parts: Sequence[Part]) -> bool:
-    """Whether no program and no rule says more than that something is possible, or that versions do not go together."""
-    facts = picture.facts
-    if facts.kind != "report" or any(device.count for device in picture.registered) or picture.not_loaded or picture.loaded or facts.of(CudaCallFailed):
+def open_question(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> bool:
+    """Whether neither a program nor a rule names a cause: all findings are only possible, or are misfits of
+    versions."""
+    facts = case.facts
+    if (
+        facts.kind != "report"
+        or any(device.count for device in case.registered)
+        or case.not_loaded
+        or case.loaded
+        or facts.of(CudaCallFailed)
+    ):
         return False
     codes = {part.code for part in parts if part.code}
     misfits = {*BY_VERSIONS, *codes}
     if codes & {"cuda-missing", "cudnn-missing", *HIDES}:
-        misfits.add("library-path")  # nothing is there that a path could lead to
-    return all(f.code == "undetermined" or (f.confidence == "possible" and f.code in EXPLAINS) or (f.code in misfits and f.confidence != "certain") for f in findings)
+        misfits.add("library-path")  # no library exists to which a path could lead
+    return all(
+        f.code == "undetermined"
+        or (f.confidence == "possible" and f.code in EXPLAINS)
+        or (f.code in misfits and f.confidence != "certain")
+        for f in findings
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from doctor.facts import Fact, Facts
-from doctor.logs.reader import NotText, decode
+from doctor.logs.reader import NotText, decode, texts_of
 from doctor.logs.reader import read as read_text
 from doctor.logs.text import Text
 
@@ -16,13 +16,14 @@ __all__ = ["NotText", "Text", "facts_of", "read", "read_stream"]
 
 OURS = "tfgpu-doctor"
 LARGE = 1 << 20
-"""Bytes of a report that is read whole; of a larger one only the lines that can matter are."""
+"""The largest report, in bytes, that is read whole; of a larger one only the lines that can matter are read.
+"""
 SHORT = 1 << 16
-"""Bytes that are asked for first: making room for LARGE takes longer than reading most reports does."""
+"""Bytes to read first: allocating LARGE takes longer than reading most reports."""
 
 
 def facts_of(text: Text) -> Facts:
-    """All facts that a text holds."""
+    """All facts in a text."""
     from doctor.logs.collectors import read_collected
     from doctor.logs.parse import parse
     from doctor.logs.prose import read_prose
@@ -55,14 +56,15 @@ def read(data: bytes, name: str = "-") -> Facts:
         document = read_document(decode(data), name)
         if document is not None:
             return document
+        text = texts_of(decode(data), name) or text
     return facts_of(text)
 
 
 def read_stream(
     stream: IO[bytes], name: str = "-", progress: Progress | None = None, *, processes: bool = False
 ) -> Facts:
-    """All facts in a report of any size, in constant memory. progress: told of every so many bytes of a large one.
-    processes: a large file may be read by several.
+    """All facts in a report of any size, in constant memory. progress: called after every so many bytes of a
+    large one. processes: whether several may read a large file.
 
     Raises NotText for binary or empty input.
     """

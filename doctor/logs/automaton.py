@@ -1,7 +1,7 @@
-"""Aho and Corasick's automaton in plain Python, for where the compiled one of pyahocorasick is not installed.
+"""Aho and Corasick's automaton in plain Python, used if the compiled one of pyahocorasick is not installed.
 
-Efficient string matching: an aid to bibliographic search (Communications of the ACM 18, 1975). The time of a search
-grows with the text and with what is found alone.
+Efficient string matching: an aid to bibliographic search (Communications of the ACM 18, 1975). The time of a
+search depends only on the length of the text and the number of matches.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from typing import Any
 
 
 class Automaton:
-    """The part of `ahocorasick.Automaton` that is used here, in the same words."""
+    """The part of `ahocorasick.Automaton` that is used here, with the same interface."""
 
     def __init__(self) -> None:
         self._next: list[dict[str, int]] = [{}]
-        """Of each state the states after it, by letter; the first is the start."""
+        """For each state the next states by letter; the first state is the start."""
         self._known: list[tuple[Any, ...]] = [()]
-        """The values of the words that end in each state."""
+        """For each state the values of the words that end there."""
         self._shorter: list[int] = [0]
-        """The state of the longest end of what led to each state that is the beginning of a word, too."""
+        """For each state the state of its longest proper suffix that is also a prefix of a word (the failure
+        link)."""
 
     def add_word(self, word: str, value: Any) -> None:
-        """Search for a word, too; it is found as its value."""
+        """Add a word to the search; a match gives its value."""
         state = 0
         for letter in word:
             after = self._next[state].get(letter)
@@ -35,7 +36,7 @@ class Automaton:
         self._known[state] += (value,)
 
     def make_automaton(self) -> None:
-        """Finish, once all words are there."""
+        """Finish the automaton after all words were added."""
         shorter = self._shorter = [0] * len(self._next)
         waiting = deque(self._next[0].values())
         while waiting:
@@ -49,7 +50,8 @@ class Automaton:
                 waiting.append(after)
 
     def iter(self, text: str, start: int, end: int) -> Iterator[tuple[int, Any]]:
-        """(offset of the last letter, value) of every word that stands between two offsets, in the order of their ends."""
+        """(offset of the last letter, value) of every word that stands between two offsets, in the order of
+        their ends."""
         following, known, shorter = self._next, self._known, self._shorter
         state = 0
         for at in range(start, end):

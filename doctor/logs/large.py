@@ -1,4 +1,4 @@
-"""Reading what is too large to be read whole: all cores for a file on disk, one for a stream."""
+"""Reads inputs that are too large to read whole: with all cores for a file on disk, with one for a stream."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 SAMPLE = 1 << 20
-"""Bytes that tell the encoding, and in which an end of line is looked for."""
+"""Bytes from which the encoding is detected, and in which an end of line is searched for."""
 SHARE = 32 << 20
-"""Bytes of a file that one process looks at in one go, at least."""
+"""The least bytes of a file that one process scans at once."""
 
 Progress: TypeAlias = "Callable[[int], None]"
 
@@ -28,8 +28,8 @@ Progress: TypeAlias = "Callable[[int], None]"
 def read_large(
     head: bytes, stream: IO[bytes], name: str, progress: Progress | None = None, *, processes: bool = False
 ) -> Text:
-    """What can matter of a stream whose beginning was read already. progress: told of every so many bytes read.
-    processes: a large file may be read by several.
+    """The lines that can matter in a stream whose beginning was already read. progress: called after every so
+    many bytes. processes: whether several may read a large file.
 
     Raises NotText for binary data.
     """
@@ -63,13 +63,16 @@ def _transcoded(source: Iterable[bytes], encoding: str) -> Iterator[bytes]:
 
 
 def _lines(kept: Iterable[scan.Kept]) -> Iterator[tuple[int, str]]:
-    """Cleaned lines with their numbers; where lines were left out, empty ones stand, so that nothing joins."""
+    """Cleaned lines with their numbers; an empty line replaces skipped lines, so that their neighbours do not
+    join."""
     before = 0
     for number, raw in kept:
         if before and number > before + 1:
             for _ in range(4):
                 yield before, ""
-        for _, line in split(raw.decode("utf-8", "replace").replace("\r\n", "\n").rstrip("\r").replace("\n", " ")):
+        for _, line in split(
+            raw.decode("utf-8", "replace").replace("\r\n", "\n").rstrip("\r").replace("\n", " ")
+        ):
             yield number, line
         before = number
 
@@ -78,7 +81,8 @@ def _lines(kept: Iterable[scan.Kept]) -> Iterator[tuple[int, str]]:
 
 
 def _size_on_disk(stream: IO[bytes]) -> int:
-    """Bytes of a regular file that others can open by its name, 0 for anything else (a pipe, an unpacked archive)."""
+    """Bytes of a regular file that others can open by its name, 0 for anything else (a pipe, an unpacked
+    archive)."""
     import io
     import stat
 
@@ -93,14 +97,14 @@ def _size_on_disk(stream: IO[bytes]) -> int:
 
 
 def _may_fork() -> bool:
-    """Whether this process may have children: one of a pool may not."""
+    """Whether this process may start children; a worker of a pool may not."""
     import multiprocessing
 
     return not multiprocessing.current_process().daemon
 
 
 def pooled() -> Any:
-    """The kind of processes to read with: where there is fork, children that have what this one has read and compiled."""
+    """How to start worker processes: by fork if possible, so that they inherit all compiled patterns."""
     import multiprocessing
 
     forks = sys.platform.startswith("linux")  # elsewhere system libraries do not survive it
@@ -137,7 +141,7 @@ def _quiet() -> None:
 
 
 class Span(NamedTuple):
-    """Bytes of a file. within: it begins inside a line, whose last bytes before it are to be seen with it."""
+    """A range of bytes of a file. within: it begins inside a line, whose preceding bytes belong to it too."""
 
     start: int
     end: int
@@ -152,7 +156,7 @@ def _part(path: str, span: Span) -> scan.Scanned:
 
 
 def _spans(stream: IO[bytes], size: int, share: int) -> Iterator[Span]:
-    """Spans of the file that begin and end with lines, but for lines of more than SAMPLE bytes, which are cut."""
+    """Spans of the file at line boundaries; lines of more than SAMPLE bytes are cut."""
     start = 0
     within = False
     while start < size:

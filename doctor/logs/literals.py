@@ -1,11 +1,11 @@
-"""Which literals stand where in a text: one pass over it for all of them (Aho and Corasick's automaton).
+"""Finds many literals in a text in one pass (Aho and Corasick's automaton).
 
-In: words, once; then texts of any length. Out: offsets, in time that grows with the text alone, whatever it holds.
+In: words, once; then texts of any length. Out: offsets, in time linear in the length of the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 try:
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 Hit: TypeAlias = "tuple[int, tuple[int, int]]"
-"""Where a word ends (the offset of its last letter); the word's number, and how far before that it begins."""
+"""A match: the offset of the word's last letter, the word's number, and its length up to that letter."""
 
 SHORT = 1_500
-"""Characters of a text for which each word is searched on its own: making the automaton takes longer than that."""
+"""Up to this many characters, each word is searched separately: building the automaton takes longer."""
 CALL = 150
-"""What one such search costs beside the characters, in characters."""
+"""The fixed cost of one such search, expressed in characters."""
 
 
 class Literals:
-    """A search for many words at once; each is known by its number in the order given.
+    """A search for many words at once; each has a number by its position.
 
-    numbers: other numbers for them, where they are some of the words of another search.
+    numbers: of each another number, where they are some of the words of another search.
     """
 
-    def __init__(self, words: Iterable[str], numbers: Mapping[str, int] | None = None) -> None:
+    def __init__(self, words: Iterable[str], numbers: Sequence[int] | None = None) -> None:
         self.words = tuple(dict.fromkeys(words))
         self._numbers = numbers
         self._automaton: Automaton | None = None
@@ -51,13 +51,13 @@ class Literals:
         found: Iterator[Hit] = self._automaton.iter(text, start, end)
         return found
 
-    def _number(self, word: str, place: int) -> int:
-        return place if self._numbers is None else self._numbers[word]
+    def _number(self, place: int) -> int:
+        return place if self._numbers is None else self._numbers[place]
 
     def _made(self) -> Automaton:
         automaton = Automaton()
         for place, word in enumerate(self.words):
-            automaton.add_word(word, (self._number(word, place), len(word) - 1))
+            automaton.add_word(word, (self._number(place), len(word) - 1))
         automaton.make_automaton()
         return automaton
 
@@ -66,7 +66,7 @@ class Literals:
         found: list[Hit] = []
         for place, word in enumerate(self.words):
             if word in part:
-                known = (self._number(word, place), len(word) - 1)
+                known = (self._number(place), len(word) - 1)
                 at = part.find(word)
                 while at >= 0:
                     found.append((start + at + known[1], known))

@@ -1,13 +1,10 @@
-"""Reports of this tool itself, read back by their structure: as facts and codes, never by what their
-sentences say.
+"""Reads reports of this tool itself by their structure: facts and codes, never sentences.
 
 `check` ends its Markdown with a block that holds every fact (doctor.probe.record), and its JSON holds the
-same as `record`. Both are judged anew, so a report gets the verdict that the machine got. From a report for
-the terminal, and where the block is missing or damaged, the codes are read and the facts that it lists;
-`doctor.restated` restates these.
-
-Whoever pastes a report may have changed it. So nothing of it is believed but facts of known types and codes
-of known rules; what to do is worked out here, never copied.
+same as `record`. Both are judged again, so a report gets the machine's verdict. In a report for the
+terminal, or with a missing or damaged block, only the codes and the listed facts are read; `doctor.restated`
+restates these. Anyone may have changed a pasted report, so only facts of known types and codes of known
+rules count; the steps are always derived again.
 """
 
 from __future__ import annotations
@@ -15,9 +12,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
+from doctor import lazy
 from doctor.facts import (
     CudaVersion,
     CudnnVersion,
@@ -43,48 +40,63 @@ from doctor.facts import (
 )
 from doctor.logs.text import Text
 from doctor.probe import record
+from doctor.values import replace
 
 TOOL = "tfgpu-doctor"
 _SEVERITY = {"error": "error", "warning": "warning", "info": "info"}
 _SURENESS = {"likely": "likely", "possible": "possible", "possible, not proven": "possible"}
-_VERDICT = re.compile(
+_VERDICT = lazy.compile(
     r"^ {0,4}(?:(?P<severity>error|warning|info) [·-] )?(?:(?P<sure>likely|possible, not proven) [·-] )?"
     r"(?P<code>[a-z0-9]+(?:-[a-z0-9]+){0,6}) [·-] (?:this machine|read from a report of tfgpu-doctor)\b",
     re.MULTILINE,
 )
-"""The line under the title, as the terminal shows it."""
-_ALSO = re.compile(
-    r"\((?P<severity>error|warning|info)(?:, (?P<sure>likely|possible, not\s+proven))?,\s+(?P<code>[a-z0-9-]{2,60})\)$",
+"""Matches the line under the title in a terminal report."""
+_ALSO = lazy.compile(
+    r"\((?P<severity>error|warning|info)(?:, (?P<sure>likely|possible,"
+    r" not\s+proven))?,\s+(?P<code>[a-z0-9-]{2,60})\)$",
     re.MULTILINE,
 )
-_HEADLINE = re.compile(
-    r"^\*\*(?P<lead>Cause|Likely cause|Possible cause|Not enough to tell|All is well|Nothing to fix): [^\n]{1,500}?"
+_HEADLINE = lazy.compile(
+    r"^\*\*(?P<lead>Cause|Likely cause|Possible cause|Not enough to tell|All is well|Nothing to fix):"
+    r" [^\n]{1,500}?"
     r"\*\* \(`(?P<code>[a-z0-9-]{2,60})`\)$",
     re.MULTILINE,
 )
-_FOLDED = re.compile(
+_FOLDED = lazy.compile(
     r"^<summary>Also found: [^\n]{1,600}? \((?P<code>[a-z0-9-]{2,60})\)</summary>$", re.MULTILINE
 )
-_SEEN = re.compile(r"^What was seen:?\n\s*(?:```\w*\n)?(?P<rows>(?:[^\n`#<]{1,4000}\n){1,80})", re.MULTILINE)
+_SEEN = lazy.compile(
+    r"^What was seen:?\n\s*(?:```\w*\n)?(?P<rows>(?:[^\n`#<]{1,4000}\n){1,80})", re.MULTILINE
+)
 _LEADS = {"Likely cause": "likely", "Possible cause": "possible"}
-_QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
+_QUOTED = lazy.compile(r"^(?:> ?)+", re.MULTILINE)
 _VERSIONS: dict[str, Any] = {
     "TensorFlow": TensorFlowVersion, "Python": PythonVersion, "CUDA": CudaVersion, "cuDNN": CudnnVersion,
     "NVIDIA driver": DriverVersion, "CUDA that the driver offers": DriverCuda,
 }  # fmt: skip
 _LABELS = (
-    *_VERSIONS, "TensorFlow package", "Keras", "GPU", "Operating system", "Platform", "Surroundings",
-    "Libraries that did not open", "Libraries that opened", "Environment variables", "GPUs that TensorFlow registered",
-)  # fmt: skip
-"""The labels of doctor.render.content.LABELS, which a test holds to these."""
-_VERSION = re.compile(r"\d[\w.+-]{0,40}")
-_GPU = re.compile(
-    r"(?P<name>[^(),][^(),]{0,80}?)(?: \((?:compute capability (?P<capability>\d+\.\d))?(?:, )?(?:(?P<memory>\d{1,7}) MiB)?\))?(?:, |$)"
+    *_VERSIONS,
+    "TensorFlow package",
+    "Keras",
+    "GPU",
+    "Operating system",
+    "Platform",
+    "Surroundings",
+    "Libraries that did not open",
+    "Libraries that opened",
+    "Environment variables",
+    "GPUs that TensorFlow registered",
+)
+"""The labels of doctor.render.content.LABELS; a test compares both."""
+_VERSION = lazy.compile(r"\d[\w.+-]{0,40}")
+_GPU = lazy.compile(
+    r"(?P<name>[^(),][^(),]{0,80}?)(?: \((?:compute capability (?P<capability>\d+\.\d))?(?:,"
+    r" )?(?:(?P<memory>\d{1,7}) MiB)?\))?(?:, |$)"
 )
 
 
 def read_own(text: str, name: str) -> Facts | None:
-    """The facts of a report of this tool's `check`; None where the text is none. name: of the text."""
+    """The facts of a report from this tool's `check`; None for any other text. name: of the text."""
     if TOOL not in text:
         return None
     text = text.replace("\r\n", "\n")
@@ -99,13 +111,13 @@ def read_own(text: str, name: str) -> Facts | None:
 
 
 def _own(facts: Facts, name: str, form: str) -> Facts:
-    """The facts of a record as those of a report of ours."""
+    """The facts of a record, marked as read from a report."""
     own = OwnReport(Source(name, None, f"{TOOL} {form}, machine {facts.name}"[:400]), form)
     return Facts((own, *(f for f in facts if not isinstance(f, OwnReport))), "machine", _called(name))
 
 
 def _around(text: str, name: str) -> Iterator[Fact]:
-    """That there is text around a report in Markdown, which is not read."""
+    """A note that the text around a Markdown report is ignored."""
     first = _HEADLINE.search(text)
     last = text.find(f"<sub>{TOOL} ")
     before = text[: first.start()] if first else ""
@@ -141,17 +153,16 @@ def _of_json(text: str, name: str) -> Facts | None:
 
 # --- what a simulation says among a program's lines --------------------------------------------------
 
-_BANNER = re.compile(
-    rf"{TOOL} simulate: (?:a simulation, there is no such GPU|the simulation is over|leave the shell to end it"
+_BANNER = lazy.compile(
+    rf"{TOOL} simulate: (?:a simulation, there is no such GPU|the simulation is over|leave the shell to"
+    r" end it"
     r"|NCCL does not work in this simulation)"
 )
 
 
 def without_own_lines(text: Text) -> tuple[Text, list[Fact]]:
-    """The text without what `simulate` says of itself, and that the text is from a simulation, where it is.
-
-    The cards and versions of these lines are what somebody asked to be simulated: evidence of nothing.
-    """
+    """The text without `simulate`'s own lines, and a fact if it comes from a simulation. The cards and
+    versions in these lines are a user's choice, not evidence."""
     lines, facts = [], []
     for number, line in text.lines():
         banner = _BANNER.search(line)
@@ -207,7 +218,7 @@ def _findings(text: str, name: str) -> Iterator[RestatedFinding]:
 
 
 def _labelled(rows: str) -> Iterator[tuple[str, str]]:
-    """The facts of the list, each with its label; a row without one goes on where the row before ended."""
+    """The facts of the list, each with its label; a row without a label continues the previous row."""
     label, value = "", ""
     for row in rows.split("\n"):
         words = row.strip()

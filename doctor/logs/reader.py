@@ -1,21 +1,26 @@
-"""Bytes to text: which encoding a report has, and what wraps it (a notebook).
+"""Turns bytes into text: detects the encoding, and unpacks a notebook.
 
-In: bytes as they were read. Out: `Text` with the line numbers of the input. Raises NotText for input that holds
-no text at all.
+In: bytes as they were read. Out: `Text` with the line numbers of the input. Raises NotText for input that
+holds no text at all.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from doctor import lazy
+from doctor.logs.margin import rejoined
+from doctor.logs.prefixes import peeled
 from doctor.logs.text import Text, clean, split
 
 SAMPLE = 65_536
 
 
-class NotText(ValueError):  # noqa: N818 (it is what was read, not a failure of ours)
+class NotText(ValueError):  # noqa: N818 (it describes the input, not a failure of this tool)
     """The input is binary, or empty."""
 
 
@@ -33,14 +38,15 @@ _MAGIC = (
     b"MZ\x90",
 )
 _CONTROL = bytes((*range(7), *range(14, 27), *range(28, 32)))
-"""Control characters that no text holds; bells, backspaces and escapes are programs' output."""
+"""Control characters that no text holds; bells, backspaces and escapes occur in programs' output."""
 
 
 def encoding_of(data: bytes, *, whole: bool = True) -> str:
     """The name of a text's encoding, from its beginning (or all of it: `whole`).
 
-    A byte-order mark decides, then UTF-16 without one, UTF-8, and the code pages in which Windows writes Japanese,
-    Korean, Chinese of both scripts and western languages. PowerShell's `>` writes UTF-16 with a mark. Raises NotText for binary data.
+    A byte-order mark decides, then UTF-16 without one, UTF-8, and the code pages in which Windows writes
+    Japanese, Korean, Chinese of both scripts and western languages. PowerShell's `>` writes UTF-16 with a
+    mark. Raises NotText for binary data.
     """
     if data.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
         return "utf-32"
@@ -70,7 +76,8 @@ def encoding_of(data: bytes, *, whole: bool = True) -> str:
     if control > max(8, len(sample) // 50):
         raise NotText("binary data, no text")
     high = sum(1 for byte in sample if byte >= 0x80)
-    if _letters(sample, "cp932", "\u3040", "\u30ff") * 5 >= high:  # Japanese is never without its syllables
+    # Japanese text always holds syllabic characters
+    if _letters(sample, "cp932", "\u3040", "\u30ff") * 5 >= high:
         return "cp932"
     frequent = sorted((_frequent(sample, encoding), encoding) for encoding in _FREQUENT)
     if frequent[-1][0] >= 0.1 and frequent[-1][0] > 2 * frequent[-2][0]:
@@ -86,11 +93,11 @@ _FREQUENT = {
     "gbk": "的一是不了在有我这个到们没错误显卡内存驱动无法安装时中出用请为会可以",
     "cp950": "的一是不了在有我這個到們沒錯誤顯卡記憶體驅動無法安裝時中出用請為會可以",
 }
-"""The letters that make up much of any text in Korean and Chinese; read in another code page, rare ones stand there."""
+"""The most frequent letters of Korean and Chinese; the wrong code page gives rare letters instead."""
 
 
 def _frequent(sample: bytes, encoding: str) -> float:
-    """Which share of the letters beyond ASCII are frequent ones of the language that is written in this code page."""
+    """The share of the non-ASCII letters that are frequent in this code page's language."""
     high = [letter for letter in sample.decode(encoding, "ignore") if letter > "\u2fff"]
     return sum(letter in _FREQUENT[encoding] for letter in high) / len(high) if high else 0.0
 
@@ -100,12 +107,13 @@ def _letters(sample: bytes, encoding: str, first: str, last: str) -> int:
 
 
 def decode(data: bytes) -> str:
-    """Text from bytes. Raises NotText where nothing readable comes out."""
+    """Text from bytes. Raises NotText if the result is not readable."""
     return data.decode(encoding_of(data), "replace")
 
 
 def _notebook(text: str) -> Iterator[tuple[int, str]] | None:
-    """The cells and outputs of a Jupyter notebook, with the lines of the JSON that holds them; None for other text."""
+    """The cells and outputs of a Jupyter notebook, with the lines of the JSON that holds them; None for other
+    text."""
     head = text[:4000].lstrip()
     if not head.startswith("{") or '"cells"' not in text:
         return None
@@ -166,6 +174,68 @@ def _strings(cells: list[object]) -> Iterator[str]:
                 yield f"{output.get('ename')}: {output.get('evalue')}"
 
 
+_LITERAL = lazy.compile(r"""b?(?:'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*")""")
+"""A whole text as one string of Python or JSON."""
+_ESCAPED = lazy.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
+_NAMED = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " ", "0": ""}
+
+
+def _literal(text: str) -> str | None:
+    """The value of a Python string or bytes literal or of a JSON string; None for any other text."""
+    if text[:1] not in ("'", '"', "b") or _LITERAL.fullmatch(text) is None:
+        return None
+    inside = _ESCAPED.sub(_character, text[1 + text.startswith("b") : -1])
+    if text.startswith("b"):
+        inside = inside.encode("latin-1", "replace").decode("utf-8", "replace")
+    return inside.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = escape[1] or escape[2] or escape[3]
+    if code is None:
+        return _NAMED.get(escape[4], escape[4])
+    return chr(int(code, 16)) if int(code, 16) < 0x110000 else "\ufffd"
+
+
+MOSTLY = 2 / 3
+"""The share of texts among a JSON document's values from which on they are its content."""
+
+
+def texts_of(text: str, name: str) -> Text | None:
+    """The texts in a JSON document, such as an issue's title and body; None if it holds more than texts."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    lines: list[str] = []
+    size = total = 0
+    left: list[tuple[str, object]] = [("", document)]
+    while left:
+        key, value = left.pop()
+        if isinstance(value, dict):
+            left += reversed(list(value.items()))
+        elif isinstance(value, list):
+            left += ((key, entry) for entry in reversed(value))
+        elif isinstance(value, str) and (
+            "\n" in value or value.count(" ") > 3 or (len(value) > 12 and not value.isascii())
+        ):
+            lines += (value, "")
+            size += len(value)
+            total += len(value)
+        elif value is not None:
+            lines.append(f"{key}: {value}")
+            total += len(lines[-1])
+    return _within("\n".join(lines), name) if size >= MOSTLY * total > 0 else None
+
+
+def _within(text: str, name: str) -> Text:
+    """A text that stood in one string: its lines are its own, since all of them may stand in one line of the
+    input."""
+    text = peeled(text.replace("\r\n", "\n"))
+    inner = name if name == "-" else f"{name} (its text)"
+    return rejoined(Text.of(inner, split(text), text.count("\n") + 1))
+
+
 def _joined(value: object, by: str = "") -> str:
     if isinstance(value, str):
         return value
@@ -179,10 +249,16 @@ def read(data: bytes, name: str) -> Text:
     if not data.strip():
         raise NotText("empty")
     text = decode(data).replace("\r\n", "\n")
-    if "\n" not in text:  # a Mac of old; elsewhere a lone carriage return is a progress bar's
+    if "\n" not in text:  # an old Mac; elsewhere a lone carriage return belongs to a progress bar
         text = text.replace("\r", "\n")
     total = text.count("\n") + (not text.endswith("\n"))
+    if not text.isascii() and not unicodedata.is_normalized("NFC", text):  # macOS decomposes accented letters
+        text = unicodedata.normalize("NFC", text)
+    text = peeled(text)
+    literal = _literal(text.strip())
+    if literal is not None:
+        return _within(literal, name)
     cells = _notebook(text)
     if cells is not None:
         return Text.of(name, cells, total)
-    return Text.plain(name, text, total) or Text.of(name, split(text), total)
+    return rejoined(Text.plain(name, text, total) or Text.of(name, split(text), total))

@@ -1,9 +1,8 @@
-"""A text of any size to the lines of it that can matter, in constant memory and at the speed of a search.
-
-Lines of a log differ in their numbers and identifiers and hardly otherwise. So digits are taken out, which leaves few
-different shapes, and without the letters a to f, of which hexadecimal numbers are made, still fewer outlines. The shapes
-of each outline are looked at once: whether a literal of any signature stands in them. Of a shape with a literal
-the first lines are kept, with their neighbours; of the beginning and the end of the text everything is.
+"""Reduces a text of any size to the lines that can matter, in constant memory and at the speed of a search.
+Most lines of a log differ only in numbers and identifiers. Without digits few different shapes remain, and
+without the letters a to f (of hexadecimal numbers) even fewer outlines. Each shape is searched once for the
+literals of all signatures. Of a shape with a literal, the first lines are kept with their neighbours; the
+beginning and the end of the text are kept whole.
 
 In: a stream of bytes. Out: (line number, line) pairs and the number of lines.
 """
@@ -18,40 +17,43 @@ from functools import lru_cache
 from itertools import accumulate, chain
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from doctor import lazy
 from doctor.logs.literals import Literals
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
 CHUNK = 1 << 17
-"""Bytes that are looked at together: they fit into a processor's cache."""
+"""Bytes per block: a block fits into a processor's cache."""
 KEPT_WHOLE = 1 << 16
-"""Bytes at the beginning and at the end that are kept whole."""
+"""Bytes of the beginning and of the end that are kept whole."""
 PER_SHAPE = 3
-"""Lines that are kept of one shape."""
+"""The most lines of one shape that are kept."""
 PER_LITERAL = 60
 BEFORE, AFTER = 2, 6
-"""Neighbours that are kept of a line that matters; messages of several lines need them."""
+"""Neighbouring lines that are kept beside a line that matters; messages of several lines need them."""
 LONG = 4096
-"""A longer line is looked at in pieces of so many bytes, which overlap."""
+"""A longer line is searched in overlapping pieces of this many bytes."""
 OVERLAP = 300
 KNOWN_SHAPES = 100_000
 MOST_KEPT = 1 << 20
-"""Bytes that are kept at most between the beginning and the end."""
+"""The most bytes that are kept between the beginning and the end."""
 SHORTEST = 4
-"""Letters that a literal needs to count on its own; "t4" or "|" stand in every log, and count near other lines only."""
+"""The least letters of a literal that counts alone; "t4" or "|" occur in every log and count only near other
+lines."""
 
 _DIGITS = b"0123456789"
 _HEXADECIMAL = b"abcdefABCDEF"
 _TO_LOWER = bytes(10 if b in (8, 13) else b + 32 if 65 <= b <= 90 else b for b in range(256))
 """Lower case; carriage returns and the backspaces of progress bars end a line here."""
-_NEEDS_CLEANING = re.compile(rb"[\x00-\x07\x0b\x0c\x0e-\x1f&\x7f-\xff]")
+_NEEDS_CLEANING = lazy.compile(rb"[\x00-\x07\x0b\x0c\x0e-\x1f&\x7f-\xff]")
 
 Kept: TypeAlias = "tuple[int, bytes]"
 
 
 class Scanned(NamedTuple):
-    """Lines that can matter, with their numbers (a number may occur more than once), and how many lines end in it.
+    """The lines of a block that can matter, with their numbers (a number may occur more than once), and the
+    number of line ends.
 
     open: a line without an end follows.
     """
@@ -62,7 +64,7 @@ class Scanned(NamedTuple):
 
     @property
     def lines(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         return self.ends + self.open
 
 
@@ -70,7 +72,7 @@ class Scanned(NamedTuple):
 
 
 def triggers() -> list[bytes]:
-    """The literals of all signatures without their digits, those left out that would stand in every line."""
+    """The literals of all signatures without digits, and without those that would match every line."""
     from doctor.logs.signatures import catalogue
 
     shapes = {_outline(literal) for signature in catalogue() for literal in signature.literals}
@@ -86,7 +88,7 @@ def _counts(shape: str) -> bool:
 
 
 class _Triggers:
-    """What is searched for: the triggers, and the words of which one has to stand beside some of them."""
+    """The search: the triggers, and the words that some triggers need beside them."""
 
     def __init__(self) -> None:
         from doctor.logs.signatures import catalogue
@@ -105,16 +107,20 @@ class _Triggers:
         numbers = {word: number for number, word in enumerate(ordered)}
         self.literals = Literals(_letters(word.encode()) for word in ordered)
         self.needs = {
-            numbers[shape]: [tuple(frozenset(numbers[word] for word in several) for several in sets) for sets in beside]
+            numbers[shape]: [
+                tuple(frozenset(numbers[word] for word in several) for several in sets) for sets in beside
+            ]
             for shape, beside in needs.items()
         }
 
     def leading(self, found: set[int]) -> set[int]:
-        """Those of the words of one shape that make it worth reading."""
+        """The words of one shape that make it worth reading."""
         return {
             number
             for number in found
-            if any(not any(found.isdisjoint(several) for several in near) for near in self.needs.get(number, ()))
+            if any(
+                not any(found.isdisjoint(several) for several in near) for near in self.needs.get(number, ())
+            )
         }
 
 
@@ -129,12 +135,12 @@ def _letters(data: bytes) -> str:
 
 
 def prepare() -> None:
-    """Make what every process of a pool needs, before they are made."""
+    """Prepare shared data before the pool's processes start."""
     _triggers()
 
 
 class Shapes:
-    """What is known of the shapes seen so far."""
+    """The results for the shapes seen so far."""
 
     def __init__(self) -> None:
         self.known: set[bytes] = set()
@@ -142,7 +148,7 @@ class Shapes:
         self.literals: dict[int, int] = {}
 
     def telling(self, shapes: Iterable[bytes]) -> set[bytes]:
-        """Those of the shapes whose lines are to be kept: a literal stands in them, and not too many like it were."""
+        """The shapes whose lines are kept: they hold a literal, and few similar lines were kept so far."""
         several = list(shapes)
         texts = [_cleaned(shape) if _NEEDS_CLEANING.search(shape) else shape for shape in several]
         ends = list(accumulate(len(text) + 1 for text in texts))
@@ -151,7 +157,9 @@ class Shapes:
         for end, (number, _) in searched.literals.hits(_letters(b"\n".join(texts))):
             found.setdefault(bisect_right(ends, end), set()).add(number)
         leading = {i: searched.leading(words) for i, words in found.items()}
-        return {several[i] for i, literals in leading.items() if literals and self._wanted(several[i], literals)}
+        return {
+            several[i] for i, literals in leading.items() if literals and self._wanted(several[i], literals)
+        }
 
     def _wanted(self, shape: bytes, literals: set[int]) -> bool:
         seen = self.counts.get(shape, 0) + 1
@@ -165,14 +173,14 @@ class Shapes:
         return True
 
     def learn(self, outlines: set[bytes]) -> None:
-        """Lines of these outlines say nothing, or nothing new."""
+        """Skip these outlines from now on: their lines add nothing."""
         if len(self.known) > KNOWN_SHAPES:
             self.known.clear()
         self.known |= {outline for outline in outlines if len(outline) <= 512}
 
 
 def _cleaned(shape: bytes) -> bytes:
-    """A shape as its line reads once escapes, entities and hidden characters are gone."""
+    """A shape without escapes, entities and hidden characters."""
     from doctor.logs.text import clean
 
     text = shape.decode("utf-8", "replace").replace("&#;", "'").replace("&#x;", "'")
@@ -187,11 +195,11 @@ def _shape(line: bytes) -> bytes:
 
 
 def scan(blocks: Iterable[bytes], *, head: bool = True) -> Scanned:
-    """Look at a text that comes in blocks. head: its first block is the text's beginning, and kept."""
+    """Scans a text block by block. head: the first block is the text's beginning and is kept."""
     shapes = Shapes()
     kept: list[Kept] = []
     size = 0
-    number = 1  # of the line in which the block begins
+    number = 1  # the number of the line in which the block begins
     rest = b""
     first = KEPT_WHOLE if head else 0
     cut = False  # the line at the beginning of the block began in an earlier one
@@ -203,7 +211,7 @@ def scan(blocks: Iterable[bytes], *, head: bool = True) -> Scanned:
             continue
         if end:
             whole, rest = data[:end], data[end:]
-        else:  # a line longer than the block: what is left of it follows
+        else:  # a line longer than the block; its rest follows
             whole, rest = data, data[-OVERLAP:]
         if first > 0:
             found: Iterable[Kept] = _numbered(whole, number)
@@ -239,14 +247,12 @@ class Piece(NamedTuple):
 
 
 def _look(data: bytes, number: int, shapes: Shapes) -> list[Kept]:
-    """The lines of a block that are to be kept."""
+    """The lines of a block to keep."""
     outlines = data.translate(_TO_LOWER, _DIGITS + _HEXADECIMAL).split(b"\n")
     new = set(outlines) - shapes.known
     if not new:
         return []
-    fresh = {
-        shape: outline for outline, shape in zip(outlines, _shape(data).split(b"\n")) if outline in new
-    }
+    fresh = {shape: outline for outline, shape in zip(outlines, _shape(data).split(b"\n")) if outline in new}
     pieces: dict[bytes, Piece] = {}
     if len(max(fresh, key=len)) > LONG:
         fresh = {shape: outline for shape, outline in fresh.items() if len(shape) <= LONG}
@@ -257,7 +263,7 @@ def _look(data: bytes, number: int, shapes: Shapes) -> list[Kept]:
 
 
 def _pieces(data: bytes) -> dict[bytes, Piece]:
-    """The parts of the long lines of a block, by their shapes; what was cut off at their ends stands with them."""
+    """The parts of a block's long lines by shape, each with the overlap at its ends."""
     found: dict[bytes, Piece] = {}
     for i, line in enumerate(data.split(b"\n")):
         if len(line) > LONG:
@@ -269,7 +275,7 @@ def _pieces(data: bytes) -> dict[bytes, Piece]:
 
 
 def _kept(data: bytes, number: int, telling: set[bytes], pieces: dict[bytes, Piece]) -> list[Kept]:
-    """The lines that have one of these shapes, with their neighbours; of long lines the pieces that have one."""
+    """The lines with one of these shapes and their neighbours; of long lines only the matching pieces."""
     raw = data.split(b"\n")
     left = dict.fromkeys(telling, PER_SHAPE)
     wanted: dict[int, list[bytes]] = {}
@@ -297,7 +303,7 @@ def _kept(data: bytes, number: int, telling: set[bytes], pieces: dict[bytes, Pie
 def blocks(
     stream: IO[bytes], progress: Callable[[int], None] | None = None, limit: int | None = None
 ) -> Iterator[bytes]:
-    """The bytes of a stream, `limit` of them at most."""
+    """The bytes of a stream, at most `limit`."""
     left = limit
     while left is None or left > 0:
         block = stream.read(CHUNK if left is None else min(CHUNK, left))
@@ -322,14 +328,14 @@ def with_tail(source: Iterable[bytes], tail: list[bytes]) -> Iterator[bytes]:
 
 
 def scan_stream(source: Iterable[bytes]) -> Scanned:
-    """A whole text: its beginning, its end, and what can matter in between."""
+    """A whole text: its beginning, its end, and the lines between that can matter."""
     tail: list[bytes] = []
     result = scan(with_tail(source, tail))
     return result._replace(kept=joined(result.kept, b"".join(tail), result.lines))
 
 
 def joined(kept: list[Kept], tail: bytes, lines: int) -> list[Kept]:
-    """The kept lines with the whole end of the text after them; its first line is left out, since it may be cut."""
+    """The kept lines and then the whole end of the text without its first line, which may be cut."""
     tail = tail[-KEPT_WHOLE:]
     at = tail.find(b"\n") + 1
     tail = tail[at:]

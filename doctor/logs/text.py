@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING
+
+from doctor import lazy
+from doctor.values import dataclass, field
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -22,26 +24,18 @@ LINE_LIMIT = 20_000
 OVERLAP = 500
 STRING = 160
 """Characters of the longest line that is never a whole text in one string."""
-HEAD = 1000
-"""Characters in which a program that stamps every line has stamped one."""
 PIECES = 12
 """Lines over which one wrapped record may go."""
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_SPACES = re.compile(r"[\n\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-_ELEMENT = re.compile(r'\s*"(.*)\\n",?\s*')
+_ANSI = lazy.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_SPACES = lazy.compile(r"[\n\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_ELEMENT = lazy.compile(r'\s*"(.*)\\n",?\s*')
 """A line of text as an element of JSON, in a notebook of which a part was pasted."""
 _DOCKER = '{"log":"', '\\n","stream":"'
 """What stands before and after a line in Docker's own log files."""
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
+_ESCAPE = lazy.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _ENDS = ('\\n",', '\\n"')
-_STAMPED = re.compile(
-    r"^(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(?:Z|[+-]\d\d:\d\d) std(?:err|out) [FP] |\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z "
-    r"|.{0,28}\[\d+,\d+\]<std(?:err|out)>:)",
-    re.MULTILINE,
-)
-"""What stands before each line in the logs of a container runtime (Kubernetes' CRI), of GitHub's runners and of mpirun."""
-_ENTITY = re.compile(r"&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});")
+_ENTITY = lazy.compile(r"&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});")
 
 
 @dataclass(frozen=True)
@@ -60,7 +54,7 @@ class Text:
     @classmethod
     def plain(cls, name: str, text: str, total: int) -> Text | None:
         """A text that needs no cleaning, as most do; None for any other."""
-        if "&" in text or "\\n" in text or _stamped(text) or not _shown(text.replace("\n", "")):
+        if "&" in text or "\\n" in text or not _shown(text.replace("\n", "")):
             return None
         sizes = list(map(len, text.split("\n")))
         if max(sizes) > LINE_LIMIT:
@@ -81,8 +75,15 @@ class Text:
         return self._numbers[bisect_right(self._starts, offset) - 1] if self._starts else None
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """(input line number, cleaned line) for every cleaned line."""
-        return zip(self._numbers, self.text.split("\n"))
+        """(input line number, cleaned line) for every cleaned line; that of a joined line is where it
+        begins."""
+        lines = self.text.split("\n") if self._numbers else []
+        if len(lines) == len(self._numbers):
+            return zip(self._numbers, lines)
+        starts = accumulate((len(line) + 1 for line in lines[:-1]), initial=0)
+        return (
+            (self._numbers[bisect_right(self._starts, start) - 1], line) for start, line in zip(starts, lines)
+        )
 
 
 def _unescaped(entity: re.Match[str]) -> str:
@@ -92,7 +93,8 @@ def _unescaped(entity: re.Match[str]) -> str:
 
 
 def clean(line: str) -> str:
-    """One line without terminal escapes, control and direction characters, and HTML entities; every space is one."""
+    """One line without terminal escapes, control and direction characters, and HTML entities; every space is
+    one."""
     if "\x1b" in line:
         line = _ANSI.sub("", line)
     if "&" in line:
@@ -108,7 +110,7 @@ _ASCII = bytes(range(0x20, 0x7F)) + b"\t"
 
 
 def _shown(line: str) -> bool:
-    """Whether a line holds nothing but what is seen, and tabs."""
+    """Whether a line holds only printable characters and tabs."""
     if line.isascii():  # a table is quicker than asking for each letter
         return not line.encode().translate(None, _ASCII)
     return line.isprintable() or ("\t" in line and line.replace("\t", "").isprintable())
@@ -116,26 +118,20 @@ def _shown(line: str) -> bool:
 
 def split(text: str) -> Iterator[tuple[int, str]]:
     """(number, cleaned line) for every line of decoded text; numbers are those that an editor shows."""
-    stamped = _stamped(text)
     for number, line in enumerate(text.split("\n"), 1):
-        if stamped:
-            line = _STAMPED.sub("", line, 1)
         if line.endswith(_ENDS) or line.startswith(_DOCKER[0]):
             line = _element(line)
-        if len(line) <= LINE_LIMIT and "&" not in line and ("\\n" not in line or len(line) <= STRING) and _shown(line):
+        if (
+            len(line) <= LINE_LIMIT
+            and "&" not in line
+            and ("\\n" not in line or len(line) <= STRING)
+            and _shown(line)
+        ):
             yield number, line  # as most lines are: nothing to do
             continue
         pieces = [piece for piece in line.split("\r") if piece] if "\r" in line else [line]
         for piece in pieces or [""]:
             yield from ((number, part) for part in _unescape(piece))
-
-
-def _stamped(text: str) -> bool:
-    """Whether a program stamped each line of another one's output: then messages of several lines fall apart."""
-    head = text[:HEAD]
-    if not ("Z " in head or "<std" in head or " stderr F " in head or " stdout F " in head):
-        return False
-    return len(_STAMPED.findall(text)) > 1
 
 
 def _element(line: str) -> str:
@@ -151,7 +147,9 @@ def _element(line: str) -> str:
 
 
 def _character(escape: re.Match[str]) -> str:
-    return chr(int(escape[1], 16)) if escape[1] else {"t": "\t", "n": "\r", "r": "\r"}.get(escape[2], escape[2])
+    return (
+        chr(int(escape[1], 16)) if escape[1] else {"t": "\t", "n": "\r", "r": "\r"}.get(escape[2], escape[2])
+    )
 
 
 def _unescape(line: str) -> Iterator[str]:
@@ -170,15 +168,17 @@ def _unescape(line: str) -> Iterator[str]:
                 yield part[start : start + LINE_LIMIT]
 
 
-_RECORD = re.compile(
-    r"^.{0,40}?(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d|\b[IWEF] (?:tensorflow|external|\./tensorflow)[/\\])"
+RECORD = lazy.compile(
+    r"^.{0,40}?(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d|\b[IWEF]"
+    r" (?:tensorflow|external|\./tensorflow)[/\\])"
 )
-_BREAK = re.compile(r"^\s*(?:$|```|Traceback|File \"|>>>|[-*#|+=]{3}|\[\[|INFO:|WARNING:|ERROR:|Epoch )")
+_BREAK = lazy.compile(r"^\s*(?:$|```|Traceback|File \"|>>>|[-*#|+=]{3}|\[\[|INFO:|WARNING:|ERROR:|Epoch )")
 
 
-_PREFIX = re.compile(r"\d\d:\d\d:\d\d(?:\.\d{1,9})?: [IWEF]\s*$")
-_FILE = re.compile(r"\s*(?:\./)?(?:tensorflow|external|xla)/\S+\.(?:cc|h|inc):\d+\]")
-"""The time and severity of a record alone in their line, and the name of the file that follows them: wrapped between words."""
+_PREFIX = lazy.compile(r"\d\d:\d\d:\d\d(?:\.\d{1,9})?: [IWEF]\s*$")
+_FILE = lazy.compile(r"\s*(?:\./)?(?:tensorflow|external|xla)/\S+\.(?:cc|h|inc):\d+\]")
+"""The time and severity of a record alone in their line, and the name of the file that follows them: wrapped
+between words."""
 
 LEAST = 50
 """Characters of a line that may be a full one."""
@@ -189,7 +189,8 @@ NEIGHBOURS = 8
 WIDTHS = (72, 78, 79, 80, 100, 120, 132)
 """How wide terminals and editors are unless somebody makes them wider or narrower."""
 ALIKE, SEVERAL = 12, 3
-"""So many lines that end within so many characters of each other show the margin at which all were wrapped."""
+"""So many lines that end within so many characters of each other show the margin at which all were
+wrapped."""
 
 Lines: TypeAlias = "list[tuple[int, str]]"
 
@@ -197,16 +198,22 @@ Lines: TypeAlias = "list[tuple[int, str]]"
 def unwrap(text: Text, limit: int = 400) -> Text | None:
     """The log records of a text whose lines were wrapped, joined; None where nothing looks wrapped.
 
-    A record of TensorFlow is one line. What follows it without a prefix of its own may be its wrapped rest: then the
-    line was as full as the records around it, the next word had no room in it, and something shows that it was a margin
-    at which the line ended. This text serves only to find what the lines alone do not show. At most `limit` records are
-    joined.
+    A record of TensorFlow is one line. What follows it without a prefix of its own may be its wrapped rest:
+    then the line was as full as the records around it, the next word had no room in it, and something shows
+    that it was a margin at which the line ended. This text serves only to find what the lines alone do not
+    show. At most `limit` records are joined.
     """
     lines = list(text.lines())
     records = [
-        i for i, (_, line) in enumerate(lines) if (":" in line or "tensorflow" in line) and _RECORD.match(line, 0, 200)
+        i
+        for i, (_, line) in enumerate(lines)
+        if (":" in line or "tensorflow" in line) and RECORD.match(line, 0, 200)
     ]
-    alone = {i for i in records if i + 1 < len(lines) and _PREFIX.search(lines[i][1][-40:]) and _FILE.match(lines[i + 1][1][:160])}
+    alone = {
+        i
+        for i in records
+        if i + 1 < len(lines) and _PREFIX.search(lines[i][1][-40:]) and _FILE.match(lines[i + 1][1][:160])
+    }
     sizes = [len(lines[i + 1 if i in alone else i][1]) for i in records]
     broken: list[Lines] = []
     for which, first in enumerate(records):
@@ -225,7 +232,8 @@ def unwrap(text: Text, limit: int = 400) -> Text | None:
 
 
 def _wrapped(pieces: Lines, ends: list[int]) -> bool:
-    """Whether a margin is seen: the line breaks off within a sentence, terminals are as wide, or other lines end there too.
+    """Whether a margin is seen: the line breaks off within a sentence, terminals are as wide, or other lines
+    end there too.
 
     ends: the lengths of all lines that may have been wrapped, ascending.
     """

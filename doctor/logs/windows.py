@@ -1,39 +1,40 @@
-"""Which parts of a text a pattern is tried on: the lines in which its words stand, cut to a bounded length.
-
-In: a text, and the words of a catalogue. Out: windows, pairs of offsets, few and short whatever the
-text holds, so that no input can make a pattern slow.
-"""
+"""The parts of a text on which a pattern is tried: the lines with its words, cut to a bounded length. In: a
+text, and the words of a catalogue. Out: windows, pairs of offsets; always few and short, so that no input can
+make a pattern slow."""
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from doctor import lazy
 from doctor.logs.literals import Hit, Literals
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
 WINDOW = 1_500
-"""Characters around a literal that a pattern may look at."""
+"""The most characters around a literal that a pattern sees."""
 HITS = 300
-"""Occurrences of one literal that are read; more say nothing new."""
+"""The most occurrences of one literal that are read; more add nothing."""
 
 RECORD = 500
-"""Characters of the longest line that counts as a record: a longer one may be a whole report that lost its line ends."""
+"""Characters of the longest line that counts as a record: a longer one may be a whole report that lost its
+line ends."""
 _RECORD = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^ \n]{0,12} \[?[IWEF]\]?[: ]"
-PRINTED = re.compile(
+PRINTED = lazy.compile(
     rf"{_RECORD}"  # as most begin
     r"|[ \t>|]*(?:\d{1,6}[:|.)\]]?[ \t]+)?"
     rf"(?:\[?{_RECORD}"
-    r"|[IWEF]\d{4} \d\d:\d\d:\d\d|[IWEF] (?:(?:\./)?(?:tensorflow|external)|[cC]:)[/\\]|File \"[^\"\n]+\", line \d"
+    r"|[IWEF]\d{4} \d\d:\d\d:\d\d|[IWEF] (?:(?:\./)?(?:tensorflow|external)|[cC]:)[/\\]|File \"[^\"\n]+\","
+    r" line \d"
     r"|To enable the following instructions: )"
 )
-"""How a record of a log begins (the prefixes of TensorFlow 0.12 to 2.21, with or without a time; the second line of what
+"""How a record of a log begins (the prefixes of TensorFlow 0.12 to 2.21, with or without a time; the second
+line of what
 core/platform/cpu_feature_guard.cc prints at each start), and a frame of a traceback."""
 
 Window: TypeAlias = "tuple[int, int]"
@@ -41,7 +42,8 @@ Window: TypeAlias = "tuple[int, int]"
 
 
 class Words(NamedTuple):
-    """What is searched for: in a text as a whole, and in those of its lines that are records of a log or frames."""
+    """What is searched for: in a text as a whole, and in those of its lines that are records of a log or
+    frames."""
 
     everywhere: Literals
     logged: Literals
@@ -107,8 +109,11 @@ class Lines:
         """Those of them that stand elsewhere than in records and frames."""
         return set().union(*(words for line, words in self._present.items() if line not in self._records))
 
-    def windows(self, words: Sequence[int], near: Sequence[frozenset[int]], lines: int, unlogged: bool) -> list[Window]:
-        """The windows of `lines` lines before and after each place of these words, in which one of each set of `near` stands.
+    def windows(
+        self, words: Sequence[int], near: Sequence[frozenset[int]], lines: int, unlogged: bool
+    ) -> list[Window]:
+        """The windows of `lines` lines before and after each place of these words, in which one of each set
+        of `near` stands.
 
         words: of those that stand in the text. unlogged: records and frames are passed over.
         """
@@ -171,7 +176,9 @@ def _window(text: str, at: int, lines: int) -> Window:
     if lines == 1:
         start = text.rfind("\n", max(0, at - WINDOW), at)
         end = text.find("\n", at + 1, at + WINDOW)
-        return start + 1 if start >= 0 else max(0, at - WINDOW), end if end >= 0 else min(len(text), at + WINDOW)
+        return start + 1 if start >= 0 else max(0, at - WINDOW), (
+            end if end >= 0 else min(len(text), at + WINDOW)
+        )
     start = at
     for _ in range(lines):
         start = text.rfind("\n", max(0, at - WINDOW * lines), start)

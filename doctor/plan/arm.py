@@ -5,97 +5,101 @@ No wheel of the package index for Arm has CUDA in it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from doctor.compat import Answer, Judgement, Situation, companions, driver_serves_gpu
 from doctor.compat.software import first_driver
 from doctor.findings import Finding, Step, shell
 from doctor.plan.candidate import Candidate
-from doctor.plan.ground import Ground
+from doctor.plan.context import PlanContext
 from doctor.remedies import code
 from doctor.remedies import environments as make
 from doctor.shell import Path, Word, run
 from doctor.tables import DriverFloor, Row, dotted
 from doctor.tables.arm import nvidia_builds, only_with_arm
+from doctor.values import replace
 
 CONTAINER = "nvidia-container"
 JETSON_WHEEL = "jetson-wheel"
 WHERE = {"sbsa": "Arm servers and workstations", "jetson": "Jetson boards"}
 
 
-def kind_of(ground: Ground) -> str:
+def kind_of(context: PlanContext) -> str:
     """jetson or sbsa: which of NVIDIA's builds the machine takes."""
     rows = [
-        only_with_arm(ground.tables.store, gpu.name, gpu.compute_capability) for gpu in ground.picture.gpus
+        only_with_arm(context.tables.store, gpu.name, gpu.compute_capability) for gpu in context.case.gpus
     ]
     kinds = {row["kind"] for row in rows if row is not None}
-    return (
-        "jetson" if "jetson" in kinds or (not kinds and "jetson" in ground.picture.environments) else "sbsa"
-    )
+    return "jetson" if "jetson" in kinds or (not kinds and "jetson" in context.case.environments) else "sbsa"
 
 
-def arm_candidates(ground: Ground) -> list[Candidate]:
-    """NVIDIA's builds for the machine, the newest first; none where the tables know none, or another is wished."""
-    kind = kind_of(ground)
+def arm_candidates(context: PlanContext) -> list[Candidate]:
+    """NVIDIA's builds for the machine, the newest first; none if the tables hold none, or the request asks
+    for another."""
+    kind = kind_of(context)
     found = []
-    for row in nvidia_builds(ground.tables.store, ground.platform, kind, ground.capabilities):
-        build = ground.tables.tensorflow(
-            row["tensorflow"], "tensorflow", ground.platform
-        ) or ground.tables.tensorflow(row["tensorflow"], "tensorflow", "linux-x86_64")
-        if build is None or not ground.wish.allows(build.version, ground.newest):
+    for row in nvidia_builds(context.tables.store, context.platform, kind, context.capabilities):
+        build = context.tables.tensorflow(
+            row["tensorflow"], "tensorflow", context.platform
+        ) or context.tables.tensorflow(row["tensorflow"], "tensorflow", "linux-x86_64")
+        if build is None or not context.version_request.allows(build.version, context.newest):
             continue
         source = Row(f"nvidia_builds {row['name']}: {row['source']}", row["source"], row)
-        blackwell = any(c.startswith("12.") for c in ground.capabilities) and row.get("blackwell")
-        why = f"NVIDIA builds TensorFlow {build.version} with CUDA {row['cuda']} for {WHERE[kind]} ({row['name']})"
+        blackwell = any(c.startswith("12.") for c in context.capabilities) and row.get("blackwell")
+        why = (
+            f"NVIDIA builds TensorFlow {build.version} with CUDA {row['cuda']} for {WHERE[kind]}"
+            f" ({row['name']})"
+        )
         answers = [("build", Answer("yes", why, (source,)))]
         if blackwell:
             answers.append(("gpu", Answer("slow", blackwell, (source,))))
-        elif not ground.capabilities or not row.get("capabilities"):
+        elif not context.capabilities or not row.get("capabilities"):
             answers.append(("gpu", Answer("unknown", "which GPUs it has code for was not read", (source,))))
         found.append(
             Candidate(
                 build,
                 CONTAINER if "image" in row else JETSON_WHEEL,
                 row["python"],
-                Situation(platform=ground.platform, python=row["python"], capabilities=ground.capabilities),
+                Situation(platform=context.platform, python=row["python"], capabilities=context.capabilities),
                 Judgement(build, tuple(answers)),
-                pins=() if "image" in row else companions(build, ground.tables),
+                pins=() if "image" in row else companions(build, context.tables),
                 image=row.get("image"),
                 verified=row["verified"],
                 nvidia=row,
             )
         )
-    return [_with_driver(candidate, ground) for candidate in found]
+    return [_with_driver(candidate, context) for candidate in found]
 
 
-def _with_driver(candidate: Candidate, ground: Ground) -> Candidate:
-    """The candidate, the driver given up for it where the one here is too old for it or no longer serves a GPU."""
-    floor = arm_driver(candidate, ground)
-    if ground.driver is None or floor is None:
+def _with_driver(candidate: Candidate, context: PlanContext) -> Candidate:
+    """The candidate, the driver given up for it where the one here is too old for it or no longer serves a
+    GPU."""
+    floor = arm_driver(candidate, context)
+    if context.driver is None or floor is None:
         return candidate
-    unfit = [answer for answer in _driver_answers(ground, floor) if answer.verdict == "no"]
+    unfit = [answer for answer in _driver_answers(context, floor) if answer.verdict == "no"]
     if not unfit:
         return candidate
     judged = Judgement(candidate.build, (*candidate.judgement.answers, ("driver", unfit[0])))
     return replace(candidate, judgement=judged, given_up=frozenset({"driver"}), driver=floor)
 
 
-def _driver_answers(ground: Ground, floor: DriverFloor) -> list[Answer]:
-    assert ground.driver is not None
-    answers = [driver_serves_gpu(capability, ground.driver, ground.tables) for capability in ground.capabilities]
-    if dotted(ground.driver) < dotted(floor.driver):
-        why = f"the driver is {ground.driver}; CUDA {floor.cuda} needs {floor.driver} or newer"
+def _driver_answers(context: PlanContext, floor: DriverFloor) -> list[Answer]:
+    assert context.driver is not None
+    answers = [
+        driver_serves_gpu(capability, context.driver, context.tables) for capability in context.capabilities
+    ]
+    if dotted(context.driver) < dotted(floor.driver):
+        why = f"the driver is {context.driver}; CUDA {floor.cuda} needs {floor.driver} or newer"
         answers.append(Answer("no", why, (floor,)))
     return answers
 
 
-def arm_driver(candidate: Candidate, ground: Ground) -> DriverFloor | None:
+def arm_driver(candidate: Candidate, context: PlanContext) -> DriverFloor | None:
     """The lowest driver for a candidate and the GPUs; None for a Jetson, whose JetPack brings it."""
     row = candidate.nvidia
     if row is None or row["kind"] == "jetson":
         return None
-    floors = [ground.tables.driver_floor(row["cuda"], "linux")]
-    floors += [first_driver(capability, ground.tables) for capability in ground.capabilities]
+    floors = [context.tables.driver_floor(row["cuda"], "linux")]
+    floors += [first_driver(capability, context.tables) for capability in context.capabilities]
     return max((floor for floor in floors if floor is not None), key=lambda floor: dotted(floor.driver))
 
 
@@ -118,11 +122,14 @@ def installing(candidate: Candidate, env: str) -> list[Step]:
         else []
     )
     if candidate.image is not None:
-        note = "; not verified here: that NVIDIA's registry has this tag is known from public files only"
+        note = "; not verified here: only public files say that NVIDIA's registry has this tag"
         line = code.list_gpus(candidate.build.version)
         return [*board, *make.docker_run(candidate.image, line, note, integrated=jetson)]
     wanted = [row["requirement"], *(pin.requirement for pin in candidate.pins)]
-    why = f"NVIDIA's wheel for JetPack {row['jetpack']}, whose CUDA {row['cuda']} it uses ({row['documentation']})"
+    why = (
+        f"NVIDIA's wheel for JetPack {row['jetpack']}, whose CUDA {row['cuda']} it uses"
+        f" ({row['documentation']})"
+    )
     install = make.pip_install(env, wanted, "linux", why, options=("--extra-index-url", row["index"]))
     return [*board, *make.venv(env, row["python"], "linux"), install]
 
@@ -139,11 +146,16 @@ def interpreter(candidate: Candidate, env: str) -> tuple[Word, ...]:
     return ("docker", "run", "--rm", *gpus, candidate.image, "python3")
 
 
-def obstacles_on_arm(ground: Ground, chosen: list[Candidate], steps: tuple[Step, ...]) -> tuple[Finding, ...]:
-    """That the package index has nothing with CUDA for Arm, and what NVIDIA has."""
-    trap = next(t for t in ground.tables.traps() if t.name == "aarch64-cpu")
-    gpus = [row["name"] for gpu in ground.picture.gpus
-            if (row := only_with_arm(ground.tables.store, gpu.name, gpu.compute_capability)) is not None]  # fmt: skip
+def obstacles_on_arm(
+    context: PlanContext, chosen: list[Candidate], steps: tuple[Step, ...]
+) -> tuple[Finding, ...]:
+    """The finding that the package index has no CUDA build for Arm, with NVIDIA's own builds."""
+    trap = next(t for t in context.tables.traps() if t.name == "aarch64-cpu")
+    gpus = [
+        row["name"]
+        for gpu in context.case.gpus
+        if (row := only_with_arm(context.tables.store, gpu.name, gpu.compute_capability)) is not None
+    ]
     only = (
         f"{' and '.join(dict.fromkeys(gpus))} come{'s' if len(set(gpus)) == 1 else ''} with an Arm CPU only. "
         if gpus
@@ -154,15 +166,15 @@ def obstacles_on_arm(ground: Ground, chosen: list[Candidate], steps: tuple[Step,
         + ", ".join(f"{c.nvidia['name']} ({c.image or c.nvidia['index']})" for c in chosen if c.nvidia)
         + "."
         if chosen
-        else "The tables know no build of NVIDIA's for it: build TensorFlow from source, or compute on the CPU."
+        else "The tables hold no NVIDIA build for it: build TensorFlow from source, or compute on the CPU."
     )
     return (
         Finding(
             "tf-cpu-only",
             "warning" if chosen else "error",
-            f"no TensorFlow on the package index for {ground.platform} has CUDA in it",
+            f"no TensorFlow on the package index for {context.platform} has CUDA in it",
             f"{only}{trap.reason[0].upper()}{trap.reason[1:]}. {has}",
-            (ground.evidence("gpu" if gpus else "system"),),
+            (context.evidence("gpu" if gpus else "system"),),
             (trap.ref,),
             steps,
         ),

@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from doctor import lazy
 from doctor.facts import normalised
+from doctor.values import dataclass
 
 LINES = 20_000
-"""Lines that are read of one file."""
+"""Lines of one file that are read."""
 LINE = 20_000
-"""Characters that are read of one line, continuations included."""
+"""Characters of one line that are read, continuations included."""
 BOUNDS = 200
-"""Version bounds that are read of one requirement."""
-_NAME = re.compile(r"([A-Za-z0-9][\w.-]{0,200})\s{0,20}(?:\[([^\]]{0,1000})\])?(.*)", re.DOTALL)
-_BOUND = re.compile(r"\s*(===|==|!=|~=|>=|<=|>|<)\s*([\w.*+!-]+)\s*")
-CONCERNS = re.compile(
+"""Version bounds of one requirement that are read."""
+_NAME = lazy.compile(r"([A-Za-z0-9][\w.-]{0,200})\s{0,20}(?:\[([^\]]{0,1000})\])?(.*)", re.DOTALL)
+_BOUND = lazy.compile(r"\s*(===|==|!=|~=|>=|<=|>|<)\s*([\w.*+!-]+)\s*")
+CONCERNS = lazy.compile(
     r"(?i)tensorflow|(?<![a-z])(?:tf-nightly|torch|pytorch|jax|jaxlib|cupy|nvidia|cuda|cudnn|cudatoolkit)(?![a-z])"
 )
-"""Words of a line that bears on TensorFlow or on the CUDA libraries in its environment."""
+"""Words in a line that affects TensorFlow or the CUDA libraries in its environment."""
 
 PLATFORMS = {
     "linux-64": "sys_platform == 'linux' and platform_machine == 'x86_64'",
@@ -49,9 +50,9 @@ NEVER = "os_name == 'none'"
 class Asked:
     """One requirement. name: normalised ("tensorflow-gpu"); extras; specifier as pip writes it
     (">=2.15,<2.17"); marker: an environment marker, not evaluated; manager: pip, conda or docker; group: the
-    optional group that it is in, of which one or none is installed; file: where it stands, if not in the file
-    that was read first; address: where it comes from, if not from the package index; word: the requirement as
-    the line writes it; build: of a conda package; shell: whether a shell reads the line."""
+    optional group that it belongs to (at most one group is installed); file: the file that holds it, if not
+    the file that was read first; address: where it comes from, if not from the package index; word: the
+    requirement as the line writes it; build: of a conda package; shell: whether a shell reads the line."""
 
     name: str
     specifier: str
@@ -80,8 +81,8 @@ class Unread:
 
 @dataclass(frozen=True)
 class Service:
-    """A service of a compose file. image: what it starts; dockerfile: the path of the file that its image is built from, ""
-    where none is; gpu: whether it asks for a GPU; file, line, text: where it begins."""
+    """A service of a compose file. image: what it starts; dockerfile: the path of the file that its image is
+    built from, "" where none is; gpu: whether it asks for a GPU; file, line, text: where it begins."""
 
     name: str
     line: int
@@ -98,7 +99,8 @@ class Wanted:
     brings_cuda: whether a command of a Dockerfile's last stage names CUDA, cuDNN or NVIDIA's packages;
     brings_python: whether one brings another Python than the image's system has. includes: the files that it
     names with -r, constraints: those that it names with -c. indexes: other package indexes. unread: what
-    could not be judged. locked: an installer's resolver chose every version. services: those of a compose file."""
+    could not be judged. locked: an installer's resolver chose every version. services: those of a compose
+    file."""
 
     requirements: tuple[Asked, ...] = ()
     python: Asked | None = None
@@ -119,7 +121,7 @@ def normal(name: str) -> str:
 
 
 def bounds(text: str) -> str | None:
-    """A version specifier without spaces, each bound once; None for what is none."""
+    """A version specifier without spaces, each bound once; None if the text is not one."""
     text = text.strip()
     if text.startswith("(") and text.endswith(")"):
         text = text[1:-1]
@@ -136,7 +138,7 @@ def bounds(text: str) -> str | None:
 
 
 def requirement(text: str, line: int, shown: str = "", manager: str = "pip") -> Asked | None:
-    """One requirement of pip's, or None for what is none."""
+    """One requirement in pip's form; None if the text is not one."""
     body, _, marker = text.partition(";")
     address = ""
     if "@" in body:
@@ -172,12 +174,18 @@ def unread(line: int, text: str, why: str = "") -> Unread:
         why = (
             f"the line is longer than {LINE} characters"
             if len(text) > LINE
-            else f"the line has {parts} version bounds, and at most {BOUNDS} are read"
-            if parts > BOUNDS
-            else "the line takes a value from a variable that is not set in the file"
-            if "$" in text
-            else "pip cannot read the line: a requirement is a name, extras in brackets, and versions, as in "
-            "tensorflow[and-cuda]>=2.16,<2.21"
+            else (
+                f"the line has {parts} version bounds, and at most {BOUNDS} are read"
+                if parts > BOUNDS
+                else (
+                    "the line takes a value from a variable that is not set in the file"
+                    if "$" in text
+                    else (
+                        "pip cannot read the line: a requirement is a name, extras in brackets, and versions,"
+                        " as in tensorflow[and-cuda]>=2.16,<2.21"
+                    )
+                )
+            )
         )
     return Unread(line, text.strip(), why)
 

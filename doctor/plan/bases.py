@@ -1,4 +1,4 @@
-"""A line that asks for TensorFlow without its CUDA libraries: where do they come from then.
+"""Where the CUDA libraries come from if a line asks for TensorFlow without them.
 
 A Dockerfile's base image says which CUDA and cuDNN are there: the tags of nvidia/cuda are
 VERSION[-cudnn[MAJOR]]-FLAVOUR-SYSTEM (the page of that image; from CUDA 12.4 on
@@ -9,36 +9,45 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
-from doctor import validated
+from doctor import lazy, validated
 from doctor.compat import runs_with_cuda, runs_with_cudnn
 from doctor.facts import Source
 from doctor.findings import Finding, Step, shell
 from doctor.plan.asked import Asked, Wanted
+from doctor.plan.context import PlanContext
 from doctor.plan.edits import edited, with_requirements
-from doctor.plan.ground import Ground
 from doctor.plan.images import release_in
 from doctor.shell import run
 from doctor.tables import TensorFlowRelease, dotted
+from doctor.values import replace
 
-_TAG = re.compile(r"(?:^|/)nvidia/cuda:(?P<cuda>\d+\.\d+)(?:\.\d+)*(?P<cudnn>-cudnn(?P<major>\d*))?(?:-|$)")
-_COMPLETE = re.compile(r"(?:^|/)(?:tensorflow/tensorflow:\S{0,120}gpu|nvcr\.io/nvidia/(?!cuda)|nvidia/tensorflow)")
-_OF_CUDA = re.compile(r"nvidia-c(u|udnn)|cudatoolkit|cuda|cudnn")
+_TAG = lazy.compile(r"(?:^|/)nvidia/cuda:(?P<cuda>\d+\.\d+)(?:\.\d+)*(?P<cudnn>-cudnn(?P<major>\d*))?(?:-|$)")
+_COMPLETE = lazy.compile(
+    r"(?:^|/)(?:tensorflow/tensorflow:\S{0,120}gpu|nvcr\.io/nvidia/(?!cuda)|nvidia/tensorflow)"
+)
+_OF_CUDA = lazy.compile(r"nvidia-c(u|udnn)|cudatoolkit|cuda|cudnn")
 CUDNN_9_UNNUMBERED = (12, 4)
 
 
 def brings_cuda(asked: Sequence[Asked], wanted: Wanted) -> bool:
     """Whether other lines, the base image or a command of the Dockerfile bring CUDA libraries along."""
-    of_image = wanted.image is not None and (_TAG.search(wanted.image.name) or _COMPLETE.search(wanted.image.name)) is not None
+    of_image = (
+        wanted.image is not None
+        and (_TAG.search(wanted.image.name) or _COMPLETE.search(wanted.image.name)) is not None
+    )
     return wanted.brings_cuda or of_image or any(_OF_CUDA.match(other.name) for other in asked)
 
 
 def libraries_of(
-    line: Asked, build: TensorFlowRelease, asked: list[Asked], wanted: Wanted, ground: Ground, name: str
+    line: Asked, build: TensorFlowRelease, asked: list[Asked], wanted: Wanted, context: PlanContext, name: str
 ) -> list[Finding]:
     """What is wrong with where the CUDA libraries of this line's build come from."""
-    if ("and-cuda" in line.extras and build.extras.get("and-cuda")) or not build.gpu or ground.platform != "linux-x86_64":
+    if (
+        ("and-cuda" in line.extras and build.extras.get("and-cuda"))
+        or not build.gpu
+        or context.platform != "linux-x86_64"
+    ):
         return []
     if any(_OF_CUDA.match(other.name) for other in asked):
         return []
@@ -46,78 +55,145 @@ def libraries_of(
     image = wanted.image
     if image is not None:
         base = Source(name, image.line, image.text)
-        official = release_in(image, ground)
+        official = release_in(image, context)
         if official is not None:
-            return _of_official(build, official, image, (here, base), ground)
+            return _of_official(build, official, image, (here, base), context)
         if _COMPLETE.search(image.name):
             return []
         tag = _TAG.search(image.name)
         if tag is not None:
-            return _of_image(build, tag, (here, base), ground)
+            return _of_image(build, tag, (here, base), context)
         if wanted.brings_cuda:
             return []
-        return [_nothing(line, build, (here, base), ground, name, f"the base image {image.name} holds none either")]
-    if ground.cuda is not None:
+        return [
+            _nothing(
+                line, build, (here, base), context, name, f"the base image {image.name} holds none either"
+            )
+        ]
+    if context.cuda is not None:
         return []
-    return [_nothing(line, build, (here,), ground, name, "they have to be installed otherwise")]
+    return [_nothing(line, build, (here,), context, name, "install them another way")]
 
 
 def _of_official(
-    build: TensorFlowRelease, official: TensorFlowRelease, image: Asked, evidence: tuple[Source, ...], ground: Ground
+    build: TensorFlowRelease,
+    official: TensorFlowRelease,
+    image: Asked,
+    evidence: tuple[Source, ...],
+    context: PlanContext,
 ) -> list[Finding]:
-    """Another TensorFlow than the image's own, with the libraries that were put into the image for its own."""
+    """A TensorFlow that replaces the image's own, but uses the libraries that the image has for its own."""
     found = []
     for what, code, answer in (
-        ("CUDA", "cuda-version-mismatch", runs_with_cuda(build, official.cuda, ground.tables) if official.cuda else None),
+        ("CUDA", "cuda-version-mismatch", runs_with_cuda(build, official.cuda, context.tables) if official.cuda else None),
         ("cuDNN", "cudnn-version-mismatch",
-         runs_with_cudnn(build, official.cudnn, ground.tables, ground.capabilities) if official.cudnn else None),
+         runs_with_cudnn(build, official.cudnn, context.tables, context.capabilities) if official.cudnn else None),
     ):  # fmt: skip
         if answer is not None and answer.verdict == "no":
-            found.append(Finding(code, "error", f"{build.requirement} cannot use the {what} of {image.name}", f"{answer.reason}.",
-                                 evidence, (official.ref, *answer.refs), _cure(build, ground)))  # fmt: skip
+            found.append(
+                Finding(
+                    code,
+                    "error",
+                    f"{build.requirement} cannot use the {what} of {image.name}",
+                    f"{answer.reason}.",
+                    evidence,
+                    (official.ref, *answer.refs),
+                    _cure(build, context),
+                )
+            )
     return found
 
 
-def _of_image(build: TensorFlowRelease, tag: re.Match[str], evidence: tuple[Source, ...], ground: Ground) -> list[Finding]:
+def _of_image(
+    build: TensorFlowRelease, tag: re.Match[str], evidence: tuple[Source, ...], context: PlanContext
+) -> list[Finding]:
     found = []
-    cuda = runs_with_cuda(build, tag["cuda"], ground.tables)
+    cuda = runs_with_cuda(build, tag["cuda"], context.tables)
     if cuda.verdict == "no":
-        found.append(Finding("cuda-version-mismatch", "error", f"{build.requirement} does not open the CUDA {tag['cuda']} of the image",
-                             f"{cuda.reason}.", evidence, cuda.refs, _cure(build, ground)))  # fmt: skip
+        found.append(
+            Finding(
+                "cuda-version-mismatch",
+                "error",
+                f"{build.requirement} does not open the CUDA {tag['cuda']} of the image",
+                f"{cuda.reason}.",
+                evidence,
+                cuda.refs,
+                _cure(build, context),
+            )
+        )
     major = tag["major"] or ("9" if dotted(tag["cuda"]) >= CUDNN_9_UNNUMBERED else "8")
     if not tag["cudnn"]:
-        found.append(Finding("cudnn-missing", "error", "the image holds no cuDNN",
-                             f"{build.requirement} opens cuDNN {build.cudnn}; images with it have cudnn in their tag.", evidence,
-                             (build.ref,), _cure(build, ground)))  # fmt: skip
+        found.append(
+            Finding(
+                "cudnn-missing",
+                "error",
+                "the image holds no cuDNN",
+                f"{build.requirement} opens cuDNN {build.cudnn}; images with it have cudnn in their tag.",
+                evidence,
+                (build.ref,),
+                _cure(build, context),
+            )
+        )
     elif build.cudnn is not None and dotted(build.cudnn)[0] != int(major):
-        answer = runs_with_cudnn(build, major, ground.tables, ground.capabilities)
-        found.append(Finding("cudnn-version-mismatch", "error", f"{build.requirement} cannot use the cuDNN {major} of the image",
-                             f"{answer.reason}.", evidence, answer.refs, _cure(build, ground)))  # fmt: skip
+        answer = runs_with_cudnn(build, major, context.tables, context.capabilities)
+        found.append(
+            Finding(
+                "cudnn-version-mismatch",
+                "error",
+                f"{build.requirement} cannot use the cuDNN {major} of the image",
+                f"{answer.reason}.",
+                evidence,
+                answer.refs,
+                _cure(build, context),
+            )
+        )
     return found
 
 
 def _nothing(
-    line: Asked, build: TensorFlowRelease, evidence: tuple[Source, ...], ground: Ground, name: str, where: str
+    line: Asked,
+    build: TensorFlowRelease,
+    evidence: tuple[Source, ...],
+    context: PlanContext,
+    name: str,
+    where: str,
 ) -> Finding:
-    extra = f"{build.requirement} has no extra and-cuda, which came with 2.14: pip warns and goes on. " if "and-cuda" in line.extras else ""
-    brought = f"{extra}The line brings no CUDA libraries; {where}. Without them TensorFlow computes on the CPU, and says so once in its log."
+    extra = (
+        f"{build.requirement} has no extra and-cuda, which came with 2.14: pip warns and goes on. "
+        if "and-cuda" in line.extras
+        else ""
+    )
+    brought = (
+        f"{extra}The line brings no CUDA libraries; {where}. Without them TensorFlow computes on the CPU, and"
+        " says so once in its log."
+    )
     return Finding(
         "cuda-missing",
         "warning",
-        f"{line.name} is asked for without its CUDA libraries",
-        f"{build.requirement} opens CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}. {brought}".replace("  ", " "),
+        f"the line for {line.name} leaves out its CUDA libraries",
+        f"{build.requirement} opens CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}. {brought}".replace(
+            "  ", " "
+        ),
         evidence,
         (build.ref,),
-        _cure(build, ground, line, name),
+        _cure(build, context, line, name),
     )
 
 
-def _cure(build: TensorFlowRelease, ground: Ground, line: Asked | None = None, name: str = "") -> tuple[Step, ...]:
+def _cure(
+    build: TensorFlowRelease, context: PlanContext, line: Asked | None = None, name: str = ""
+) -> tuple[Step, ...]:
     if not build.extras.get("and-cuda"):
         return ()
     wanted = (validated.specifiers(line.specifier) or "") if line is not None else f"=={build.version}"
     install = run("pip", "install", f"tensorflow[and-cuda]{wanted}")
-    step = shell(install, "TensorFlow with the CUDA and cuDNN that it opens, in place of that line").on(ground.kind)
+    step = shell(install, "TensorFlow with the CUDA and cuDNN that it opens, in place of that line").on(
+        context.kind
+    )
     if line is None or line.manager != "pip":
         return (step,)
-    return (replace(step, edit=edited(line, with_requirements(line, [f"tensorflow[and-cuda]{line.specifier}"]), name)),)
+    return (
+        replace(
+            step, edit=edited(line, with_requirements(line, [f"tensorflow[and-cuda]{line.specifier}"]), name)
+        ),
+    )

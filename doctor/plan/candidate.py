@@ -3,32 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from doctor.compat import Answer, Judgement, Pin, Situation
 from doctor.compat.workarounds import Link, Workarounds
 from doctor.remedies.installation import Installation
 from doctor.tables import DriverFloor, TensorFlowRelease
-from doctor.values import cached_property
+from doctor.values import cached_property, dataclass, field
 
 ROUTES = ("pip-and-cuda", "pip-system-cuda", "conda", "docker", "wsl2", "cpu")
 """In the order of preference among equals."""
 
-# What a change costs: less than one is done inside the new environment, one is done without an administrator (or is
-# one command), a demand that is given up costs more, and the driver is touched last.
-COSTS = {"slow": 1.0, "links": 0.5, "by name": 0.6, "another python": 1.0, "conda": 1.2, "unknown": 3.0, "python": 4.0, "cuda": 4.0, "cudnn": 4.0, "tensorflow": 6.0, "system": 1.0, "container": 2.5, "driver": 12.0, "cpu": 100.0}  # fmt: skip
+# What a change costs: less than one is done inside the new environment, one is done without an administrator
+# (or is one command), a demand that is given up costs more, and the driver is touched last.
+COSTS = {
+    "slow": 1.0,
+    "links": 0.5,
+    "by name": 0.6,
+    "another python": 1.0,
+    "conda": 1.2,
+    "unknown": 3.0,
+    "python": 4.0,
+    "cuda": 4.0,
+    "cudnn": 4.0,
+    "tensorflow": 6.0,
+    "system": 1.0,
+    "container": 2.5,
+    "driver": 12.0,
+    "cpu": 100.0,
+}
 WSL_PYTHON = "3.12"
 """python3 of Ubuntu 24.04, which the WSL2 plans install (systems.json)."""
 ANOTHER_MINOR = 1.0
-"""The distance from which on a release is another minor release than the wished one."""
+"""From this distance on, a release is another minor release than the requested one."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One release by one route. `given_up`: which demands or parts of the machine change for it (python, driver,
-    cuda, cudnn, tensorflow, system); empty where it works as things are. verified: whether the place that an image or
-    conda's packages come from was asked for them when the table was made. nvidia: the row of NVIDIA's own build."""
+    """One release by one route. `given_up`: which demands or parts of the machine change for it (python,
+    driver, cuda, cudnn, tensorflow, system); empty where it works as things are. verified: whether the place
+    that an image or conda's packages come from was asked for them when the table was made. nvidia: the row of
+    NVIDIA's own build."""
 
     build: TensorFlowRelease
     route: str
@@ -50,7 +65,9 @@ class Candidate:
     def installation(self) -> Installation:
         """What the installer is asked for, and the links that are made after it."""
         of_pip = self.situation.route == "pip-and-cuda" and self.route != "cpu"
-        return Installation(self.build, of_pip and self.workarounds.packages is None, self.pins, self.workarounds.links)
+        return Installation(
+            self.build, of_pip and self.workarounds.packages is None, self.pins, self.workarounds.links
+        )
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -68,7 +85,9 @@ class Candidate:
         cost = sum(COSTS[name] for name in self.given_up) + self.distance
         if "tensorflow" in self.given_up and self.distance < ANOTHER_MINOR:
             cost -= COSTS["tensorflow"] - 1.0  # another patch of the same release
-        verdicts = {answer.verdict for name, answer in self.judgement.answers if name not in ("libraries", "driver")}
+        verdicts = {
+            answer.verdict for name, answer in self.judgement.answers if name not in ("libraries", "driver")
+        }
         cost += COSTS["slow"] if "slow" in verdicts else 0
         cost += COSTS["unknown"] if "unknown" in verdicts else 0
         cost += COSTS["links"] if self.links else 0
@@ -80,7 +99,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a release does not work on the ground as it is: one answer for each aspect that fails."""
+    """Why a release does not work on the machine as it is: one answer for each aspect that fails."""
 
     build: TensorFlowRelease
     route: str

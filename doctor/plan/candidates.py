@@ -1,57 +1,71 @@
-"""Every way to run every release on a ground, judged by the tables: what works, and what would have to change for it."""
+"""Every way to run every release on a machine, judged by the tables: what works, and what would have to
+change."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
 
 from doctor.compat import Situation
 from doctor.compat.nvidia_packages import packages_for
 from doctor.plan.candidate import ANOTHER_MINOR, COSTS, ROUTES, Candidate, Refusal
-from doctor.plan.ground import Ground
+from doctor.plan.context import PlanContext
 from doctor.plan.trial import image_of, recipe_of, try_route
 from doctor.tables import TensorFlowRelease
 from doctor.tables.ordering import is_final, order
 from doctor.tables.versions import minor
+from doctor.values import dataclass, field, replace
 
 
 @dataclass
 class Field:
-    """All that was weighed: candidates by cost, and the refusals of releases that the wish allows."""
+    """All candidates by cost, and the refusals of releases that the request allows."""
 
     candidates: list[Candidate] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
 
 
-def weigh(ground: Ground, routes: Collection[str] = ROUTES) -> Field:
+def weigh(context: PlanContext, routes: Collection[str] = ROUTES) -> Field:
     """Judge the GPU releases by every route of the platform, or by some. Pure, and by the tables alone.
 
-    Releases that the wish allows are tried first; the others only where none of those works as things are.
+    Releases that the request allows are tried first; the others only if none of those works without a change.
     """
-    tables, wish = ground.tables, ground.wish
-    newest = ground.newest
+    tables, version_request = context.tables, context.version_request
+    newest = context.newest
     result = Field()
     fields = []
-    for platform, side, system in _targets(ground):
-        every = ground.releases if platform == ground.platform else tables.releases(platform)
-        builds = _builds(every, wish.tensorflow)
-        fields.append((platform, side, system, builds, {b.version for b in builds if wish.allows(b.version, newest)}))
+    for platform, side, system in _targets(context):
+        every = context.releases if platform == context.platform else tables.releases(platform)
+        builds = _builds(every, version_request.tensorflow)
+        fields.append(
+            (
+                platform,
+                side,
+                system,
+                builds,
+                {b.version for b in builds if version_request.allows(b.version, newest)},
+            )
+        )
     for conforming in (True, False):
-        if not conforming and (not wish.tensorflow or any(not c.given_up for c in result.candidates)):
+        if not conforming and (
+            not version_request.tensorflow or any(not c.given_up for c in result.candidates)
+        ):
             break
         for platform, side, system, builds, allowed in fields:
             chosen = [b for b in reversed(builds) if (b.version in allowed) is conforming]
             away = _distances(builds, allowed)
             if not conforming:
                 chosen.sort(key=lambda b: away[b.version])
-            for route in (r for r in _routes_of(ground, platform, system) if r in routes):
-                _walk(chosen, route, ground, (platform, side, system, conforming), away, result)
-    result.candidates.sort(key=lambda c: (round(c.cost, 3), *(-part for part in _age(c)), ROUTES.index(c.route)))
+            for route in (r for r in _routes_of(context, platform, system) if r in routes):
+                _walk(chosen, route, context, (platform, side, system, conforming), away, result)
+    result.candidates.sort(
+        key=lambda c: (round(c.cost, 3), *(-part for part in _age(c)), ROUTES.index(c.route))
+    )
     return result
 
 
 def _distances(builds: list[TensorFlowRelease], allowed: set[str]) -> dict[str, float]:
-    """How far each release is from the nearest that the wish allows: below ANOTHER_MINOR within a minor release."""
+    """The distance of each release from the nearest that the request allows; below ANOTHER_MINOR within one
+    minor release."""
     wished = [i for i, b in enumerate(builds) if b.version in allowed]
     minors = {minor(version) for version in allowed}
     found = {}
@@ -65,7 +79,7 @@ def _distances(builds: list[TensorFlowRelease], allowed: set[str]) -> dict[str, 
 def _walk(
     builds: list[TensorFlowRelease],
     route: str,
-    ground: Ground,
+    context: PlanContext,
     where: tuple[str, str, bool, bool],
     away: dict[str, float],
     result: Field,
@@ -74,9 +88,9 @@ def _walk(
     platform, side, system, conforming = where
     settled = False  # the newest release that another driver opens is found: an older one is no better
     for build in builds:
-        if not _offers(build, route, ground, platform, side):
+        if not _offers(build, route, context, platform, side):
             continue
-        found, refusal = try_route(build, route, ground, platform, side, settled)
+        found, refusal = try_route(build, route, context, platform, side, settled)
         if refusal is not None and conforming:
             result.refusals.append(refusal)
         if found is None:
@@ -86,25 +100,31 @@ def _walk(
             continue
         found = replace(found, given_up=frozenset(lost), distance=away[build.version])
         result.candidates.append(found)
-        settled = settled or ("driver" in lost and not found.links and not ground.driver_absent)
+        settled = settled or ("driver" in lost and not found.links and not context.driver_absent)
         lowest = (COSTS["conda"] if route == "conda" else 0.0) + sum(
-            COSTS[name] for name in _always_lost(ground, route, system, conforming)
+            COSTS[name] for name in _always_lost(context, route, system, conforming)
         )
         if found.cost - found.distance <= lowest + 1e-9:
             return
 
 
-def _always_lost(ground: Ground, route: str, system: bool, conforming: bool) -> set[str]:
-    """What every release gives up by this route, so that no release can cost less."""
+def _always_lost(context: PlanContext, route: str, system: bool, conforming: bool) -> set[str]:
+    """What every release gives up on this route: the lowest cost of any release."""
     lost = {"system"} if system else set()
     if not conforming:
         lost.add("tensorflow")
-    if ground.driver_absent:
+    if context.driver_absent:
         lost.add("driver")
     if route != "pip-system-cuda":
-        lost |= {"cuda"} if ground.wish.cuda else {"cudnn"} if ground.wish.cudnn else set()
+        lost |= (
+            {"cuda"}
+            if context.version_request.cuda
+            else {"cudnn"}
+            if context.version_request.cudnn
+            else set()
+        )
     if route == "docker":
-        lost |= {"container", "python"} if ground.python_is_asked else {"container"}
+        lost |= {"container", "python"} if context.python_is_asked else {"container"}
     return lost
 
 
@@ -113,13 +133,13 @@ def _age(candidate: Candidate) -> tuple[float, ...]:
     return (kind, *(float(n) for n in (*numbers, 0, 0, 0)[:3]), stage)
 
 
-def _targets(ground: Ground) -> list[tuple[str, str, bool]]:
-    """Platform, driver's side, and whether it is another system than the one at hand."""
-    if ground.kind == "macos" or ground.windows_on_arm:
+def _targets(context: PlanContext) -> list[tuple[str, str, bool]]:
+    """Platform, the side whose driver counts, and whether it is another system than the present one."""
+    if context.kind == "macos" or context.windows_on_arm:
         return []  # no driver of today, and none at all
-    if ground.kind == "windows":
-        return [(ground.platform, "windows", False), ("linux-x86_64", "wsl", True)]
-    return [(ground.platform, ground.side, False)]
+    if context.kind == "windows":
+        return [(context.platform, "windows", False), ("linux-x86_64", "wsl", True)]
+    return [(context.platform, context.side, False)]
 
 
 def _builds(releases: Iterable[TensorFlowRelease], spec: str) -> list[TensorFlowRelease]:
@@ -135,27 +155,30 @@ def _builds(releases: Iterable[TensorFlowRelease], spec: str) -> list[TensorFlow
     return sorted(found.values(), key=lambda b: order(b.version))
 
 
-def _routes_of(ground: Ground, platform: str, system: bool) -> tuple[str, ...]:
+def _routes_of(context: PlanContext, platform: str, system: bool) -> tuple[str, ...]:
     if system:
         return ("wsl2",)
-    if ground.musl:  # an image brings its own C library
-        return () if ground.container else ("docker",)
+    if context.musl:  # an image brings its own C library
+        return () if context.container else ("docker",)
     routes = ["pip-and-cuda"] if platform == "linux-x86_64" else []
-    if ground.cuda is not None and not ground.cudnn_absent:
+    if context.cuda is not None and not context.cudnn_absent:
         routes.append("pip-system-cuda")
     routes.append("conda")
-    if platform == "linux-x86_64" and not ground.container:
+    if platform == "linux-x86_64" and not context.container:
         routes.append("docker")
     return tuple(routes)
 
 
-def _offers(build: TensorFlowRelease, route: str, ground: Ground, platform: str, side: str) -> bool:
+def _offers(build: TensorFlowRelease, route: str, context: PlanContext, platform: str, side: str) -> bool:
     """Whether the release can be had by the route at all."""
     extra = bool(build.extras.get("and-cuda")) and platform == "linux-x86_64"
     if route in ("pip-and-cuda", "wsl2"):
-        return extra or packages_for(build, Situation(platform, driver_platform=side), ground.tables) is not None
+        return (
+            extra
+            or packages_for(build, Situation(platform, driver_platform=side), context.tables) is not None
+        )
     if route == "conda":
-        return extra or recipe_of(build, ground.tables) is not None
+        return extra or recipe_of(build, context.tables) is not None
     if route == "docker":
-        return image_of(build, ground.tables) is not None
+        return image_of(build, context.tables) is not None
     return True

@@ -11,9 +11,11 @@ _PRIORITY = ("gpu", "driver", "python", "install", "cuda", "cudnn", "libraries")
 
 
 def shortest_chain(refusals: list[Refusal]) -> list[tuple[str, list[tuple[Refusal, Answer]]]]:
-    """The fewest aspects that together refuse every release, each with those that it refuses: the shortest chain.
+    """The fewest aspects that together refuse every release, each with those that it refuses: the shortest
+    chain.
 
-    Only the route that comes first in ROUTES counts for each release: that pip has no CUDA 12 for conda says nothing.
+    For each release only its first route in ROUTES counts, since a refusal on a later route says nothing
+    about it.
     """
     by_build: dict[str, list[Refusal]] = defaultdict(list)
     for refusal in refusals:

@@ -1,18 +1,19 @@
 """compose.yml: which image each service starts, and whether it asks for a GPU.
 
-Source: the Compose Specification (services: image, build, gpus, runtime, deploy.resources.reservations.devices).
+Source: the Compose Specification (services: image, build, gpus, runtime,
+deploy.resources.reservations.devices).
 """
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
-from dataclasses import replace
 
 from doctor.facts import Source
 from doctor.findings import Finding, manual
 from doctor.plan.asked import CONCERNS, Asked, Service, Unread, Wanted, unread
 from doctor.plan.yaml_lines import entries, listed
+from doctor.values import replace
 
 _DEVICES = ("deploy", "resources", "reservations", "devices")
 
@@ -31,7 +32,9 @@ def compose(lines: Sequence[str]) -> Wanted:
         if inner == ("image",):
             if "$" in value and CONCERNS.search(value):
                 missing.append(unread(entry.line, entry.text))
-            image = Asked(value.split("@")[0].lower(), "", entry.line, entry.text, manager="docker", word=value)
+            image = Asked(
+                value.split("@")[0].lower(), "", entry.line, entry.text, manager="docker", word=value
+            )
             found[name] = replace(service, image=image)
         elif inner in (("build",), ("build", "context")) and value:
             context[name] = value
@@ -39,7 +42,9 @@ def compose(lines: Sequence[str]) -> Wanted:
             file[name] = value
             context.setdefault(name, ".")
         elif inner in (("extends",), ("extends", "service")):
-            missing.append(Unread(entry.line, entry.text, "what the service takes over from another one was not followed"))
+            missing.append(
+                Unread(entry.line, entry.text, "what the service inherits from another one was not read")
+            )
         elif _asks_for_gpu(inner, value):
             found[name] = replace(service, gpu=True)
     for name, folder in context.items():
@@ -64,18 +69,25 @@ def _asks_for_gpu(path: tuple[str | int, ...], value: str) -> bool:
 def without_gpu(service: Service) -> Finding:
     """The finding for a service that starts TensorFlow with CUDA and asks for no GPU.
 
-    A warning: where Docker's default runtime is nvidia, an image that sets NVIDIA_VISIBLE_DEVICES gets the GPUs unasked.
+    A warning: where Docker's default runtime is nvidia, an image that sets NVIDIA_VISIBLE_DEVICES gets the
+    GPUs unasked.
     """
     here = service.image or Asked("", "", service.line, service.text)
     return Finding(
         "container-no-gpu",
         "warning",
-        f"the service {service.name} asks for no GPU",
-        "Its image is for a GPU, and a container gets none unless it is asked for (`gpus: all`, or a device under "
-        "deploy.resources.reservations). Only where Docker's default runtime is nvidia it may get one all the same.",
+        f"the service {service.name} does not ask for a GPU",
+        "Its image is for a GPU, and a container gets none unless it is asked for (`gpus: all`, or a device"
+        " under deploy.resources.reservations). Only where Docker's default runtime is nvidia it may get one"
+        " all the same.",
         (Source(service.file, here.line, here.text),),
         (),
-        (manual(f"{service.file}: add `gpus: all` to the service {service.name}", "Docker Compose 2.30 and later; before, reserve the "
-                "device under deploy.resources.reservations.devices with capabilities: [gpu]"),),
+        (
+            manual(
+                f"{service.file}: add `gpus: all` to the service {service.name}",
+                "Docker Compose 2.30 and later; before, reserve the "
+                "device under deploy.resources.reservations.devices with capabilities: [gpu]",
+            ),
+        ),
         confidence="likely",
-    )  # fmt: skip
+    )

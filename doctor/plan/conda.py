@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from doctor import lazy
 from doctor.plan.asked import (
     CONCERNS,
     Asked,
@@ -21,10 +22,12 @@ from doctor.plan.asked import (
     without_comment,
 )
 
-_NAME = re.compile(r"(?:[^\s\[\]=<>!~]{0,200}::)?([A-Za-z0-9_][\w.-]{0,200})(.*)", re.DOTALL)
-_TAKES_IN = re.compile(r"-(?P<short>[rc])\s*(?P<file>\S+)")
-_INDEX = re.compile(r"(?:-[if]\s*|--(?:index-url|extra-index-url|find-links)[\s=]\s*)(?P<address>\S+)")
-_BRACKETS = re.compile(r"([\w-]{1,60})\s{0,9}=\s{0,9}(?:'([^']{0,200})'|\"([^\"]{0,200})\"|([^,\s\"']{1,200}))")
+_NAME = lazy.compile(r"(?:[^\s\[\]=<>!~]{0,200}::)?([A-Za-z0-9_][\w.-]{0,200})(.*)", re.DOTALL)
+_TAKES_IN = lazy.compile(r"-(?P<short>[rc])\s*(?P<file>\S+)")
+_INDEX = lazy.compile(r"(?:-[if]\s*|--(?:index-url|extra-index-url|find-links)[\s=]\s*)(?P<address>\S+)")
+_BRACKETS = lazy.compile(
+    r"([\w-]{1,60})\s{0,9}=\s{0,9}(?:'([^']{0,200})'|\"([^\"]{0,200})\"|([^,\s\"']{1,200}))"
+)
 
 
 def conda(lines: Sequence[str]) -> Wanted:
@@ -60,7 +63,7 @@ def conda(lines: Sequence[str]) -> Wanted:
     )
 
 
-NOT_READ = "conda's match specification is written in a way that is not read here"
+NOT_READ = "this form of conda's match specification cannot be read here"
 
 
 def _items(lines: Sequence[str]) -> Iterator[tuple[int, str, str, bool]]:
@@ -90,7 +93,7 @@ def _items(lines: Sequence[str]) -> Iterator[tuple[int, str, str, bool]]:
 
 
 def match_spec(body: str, number: int, line: str) -> Asked | None:
-    """One match specification; None where it is none, or holds what pip's form cannot say (alternatives,
+    """One match specification; None if it is not one, or if pip's form cannot express it (alternatives,
     patterns).
 
     "cudatoolkit=11.2" (any 11.2), "cudnn==8.1.0", "conda-forge::cudnn=8.1=h123", "tensorflow 2.10.*

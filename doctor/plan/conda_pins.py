@@ -5,35 +5,41 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from doctor import lazy
 from doctor.compat import Answer, runs_with_cuda, runs_with_cudnn
 from doctor.facts import Source
 from doctor.findings import Finding
 from doctor.plan.asked import Asked, Unread
-from doctor.plan.ground import Ground
+from doctor.plan.context import PlanContext
 from doctor.plan.resolution import holds
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.versions import driver_at_least, minor
 
 CUDA = ("cudatoolkit", "cuda-toolkit", "cuda", "cuda-version")
 """Packages whose version is that of CUDA."""
-CPU_BUILDS = re.compile(r"(?i)\*?(?:cpu|mkl|eigen)")
-TENSORFLOW = re.compile(r"tensorflow(?:-gpu|-base)?")
-_OF_GPU = re.compile(r"pytorch(?:-gpu|-cuda)?|cupy|jaxlib?|onnxruntime.*|libtensorflow.*|cudf|cuml|tensorrt")
+CPU_BUILDS = lazy.compile(r"(?i)\*?(?:cpu|mkl|eigen)")
+TENSORFLOW = lazy.compile(r"tensorflow(?:-gpu|-base)?")
+_OF_GPU = lazy.compile(
+    r"pytorch(?:-gpu|-cuda)?|cupy|jaxlib?|onnxruntime.*|libtensorflow.*|cudf|cuml|tensorrt"
+)
 
 
 def conda_builds(line: Asked) -> str:
-    """Why a line of conda's cannot be judged; "" where it can, or bears on nothing here."""
+    """Why a line of conda's cannot be judged; "" if it can be, or has no effect here."""
     if TENSORFLOW.fullmatch(line.name) and not CPU_BUILDS.match(line.build):
         made = re.match(r"\*?cuda(\d+?)(\d)(?!\d)", line.build)
         asked = f"; the line asks for one made with CUDA {made[1]}.{made[2]}" if made else ""
-        return f"conda's builds of TensorFlow are not in the tables: which CUDA and cuDNN they open is not known{asked}"
+        return (
+            "conda's builds of TensorFlow are not in the tables: which CUDA and cuDNN they open is not"
+            f" known{asked}"
+        )
     if _OF_GPU.fullmatch(line.name):
         return f"conda's builds of {line.name} are not in the tables"
     return ""
 
 
 def judged_pins(
-    build: TensorFlowRelease, tensorflow: Asked, asked: Sequence[Asked], ground: Ground, name: str
+    build: TensorFlowRelease, tensorflow: Asked, asked: Sequence[Asked], context: PlanContext, name: str
 ) -> tuple[list[Finding], list[Unread]]:
     """The lines for CUDA and cuDNN beside a TensorFlow of pip's: a finding where no release that they allow
     will do, a line that is not judged where some will."""
@@ -42,8 +48,8 @@ def judged_pins(
     for line in asked:
         if not line.specifier or not (line.name in CUDA or line.name == "cudnn"):
             continue
-        versions = allowed(line, ground)
-        answers = [(version, _answer(line, build, version, ground)) for version in versions]
+        versions = allowed(line, context)
+        answers = [(version, _answer(line, build, version, context)) for version in versions]
         bad = [(version, answer) for version, answer in answers if answer.verdict == "no"]
         what, code = (
             ("cuDNN", "cudnn-version-mismatch") if line.name == "cudnn" else ("CUDA", "cuda-version-mismatch")
@@ -66,45 +72,46 @@ def judged_pins(
                 Unread(
                     line.line,
                     line.text,
-                    f"{build.requirement} cannot use {what} {bad[0][0]}, which the line allows, "
-                    f"and can use {next(v for v, a in answers if a.verdict != 'no')}: which of them comes is not known",
+                    f"{build.requirement} cannot use {what} {bad[0][0]}, which the line allows, and can use"
+                    f" {next(v for v, a in answers if a.verdict != 'no')}: which one conda installs is not"
+                    " known",
                     line.file,
                 )
             )
         elif not versions:
             unread.append(
-                Unread(line.line, line.text, f"no {what} that the line allows is in the tables", line.file)
+                Unread(line.line, line.text, f"the tables hold no {what} that the line allows", line.file)
             )
     return found, unread
 
 
-def judged_driver(asked: Sequence[Asked], ground: Ground, name: str) -> Iterator[Finding]:
+def judged_driver(asked: Sequence[Asked], context: PlanContext, name: str) -> Iterator[Finding]:
     """conda's lines for CUDA, where conda brings TensorFlow too: whether the driver starts that CUDA at
     all."""
     for line in asked:
         versions = (
-            allowed(line, ground) if line.manager == "conda" and line.name in CUDA and line.specifier else []
+            allowed(line, context) if line.manager == "conda" and line.name in CUDA and line.specifier else []
         )
-        floors = [(version, ground.tables.driver_floor(version, ground.side)) for version in versions]
+        floors = [(version, context.tables.driver_floor(version, context.side)) for version in versions]
         known = [(version, floor) for version, floor in floors if floor is not None]
-        if not known or ground.driver is None or len(known) != len(versions):
+        if not known or context.driver is None or len(known) != len(versions):
             continue
-        if any(driver_at_least(ground.driver, floor.driver) for _, floor in known):
+        if any(driver_at_least(context.driver, floor.driver) for _, floor in known):
             continue
         version, floor = min(known, key=lambda pair: dotted(pair[1].driver))
         yield Finding(
             "driver-too-old",
             "error",
-            f"driver {ground.driver} is too old for CUDA {_shown(line, versions)}",
+            f"driver {context.driver} is too old for CUDA {_shown(line, versions)}",
             f"CUDA {version} needs driver {floor.driver} or newer.",
-            (_source(line, name), ground.evidence("driver")),
+            (_source(line, name), context.evidence("driver")),
             (floor.ref,),
         )
 
 
-def allowed(line: Asked, ground: Ground) -> list[str]:
+def allowed(line: Asked, context: PlanContext) -> list[str]:
     """The versions of CUDA or cuDNN in the tables that a line allows, oldest first."""
-    tables = ground.tables
+    tables = context.tables
     if line.name == "cudnn":
         known = [row.version for row in tables.cudnns()]
         exact = re.fullmatch(r"={2,3}([\d.]+?)(?:\.\*)?", line.specifier)
@@ -115,10 +122,10 @@ def allowed(line: Asked, ground: Ground) -> list[str]:
     return [exact[1]] if exact else [version for version in known if holds(version, line.specifier)]
 
 
-def _answer(line: Asked, build: TensorFlowRelease, version: str, ground: Ground) -> Answer:
+def _answer(line: Asked, build: TensorFlowRelease, version: str, context: PlanContext) -> Answer:
     if line.name == "cudnn":
-        return runs_with_cudnn(build, version, ground.tables, ground.capabilities)
-    return runs_with_cuda(build, version, ground.tables)
+        return runs_with_cudnn(build, version, context.tables, context.capabilities)
+    return runs_with_cuda(build, version, context.tables)
 
 
 def _shown(line: Asked, versions: Sequence[str]) -> str:
@@ -126,11 +133,13 @@ def _shown(line: Asked, versions: Sequence[str]) -> str:
     return (
         exact[1]
         if exact
-        else f"{versions[0]} to {versions[-1]}"
-        if len(versions) > 1
-        else versions[0]
-        if versions
-        else line.specifier
+        else (
+            f"{versions[0]} to {versions[-1]}"
+            if len(versions) > 1
+            else versions[0]
+            if versions
+            else line.specifier
+        )
     )
 
 

@@ -6,26 +6,30 @@ from doctor.compat import Answer, Situation, companions, installs_on
 from doctor.compat.choose import Judgement
 from doctor.findings import Finding
 from doctor.plan.candidate import Candidate
-from doctor.plan.ground import Ground
+from doctor.plan.context import PlanContext
 from doctor.remedies.environments import UV_PYTHONS
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import is_final, order
 
 
-def cpu_candidate(ground: Ground) -> Candidate | None:
-    """The newest release that installs here, the wished one where there is one; None where there is none at all."""
-    if ground.musl:
+def cpu_candidate(context: PlanContext) -> Candidate | None:
+    """The newest release that installs here, or the requested one; None if there is none."""
+    if context.musl:
         return None
-    newest = ground.newest
+    newest = context.newest
     builds = [
         b
-        for b in ground.releases
-        if b.package == "tensorflow" and not b.yanked and (is_final(b.version) or b.version in ground.wish.tensorflow)
+        for b in context.releases
+        if b.package == "tensorflow"
+        and not b.yanked
+        and (is_final(b.version) or b.version in context.version_request.tensorflow)
     ]
-    builds.sort(key=lambda b: (ground.wish.allows(b.version, newest), order(b.version)), reverse=True)
+    builds.sort(
+        key=lambda b: (context.version_request.allows(b.version, newest), order(b.version)), reverse=True
+    )
     best: Candidate | None = None
     for build in builds:
-        found = _try(build, ground)
+        found = _try(build, context)
         if found is None:
             continue
         if not found.another_python:
@@ -34,40 +38,48 @@ def cpu_candidate(ground: Ground) -> Candidate | None:
     return best
 
 
-def _try(build: TensorFlowRelease, ground: Ground) -> Candidate | None:
-    pythons = [ground.python] if ground.python in build.pythons else []
+def _try(build: TensorFlowRelease, context: PlanContext) -> Candidate | None:
+    pythons = [context.python] if context.python in build.pythons else []
     pythons += [p for p in sorted(build.pythons, key=dotted, reverse=True) if dotted(p) >= dotted(UV_PYTHONS)]
     for python in pythons:
-        situation = Situation(platform=ground.platform, python=python, glibc=ground.glibc, route="none")
-        answer = installs_on(build, situation, ground.tables)
+        situation = Situation(platform=context.platform, python=python, glibc=context.glibc, route="none")
+        answer = installs_on(build, situation, context.tables)
         if answer.verdict != "no":
-            another = ground.python is not None and python != ground.python
-            lost = {"python"} if another and ground.python_is_asked else set()
-            lost |= set() if ground.wish.allows(build.version, ground.newest) else {"tensorflow"}
+            another = context.python is not None and python != context.python
+            lost = {"python"} if another and context.python_is_asked else set()
+            lost |= set() if context.version_request.allows(build.version, context.newest) else {"tensorflow"}
             return Candidate(
                 build,
                 "cpu",
                 python,
                 situation,
-                Judgement(build, (("install", answer), ("gpu", Answer("no", "it computes on the CPU", (build,))))),
-                pins=companions(build, ground.tables),
+                Judgement(
+                    build, (("install", answer), ("gpu", Answer("no", "it computes on the CPU", (build,))))
+                ),
+                pins=companions(build, context.tables),
                 given_up=frozenset(lost),
                 another_python=another,
             )
     return None
 
 
-def cpu_obstacles(ground: Ground, candidate: Candidate | None) -> tuple[Finding, ...]:
-    """What stands in the way of a wish for the CPU: nothing, or that no release fulfils it here."""
+def cpu_obstacles(context: PlanContext, candidate: Candidate | None) -> tuple[Finding, ...]:
+    """What prevents a plan for the CPU: nothing, or that no release fits the request here."""
     if candidate is not None and not candidate.given_up:
         return ()
-    wished = f"TensorFlow {ground.wish.tensorflow}" if ground.wish.tensorflow else "TensorFlow"
-    python = f" for Python {ground.python}" if ground.python else ""
-    why = "No release has a wheel here."
-    if ground.musl:
-        why = "Every wheel of TensorFlow for Linux is made for glibc; Alpine has musl. Take an image of Debian."
+    wished = (
+        f"TensorFlow {context.version_request.tensorflow}"
+        if context.version_request.tensorflow
+        else "TensorFlow"
+    )
+    python = f" for Python {context.python}" if context.python else ""
+    why = "No release has a wheel for this machine."
+    if context.musl:
+        why = "Every wheel of TensorFlow for Linux is made for glibc; Alpine has musl. Use a Debian image."
     elif candidate is not None:
-        why = f"The nearest that has one is TensorFlow {candidate.build.version} on Python {candidate.python}."
-    source = ground.evidence("tensorflow" if ground.wish.tensorflow else "python")
+        why = (
+            f"The nearest that has one is TensorFlow {candidate.build.version} on Python {candidate.python}."
+        )
+    source = context.evidence("tensorflow" if context.version_request.tensorflow else "python")
     rows = (candidate.build.ref,) if candidate else ()
     return (Finding("tf-no-wheel", "error", f"no {wished} has a wheel{python} here", why, (source,), rows),)

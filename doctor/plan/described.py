@@ -1,4 +1,4 @@
-"""A machine that is described rather than looked at: options, or the JSON of an earlier check, as facts."""
+"""A machine that is described instead of examined: options, or the JSON of an earlier check, as facts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,13 @@ from doctor.facts import (
 from doctor.tables import Tables, dotted
 from doctor.tables.arm import only_with_arm
 
-_MACHINES = {"aarch64": "aarch64", "arm64": "aarch64", "x86_64": "x86_64", "x86-64": "x86_64", "amd64": "x86_64"}
+_MACHINES = {
+    "aarch64": "aarch64",
+    "arm64": "aarch64",
+    "x86_64": "x86_64",
+    "x86-64": "x86_64",
+    "amd64": "x86_64",
+}
 
 
 def described(
@@ -41,11 +47,18 @@ def described(
     """The facts of a described machine. Raises UsageError for an option whose value means nothing."""
     facts: list[Fact] = []
     gpus = [fact for name in gpu or () for fact in _gpu(name, tables)]
-    arm = next((row for fact in gpus if (row := only_with_arm(tables.store, fact.name, fact.compute_capability))), None)
-    facts += _system(os, arm) if os else [Platform(Source("assumed"), "linux", "aarch64" if arm else "x86_64", 3)]
+    arm = next(
+        (row for fact in gpus if (row := only_with_arm(tables.store, fact.name, fact.compute_capability))),
+        None,
+    )
+    facts += (
+        _system(os, arm) if os else [Platform(Source("assumed"), "linux", "aarch64" if arm else "x86_64", 3)]
+    )
     facts += gpus
     if driver:
-        facts.append(DriverVersion(Source("--driver", None, driver), _number(driver, "--driver", "535.183.01")))
+        facts.append(
+            DriverVersion(Source("--driver", None, driver), _number(driver, "--driver", "535.183.01"))
+        )
     if python:
         facts.append(PythonVersion(Source("--python", None, python), _number(python, "--python", "3.12")))
     if cuda:
@@ -59,7 +72,7 @@ def _number(text: str, option: str, example: str) -> str:
     try:
         dotted(text)
     except ValueError:
-        raise UsageError(f"{option} {text}: that is no version", f"such as {option} {example}") from None
+        raise UsageError(f"{option} {text}: this is not a version", f"such as {option} {example}") from None
     return text.strip().lstrip("vVrR")
 
 
@@ -69,7 +82,10 @@ def _system(text: str, arm: Mapping[str, Any] | None) -> list[Fact]:
     low = text.lower()
     machine = next((name for word, name in _MACHINES.items() if word in low), None)
     if arm is not None and machine == "x86_64":
-        raise UsageError(f"--os {text}: {arm['name']} comes with an Arm CPU only", "leave the processor out, or say aarch64")
+        raise UsageError(
+            f"--os {text}: {arm['name']} comes with an Arm CPU only",
+            "leave the processor out, or say aarch64",
+        )
     machine = "aarch64" if arm is not None else machine
     facts: list[Fact] = []
     if "wsl" in low:
@@ -77,13 +93,17 @@ def _system(text: str, arm: Mapping[str, Any] | None) -> list[Fact]:
     elif low.startswith(("win",)):
         facts.append(Platform(source, "windows", machine or "x86_64"))
     elif low.startswith(("mac", "darwin", "os x", "osx")):
-        facts.append(Platform(source, "macos", "x86_64" if machine == "x86_64" or "intel" in low else "arm64"))
+        facts.append(
+            Platform(source, "macos", "x86_64" if machine == "x86_64" or "intel" in low else "arm64")
+        )
     elif low.startswith(("docker", "container")):
         facts += [Platform(source, "linux", machine or "x86_64"), EnvironmentKind(source, "docker")]
     elif re.match(r"linux|gnu|ubuntu|debian|mint|pop|rhel|red ?hat|centos|rocky|alma|fedora|suse|sles|opensuse|arch"
                   r"|manjaro|amazon|oracle|kali|gentoo|nixos|alpine|jetson|l4t", low):  # fmt: skip
         facts.append(
-            Platform(source, "linux", machine or ("aarch64" if low.startswith(("jetson", "l4t")) else "x86_64"))
+            Platform(
+                source, "linux", machine or ("aarch64" if low.startswith(("jetson", "l4t")) else "x86_64")
+            )
         )
         if low.startswith(("jetson", "l4t")):
             facts.append(EnvironmentKind(source, "jetson"))
@@ -92,12 +112,15 @@ def _system(text: str, arm: Mapping[str, Any] | None) -> list[Fact]:
     else:
         raise UsageError(
             f"--os {text}: not known",
-            "such as 'Ubuntu 24.04', 'Debian 12', 'RHEL 9', 'Windows 11', 'WSL', 'macOS arm64', 'linux aarch64'",
+            "such as 'Ubuntu 24.04', 'Debian 12', 'RHEL 9', 'Windows 11', 'WSL', 'macOS arm64', 'linux"
+            " aarch64'",
         )
     name = re.sub(r"\s{0,4}\b(?:aarch64|arm64|x86[-_]64|amd64)\b", "", text, flags=re.IGNORECASE).strip()
     if name.lower() not in ("linux", "wsl", "wsl2", "docker", "container", ""):
         facts.append(
-            OperatingSystem(source, re.sub(r"(?i)\s{0,4}\bon wsl2?\b|\s{0,4}\(?\bwsl2?\b\)?", "", name).strip() or name)
+            OperatingSystem(
+                source, re.sub(r"(?i)\s{0,4}\bon wsl2?\b|\s{0,4}\(?\bwsl2?\b\)?", "", name).strip() or name
+            )
         )
     return facts
 
@@ -117,7 +140,8 @@ def _gpu(text: str, tables: Tables) -> list[Gpu]:
     if options:
         raise UsageError(
             f"--gpu {text}: models of this name have the compute capabilities {', '.join(options)}",
-            "give the compute capability (nvidia-smi --query-gpu=compute_cap --format=csv) or the PCI id (lspci -nn)",
+            "give the compute capability (nvidia-smi --query-gpu=compute_cap --format=csv) or the PCI id"
+            " (lspci -nn)",
         )
     raise UsageError(
         f"--gpu {text}: not in the tables", "give its compute capability, such as --gpu 8.6, or its PCI id"
@@ -136,11 +160,13 @@ def machine_file(path: str, tables: Tables) -> Facts:
     except OSError as error:
         raise InputError(f"cannot read `{path}`: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"cannot read `{path}`: it is no UTF-8 text") from error
+        raise InputError(f"cannot read `{path}`: it is not UTF-8 text") from error
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"`{path}` is no JSON: {error}", "tfgpu-doctor check --format json --output FILE") from error
+        raise InputError(
+            f"`{path}` is not JSON: {error}", "tfgpu-doctor check --format json --output FILE"
+        ) from error
     kept = document.get("record", document) if isinstance(document, dict) else None
     if isinstance(kept, dict) and kept.get("kind") == record.KIND:
         try:
@@ -149,13 +175,15 @@ def machine_file(path: str, tables: Tables) -> Facts:
             raise InputError(f"`{path}`: {error}") from error
     if not isinstance(document, dict) or not isinstance(document.get("facts"), dict):
         raise InputError(
-            f"`{path}` is not the JSON of a check", "make one there: tfgpu-doctor check --format json --output FILE"
+            f"`{path}` is not the JSON of a check",
+            "make one there: tfgpu-doctor check --format json --output FILE",
         )
     return from_check(document["facts"], path)
 
 
 def _place(entry: Mapping[str, Any]) -> str | None:
-    """Where a fact of check's JSON was seen: whether a library is the system's or an environment's shows in it."""
+    """Where a fact of check's JSON was seen, which shows whether a library is the system's or an
+    environment's."""
     evidence = entry.get("evidence")
     first = evidence[0] if isinstance(evidence, list) and evidence else None
     source = first.get("source") if isinstance(first, Mapping) else None
@@ -196,7 +224,11 @@ def from_check(facts: Mapping[str, Any], name: str) -> Facts:
                 Gpu(
                     Source(name, None, str(called or capability)),
                     called if isinstance(called, str) else None,
-                    capability if isinstance(capability, str) and re.fullmatch(r"\d+\.\d", capability) else None,
+                    (
+                        capability
+                        if isinstance(capability, str) and re.fullmatch(r"\d+\.\d", capability)
+                        else None
+                    ),
                 )
             )
     surroundings = value("environment")

@@ -10,18 +10,19 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
+from doctor import lazy
 from doctor.backports import removesuffix
 from doctor.plan.asked import CONCERNS, LINE, Asked, Unread, Wanted, requirement, unread
 from doctor.plan.conda import NOT_READ, match_spec
+from doctor.values import dataclass, field, replace
 
-_VARIABLE = re.compile(r"\$(?:(\w{1,80})|\{(\w{1,80})(?::?-([^}]{0,200}))?\})")
-_PYTHON = re.compile(r"python-?3?\.\d+|python=|\buv\b|conda|mamba|pyenv|deadsnakes|Python-3")
+_VARIABLE = lazy.compile(r"\$(?:(\w{1,80})|\{(\w{1,80})(?::?-([^}]{0,200}))?\})")
+_PYTHON = lazy.compile(r"python-?3?\.\d+|python=|\buv\b|conda|mamba|pyenv|deadsnakes|Python-3")
 """Commands that may bring a Python besides the one of the image's system: python3.9, uv venv, conda
 create."""
-_HEREDOC = re.compile(r"<<-?[\"']?(\w+)[\"']?")
-_PIP = re.compile(r"(?:.*/)?pip[\d.]*")
+_HEREDOC = lazy.compile(r"<<-?[\"']?(\w+)[\"']?")
+_PIP = lazy.compile(r"(?:.*/)?pip[\d.]*")
 VALUE = 200
 """Characters of a variable's value that is put in: values may name one another, and double each time."""
 _CONDA = ("conda", "mamba", "micromamba")
@@ -127,7 +128,7 @@ def dockerfile(lines: Sequence[str]) -> Wanted:
 
 
 def _instructions(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """First line, last line and text of each instruction; comment lines within one are no part of it."""
+    """First line, last line and text of each instruction; comment lines within one do not belong to it."""
     at = 0
     while at < len(lines):
         first = at
@@ -220,7 +221,7 @@ class _Command:
         return self.first, self.lines[0].strip()
 
     def commands(self) -> list[list[str]]:
-        """The words of each command in it."""
+        """The words of each command in a RUN instruction."""
         text = re.sub(r"^(?:--\S+\s+)+", "", self.text)
         if text.startswith("["):
             try:
@@ -319,7 +320,7 @@ def _requirement(word: str, number: int, line: str) -> Asked | Unread | None:
         )
     if re.search(r"://|\.whl$|^[./]", word) and "@" not in word:
         return (
-            Unread(number, line, "what lies behind the address or path was not read")
+            Unread(number, line, "the contents of the address or path were not read")
             if CONCERNS.search(word)
             else None
         )

@@ -1,26 +1,26 @@
-"""A cure in the file's own terms: which line is replaced by which."""
+"""Fixes as edits of the file: which line replaces which."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from doctor.backports import removeprefix, removesuffix
 from doctor.errors import UsageError
 from doctor.findings import Edit, Finding, Step, manual
 from doctor.plan.asked import Asked, Wanted
-from doctor.plan.ground import Ground
+from doctor.plan.context import PlanContext
 from doctor.plan.plans import Outcome, Plan, make_plans
-from doctor.plan.wish import Wish
+from doctor.plan.version_request import VersionRequest
 from doctor.shell import one_line, sh_argument
+from doctor.values import replace
 
 
 def replaced(line: Asked, requirement: str | Sequence[str], name: str, why: str = "") -> Step:
     """The line of a file with other requirements in it. name: the file, where the line does not name its
     own."""
-    wishes = [requirement] if isinstance(requirement, str) else list(requirement)
-    text = with_requirements(line, [wish for wish in wishes if wish])
+    requirements = [requirement] if isinstance(requirement, str) else list(requirement)
+    text = with_requirements(line, [wanted for wanted in requirements if wanted])
     step = manual(f"{line.file or name}, line {line.line}: {text}", why or f"in place of: {line.text}")
     return replace(step, edit=edited(line, text, name))
 
@@ -31,8 +31,8 @@ def edited(line: Asked, text: str, name: str) -> Edit:
 
 
 def left_out(line: Asked, name: str, why: str) -> Step:
-    """The line of a Dockerfile without its requirement. What is left must still be a command: an `install` that names
-    nothing else has to go by hand, unless it is all that the line holds."""
+    """The line of a Dockerfile without its requirement. What is left must still be a command: an `install`
+    that names nothing else has to go by hand, unless it is all that the line holds."""
     step = manual(f"{line.file or name}, line {line.line}: leave out {line.word}", why)
     rest = with_requirements(line, [])
     installs = re.search(r"\binstall\b(?P<after>[^;&|]{0,2000})", rest)
@@ -43,22 +43,23 @@ def left_out(line: Asked, name: str, why: str) -> Step:
     return replace(step, edit=edited(line, "", name)) if alone else step
 
 
-def with_requirements(line: Asked, wishes: Sequence[str]) -> str:
-    """The text of a line with other requirements, each in quotes where a shell reads the line."""
+def with_requirements(line: Asked, requirements: Sequence[str]) -> str:
+    """The text of a line with other requirements, each in quotes if a shell reads the line."""
     text, word = line.text, line.word
     at = text.find(word) if word else -1
     before, after = (text[:at], text[at + len(word) :]) if at >= 0 else ("", "")
     mark = next((quote for quote in "'\"" if before.endswith(quote) and after.startswith(quote)), "")
     if line.shell:
         before, after = removesuffix(before, mark), removeprefix(after, mark)
-        inner = " ".join(sh_argument(one_line(wish)) for wish in wishes)
+        inner = " ".join(sh_argument(one_line(wanted)) for wanted in requirements)
     else:
-        inner = f"{mark}, {mark}".join(wishes) if mark else " ".join(wishes)
+        inner = f"{mark}, {mark}".join(requirements) if mark else " ".join(requirements)
     return (before + inner + after).strip()
 
 
 def locked_again(finding: Finding) -> Finding:
-    """The finding on a lock file, which no hand changes: a line is cured where the project states what it requires."""
+    """The finding on a lock file, which nobody edits by hand: the fix belongs where the project states its
+    requirements."""
     steps = tuple(
         manual(f"ask for {step.edit.new} where the project states what it requires, and lock again", step.why)
         if step.edit is not None
@@ -71,7 +72,9 @@ def locked_again(finding: Finding) -> Finding:
 def image_replaced(image: Asked, other: str, name: str, why: str) -> Step:
     """A Dockerfile's FROM with another image."""
     text = image.text.replace(image.word, other, 1)
-    return replace(manual(f"{image.file or name}, line {image.line}: {text}", why), edit=edited(image, text, name))
+    return replace(
+        manual(f"{image.file or name}, line {image.line}: {text}", why), edit=edited(image, text, name)
+    )
 
 
 def in_dockerfile(
@@ -94,7 +97,7 @@ def in_dockerfile(
 
 
 def _host(finding: Finding) -> tuple[Step, ...]:
-    """What an administrator does: the driver is the host's, whatever the image."""
+    """The administrator's steps: the driver is the host's, whatever the image."""
     return tuple(
         step for step in finding.prescription if step.needs_root and finding.code.startswith("driver")
     )
@@ -133,23 +136,27 @@ def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[
             name,
             f"in place of: {image.text}",
         )
-    wishes = wishes_of(plan)
-    if with_requirements(line, wishes) != line.text.replace('"', "'"):
-        yield replaced(line, wishes, name)
+    requirements = requests_of(plan)
+    if with_requirements(line, requirements) != line.text.replace('"', "'"):
+        yield replaced(line, requirements, name)
 
 
-def wishes_of(plan: Plan) -> list[str]:
+def requests_of(plan: Plan) -> list[str]:
     """What pip is asked for by a plan."""
     return plan.candidate.installation.requirements
 
 
-def same_with_cuda(line: Asked, ground: Ground, name: str) -> tuple[Step, ...]:
-    """The line with the release of `tensorflow` that it allows and that works on the ground, with its
+def same_with_cuda(line: Asked, context: PlanContext, name: str) -> tuple[Step, ...]:
+    """The line with the release of `tensorflow` that it allows and that works on this machine, with its
     CUDA."""
     try:
-        Wish(line.specifier).allows("2.15.0", ground.newest)
+        VersionRequest(line.specifier).allows("2.15.0", context.newest)
     except UsageError:  # a version that is none
         return ()
-    judged = make_plans(Ground(ground.facts, ground.tables, replace(ground.wish, tensorflow=line.specifier)))
+    judged = make_plans(
+        PlanContext(
+            context.facts, context.tables, replace(context.version_request, tensorflow=line.specifier)
+        )
+    )
     plan = next((p for p in judged.plans if p.route == "pip-and-cuda"), None)
-    return (replaced(line, wishes_of(plan), name),) if plan else ()
+    return (replaced(line, requests_of(plan), name),) if plan else ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from doctor.compat import Situation, traps_of
 from doctor.errors import UsageError
@@ -15,48 +14,58 @@ from doctor.plan.asked import Asked, Unread, Wanted, unread
 from doctor.plan.bases import brings_cuda, libraries_of
 from doctor.plan.compose import without_gpu
 from doctor.plan.conda_pins import CPU_BUILDS, judged_driver, judged_pins
-from doctor.plan.edits import in_dockerfile, locked_again, same_with_cuda
+from doctor.plan.context import PlanContext
+from doctor.plan.edits import in_dockerfile, locked_again
 from doctor.plan.frameworks import judged_together
-from doctor.plan.ground import Ground
-from doctor.plan.images import ground_in, judged_image, wish_of
+from doctor.plan.images import context_in, judged_image, request_of
+from doctor.plan.misfits import at, cpu_build, exclude, no_python, nothing, several_packages
 from doctor.plan.neighbours import examined_names, neighbours
 from doctor.plan.plans import Outcome, make_plans
 from doctor.plan.requirements import read
 from doctor.plan.resolution import Solver, counts
 from doctor.plan.specifiers import together
 from doctor.plan.unexamined import not_examined, others, unexamined
-from doctor.plan.wish import Wish
+from doctor.plan.version_request import VersionRequest
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import is_final, order
+from doctor.values import replace
 
 TENSORFLOW = ("tensorflow", "tensorflow-gpu")
 OF_CPU = ("tensorflow-cpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws", "intel-tensorflow",
           "tensorflow-mkl", "tensorflow-eigen")  # fmt: skip
 STUB = "2.12.0"
-"""The last tensorflow-gpu on the package index, a source archive that only fails: pip takes it wherever it is allowed."""
+"""The last tensorflow-gpu on the package index, a source archive that only fails: pip takes it wherever it is
+allowed."""
 
 
 def judged_files(
-    ground: Ground, texts: Mapping[str, str], included: Mapping[str, Sequence[tuple[str, str | None, bool]]] | None = None
+    context: PlanContext,
+    texts: Mapping[str, str],
+    included: Mapping[str, Sequence[tuple[str, str | None, bool]]] | None = None,
 ) -> Outcome:
-    """The outcome for the TensorFlow that the files ask for, on a ground; the options win over the files.
+    """The outcome for the TensorFlow that the files request, in a context; the options win over the files.
 
-    texts: file name to text. included: what each of them takes in with -r or -c: name, text, and whether it constrains
-    only; no text for a file that is not there. Each file's Python (environment.yml, requires-python, FROM python:3.12) counts for it. Raises UsageError where
-    an option cannot be read.
+    texts: file name to text. included: what each of them takes in with -r or -c: name, text, and whether it
+    constrains only; no text for a file that is not there. Each file's Python (environment.yml,
+    requires-python, FROM python:3.12) counts for it. Raises UsageError where an option cannot be read.
     """
     findings: list[Finding] = []
     outcome: Outcome | None = None
     for name, wanted in _parts(texts, included or {}):
-        inside = ground
+        inside = context
         if wanted.image is not None:
-            inside = ground_in(wanted.image, ground, name)
+            inside = context_in(wanted.image, context, name)
             if wanted.python is None and not wanted.brings_python and inside.python:
                 own = f"=={inside.python}.*"  # the only one that the image's commands find
-                wanted = replace(wanted, python=Asked("python", own, wanted.image.line, wanted.image.text, manager="docker"))
+                wanted = replace(
+                    wanted,
+                    python=Asked("python", own, wanted.image.line, wanted.image.text, manager="docker"),
+                )
         for group in dict.fromkeys(a.group for a in wanted.requirements if a.group) or ("",):
             # an optional group is installed beside the main lines, and without the other groups
-            part = replace(wanted, requirements=tuple(a for a in wanted.requirements if a.group in ("", group)))
+            part = replace(
+                wanted, requirements=tuple(a for a in wanted.requirements if a.group in ("", group))
+            )
             found, judged = _file(inside, name, part)
             findings += [f for f in found if f not in findings]
             if judged is not None and (outcome is None or (outcome.works and not judged.works)):
@@ -64,7 +73,7 @@ def judged_files(
             if judged is not None and wanted.services and not wanted.services[0].gpu and not inside.for_cpu:
                 findings.append(without_gpu(wanted.services[0]))
     if outcome is None:
-        outcome = make_plans(ground)
+        outcome = make_plans(context)
         if not findings:
             findings.append(
                 Finding(
@@ -72,7 +81,8 @@ def judged_files(
                     "warning",
                     "no line asks for TensorFlow",
                     "The plans below are for the newest TensorFlow that needs the fewest changes.",
-                    tuple(Source(name, None, "no requirement named tensorflow") for name in texts) or (Source("-"),),
+                    tuple(Source(name, None, "no requirement named tensorflow") for name in texts)
+                    or (Source("-"),),
                 )
             )
     rest = [f for f in outcome.findings if (f.code, f.title) not in {(g.code, g.title) for g in findings}]
@@ -124,10 +134,14 @@ def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> 
     asked = {line.name for line in lines}
     for name, text, constrains in included:
         if text is None:
-            unread_lines.append(Unread(1, "", "the file is copied into the image, and is not beside the Dockerfile", name))
+            unread_lines.append(
+                Unread(1, "", "the file is copied into the image, and is not beside the Dockerfile", name)
+            )
             continue
         more = read(text, name)
-        kept = [replace(line, file=name) for line in more.requirements if not constrains or line.name in asked]
+        kept = [
+            replace(line, file=name) for line in more.requirements if not constrains or line.name in asked
+        ]
         lines += kept
         asked |= {line.name for line in kept} if not constrains else set()
         unread_lines += [replace(line, file=name) for line in more.unread]
@@ -135,92 +149,112 @@ def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> 
     return replace(wanted, requirements=tuple(lines), unread=tuple(unread_lines), indexes=tuple(indexes))
 
 
-def _file(ground: Ground, name: str, wanted: Wanted) -> tuple[list[Finding], Outcome | None]:
-    asked = [a for a in wanted.requirements if counts(a.marker, ground)]
+def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding], Outcome | None]:
+    asked = [a for a in wanted.requirements if counts(a.marker, context)]
     cpu = [a for a in asked if a.name in OF_CPU or (a.name in TENSORFLOW and CPU_BUILDS.match(a.build))]
-    findings = [] if ground.wish.cpu else [_cpu(a, ground, name) for a in cpu]
+    findings = [] if context.version_request.cpu else [cpu_build(a, context, name) for a in cpu]
     several = [a for a in asked if a.name in (*TENSORFLOW, *OF_CPU)]
     if len({a.name for a in several}) > 1 and not _conda_only(asked):
-        findings.append(_several(several, name))
+        findings.append(several_packages(several, name))
     outcome: Outcome | None = None
-    solver = Solver(ground)
+    solver = Solver(context)
     unread_lines = unexamined(asked, wanted, solver)
-    if ground.wish.cpu:
-        unread_lines += [Unread(a.line, a.text, f"the builds of {a.name} for the CPU are not in the tables", a.file) for a in cpu]
+    if context.version_request.cpu:
+        unread_lines += [
+            Unread(a.line, a.text, f"the builds of {a.name} for the CPU are not in the tables", a.file)
+            for a in cpu
+        ]
     of_pip = [a for a in several if a.manager == "pip" and not a.address]
     for package in TENSORFLOW:
         lines = [a for a in of_pip if a.name == package]
-        if not lines or ground.wish.tensorflow:
+        if not lines or context.version_request.tensorflow:
             continue
         line = _one(lines)
         try:
-            if len(lines) > 1 and not _releases(ground, line) and all(_releases(ground, one) for one in lines):
-                findings.append(_exclude(lines, name))
+            if (
+                len(lines) > 1
+                and not _releases(context, line)
+                and all(_releases(context, one) for one in lines)
+            ):
+                findings.append(exclude(lines, name))
                 line = lines[0]
-            found, judged, more = _line(line, asked, wanted, ground, name)
+            found, judged, more = _line(line, asked, wanted, context, name)
         except UsageError:  # a version that is none
             unread_lines.append(replace(unread(line.line, line.text), file=line.file))
             continue
         findings += found
         unread_lines += more
         outcome = outcome or judged
-    if not of_pip and wanted.image is not None and not ground.wish.tensorflow:
-        found, more = judged_image(wanted.image, ground, name)
-        wish = wish_of(wanted.image, ground, name)
+    if not of_pip and wanted.image is not None and not context.version_request.tensorflow:
+        found, more = judged_image(wanted.image, context, name)
+        version_request = request_of(wanted.image, context, name)
         findings += found
         unread_lines += more
-        if wish is not None:
-            outcome = replace(make_plans(replace_wish(ground, wish)), findings=())
-    if not ground.wish.cpu and any(a.manager == "conda" and a.name in TENSORFLOW for a in several):
-        findings += judged_driver(asked, ground, name)
+        if version_request is not None:
+            outcome = replace(make_plans(replace_request(context, version_request)), findings=())
+    if not context.version_request.cpu and any(
+        a.manager == "conda" and a.name in TENSORFLOW for a in several
+    ):
+        findings += judged_driver(asked, context, name)
     findings += not_examined(list(dict.fromkeys(unread_lines)), name)
     if outcome is not None and not wanted.locked:
-        findings += others(asked, wanted, examined_names(outcome, asked, solver), ground, name)
+        findings += others(asked, wanted, examined_names(outcome, asked, solver), context, name)
     if wanted.locked:
         findings = [locked_again(finding) for finding in findings]
-        outcome = outcome and replace(outcome, findings=tuple(locked_again(finding) for finding in outcome.findings))
+        outcome = outcome and replace(
+            outcome, findings=tuple(locked_again(finding) for finding in outcome.findings)
+        )
     return findings, outcome
 
 
 def _line(
-    line: Asked, asked: list[Asked], wanted: Wanted, ground: Ground, name: str
+    line: Asked, asked: list[Asked], wanted: Wanted, context: PlanContext, name: str
 ) -> tuple[list[Finding], Outcome | None, list[Unread]]:
-    """What is wrong with a line that asks for TensorFlow, the plans for it, and what could not be judged beside it."""
-    releases = _releases(ground, line)
-    if not releases or (line.name == "tensorflow-gpu" and Wish(line.specifier).allows(STUB, ground.newest)):
-        return [_nothing(line, name, ground)], None, []
-    python = _python(wanted, ground, releases)
+    """What is wrong with a line that asks for TensorFlow, the plans for it, and what could not be judged
+    beside it."""
+    releases = _releases(context, line)
+    if not releases or (
+        line.name == "tensorflow-gpu" and VersionRequest(line.specifier).allows(STUB, context.newest)
+    ):
+        return [nothing(line, name, context)], None, []
+    python = _python(wanted, context, releases)
     if python is not None and not python:
-        return [_no_python(line, releases, wanted, name)], None, []
-    wish = replace(
-        ground.wish,
+        return [no_python(line, releases, wanted, name)], None, []
+    version_request = replace(
+        context.version_request,
         tensorflow=line.specifier,
-        python=python or ground.wish.python,
+        python=python or context.version_request.python,
         source=line.file or name,
         line=line.line,
         text=line.text,
-        python_source=Source(name, wanted.python.line, wanted.python.text) if python and wanted.python else None,
+        python_source=(
+            Source(name, wanted.python.line, wanted.python.text) if python and wanted.python else None
+        ),
     )
-    solver = Solver(replace_wish(ground, wish))
+    solver = Solver(replace_request(context, version_request))
     left = {(u.file, u.line, u.text) for u in unexamined(asked, wanted, solver)}
     known = [a for a in asked if (a.file, a.line, a.text) not in left]
-    mates = judged_together(line, known, solver, name) if ground.platform == "linux-x86_64" else None
+    mates = judged_together(line, known, solver, name) if context.platform == "linux-x86_64" else None
     if mates is not None and mates.excluded:
         rest = [line.specifier] if line.specifier else []
-        wish = replace(wish, tensorflow=",".join((*rest, *(f"!={version}" for version in mates.excluded))))
-    inside = replace_wish(ground, wish)
+        version_request = replace(
+            version_request, tensorflow=",".join((*rest, *(f"!={version}" for version in mates.excluded)))
+        )
+    inside = replace_request(context, version_request)
     judged = make_plans(inside)
     # what is wrong with the extra is nothing to a line that takes its CUDA from elsewhere
     beside = "and-cuda" not in line.extras and brings_cuda(asked, wanted)
-    judged = replace(judged, findings=tuple(f for f in judged.findings if not (beside and f.code == "known-release-bug")))
-    findings = [_at(f, line.file or name, line) for f in judged.findings if f.severity == "error"]
+    judged = replace(
+        judged, findings=tuple(f for f in judged.findings if not (beside and f.code == "known-release-bug"))
+    )
+    findings = [at(f, line.file or name, line) for f in judged.findings if f.severity == "error"]
     taken = releases[-1] if judged.works is False else _taken(judged, releases)
     findings += _extra(line, releases, inside, name)
     findings += neighbours(taken, line, asked, inside, name)
     unread_lines: list[Unread] = []
-    if not ground.wish.cpu:  # where CUDA comes from, and which
-        pins, unread_lines = judged_pins(taken, line, asked, ground, name)
-        findings += [*pins, *libraries_of(line, taken, asked, wanted, ground, line.file or name)]
+    if not context.version_request.cpu:  # where CUDA comes from, and which
+        pins, unread_lines = judged_pins(taken, line, asked, context, name)
+        findings += [*pins, *libraries_of(line, taken, asked, wanted, context, line.file or name)]
     if mates is not None:
         findings += mates.findings
         unread_lines += mates.unread
@@ -230,18 +264,32 @@ def _line(
     return findings, judged, unread_lines
 
 
-def _extra(line: Asked, releases: Sequence[TensorFlowRelease], ground: Ground, name: str) -> list[Finding]:
-    """That pip can install no release with the extra that a line asks for, where no plan for a GPU says so."""
-    if "and-cuda" not in line.extras or not ground.for_cpu:
+def _extra(
+    line: Asked, releases: Sequence[TensorFlowRelease], context: PlanContext, name: str
+) -> list[Finding]:
+    """That pip can install no release with the extra that a line asks for, where no plan for a GPU says
+    so."""
+    if "and-cuda" not in line.extras or not context.for_cpu:
         return []
-    situation = Situation(platform=ground.platform, python=ground.python, route="pip-and-cuda")
-    traps = [next((t for t in traps_of(r, situation, ground.tables, "extra") if t.verdict == "no"), None) for r in releases]
+    situation = Situation(platform=context.platform, python=context.python, route="pip-and-cuda")
+    traps = [
+        next((t for t in traps_of(r, situation, context.tables, "extra") if t.verdict == "no"), None)
+        for r in releases
+    ]
     trap = traps[-1]
     if trap is None or None in traps:
         return []
     here = Source(line.file or name, line.line, line.text)
-    return [Finding("known-release-bug", "error", trap.title, f"{trap.reason[0].upper()}{trap.reason[1:]}. To cure it: {trap.cure}.",
-                    (here,), (trap.ref,))]  # fmt: skip
+    return [
+        Finding(
+            "known-release-bug",
+            "error",
+            trap.title,
+            f"{trap.reason[0].upper()}{trap.reason[1:]}. Fix: {trap.cure}.",
+            (here,),
+            (trap.ref,),
+        )
+    ]
 
 
 def _one(lines: Sequence[Asked]) -> Asked:
@@ -253,36 +301,42 @@ def _one(lines: Sequence[Asked]) -> Asked:
     )
 
 
-def replace_wish(ground: Ground, wish: Wish) -> Ground:
-    """The same machine with another wish."""
-    return Ground(ground.facts, ground.tables, wish)
+def replace_request(context: PlanContext, version_request: VersionRequest) -> PlanContext:
+    """The same machine with another request."""
+    return PlanContext(context.facts, context.tables, version_request)
 
 
 def _conda_only(asked: list[Asked]) -> bool:
     return all(a.manager == "conda" for a in asked)
 
 
-def _python(wanted: Wanted, ground: Ground, releases: Sequence[TensorFlowRelease]) -> str | None:
-    """The Python that a file asks for: "3.10" of ==3.10.*; of a range the newest that the releases take, where the one at
-    hand is not in it. None where nothing is asked for or the one at hand will do, "" where no Python does."""
-    if wanted.python is None or ground.wish.python:
+def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowRelease]) -> str | None:
+    """The Python that a file asks for: "3.10" of ==3.10.*; of a range the newest that the releases take, if
+    the installed one is not in it. None if nothing is asked for or the installed one fits, "" if no Python
+    fits."""
+    if wanted.python is None or context.version_request.python:
         return None
     exact = re.fullmatch(r"==?\s*(\d+\.\d+)(?:\.[\d*]+)*", wanted.python.specifier)
     if exact:
         return exact[1]
     specifier = wanted.python.specifier
-    if ground.python is not None and together(specifier, f"=={ground.python}.*"):
+    if context.python is not None and together(specifier, f"=={context.python}.*"):
         return None
     fit = {python for build in releases for python in build.pythons if together(specifier, f"=={python}.*")}
     return max(fit, key=dotted, default="")
 
 
-def _releases(ground: Ground, line: Asked) -> list[TensorFlowRelease]:
+def _releases(context: PlanContext, line: Asked) -> list[TensorFlowRelease]:
     """The releases of the very package that the line allows, on this platform, oldest first."""
-    wish, newest = Wish(line.specifier), ground.newest
-    found = [r for r in ground.releases if r.package == line.name and not r.yanked and wish.allows(r.version, newest)]
+    version_request, newest = VersionRequest(line.specifier), context.newest
+    found = [
+        r
+        for r in context.releases
+        if r.package == line.name and not r.yanked and version_request.allows(r.version, newest)
+    ]
     return sorted(
-        (r for r in found if is_final(r.version) or r.version in line.specifier), key=lambda r: order(r.version)
+        (r for r in found if is_final(r.version) or r.version in line.specifier),
+        key=lambda r: order(r.version),
     )
 
 
@@ -290,79 +344,3 @@ def _taken(judged: Outcome, releases: list[TensorFlowRelease]) -> TensorFlowRele
     """The release that the first plan takes."""
     version = judged.plans[0].tensorflow if judged.plans else releases[-1].version
     return next((r for r in releases if r.version == version), releases[-1])
-
-
-def _at(finding: Finding, name: str, line: Asked) -> Finding:
-    """The finding with the line of the file as its first evidence."""
-    here = Source(name, line.line, line.text)
-    others = tuple(s for s in finding.evidence if s != here)
-    return replace(finding, evidence=(here, *others))
-
-
-def _nothing(line: Asked, name: str, ground: Ground) -> Finding:
-    here = Source(line.file or name, line.line, line.text)
-    if line.name == "tensorflow-gpu":
-        trap = next((t for t in ground.tables.traps() if t.name == "tensorflow-gpu-2.12"), None)
-        return Finding(
-            "tf-gpu-package-removed",
-            "error",
-            "tensorflow-gpu ended with 2.11",
-            (trap.reason if trap else "tensorflow-gpu ended with 2.11.0")
-            + ". The package tensorflow holds the GPU build since 2.1.",
-            (here,),
-            (trap.ref,) if trap else (),
-            same_with_cuda(line, ground, name),
-        )
-    return Finding(
-        "tf-no-wheel",
-        "error",
-        f"no {line.name} {line.specifier} for {ground.platform}",
-        "The package index has no file of such a release for this platform.",
-        (here,),
-    )
-
-
-def _cpu(line: Asked, ground: Ground, name: str) -> Finding:
-    return Finding(
-        "tf-cpu-only",
-        "error",
-        f"{line.name} has no CUDA in it",
-        f"{line.name} is a build for the CPU: no GPU is used, whatever else is installed.",
-        (Source(line.file or name, line.line, line.text),),
-        (),
-        same_with_cuda(line, ground, name) if line.manager == "pip" else (),
-    )
-
-
-def _no_python(line: Asked, releases: Sequence[TensorFlowRelease], wanted: Wanted, name: str) -> Finding:
-    assert wanted.python is not None
-    takes = sorted({python for build in releases for python in build.pythons}, key=dotted)
-    return Finding(
-        "tf-no-wheel",
-        "error",
-        f"no Python that the file allows has a wheel of {line.name} {line.specifier}",
-        f"The file allows Python {wanted.python.specifier}; {line.name} {line.specifier} has wheels for Python {', '.join(takes)} only.",
-        (Source(line.file or name, line.line, line.text), Source(name, wanted.python.line, wanted.python.text)),
-        (releases[-1].ref,),
-    )
-
-
-def _exclude(lines: Sequence[Asked], name: str) -> Finding:
-    return Finding(
-        "python-dependency-conflict",
-        "error",
-        f"the lines for {lines[0].name} exclude each other",
-        f"No release is {' and '.join(a.specifier for a in lines)}: pip refuses them together. What follows is for the first of them.",
-        tuple(Source(a.file or name, a.line, a.text) for a in lines),
-    )
-
-
-def _several(lines: list[Asked], name: str) -> Finding:
-    return Finding(
-        "tf-conflicting-packages",
-        "error",
-        "two packages that are both TensorFlow",
-        f"{' and '.join(dict.fromkeys(a.name for a in lines))} install into one folder: the one that comes last overwrites "
-        "parts of the other. Keep one line.",
-        tuple(Source(a.file or name, a.line, a.text) for a in lines),
-    )

@@ -6,7 +6,6 @@ Each of them requires NVIDIA's packages in versions of its own, often in exactly
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations
 
 from doctor.facts import Source
@@ -16,6 +15,7 @@ from doctor.plan.edits import replaced
 from doctor.plan.resolution import EXTRA, Need, Solution, Solver, TooManyTriesError, pinned
 from doctor.plan.specifiers import together
 from doctor.tables import TensorFlowRelease
+from doctor.values import dataclass, replace
 
 LISTED = 4
 """Requirements that exclude each other and are named in an explanation."""
@@ -24,7 +24,7 @@ LISTED = 4
 @dataclass(frozen=True)
 class Together:
     """What is known of the lines together. excluded: releases of TensorFlow that they allow by themselves,
-    and that the other lines rule out; unread: lines of which the tables know too little."""
+    and that the other lines rule out; unread: lines about which the tables know too little."""
 
     findings: tuple[Finding, ...] = ()
     excluded: tuple[str, ...] = ()
@@ -103,8 +103,8 @@ def _clashes(
             "python-dependency-conflict",
             "error",
             f"no releases of {_listed([tensorflow, *mates])} go together",
-            "Any two of these lines can be installed together, and all of them cannot: no release of each fits what the "
-            "others and the remaining lines require. Keep them in environments of their own.",
+            "Any two of these lines can be installed together, but not all of them: no set of releases fits"
+            " every line. Keep them in separate environments.",
             tuple(_source(a, name) for a in lines),
         )
 
@@ -181,7 +181,7 @@ def _cures(one: Asked, other: Asked, solver: Solver, name: str) -> Iterator[Step
             f"in place of: {changed.text}; the newest of both that go together",
         )
     yield manual(
-        f"Keep {_listed([one, other])} in environments of their own",
+        f"Keep {_listed([one, other])} in separate environments",
         "each finds the CUDA libraries of its own environment; nothing has to be given up",
     )
 
@@ -210,13 +210,14 @@ def _bounded(line: Asked, bound: Asked, alone: Solution, name: str) -> Finding:
 
 
 def _no_release(line: Asked, solver: Solver, name: str) -> Finding:
-    python = f" for Python {solver.ground.python}" if solver.ground.python else ""
-    known = solver.ground.tables.frameworks(line.name)
+    python = f" for Python {solver.context.python}" if solver.context.python else ""
+    known = solver.context.tables.frameworks(line.name)
     return Finding(
         "python-dependency-conflict",
         "error",
         f"no {_words(line)}{python}",
-        f"The package index has no release of {line.name} that fits the line{python}, or none whose own requirements fit.",
+        f"The package index has no release of {line.name} that fits the line{python}, or none whose own"
+        " requirements fit.",
         (_source(line, name),),
         tuple(row.ref for row in known[-1:]),
     )
@@ -250,7 +251,7 @@ def _overwritten(
         "cudnn-version-mismatch" if any("cudnn" in a for a, _ in pairs) else "cuda-version-mismatch",
         "warning",
         f"{_listed([tensorflow, *lines])} overwrite libraries of each other",
-        f"pip installs both and says nothing, and the package that comes last wins: {words}, in the same folder, for "
+        f"pip installs both without a warning, and the last package wins: {words}, in the same folder, for "
         "different CUDA majors. One of the frameworks then runs with a library that it was not made for.",
         tuple(_source(a, name) for a in (tensorflow, *lines)),
         tuple(dict.fromkeys(need.row.ref for need in needs if need.row is not None)),

@@ -1,27 +1,28 @@
-"""Files held to a machine one by one, for CI and code review: what each of them comes to, and the lines that cure it."""
+"""Checks files against a machine one by one, for CI and code review: the outcome of each, and the lines that
+fix it."""
 
 from __future__ import annotations
 
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from doctor.errors import UnableError
 from doctor.findings import Edit, Finding
+from doctor.plan.context import PlanContext
 from doctor.plan.files import judged_files
-from doctor.plan.ground import Ground
 from doctor.plan.plans import Outcome, make_plans
-from doctor.plan.request import Request, asked_ground, included, read_text
+from doctor.plan.request import Request, included, read_text, requested_context
+from doctor.values import dataclass, replace
 
 ROUNDS = 6
-"""Times that files are changed and looked at again: a cure may show the next fault."""
+"""How often files are changed and examined again: a fix may reveal the next fault."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One file and its outcome. name: "" where there is no file and the wish alone was judged. files: the file itself and
-    those that it takes in."""
+    """One file and its outcome. name: "" if there is no file and only the options were judged. files: the
+    file itself and those that it takes in."""
 
     name: str
     outcome: Outcome
@@ -34,7 +35,8 @@ class Judged:
 
     @property
     def result(self) -> str:
-        """"error", "unexamined" (a line could not be judged), "no-tensorflow" (no line asks for it) or "ok"."""
+        """ "error", "unexamined" (a line could not be judged), "no-tensorflow" (no line asks for it) or
+        "ok"."""
         if not self.outcome.works:
             return "error"
         if not self.asks:
@@ -44,15 +46,17 @@ class Judged:
 
 @dataclass(frozen=True)
 class Gate:
-    """What the files come to. passes_over: a file that asks for no TensorFlow is none of the gate's business."""
+    """What the files come to. passes_over: a file that asks for no TensorFlow is none of the gate's
+    business."""
 
-    ground: Ground
+    context: PlanContext
     files: tuple[Judged, ...]
     passes_over: bool = False
 
     @property
     def exit_code(self) -> int:
-        """1 where a file cannot work, 3 where something could not be examined or nothing asks for TensorFlow, else 0."""
+        """1 where a file cannot work, 3 where something could not be examined or nothing asks for TensorFlow,
+        else 0."""
         results = {judged.result for judged in self.files}
         if "error" in results:
             return 1
@@ -61,27 +65,32 @@ class Gate:
 
     @property
     def whole(self) -> Outcome:
-        """The outcome of all files in one: the plans are those of the first file that fails, else of the first that asks."""
-        order = sorted(self.files, key=lambda j: ("error", "unexamined", "ok", "no-tensorflow").index(j.result))
+        """The outcome of all files in one: the plans are those of the first file that fails, else of the
+        first that asks."""
+        order = sorted(
+            self.files, key=lambda j: ("error", "unexamined", "ok", "no-tensorflow").index(j.result)
+        )
         asks = any(judged.asks for judged in self.files)
-        findings = [f for j in self.files for f in j.outcome.findings if f.code != "tf-not-installed" or not asks]
+        findings = [
+            f for j in self.files for f in j.outcome.findings if f.code != "tf-not-installed" or not asks
+        ]
         found = sorted(dict.fromkeys(findings), key=lambda f: ("error", "warning", "info").index(f.severity))
         return replace(order[0].outcome, findings=tuple(found))
 
 
 def gate(request: Request, *, passes_over: bool = False) -> Gate:
     """The files of a request, judged one by one. Raises UsageError and InputError."""
-    ground = asked_ground(request)
+    context = requested_context(request)
     if not request.requirements:
-        return Gate(ground, (Judged("", make_plans(ground)),))
-    return Gate(ground, tuple(_judged(ground, request.requirements, {})), passes_over)
+        return Gate(context, (Judged("", make_plans(context)),))
+    return Gate(context, tuple(_judged(context, request.requirements, {})), passes_over)
 
 
-def _judged(ground: Ground, names: Sequence[str], changed: Mapping[str, str]) -> Iterator[Judged]:
+def _judged(context: PlanContext, names: Sequence[str], changed: Mapping[str, str]) -> Iterator[Judged]:
     for name in dict.fromkeys(names):
         text = changed[name] if name in changed else read_text(name)
         more = included(name, text, changed)
-        outcome = judged_files(ground, {name: text}, {name: more})
+        outcome = judged_files(context, {name: text}, {name: more})
         yield Judged(name, outcome, (name, *(file for file, inner, _ in more if inner is not None)))
 
 
@@ -97,12 +106,14 @@ class Change:
         """The unified diff, as `patch -p1` and `git apply` read it."""
         old, new = (text.splitlines(keepends=True) for text in (self.before, self.after))
         rows = difflib.unified_diff(old, new, f"a/{self.name}", f"b/{self.name}")
-        return "".join(row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n" for row in rows)
+        return "".join(
+            row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n" for row in rows
+        )
 
 
 def cured(request: Request, before: Gate) -> list[Change]:
-    """The files with the lines that cure what is wrong in them. A change after which as much is wrong is not kept, nor one of
-    a file that is not UTF-8.
+    """The files with the lines that cure what is wrong in them. Not kept: a change that leaves as many
+    faults, and a change of a file that is not UTF-8.
 
     Raises InputError.
     """
@@ -115,7 +126,7 @@ def cured(request: Request, before: Gate) -> list[Change]:
             tried[edit.file] = _with(text, edit)
         if tried == changed:
             break
-        after = list(_judged(before.ground, request.requirements, tried))
+        after = list(_judged(before.context, request.requirements, tried))
         if _faults(after) >= _faults(current):
             break
         current, changed = after, tried
@@ -130,8 +141,8 @@ def _faults(files: Sequence[Judged]) -> tuple[int, int]:
 
 
 def _edits(files: Sequence[Judged]) -> list[Edit]:
-    """The first cure of each line, the last lines first, so that a line that goes moves none that is still to be changed.
-    Only files that were read are changed."""
+    """The first cure of each line, the last lines first, so that a line that goes moves none that is still to
+    be changed. Only files that were read are changed."""
     chosen: dict[tuple[str, int], Edit] = {}
     for judged in files:
         for finding in judged.outcome.findings:
@@ -149,8 +160,8 @@ def edits_of(finding: Finding) -> list[Edit]:
 
 
 def _with(text: str, edit: Edit) -> str:
-    """The text with one line changed; as it was where the line is not what the cure was made for, such as one that goes on
-    in the next."""
+    """The text with one line changed; as it was where the line is not what the cure was made for, such as one
+    that goes on in the next."""
     lines = text.splitlines(keepends=True)
     if edit.line > len(lines):
         return text

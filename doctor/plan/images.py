@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor import lazy
 from doctor.facts import (
     Absent,
     DriverCuda,
@@ -19,19 +18,19 @@ from doctor.facts import (
 )
 from doctor.findings import Finding
 from doctor.plan.asked import Asked, Unread
+from doctor.plan.context import PlanContext
 from doctor.plan.edits import image_replaced
-from doctor.plan.ground import Ground
 from doctor.plan.obstacles import named
 from doctor.plan.trial import image_of, try_route
-from doctor.plan.wish import Wish
+from doctor.plan.version_request import VersionRequest
 from doctor.tables import TensorFlowRelease
 from doctor.tables.ordering import order
 from doctor.tables.versions import minor
 
-OFFICIAL = re.compile(r"(?:^|/)tensorflow/tensorflow(?::(?P<tag>\S{1,200}))?$")
-_VERSION = re.compile(r"(\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)(?:-|$)")
-_NVIDIA = re.compile(r"(?:^|/)nvidia/(?:l4t-)?tensorflow")
-_SYSTEM = re.compile(
+OFFICIAL = lazy.compile(r"(?:^|/)tensorflow/tensorflow(?::(?P<tag>\S{1,200}))?$")
+_VERSION = lazy.compile(r"(\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)(?:-|$)")
+_NVIDIA = lazy.compile(r"(?:^|/)nvidia/(?:l4t-)?tensorflow")
+_SYSTEM = lazy.compile(
     r"(?P<name>ubuntu|debian|rockylinux|ubi|almalinux|centos|fedora|amazonlinux)[:-]?(?P<version>\d+(?:\.\d+)?)"
 )
 _CODENAMES = {
@@ -53,19 +52,19 @@ _FAMILIES = {
 _OF_THE_HOST = (Gpu, GpuMemory, DriverVersion, DriverCuda, Absent)
 
 
-def ground_in(image: Asked, ground: Ground, name: str) -> Ground:
+def context_in(image: Asked, context: PlanContext, name: str) -> PlanContext:
     """What decides inside the image: the GPU and the driver are the machine's, the system is the image's."""
     source = Source(image.file or name, image.line, image.text)
-    host = ground.facts.first(Platform)
+    host = context.facts.first(Platform)
     system = (
         "linux"
-        if host is None or ground.kind == "macos"
+        if host is None or context.kind == "macos"
         else "wsl"
-        if ground.kind in ("windows", "wsl")
+        if context.kind in ("windows", "wsl")
         else "linux"
     )
     facts: list[Fact] = [Platform(source, system, host.machine if host else "x86_64")]
-    facts += [fact for fact in ground.facts if isinstance(fact, _OF_THE_HOST)]
+    facts += [fact for fact in context.facts if isinstance(fact, _OF_THE_HOST)]
     tag = image.name.replace("/", " ")
     found = _SYSTEM.search(tag)
     codename = next((value for word, value in _CODENAMES.items() if word in tag), None)
@@ -79,30 +78,38 @@ def ground_in(image: Asked, ground: Ground, name: str) -> Ground:
         facts.append(OperatingSystem(source, codename))
     elif "alpine" in tag:
         facts.append(Symptom(source, "musl-libc"))
-    return Ground(Facts(tuple(facts), ground.facts.kind, ground.facts.name), ground.tables, ground.wish)
+    return PlanContext(
+        Facts(tuple(facts), context.facts.kind, context.facts.name), context.tables, context.version_request
+    )
 
 
-def release_in(image: Asked, ground: Ground) -> TensorFlowRelease | None:
-    """The release that an official image holds, with CUDA unless the CPU is asked for; None for other images and tags
-    that name none."""
+def release_in(image: Asked, context: PlanContext) -> TensorFlowRelease | None:
+    """The release that an official image holds, with CUDA unless the CPU is asked for; None for other images
+    and tags that name none."""
     match = OFFICIAL.search(image.name)
     version = _VERSION.match(match["tag"] or "") if match else None
-    if match is None or version is None or not (ground.wish.cpu or "-gpu" in match["tag"]):
+    if match is None or version is None or not (context.version_request.cpu or "-gpu" in match["tag"]):
         return None
-    build = ground.tables.tensorflow(version[1])
-    return build if build is not None and build.version == version[1] and (ground.wish.cpu or build.gpu) else None
+    build = context.tables.tensorflow(version[1])
+    return (
+        build
+        if build is not None and build.version == version[1] and (context.version_request.cpu or build.gpu)
+        else None
+    )
 
 
-def wish_of(image: Asked, ground: Ground, name: str) -> Wish | None:
-    """The wish for the TensorFlow of an official image, where the tables hold its release."""
-    build = release_in(image, ground)
+def request_of(image: Asked, context: PlanContext, name: str) -> VersionRequest | None:
+    """A request for the TensorFlow of an official image, if the tables hold its release."""
+    build = release_in(image, context)
     if build is None:
         return None
-    return Wish(f"=={build.version}", source=name, line=image.line, text=image.text, cpu=ground.wish.cpu)
+    return VersionRequest(
+        f"=={build.version}", source=name, line=image.line, text=image.text, cpu=context.version_request.cpu
+    )
 
 
-def judged_image(image: Asked, ground: Ground, name: str) -> tuple[list[Finding], list[Unread]]:
-    """What is wrong with the TensorFlow that the image itself holds, where no RUN installs another."""
+def judged_image(image: Asked, context: PlanContext, name: str) -> tuple[list[Finding], list[Unread]]:
+    """What is wrong with the TensorFlow that the image itself holds, if no RUN installs another."""
     match = OFFICIAL.search(image.name)
     here = Source(image.file or name, image.line, image.text)
     if match is None:
@@ -117,47 +124,49 @@ def judged_image(image: Asked, ground: Ground, name: str) -> tuple[list[Finding]
             ]
         return [], []
     tag = match["tag"] or "latest"
-    if ground.wish.cpu:
-        if release_in(image, ground) is not None:
+    if context.version_request.cpu:
+        if release_in(image, context) is not None:
             return [], []
-        return [], [Unread(image.line, image.text, "its tag names no release that is in the tables", image.file)]
+        return [], [
+            Unread(image.line, image.text, "its tag names no release that is in the tables", image.file)
+        ]
     if "gpu" not in tag:
-        return [_without_cuda(image, tag, here, ground, name)], []
-    build = release_in(image, ground)
-    if build is None or image_of(build, ground.tables) is None:
-        newest = _newest(ground)
+        return [_without_cuda(image, tag, here, context, name)], []
+    build = release_in(image, context)
+    if build is None or image_of(build, context.tables) is None:
+        newest = _newest(context)
         known = f"; images are known up to {newest.version}" if newest else ""
         return [], [
             Unread(
                 image.line,
                 image.text,
-                f"whether the TensorFlow of {image.name} finds its CUDA libraries is not in "
-                f"the tables{known}",
+                f"the tables do not say whether the TensorFlow of {image.name} finds its CUDA"
+                f" libraries{known}",
                 image.file,
             )
         ]
-    _, refusal = try_route(build, "docker", ground, ground.platform, ground.side)
+    _, refusal = try_route(build, "docker", context, context.platform, context.side)
     found = []
     for aspect, answer in refusal.answers if refusal else ():
-        code, title = named(aspect, build, answer, ground)
+        code, title = named(aspect, build, answer, context)
         found.append(
-            Finding(code, "error", title, f"{answer.reason}.", (here, ground.evidence(aspect)), answer.refs)
+            Finding(code, "error", title, f"{answer.reason}.", (here, context.evidence(aspect)), answer.refs)
         )
     return found, []
 
 
-def _newest(ground: Ground) -> TensorFlowRelease | None:
+def _newest(context: PlanContext) -> TensorFlowRelease | None:
     rows = (
-        [row["version"] for row in ground.tables.store.all("images")]
-        if ground.tables.store.has("images")
+        [row["version"] for row in context.tables.store.all("images")]
+        if context.tables.store.has("images")
         else []
     )
-    return ground.tables.tensorflow(max(rows, key=order)) if rows else None
+    return context.tables.tensorflow(max(rows, key=order)) if rows else None
 
 
-def _without_cuda(image: Asked, tag: str, here: Source, ground: Ground, name: str) -> Finding:
+def _without_cuda(image: Asked, tag: str, here: Source, context: PlanContext, name: str) -> Finding:
     version = _VERSION.match(tag)
-    rows = list(ground.tables.store.all("images")) if ground.tables.store.has("images") else []
+    rows = list(context.tables.store.all("images")) if context.tables.store.has("images") else []
     same = [row for row in rows if version and minor(row["version"]) == minor(version[1])]
     row = max(same or rows, key=lambda r: order(r["version"]), default=None)
     cure = (image_replaced(image, row["image"], name, f"in place of: {image.text}"),) if row else ()
@@ -165,7 +174,8 @@ def _without_cuda(image: Asked, tag: str, here: Source, ground: Ground, name: st
         "tf-cpu-only",
         "error",
         f"the image {image.name} has no CUDA in it",
-        "The official images with CUDA have gpu in their tag; the others hold a TensorFlow without its CUDA libraries.",
+        "The official images with CUDA have gpu in their tag; the others hold a TensorFlow without its CUDA"
+        " libraries.",
         (here,),
         (f"{row['image']}, from {row['source']}",) if row else (),
         cure,

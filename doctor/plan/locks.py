@@ -1,7 +1,8 @@
 """Lock files: exact versions, as an installer's own resolver chose them.
 
-A lock holds packages of other platforms, too: a package counts where a way from what the project asks for leads to it
-whose markers hold on the machine. Sources: the files that uv 0.9, Poetry 2, conda-lock 3 and pixi 0.50 write, PEP 751.
+A lock holds packages of other platforms, too: a package counts where a way from what the project asks for
+leads to it whose markers hold on the machine. Sources: the files that uv 0.9, Poetry 2, conda-lock 3 and pixi
+0.50 write, PEP 751.
 """
 
 from __future__ import annotations
@@ -9,25 +10,26 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from doctor import lazy
 from doctor.backports import removesuffix
 from doctor.facts import normalised
 from doctor.plan.asked import CONCERNS, NEVER, PLATFORMS, Asked, Unread, Wanted
 from doctor.plan.yaml_lines import entries
+from doctor.values import dataclass, field
 
 LINES = 200_000
-"""Lines that are read of a lock: each package may have hundreds of files."""
+"""Lines of a lock that are read: each package may have hundreds of files."""
 WAYS = 6
-"""Ways to one package that are told apart; beyond, it counts everywhere."""
+"""Ways to one package that are distinguished; with more, it counts everywhere."""
 LONGEST_WAY = 30
-"""Markers on one way; beyond, the package counts everywhere."""
+"""Markers on one way; with more, the package counts everywhere."""
 NAMESAKES = 30
-"""Releases of one package that are told apart by the ways to them; the others count everywhere."""
+"""Releases of one package that are distinguished by the ways to them; the others count everywhere."""
 _STRING = r"\"((?:[^\"\\]|\\.){0,4000})\""
-_FIELD = re.compile(rf"([\w-]{{1,80}})\s{{0,9}}=\s{{0,9}}(?:{_STRING}|\[([^\[\]]{{0,2000}})\])")
-_KEY = re.compile(r"([\w.\"-]{1,200})\s{0,9}=\s{0,9}(.*)")
-_OF_EXTRA = re.compile(r"extra\s{0,9}==\s{0,9}(?:\"[^\"]{0,200}\"|'[^']{0,200}')")
+_FIELD = lazy.compile(rf"([\w-]{{1,80}})\s{{0,9}}=\s{{0,9}}(?:{_STRING}|\[([^\[\]]{{0,2000}})\])")
+_KEY = lazy.compile(r"([\w.\"-]{1,200})\s{0,9}=\s{0,9}(.*)")
+_OF_EXTRA = lazy.compile(r"extra\s{0,9}==\s{0,9}(?:\"[^\"]{0,200}\"|'[^']{0,200}')")
 _HERE = ("virtual", "editable", "directory")
 """Sources of a project's own packages in uv.lock, and of folders beside it."""
 
@@ -44,7 +46,8 @@ class _Edge:
 
 @dataclass
 class _Package:
-    """A [[package]]. source: an address that it comes from, or one of _HERE; registry: the index that it comes from."""
+    """A [[package]]. source: an address that it comes from, or one of _HERE; registry: the index that it
+    comes from."""
 
     line: int
     name: str = ""
@@ -67,19 +70,37 @@ def toml_lock(lines: Sequence[str]) -> Wanted:
     roots = [p for p in packages if p.is_project]
     _reach(packages, roots)
     counted = Counter(p.name for p in packages)
-    index = next((address for address, _ in Counter(p.registry for p in packages if p.registry).most_common(1)), "")
+    index = next(
+        (address for address, _ in Counter(p.registry for p in packages if p.registry).most_common(1)), ""
+    )
     asked, unread = [], []
     for package in packages:
         if package.is_project or not package.version:
             continue
         marker, shown = _either(package.ways), f"{package.name}=={package.version}"
         if counted[package.name] > 1 and CONCERNS.search(package.name) and not marker and not package.marker:
-            unread.append(Unread(package.line, shown, f"the lock holds several releases of {package.name}, and which of them counts here is not known"))
+            unread.append(
+                Unread(
+                    package.line,
+                    shown,
+                    f"the lock holds several releases of {package.name}, and which of them counts here is not"
+                    " known",
+                )
+            )
             continue
         marks = [f"({part})" for part in (marker, package.marker) if part]
         address = package.source or (package.registry if package.registry != index else "")
         asked.append(
-            Asked(package.name, f"=={package.version}", package.line, shown, (), " and ".join(marks), address=address, word=shown)
+            Asked(
+                package.name,
+                f"=={package.version}",
+                package.line,
+                shown,
+                (),
+                " and ".join(marks),
+                address=address,
+                word=shown,
+            )
         )
     return Wanted(tuple(asked), python, unread=tuple(unread), locked=True)
 
@@ -135,7 +156,9 @@ def _set(package: _Package, table: str, name: str, value: str, number: int) -> N
     elif table == "package" and name == "source":
         given = _fields(value)
         package.registry = given.get("registry", "")
-        package.source = next((k for k in _HERE if k in given), "") or given.get("git", "") or given.get("url", "")
+        package.source = (
+            next((k for k in _HERE if k in given), "") or given.get("git", "") or given.get("url", "")
+        )
     elif table == "package.source" and name == "url" and string:
         package.registry = string[1]
     elif value.strip() != "[":
@@ -156,7 +179,12 @@ def _edge(package: _Package, table: str, key: str, value: str) -> None:
     for part in re.findall(r"\{[^{}]{0,4000}\}", value) if table == "package" or optional else ():
         given = _fields(part)
         if "name" in given:
-            edge = _Edge(normalised(given["name"]), _words(given.get("extra", "")), given.get("marker", ""), given.get("version", ""))
+            edge = _Edge(
+                normalised(given["name"]),
+                _words(given.get("extra", "")),
+                given.get("marker", ""),
+                given.get("version", ""),
+            )
             (package.optional.setdefault(normalised(key), []) if optional else package.edges).append(edge)
 
 
@@ -169,12 +197,17 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
-    """Fill in the ways to each package: the markers that all have to hold. No roots: what nothing requires is one."""
+    """Fill in the ways to each package: the markers that all have to hold. No roots: what nothing requires is
+    one."""
     by_name: dict[str, list[_Package]] = {}
     for package in packages:
         by_name.setdefault(package.name, []).append(package)
     if not roots:
-        required = {edge.name for p in packages for edge in (*p.edges, *(e for more in p.optional.values() for e in more))}
+        required = {
+            edge.name
+            for p in packages
+            for edge in (*p.edges, *(e for more in p.optional.values() for e in more))
+        }
         roots = [p for p in packages if p.name not in required]
     todo: deque[tuple[_Package, str]] = deque()
     seen: set[tuple[int, str, frozenset[str]]] = set()
@@ -187,7 +220,11 @@ def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
         if not extra:
             if any(known <= way for known in package.ways):
                 return
-            package.ways = [frozenset()] if len(package.ways) >= WAYS else [w for w in package.ways if not way <= w] + [way]
+            package.ways = (
+                [frozenset()]
+                if len(package.ways) >= WAYS
+                else [w for w in package.ways if not way <= w] + [way]
+            )
         elif arrivals[id(package), extra] > WAYS:
             return
         arrivals[id(package), extra] += 1
@@ -201,7 +238,9 @@ def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
         package, extra = todo.popleft()
         ways = package.ways or [frozenset()]
         for edge in package.optional.get(extra, ()) if extra else package.edges:
-            for target in (p for p in by_name.get(edge.name, ())[:NAMESAKES] if edge.version in ("", p.version)):
+            for target in (
+                p for p in by_name.get(edge.name, ())[:NAMESAKES] if edge.version in ("", p.version)
+            ):
                 for way in ways:
                     longer = way | {edge.marker} if edge.marker and edge.marker not in way else way
                     longer = frozenset() if len(longer) > LONGEST_WAY else longer
@@ -210,7 +249,8 @@ def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
 
 
 def _either(ways: Sequence[frozenset[str]]) -> str:
-    """The marker that holds where one of the ways does; "" for always. A package that nothing leads to counts always."""
+    """The marker that holds where one of the ways does; "" for always. A package that nothing leads to counts
+    always."""
     if not ways or frozenset() in ways:
         return ""
     return " or ".join("(" + " and ".join(f"({marker})" for marker in sorted(way)) + ")" for way in ways)
@@ -230,7 +270,16 @@ def conda_lock(lines: Sequence[str]) -> Wanted:
         number = item["version"][1]
         file = _conda_file(value.get("url", ""))
         marker = PLATFORMS.get(value.get("platform", "noarch"), NEVER)
-        asked.append(_locked(value["name"], value["version"], number, marker, value.get("manager") == "pip", file[2] if file else ""))
+        asked.append(
+            _locked(
+                value["name"],
+                value["version"],
+                number,
+                marker,
+                value.get("manager") == "pip",
+                file[2] if file else "",
+            )
+        )
     return _with_python(asked)
 
 
@@ -239,11 +288,18 @@ def pixi_lock(lines: Sequence[str]) -> Wanted:
     asked = []
     for entry in entries(lines):
         path = entry.path
-        if len(path) == 6 and path[0] == "environments" and path[2] == "packages" and path[5] in ("conda", "pypi"):
+        if (
+            len(path) == 6
+            and path[0] == "environments"
+            and path[2] == "packages"
+            and path[5] in ("conda", "pypi")
+        ):
             file = _conda_file(entry.value) if path[5] == "conda" else _python_file(entry.value)
             if file:
                 marker = PLATFORMS.get(str(path[3]), NEVER)
-                asked.append(_locked(file[0], file[1], entry.line, marker, path[5] == "pypi", file[2], str(path[1])))
+                asked.append(
+                    _locked(file[0], file[1], entry.line, marker, path[5] == "pypi", file[2], str(path[1]))
+                )
     return _with_python(asked)
 
 
@@ -260,7 +316,8 @@ def explicit(lines: Sequence[str]) -> Wanted:
 
 
 def _conda_file(address: str) -> tuple[str, str, str] | None:
-    """Name, version and build of a conda package's file (conda's documentation, "Package naming conventions")."""
+    """Name, version and build of a conda package's file (conda's documentation, "Package naming
+    conventions")."""
     file = address.rpartition("/")[2]
     stem = removesuffix(removesuffix(file, ".conda"), ".tar.bz2")
     parts = stem.rsplit("-", 2)
@@ -275,10 +332,23 @@ def _python_file(address: str) -> tuple[str, str, str] | None:
     return (parts[0], parts[1], "") if stem != file and len(parts) > 1 and all(parts[:2]) else None
 
 
-def _locked(name: str, version: str, number: int, marker: str, of_pip: bool, build: str, group: str = "") -> Asked:
+def _locked(
+    name: str, version: str, number: int, marker: str, of_pip: bool, build: str, group: str = ""
+) -> Asked:
     shown = f"{normalised(name)}=={version}"
     manager = "pip" if of_pip else "conda"
-    return Asked(normalised(name), f"=={version}", number, shown, (), marker, manager, group=group, word=shown, build=build)
+    return Asked(
+        normalised(name),
+        f"=={version}",
+        number,
+        shown,
+        (),
+        marker,
+        manager,
+        group=group,
+        word=shown,
+        build=build,
+    )
 
 
 def _with_python(asked: Sequence[Asked]) -> Wanted:
@@ -288,7 +358,8 @@ def _with_python(asked: Sequence[Asked]) -> Wanted:
     python = None
     if len(minors) == 1:
         first = pythons[0]
-        python = Asked("python", f"=={min(minors)}.*", first.line, first.text, manager="conda", word=first.word)
+        python = Asked(
+            "python", f"=={min(minors)}.*", first.line, first.text, manager="conda", word=first.word
+        )
     rest = tuple(line for line in asked if line.name != "python")
     return Wanted(rest, python, locked=True)
-

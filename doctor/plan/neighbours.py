@@ -1,5 +1,5 @@
-"""Other lines of a requirement file that a TensorFlow cannot live with: what it requires itself, what breaks it unbounded,
-and CUDA or cuDNN beside it."""
+"""Other lines of a requirement file that conflict with TensorFlow: what it requires itself, what breaks it
+unbounded, and CUDA or cuDNN beside it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from doctor.facts import Source
 from doctor.findings import Finding, Step, shell
 from doctor.plan.asked import Asked, requirement
 from doctor.plan.conda_pins import CUDA
+from doctor.plan.context import PlanContext
 from doctor.plan.edits import replaced
-from doctor.plan.ground import Ground
 from doctor.plan.plans import Outcome
 from doctor.plan.resolution import Solver
 from doctor.plan.specifiers import keeps_within, together
@@ -21,7 +21,9 @@ from doctor.tables import TensorFlowRelease
 from doctor.tables.versions import dotted
 
 
-def neighbours(build: TensorFlowRelease, line: Asked, asked: Sequence[Asked], ground: Ground, name: str) -> list[Finding]:
+def neighbours(
+    build: TensorFlowRelease, line: Asked, asked: Sequence[Asked], context: PlanContext, name: str
+) -> list[Finding]:
     """A finding for each of the other lines that does not go with the build that a line asks for."""
     found: list[Finding] = []
     own = stated(build, line)
@@ -29,17 +31,22 @@ def neighbours(build: TensorFlowRelease, line: Asked, asked: Sequence[Asked], gr
     for other in asked:
         evidence = (Source(other.file or name, other.line, other.text), here)
         if other.name in own and not together(other.specifier, own[other.name]):
-            found.append(_excluded(build, other, own[other.name], evidence, ground, name))
-    told = {f.evidence[0].line for f in found}
-    return found + [f for f in _unbounded(build, asked, here, name, ground) if f.evidence[0].line not in told]
+            found.append(_excluded(build, other, own[other.name], evidence, context, name))
+    named = {f.evidence[0].line for f in found}
+    return found + [
+        f for f in _unbounded(build, asked, here, name, context) if f.evidence[0].line not in named
+    ]
 
 
 def examined_names(outcome: Outcome, asked: Sequence[Asked], solver: Solver) -> set[str]:
-    """The packages whose lines were held to what TensorFlow and the frameworks beside it require."""
+    """The packages whose lines were checked against what TensorFlow and the other frameworks require."""
     names = {"python", "pip", "cudnn", "tensorflow", "tensorflow-gpu", *CUDA, *solver.frameworks}
     for plan in outcome.plans[:1]:
         names |= set(stated(plan.candidate.build, Asked("", "", 0, "", ("and-cuda",))))
-        names |= {re.split(r"[<>=!~]", pin.requirement)[0] for pin in companions(plan.candidate.build, outcome.ground.tables)}
+        names |= {
+            re.split(r"[<>=!~]", pin.requirement)[0]
+            for pin in companions(plan.candidate.build, outcome.context.tables)
+        }
     return names | {a.name for a in asked if a.name.startswith(("nvidia-", "tensorflow"))}
 
 
@@ -56,30 +63,41 @@ def stated(build: TensorFlowRelease, line: Asked) -> dict[str, str]:
 
 
 def _excluded(
-    build: TensorFlowRelease, other: Asked, stated: str, evidence: tuple[Source, ...], ground: Ground, name: str
+    build: TensorFlowRelease,
+    other: Asked,
+    stated: str,
+    evidence: tuple[Source, ...],
+    context: PlanContext,
+    name: str,
 ) -> Finding:
-    code = "cudnn-version-mismatch" if "cudnn" in other.name else (
-        "cuda-version-mismatch" if other.name.startswith("nvidia-") else "python-dependency-conflict")  # fmt: skip
+    code = (
+        "cudnn-version-mismatch"
+        if "cudnn" in other.name
+        else ("cuda-version-mismatch" if other.name.startswith("nvidia-") else "python-dependency-conflict")
+    )
     bounds = ",".join(part for part in stated.split(",") if not part.startswith("!=")) or stated
     return Finding(
         code,
         "error",
         f"{build.requirement} needs {other.name}{bounds}",
-        f"The line asks for {other.name} {other.specifier}; {build.requirement} states {other.name}{stated} in its METADATA. "
-        "pip refuses both together.",
+        f"The line asks for {other.name} {other.specifier}; {build.requirement} states {other.name}{stated}"
+        " in its METADATA. pip refuses both together.",
         evidence,
         (build.ref,),
         (replaced(other, f"{other.name}{stated}", name, "what this TensorFlow takes"),),
     )
 
 
-def _unbounded(build: TensorFlowRelease, asked: Sequence[Asked], here: Source, name: str, ground: Ground) -> list[Finding]:
-    """Packages whose newest releases break the build, that its METADATA does not bound: pip takes the newest."""
+def _unbounded(
+    build: TensorFlowRelease, asked: Sequence[Asked], here: Source, name: str, context: PlanContext
+) -> list[Finding]:
+    """Packages whose newest releases break the build, that its METADATA does not bound: pip takes the
+    newest."""
     found = []
-    for bound in companions(build, ground.tables):
+    for bound in companions(build, context.tables):
         package = re.split(r"[<>=!~]", bound.requirement)[0]
         limit = bound.requirement[len(package) :]
-        if package == "numpy" and ground.python is not None and dotted(ground.python) < NUMPY_2_PYTHON:
+        if package == "numpy" and context.python is not None and dotted(context.python) < NUMPY_2_PYTHON:
             continue
         lines = [a for a in asked if a.name == package]
         if any(keeps_within(a.specifier, limit) for a in lines):
@@ -88,10 +106,14 @@ def _unbounded(build: TensorFlowRelease, asked: Sequence[Asked], here: Source, n
         shown = wrong or (lines[0] if lines else None)
         step: tuple[Step, ...] = (
             shell(run("pip", "install", bound.requirement), "and the same bound as a line of the file").on(
-                ground.kind
+                context.kind
             ),
         )
-        taken = f"and the line asks for {package} {wrong.specifier}" if wrong else "no line of the file does, and pip takes the newest"
+        taken = (
+            f"and the line asks for {package} {wrong.specifier}"
+            if wrong
+            else "no line of the file does, and pip takes the newest"
+        )
         found.append(
             Finding(
                 "python-dependency-conflict",

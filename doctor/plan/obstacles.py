@@ -1,4 +1,4 @@
-"""What stands in the way of a wish: the shortest chain of constraints, and which single change would open it."""
+"""What prevents a plan: the shortest chain of constraints, and which single change would be enough."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from doctor.findings import Finding, Step, shell
 from doctor.plan.candidate import Candidate, Refusal
 from doctor.plan.candidates import Field
 from doctor.plan.chain import shortest_chain
-from doctor.plan.ground import Ground
+from doctor.plan.context import PlanContext
 from doctor.plan.routes import environment_steps, last_branch, steps
 from doctor.remedies.environments import ENV
 from doctor.shell import run
@@ -27,72 +27,82 @@ CHANGES = {
 }
 
 
-def obstacles(ground: Ground, field: Field, chosen: list[Candidate]) -> list[Finding]:
-    """The findings, the one to act on first in front. An error means: not on this machine as it is."""
+def obstacles(context: PlanContext, field: Field, chosen: list[Candidate]) -> list[Finding]:
+    """The findings, most urgent first. An error means: not on this machine as it is."""
     free = [c for c in field.candidates if not c.given_up]
     found: list[Finding] = []
     if not free:
-        found = _blocked(ground, field, chosen)
-    elif ground.kind == "windows" and not ground.wish.tensorflow:
-        found = [_windows(ground, "warning", chosen)]
-    if ground.gpu_absent:
-        found.append(gpu_absent(ground))
+        found = _blocked(context, field, chosen)
+    elif context.kind == "windows" and not context.version_request.tensorflow:
+        found = [_windows(context, "warning", chosen)]
+    if context.gpu_absent:
+        found.append(gpu_absent(context))
     return found
 
 
-def gpu_absent(ground: Ground) -> Finding:
+def gpu_absent(context: PlanContext) -> Finding:
     """That the machine was looked at and has no GPU, and what the plans are then."""
-    first = "The first plan computes on the CPU, the others" if ground.for_cpu else "The plans"
+    first = "The first plan computes on the CPU, the others" if context.for_cpu else "The plans"
     return Finding(
         "gpu-absent",
         "warning",
         "no NVIDIA GPU was found here",
-        f"{first} are for a machine with an NVIDIA GPU: they install here too and are proved where the GPU is. "
-        "Name the GPU with --gpu to plan for it.",
-        (ground.evidence("gpu"),),
+        f"{first} are for a machine with an NVIDIA GPU: they install here too; test them where the GPU is. "
+        "Use --gpu NAME to plan for it.",
+        (context.evidence("gpu"),),
     )
 
 
-def _blocked(ground: Ground, field: Field, chosen: list[Candidate]) -> list[Finding]:
-    if ground.musl:
-        return [_musl(ground, chosen)]
-    none_wished = not any(b.gpu for b in ground.releases if b.package == "tensorflow" and _wished(b, ground))
-    if none_wished or ground.kind == "macos" or ground.windows_on_arm:
-        special = _no_gpu_build(ground, chosen)
+def _blocked(context: PlanContext, field: Field, chosen: list[Candidate]) -> list[Finding]:
+    if context.musl:
+        return [_musl(context, chosen)]
+    none_wished = not any(
+        b.gpu for b in context.releases if b.package == "tensorflow" and _wished(b, context)
+    )
+    if none_wished or context.kind == "macos" or context.windows_on_arm:
+        special = _no_gpu_build(context, chosen)
         if special is not None:
             return [special]
-    if ground.driver_absent and all("driver" in c.given_up for c in field.candidates) and field.candidates:
+    if context.driver_absent and all("driver" in c.given_up for c in field.candidates) and field.candidates:
         lone = [c for c in field.candidates if c.given_up == {"driver"}]
         if lone:
-            return [_driver_missing(ground, lone[0])]
+            return [_driver_missing(context, lone[0])]
     aspects = shortest_chain(field.refusals)
-    found = [_refused(aspect, refusals, ground, chosen) for aspect, refusals in aspects]
+    found = [_refused(aspect, refusals, context, chosen) for aspect, refusals in aspects]
     if found:
         return found
-    return [_undetermined(ground, chosen)]
+    return [_undetermined(context, chosen)]
 
 
-def _wished(build: TensorFlowRelease, ground: Ground) -> bool:
-    return ground.wish.allows(build.version, ground.newest)
+def _wished(build: TensorFlowRelease, context: PlanContext) -> bool:
+    return context.version_request.allows(build.version, context.newest)
 
 
-def _refused(aspect: str, refusals: list[tuple[Refusal, Answer]], ground: Ground, chosen: list[Candidate]) -> Finding:
+def _refused(
+    aspect: str, refusals: list[tuple[Refusal, Answer]], context: PlanContext, chosen: list[Candidate]
+) -> Finding:
     newest, answer = max(refusals, key=lambda pair: order(pair[0].build.version))
-    code, title = named(aspect, newest.build, answer, ground)
+    code, title = named(aspect, newest.build, answer, context)
     versions = sorted({r.build.version for r, _ in refusals}, key=order)
-    asked = f" of TensorFlow {ground.wish.tensorflow}" if ground.wish.tensorflow else " with CUDA"
+    asked = (
+        f" of TensorFlow {context.version_request.tensorflow}"
+        if context.version_request.tensorflow
+        else " with CUDA"
+    )
     lines = [
-        f"none of the {len(versions)} releases{asked} from {versions[0]} to {versions[-1]} works here: {answer.reason}; "
-        "the others fail for the like reason"
-        if len(versions) > 1
-        else f"TensorFlow {versions[0]} does not work here: {answer.reason}"
+        (
+            f"none of the {len(versions)} releases{asked} from {versions[0]} to {versions[-1]} works here:"
+            f" {answer.reason}; the others fail for similar reasons"
+            if len(versions) > 1
+            else f"TensorFlow {versions[0]} does not work here: {answer.reason}"
+        )
     ]
-    opening = _openings(chosen, ground)
-    lines.append(f"A single change opens it: {'; or '.join(opening)}." if opening else _best(chosen))
+    opening = _openings(chosen, context)
+    lines.append(f"One change is enough: {'; or '.join(opening)}." if opening else _best(chosen))
     where = {"install": "python", "libraries": "tensorflow"}.get(aspect, aspect)
-    evidence = [ground.evidence(where)]
-    if ground.wish.tensorflow:
-        evidence.append(ground.evidence("tensorflow"))
+    evidence = [context.evidence(where)]
+    if context.version_request.tensorflow:
+        evidence.append(context.evidence("tensorflow"))
     return Finding(
         code,
         "error",
@@ -100,173 +110,209 @@ def _refused(aspect: str, refusals: list[tuple[Refusal, Answer]], ground: Ground
         ". ".join(line[0].upper() + line[1:].rstrip(".") for line in lines if line) + ".",
         tuple(dict.fromkeys(evidence)),
         answer.refs,
-        tuple(steps(chosen[0], ground)) if chosen else (),
+        tuple(steps(chosen[0], context)) if chosen else (),
         proof=shell(run("tfgpu-doctor", "check", "--python", ENV, "--deep")),
     )
 
 
-def driver_unfit(ground: Ground, candidate: Candidate, commands: tuple[Step, ...]) -> Finding:
+def driver_unfit(context: PlanContext, candidate: Candidate, commands: tuple[Step, ...]) -> Finding:
     """That the driver here does not go with a candidate, which is otherwise the best one."""
     answer = dict(candidate.judgement.answers)["driver"]
-    code, title = named("driver", candidate.build, answer, ground)
+    code, title = named("driver", candidate.build, answer, context)
     text = f"{answer.reason[0].upper()}{answer.reason[1:]}."
-    return Finding(code, "error", title, text, (ground.evidence("driver"),), answer.refs, commands, proof=shell(run("nvidia-smi")))
+    return Finding(
+        code,
+        "error",
+        title,
+        text,
+        (context.evidence("driver"),),
+        answer.refs,
+        commands,
+        proof=shell(run("nvidia-smi")),
+    )
 
 
-def named(aspect: str, build: TensorFlowRelease, answer: Answer, ground: Ground) -> tuple[str, str]:
+def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanContext) -> tuple[str, str]:
     """Code and title for a refusal."""
-    gpu = ", ".join(dict.fromkeys(g.name or f"compute capability {g.compute_capability}" for g in ground.picture.gpus))
-    name = f"TensorFlow {ground.wish.tensorflow.lstrip('=')}" if ground.wish.tensorflow else "any TensorFlow with CUDA"
+    gpu = ", ".join(
+        dict.fromkeys(g.name or f"compute capability {g.compute_capability}" for g in context.case.gpus)
+    )
+    name = (
+        f"TensorFlow {context.version_request.tensorflow.lstrip('=')}"
+        if context.version_request.tensorflow
+        else "any TensorFlow with CUDA"
+    )
     if aspect in ("python", "install"):
         if "glibc" in answer.reason:
-            return "tf-import-failed", f"{_no(name)} runs on glibc {ground.glibc}"
+            return "tf-import-failed", f"{_no(name)} runs on glibc {context.glibc}"
         if build.package == "tensorflow-gpu" and "stub" in answer.reason:
             return "tf-gpu-package-removed", "tensorflow-gpu ended with 2.11"
-        return "tf-no-wheel", f"{_no(name)} has a wheel{f' for Python {ground.python}' if ground.python else ''} that works here"
+        return (
+            "tf-no-wheel",
+            (
+                f"{_no(name)} has a wheel{f' for Python {context.python}' if context.python else ''} that works"
+                " here"
+            ),
+        )
     if aspect == "gpu":
         lowest = build.compute_capabilities.lowest if build.compute_capabilities else None
-        old = lowest is not None and any(dotted(c) < dotted(lowest) for c in ground.capabilities)
+        old = lowest is not None and any(dotted(c) < dotted(lowest) for c in context.capabilities)
         return ("gpu-arch-too-old", f"{gpu}: older than {name} supports") if old else (
             "gpu-arch-too-new", f"{gpu}: newer than {name} supports")  # fmt: skip
     if aspect == "driver":
         if "last driver branch" in answer.reason:
-            return "driver-too-new", f"driver {ground.driver} no longer serves {gpu}"
-        return "driver-too-old", f"driver {ground.driver} is too old for {name}" + (f" on {gpu}" if gpu else "")
+            return "driver-too-new", f"driver {context.driver} no longer serves {gpu}"
+        return "driver-too-old", f"driver {context.driver} is too old for {name}" + (
+            f" on {gpu}" if gpu else ""
+        )
     if aspect == "cuda":
-        return "cuda-version-mismatch", f"{_no(name)} opens the libraries of CUDA {ground.cuda}"
+        return "cuda-version-mismatch", f"{_no(name)} opens the libraries of CUDA {context.cuda}"
     if aspect == "cudnn":
-        return "cudnn-version-mismatch", f"{_no(name)} can use cuDNN {ground.cudnn}"
+        return "cudnn-version-mismatch", f"{_no(name)} can use cuDNN {context.cudnn}"
     return "known-release-bug", f"pip cannot bring CUDA and cuDNN for TensorFlow {build.version}"
 
 
 def _no(name: str) -> str:
-    """The name where a sentence says that it does not: "no TensorFlow 2.15"."""
+    """The name for a negative sentence: "no TensorFlow 2.15"."""
     return f"no {removeprefix(name, 'any ')}"
 
 
-def _openings(chosen: list[Candidate], ground: Ground) -> list[str]:
-    """The plans that change one thing, each told in a few words."""
-    told: dict[str, str] = {}
-    last = last_branch(ground)
+def _openings(chosen: list[Candidate], context: PlanContext) -> list[str]:
+    """The plans that change one thing, each in a few words."""
+    words: dict[str, str] = {}
+    last = last_branch(context)
     bound = f", of branch R{last} at most" if last else ""
     for candidate in chosen:
         if len(candidate.given_up) != 1:
             continue
         (lost,) = candidate.given_up
         version = f"tensorflow {candidate.build.version}"
-        told.setdefault(
+        words.setdefault(
             lost,
             {
-                "python": f"Python {candidate.python} ({version})"
-                if candidate.python
-                else f"the image {candidate.image}",
-                "driver": f"driver {candidate.driver.driver if candidate.driver else ''} or newer{bound} ({version})",
+                "python": (
+                    f"Python {candidate.python} ({version})"
+                    if candidate.python
+                    else f"the image {candidate.image}"
+                ),
+                "driver": (
+                    f"driver {candidate.driver.driver if candidate.driver else ''} or newer{bound}"
+                    f" ({version})"
+                ),
                 "tensorflow": f"TensorFlow {candidate.build.version} instead",
                 "system": f"WSL2 ({version})",
                 "container": f"the image {candidate.image}",
             }.get(lost, f"{CHANGES[lost]} ({version})"),
         )
-    return list(told.values())
+    return list(words.values())
 
 
 def _best(chosen: list[Candidate]) -> str:
     if not chosen:
         return "No other release, Python or driver would change that"
     lost = " and ".join(CHANGES[name] for name in sorted(chosen[0].given_up))
-    return f"No single change opens it; {lost} together do (tensorflow {chosen[0].build.version})"
+    return f"No single change is enough; {lost} together are (tensorflow {chosen[0].build.version})"
 
 
-def _windows(ground: Ground, severity: str, chosen: list[Candidate]) -> Finding:
-    row = next((b for b in reversed(ground.releases) if b.gpu), None)
-    trap = next((t for t in ground.tables.traps() if t.name == "windows-2.11"), None)
+def _windows(context: PlanContext, severity: str, chosen: list[Candidate]) -> Finding:
+    row = next((b for b in reversed(context.releases) if b.gpu), None)
+    trap = next((t for t in context.tables.traps() if t.name == "windows-2.11"), None)
     best = next((c for c in chosen if c.route == "wsl2"), None)
     return Finding(
         "tf-windows-native",
         severity,
-        "no TensorFlow above 2.10 uses a GPU on Windows itself",
+        "TensorFlow above 2.10 does not use a GPU on Windows itself",
         (trap.reason[0].upper() + trap.reason[1:] + ". " if trap else "")
         + "Under WSL2, on the same machine, the Linux builds use the GPU through the driver of Windows.",
         tuple(
             dict.fromkeys(
-                (ground.evidence("system"), ground.evidence("tensorflow" if ground.wish.tensorflow else "system"))
+                (
+                    context.evidence("system"),
+                    context.evidence("tensorflow" if context.version_request.tensorflow else "system"),
+                )
             )
         ),
         tuple(r.ref for r in (trap, row) if r is not None),
-        tuple(steps(best, ground)) if best else (),
+        tuple(steps(best, context)) if best else (),
         proof=shell(run("tfgpu-doctor", "check", "--python", ENV, "--deep")),
     )
 
 
-def _no_gpu_build(ground: Ground, chosen: list[Candidate]) -> Finding | None:
-    """Where the platform has no build with CUDA for the wish at all."""
-    if ground.windows_on_arm:
+def _no_gpu_build(context: PlanContext, chosen: list[Candidate]) -> Finding | None:
+    """The finding if the platform has no build with CUDA for the request."""
+    if context.windows_on_arm:
         return Finding(
             "tf-cpu-only",
             "error",
             "no TensorFlow with CUDA runs on Windows on Arm",
             "The builds with CUDA for Windows (up to 2.10) and for the Linux of WSL2 are for x86_64.",
-            (ground.evidence("system"),),
+            (context.evidence("system"),),
         )
-    if ground.kind == "windows":
-        return _windows(ground, "error", chosen)
+    if context.kind == "windows":
+        return _windows(context, "error", chosen)
     wanted = [
         t
-        for t in ground.tables.traps()
-        if ground.platform in t.data["when"].get("platforms", ()) and t.data["aspect"] == "build"
+        for t in context.tables.traps()
+        if context.platform in t.data["when"].get("platforms", ()) and t.data["aspect"] == "build"
     ]
-    if ground.platform == "linux-x86_64" or not wanted:
+    if context.platform == "linux-x86_64" or not wanted:
         return None
     trap = wanted[0]
     more = {
-        "macos": "A Mac's own GPU is served by the package tensorflow-metal, which is no CUDA.",
-    }.get(ground.kind, "")
+        "macos": "The package tensorflow-metal uses a Mac's own GPU, without CUDA.",
+    }.get(context.kind, "")
     return Finding(
         "tf-cpu-only",
         "error",
-        f"no TensorFlow for {ground.platform} has CUDA in it",
+        f"no TensorFlow for {context.platform} has CUDA in it",
         f"{trap.reason[0].upper()}{trap.reason[1:]}. {more}".strip(),
-        (ground.evidence("system"),),
+        (context.evidence("system"),),
         (trap.ref,),
     )
 
 
-def _musl(ground: Ground, chosen: list[Candidate]) -> Finding:
+def _musl(context: PlanContext, chosen: list[Candidate]) -> Finding:
     return Finding(
         "tf-no-wheel",
         "error",
         "no TensorFlow has a wheel for this C library (musl)",
         "Every wheel of TensorFlow for Linux is made for glibc; Alpine Linux has musl. "
-        + ("An image that is based on Debian or Ubuntu serves in its place (FROM python:3.12-slim)." if ground.container else
-           "A container of the official image brings its own C library."),
-        (next(s.source for s in ground.facts.of(Symptom) if s.kind == "musl-libc"),),
+        + (
+            "Use an image that is based on Debian or Ubuntu instead (FROM python:3.12-slim)."
+            if context.container
+            else "A container of the official image brings its own C library."
+        ),
+        (next(s.source for s in context.facts.of(Symptom) if s.kind == "musl-libc"),),
         (),
-        tuple(steps(chosen[0], ground)) if chosen else (),
-    )  # fmt: skip
+        tuple(steps(chosen[0], context)) if chosen else (),
+    )
 
 
-def _driver_missing(ground: Ground, best: Candidate) -> Finding:
+def _driver_missing(context: PlanContext, best: Candidate) -> Finding:
     return Finding(
         "driver-missing",
         "error",
-        "a GPU is there, and no NVIDIA driver",
-        "TensorFlow installs without it and runs on the CPU until the driver is there: the driver is the only part that "
-        "pip and conda cannot bring.",
-        (ground.evidence("driver"),),
+        "there is a GPU and no NVIDIA driver",
+        "TensorFlow installs without it and runs on the CPU until the driver is there: the driver is the only"
+        " part that pip and conda cannot bring.",
+        (context.evidence("driver"),),
         (best.driver.ref,) if best.driver else (),
-        tuple(steps(best, ground)),
+        tuple(steps(best, context)),
         proof=shell(run("nvidia-smi")),
     )
 
 
-def _undetermined(ground: Ground, chosen: list[Candidate]) -> Finding:
-    given = [n for n in ("cuda", "cudnn") if getattr(ground.wish, n)]
-    source = ground.evidence(given[0]) if given else Source("the tables", None, ground.tables.date)
+def _undetermined(context: PlanContext, chosen: list[Candidate]) -> Finding:
+    given = [n for n in ("cuda", "cudnn") if getattr(context.version_request, n)]
+    source = context.evidence(given[0]) if given else Source("the tables", None, context.tables.date)
     return Finding(
         "undetermined",
         "error",
         "the tables know no way to do this",
-        "No release that was asked for can be had here, and no rule says why. " + _best(chosen) + ".",
+        "None of the releases that were asked for is available here, and no rule says why. "
+        + _best(chosen)
+        + ".",
         (source,),
         (),
-        tuple(environment_steps(chosen[0], ground)) if chosen and chosen[0].route == "pip-and-cuda" else (),
+        tuple(environment_steps(chosen[0], context)) if chosen and chosen[0].route == "pip-and-cuda" else (),
     )

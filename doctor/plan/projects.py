@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
+from doctor import lazy
 from doctor.facts import normalised
 from doctor.plan.asked import CONCERNS, PLATFORMS, Asked, Unread, Wanted, requirement, unread
 from doctor.plan.conda import match_spec
+from doctor.values import replace
 
 _LISTS = ("project.optional-dependencies", "dependency-groups")
-_PIXI = re.compile(r"(?:tool\.pixi\.)?(?:feature\.(?P<feature>[\w-]+)\.)?(?:target\.(?P<target>[\w-]+)\.)?(?P<of>pypi-|host-|build-)?dependencies")
+_PIXI = lazy.compile(
+    r"(?:tool\.pixi\.)?(?:feature\.(?P<feature>[\w-]+)\.)?(?:target\.(?P<target>[\w-]+)\.)?(?P<of>pypi-|host-|build-)?dependencies"
+)
 """The tables of pixi.toml, and of [tool.pixi] in pyproject.toml."""
-_ELSEWHERE = re.compile(r"\b(?:git|url|path|file|source|index)\s*=")
-_KEY = re.compile(r"([\w.\"-]+)\s*=(.*)")
-_QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
+_ELSEWHERE = lazy.compile(r"\b(?:git|url|path|file|source|index)\s*=")
+_KEY = lazy.compile(r"([\w.\"-]+)\s*=(.*)")
+_QUOTED = lazy.compile(r"\"([^\"]*)\"|'([^']*)'")
 
 
 def pyproject(lines: Sequence[str]) -> Wanted:
@@ -85,8 +88,14 @@ class _Reader:
             self.sources[normalised(name)] = value
         if name == "url" and re.match(r"tool\.(?:uv\.index|poetry\.source)|source", self._table):
             self.indexes.append(Asked("", "", number, line, address=value.strip("\"' ")))
-        if self._table == "tool.uv" and name in ("override-dependencies", "constraint-dependencies") and CONCERNS.search(value):
-            self.unread.append(Unread(number, line, f"what uv's {name} change is not followed here; uv.lock shows it"))
+        if (
+            self._table == "tool.uv"
+            and name in ("override-dependencies", "constraint-dependencies")
+            and CONCERNS.search(value)
+        ):
+            self.unread.append(
+                Unread(number, line, f"what uv's {name} change is not followed here; uv.lock shows it")
+            )
         pixi = _PIXI.fullmatch(self._table)
         if pixi:
             self._pixi(pixi, name, value, number, line)
@@ -115,26 +124,44 @@ class _Reader:
                 self.unread.append(unread(number, line))
 
     def _pixi(self, table: re.Match[str], name: str, value: str, number: int, line: str) -> None:
-        """A line of pixi's: a version as conda or pip write it, or a table with the version, extras, and build in it."""
-        given = {key: double or single for key, double, single in re.findall(r"([\w-]{1,60})\s{0,9}=\s{0,9}(?:\"([^\"]{0,300})\"|'([^']{0,300})')", value)}
+        """A line of pixi's: a version as conda or pip write it, or a table with the version, extras, and
+        build in it."""
+        given = {
+            key: double or single
+            for key, double, single in re.findall(
+                r"([\w-]{1,60})\s{0,9}=\s{0,9}(?:\"([^\"]{0,300})\"|'([^']{0,300})')", value
+            )
+        }
         bare = _QUOTED.match(value)
-        version = given.get("version", "") if value.startswith("{") else (bare[1] or bare[2] or "") if bare else ""
+        version = (
+            given.get("version", "") if value.startswith("{") else (bare[1] or bare[2] or "") if bare else ""
+        )
         if table["of"] == "pypi-":
             extras = re.search(r"extras\s{0,9}=\s{0,9}\[([^\]]{0,500})\]", value)
             words = ",".join(re.findall(r"[\w-]+", extras[1])) if extras else ""
-            found = requirement(f"{name}[{words}]{'' if version == '*' else version}" if words else f"{name}{'' if version == '*' else version}", number, line)
+            found = requirement(
+                (
+                    f"{name}[{words}]{'' if version == '*' else version}"
+                    if words
+                    else f"{name}{'' if version == '*' else version}"
+                ),
+                number,
+                line,
+            )
         else:
             build = f", build='{given['build']}'" if "build" in given else ""
             found = match_spec(f"{name}[version='{version}'{build}]", number, line)
         marker = PLATFORMS.get(table["target"] or "", "")
         if found is None:
             if CONCERNS.search(name):
-                self.unread.append(unread(number, line, "the versions are written in a way that is not read here"))
+                self.unread.append(unread(number, line, "this way of writing versions cannot be read here"))
         elif found.name == "python" and found.manager == "conda":
             self.python = self.python or found
         else:
             elsewhere = value if _ELSEWHERE.search(value) else ""
-            self.asked.append(replace(found, group=table["feature"] or "", marker=marker, address=elsewhere, word=version))
+            self.asked.append(
+                replace(found, group=table["feature"] or "", marker=marker, address=elsewhere, word=version)
+            )
 
     def _poetry(self, name: str, value: str, number: int, line: str) -> None:
         if value.lstrip().startswith("{"):
@@ -150,9 +177,7 @@ class _Reader:
         elsewhere = _ELSEWHERE.search(value) if "{" in value or not version else None
         if found is None or value.startswith("["):
             if CONCERNS.search(name):
-                self.unread.append(
-                    Unread(number, line, "the versions are written in a way that is not read here")
-                )
+                self.unread.append(Unread(number, line, "this way of writing versions cannot be read here"))
         else:
             self.asked.append(replace(found, address=value if elsewhere else "", word=version))
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.plan.candidate import Candidate, Refusal
 from doctor.plan.chain import shortest_chain
-from doctor.plan.ground import Ground
+from doctor.plan.context import PlanContext
 from doctor.tables import DriverFloor
 from doctor.tables.ordering import order
+from doctor.values import replace
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -17,54 +17,82 @@ if TYPE_CHECKING:
 Reason: TypeAlias = "tuple[str, tuple[str, ...]]"
 """A sentence, and the rows that say so."""
 NEWER_LIMIT = 2
-"""Reasons against newer releases that are told at most; they hold for all but a few of them."""
+"""At most so many reasons against newer releases are given; they hold for nearly all of them."""
 
 
-def reasons(candidate: Candidate, ground: Ground, floor: object) -> list[Reason]:
+def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[Reason]:
     """For the candidate. floor: the row of the driver that it needs."""
     found: list[Reason] = []
     build = candidate.build
     if candidate.route == "cpu":
-        why = "there is no GPU here" if ground.for_cpu else "the last resort"
-        why = "no GPU is wanted" if ground.wish.cpu else why
+        why = "there is no GPU here" if context.for_cpu else "the last resort"
+        why = "no GPU is wanted" if context.version_request.cpu else why
         return [(f"it computes on the CPU: {why}", (build.ref,))]
     for name, answer in candidate.judgement.answers:
         if name == "libraries" or (name == "driver" and "driver" in candidate.given_up):
             continue
         found.append((answer.reason, answer.refs or (build.ref,)))
     if candidate.extra and not candidate.links:
-        found.append((f"{candidate.installation.requirements[0]} brings its CUDA and cuDNN and finds them", (build.ref,)))
+        found.append(
+            (
+                f"{candidate.installation.requirements[0]} brings its CUDA and cuDNN and finds them",
+                (build.ref,),
+            )
+        )
     found += [(workaround.reason, workaround.refs) for workaround in candidate.workarounds.reasons]
     named = candidate.workarounds.packages.requirements if candidate.workarounds.packages else ()
-    found += [(f"{pin.requirement}: {pin.why}", pin.rows) for pin in candidate.pins if pin.requirement not in named]
-    if candidate.nvidia is None and (ground.driver is None or "driver" in candidate.given_up):
-        found += _driver(ground, floor, [reason for reason, _ in found])
-    found += _c_library(candidate, ground)
-    if not ground.capabilities and not ground.gpu_absent:
+    found += [
+        (f"{pin.requirement}: {pin.why}", pin.rows) for pin in candidate.pins if pin.requirement not in named
+    ]
+    if candidate.nvidia is None and (context.driver is None or "driver" in candidate.given_up):
+        found += _driver(context, floor, [reason for reason, _ in found])
+    found += _c_library(candidate, context)
+    if not context.capabilities and not context.gpu_absent:
         found.append(
-            ("which GPU it is was not given: whether the build has code for it cannot be told (--gpu NAME)", ())
+            ("no GPU was named, so it is not known whether the build has code for it (add --gpu NAME)", ())
         )
     return list(dict.fromkeys(found))
 
 
-def _c_library(candidate: Candidate, ground: Ground) -> list[Reason]:
-    """What cannot be told where the tables do not have the distribution."""
-    os, build = ground.picture.os, candidate.build
+def _c_library(candidate: Candidate, context: PlanContext) -> list[Reason]:
+    """What is unknown if the tables lack the distribution."""
+    os, build = context.case.os, candidate.build
     floor = build.glibc_by_python.get(candidate.python or "", build.glibc)
-    if os is None or ground.glibc is not None or floor is None or ground.kind != "linux" or candidate.route == "docker":
+    if (
+        os is None
+        or context.glibc is not None
+        or floor is None
+        or context.kind != "linux"
+        or candidate.route == "docker"
+    ):
         return []
-    return [(f"the glibc of {os.name} is not known here: it has to be {floor} or newer (ldd --version)", (build.ref,))]
+    return [
+        (
+            f"the glibc of {os.name} is not known here: it must be {floor} or newer (check: ldd --version)",
+            (build.ref,),
+        )
+    ]
 
 
-def _driver(ground: Ground, floor: object, told: list[str]) -> list[Reason]:
-    """Which driver it has to be, where the one at hand is not known or not enough."""
+def _driver(context: PlanContext, floor: object, given: list[str]) -> list[Reason]:
+    """Which driver it has to be, if the installed one is not known or not enough."""
     found: list[Reason] = []
-    if isinstance(floor, DriverFloor) and not any(f"driver {floor.driver} or newer" in reason for reason in told):
+    if isinstance(floor, DriverFloor) and not any(
+        f"driver {floor.driver} or newer" in reason for reason in given
+    ):
         found.append((f"driver {floor.driver} or newer is needed", (floor.ref,)))
-    for capability in ground.capabilities:
-        row = ground.tables.architecture(capability)
+    for capability in context.capabilities:
+        row = context.tables.architecture(capability)
         if row is not None and row.last_driver is not None:
-            found.append((f"later driver branches than R{row.last_driver} do not serve compute capability {capability}", (row.ref,)))
+            found.append(
+                (
+                    (
+                        f"later driver branches than R{row.last_driver} do not serve compute capability"
+                        f" {capability}"
+                    ),
+                    (row.ref,),
+                )
+            )
     return found
 
 
@@ -72,8 +100,12 @@ def against_newer(candidate: Candidate, refusals: list[Refusal]) -> list[Reason]
     """Why no newer release is taken by the same route, the reason that holds for most of them first."""
     mine = order(candidate.build.version)
     newer = [r for r in refusals if r.route == candidate.route and order(r.build.version) > mine]
-    if candidate.another_python:  # the Python at hand stands in the way of nothing where another one is taken
-        newer = [replace(r, answers=left) for r in newer if (left := tuple(a for a in r.answers if a[0] != "python"))]
+    if candidate.another_python:  # the installed Python is no obstacle if another one is used
+        newer = [
+            replace(r, answers=left)
+            for r in newer
+            if (left := tuple(a for a in r.answers if a[0] != "python"))
+        ]
     found: list[Reason] = []
     for _, refused in shortest_chain(newer)[:NEWER_LIMIT]:
         last, answer = max(refused, key=lambda pair: order(pair[0].build.version))

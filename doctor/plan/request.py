@@ -1,4 +1,4 @@
-"""What is asked of `plan`, whoever asks: files and names in, plans out."""
+"""The request of `plan`, from any caller: takes files and names, returns plans."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import NamedTuple
 
 from doctor.errors import InputError, UsageError
 from doctor.facts import Facts
-from doctor.plan import Ground, Outcome, Wish, make_plans
+from doctor.plan import Outcome, PlanContext, VersionRequest, make_plans
 from doctor.tables import Tables
 
 NO_GPU = "none"
-"""What names that there is no GPU."""
+"""Values of --gpu that mean that there is no GPU."""
 
 
 class Request(NamedTuple):
     """The options of `plan`; "" and None: not given.
 
-    gpu: names, PCI ids or compute capabilities, several of them with commas. machine: a file with the JSON of a check.
-    requirements: files.
+    gpu: names, PCI ids or compute capabilities, several of them with commas. machine: a file with the JSON of
+    a check. requirements: files.
     """
 
     tensorflow: str = ""
@@ -42,7 +42,7 @@ class Request(NamedTuple):
 
     @property
     def is_here(self) -> bool:
-        """Whether this machine is looked at."""
+        """Whether to examine this machine."""
         return not (self.machine or self.os or self.driver or any(name != NO_GPU for name in self.gpus))
 
 
@@ -51,37 +51,41 @@ def answered(request: Request, texts: Mapping[str, str] | None = None) -> Outcom
 
     Raises UsageError and InputError.
     """
-    ground = asked_ground(request)
+    context = requested_context(request)
     read = {name: read_text(name) for name in request.requirements}
     if not read and not texts:
-        return make_plans(ground)
+        return make_plans(context)
     from doctor.plan.files import judged_files
 
-    return judged_files(ground, {**read, **(texts or {})}, {name: included(name, text) for name, text in read.items()})
+    return judged_files(
+        context, {**read, **(texts or {})}, {name: included(name, text) for name, text in read.items()}
+    )
 
 
-def asked_ground(request: Request) -> Ground:
-    """The machine and the wish of a request. Raises UsageError and InputError."""
+def requested_context(request: Request) -> PlanContext:
+    """The context of a request: its machine and its versions. Raises UsageError and InputError."""
     tables = Tables.bundled()
-    wish = wished(request, tables)
-    return Ground(machine_facts(request, tables), tables, wish)
+    version_request = wished(request, tables)
+    return PlanContext(machine_facts(request, tables), tables, version_request)
 
 
-def wished(request: Request, tables: Tables) -> Wish:
-    """The wish, checked. Raises UsageError."""
+def wished(request: Request, tables: Tables) -> VersionRequest:
+    """The requested versions, checked. Raises UsageError."""
     from doctor.plan.described import described
-    from doctor.plan.wish import check
+    from doctor.plan.version_request import check
 
     python, cuda, cudnn = request.python, request.cuda, request.cudnn
     if python and "." not in python:
-        raise UsageError(f"--python {python}: which one?", "give its minor version too, such as --python 3.12")
+        raise UsageError(
+            f"--python {python}: which one?", "give its minor version too, such as --python 3.12"
+        )
     for_cpu = request.cpu or request.gpus == [NO_GPU]
     if for_cpu and (cuda or cudnn):
         raise UsageError("--cuda and --cudnn are for a GPU; the plan is for the CPU")
-    wish = Wish(request.tensorflow, python, cuda, cudnn, cpu=for_cpu)
-    described(tables, python=python, cuda=cuda, cudnn=cudnn)  # refuses what is no version
-    check(wish, tables)
-    return wish
+    version_request = VersionRequest(request.tensorflow, python, cuda, cudnn, cpu=for_cpu)
+    described(tables, python=python, cuda=cuda, cudnn=cudnn)  # refuses anything but a version
+    check(version_request, tables)
+    return version_request
 
 
 def machine_facts(request: Request, tables: Tables) -> Facts:
@@ -91,31 +95,31 @@ def machine_facts(request: Request, tables: Tables) -> Facts:
 
     gpus = request.gpus
     if NO_GPU in gpus and len(gpus) > 1:
-        raise UsageError("--gpu none excludes every other GPU")
+        raise UsageError("--gpu none cannot be combined with another GPU")
     named = [name for name in gpus if name != NO_GPU]
     if request.is_here:
         return examine(Machine.here(), None, tables)
     if request.machine is None:
         return described(tables, os=request.os, gpu=named, driver=request.driver)
     if request.os or request.driver or named:
-        raise UsageError("--machine excludes --os, --gpu and --driver: the file says what they say")
+        raise UsageError("--machine cannot be combined with --os, --gpu or --driver: the file states them")
     return machine_file(request.machine, tables)
 
 
 INCLUDED_LIMIT = 50
-"""Files that a requirement file may take in, directly or not."""
+"""Files that a requirement file may include, directly or not."""
 SIZE_LIMIT = 4 << 20
-"""Bytes of a requirement file with all that it takes in."""
+"""Bytes of a requirement file with all files that it includes."""
 
 
 def included(
     name: str, text: str, changed: Mapping[str, str] | None = None
 ) -> list[tuple[str, str | None, bool]]:
-    """What a file takes in with -r and -c, as pip reads it: paths are relative to the file that names them.
+    """What a file includes with -r and -c, as pip reads it: paths are relative to the file that names them.
 
-    Each with its text and whether it constrains only. Addresses are not followed. A path in a Dockerfile is one in its
-    image: the file of that name beside the Dockerfile is taken for it; None for its text where there is none.
-    changed: files whose text is another than the one on disk. Raises InputError.
+    Each with its text and whether it constrains only. Addresses are not followed. A path in a Dockerfile is
+    one in its image: the file of that name beside the Dockerfile is taken for it; None for its text where
+    there is none. changed: files whose text is another than the one on disk. Raises InputError.
     """
     from doctor.plan.requirements import read
 
@@ -127,22 +131,29 @@ def included(
         here, words, constrains = left.pop(0)
         wanted = read(words, here)
         built = [(service.dockerfile, False) for service in wanted.services if service.dockerfile]
-        for more, only in (*((r, constrains) for r in wanted.includes), *((c, True) for c in wanted.constraints), *built):
+        for more, only in (
+            *((r, constrains) for r in wanted.includes),
+            *((c, True) for c in wanted.constraints),
+            *built,
+        ):
             path = Path(here).parent / (Path(more).name if wanted.image is not None else more)
             if "://" in more or (os.path.realpath(path), only) in known:
                 continue
             if len(known) > INCLUDED_LIMIT:
-                raise InputError(f"`{name}` takes in more than {INCLUDED_LIMIT} files")
+                raise InputError(f"`{name}` includes more than {INCLUDED_LIMIT} files")
             known.add((os.path.realpath(path), only))
             if (wanted.image is not None or wanted.services) and not path.exists():
                 found.append((str(path), None, only))
                 continue
             try:
                 if not path.is_file():
-                    raise InputError(f"cannot read `{path}`: {'no regular file' if path.exists() else 'No such file or directory'}")
+                    raise InputError(
+                        f"cannot read `{path}`:"
+                        f" {'no regular file' if path.exists() else 'No such file or directory'}"
+                    )
                 inner = (changed or {}).get(str(path)) or read_text(str(path), SIZE_LIMIT - size)
             except InputError as error:
-                raise InputError(f"{error} (`{here}` takes it in)") from error
+                raise InputError(f"{error} (`{here}` includes it)") from error
             size += len(inner)
             found.append((str(path), inner, only))
             left.append((str(path), inner, only))
@@ -157,7 +168,10 @@ def read_text(name: str, limit: int = SIZE_LIMIT) -> str:
     except OSError as error:
         raise InputError(f"cannot read `{name}`: {error.strerror}") from error
     if len(data) > limit:
-        raise InputError(f"`{name}` is no requirement file: it is larger than {SIZE_LIMIT >> 20} MiB with what it takes in")
+        raise InputError(
+            f"`{name}` is not a requirement file: it is larger than {SIZE_LIMIT >> 20} MiB with the files"
+            " that it includes"
+        )
     if b"\0" in data:
-        raise InputError(f"`{name}` is no requirement file: it is not text")
+        raise InputError(f"`{name}` is not a requirement file: it is not text")
     return data.decode("utf-8", errors="replace")

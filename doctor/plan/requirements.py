@@ -1,21 +1,22 @@
-"""Requirement files as lines: requirements.txt here; pyproject.toml, environment.yml, Dockerfiles, compose files and locks
-beside it."""
+"""Requirement files as lines: requirements.txt here; pyproject.toml, environment.yml, Dockerfiles, compose
+files and locks beside it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
+from doctor import lazy
 from doctor.plan import locks
 from doctor.plan.asked import CONCERNS, LINE, LINES, Asked, Unread, Wanted, logical, requirement, unread
 from doctor.plan.compose import compose
 from doctor.plan.conda import conda
 from doctor.plan.dockerfiles import dockerfile
 from doctor.plan.projects import pipfile, pyproject
+from doctor.values import replace
 
-_TAKES_IN = re.compile(r"(?:-(?P<short>[rc])\s*|--(?P<long>requirement|constraint)[\s=]\s*)(?P<file>\S+)")
-_INDEX = re.compile(r"(?:-[if]\s*|--(?:index-url|extra-index-url|find-links)[\s=]\s*)(?P<address>\S+)")
+_TAKES_IN = lazy.compile(r"(?:-(?P<short>[rc])\s*|--(?P<long>requirement|constraint)[\s=]\s*)(?P<file>\S+)")
+_INDEX = lazy.compile(r"(?:-[if]\s*|--(?:index-url|extra-index-url|find-links)[\s=]\s*)(?P<address>\S+)")
 
 
 def read(text: str, name: str) -> Wanted:
@@ -27,7 +28,13 @@ def read(text: str, name: str) -> Wanted:
     kept = ["" if len(line) > LINE else line for line in lines[:most]]
     if base.endswith(".lock") and "@EXPLICIT" in kept:
         reader = locks.explicit
-    wanted = reader(kept) if reader else Wanted(unread=(Unread(1, "", f"{base} is no file of requirements that can be read here"),))
+    wanted = (
+        reader(kept)
+        if reader
+        else Wanted(
+            unread=(Unread(1, "", f"{base} is not a kind of requirement file that can be read here"),)
+        )
+    )
     if len(lines) > most:
         too_long.append(
             Unread(most + 1, "", f"the file has {len(lines)} lines, and the first {most} are read")
@@ -62,7 +69,7 @@ def requirements(lines: list[str]) -> Wanted:
         elif CONCERNS.search(line):
             known = re.search(r"://|^[./-]|\.whl", line)
             unreadable.append(
-                unread(number, line, "what lies behind the address or path was not read" if known else "")
+                unread(number, line, "the contents of the address or path were not read" if known else "")
             )
     return Wanted(
         tuple(asked),
@@ -85,6 +92,7 @@ _READERS: tuple[tuple[str, Callable[[list[str]], Wanted] | None, int], ...] = (
     (r"setup\.(?:py|cfg)|.*\.(?:lock|json|py|ipynb|cfg|ini|sh)", None, LINES),
     (r".*", requirements, LINES),
 )
-"""The reader of a file by its name, the first that fits, and how many lines it reads; None: no such file is read."""
+"""The reader of a file by its name, the first that fits, and how many lines it reads; None: no such file is
+read."""
 
 __all__ = ["Asked", "Unread", "Wanted", "read", "requirement"]

@@ -10,17 +10,16 @@ packages that the tables lack.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from doctor.plan.asked import Asked, requirement
-from doctor.plan.ground import Ground
+from doctor.plan.context import PlanContext
 from doctor.plan.specifiers import satisfiable
 from doctor.tables import Framework, NvidiaWheel, TensorFlowRelease, dotted
 from doctor.tables.ordering import is_final, order
 from doctor.tables.versions import minor
-from doctor.values import cached_property
+from doctor.values import cached_property, dataclass, field, replace
 
 TRIES = 3000
 """Releases that one search tries at most."""
@@ -28,7 +27,7 @@ EXTRA = "and-cuda"
 
 
 class TooManyTriesError(Exception):
-    """The search was given up: nothing is known of the lines."""
+    """The search was given up: nothing is known about the lines."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,10 @@ class Solution:
 class Solver:
     """Searches for one machine. tensorflow: the packages that are TensorFlow."""
 
-    def __init__(self, ground: Ground, tensorflow: Sequence[str] = ("tensorflow", "tensorflow-gpu")) -> None:
-        self.ground = ground
+    def __init__(
+        self, context: PlanContext, tensorflow: Sequence[str] = ("tensorflow", "tensorflow-gpu")
+    ) -> None:
+        self.context = context
         self._tensorflow = tensorflow
         self._stated: dict[tuple[str, str, frozenset[str]], tuple[Need, ...]] = {}
         self._wheels: dict[tuple[str, str], NvidiaWheel | None] = {}
@@ -70,7 +71,7 @@ class Solver:
     def frameworks(self) -> Mapping[str, tuple[Framework, ...]]:
         """The frameworks' releases that take the Python, newest first, by package."""
         found: dict[str, list[Framework]] = {}
-        for row in self.ground.tables.frameworks():
+        for row in self.context.tables.frameworks():
             found.setdefault(row.package, [])
             if self._takes_python(row.pythons, row.requires_python):
                 found[row.package].append(row)
@@ -84,14 +85,14 @@ class Solver:
         the package."""
         if name in self._tensorflow:
             rows = [
-                r for r in self.ground.releases if r.package == name and not r.yanked and is_final(r.version)
+                r for r in self.context.releases if r.package == name and not r.yanked and is_final(r.version)
             ]
             fit = [r for r in rows if self._takes_python(r.pythons, None)]
             return sorted(fit, key=lambda r: order(r.version), reverse=True)
         return self.frameworks.get(name)
 
     def _takes_python(self, pythons: Sequence[str], requires: str | None) -> bool:
-        python = self.ground.python
+        python = self.context.python
         if python is None:
             return True
         if pythons:
@@ -158,8 +159,8 @@ class Solver:
     def _all(self, name: str) -> Sequence[TensorFlowRelease | Framework]:
         """The releases of a package for any Python."""
         if name in self._tensorflow:
-            return [row for row in self.ground.releases if row.package == name]
-        return self.ground.tables.frameworks(name)
+            return [row for row in self.context.releases if row.package == name]
+        return self.context.tables.frameworks(name)
 
     def _has_extra(self, row: TensorFlowRelease | Framework) -> bool:
         return isinstance(row, Framework) or bool(row.extras.get(EXTRA))
@@ -180,7 +181,7 @@ class Solver:
             self._stated[key] = tuple(
                 Need(one.name, one.specifier, one.extras, row)
                 for one in asked
-                if counts(one.marker, self.ground, False)
+                if counts(one.marker, self.context, False)
             )
         return self._stated[key]
 
@@ -216,32 +217,32 @@ class Solver:
     @cached_property
     def _by_package(self) -> Mapping[str, Sequence[NvidiaWheel]]:
         found: dict[str, list[NvidiaWheel]] = {}
-        for wheel in self.ground.tables.nvidia_wheels():
+        for wheel in self.context.tables.nvidia_wheels():
             found.setdefault(wheel.package, []).append(wheel)
         return found
 
 
-def counts(marker: str, ground: Ground, unknown: bool = True) -> bool:
+def counts(marker: str, context: PlanContext, unknown: bool = True) -> bool:
     """Whether a marker holds on the machine. unknown: the answer for one on the Python where no Python is
     known."""
     if not marker:
         return True
     from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
 
-    if ground.python is None and "python" in marker:
+    if context.python is None and "python" in marker:
         return unknown
-    system = {"windows": "win32", "macos": "darwin"}.get(ground.kind, "linux")
+    system = {"windows": "win32", "macos": "darwin"}.get(context.kind, "linux")
     here = {
         "sys_platform": system,
         "platform_system": {"win32": "Windows", "darwin": "Darwin"}.get(system, "Linux"),
         "os_name": "nt" if system == "win32" else "posix",
         "platform_machine": {"windows-amd64": "AMD64"}.get(
-            ground.platform, ground.platform.partition("-")[2]
+            context.platform, context.platform.partition("-")[2]
         ),
         "implementation_name": "cpython",
         "platform_python_implementation": "CPython",
-        "python_version": ground.python or "",
-        "python_full_version": f"{ground.python}.0" if ground.python else "",
+        "python_version": context.python or "",
+        "python_full_version": f"{context.python}.0" if context.python else "",
         "extra": "",
     }
     try:

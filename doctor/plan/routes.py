@@ -1,13 +1,11 @@
-"""The commands of a plan: which steps carry a candidate out, in order, for its platform and shell."""
+"""The commands of a plan: the steps for a candidate, in order, for its platform and shell."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 from doctor.findings import Step, manual, shell
 from doctor.plan import arm
 from doctor.plan.candidate import WSL_PYTHON, Candidate
-from doctor.plan.ground import Ground
+from doctor.plan.context import PlanContext
 from doctor.remedies import code, driver
 from doctor.remedies import environments as make
 from doctor.remedies.environments import ENV, UV_PYTHONS
@@ -16,112 +14,140 @@ from doctor.shell import Path, Word, run
 from doctor.tables import dotted
 from doctor.tables.ordering import order
 from doctor.tables.versions import minor
+from doctor.values import replace
 
 
-def steps(candidate: Candidate, ground: Ground, env: str = ENV) -> list[Step]:
-    """Everything to do, and the proof; the driver last where it can be last: it is needed to run, not to install."""
-    kind = _kind(candidate, ground)
+def steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:
+    """All steps and the final check; the driver comes last if possible: it is needed to run, not to
+    install."""
+    kind = _kind(candidate, context)
     if candidate.image is not None:
-        return installing(candidate, ground, env)
+        return installing(candidate, context, env)
     if candidate.route == "conda":
-        shows = run(*interpreter(candidate, ground, env), "-c", code.list_gpus(candidate.build.version))
+        shows = run(*interpreter(candidate, context, env), "-c", code.list_gpus(candidate.build.version))
         proof = shell(shows, "shows the GPUs that TensorFlow registers", platform=kind)
     else:
-        what = "starts TensorFlow there" + ("" if candidate.route == "cpu" else " and runs a convolution on each GPU")
-        there = " (tfgpu-doctor has to be installed in Ubuntu, too)" if candidate.route == "wsl2" else ""
+        what = "starts TensorFlow there" + (
+            "" if candidate.route == "cpu" else " and runs a convolution on each GPU"
+        )
+        there = " (install tfgpu-doctor in Ubuntu, too)" if candidate.route == "wsl2" else ""
         checked = run("tfgpu-doctor", "check", "--python", Path(env), "--deep")
         proof = shell(checked, f"proof: {what}{there}", platform=kind)
-    return [*installing(candidate, ground, env), proof]
+    return [*installing(candidate, context, env), proof]
 
 
-def installing(candidate: Candidate, ground: Ground, env: str = ENV) -> list[Step]:
-    """Everything to do but the proof; what check prescribes where an environment of its own is the cure."""
+def installing(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:
+    """All steps but the final check: what `check` advises if a new environment is the fix."""
     if candidate.nvidia is not None:
-        return [*driver_steps(candidate, ground), *arm.installing(candidate, env)]
+        return [*driver_steps(candidate, context), *arm.installing(candidate, env)]
     if candidate.route == "docker":
         assert candidate.image is not None
-        note = "" if candidate.verified else "; not verified here: that the registry has this tag is known from public files only"
+        note = (
+            ""
+            if candidate.verified
+            else "; not verified here: only public files say that the registry has this tag"
+        )
         started = make.docker_run(candidate.image, code.list_gpus(candidate.build.version), note)
-        return [*driver_steps(candidate, ground), *started]
-    kind = _kind(candidate, ground)
+        return [*driver_steps(candidate, context), *started]
+    kind = _kind(candidate, context)
     found = make.wsl_install() if candidate.route == "wsl2" else []
-    found += _conda(candidate, ground, kind, env) if candidate.route == "conda" else environment_steps(candidate, ground, env)
-    found += _found_by_the_loader(candidate, ground)
-    return [*found, *_settings(candidate), *driver_steps(candidate, ground)]
+    found += (
+        _conda(candidate, context, kind, env)
+        if candidate.route == "conda"
+        else environment_steps(candidate, context, env)
+    )
+    found += _found_by_the_loader(candidate, context)
+    return [*found, *_settings(candidate), *driver_steps(candidate, context)]
 
 
-def interpreter(candidate: Candidate, ground: Ground, env: str = ENV) -> tuple[Word, ...]:
+def interpreter(candidate: Candidate, context: PlanContext, env: str = ENV) -> tuple[Word, ...]:
     """How the Python that the steps lead to is started."""
     if candidate.nvidia is not None:
         return arm.interpreter(candidate, env)
     if candidate.route == "docker":
         return ("docker", "run", "--rm", "--gpus", "all", candidate.image or "", "python3")
-    kind = _kind(candidate, ground)
+    kind = _kind(candidate, context)
     return make.conda_python(env) if candidate.route == "conda" else (Path(make.interpreter(env, kind)),)
 
 
-def _kind(candidate: Candidate, ground: Ground) -> str:
-    return "wsl" if candidate.route == "wsl2" else ground.kind
+def _kind(candidate: Candidate, context: PlanContext) -> str:
+    return "wsl" if candidate.route == "wsl2" else context.kind
 
 
 def _settings(candidate: Candidate) -> list[Step]:
-    """What the program has to be told for the GPUs of the plan."""
+    """What the program has to set for the GPUs of the plan."""
     gpu = dict(candidate.judgement.answers).get("gpu")
     return setting_steps(gpu) if gpu is not None and candidate.route != "cpu" else []
 
 
-def environment_steps(candidate: Candidate, ground: Ground, env: str = ENV) -> list[Step]:
+def environment_steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:
     """The steps that make the environment with pip or uv: no administrator, no reboot."""
-    kind = _kind(candidate, ground)
+    kind = _kind(candidate, context)
     python = candidate.python or WSL_PYTHON
-    family = driver.family(ground.picture.os.name) if ground.picture.os else ""
+    family = driver.family(context.case.os.name) if context.case.os else ""
     family = "apt" if candidate.route == "wsl2" else family  # Ubuntu, whatever Windows it is in
-    uv = not on_machine(candidate, ground)
+    uv = not on_machine(candidate, context)
     found = make.uv_venv(env, python, kind) if uv else make.venv(env, python, kind, family=family)
-    options = install_options(candidate, ground, uv=uv)
-    found.append(make.pip_install(env, candidate.installation.requirements, kind, _what(candidate), uv=uv, options=options))
+    options = install_options(candidate, context, uv=uv)
+    found.append(
+        make.pip_install(
+            env, candidate.installation.requirements, kind, _what(candidate), uv=uv, options=options
+        )
+    )
     found += link_steps(candidate.installation, (Path(make.interpreter(env, kind)),), kind)
     return found
 
 
-def _found_by_the_loader(candidate: Candidate, ground: Ground) -> list[Step]:
-    """CUDA that is installed is of use where the loader looks for it, which another's installation does not promise."""
+def _found_by_the_loader(candidate: Candidate, context: PlanContext) -> list[Step]:
+    """An installed CUDA works only if the loader searches its folder, which an installation by hand does not
+    ensure."""
     if candidate.route != "pip-system-cuda":
         return []
-    which = f"CUDA {ground.cuda} and cuDNN {ground.cudnn or candidate.build.cudnn or ''}".rstrip()
-    at = f" ({ground.system_cuda.location})" if ground.system_cuda and ground.system_cuda.location and not ground.wish.cuda else ""
-    if ground.kind == "windows":
+    which = f"CUDA {context.cuda} and cuDNN {context.cudnn or candidate.build.cudnn or ''}".rstrip()
+    at = (
+        f" ({context.system_cuda.location})"
+        if context.system_cuda and context.system_cuda.location and not context.version_request.cuda
+        else ""
+    )
+    if context.kind == "windows":
         text, how = f"Put the bin folders of {which} on PATH{at}", "where they are not"
     else:
         text = f"Let the loader find {which}{at}"
         how = "their library folders in ldconfig's cache or on LD_LIBRARY_PATH; on a cluster: module load"
-    return [manual(text, f"{how}; the proof names each library that is not found", platform=ground.kind)]
+    return [manual(text, f"{how}; the proof names each library that is not found", platform=context.kind)]
 
 
-def on_machine(candidate: Candidate, ground: Ground) -> bool:
-    """Whether the Python of a candidate is the one at hand, so that plain venv and pip will do."""
+def on_machine(candidate: Candidate, context: PlanContext) -> bool:
+    """Whether the Python of a candidate is the installed one, so that plain venv and pip are enough."""
     if candidate.route == "wsl2":
         return candidate.python == WSL_PYTHON
     if candidate.python is None:
         return False
-    asked = candidate.python == ground.python and dotted(candidate.python) < dotted(UV_PYTHONS)  # uv has none so old
-    return asked or candidate.python == ground.own_python
+    asked = candidate.python == context.python and dotted(candidate.python) < dotted(
+        UV_PYTHONS
+    )  # uv has none so old
+    return asked or candidate.python == context.own_python
 
 
 WHEELS_OF_TODAY = (2, 28)
-"""The glibc that the newest wheels of NumPy, h5py and others need (their files' tags: manylinux_2_27 and 2_28). On an older
-one the newest release is a source archive to pip, and building it fails where there is no compiler."""
+"""The glibc that the newest wheels of NumPy, h5py and others need (their files' tags: manylinux_2_27 and
+2_28). On an older one the newest release is a source archive to pip, and building it fails where there is no
+compiler."""
 ALL_WHEELS = "2.10.0"
 """From this TensorFlow on every package that it requires has a wheel, but for those of SOURCE_ONLY."""
 SOURCE_ONLY = {("2.12", "3.8"): "jax"}
-"""What a minor release requires that is a source archive for a Python: jax is plain Python, and its wheels begin with
-0.4.16, which needs Python 3.9 (its files on the package index)."""
+"""Requirements of a minor release that have only a source archive for a Python. jax is plain Python; its
+wheels begin with 0.4.16, which needs Python 3.9 (its files on the package index)."""
 
 
-def install_options(candidate: Candidate, ground: Ground, *, uv: bool) -> tuple[str, ...]:
-    """What the installer has to be told besides the requirements: on an old C library, to take an older release with a
+def install_options(candidate: Candidate, context: PlanContext, *, uv: bool) -> tuple[str, ...]:
+    """Further options of the installer: on an old C library, to take an older release with a
     wheel rather than the newest as source."""
-    if ground.glibc is None or candidate.route in ("wsl2", "docker") or dotted(ground.glibc) >= WHEELS_OF_TODAY:
+    if (
+        context.glibc is None
+        or candidate.route in ("wsl2", "docker")
+        or dotted(context.glibc) >= WHEELS_OF_TODAY
+    ):
         return ()
     if not uv:
         return ("--prefer-binary",)
@@ -131,47 +157,56 @@ def install_options(candidate: Candidate, ground: Ground, *, uv: bool) -> tuple[
     return ("--only-binary", ":all:", *(("--no-binary", source) if source else ()))
 
 
-def driver_steps(candidate: Candidate, ground: Ground) -> list[Step]:
-    """How the driver gets to where the candidate needs it; nothing where it is there."""
+def driver_steps(candidate: Candidate, context: PlanContext) -> list[Step]:
+    """The steps to the driver that the candidate needs; none if it is installed."""
     if "driver" not in candidate.given_up:
         return []
-    kind = "windows" if ground.kind == "windows" else ground.kind
-    name = ground.picture.os.name if ground.picture.os else ""
-    row = ground.system or {}
+    kind = "windows" if context.kind == "windows" else context.kind
+    name = context.case.os.name if context.case.os else ""
+    row = context.system or {}
     found = driver.install(
         kind,
         name,
         row.get("manager") or driver.family(name),
         minimum=candidate.driver.driver if candidate.driver else "",
-        last=last_branch(ground),
+        last=last_branch(context),
         own=row.get("driver", ""),
     )
-    if not ground.container:
+    if not context.container:
         return found
-    return [
-        replace(s, why=f"on the host, not in the container: {s.why}") for s in found
-    ]
+    return [replace(s, why=f"on the host, not in the container: {s.why}") for s in found]
 
 
-def last_branch(ground: Ground) -> str:
-    """The last driver branch that serves every GPU at hand ("470"), or "" where the newest still does."""
+def last_branch(context: PlanContext) -> str:
+    """The last driver branch that supports every GPU of the machine ("470"), or "" if the newest still
+    does."""
     branches = [
         row.last_driver
-        for capability in ground.capabilities
-        if (row := ground.tables.architecture(capability)) is not None and row.last_driver is not None
+        for capability in context.capabilities
+        if (row := context.tables.architecture(capability)) is not None and row.last_driver is not None
     ]
     return min(branches, key=int, default="") if branches else ""
 
 
-def _conda(candidate: Candidate, ground: Ground, kind: str, env: str) -> list[Step]:
+def _conda(candidate: Candidate, context: PlanContext, kind: str, env: str) -> list[Step]:
     python = candidate.python or "3.10"
     recipe = dict(candidate.recipe)
     packages = [f"cudatoolkit={recipe['cudatoolkit']}", f"cudnn={recipe['cudnn']}"] if recipe else []
-    unseen = f"; not verified here: `conda search -c {recipe.get('channel')} {packages[0]}` asks the channel" if recipe else ""
+    unseen = (
+        f"; not verified here: `conda search -c {recipe.get('channel')} {packages[0]}` asks the channel"
+        if recipe
+        else ""
+    )
     note = "" if candidate.verified else unseen
     found = [
         make.conda_create(env, python, kind, packages, recipe.get("channel", ""), note),
-        make.conda_pip(env, candidate.installation.requirements, kind, _what(candidate), options=install_options(candidate, ground, uv=False)),
+        make.conda_pip(
+            env,
+            candidate.installation.requirements,
+            kind,
+            _what(candidate),
+            options=install_options(candidate, context, uv=False),
+        ),
     ]
     if recipe:
         found += make.conda_library_path(env, kind)
@@ -200,4 +235,6 @@ def _what(candidate: Candidate) -> str:
 def _notes(candidate: Candidate) -> str:
     """Why each pin is there, those of CUDA itself left out."""
     named = candidate.workarounds.packages.requirements if candidate.workarounds.packages else ()
-    return "".join(f"; {pin.requirement}: {pin.why}" for pin in candidate.pins if pin.requirement not in named)
+    return "".join(
+        f"; {pin.requirement}: {pin.why}" for pin in candidate.pins if pin.requirement not in named
+    )

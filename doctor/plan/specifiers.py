@@ -1,20 +1,18 @@
-"""Version specifiers as ranges: whether two of them have a version in common, and whether one keeps within another.
-
-Excluded versions (!=) count where the other side pins one version; elsewhere a hole in a range decides nothing.
-"""
+"""Version specifiers as ranges: whether two of them share a version, and whether one lies within another. An
+excluded version (!=) counts only against a pin of that version."""
 
 from __future__ import annotations
 
 import functools
-import re
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from doctor import lazy
 from doctor.backports import removesuffix
 from doctor.values import dataclass
 
-_PART = re.compile(r"(===|==|~=|!=|>=|<=|>|<)([^,]+)")
+_PART = lazy.compile(r"(===|==|~=|!=|>=|<=|>|<)([^,]+)")
 
 
 @dataclass(frozen=True, slots=True)

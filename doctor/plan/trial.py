@@ -1,8 +1,7 @@
-"""One release tried by one route: what would have to change for it, or why it does not work as things are."""
+"""One release tried on one route: what would have to change for it, or why it does not work."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from doctor.compat import Answer, Judgement, Situation, companions, installs_on, judge, traps_of
@@ -10,14 +9,15 @@ from doctor.compat.nvidia_packages import packages_for
 from doctor.compat.software import driver_minimum
 from doctor.compat.workarounds import Workarounds, for_pip_libraries
 from doctor.plan.candidate import WSL_PYTHON, Candidate, Refusal
-from doctor.plan.ground import Ground
+from doctor.plan.context import PlanContext
 from doctor.remedies.environments import UV_PYTHONS
 from doctor.tables import DriverFloor, Tables, TensorFlowRelease, dotted
 from doctor.tables.versions import minor
+from doctor.values import replace
 
 WSL_GPUS = (6, 0)
-"""The lowest compute capability that WSL2 serves (CUDA on WSL User Guide 11.4.4, section 2.1, WSL 2 System Requirements:
-Pascal and later)."""
+"""The lowest compute capability that WSL2 serves (CUDA on WSL User Guide 11.4.4, section 2.1, WSL 2 System
+Requirements: Pascal and later)."""
 
 
 def recipe_of(build: TensorFlowRelease, tables: Tables) -> dict[str, Any] | None:
@@ -34,52 +34,74 @@ def image_of(build: TensorFlowRelease, tables: Tables) -> dict[str, Any] | None:
 
 
 def try_route(
-    build: TensorFlowRelease, route: str, ground: Ground, platform: str, side: str, settled: bool = False
+    build: TensorFlowRelease,
+    route: str,
+    context: PlanContext,
+    platform: str,
+    side: str,
+    settled: bool = False,
 ) -> tuple[Candidate | None, Refusal | None]:
-    """The release by the route, with what has to change for it; or None and why not as things are.
+    """The candidate with what has to change for it; or None, and why it does not work.
 
-    settled: another driver is no longer looked for.
+    settled: no other driver is considered any more.
     """
-    base, recipe = _situation(build, route, ground, platform, side)
-    here = None if route in ("docker", "wsl2") else ground.python
-    python = None if route == "docker" else _python(build, here, base, ground, route)
+    base, recipe = _situation(build, route, context, platform, side)
+    here = None if route in ("docker", "wsl2") else context.python
+    python = None if route == "docker" else _python(build, here, base, context, route)
     situation = replace(base, python=python)
-    judged, workarounds = _judged(build, situation, ground)
-    refused = _python_refusals(build, replace(base, python=here), python, ground) if route != "docker" else []
+    judged, workarounds = _judged(build, situation, context)
+    refused = (
+        _python_refusals(build, replace(base, python=here), python, context) if route != "docker" else []
+    )
     lost: set[str] = set()
-    if here is not None and python != here and ground.python_is_asked:
+    if here is not None and python != here and context.python_is_asked:
         lost.add("python")
     if route == "docker":
-        lost |= {"container", "python"} if ground.python_is_asked else {"container"}
+        lost |= {"container", "python"} if context.python_is_asked else {"container"}
     dead = python is None and route != "docker"
-    by_driver = _by_driver(build, situation, judged, ground)
+    by_driver = _by_driver(build, situation, judged, context)
     for name, given in judged.answers:
-        answer = _of_names(build, situation, given, ground.tables) if name == "cuda" else given
-        if answer.verdict != "no" or name == "libraries" or (name == "gpu" and by_driver == "told"):
+        answer = _of_names(build, situation, given, context.tables) if name == "cuda" else given
+        if answer.verdict != "no" or name == "libraries" or (name == "gpu" and by_driver == "with-driver"):
             continue
         aspect = "driver" if name == "gpu" and by_driver else name
         refused.append((aspect, answer))
         lost |= {"driver"} if aspect == "driver" else set()
         dead = dead or aspect != "driver" or situation.driver is None
     refused += [("libraries", answer) for answer in workarounds.blocks]
-    old = [c for c in ground.capabilities if dotted(c) < WSL_GPUS] if route == "wsl2" else []
+    old = [c for c in context.capabilities if dotted(c) < WSL_GPUS] if route == "wsl2" else []
     if old:
-        refused.append(("gpu", Answer("no", f"WSL2 serves GPUs from Pascal on, and compute capability {old[0]} is older "
-                                      "(CUDA on WSL User Guide 11.4.4, section 2.1)", (build,))))  # fmt: skip
+        refused.append(
+            (
+                "gpu",
+                Answer(
+                    "no",
+                    f"WSL2 serves GPUs from Pascal on, and compute capability {old[0]} is older "
+                    "(CUDA on WSL User Guide 11.4.4, section 2.1)",
+                    (build,),
+                ),
+            )
+        )
         dead = True
-    if ground.driver_absent:
+    if context.driver_absent:
         lost.add("driver")
     if route != "pip-system-cuda":
-        lost |= {"cuda"} if ground.wish.cuda else {"cudnn"} if ground.wish.cudnn else set()
+        lost |= (
+            {"cuda"}
+            if context.version_request.cuda
+            else {"cudnn"}
+            if context.version_request.cudnn
+            else set()
+        )
     refusal = Refusal(build, route, tuple(refused)) if refused else None
     if dead or workarounds.blocks or ("driver" in lost and settled):
         return None, refusal
-    floor = _driver_for(build, situation, ground.tables) if "driver" in lost else None
+    floor = _driver_for(build, situation, context.tables) if "driver" in lost else None
     if "driver" in lost and floor is None:
         return None, refusal
-    if floor is not None and situation.driver is not None:  # what is said of the plan is said of the driver that it takes
-        judged = ground.judge(build, replace(situation, driver=floor.driver, route=None))
-    image = image_of(build, ground.tables) if route == "docker" else None
+    if floor is not None and situation.driver is not None:  # the plan is judged with the driver that it needs
+        judged = context.judge(build, replace(situation, driver=floor.driver, route=None))
+    image = image_of(build, context.tables) if route == "docker" else None
     found = Candidate(
         build,
         route,
@@ -87,42 +109,50 @@ def try_route(
         situation,
         judged,
         workarounds,
-        (*workarounds.pins, *companions(build, ground.tables)) if route != "docker" else (),
+        (*workarounds.pins, *companions(build, context.tables)) if route != "docker" else (),
         frozenset(lost),
         floor,
         another_python=here is not None and python != here and route != "docker",
         image=image["image"] if image else None,
-        recipe=tuple(sorted((key, recipe[key]) for key in ("cuda", "channel", "cudatoolkit", "cudnn"))) if recipe else (),
+        recipe=(
+            tuple(sorted((key, recipe[key]) for key in ("cuda", "channel", "cudatoolkit", "cudnn")))
+            if recipe
+            else ()
+        ),
         verified=bool((image or recipe or {"verified": True})["verified"]),
     )
     return found, refusal
 
 
-def _by_driver(build: TensorFlowRelease, situation: Situation, judged: Judgement, ground: Ground) -> str:
-    """Whether the GPU is refused only because the driver at hand cannot compile the PTX for it: "" for no; "told" where
-    the driver is refused for itself anyway, "alone" where nothing else says so."""
+def _by_driver(
+    build: TensorFlowRelease, situation: Situation, judged: Judgement, context: PlanContext
+) -> str:
+    """Whether the GPU is refused only because the driver cannot compile the PTX for it: "" for no;
+    "with-driver" if the driver is refused anyway, "alone" if this is the only reason."""
     if situation.driver is None or "gpu" not in judged or judged["gpu"].verdict != "no":
         return ""
-    if ground.judge(build, replace(situation, driver=None, route=None))["gpu"].verdict == "no":
+    if context.judge(build, replace(situation, driver=None, route=None))["gpu"].verdict == "no":
         return ""
-    return "told" if "driver" in judged and judged["driver"].verdict == "no" else "alone"
+    return "with-driver" if "driver" in judged and judged["driver"].verdict == "no" else "alone"
 
 
 def _situation(
-    build: TensorFlowRelease, route: str, ground: Ground, platform: str, side: str
+    build: TensorFlowRelease, route: str, context: PlanContext, platform: str, side: str
 ) -> tuple[Situation, dict[str, Any] | None]:
-    """What the tables are asked about by a route, Python left open; and conda's packages where it goes through them."""
-    recipe = recipe_of(build, ground.tables) if route == "conda" and not build.extras.get("and-cuda") else None
+    """The situation of a route, without its Python; and conda's packages if the route uses them."""
+    recipe = (
+        recipe_of(build, context.tables) if route == "conda" and not build.extras.get("and-cuda") else None
+    )
     situation = Situation(
         platform=platform,
-        glibc=None if route in ("docker", "wsl2") else ground.glibc,
-        capabilities=ground.capabilities,
-        driver=ground.driver,
+        glibc=None if route in ("docker", "wsl2") else context.glibc,
+        capabilities=context.capabilities,
+        driver=context.driver,
         driver_platform=side,
         route="system" if recipe or route in ("docker", "pip-system-cuda") else "pip-and-cuda",
     )
     if route == "pip-system-cuda":
-        situation = replace(situation, cuda=ground.cuda, cudnn=ground.cudnn)
+        situation = replace(situation, cuda=context.cuda, cudnn=context.cudnn)
     elif recipe:
         situation = replace(situation, cuda=recipe["cudatoolkit"], cudnn=recipe["cudnn"])
     elif route == "docker":
@@ -131,23 +161,25 @@ def _situation(
 
 
 def _python_refusals(
-    build: TensorFlowRelease, here: Situation, chosen: str | None, ground: Ground
+    build: TensorFlowRelease, here: Situation, chosen: str | None, context: PlanContext
 ) -> list[tuple[str, Answer]]:
-    """Why the Python at hand will not do, where another one is taken or none serves."""
+    """Why the installed Python does not fit, if another one is taken or none fits."""
     if chosen is None:
         why = f"{build.requirement} has wheels for Python {', '.join(build.pythons)} only"
         return [("python", Answer("no", why, (build,)))]
     if here.python is None or here.python == chosen:
         return []
-    answer = installs_on(build, here, ground.tables)
+    answer = installs_on(build, here, context.tables)
     if answer.verdict == "no":
         return [("python", answer)]
-    traps = traps_of(build, here, ground.tables, "extra")
-    return [("python", Answer("no", trap.reason, (trap, build))) for trap in traps if trap.verdict == "no"][:1]
+    traps = traps_of(build, here, context.tables, "extra")
+    return [("python", Answer("no", trap.reason, (trap, build))) for trap in traps if trap.verdict == "no"][
+        :1
+    ]
 
 
 def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, tables: Tables) -> Answer:
-    """Where the names that a build opens were not read: what is known of its CUDA all the same."""
+    """What is known about a build's CUDA if the names that it opens were not read."""
     if answer.verdict != "unknown" or situation.cuda is None:
         return answer
     if build.cuda is None:
@@ -157,20 +189,28 @@ def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, ta
             return Answer("no", trap.reason, (trap, build))
     if dotted(build.cuda)[0] == dotted(situation.cuda)[0]:
         return answer
-    return Answer("no", f"{build.requirement} was made for CUDA {build.cuda}, and CUDA {situation.cuda} is another major "
-                  "version, whose libraries have other names", (build,))  # fmt: skip
+    return Answer(
+        "no",
+        f"{build.requirement} was made for CUDA {build.cuda}, and CUDA {situation.cuda} is another major "
+        "version, whose libraries have other names",
+        (build,),
+    )
 
 
-def _judged(build: TensorFlowRelease, situation: Situation, ground: Ground) -> tuple[Judgement, Workarounds]:
-    # what pip's libraries need is answered by the workarounds, which cure what they can
-    judged = ground.judge(build, replace(situation, route=None))
+def _judged(
+    build: TensorFlowRelease, situation: Situation, context: PlanContext
+) -> tuple[Judgement, Workarounds]:
+    # the workarounds decide what pip's libraries need
+    judged = context.judge(build, replace(situation, route=None))
     if situation.route != "pip-and-cuda":
         return judged, Workarounds()
-    return judged, for_pip_libraries(build, situation, ground.tables)
+    return judged, for_pip_libraries(build, situation, context.tables)
 
 
-def _python(build: TensorFlowRelease, here: str | None, base: Situation, ground: Ground, route: str) -> str | None:
-    """The Python to take: the one at hand where it serves, else the newest that does and that can be had."""
+def _python(
+    build: TensorFlowRelease, here: str | None, base: Situation, context: PlanContext, route: str
+) -> str | None:
+    """The Python to take: the installed one if it fits, else the newest available one that fits."""
     last_resort = sorted(build.pythons, key=dotted, reverse=True)
     if route == "wsl2":  # the Python of the distribution that wsl --install brings
         last_resort.sort(key=lambda p: p != WSL_PYTHON)
@@ -180,18 +220,20 @@ def _python(build: TensorFlowRelease, here: str | None, base: Situation, ground:
     for python in order_of_trial:
         assert python is not None
         situation = replace(base, python=python)
-        if installs_on(build, situation, ground.tables).verdict == "no":
+        if installs_on(build, situation, context.tables).verdict == "no":
             continue
-        extra = traps_of(build, situation, ground.tables, "extra") if situation.route == "pip-and-cuda" else ()
+        extra = (
+            traps_of(build, situation, context.tables, "extra") if situation.route == "pip-and-cuda" else ()
+        )
         blocked = any(trap.verdict == "no" for trap in extra)
-        if blocked and (python != here or packages_for(build, situation, ground.tables) is None):
+        if blocked and (python != here or packages_for(build, situation, context.tables) is None):
             continue
         return python
     return order_of_trial[0] if order_of_trial else None
 
 
 def _driver_for(build: TensorFlowRelease, situation: Situation, tables: Tables) -> DriverFloor | None:
-    """The lowest driver that would do for this build and these GPUs, or None where none does."""
+    """The lowest driver that works for this build and these GPUs; None if none does."""
     without = judge(build, replace(situation, driver=None), tables)
     if "driver" in without and without["driver"].verdict == "no":
         return None

@@ -1,41 +1,41 @@
-"""What a file asks for and nothing here can judge: it is named, in place of an ok that would not be true."""
+"""Lines of a file that nothing here can judge: they are named, since an "ok" would be false."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
+from doctor import lazy
 from doctor.facts import Source
 from doctor.findings import Finding, shell
 from doctor.plan.asked import CONCERNS, Asked, Unread, Wanted
 from doctor.plan.conda_pins import conda_builds
-from doctor.plan.ground import Ground
+from doctor.plan.context import PlanContext
 from doctor.plan.resolution import Solver
 from doctor.shell import Path, run
 
-_OTHER_BUILDS = re.compile(
+_OTHER_BUILDS = lazy.compile(
     r"tf-nightly.*|tensorflow-(?:rocm|directml|metal|aarch64).*|nvidia-tensorflow|tensorflow-directml-plugin"
 )
-_OTHER_GPU = re.compile(
+_OTHER_GPU = lazy.compile(
     r".*-(?:cu|cuda)1\d+x?|tensorrt.*|vllm|xformers|flash-attn|bitsandbytes|deepspeed|mxnet.*|paddlepaddle.*|pytorch|"
     r"(?:cu|pylibra)(?:df|ml|graph|spatial)|jax-rocm.*|torch(?:text|data|rec)?|torch-.*|pytorch-triton"
 )
 _OWN_INDEX = (
-    ("pytorch.org", re.compile(r"torch.*")),
-    ("jax-releases", re.compile(r"jax.*")),
+    ("pytorch.org", lazy.compile(r"torch.*")),
+    ("jax-releases", lazy.compile(r"jax.*")),
     ("nvidia.com", CONCERNS),
     ("nightly", CONCERNS),
 )
 MOST = 20
-"""Findings for lines that were not judged."""
+"""How many findings for lines that were not judged are made."""
 SHOWN = 120
-"""Characters that are shown of such a line."""
+"""Characters of such a line that are shown."""
 NAMED = 8
 """Other lines that a message names."""
 
 
 def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[Unread]:
-    """The lines that bear on TensorFlow and its CUDA libraries, and cannot be judged."""
+    """The lines that affect TensorFlow and its CUDA libraries, and cannot be judged."""
     found = list(wanted.unread)
     known_in_tables = {"tensorflow", "tensorflow-gpu", *solver.frameworks}
     for line in asked:
@@ -52,7 +52,7 @@ def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[U
         if line.manager == "conda":
             why = conda_builds(line)
         elif line.address and (line.name in known_in_tables or CONCERNS.search(line.name)):
-            why = "what lies behind the address was not read"
+            why = "the contents of the address were not read"
         elif elsewhere:
             why = f"the builds of {elsewhere} are not in the tables"
         elif _OTHER_BUILDS.fullmatch(line.name):
@@ -63,15 +63,15 @@ def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[U
             and not line.name.startswith("nvidia-")
         ):
             why = f"the tables do not know which CUDA libraries {line.name} requires"
-        elif line.name in solver.frameworks and solver.ground.platform != "linux-x86_64":
-            why = f"what {line.name} requires on {solver.ground.platform} is not in the tables"
+        elif line.name in solver.frameworks and solver.context.platform != "linux-x86_64":
+            why = f"what {line.name} requires on {solver.context.platform} is not in the tables"
         if why:
             found.append(Unread(line.line, line.text, why, line.file))
     return found
 
 
 def not_examined(lines: Sequence[Unread], name: str) -> list[Finding]:
-    """A finding for each line that was not judged; of many the last one counts the rest."""
+    """A finding for each line that was not judged; if there are many, the last one counts the rest."""
     found = [_finding(line, name) for line in lines[:MOST]]
     if len(lines) > MOST:
         rest = lines[MOST]
@@ -97,7 +97,7 @@ def _finding(line: Unread, name: str) -> Finding:
 
 
 def others(
-    asked: Sequence[Asked], wanted: Wanted, examined: Collection[str], ground: Ground, name: str
+    asked: Sequence[Asked], wanted: Wanted, examined: Collection[str], context: PlanContext, name: str
 ) -> list[Finding]:
     """The remaining lines: what plain Python packages require among themselves is the installer's own
     business."""
@@ -117,10 +117,14 @@ def others(
             "undetermined",
             "info",
             f"not examined: {' and '.join(words)}",
-            "The tables hold what TensorFlow, the GPU frameworks and NVIDIA's packages require. With --resolve the "
-            "installer's own resolver looks at every line.",
+            "The tables hold what TensorFlow, the GPU frameworks and NVIDIA's packages require. With"
+            " --resolve the installer's own resolver looks at every line.",
             (Source(first.file or name, first.line, first.text),),
             (),
-            (shell(run("tfgpu-doctor", "plan", "-r", Path(name), "--resolve"), "uses the network").on(ground.kind),),
+            (
+                shell(run("tfgpu-doctor", "plan", "-r", Path(name), "--resolve"), "uses the network").on(
+                    context.kind
+                ),
+            ),
         )
     ]

@@ -1,4 +1,5 @@
-"""YAML as programs write it, line by line, so that every value keeps its line: block style, with flow style as plain text."""
+"""YAML as programs write it, line by line, so that every value keeps its line: block style, with flow style
+as plain text."""
 
 from __future__ import annotations
 
@@ -6,13 +7,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from doctor import lazy
 from doctor.backports import removeprefix
 from doctor.plan.asked import without_comment
 
 DEPTH = 40
-"""Levels that are followed; what lies deeper is left out."""
-_KEY = re.compile(r"(\"[^\"]{0,500}\"|'[^']{0,500}'|[^\s\"'#{\[&*!|>-][^#]{0,499}?|-[^\s:][^#:]{0,200}):(?:\s(.*))?$", re.DOTALL)
-_SCALAR = re.compile(r"[|>][+-]?\d?[+-]?$")
+"""Levels that are read; deeper ones are left out."""
+_KEY = lazy.compile(
+    r"(\"[^\"]{0,500}\"|'[^']{0,500}'|[^\s\"'#{\[&*!|>-][^#]{0,499}?|-[^\s:][^#:]{0,200}):(?:\s(.*))?$",
+    re.DOTALL,
+)
+_SCALAR = lazy.compile(r"[|>][+-]?\d?[+-]?$")
 
 
 class Entry(NamedTuple):

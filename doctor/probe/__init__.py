@@ -1,14 +1,16 @@
-"""A machine in, facts out: everything that decides whether TensorFlow uses its GPU, without starting TensorFlow.
+"""Reads a machine into facts: everything that decides whether TensorFlow uses its GPU, without starting
+TensorFlow.
 
-`examine` runs the probes below, each guarded and timed; one that crashes, may not look or takes too long becomes an
-Unreadable fact, and the others go on. Only files, the environment and, on a live machine, two small processes of its
-own (one that asks the driver, one that asks the target Python for its sys.path) are used.
+`examine` runs the probes below, each guarded and timed; one that crashes, lacks permission or takes too long
+becomes an Unreadable fact, and the others go on. Only files, the environment and, on a live machine, two
+small processes of its own (one that asks the driver, one that asks the target Python for its sys.path) are
+used.
 
 What a fact's `Absent.what` may be: "nvidia gpu", "nvidia kernel module", "nvidia driver", "libcuda", "nvml",
 "device nodes", "cuda", "cudnn", "tensorflow", "python".
 
-The kinds of Symptom that the probes make (detail keys in brackets; the same name as in doctor.logs.signatures where a
-log says the same):
+The kinds of Symptom that the probes make (detail keys in brackets; the same name as in doctor.logs.signatures
+where a log says the same):
 
     simulated-gpu                  a simulated GPU of this tool is in use [simulation]
     simulated-libraries            it stood in for the environment's own CUDA libraries [missing, asked]
@@ -16,6 +18,7 @@ log says the same):
     driver-module-not-loaded       nvidia.ko is built for the running kernel and is not loaded
     driver-module-for-other-kernel nvidia.ko is built only for other kernels [running, built]
     gpu-bound-to-other-driver      an NVIDIA GPU is kept for a virtual machine [driver, bus]
+    gpu-without-driver             NVIDIA's driver runs another GPU and not this one [bus]
     cuda-compat-on-path            libcuda.so.1 would come from a forward-compatibility folder [path, version]
     cuda-stub-on-path              libcuda.so.1 would be the toolkit's stub for linking [path]
     nix                            the Python in use is one that Nix built
@@ -25,16 +28,22 @@ log says the same):
     wsl-library-not-searched       /usr/lib/wsl/lib is there and not on the loader's path
     gpu-switched-off               a program keeps the GPU off to save power [by, path]
     device-node-missing            the GPU's node is there, one that CUDA needs beside it is not [path]
-    fabric-manager-missing         NVSwitches, and no fabric manager that fits them [state: missing, stopped, other; version]
-    start-would-serve              started in another way, the program would find the libraries [missing, kind, name, file,
-                                   modules, value: LD_LIBRARY_PATH there; of, of_kind, of_file: the way that fails]
-    start-needed                   it finds them only when it is started in one way [missing, kind, name, file, value]
+    fabric-manager-missing         NVSwitches, and no fabric manager that fits them [state: missing, stopped,
+                                   other; version]
+    start-would-serve              started in another way, the program would find the libraries [missing,
+                                   kind, name, file,
+                                   modules, value: LD_LIBRARY_PATH there; of, of_kind, of_file: the way that
+                                   fails]
+    start-needed                   it finds them only when it is started in one way [missing, kind, name,
+                                   file, value]
     hung-driver                    a call of NVML, libcuda or nvidia-smi did not return [call, seconds]
     driver-call-crashed            the process that called NVML or libcuda was killed [call, signal]
     cuda-devices                   how many devices libcuda lists [count]
     compute-mode-exclusive         one process at a time may use the GPU [gpu]
     compute-mode-prohibited        no process may use the GPU [gpu]
-    mig-enabled                    the GPU is divided into MIG instances [gpu, instances, names]
+    mig-enabled                    the GPU is divided into MIG instances [gpu, instances: compute instances,
+                                   names;
+                                   undivided: GPU instances]
     persistence-mode-off           the driver unloads when no process uses it [gpu]
     ecc-errors                     uncorrected memory errors since the driver was loaded [gpu, count]
     xid                            the kernel log holds an Xid error [xid, bus]
@@ -48,7 +57,7 @@ log says the same):
     musl-libc                      the system's C library is musl
     glibc-too-old                  a library wants a newer glibc [library, needs, by]
     jetson                         an NVIDIA Jetson board [model]
-    login-node                     Slurm is installed and this is no job
+    login-node                     Slurm is installed, and this process is not in a job
     tensorflow-library-fails       TensorFlow's own library would not load [file, error, culprit]
     tensorflow-leftover            remains of a half removed TensorFlow [path; kind=hollow: a module folder]
     tensorflow-files-missing       a distribution is listed and its module is not there [packages]
@@ -56,7 +65,8 @@ log says the same):
     tensorflow-several             several distributions hold the module [packages, owner]
     stray-tensorflow-module        a tensorflow.py or folder would be imported first [path]
     plugin-device                  another maker's plugin or build is installed, with its device [name]
-    addon-mismatch                 an add-on was compiled for another TensorFlow [addon, version, wants, there]
+    addon-mismatch                 an add-on was compiled for another TensorFlow [addon, version, wants,
+                                   there]
     pip-over-conda                 pip's TensorFlow lies over conda's [name, pip, conda]
     cudnn-part-broken              a part of cuDNN is missing or cannot be loaded [path, library, problem]
     msvc-runtime                   the Visual C++ runtime is missing or too old [dll]
@@ -75,7 +85,8 @@ The deep check (doctor.probe.deep) adds what TensorFlow's log says, as doctor.lo
     deep-operation-simulated       it ran on a simulated GPU, where results mean nothing [gpu, op, seconds]
     deep-operation-failed          it raised [gpu, op, error]
     deep-memory                    the peak of the GPU memory in use [gpu, peak_mib]
-    deep-disagrees                 a library came from elsewhere than the static probes foretold [library, static, deep]
+    deep-disagrees                 a library came from another place than the static probes predicted
+                                   [library, static, deep]
 """
 
 from __future__ import annotations
@@ -83,7 +94,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar
 
 from doctor.facts import (
@@ -107,17 +117,19 @@ from doctor.probe.packages import Installed
 from doctor.probe.running import end_children
 from doctor.probe.ways import Ways
 from doctor.tables import Tables
+from doctor.values import dataclass, field, replace
 
 __all__ = ["Examination", "Machine", "NoPythonError", "examine", "look"]
 
 DEADLINE = 60.0
-"""Seconds after which the probes that have not come back are given up: a file system that hangs."""
+"""Seconds after which unfinished probes are given up, for example on a file system that hangs."""
 T = TypeVar("T")
 
 
 @dataclass
 class Examination:
-    """What `look` found: the facts, how long each probe took (seconds), and the environment for a deep check."""
+    """What `look` found: the facts, how long each probe took (seconds), and the environment for a deep
+    check."""
 
     facts: Facts
     times: dict[str, float] = field(default_factory=dict)
@@ -134,7 +146,7 @@ def examine(machine: Machine, python: str | None = None, tables: Tables | None =
 
 
 def look(machine: Machine, python: str | None = None, tables: Tables | None = None) -> Examination:
-    """As `examine`, with times and what else was learnt."""
+    """Like `examine`, with the probes' times and the environment."""
     interpreter.find(machine, python)  # a wrong --python ends the call, nothing else does
     try:
         return _Probes(Ways.of(machine, python), python, tables or Tables.bundled()).run()
@@ -144,7 +156,7 @@ def look(machine: Machine, python: str | None = None, tables: Tables | None = No
 
 
 class _Probes:
-    """One examination under way."""
+    """A running examination."""
 
     def __init__(self, ways: Ways, python: str | None, tables: Tables) -> None:
         self.ways, self.machine, self.python, self.tables = ways, ways.machine, python, tables
@@ -154,7 +166,7 @@ class _Probes:
         self.installed = Installed()
 
     def run(self) -> Examination:
-        """Two lines of work at once: the hardware and driver, and the environment with its libraries."""
+        """Run two threads: one for hardware and driver, one for the environment and its libraries."""
         lines = [
             threading.Thread(target=self._environment_line, daemon=True),
             threading.Thread(target=self._driver_line, daemon=True),
@@ -180,7 +192,7 @@ class _Probes:
         )
 
     def _guard(self, name: str, probe: Callable[[], Iterable[Fact]]) -> None:
-        """Run one probe: what it found before a failure counts, and the failure is a fact."""
+        """Run one probe. Keep what it found before a failure, and add the failure as a fact."""
         found = self.found.setdefault(name, [])
         start = time.monotonic()
         try:
@@ -226,12 +238,12 @@ class _Probes:
         return facts
 
     def _libraries(self) -> Iterable[Fact]:
-        told = self.found.get("tensorflow", [])
-        facts, _ = libraries.examine(self.machine, self.environment, self.installed, told, self.tables)
+        builds = self.found.get("tensorflow", [])
+        facts, _ = libraries.examine(self.machine, self.environment, self.installed, builds, self.tables)
         way = self.ways.better(facts, self.environment, self.installed)
         if way is not None:  # another way to start the program is the usual one
             self.machine = way
-            facts, _ = libraries.examine(way, self.environment, self.installed, told, self.tables)
+            facts, _ = libraries.examine(way, self.environment, self.installed, builds, self.tables)
         return self.ways.explained(facts, self.environment, self.installed)
 
     def _dlls(self) -> Iterable[Fact]:
@@ -253,12 +265,17 @@ class _Probes:
         yield from facts
 
     def _calls(self) -> Iterable[Fact]:
-        """Ask the driver, unless there is plainly nothing to ask."""
+        """Ask the driver, unless the other probes show that there is none."""
         machine = self.machine
         if machine.system == "macos":
             return ()
         state: driver.Driver | None = getattr(self, "_driver", None)
-        nothing = state is not None and state.kernel is None and not _opens(state.libcuda) and not _opens(state.nvml)
+        nothing = (
+            state is not None
+            and state.kernel is None
+            and not _opens(state.libcuda)
+            and not _opens(state.nvml)
+        )
         if nothing and not machine.recorded and machine.which("nvidia-smi") is None:
             return ()
         return calls.ask(machine)
@@ -277,7 +294,7 @@ ORDER = (
     "tensorflow",
     "libraries",
 )
-"""The probes, in the order in which their facts are told."""
+"""The probes, in the order of their facts."""
 
 
 def _opens(resolution: object) -> bool:
@@ -290,14 +307,14 @@ def _unreadable(name: str, reason: str, where: str = "") -> Unreadable:
 
 
 def _printable(fact: Fact) -> Fact:
-    """The fact with file names that are no text spelt out, and long evidence cut."""
+    """The fact with undecodable file names escaped and long evidence shortened."""
     changes: dict[str, object] = {}
-    for field_ in fields(fact):
-        value = getattr(fact, field_.name)
+    for name in type(fact).__match_args__:
+        value = getattr(fact, name)
         if isinstance(value, str) and not value.isascii():
             text = _spelt(value)
             if text != value:
-                changes[field_.name] = text
+                changes[name] = text
     source = fact.source
     if not (source.where.isascii() and source.text.isascii()) or len(source.text) > EVIDENCE_LIMIT:
         changes["source"] = Source(_spelt(source.where), source.line, _spelt(source.text)[:EVIDENCE_LIMIT])
@@ -310,19 +327,29 @@ def _spelt(text: str) -> str:
 
 
 def _merged(facts: list[Fact]) -> list[Fact]:
-    """One Gpu for each device: what the bus, the kernel module, NVML and libcuda say of it is put together."""
+    """One Gpu for each device, merged from the bus, the kernel module, NVML and libcuda."""
     merged: list[Fact] = []
-    opened = {fact.name for fact in facts if isinstance(fact, LibraryLoaded)}  # by TensorFlow's own RUNPATH, say
+    opened = {
+        fact.name for fact in facts if isinstance(fact, LibraryLoaded)
+    }  # by TensorFlow's own RUNPATH, say
     parts = {"libcuda.so.1": "libcuda", "libnvidia-ml.so.1": "nvml"}
-    found = {parts[name] for name in opened & set(parts)} | ({"nvidia driver"} if "libcuda.so.1" in opened else set())
-    facts = [fact for fact in facts if not (isinstance(fact, LibraryNotLoaded) and fact.name in opened & set(parts))
-             and not (isinstance(fact, (Absent, Unreadable)) and fact.what in found)]  # fmt: skip
+    found = {parts[name] for name in opened & set(parts)} | (
+        {"nvidia driver"} if "libcuda.so.1" in opened else set()
+    )
+    facts = [
+        fact
+        for fact in facts
+        if not (isinstance(fact, LibraryNotLoaded) and fact.name in opened & set(parts))
+        and not (isinstance(fact, (Absent, Unreadable)) and fact.what in found)
+    ]
     where: dict[str, int] = {}
-    told = [fact for fact in facts if isinstance(fact, Gpu)]
-    if any(gpu.name or gpu.bus_id or gpu.uuid for gpu in told):  # a device node alone says nothing that these don't
-        bare = [gpu for gpu in told if not (gpu.name or gpu.bus_id or gpu.uuid)]
+    gpus = [fact for fact in facts if isinstance(fact, Gpu)]
+    if any(
+        gpu.name or gpu.bus_id or gpu.uuid for gpu in gpus
+    ):  # a device node alone says nothing that these don't
+        bare = [gpu for gpu in gpus if not (gpu.name or gpu.bus_id or gpu.uuid)]
         facts = [fact for fact in facts if fact not in bare]
-    if told:  # a container may hide the bus and show the GPU
+    if gpus:  # a container may hide the bus and show the GPU
         facts = [fact for fact in facts if not (isinstance(fact, Absent) and fact.what == "nvidia gpu")]
     hidden = any(isinstance(f, EnvVar) and f.name == "CUDA_VISIBLE_DEVICES" for f in facts)
     for fact in facts:

@@ -3,8 +3,9 @@
 # A program of its own over ctypes and untyped bindings, which no module imports.
 """Run as a program of its own: asks NVML and libcuda, prints one JSON line for each between cookies.
 
-A driver that hangs or crashes takes this process with it, not the doctor. NVML and libcuda are asked in two threads,
-so that the answer of one is out even where the other hangs. argv[1] is the cookie, the rest are folders for sys.path.
+A driver that hangs or crashes takes this process with it, not the doctor. NVML and libcuda are asked in two
+threads, so that the answer of one is out even where the other hangs. argv[1] is the cookie, the rest are
+folders for sys.path.
 """
 
 import ctypes
@@ -44,7 +45,9 @@ def ask_nvml():
     except ImportError as problem:
         return {"failed": "import", "error": str(problem)}
     names = {
-        value: name for name, value in vars(pynvml).items() if name.startswith("NVML_ERROR_") and isinstance(value, int)
+        value: name
+        for name, value in vars(pynvml).items()
+        if name.startswith("NVML_ERROR_") and isinstance(value, int)
     }
 
     def call(name, *args):
@@ -115,7 +118,10 @@ def mig_devices(call, handle):
                 "name": text(call("nvmlDeviceGetName", part)[0]),
                 "uuid": text(call("nvmlDeviceGetUUID", part)[0]),
                 "memory": [int(memory.total), int(memory.used), int(memory.free)] if memory else None,
-                "numbers": [call(name, part)[0] for name in ("nvmlDeviceGetGpuInstanceId", "nvmlDeviceGetComputeInstanceId")],
+                "numbers": [
+                    call(name, part)[0]
+                    for name in ("nvmlDeviceGetGpuInstanceId", "nvmlDeviceGetComputeInstanceId")
+                ],
             }
         )
     return found

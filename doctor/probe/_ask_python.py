@@ -1,7 +1,8 @@
 # ruff: noqa
 # mypy: ignore-errors
-# Run by the Python under examination, any from 2.7 on, with nothing but its standard library; no module imports it.
-# It says where that Python looks for packages. It imports none of them. argv[1] is the cookie around the answer.
+# Run by the Python under examination, any from 2.7 on, with nothing but its standard library; no module
+# imports it. It says where that Python looks for packages. It imports none of them. argv[1] is the cookie
+# around the answer.
 import json
 import os
 import struct
@@ -43,11 +44,18 @@ if mine is not None and mine not in path:
     path[at:at] = added
 extra = os.environ.get("PYTHONPATH", "")
 answer = {
-    "version": "%d.%d.%d" % sys.version_info[:3] + ("" if sys.version_info[3] == "final" else sys.version_info[3][:1] + str(sys.version_info[4])),
+    "version": (
+        "%d.%d.%d" % sys.version_info[:3]
+        + ("" if sys.version_info[3] == "final" else sys.version_info[3][:1] + str(sys.version_info[4]))
+    ),
     "implementation": getattr(getattr(sys, "implementation", None), "name", "cpython"),
     "bits": struct.calcsize("P") * 8,
     "executable": sys.executable,
-    "real_executable": os.path.realpath("/proc/self/exe") if os.path.exists("/proc/self/exe") else getattr(sys, "_base_executable", None) or sys.executable,
+    "real_executable": (
+        os.path.realpath("/proc/self/exe")
+        if os.path.exists("/proc/self/exe")
+        else getattr(sys, "_base_executable", None) or sys.executable
+    ),
     "prefix": sys.prefix,
     "base_prefix": getattr(sys, "base_prefix", sys.prefix),
     "python_path": [entry for entry in extra.split(os.pathsep) if entry],

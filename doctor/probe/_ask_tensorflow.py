@@ -1,7 +1,8 @@
 # ruff: noqa
 # mypy: ignore-errors
-# Run by the Python under examination, 3.6 or later: TensorFlow as the witness. Each stage's answer is one JSON object
-# between cookies, said as soon as it is known, so that a crash or a hang shows how far it came. argv[1] is the cookie.
+# Run by the Python under examination, 3.6 or later: TensorFlow as the witness. Each stage's answer is one
+# JSON object between cookies, said as soon as it is known, so that a crash or a hang shows how far it came.
+# argv[1] is the cookie.
 import json
 import os
 import sys
@@ -76,21 +77,37 @@ def devices_of_2():
     ]
 
 
+def examine(index, op, expected, compute):
+    """Run one operation and say whether all its values are the expected one. compute: returns the values and
+    the name of their device."""
+    begin = time.time()
+    try:
+        values, device = compute()
+        right = bool(
+            abs(float(values.min()) - expected) < 0.01 and abs(float(values.max()) - expected) < 0.01
+        )
+        seconds = round(time.time() - begin, 3)
+        say("operation", gpu=index, op=op, device=device, right=right, seconds=seconds)
+    except BaseException:
+        failed("operation", gpu=index, op=op)
+
+
 def work_of_2(index):
     """A matmul and a convolution of ones, whose results are known."""
+
+    def values_of(result):
+        return result.numpy(), result.device
+
     with tf.device("/GPU:%d" % index):
-        for op, compute, expected in (
-            ("matmul", lambda: tf.linalg.matmul(tf.ones([64, 64]), tf.ones([64, 64])), 64.0),
-            ("convolution", lambda: tf.nn.conv2d(tf.ones([1, 16, 16, 4]), tf.ones([3, 3, 4, 8]), 1, "VALID"), 36.0),
-        ):
-            begin = time.time()
-            try:
-                result = compute()
-                values = result.numpy()
-                right = bool(abs(float(values.min()) - expected) < 0.01 and abs(float(values.max()) - expected) < 0.01)
-                say("operation", gpu=index, op=op, device=result.device, right=right, seconds=round(time.time() - begin, 3))
-            except BaseException:
-                failed("operation", gpu=index, op=op)
+        examine(
+            index, "matmul", 64.0, lambda: values_of(tf.linalg.matmul(tf.ones([64, 64]), tf.ones([64, 64])))
+        )
+        examine(
+            index,
+            "convolution",
+            36.0,
+            lambda: values_of(tf.nn.conv2d(tf.ones([1, 16, 16, 4]), tf.ones([3, 3, 4, 8]), 1, "VALID")),
+        )
     try:
         say("memory", gpu=index, peak=tf.config.experimental.get_memory_info("GPU:%d" % index)["peak"])
     except Exception:
@@ -108,14 +125,8 @@ def work_of_1(session, index):
         ones = tf.ones([64, 64])
         product = tf.matmul(ones, ones)
         convolved = v1.nn.conv2d(tf.ones([1, 16, 16, 4]), tf.ones([3, 3, 4, 8]), [1, 1, 1, 1], "VALID")
-    for op, tensor, expected in (("matmul", product, 64.0), ("convolution", convolved, 36.0)):
-        begin = time.time()
-        try:
-            values = session.run(tensor)
-            right = bool(abs(float(values.min()) - expected) < 0.01 and abs(float(values.max()) - expected) < 0.01)
-            say("operation", gpu=index, op=op, device=tensor.device, right=right, seconds=round(time.time() - begin, 3))
-        except BaseException:
-            failed("operation", gpu=index, op=op)
+    examine(index, "matmul", 64.0, lambda: (session.run(product), product.device))
+    examine(index, "convolution", 36.0, lambda: (session.run(convolved), convolved.device))
 
 
 try:

@@ -1,7 +1,7 @@
 """Add-ons that hold code compiled against one TensorFlow release, beside another one.
 
-An add-on states the releases that it was made for in its METADATA (Requires-Dist). tensorflow-text has the minor
-number of its TensorFlow (its README, "A Note about Compatibility with TensorFlow").
+An add-on states the releases that it was made for in its METADATA (Requires-Dist). tensorflow-text has the
+minor number of its TensorFlow (its README, "A Note about Compatibility with TensorFlow").
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from doctor.facts import Fact, Source, Symptom, normalised
 
 if TYPE_CHECKING:
+    from doctor.probe.distribution import Distribution
     from doctor.probe.machine import Machine
-    from doctor.probe.packages import Distribution
 
 COMPILED = (
     "tensorflow-text",
@@ -29,7 +29,8 @@ METADATA_LIMIT = 1 << 16
 
 
 def mismatched(machine: Machine, installed: Iterable[Distribution], tensorflow: str) -> Iterator[Fact]:
-    """The add-ons among the distributions that were made for other releases than `tensorflow`, the version in use."""
+    """The add-ons among the distributions that were made for other releases than `tensorflow`, the version in
+    use."""
     for entry in installed:
         if entry.name not in COMPILED:
             continue
@@ -39,7 +40,12 @@ def mismatched(machine: Machine, installed: Iterable[Distribution], tensorflow: 
         text = machine.text(f"{entry.info}/METADATA", METADATA_LIMIT) or ""
         for number, line in enumerate(text.split("\n\n", 1)[0].splitlines(), 1):
             match = re.match(r"Requires-Dist:\s*([\w.-]+)\s*\(?([^;()]*)\)?\s*(;.*)?", line)
-            if match and normalised(match[1]) == "tensorflow" and "extra" not in (match[3] or "") and match[2].strip():
+            if (
+                match
+                and normalised(match[1]) == "tensorflow"
+                and "extra" not in (match[3] or "")
+                and match[2].strip()
+            ):
                 stated.append((number, line, match[2].strip()))
         if not stated and entry.name in SAME_MINOR and entry.version:
             minor = ".".join(entry.version.split(".")[:2])
@@ -50,5 +56,10 @@ def mismatched(machine: Machine, installed: Iterable[Distribution], tensorflow: 
             continue
         if fits and not any(fits):
             number, line, wanted = stated[0]
-            detail = (("addon", entry.name), ("version", entry.version or ""), ("wants", wanted), ("there", tensorflow))
+            detail = (
+                ("addon", entry.name),
+                ("version", entry.version or ""),
+                ("wants", wanted),
+                ("there", tensorflow),
+            )
             yield Symptom(Source(f"{entry.info}/METADATA", number or None, line), "addon-mismatch", detail)

@@ -1,4 +1,4 @@
-"""What an installed TensorFlow says of itself: build_info.py and its version header, read as text."""
+"""What an installed TensorFlow states about itself: build_info.py and its version header, read as text."""
 
 from __future__ import annotations
 
@@ -62,16 +62,18 @@ def build_info(text: str) -> dict[str, object]:
 
 
 def without_metadata(machine: Machine, location: str, core: str) -> list[Fact]:
-    """A TensorFlow that no package manager lists: what its own header says of its version."""
+    """A TensorFlow that no package manager lists; its header states the version."""
     path = f"{core}/include/tensorflow/core/public/version.h"
     text = machine.text(path) or ""
     parts = [re.search(rf"#define TF_{part}_VERSION (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")]
     facts: list[Fact] = []
     if all(parts):
         version = ".".join(match[1] for match in parts if match)
-        facts.append(TensorFlowVersion(Source(path, None, version), version, inferred=True, location=location))
+        facts.append(
+            TensorFlowVersion(Source(path, None, version), version, inferred=True, location=location)
+        )
     source = Source(
-        location, None, "the module is there; no dist-info folder beside it says which distribution it is of"
+        location, None, "the module is there, but no dist-info folder beside it names its distribution"
     )
     facts.append(Symptom(source, "tensorflow-without-metadata"))
     return facts

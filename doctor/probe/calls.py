@@ -1,7 +1,7 @@
-"""What the driver itself answers: NVML and libcuda, asked by a process of their own with a time limit.
+"""What NVML and libcuda report, read by a child process with a time limit.
 
-The child's answers are JSON lines between cookies; they become facts here. Where NVML gives nothing, nvidia-smi is
-asked, if it is there.
+The child prints JSON lines between cookies, which become facts here. If NVML reports nothing, nvidia-smi is
+run, if it is installed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LIMIT = 20.0
 """Seconds for the child: cuInit on an 8-GPU machine without persistence takes several."""
 MIB = 1 << 20
 COMPUTE_MODES = {1: "exclusive", 2: "prohibited", 3: "exclusive"}
-"""nvmlComputeMode_t and CUcomputemode; 1, exclusive for a thread, is of the past."""
+"""nvmlComputeMode_t and CUcomputemode; 1, exclusive for a thread, is obsolete."""
 NVML, LIBCUDA = "libnvidia-ml.so.1", "libcuda.so.1"
 SAME_AS_LOGGED = {
     "CUDA_ERROR_OUT_OF_MEMORY": "cuda-out-of-memory",
@@ -56,7 +56,7 @@ SAME_AS_LOGGED = {
     "NVML_ERROR_UNKNOWN": "nvml-unknown-error",
     "NVML_ERROR_GPU_IS_LOST": "gpu-lost",
 }
-"""Errors of cuda.h and nvml.h that a log would show in words: the name of the signature for those words."""
+"""Errors of cuda.h and nvml.h that a log shows as text: the signature that matches the text."""
 SMI_PLACES = (
     "/usr/bin/nvidia-smi",
     "/usr/lib/wsl/lib/nvidia-smi",
@@ -65,7 +65,16 @@ SMI_PLACES = (
     "C:\\Windows\\System32\\nvidia-smi.exe",
     "C:\\Program Files\\NVIDIA Corporation\\NVSMI\\nvidia-smi.exe",
 )
-SMI_FIELDS = ("index", "name", "uuid", "pci.bus_id", "driver_version", "memory.total", "memory.used", "memory.free")
+SMI_FIELDS = (
+    "index",
+    "name",
+    "uuid",
+    "pci.bus_id",
+    "driver_version",
+    "memory.total",
+    "memory.used",
+    "memory.free",
+)
 ANSWER_LIMIT = 256
 """Devices and processes taken from an answer at most."""
 
@@ -90,7 +99,7 @@ def ask(machine: Machine) -> Iterator[Fact]:
 
 
 def _no_answer(ran: Ran, library: str, part: str) -> Iterator[Fact]:
-    """The child did not say anything of one library: it hung, it crashed, or it could not start."""
+    """The child reported nothing about one library: it hung, it crashed, or it could not start."""
     call = {"nvml": "nvmlInit", "cuda": "cuInit"}[part]
     if ran.timed_out:
         source = Source(f"{library}: {call}", None, f"no answer in {LIMIT:.0f} s")
@@ -111,7 +120,9 @@ def _nvml(answer: Any) -> Iterator[Fact]:
         return
     failed, error = answer.get("failed"), str(answer.get("error", ""))
     if failed == "import":
-        yield Unreadable(Source("nvidia-ml-py", None, error), NVML, "nvidia-ml-py is not installed beside tfgpu-doctor")
+        yield Unreadable(
+            Source("nvidia-ml-py", None, error), NVML, "nvidia-ml-py is not installed beside tfgpu-doctor"
+        )
     elif failed:
         yield from _refused(_file(answer, NVML), str(failed), error)
     where = _file(answer, NVML)
@@ -127,8 +138,8 @@ def _nvml_device(device: Mapping[str, Any], where: str) -> Iterator[Fact]:
     if device.get("error"):
         yield from _refused(where, "nvmlDeviceGetHandleByIndex", str(device["error"]))
         return
-    told = device.get("memory")
-    memory = [_number(value) for value in told] if isinstance(told, list) else []
+    sizes = device.get("memory")
+    memory = [_number(value) for value in sizes] if isinstance(sizes, list) else []
     total = memory[0] // MIB if memory and memory[0] is not None else None
     name = _word(device.get("name"))
     text = f"{index}: {name}, compute capability {device.get('capability')}, {total} MiB"
@@ -159,7 +170,7 @@ def _nvml_device(device: Mapping[str, Any], where: str) -> Iterator[Fact]:
 
 
 def _modes(device: Mapping[str, Any], index: int, where: str) -> Iterator[Fact]:
-    """Compute mode, MIG, ECC and persistence, where they are not what a training job expects."""
+    """Compute mode, MIG, ECC and persistence, if they are not what a training job expects."""
     gpu = ("gpu", str(index))
     mode = COMPUTE_MODES.get(_number(device.get("compute_mode")) or 0)
     if mode:
@@ -182,7 +193,7 @@ def _modes(device: Mapping[str, Any], index: int, where: str) -> Iterator[Fact]:
 
 
 def _refused(where: str, call: str, error: str) -> Iterator[Fact]:
-    """A call that failed, also under the name that a log's words for it have."""
+    """A failed call, and the symptom by which logs show the same error."""
     source = Source(f"{where}: {call}", None, error)
     yield CudaCallFailed(source, call, error)
     if error in SAME_AS_LOGGED:
@@ -242,7 +253,9 @@ def _cuda(answer: Any) -> Iterator[Fact]:
 
 def bus(text: str | None) -> str | None:
     """A PCI address in sysfs' form: 00000000:01:00.0 and 0000:01:00.0 are the same device."""
-    match = re.fullmatch(r"(?:[0-9a-f]{0,4}([0-9a-f]{4}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])", (text or "").lower())
+    match = re.fullmatch(
+        r"(?:[0-9a-f]{0,4}([0-9a-f]{4}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])", (text or "").lower()
+    )
     return f"{match[1] or '0000'}:{match[2]}" if match else None
 
 
@@ -250,7 +263,7 @@ def bus(text: str | None) -> str | None:
 
 
 def _smi(machine: Machine) -> Iterator[Fact]:
-    """GPUs as nvidia-smi lists them, or its own words on why it cannot."""
+    """GPUs as nvidia-smi lists them, or its error message."""
     program = machine.which("nvidia-smi") or next((p for p in SMI_PLACES if machine.exists(p)), None)
     if program is None and "nvidia-smi" not in machine.recorded:
         return
@@ -260,7 +273,9 @@ def _smi(machine: Machine) -> Iterator[Fact]:
         return
     where = "nvidia-smi"
     if ran.timed_out:
-        yield Symptom(Source(where, None, f"no answer in {LIMIT:.0f} s"), "hung-driver", (("call", "nvidia-smi"),))
+        yield Symptom(
+            Source(where, None, f"no answer in {LIMIT:.0f} s"), "hung-driver", (("call", "nvidia-smi"),)
+        )
         return
     lines = [line.strip() for line in (ran.out + "\n" + ran.err).splitlines() if line.strip()]
     for number, line in enumerate(lines[:ANSWER_LIMIT], 1):
@@ -269,13 +284,17 @@ def _smi(machine: Machine) -> Iterator[Fact]:
             numbers = [int(cell) if cell.isdigit() else None for cell in cells[5:]]
             index = int(cells[0])
             source = Source(where, number, line)
-            yield Gpu(source, name=cells[1], memory_mib=numbers[0], index=index, bus_id=bus(cells[3]), uuid=cells[2])
+            yield Gpu(
+                source, name=cells[1], memory_mib=numbers[0], index=index, bus_id=bus(cells[3]), uuid=cells[2]
+            )
             yield DriverVersion(source, cells[4], "any")
             yield GpuMemory(source, index, *numbers)
         elif "couldn't communicate with the NVIDIA driver" in line:
             yield Symptom(Source(where, number, line), "smi-no-driver")
         elif "Driver/library version mismatch" in line:
-            yield CudaCallFailed(Source(where, number, line), "nvmlInit", "NVML_ERROR_LIB_RM_VERSION_MISMATCH")
+            yield CudaCallFailed(
+                Source(where, number, line), "nvmlInit", "NVML_ERROR_LIB_RM_VERSION_MISMATCH"
+            )
         elif "No devices were found" in line:
             yield Symptom(Source(where, number, line), "smi-no-devices")
 
@@ -284,7 +303,11 @@ def _smi(machine: Machine) -> Iterator[Fact]:
 
 
 def _dicts(value: Any) -> list[Mapping[str, Any]]:
-    return [entry for entry in value[:ANSWER_LIMIT] if isinstance(entry, dict)] if isinstance(value, list) else []
+    return (
+        [entry for entry in value[:ANSWER_LIMIT] if isinstance(entry, dict)]
+        if isinstance(value, list)
+        else []
+    )
 
 
 def _number(value: Any) -> int | None:

@@ -1,10 +1,11 @@
-"""Whether these files are those of a container, and of which runtime; what only the host has is not the
-container's own.
+"""Whether these files belong to a container, and to which runtime. What only the host has does not count as
+the container's own.
 
 /proc/modules, /sys/bus and the kernel's log of a container are the host's: a container has what its runtime
 passed in, device nodes and the driver's libraries. Sources: systemd, "The Container Interface"
 (container_manager, $container); podman-run(1), /run/.containerenv; Apptainer user guide, "Environment and
-Metadata"; Kubernetes, "Accessing the API from a Pod"; LXD documentation, /dev/lxd.
+Metadata"; snapd's snap-confine(8), which mounts the host at
+/var/lib/snapd/hostfs; Kubernetes, "Accessing the API from a Pod"; LXD documentation, /dev/lxd.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ FILES = (
     ("/var/run/secrets/kubernetes.io", "kubernetes"),
     ("/dev/lxd", "lxc"),
     ("/dev/.lxc-boot-id", "lxc"),
+    ("/var/lib/snapd/hostfs/usr", "snap"),
 )
 STATED = ("/run/host/container-manager", "/run/systemd/container")
 """Files that hold the name of the container's manager."""
@@ -37,7 +39,7 @@ NAMES = {
     "singularity": "singularity",
     "apptainer": "singularity",
 }
-"""What a manager calls itself, and the kind in our words. WSL calls itself one too, and is none here."""
+"""The name that a manager gives itself, and our kind for it. WSL names itself too, but is not a container."""
 GROUPS = (
     ("kubepods", "kubernetes"),
     ("docker", "docker"),
@@ -48,7 +50,7 @@ GROUPS = (
 
 
 def kinds(machine: Machine) -> Iterator[tuple[str, Source]]:
-    """The kinds of container that this is, with what shows each; nothing where it is none."""
+    """The kinds of container that this is, each with its evidence; empty if it is not a container."""
     if machine.system == "linux" and not root_is_a_disk(machine):
         for path, name in FILES:
             if machine.exists(path):
@@ -79,20 +81,24 @@ def inside(machine: Machine) -> bool:
 
 
 KERNELS = ("/boot/vmlinu[xz]*", "/lib/modules/*", "/usr/lib/modules/*")
-"""What every system has that starts by itself: a container and a distribution of WSL run on another's kernel."""
+"""What every system that boots by itself has; containers and WSL distributions run on another system's
+kernel."""
 
 
 def at_rest(machine: Machine) -> bool:
-    """Whether no kernel runs over these files: a mounted disk, an image. Then neither bus nor devices are to be seen."""
-    return machine.system == "linux" and not machine.live and not any(map(machine.names_seen, ("/proc", "/sys")))
+    """Whether these files are not running (a mounted disk, an image), so that they show neither bus nor
+    devices."""
+    return (
+        machine.system == "linux" and not machine.live and not any(map(machine.names_seen, ("/proc", "/sys")))
+    )
 
 
 def driver_from_host(machine: Machine) -> Mapping[str, str]:
-    """Why the driver's libraries cannot be looked for in these files: an image at rest is given them by whoever
-    starts it. {} where they can be; else a place and the reason, as Machine.noting has them."""
+    """Why the driver's libraries cannot be looked for in these files: an image at rest is given them by
+    whoever starts it. {} where they can be; else a place and the reason, as Machine.noting has them."""
     if not at_rest(machine) or not (inside(machine) or not any(map(machine.glob, KERNELS))):
         return {}
-    return {HOSTS_DRIVER: "this is an image that does not run: who starts it puts the driver's libraries in"}
+    return {HOSTS_DRIVER: "this image is not running; its host adds the driver's libraries when it starts it"}
 
 
 def _text(machine: Machine, path: str) -> str:

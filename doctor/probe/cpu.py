@@ -1,4 +1,4 @@
-"""What the CPU offers, and in which subfolders its loader therefore looks first."""
+"""The CPU's features, and the subfolders in which the loader therefore looks first."""
 
 from __future__ import annotations
 

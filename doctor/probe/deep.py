@@ -1,7 +1,7 @@
-"""TensorFlow as the witness: started in a process of its own, under limits of time and output, asked to use each GPU.
+"""Runs TensorFlow in a child process, under limits of time and output, and has it use each GPU.
 
-What it prints is read by doctor.logs, the same reader as for pasted reports; a crash, a hang or a flood of output is
-a fact. Where it and the static probes disagree, both are said.
+doctor.logs reads what it prints, as it reads pasted reports; a crash, a hang or a flood of output is
+a fact. If it and the static probes disagree, both are reported.
 """
 
 from __future__ import annotations
@@ -37,20 +37,21 @@ OUTPUT_LIMIT = 4 << 20
 """Bytes kept of TensorFlow's output: an allocator that retries has been seen to write gigabytes."""
 LOG = "TensorFlow's log (check --deep)"
 QUIETED = ("TF_CPP_MIN_LOG_LEVEL", "TF_CPP_MIN_VLOG_LEVEL", "TF_CPP_MAX_VLOG_LEVEL")
-"""Variables that hide what TensorFlow says, or drown it; they are unset for the witness."""
+"""Variables that hide or flood TensorFlow's messages; they are unset for this run."""
 COUNT_LIMIT = 64
 KNOWN_BETTER = (OperatingSystem, Platform, PythonVersion, TensorFlowVersion)
-"""What a log only lets one infer, and the static probes have read."""
+"""Facts that a log only implies and that the static probes have read."""
 
 
 def examine(machine: Machine, environment: Environment, static: Facts, limit: float) -> Iterator[Fact]:
-    """Facts that TensorFlow itself bears witness to. `limit`: seconds; `static`: what the other probes found."""
+    """Facts from a run of TensorFlow. `limit`: seconds; `static`: what the other probes found."""
     assert environment.executable is not None
     if static.absent("tensorflow") is not None:
         return
     cookie = os.urandom(16).hex()
     env = {name: value for name, value in machine.env.items() if name not in QUIETED}
-    # 2.12 and later hide which library is missing unless its loader is told to speak (tsl/platform/default/dso_loader.cc)
+    # 2.12 and later hide which library is missing unless its loader logs verbosely
+    # (tsl/platform/default/dso_loader.cc)
     env["TF_CPP_VMODULE"] = ",".join(filter(None, (env.get("TF_CPP_VMODULE"), "dso_loader=1")))
     env["PYTHONUNBUFFERED"] = "1"
     argv = [environment.executable, "-B", "-c", script("_ask_tensorflow.py"), cookie]
@@ -64,25 +65,29 @@ def examine(machine: Machine, environment: Environment, static: Facts, limit: fl
 
 
 def _ended(ran: Ran, stages: list[dict[str, Any]], limit: float) -> Iterator[Fact]:
-    """How the process ended, where it did not end well."""
+    """How the process ended, if it failed."""
     last = str(stages[-1].get("stage")) if stages else "nothing"
     after = ("stage", last)
     if ran.timed_out:
-        text = f"no end after {limit:.0f} s; the last it said was: {last}"
-        yield Symptom(Source("TensorFlow's process", None, text), "deep-hung", (after, ("seconds", f"{limit:.0f}")))
+        text = f"it did not end within {limit:.0f} s; its last output: {last}"
+        yield Symptom(
+            Source("TensorFlow's process", None, text), "deep-hung", (after, ("seconds", f"{limit:.0f}"))
+        )
     elif ran.failure:
-        yield Symptom(Source("TensorFlow's process", None, ran.failure), "deep-failed", (after, ("error", ran.failure)))
+        yield Symptom(
+            Source("TensorFlow's process", None, ran.failure), "deep-failed", (after, ("error", ran.failure))
+        )
     elif ran.status is not None and ran.status < 0:
         try:
             name = signal.Signals(-ran.status).name
         except ValueError:
             name = f"signal {-ran.status}"
-        text = f"killed by {name}; the last it said was: {last}"
+        text = f"killed by {name}; its last output: {last}"
         yield Symptom(Source("TensorFlow's process", None, text), "deep-crashed", (after, ("signal", name)))
         if name == "SIGILL":
             yield Symptom(Source("TensorFlow's process", None, text), "illegal-instruction")
     elif last != "done":
-        text = f"ended with status {ran.status}; the last it said was: {last}"
+        text = f"ended with status {ran.status}; its last output: {last}"
         yield Symptom(Source("TensorFlow's process", None, text), "deep-failed", (after, ("error", text)))
 
 
@@ -93,7 +98,11 @@ def logged(text: str, name: str = LOG) -> Iterator[Fact]:
     from doctor import logs
 
     try:
-        yield from (fact for fact in logs.read(text.encode("utf-8", "replace"), name) if not isinstance(fact, KNOWN_BETTER))
+        yield from (
+            fact
+            for fact in logs.read(text.encode("utf-8", "replace"), name)
+            if not isinstance(fact, KNOWN_BETTER)
+        )
     except logs.NotText:
         return
 
@@ -103,12 +112,16 @@ def _said(machine: Machine, entry: Mapping[str, Any], *, simulated: bool) -> Ite
     stage = entry.get("stage")
     error = entry.get("error")
     if stage == "import" and error:
-        yield Symptom(Source("import tensorflow", None, str(error)), "deep-import-failed", (("error", str(error)),))
+        yield Symptom(
+            Source("import tensorflow", None, str(error)), "deep-import-failed", (("error", str(error)),)
+        )
     elif stage == "build" and not error:
         info = entry.get("info") if isinstance(entry.get("info"), dict) else {}
         text = f"is_built_with_cuda() {entry.get('cuda')}"
         cuda, cudnn = (_version(info.get(key)) for key in ("cuda_version", "cudnn_version"))  # type: ignore[union-attr]
-        yield TensorFlowBuild(Source("tf.sysconfig.get_build_info()", None, text), bool(entry.get("cuda")), cuda, cudnn)
+        yield TensorFlowBuild(
+            Source("tf.sysconfig.get_build_info()", None, text), bool(entry.get("cuda")), cuda, cudnn
+        )
     elif stage == "devices" and error:
         yield Symptom(
             Source("tf.config.list_physical_devices", None, str(error)),
@@ -136,7 +149,9 @@ def _devices(entry: Mapping[str, Any]) -> Iterator[Fact]:
     if not gpus:
         yield Symptom(Source(where, None, "[]"), "gpu-list-empty")
     else:
-        yield Symptom(Source("check --deep", None, "memory growth is on in the process of this check"), "growth-set")
+        yield Symptom(
+            Source("check --deep", None, "memory growth is on in the process of this check"), "growth-set"
+        )
     for index, gpu in enumerate(gpus):
         name = gpu.get("device") if isinstance(gpu.get("device"), str) else None
         capability = gpu.get("capability") if isinstance(gpu.get("capability"), str) else None
@@ -152,10 +167,15 @@ def _operation(entry: Mapping[str, Any], *, simulated: bool) -> Iterator[Fact]:
     where = f"{op} on GPU {index}"
     if entry.get("error"):
         yield Symptom(
-            Source(where, None, str(entry["error"])), "deep-operation-failed", (*detail, ("error", str(entry["error"])))
+            Source(where, None, str(entry["error"])),
+            "deep-operation-failed",
+            (*detail, ("error", str(entry["error"]))),
         )
         return
-    text = f"{entry.get('seconds')} s on {entry.get('device')}, result {'right' if entry.get('right') else 'wrong'}"
+    text = (
+        f"{entry.get('seconds')} s on {entry.get('device')}, result"
+        f" {'right' if entry.get('right') else 'wrong'}"
+    )
     kind = "deep-operation" if entry.get("right") else "deep-operation-wrong"
     if simulated:
         kind, text = "deep-operation-simulated", f"{text}: a simulated GPU does not compute"
@@ -163,11 +183,12 @@ def _operation(entry: Mapping[str, Any], *, simulated: bool) -> Iterator[Fact]:
 
 
 def _disagreements(machine: Machine, static: Facts, stages: list[dict[str, Any]]) -> Iterator[Fact]:
-    """Libraries that TensorFlow mapped from elsewhere than foretold, or that were foretold to fail."""
+    """Libraries that TensorFlow mapped from another place than predicted, or although they were predicted to
+    fail."""
     files = next((_texts(s.get("files")) for s in stages if s.get("stage") == "mapped"), [])
     really = {soname(machine, path): path for path in files}
-    foretold = {fact.name: fact.path for fact in static.of(LibraryLoaded) if fact.path}
-    for name, path in foretold.items():
+    predicted = {fact.name: fact.path for fact in static.of(LibraryLoaded) if fact.path}
+    for name, path in predicted.items():
         other = really.get(name)
         if other is not None and path is not None and machine.resolve(path) != other:
             yield _disagrees(name, path, other)
@@ -177,14 +198,16 @@ def _disagreements(machine: Machine, static: Facts, stages: list[dict[str, Any]]
 
 
 def _disagrees(name: str, static: str, deep: str) -> Symptom:
-    text = f"{name}: foretold from files: {static}; TensorFlow mapped {deep}"
+    text = f"{name}: the files predict {static}; TensorFlow mapped {deep}"
     return Symptom(
-        Source("check --deep", None, text), "deep-disagrees", (("library", name), ("static", static), ("deep", deep))
+        Source("check --deep", None, text),
+        "deep-disagrees",
+        (("library", name), ("static", static), ("deep", deep)),
     )
 
 
 def soname(machine: Machine, path: str) -> str:
-    """The SONAME that a mapped file answers to, from its own header; the file's name where that cannot be read."""
+    """The SONAME of a mapped file, from its header; the file's name if that cannot be read."""
     from doctor.probe import elf
 
     try:

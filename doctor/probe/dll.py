@@ -1,9 +1,9 @@
 """CUDA and cuDNN on Windows: which DLL each name would open, and what else lies on the disk.
 
-Windows looks into the program's folder, System32, the Windows folder, the current folder, then PATH (Microsoft,
-"Dynamic-link library search order", standard order for unpackaged apps); the registry may put the current folder
-elsewhere. TensorFlow asks by name alone. Nothing is
-loaded. A PATH that is not known is not an empty one: what it may hold is then not said to be missing.
+Windows looks into the program's folder, System32, the Windows folder, the current folder, then PATH
+(Microsoft, "Dynamic-link library search order", standard order for unpackaged apps); the registry may put the
+current folder elsewhere. TensorFlow opens libraries by name alone. Nothing is loaded. An unknown PATH is not
+an empty one: nothing that it may hold is then reported missing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from doctor import lazy
 from doctor.facts import (
     CudaVersion,
     CudnnVersion,
@@ -35,11 +36,12 @@ from doctor.probe.wanted import platform_of, wanted
 from doctor.probe.windows_registry import current_folder_in_search, search_path
 from doctor.tables import Tables, at_least
 
-CUDA_DLL = re.compile(
-    r"(?:cudart|cudnn|cublas|cublasLt|cufft|curand|cusolver|cusparse|cupti|nvcuda)64?_?\w*\.dll", re.IGNORECASE
+CUDA_DLL = lazy.compile(
+    r"(?:cudart|cudnn|cublas|cublasLt|cufft|curand|cusolver|cusparse|cupti|nvcuda)64?_?\w*\.dll",
+    re.IGNORECASE,
 )
-OWN = re.compile(r"(?:cu\w{1,40}64_\w{1,40}|nvrtc\w*|zlibwapi|cudnn_\w+)\.dll", re.IGNORECASE)
-"""Imported DLLs that are no part of Windows: those whose absence keeps a CUDA library from loading."""
+OWN = lazy.compile(r"(?:cu\w{1,40}64_\w{1,40}|nvrtc\w*|zlibwapi|cudnn_\w+)\.dll", re.IGNORECASE)
+"""Imported DLLs that do not belong to Windows; without them a CUDA library does not load."""
 RUNTIME = ("msvcp140.dll", "vcruntime140.dll")
 RUNTIME_SINCE_2_1 = ("msvcp140_1.dll", "vcruntime140_1.dll")
 TOOLKITS = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA"
@@ -61,7 +63,9 @@ class Search:
         path, self.path_of = search_path(machine, environment.prefix)
         self.path_known = path is not None
         if self.path_of != "PATH" and environment.conda and environment.prefix:
-            path = [f"{environment.prefix}\\{part}" for part in CONDA] + (path or [])  # what activation puts first
+            path = [f"{environment.prefix}\\{part}" for part in CONDA] + (
+                path or []
+            )  # what activation puts first
         self.system = f"{windows}\\System32"
         folders = [own, self.system, f"{windows}\\System", windows]
         here = current_folder_in_search(machine)
@@ -83,7 +87,7 @@ class Search:
         return self._names[folder]
 
     def find(self, name: str) -> list[str]:
-        """Every file that answers to a name, in the order of the search."""
+        """Every file of a name, in search order."""
         return [
             f"{folder}\\{self.names(folder)[name.lower()]}"
             for folder in self.folders
@@ -91,7 +95,7 @@ class Search:
         ]
 
     def fault(self, path: str, depth: int = DEPTH) -> tuple[str, str | None]:
-        """Why a file would not load, and the DLL to blame; ("", None) where it would."""
+        """Why a file would not load, and the DLL at fault; ("", None) if it would load."""
         try:
             with self.machine.open(path) as file:
                 header = pe.parse(file)
@@ -99,7 +103,7 @@ class Search:
             return str(problem), None
         except OSError as problem:
             return problem.strerror or str(problem), None
-        if header.machine != self.machine.processor:
+        if self.machine.processor and header.machine != self.machine.processor:
             return f"made for {header.machine}, not {self.machine.processor}", None
         if header.missing_bytes > 0:
             return f"truncated: {header.missing_bytes} bytes of it are missing", None
@@ -136,7 +140,11 @@ def examine(
     if version is not None:
         yield from _runtime(search, version.version)
         needs = wanted(
-            tables, version.version, version.package, platform_of("windows", machine.processor), installed.build
+            tables,
+            version.version,
+            version.package,
+            platform_of("windows", machine.processor),
+            installed.build,
         )
         for name, needed in needs.names:
             yield LibraryWanted(Source(f"TensorFlow opens {name}", None, needs.known_by), name, needed)
@@ -155,7 +163,9 @@ def _called(search: Search, name: str, places: list[str]) -> Fact:
         if there and not search.path_known:
             reason = f"{name} is in {there[0]}; whether PATH holds that folder is not known"
             return Unreadable(Source("PATH", None, reason), "libraries", reason)
-        text = f"{name} is in none of {len(search.folders)} folders: the program's, Windows' and those on PATH"
+        text = (
+            f"{name} is in none of {len(search.folders)} folders: the program's, Windows' and those on PATH"
+        )
         if not search.path_known:
             text = f"{name} is in no folder of Windows, the program or a CUDA toolkit; PATH is not known"
         return LibraryNotLoaded(Source("the DLL search", None, text), name, f"{name} not found", "absent")
@@ -171,7 +181,9 @@ def _runtime(search: Search, version: str) -> Iterator[Fact]:
     """The Visual C++ run time; from 2.1 on msvcp140_1.dll too (build_info's msvcp_dll_names)."""
     names = RUNTIME if re.match(r"1\.|2\.0", version) else (*RUNTIME, *RUNTIME_SINCE_2_1)
     lacks = [name for name in names if not search.find(name)]
-    if lacks and not search.unseen:
+    if (
+        lacks and not search.unseen and search.names(search.system)
+    ):  # else Windows itself is not among the files
         text = f"{', '.join(lacks)} not found: the Visual C++ redistributable is missing or too old"
         yield Symptom(Source(search.system, None, text), "msvc-runtime", (("dll", lacks[0]),))
 
@@ -199,7 +211,9 @@ def _files(machine: Machine, search: Search, homes: list[str], more: list[str]) 
                     said = "in a folder that may be on PATH, which is not known"
                 source = Source(f"{folder}\\{name}", None, said)
                 where = looked if looked or search.path_known else None
-                yield LibraryFile(source, name, f"{folder}\\{name}", None, where, search.fault(source.where, 0)[0])
+                yield LibraryFile(
+                    source, name, f"{folder}\\{name}", None, where, search.fault(source.where, 0)[0]
+                )
                 anything.add(re.split(r"64|_", name.lower())[0])
     unseen.update(search.unseen)
     versions = [fact for home in sorted(homes) for fact in _toolkit(machine, home)]
@@ -212,7 +226,11 @@ def _files(machine: Machine, search: Search, homes: list[str], more: list[str]) 
 
 def _homes(machine: Machine, search: Search) -> list[str]:
     """Folders of CUDA toolkits and of NVIDIA's installer for cuDNN."""
-    homes = {value.rstrip("\\/") for key, value in machine.env.items() if re.fullmatch(r"CUDA_PATH(_V\d+_\d+)?", key)}
+    homes = {
+        value.rstrip("\\/")
+        for key, value in machine.env.items()
+        if re.fullmatch(r"CUDA_PATH(_V\d+_\d+)?", key)
+    }
     with machine.noting() as unseen:
         for base in (TOOLKITS, CUDNNS):
             homes |= {f"{base}\\{name}" for name in machine.names_seen(base)}
@@ -230,13 +248,25 @@ def _cudnn(
         return
     folder = opened[0].rpartition("\\")[0]
     found = [*of_conda(environment, installed, ("cudnn",), CudnnVersion)] if environment.conda else []
-    inside = [fact.version for fact in found if folder.lower().startswith((environment.prefix or "?").lower())]
-    header = [search.machine.text(f"{folder.rpartition(chr(92))[0]}\\include\\{name}", HEADER_LIMIT) for name in CUDNN_HEADERS]
-    stated = next(iter(inside), None) or next((v for text in header if (v := header_version(text or ""))), None)
+    inside = [
+        fact.version for fact in found if folder.lower().startswith((environment.prefix or "?").lower())
+    ]
+    header = [
+        search.machine.text(f"{folder.rpartition(chr(92))[0]}\\include\\{name}", HEADER_LIMIT)
+        for name in CUDNN_HEADERS
+    ]
+    stated = next(iter(inside), None) or next(
+        (v for text in header if (v := header_version(text or ""))), None
+    )
     if stated is None:
         return
     yield CudnnVersion(Source(opened[0], None, f"cuDNN {stated}"), stated, opened[0])
-    if at_least(stated, "8.3") and not at_least(stated, "9") and not search.find("zlibwapi.dll") and search.path_known:
+    if (
+        at_least(stated, "8.3")
+        and not at_least(stated, "9")
+        and not search.find("zlibwapi.dll")
+        and search.path_known
+    ):
         text = "zlibwapi.dll, which cuDNN 8 loads when it starts, is in none of the folders that are searched"
         yield LibraryNotLoaded(Source(opened[0], None, text), "zlibwapi.dll", text, "absent")
 

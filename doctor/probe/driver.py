@@ -1,7 +1,8 @@
-"""The NVIDIA driver as files show it: kernel modules, device nodes, user-space libraries, Secure Boot, kernel log.
+"""The NVIDIA driver as files show it: kernel modules, device nodes, user-space libraries, Secure Boot, kernel
+log.
 
-Nothing is loaded. Which version a library file has is read from its name (NVIDIA's driver installs libcuda.so.1 as a
-link to libcuda.so.VERSION) or, where it has none, from the file's own text.
+Nothing is loaded. The version of a library file is read from its name (NVIDIA's driver installs libcuda.so.1
+as a link to libcuda.so.VERSION) or, where it has none, from the file's own text.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
+from doctor import lazy
 from doctor.facts import (
     RUNNING_KERNEL,
     DeviceNode,
@@ -32,11 +33,12 @@ from doctor.probe.loader import OF_DRIVER, Loader
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
 from doctor.probe.resolution import Resolution
-from doctor.values import dataclass
+from doctor.values import dataclass, replace
 
 MODULES = ("nvidia", "nvidia_uvm", "nvidia_modeset", "nouveau", "nova_core")
 VERSION_FILE = "/proc/driver/nvidia/version"
-VERSION = re.compile(r"(?:Kernel Module(?: for \S+)?)\s+(\d+\.\d+(?:\.\d+)*)")
+VERSION = lazy.compile(r"(?:Kernel Module(?: for \S+)?)\s+(\d+\.\d+(?:\.\d+)*)")
+CAPABILITIES = "/proc/driver/nvidia/capabilities"
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
 MODPROBE = "/usr/bin/nvidia-modprobe"
@@ -46,7 +48,7 @@ WSL_LIBRARIES = f"{WSL}/lib"
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """What other probes need to know of the driver: versions, and the files that would be opened."""
+    """What other probes need from the driver: versions, and the files that would be opened."""
 
     kernel: str | None
     user: str | None
@@ -55,7 +57,8 @@ class Driver:
 
 
 def kernel_side(machine: Machine) -> Iterator[Fact]:
-    """Kernel modules, the driver's version, device nodes, Secure Boot, modules built for other kernels only."""
+    """Kernel modules, the driver's version, device nodes, Secure Boot, modules built for other kernels
+    only."""
     if machine.system != "linux":
         return
     with machine.noting() as unseen:
@@ -75,6 +78,7 @@ def kernel_side(machine: Machine) -> Iterator[Fact]:
         yield missing(Source("/proc/modules", None, "no module named nvidia"), "nvidia kernel module", unseen)
     yield from _nodes(machine, loaded or {})
     yield from _gpus_of_the_module(machine)
+    yield from _divided(machine)
     try:
         state = machine.read(SECURE_BOOT, 16)
     except OSError as problem:
@@ -98,12 +102,14 @@ def kernel_version(machine: Machine) -> DriverVersion | None:
             return DriverVersion(Source(VERSION_FILE, number, line), match[1], "kernel")
     module = machine.text("/sys/module/nvidia/version", 256)
     if module and re.fullmatch(r"\d+\.\d+(\.\d+)*", module.strip()):
-        return DriverVersion(Source("/sys/module/nvidia/version", 1, module.strip()), module.strip(), "kernel")
+        return DriverVersion(
+            Source("/sys/module/nvidia/version", 1, module.strip()), module.strip(), "kernel"
+        )
     return None
 
 
 def _modules(machine: Machine) -> dict[str, str] | None:
-    """Names of loaded modules and where that was read; None where it cannot be told."""
+    """The names of the loaded modules and the source; None if they cannot be read."""
     text = machine.text("/proc/modules")
     if text is not None:
         found = {line.split(" ", 1)[0]: "/proc/modules" for line in text.splitlines()}
@@ -122,7 +128,7 @@ def _has_a_module(machine: Machine) -> bool:
 
 
 def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
-    """Device nodes, whether this user may open them, and those that are lacking beside them."""
+    """Device nodes, whether this user may open them, and which of them are missing."""
     with machine.noting() as unseen:
         single = nvidia_nodes(machine)
         others = [path for path in (CONTROL, UVM, DXG) if machine.exists(path)]
@@ -132,15 +138,21 @@ def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
         made_at_need = machine.exists(MODPROBE) and not containers.inside(machine)
     for path in (*others, *single, *integrated):
         may = machine.may_open(path)
-        yield DeviceNode(Source(path, None, "may be opened" if may else "permission denied"), path, may)
+        source = Source(path, None, "may be opened" if may else "permission denied")
+        yield DeviceNode(source, path, may, "" if may else machine.group_of(path))
     lacking = [path for path in (CONTROL, UVM) if path not in others]
     if made_at_need and "nvidia" in loaded:
         return
-    if single and lacking and not unseen and not board:  # a Tegra's GPU has its own nodes, /dev/nvidia0 is the display's
+    if (
+        single and lacking and not unseen and not board
+    ):  # a Tegra's GPU has its own nodes, /dev/nvidia0 is the display's
         text = f"{single[0]} is there, {' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not"
         yield Symptom(Source("/dev", None, text), "device-node-missing", (("path", " ".join(lacking)),))
     if containers.at_rest(machine):
-        unseen = {RUNNING_KERNEL: "these files are at rest; a kernel makes the device nodes", **unseen}
+        unseen = {
+            RUNNING_KERNEL: "this system is not running, and a kernel creates the device nodes at its start",
+            **unseen,
+        }
     if not single and not integrated and DXG not in others and (folder or unseen):
         yield missing(Source("/dev", None, "no /dev/nvidia0 and no /dev/dxg"), "device nodes", unseen)
 
@@ -162,8 +174,27 @@ def _gpus_of_the_module(machine: Machine) -> Iterator[Fact]:
         )
 
 
+def _divided(machine: Machine) -> Iterator[Fact]:
+    """GPUs with MIG instances (MIG User Guide, "Device Nodes and Capabilities"); on a running machine NVML
+    tells.
+
+    A GPU without an instance may be in MIG mode or not: its folder mig is there and empty in both cases.
+    """
+    for folder in () if machine.live else machine.glob(f"{CAPABILITIES}/gpu*/mig"):
+        number = folder.split("/")[-2][3:]
+        instances = [name for name in machine.names_seen(folder) if re.fullmatch(r"gi\d{1,3}", name)]
+        below = [name for gi in instances for name in machine.names_seen(f"{folder}/{gi}")]
+        parts = [name for name in below if re.fullmatch(r"ci\d{1,3}", name)]
+        if instances:
+            text = f"{len(instances)} GPU instances, {len(parts)} compute instances"
+            numbers = " ".join(name[2:] for name in instances)
+            detail = (("gpu", number), ("instances", str(len(parts))), ("names", ""), ("undivided", numbers))
+            yield Symptom(Source(folder, None, text), "mig-enabled", detail)
+
+
 def _built_for_others(machine: Machine) -> Iterator[Fact]:
-    """A module that is on disk: for the running kernel (then it does not load) or only for others (a kernel update)."""
+    """A module that is on disk: for the running kernel (then it does not load) or only for others (a kernel
+    update)."""
     release = (machine.text("/proc/sys/kernel/osrelease", 256) or "").strip()
     places = (
         "updates/dkms",
@@ -179,7 +210,11 @@ def _built_for_others(machine: Machine) -> Iterator[Fact]:
     kernels: list[tuple[str, str]] = []
     for base in ("/lib/modules", "/usr/lib/modules"):
         for kernel in machine.names_seen(base):
-            signed = [f"kernel/{n}" for n in machine.names_seen(f"{base}/{kernel}/kernel") if n.startswith("nvidia-")]
+            signed = [
+                f"kernel/{n}"
+                for n in machine.names_seen(f"{base}/{kernel}/kernel")
+                if n.startswith("nvidia-")
+            ]
             for place in (*places, *signed):  # the latter are Ubuntu's, which it builds and signs itself
                 names = machine.names_seen(f"{base}/{kernel}/{place}")
                 name = next((n for n in names if re.match(r"nvidia(-current)?\.ko", n)), None)
@@ -192,7 +227,9 @@ def _built_for_others(machine: Machine) -> Iterator[Fact]:
     if not kernels:
         return
     if mine is not None:
-        yield Symptom(Source(mine, None, f"built for the running kernel {release}"), "driver-module-not-loaded")
+        yield Symptom(
+            Source(mine, None, f"built for the running kernel {release}"), "driver-module-not-loaded"
+        )
     else:
         built = ", ".join(dict.fromkeys(kernel for kernel, _ in kernels))
         detail = (("running", release), ("built", built))
@@ -203,17 +240,15 @@ def _built_for_others(machine: Machine) -> Iterator[Fact]:
         )
 
 
-
-
 # --- user space -----------------------------------------------------------------------------------
 
 
 def user_side(
     machine: Machine, loader: Loader, kernel: DriverVersion | None, of_kernel: Mapping[str, str]
 ) -> tuple[list[Fact], Driver]:
-    """The driver's user-space libraries that a process here would open, and the version that they are of.
+    """The driver's user-space libraries that a process here would open, and their version.
 
-    of_kernel: what of the kernel's side could not be looked at, and why.
+    of_kernel: what could not be read on the kernel's side, and why.
     """
     facts: list[Fact] = []
     resolved: dict[str, Resolution] = {}
@@ -221,9 +256,9 @@ def user_side(
     for name in OF_DRIVER:
         result = resolved[name] = loader.open(name)
         if result.path is None:
-            source = Source(result.blamed or f"search for {name}", None, result.told)
+            source = Source(result.blamed or f"search for {name}", None, result.message)
             if not result.unseen and (name == "libcuda.so.1" or result.cause != "absent"):
-                facts.append(LibraryNotLoaded(source, name, result.told, result.cause))
+                facts.append(LibraryNotLoaded(source, name, result.message, result.cause))
             if result.cause in ("absent", "unknown"):
                 what = "libcuda" if name == "libcuda.so.1" else "nvml"
                 facts.append(missing(source, what, dict(result.unseen)))
@@ -240,19 +275,28 @@ def user_side(
             if is_stub(real):
                 alone = all(is_stub(machine.resolve(other.path)) for other in result.shadowed)
                 lent = containers.driver_from_host(machine) if alone else {}
-                if not lent:  # an image at rest has it for the linking of programs; its host's library comes before it
+                if (
+                    not lent
+                ):  # an image at rest has it for the linking of programs; its host's library comes before it
                     facts.append(Symptom(source, "cuda-stub-on-path", (("path", result.path),)))
                 if alone:
                     unseen = (*result.unseen, *lent.items())
                     resolved[name] = replace(
-                        result, path=None, cause="absent", error="only the toolkit's stub is there", unseen=unseen
+                        result,
+                        path=None,
+                        cause="absent",
+                        error="only the toolkit's stub is there",
+                        unseen=unseen,
                     )
-                    facts.append(missing(source, "libcuda" if name == "libcuda.so.1" else "nvml", dict(unseen)))
+                    facts.append(
+                        missing(source, "libcuda" if name == "libcuda.so.1" else "nvml", dict(unseen))
+                    )
             else:
                 facts.append(LibraryLoaded(source, name, result.path))
                 if version is not None and not compat and not real.startswith(WSL):
                     facts.append(DriverVersion(source, version, "user"))
                     user = user or version
+                    facts += _of_the_module(machine, real, name, kernel, version)
         for other in result.shadowed:
             version = file_version(machine.resolve(other.path), name)
             facts.append(
@@ -268,20 +312,37 @@ def user_side(
         facts += _wsl(machine, resolved["libcuda.so.1"])
     if kernel is not None and user is not None and kernel.version != user:
         text = f"kernel module {kernel.version}, user-space libraries {user}"
-        facts.append(DriverMismatch(Source(kernel.source.where, kernel.source.line, text), kernel.version, user))
+        facts.append(
+            DriverMismatch(Source(kernel.source.where, kernel.source.line, text), kernel.version, user)
+        )
     if kernel is None and all(result.path is None for result in resolved.values()) and not in_wsl(machine):
         text = "no kernel module, no libcuda.so.1, no libnvidia-ml.so.1"
         source = Source("/proc/modules and search for libcuda.so.1", None, text)
-        every = {**of_kernel, **{path: reason for result in resolved.values() for path, reason in result.unseen}}
+        every = {
+            **of_kernel,
+            **{path: reason for result in resolved.values() for path, reason in result.unseen},
+        }
         facts.append(missing(source, "nvidia driver", every))
     kernel_number = kernel.version if kernel else None
     return facts, Driver(kernel_number, user, resolved["libcuda.so.1"], resolved["libnvidia-ml.so.1"])
 
 
+def _of_the_module(
+    machine: Machine, real: str, name: str, kernel: DriverVersion | None, version: str
+) -> list[Fact]:
+    """The library of the kernel module's very version, where a link beside it leads to another one."""
+    if kernel is None or version == kernel.version:
+        return []
+    beside = f"{posixpath.dirname(real)}/{name.partition('.so')[0]}.so.{kernel.version}"
+    source = Source(beside, None, f"no link leads to it, {name} is {version}")
+    return [LibraryFile(source, name, beside, kernel.version, False)] if machine.exists(beside) else []
+
+
 def _wsl(machine: Machine, libcuda: Resolution) -> list[Fact]:
     """What goes wrong in WSL2: no Windows driver, or a Linux driver's libcuda before Windows' one.
 
-    A container on WSL2 has no /usr/lib/wsl/lib: its runtime puts Windows' libcuda (libcuda.so.1.1) among its own libraries.
+    A container on WSL2 has no /usr/lib/wsl/lib: its runtime puts Windows' libcuda (libcuda.so.1.1) among its
+    own libraries.
     """
     here = f"{WSL_LIBRARIES}/libcuda.so.1"
     theirs = next((path for path in (here, f"{WSL_LIBRARIES}/libcuda.so") if machine.exists(path)), None)
@@ -289,7 +350,9 @@ def _wsl(machine: Machine, libcuda: Resolution) -> list[Fact]:
         real = machine.resolve(libcuda.path)
         if real.startswith(WSL) or file_version(real, "libcuda.so.1") is None:
             return []
-        source = Source(libcuda.path, None, f"{real} would be opened, which is no library of Windows' driver")
+        source = Source(
+            libcuda.path, None, f"{real} would be opened, which is not a library of the Windows driver"
+        )
         return [Symptom(source, "wsl-linux-driver", (("path", real),))]
     if theirs is not None:
         text = "is there; the loader does not look there"

@@ -1,8 +1,8 @@
-"""The few fields of an ELF file by which glibc's loader decides, read with a dozen small reads.
+"""The few fields of an ELF file that glibc's loader uses, read with a dozen small reads.
 
-Layout: the ELF specification (System V gABI, chapters 4 and 5); symbol versions: the Linux Standard Base, "Symbol
-Versioning". pyelftools reads the same (a test compares the two) but takes twenty times as long to import as this
-module takes for all of TensorFlow's libraries.
+Layout: the ELF specification (System V gABI, chapters 4 and 5); symbol versions: the Linux Standard Base,
+"Symbol Versioning". pyelftools reads the same (a test compares the two) but takes twenty times as long to
+import as this module takes for all of TensorFlow's libraries.
 """
 
 from __future__ import annotations
@@ -35,13 +35,23 @@ DT_FLAGS_1, DT_VERDEF, DT_VERDEFNUM, DT_VERNEED, DT_VERNEEDNUM = (
 DF_1_NODEFLIB = 0x800
 VER_FLG_WEAK = 2
 
-MACHINES = {3: "x86", 20: "ppc", 21: "ppc64", 22: "s390", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv"}
+MACHINES = {
+    3: "x86",
+    20: "ppc",
+    21: "ppc64",
+    22: "s390",
+    40: "arm",
+    62: "x86_64",
+    183: "aarch64",
+    243: "riscv",
+}
 
 
 class NotElf(ValueError):  # noqa: N818
-    """The file is not an ELF file that the loader could use; the text is the reason in the loader's own words.
+    """The loader cannot use the file as ELF; the text is the loader's own message.
 
-    `header` holds class and processor where they could be read: the loader looks at them before anything else.
+    `header` holds class and processor where they could be read: the loader looks at them before anything
+    else.
     """
 
     def __init__(self, reason: str, header: Elf | None = None) -> None:
@@ -51,7 +61,8 @@ class NotElf(ValueError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """Where a 64-bit file keeps its dynamic symbols: offsets in the file of table, names, GNU hash table and versions."""
+    """Where a 64-bit file keeps its dynamic symbols: offsets in the file of table, names, GNU hash table and
+    versions."""
 
     table: int
     strings: int
@@ -63,9 +74,9 @@ class Symbols:
 class Elf:
     """What the loader reads of a shared object or a program.
 
-    bits: 32 or 64; machine: the processor ("x86_64"); kind: e_type (2 program, 3 shared object).
-    needed, rpath, runpath: DT_NEEDED, DT_RPATH, DT_RUNPATH (None where absent, each split at colons).
-    wants: symbol versions wanted of other libraries: ((library, version, weak) ...); gives: versions defined here.
+    bits: 32 or 64. machine: the processor ("x86_64"); kind: e_type (2 program, 3 shared object). needed,
+    rpath, runpath: DT_NEEDED, DT_RPATH, DT_RUNPATH (None if absent, each split at colons). wants: symbol
+    versions wanted of other libraries: ((library, version, weak) ...); gives: versions defined here.
     missing_bytes: how many bytes of the loadable segments lie beyond the end of the file (a truncated file).
     interpreter: the program's loader (PT_INTERP). symbols: None where there is no GNU hash table.
     """
@@ -162,7 +173,9 @@ def _with_dynamic(
     first = dict(reversed(entries))
 
     def offset_of(address: int) -> int | None:
-        return next((o + address - a for t, o, a, n in segments if t == PT_LOAD and a <= address < a + n), None)
+        return next(
+            (o + address - a for t, o, a, n in segments if t == PT_LOAD and a <= address < a + n), None
+        )
 
     strings_at = offset_of(first.get(DT_STRTAB, 0))
     strings_size = first.get(DT_STRSZ, 0)
@@ -171,7 +184,9 @@ def _with_dynamic(
         if strings_at is None or not 0 <= index < strings_size:
             return ""
         for size in (256, STRING_LIMIT):
-            text, found, _ = bytes_at(file, strings_at + index, min(size, strings_size - index)).partition(b"\0")
+            text, found, _ = bytes_at(file, strings_at + index, min(size, strings_size - index)).partition(
+                b"\0"
+            )
             if found:
                 return text.decode("utf-8", "replace")
         return ""
@@ -217,8 +232,11 @@ def _with_dynamic(
     )
 
 
-def _chain(file: BinaryIO, start: int | None, shape: str, limit: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The records of a linked list, with their offsets: the last field of each is the way to the next, 0 at the end."""
+def _chain(
+    file: BinaryIO, start: int | None, shape: str, limit: int
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The records of a linked list, with their offsets: the last field of each is the way to the next, 0 at
+    the end."""
     size = struct.calcsize(shape)
     at = start
     for _ in range(limit):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor import lazy
 from doctor.facts import Source, Symptom
 from doctor.probe.machine import Machine
 
@@ -25,8 +26,8 @@ STARTED = (
     "/run/systemd/units/invocation:" + SERVICE,
 )
 STATUS = "/var/lib/dpkg/status"
-PACKAGE = re.compile(
-    r"^Package: nvidia-fabricmanager(?:-\d{1,4})?(?:-server)?\nStatus: install ok installed\n"
+PACKAGE = lazy.compile(
+    r"^Package: nvidia-fabricmanager(?:-\d{1,4})?(?:-server)?\nStatus: (?:install|hold) ok installed\n"
     r"(?:.{1,400}\n){0,30}?Version: (?:\d{1,3}:)?([\d.]{1,30})",
     re.MULTILINE,
 )
@@ -44,7 +45,7 @@ def switches(machine: Machine) -> list[str]:
 
 
 def manager(machine: Machine, driver: str | None) -> Iterator[Symptom]:
-    """What is wrong with the fabric manager of a machine with NVSwitches; nothing where there is none to need
+    """What is wrong with the fabric manager of a machine with NVSwitches; empty for a machine without
     it."""
     found = switches(machine)
     if not found:

@@ -1,8 +1,8 @@
 """The kinds of GPU device of NVIDIA that a Linux may have: on the PCI bus, behind WSL2's /dev/dxg, in a Tegra
 chip.
 
-Only the first is a PCI device. Every probe that asks "is there a GPU" or "must this module, node or library
-be there" asks here. Sources: Linux, drivers/hv/dxgkrnl (Microsoft's WSL2 kernel) and
+Only the first is a PCI device. Every probe that asks "is there a GPU" or "is this module, node or library
+expected" asks here. Sources: Linux, drivers/hv/dxgkrnl (Microsoft's WSL2 kernel) and
 arch/arm64/boot/dts/nvidia; NVIDIA Jetson Linux Developer Guide, releases 32 to 38; CUDA GPU Compute
 Capability, Jetson products.
 """

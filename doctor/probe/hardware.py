@@ -1,4 +1,4 @@
-"""GPUs as the kernel shows them: on the PCI bus, read from sysfs with no driver at all, and those that are on
+"""GPUs as the kernel shows them: on the PCI bus, read from sysfs without a driver, and those that are on
 no bus.
 
 Layout: the kernel's Documentation/ABI/testing/sysfs-bus-pci; classes: the PCI Code and ID Assignment
@@ -52,7 +52,9 @@ def displays(machine: Machine) -> tuple[Display, ...]:
         vendor = removeprefix((machine.text(f"{folder}/vendor", 64) or "").strip(), "0x")
         device = removeprefix((machine.text(f"{folder}/device", 64) or "").strip(), "0x")
         link = machine.readlink(f"{folder}/driver")
-        found.append(Display(bus_id, f"{vendor}:{device}", pci_class, posixpath.basename(link) if link else None))
+        found.append(
+            Display(bus_id, f"{vendor}:{device}", pci_class, posixpath.basename(link) if link else None)
+        )
     return tuple(found)
 
 
@@ -60,7 +62,9 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
     """NVIDIA GPUs, GPUs of other vendors, and what keeps an NVIDIA GPU from its driver."""
     if machine.system == "macos":
         yield OtherGpu(Source("this is macOS"), "the GPU of this Mac", "apple")
-        yield Absent(Source("this is macOS", None, "NVIDIA has made no driver since macOS 10.13"), "nvidia gpu")
+        yield Absent(
+            Source("this is macOS", None, "NVIDIA has made no driver since macOS 10.13"), "nvidia gpu"
+        )
         return
     if machine.system == "windows":
         if not machine.live:  # NVML and libcuda answer on a machine that runs
@@ -78,6 +82,7 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
                 yield Unreadable(Source(DEVICES), "nvidia gpu", str(problem))
             return
     nvidia = [entry for entry in found if entry.pci_id.startswith(NVIDIA)]
+    driven = any(entry.driver == "nvidia" for entry in nvidia)
     for entry in nvidia:
         rows = tables.gpu(entry.pci_id)
         name = rows[0].name if rows else None
@@ -95,15 +100,30 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
                 "gpu-bound-to-other-driver",
                 detail,
             )
+        elif driven and entry.driver != "nvidia":
+            source = Source(
+                f"{DEVICES}/{entry.bus_id}",
+                None,
+                f"driver: {entry.driver or 'none'}; another GPU has NVIDIA's",
+            )
+            yield Symptom(source, "gpu-without-driver", (("bus", entry.bus_id),))
     for entry in found:
         vendor = VENDORS.get(entry.pci_id[:4])
         if vendor:
             source = Source(f"{DEVICES}/{entry.bus_id}", None, f"class {entry.pci_class}, {entry.pci_id}")
             yield OtherGpu(source, f"display controller {entry.pci_id}", vendor)
     if not containers.inside(machine):
-        asleep = [entry.bus_id for entry in nvidia if entry.driver is None and _power(machine, entry.bus_id) == "D3cold"]
+        asleep = [
+            entry.bus_id
+            for entry in nvidia
+            if entry.driver is None and _power(machine, entry.bus_id) == "D3cold"
+        ]
         bound = any(entry.driver in ("nvidia", *OTHER_DRIVERS) for entry in nvidia)
-        yield from () if bound else switched_off(machine, asleep[0] if asleep and driver_installed(machine) else None)
+        yield from (
+            ()
+            if bound
+            else switched_off(machine, asleep[0] if asleep and driver_installed(machine) else None)
+        )
     if nvidia or elsewhere or in_wsl(machine):
         return
     every = machine.names(DEVICES)
@@ -111,11 +131,19 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
     # a sandbox hides the bus in this way; that of a simulation without a GPU is empty
     if mute and not unseen:  # links that lead out of a copied tree, for one
         many = f", nor what {len(mute) - 1} others are" if len(mute) > 1 else ""
-        yield Unreadable(Source(f"{DEVICES}/{mute[0]}"), "nvidia gpu", f"what kind of device {mute[0]} is cannot be read{many}")
+        yield Unreadable(
+            Source(f"{DEVICES}/{mute[0]}"),
+            "nvidia gpu",
+            f"what kind of device {mute[0]} is cannot be read{many}",
+        )
     elif not every and not machine.env.get("TFGPU_DOCTOR_SIMULATION"):
         yield Unreadable(Source(DEVICES), "nvidia gpu", f"{DEVICES} lists no device of any kind")
     else:
-        count = f"{len(found)} display controllers, none of NVIDIA (vendor 10de)" if found else "no display controller"
+        count = (
+            f"{len(found)} display controllers, none of NVIDIA (vendor 10de)"
+            if found
+            else "no display controller"
+        )
         yield missing(Source(DEVICES, None, count), "nvidia gpu", unseen)
 
 
@@ -129,7 +157,7 @@ def _on_no_bus(machine: Machine) -> Iterator[Gpu]:
 
 
 def _by_its_node(machine: Machine) -> Iterator[Gpu]:
-    """A GPU that a container or virtual machine shows on no bus: what knows more of it stands for it, where
+    """A GPU that a container or virtual machine shows on no bus; facts with more detail replace it, if
     there is that."""
     for path in nvidia_nodes(machine)[:1]:
         yield Gpu(Source(path, None, "a device node of NVIDIA's driver"))

@@ -1,4 +1,4 @@
-"""Values of a registry hive of Windows, read from its file: enough to learn the variables of a machine that
+"""Values of a Windows registry hive, read from its file: enough to learn the variables of a machine that
 is not running.
 
 Format: Windows registry file format specification (M. Suhanov), sections on the base block, cells, key nodes,
@@ -25,7 +25,7 @@ ASCII_KEY, ASCII_VALUE = 0x20, 1
 
 
 class NotHiveError(ValueError):
-    """The file is no hive, or is damaged where it was read."""
+    """The file is not a hive, or is damaged."""
 
 
 def values(file: BinaryIO, *path: str) -> dict[str, str | int]:

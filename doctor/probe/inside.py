@@ -1,5 +1,5 @@
-"""The one door to the files of a machine under examination: whatever lies in them, no path leads out of its
-root.
+"""The only access to the files of a machine under examination: whatever they contain, no path leads out of
+its root.
 
 Every function takes `root`, the host's folder that stands for the machine's "/", and `path`, a path below it
 with forward slashes. Links are followed as the machine itself would follow them, absolute ones from the
@@ -11,8 +11,8 @@ walked folder by folder, each opened without following links (O_NOFOLLOW), so th
 it is read leads nowhere either. Windows has no handles of folders in Python: there the walk is by name.
 
 All functions raise OSError: FileNotFoundError and NotADirectoryError where nothing is there (`ABSENT`),
-anything else where it could not be looked at: too many links (ELOOP), no permission, no plain file, a name
-that no file can have.
+anything else where it could not be looked at: too many links (ELOOP), no permission, not a regular file, a
+name that no file can have.
 """
 
 # ruff: noqa: PTH118, PTH208 (descriptors, and names that pathlib would tidy)
@@ -63,8 +63,8 @@ T = TypeVar("T")
 
 
 def open_inside(root: str, path: str) -> BinaryIO:
-    """A regular file, opened for reading; anything else is refused before it is opened: a pipe would keep us
-    waiting."""
+    """A regular file, opened for reading; anything else is refused before it is opened, since a pipe would
+    keep us waiting."""
     _regular(status_inside(root, path), path)
     handle = _opened(root, path, _FILE)
     try:
@@ -128,7 +128,7 @@ def real_inside(root: str, path: str) -> str:
 
 
 def may_inside(path: str, mode: int) -> bool:
-    """Whether this user may do that with a file of this machine (os.access)."""
+    """Whether this user may access a file of this machine in this way (os.access)."""
     return bool(_named(os.access, path, path, mode))
 
 
@@ -137,16 +137,16 @@ def open_device(path: str) -> int:
     handle = os.open(path, _FILE)
     if not stat.S_ISCHR(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(errno.EINVAL, "it is no device", path)
+        raise OSError(errno.EINVAL, "it is not a device", path)
     return handle
 
 
 def _regular(status: os.stat_result, path: str) -> None:
-    """Raises OSError for what is no regular file."""
+    """Raises OSError for anything but a regular file."""
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "it is no plain file", path)
+        raise OSError(errno.EINVAL, "it is not a regular file", path)
 
 
 def _named(call: Callable[..., Any], path: str, *arguments: object, **more: object) -> Any:
@@ -184,7 +184,7 @@ class _Kernel(NamedTuple):
 
 @functools.lru_cache(maxsize=None)
 def _kernel() -> _Kernel | None:
-    """None where there is no Linux, or a Python without ctypes."""
+    """None if this is not Linux, or Python has no ctypes."""
     if not sys.platform.startswith("linux"):
         return None
     try:

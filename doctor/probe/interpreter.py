@@ -1,27 +1,27 @@
 """The Python environment in use: which interpreter, and where it looks for packages.
 
-Found in the order VIRTUAL_ENV, CONDA_PREFIX, python3 and python on PATH, our own. Asked through a script that it runs
-(_ask_python.py); read from its files where nothing may be run (another root) or it does not answer.
+Found in the order VIRTUAL_ENV, CONDA_PREFIX, python3 and python on PATH, our own. Asked through a script that
+it runs (_ask_python.py); read from its files where nothing may be run (another root) or it does not answer.
 """
 
 from __future__ import annotations
 
 import os
-import re
+import posixpath
 import sys
 from collections.abc import Mapping
-from dataclasses import field
 
+from doctor import lazy
 from doctor.facts import EnvironmentKind, Fact, PythonVersion, Source, Unreadable
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
 from doctor.probe.python_paths import behind_shim, environment_of, environments, paths, site_folders
 from doctor.probe.script import between, script
-from doctor.values import dataclass
+from doctor.values import dataclass, field
 
 LIMIT = 15.0
 """Seconds for the interpreter to answer: a cold start over a network file system takes several."""
-_VERSION = re.compile(r"\d+\.\d+\.\d+(?:[abcr]\d+)?\Z")
+_VERSION = lazy.compile(r"\d+\.\d+\.\d+(?:[abcr]\d+)?\Z")
 PATH_LIMIT = 200
 """Folders of sys.path that are looked into."""
 IN_ENVIRONMENT = ("bin/python", "bin/python3", "python.exe", "Scripts/python.exe")
@@ -35,9 +35,9 @@ class NoPythonError(ValueError):
 class Environment:
     """A Python environment. Paths are the machine's own.
 
-    path: the folders that it searches for packages, in order; before: PYTHONPATH and the current folder, which come
-    first; prefix: the environment's folder; program: the real program file, whose RPATH counts; problem: why
-    the environment is not known as it is: what `path` lacks may be there all the same.
+    path: the folders that it searches for packages, in order; before: PYTHONPATH and the current folder,
+    which come first; prefix: the environment's folder; program: the real program file, whose RPATH counts;
+    problem: why the environment is not known as it is: what `path` lacks may be there all the same.
     """
 
     executable: str | None
@@ -54,8 +54,10 @@ class Environment:
 
 
 def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, str | None]:
-    """(interpreter, how it was found, environment's folder). Raises NoPythonError where `wanted` is not there."""
+    """(interpreter, how it was found, environment's folder). Raises NoPythonError where `wanted` is not
+    there."""
     if wanted is not None:
+        wanted = _whole_path(machine, wanted)
         with machine.noting() as unseen:
             machine.status(wanted)
         for reason in unseen.values():
@@ -66,7 +68,9 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
                 for link in (f"{wanted}/bin/python", f"{wanted}/bin/python3"):
                     target = machine.readlink(link)
                     if target is not None:
-                        raise NoPythonError(f"{wanted} holds no Python: {link} leads to {target}, and nothing is there")
+                        raise NoPythonError(
+                            f"{wanted} holds no Python: {link} leads to {target}, and nothing is there"
+                        )
                 raise NoPythonError(f"{wanted} holds no Python: neither bin/python nor python.exe is in it")
             return inside, "--python", wanted
         if not machine.exists(wanted):
@@ -96,6 +100,14 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
     return None, "", None
 
 
+def _whole_path(machine: Machine, wanted: str) -> str:
+    """A path from the root: files that start programs name an environment by that, and never as it was typed
+    here."""
+    if machine.system == "windows" or wanted.startswith("/") or "/" not in wanted.rstrip("/"):
+        return wanted
+    return os.path.abspath(wanted) if machine.live else posixpath.normpath(f"/{wanted}")  # noqa: PTH100
+
+
 def examine(machine: Machine, wanted: str | None = None) -> Environment:
     """The environment in use with the facts about it. Raises NoPythonError as `find` does."""
     with machine.noting() as unseen:
@@ -114,7 +126,7 @@ def examine(machine: Machine, wanted: str | None = None) -> Environment:
     with machine.noting() as unseen:
         read = _read(machine, executable, found_by, folder)
     if doubt is None and unseen:
-        from dataclasses import replace
+        from doctor.values import replace
 
         path, reason = next(iter(unseen.items()))
         return replace(read, problem=f"{path} could not be looked at ({reason})")
@@ -122,7 +134,7 @@ def examine(machine: Machine, wanted: str | None = None) -> Environment:
 
 
 def _doubted(environment: Environment, problem: Unreadable) -> Environment:
-    from dataclasses import replace
+    from doctor.values import replace
 
     return replace(environment, facts=(problem, *environment.facts), problem=problem.reason)
 
@@ -167,7 +179,9 @@ def _ask(machine: Machine, executable: str, found_by: str) -> Environment | Unre
 def _answered(machine: Machine, executable: str, found_by: str, answer: dict[str, object]) -> Environment:
     def words(key: str) -> tuple[str, ...]:
         value = answer.get(key)
-        return tuple(str(v) for v in value if isinstance(v, str))[:PATH_LIMIT] if isinstance(value, list) else ()
+        return (
+            tuple(str(v) for v in value if isinstance(v, str))[:PATH_LIMIT] if isinstance(value, list) else ()
+        )
 
     prefix = str(answer.get("prefix") or "")
     bits = answer.get("bits")
@@ -205,7 +219,11 @@ def _read(machine: Machine, executable: str | None, found_by: str, folder: str |
         prefix=prefix,
         program=machine.resolve(program) if program else None,
         path=found.folders,
-        before=tuple(p for p in machine.env.get("PYTHONPATH", "").split(";" if machine.system == "windows" else ":") if p),
+        before=tuple(
+            p
+            for p in machine.env.get("PYTHONPATH", "").split(";" if machine.system == "windows" else ":")
+            if p
+        ),
         venv=found.venv,
         said=found.stated_by,
     )
@@ -236,12 +254,14 @@ def _environment(
             )
         )
     else:
-        facts.append(Unreadable(Source(where), "python version", "its version is not stated in its files"))
+        facts.append(Unreadable(Source(where), "python version", "its files do not state its version"))
     if conda:
         facts.append(EnvironmentKind(Source(f"{prefix}/conda-meta"), "conda"))
     elif venv:
         facts.append(EnvironmentKind(Source(f"{prefix}/pyvenv.cfg"), "venv"))
-    return Environment(executable, found_by, version, bits, prefix, program, path, before, conda, tuple(facts))
+    return Environment(
+        executable, found_by, version, bits, prefix, program, path, before, conda, tuple(facts)
+    )
 
 
 def _inside(machine: Machine, folder: str) -> str | None:

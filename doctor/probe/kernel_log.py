@@ -12,26 +12,32 @@ import datetime
 import re
 from collections.abc import Iterator
 
+from doctor import lazy
 from doctor.facts import Fact, Source, Symptom
 from doctor.probe.machine import KMSG, Machine
 
 LOGS = ("/var/log/kern.log", "/var/log/syslog", "/var/log/messages", "/var/log/dmesg")
 TAIL = 512 << 10
 """Bytes of a kernel log that are read from its end."""
-BOOT = re.compile(r"(?:kernel|\[ *0\.0+\]).{0,40}? Linux version \d")
+BOOT = lazy.compile(r"(?:kernel|\[ *0\.0+\]).{0,40}? Linux version \d")
 """The kernel's first message."""
-XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]{1,20})\): (\d{1,4})(.{0,400})")
+XID = lazy.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]{1,20})\): (\d{1,4})(.{0,400})")
 MESSAGES = (  # symptom, what the line holds
-    ("gpu-lost", re.compile(r"NVRM:.{0,100}?GPU.{0,100}?has fallen off the bus")),
-    ("nvrm-api-mismatch", re.compile(r"NVRM:.{0,40}API mismatch")),
-    ("open-modules-required", re.compile(r"requires use of the NVIDIA open kernel modules")),
-    ("gpu-rejected-by-driver", re.compile(r"NVRM:.{0,60}RmInitAdapter failed")),
-    ("kernel-module-rejected", re.compile(r"Loading of (?:unsigned module|module with unavailable key) is rejected"
-                                          r"|nvidia\b.{0,60}rejected|unsigned module loading is restricted")),
-)  # fmt: skip
+    ("gpu-lost", lazy.compile(r"NVRM:.{0,100}?GPU.{0,100}?has fallen off the bus")),
+    ("nvrm-api-mismatch", lazy.compile(r"NVRM:.{0,40}API mismatch")),
+    ("open-modules-required", lazy.compile(r"requires use of the NVIDIA open kernel modules")),
+    ("gpu-rejected-by-driver", lazy.compile(r"NVRM:.{0,60}RmInitAdapter failed")),
+    (
+        "kernel-module-rejected",
+        lazy.compile(
+            r"Loading of (?:unsigned module|module with unavailable key) is rejected"
+            r"|nvidia\b.{0,60}rejected|unsigned module loading is restricted"
+        ),
+    ),
+)
 KEYS = ("/var/lib/shim-signed/mok/MOK.der", "/etc/pki/akmods/certs/public_key.der", "/var/lib/dkms/mok.pub")
 """The keys with which Ubuntu, akmods and DKMS sign the modules that they build."""
-BUILD_ERROR = re.compile(r"^.{0,300}?(?:\berror:|\*\*\*|Error \d|ERROR:).{0,300}", re.MULTILINE)
+BUILD_ERROR = lazy.compile(r"^.{0,300}?(?:\berror:|\*\*\*|Error \d|ERROR:).{0,300}", re.MULTILINE)
 DAY = 86400.0
 
 

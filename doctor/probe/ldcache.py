@@ -1,8 +1,8 @@
 """/etc/ld.so.cache, read in pure Python: which file the system's loader has noted for a library name.
 
-Format: glibc, sysdeps/generic/dl-cache.h (struct cache_file, cache_file_new, file_entry_new, the extension section for
-glibc-hwcaps). Both the format of today ("glibc-ld.so.cache1.1" at the start) and the older one, in which it follows
-an "ld.so-1.7.0" table, are read.
+Format: glibc, sysdeps/generic/dl-cache.h (struct cache_file, cache_file_new, file_entry_new, the extension
+section for glibc-hwcaps). Both the format of today ("glibc-ld.so.cache1.1" at the start) and the older one,
+in which it follows an "ld.so-1.7.0" table, are read.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ NEW_MAGIC = b"glibc-ld.so.cache1.1"
 NEW_HEADER = 48
 ENTRY = struct.Struct("<iIIIQ")
 HWCAP_EXTENSION = 1 << 62
-"""Set in an entry's hwcap where its low 32 bits count into the glibc-hwcaps strings (DL_CACHE_HWCAP_EXTENSION)."""
+"""Set in an entry's hwcap where its low 32 bits count into the glibc-hwcaps strings
+(DL_CACHE_HWCAP_EXTENSION)."""
 FLAGS = {"x86_64": 0x0303, "aarch64": 0x0A03, "ppc64le": 0x0503, "riscv": 0x1003}
 """FLAG_ELF_LIBC6 with the flag of the processor's 64-bit ABI (dl-cache.h, elf/cache.c)."""
 
 
 class NotCache(ValueError):  # noqa: N818
-    """The file is no cache of ld.so that we can read."""
+    """The file is not an ld.so cache that we can read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of `ldconfig -p`: `hwcap` names a glibc-hwcaps folder ("x86-64-v3"), "" for the plain library."""
+    """One line of `ldconfig -p`: `hwcap` names a glibc-hwcaps folder ("x86-64-v3"), "" for the plain
+    library."""
 
     name: str
     path: str
@@ -69,7 +71,8 @@ def parse(data: bytes) -> tuple[Entry, ...]:
 
 
 def _hwcap_strings(data: bytes, start: int, extension: int, string: object) -> list[str]:
-    """The names of the glibc-hwcaps folders that entries refer to by number (cache_extension_tag_glibc_hwcaps)."""
+    """The names of the glibc-hwcaps folders that entries refer to by number
+    (cache_extension_tag_glibc_hwcaps)."""
     at = start + extension
     if at + 8 > len(data):
         return []

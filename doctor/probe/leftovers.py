@@ -1,4 +1,4 @@
-"""What lies in the way of a TensorFlow: remains of one that was half removed, and files that bear its name."""
+"""What gets in the way of TensorFlow: remains of one that was half removed, and files with its name."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""CUDA and cuDNN as TensorFlow would meet them: what its dlopen calls would open, and what else lies on the disk.
+"""CUDA and cuDNN as TensorFlow finds them: what its dlopen calls would open, and what else is on the disk.
 
-The calls are acted out by doctor.probe.loader with TensorFlow's own library as the caller, since its RUNPATH counts.
+doctor.probe.loader simulates the calls with TensorFlow's own library as the caller, since its RUNPATH counts.
 Nothing is loaded.
 """
 
@@ -62,7 +62,9 @@ def examine(
     platform = platform_of(machine.system, machine.processor or loader.processor)
     release, package = (version.version, version.package) if version is not None else (None, None)
     with machine.noting() as hidden:
-        caller, linked = _import(machine, loader, installed, result) if installed.core is not None else (None, ())
+        caller, linked = (
+            _import(machine, loader, installed, result) if installed.core is not None else (None, ())
+        )
     needs = wanted(tables, release, package, platform, installed.build, linked)
     unknown = any(isinstance(f, Unreadable) and f.what == "tensorflow" for f in facts)
     if hidden and caller is None:  # whose RUNPATH decides
@@ -94,16 +96,22 @@ def examine(
         unseen = {**unseen, environment.executable or environment.prefix or "python": environment.problem}
     result += _files(files, outcomes, opened, searched, machine)
     folders = {posixpath.dirname(path) for path in opened}
-    cudnn = next((o.resolution.path for o in outcomes if o.resolution.path and o.name.startswith("libcudnn.so")), None)
+    cudnn = next(
+        (o.resolution.path for o in outcomes if o.resolution.path and o.name.startswith("libcudnn.so")), None
+    )
     result += versions(machine, environment, installed, files, folders, searched, unseen, cudnn)
-    result += _parts_of_cudnn(machine, outcomes)
+    result += _parts_of_cudnn(machine, outcomes, loader)
     return result, loader
 
 
 def unserved(
-    machine: Machine, env: Mapping[str, str], environment: Environment, installed: Installed, names: tuple[str, ...]
+    machine: Machine,
+    env: Mapping[str, str],
+    environment: Environment,
+    installed: Installed,
+    names: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """Those of the libraries that a process with these variables would not open, after importing TensorFlow."""
+    """The libraries that a process with these variables could not open after importing TensorFlow."""
     loader = Loader(machine, env, environment.program)
     caller = _import(machine, loader, installed, [])[0] if installed.core is not None else None
     return tuple(name for name in names if loader.open(name, caller).path is None)
@@ -112,9 +120,9 @@ def unserved(
 def _import(
     machine: Machine, loader: Loader, installed: Installed, result: list[Fact]
 ) -> tuple[Loaded | None, tuple[str, ...]]:
-    """Act out `import tensorflow`, say why it would fail; the object whose dlopen calls follow comes out, and
-    the CUDA
-    libraries that TensorFlow's own files are linked to, as those of NVIDIA and of distributions are."""
+    """Simulate `import tensorflow` and say why it would fail. Returns the object whose dlopen calls follow,
+    and the CUDA libraries that TensorFlow's own files are linked to, as those of NVIDIA and of distributions
+    are."""
     core = installed.core or ""
     linked: list[str] = []
     for name in (*EXTENSIONS, *FRAMEWORKS):
@@ -126,10 +134,10 @@ def _import(
         if outcome.unseen:
             result.append(missing(Source(path), "libraries", dict(outcome.unseen)))
         elif outcome.error and outcome.culprit in linked:
-            pass  # the call for that library is acted out below, and says the same
+            pass  # the call for that library is simulated below, and shows the same
         elif outcome.error:
-            detail = (("file", path), ("error", outcome.told), ("culprit", outcome.culprit or ""))
-            result.append(Symptom(Source(path, None, outcome.told), "tensorflow-library-fails", detail))
+            detail = (("file", path), ("error", outcome.message), ("culprit", outcome.culprit or ""))
+            result.append(Symptom(Source(path, None, outcome.message), "tensorflow-library-fails", detail))
             result += _linked(path, outcome)
         break
     for name in FRAMEWORKS:
@@ -166,7 +174,7 @@ def _linked_to_cuda(loader: Loader, path: str, core: str) -> list[str]:
 
 
 def _linked(path: str, outcome: Resolution) -> Iterator[Fact]:
-    """The glibc that is too old, under the name by which a log's reader knows it."""
+    """The glibc that is too old, as the symptom that the log reader uses for it."""
     if "GLIBC_" in outcome.error and "not found" in outcome.error:
         needs = outcome.error.partition("`")[2].partition("'")[0]
         detail = (("library", "libc.so.6"), ("needs", needs), ("by", outcome.culprit or path))
@@ -188,7 +196,7 @@ def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | No
             text += f" -> {posixpath.basename(real)}"
         yield LibraryLoaded(Source(result.path, None, text), name, result.path)
     else:
-        where, error = result.blamed or f"search for {name}", result.told
+        where, error = result.blamed or f"search for {name}", result.message
         text = f"dlopen({name}) from {who} would fail: {error}"
         culprit = result.culprit
         if culprit is not None and posixpath.basename(culprit) == name:
@@ -197,8 +205,8 @@ def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | No
 
 
 def _driver(machine: Machine, loader: Loader, caller: Loaded) -> Iterator[Fact]:
-    """The driver's library as TensorFlow opens it, where another program might not: its RUNPATH names the folder, as
-    those of Nix's builds do, or nix-ld does."""
+    """The driver's library as TensorFlow opens it, where another program might not: its RUNPATH names the
+    folder, as those of Nix's builds do, or nix-ld does."""
     for name in ("libcuda.so.1", NVML):
         found = loader.open(name, caller)
         if found.path is not None and found.via not in OF_THE_SYSTEM:
@@ -210,9 +218,13 @@ def _driver(machine: Machine, loader: Loader, caller: Loaded) -> Iterator[Fact]:
 
 
 def _files(
-    files: list[Found], outcomes: list[Outcome], opened: dict[str, Outcome], searched: set[str], machine: Machine
+    files: list[Found],
+    outcomes: list[Outcome],
+    opened: dict[str, Outcome],
+    searched: set[str],
+    machine: Machine,
 ) -> Iterator[Fact]:
-    """Every CUDA library on the disk: which is opened, which is behind another, which lies where nobody looks."""
+    """Every CUDA library on the disk: whether it is opened, hidden by another, or outside of the search."""
     decided = {o.name: o.resolution.path for o in outcomes if o.resolution.path}
     for found in files:
         folder = machine.resolve(posixpath.dirname(found.path))
@@ -237,10 +249,12 @@ def _files(
         )
 
 
-def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome]) -> Iterator[Fact]:
-    """cuDNN 8 and 9 are in parts that libcudnn opens when they are first used: a missing or broken one shows only then.
+def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome], loader: Loader) -> Iterator[Fact]:
+    """cuDNN 8 and 9 are in parts that libcudnn opens when they are first used: a fault of one shows only
+    then.
 
-    Names: the files in NVIDIA's cuDNN 8 and 9 packages.
+    A part that is not there, is damaged, or needs a library of the system that is not there (libz.so.1 in
+    small images). Names: the files in NVIDIA's cuDNN 8 and 9 packages.
     """
     for outcome in outcomes:
         path = outcome.resolution.path
@@ -249,14 +263,22 @@ def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome]) -> Iterator[Fact]
         major = outcome.name.rpartition(".")[2]
         parts = {
             "8": ("ops_infer", "ops_train", "cnn_infer", "cnn_train", "adv_infer", "adv_train"),
-            "9": ("ops", "cnn", "adv", "graph", "heuristic", "engines_precompiled", "engines_runtime_compiled"),
+            "9": (
+                "ops",
+                "cnn",
+                "adv",
+                "graph",
+                "heuristic",
+                "engines_precompiled",
+                "engines_runtime_compiled",
+            ),
         }.get(major, ())
         folder = posixpath.dirname(path)
         files = [f"{folder}/libcudnn_{part}.so.{major}" for part in parts]
         if not any(machine.exists(file) for file in files):
             continue  # another layout than NVIDIA's: nothing can be said of its parts
         for file in files:
-            problem = ""
+            problem, header = "", None
             try:
                 header = elf.of(machine, file)
                 if header.missing_bytes:
@@ -270,6 +292,16 @@ def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome]) -> Iterator[Fact]
                 problem = "" if "engines_precompiled" in file else "is not there"
             except OSError as bad:
                 problem = f"cannot be read: {bad.strerror}"
+            if not problem and header is not None and header.needed:
+                opened = loader.load(file)
+                theirs = posixpath.basename(opened.culprit or "").startswith(("libcu", "libnv"))
+                if (
+                    opened.cause == "broken" and not theirs
+                ):  # NVIDIA's own are opened before, from where they are
+                    name, culprit = posixpath.basename(file), posixpath.basename(opened.culprit or "") or None
+                    yield LibraryNotLoaded(
+                        Source(file, None, opened.error), name, opened.error, "broken", culprit
+                    )
             if problem:
                 detail = (("path", file), ("library", outcome.name), ("problem", problem))
                 yield Symptom(Source(file, None, problem), "cudnn-part-broken", detail)

@@ -1,13 +1,13 @@
-"""glibc's dynamic loader, acted out on files: which file a library name would open, and why not another.
+"""glibc's dynamic loader, simulated on files: which file a library name would open, and why.
 
-In goes a machine, the environment variables of the process and the program that runs; out come `Resolution`s. Nothing
-is loaded. The order is that of glibc (elf/dl-load.c, _dl_map_object): what is loaded already under that name; DT_RPATH
-of the caller, of those that loaded it and of the program (only where the caller has no DT_RUNPATH); LD_LIBRARY_PATH;
-DT_RUNPATH of the caller; /etc/ld.so.cache; the loader's built-in folders. A file of another processor or class is
-passed over in silence (open_verify); any other unusable file ends the search with an error.
+Takes a machine, the environment variables of the process and its program; returns `Resolution`s. Nothing is
+loaded. The order is that of glibc (elf/dl-load.c, _dl_map_object): what is loaded already under that name;
+DT_RPATH of the caller, of those that loaded it and of the program (only where the caller has no DT_RUNPATH);
+LD_LIBRARY_PATH; DT_RUNPATH of the caller; /etc/ld.so.cache; the loader's built-in folders. A file of another
+processor or class is skipped silently (open_verify); any other unusable file ends the search with an error.
 
-What dlopen opens must also find its symbols (doctor.probe.symbols). Not acted out: symbols that have a version, LD_AUDIT,
-setuid; of LD_PRELOAD only that a symbol may come from there.
+What dlopen opens must also find its symbols (doctor.probe.symbols). Not simulated: symbols that have a
+version, LD_AUDIT, setuid; of LD_PRELOAD only that a symbol may come from there.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
+from doctor import lazy
 from doctor.backports import removeprefix
 from doctor.probe import containers, elf, ldcache, loader_places, symbols
 from doctor.probe.cpu import subfolders
@@ -27,16 +28,18 @@ from doctor.probe.resolution import Candidate, Loaded, Refused, Resolution, reas
 NO_SUCH_FILE = "cannot open shared object file: No such file or directory"
 OF_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
 """Libraries that belong to the driver, not to the system or the environment."""
-ALWAYS_THERE = re.compile(
+ALWAYS_THERE = lazy.compile(
     r"(lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|resolv)\.so\.\d+|ld-linux.*\.so\.\d|linux-vdso.*)$"
 )
-"""Libraries of the C and C++ run time: in a Python that runs they are there, also where a record leaves them out."""
+"""Libraries of the C and C++ run time. Any running Python has them, even if a record leaves them out."""
 
 
 class Loader:
     """One process's loader. `program` is the path of the running program, `env` its environment variables."""
 
-    def __init__(self, machine: Machine, env: Mapping[str, str], program: str | None = None, bits: int = 64) -> None:
+    def __init__(
+        self, machine: Machine, env: Mapping[str, str], program: str | None = None, bits: int = 64
+    ) -> None:
         self.machine, self.bits = machine, bits
         self.processor = machine.processor
         self.objects: list[Loaded] = []
@@ -82,10 +85,13 @@ class Loader:
             return Resolution(path, error=header or NO_SUCH_FILE, cause=cause, culprit=path)
         if foreign := self.foreign(header):
             return Resolution(path, error=f"{path}: {foreign}", cause="broken", culprit=path)
-        return self._map(posixpath.basename(path), Loaded(path, header, self.program), Candidate(path, "its path"), ())
+        return self._map(
+            posixpath.basename(path), Loaded(path, header, self.program), Candidate(path, "its path"), ()
+        )
 
     def open(self, name: str, caller: Loaded | None = None) -> Resolution:
-        """What dlopen(name) called from `caller` (by default the program) would do; what it loads stays loaded."""
+        """What dlopen(name) called from `caller` (by default the program) would do; what it loads stays
+        loaded."""
         known = self._known(name)
         if known is not None:
             return Resolution(name, known.path, "loaded before as a dependency")
@@ -115,8 +121,8 @@ class Loader:
     def _search(
         self, name: str, caller: Loaded | None
     ) -> tuple[Candidate, elf.Elf, tuple[Candidate, ...], tuple[Candidate, ...]]:
-        """The file that decides, its header, those passed over before it, and those behind it. Raises
-        Refused."""
+        """The file that the search ends at, its header, the files skipped before it, and those after it.
+        Raises Refused."""
         chosen: tuple[Candidate, elf.Elf] | None = None
         passed: list[Candidate] = []
         behind: list[Candidate] = []
@@ -190,7 +196,9 @@ class Loader:
                 did_program |= link is self.program
                 link = link.loader
             if not did_program and self.program is not None and self.program.header.rpath:
-                yield from self._expanded(self.program, self.program.header.rpath, f"RPATH of {self.program.path}")
+                yield from self._expanded(
+                    self.program, self.program.header.rpath, f"RPATH of {self.program.path}"
+                )
         yield from self.library_path
         if caller is not None and caller.header.runpath:
             yield from self._expanded(caller, caller.header.runpath, f"RUNPATH of {caller.path}")
@@ -214,7 +222,8 @@ class Loader:
         return posixpath.normpath(posixpath.join(self.machine.cwd or "/", folder))
 
     def _subfolders(self, folder: str) -> tuple[str, ...]:
-        """The subfolders of a folder that come before it (glibc-hwcaps; in old glibc tls, haswell ...), then itself."""
+        """The subfolders of a folder that come before it (glibc-hwcaps; in old glibc tls, haswell ...), then
+        itself."""
         if folder not in self._below:
             found = []
             for below in self._levels:
@@ -226,7 +235,8 @@ class Loader:
         return self._below[folder]
 
     def _cached(self, name: str) -> Iterator[tuple[str, str]]:
-        """The file that ld.so.cache gives for a name: the best glibc-hwcaps entry for this CPU, else the plain one."""
+        """The file that ld.so.cache gives for a name: the best glibc-hwcaps entry for this CPU, else the
+        plain one."""
         flags = ldcache.FLAGS.get(self.processor)
         entries = [e for e in self.cache.get(name, ()) if flags is None or e.flags == flags]
         usable = [removeprefix(level, "glibc-hwcaps/") for level in self._levels]
@@ -240,7 +250,13 @@ class Loader:
     # --- mapping ----------------------------------------------------------------------------------
 
     def _map(
-        self, name: str, entry: Loaded, found: Candidate, shadowed: tuple[Candidate, ...], *, bind: bool = False
+        self,
+        name: str,
+        entry: Loaded,
+        found: Candidate,
+        shadowed: tuple[Candidate, ...],
+        *,
+        bind: bool = False,
     ) -> Resolution:
         """Add an object and its dependencies to the process; on failure the process is as it was.
 
@@ -280,7 +296,7 @@ class Loader:
                 queue.append(added)
 
     def _sound(self, entry: Loaded) -> None:
-        """Raise Refused where the file would not survive being loaded: truncated, or made for a newer
+        """Raise Refused if loading the file would fail: it is truncated, or made for a newer
         glibc."""
         if entry.header.missing_bytes:
             raise Refused(
@@ -312,7 +328,9 @@ class Loader:
 
     def _known(self, name: str) -> Loaded | None:
         """The object in the process that answers to a name."""
-        return next((entry for entry in self.objects if name in entry.names or name == entry.header.soname), None)
+        return next(
+            (entry for entry in self.objects if name in entry.names or name == entry.header.soname), None
+        )
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -346,7 +364,8 @@ class Loader:
         return ""
 
     def _preloaded(self, value: str) -> list[Loaded]:
-        """Libraries that LD_PRELOAD names by path, and so may give symbols; what it finds by name is left out."""
+        """Libraries that LD_PRELOAD names by path, and so may give symbols; what it finds by name is left
+        out."""
         headers = ((path, self._header(path)) for path in re.split("[: ]", value) if path.startswith("/"))
         return [Loaded(path, header) for path, header in headers if isinstance(header, elf.Elf)]
 
@@ -360,7 +379,8 @@ def _numbers(version: str) -> tuple[int, int] | None:
 
 
 def glibc_version(loader: Loader) -> tuple[int, int] | None:
-    """The glibc's version as (2, 36): the highest GLIBC_2.x that its libc.so.6 defines; None where there is none."""
+    """The glibc's version as (2, 36): the highest GLIBC_2.x that its libc.so.6 defines; None where there is
+    none."""
     found, _ = glibc_file(loader)
     return found
 

@@ -1,4 +1,5 @@
-"""Where glibc's loader looks besides the folders that objects name: LD_LIBRARY_PATH, its cache, its built-in folders.
+"""Where glibc's loader looks besides the folders that objects name: LD_LIBRARY_PATH, its cache, its built-in
+folders.
 
 Sources: ld.so(8), ldconfig(8); glibc, elf/dl-load.c (system_dirs, fillin_rpath); nix-ld's README.
 """
@@ -9,6 +10,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 
+from doctor import lazy
 from doctor.probe import ldcache
 from doctor.probe.machine import Machine
 from doctor.probe.resolution import reason
@@ -21,7 +23,7 @@ CONF_LIMIT = 100
 """Files of ld.so.conf that are read at most."""
 INTERPRETER_LIMIT = 4 << 20
 """Bytes of ld.so that are looked through; it has 240 kB."""
-DEFAULT_FOLDERS = re.compile(rb"(?:/(?:usr/)?lib[^\0/]*(?:/[^\0/]+)*/\0){2,}")
+DEFAULT_FOLDERS = lazy.compile(rb"(?:/(?:usr/)?lib[^\0/]*(?:/[^\0/]+)*/\0){2,}")
 """`system_dirs` inside ld.so: NUL-terminated folder names in a row (elf/dl-load.c)."""
 NIX_LD = "/run/current-system/sw/share/nix-ld/lib"
 """Where nix-ld looks if NIX_LD_LIBRARY_PATH names nothing."""
@@ -29,7 +31,8 @@ NIX_LD = "/run/current-system/sw/share/nix-ld/lib"
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """The loader's cache by library name; `via` is where the entries come from, `problem` what kept it from being read."""
+    """The loader's cache by library name; `via` is where the entries come from, `problem` what kept it from
+    being read."""
 
     entries: Mapping[str, list[ldcache.Entry]]
     via: str = CACHE
@@ -37,10 +40,11 @@ class Cache:
 
 
 def library_path(machine: Machine, env: Mapping[str, str], interpreter: str | None) -> list[tuple[str, str]]:
-    """LD_LIBRARY_PATH's folders, each with the step's name: split at ":" and ";", an empty one being the current folder.
+    """LD_LIBRARY_PATH's folders, each with the step's name: split at ":" and ";", an empty one being the
+    current folder.
 
-    On NixOS a program of another system, whose interpreter is not in Nix's store, is started by nix-ld, which puts
-    folders of its own before them. interpreter: None where no program is known.
+    On NixOS a program of another system, whose interpreter is not in Nix's store, is started by nix-ld, which
+    puts folders of its own before them. interpreter: None where no program is known.
     """
     value = env.get("LD_LIBRARY_PATH", "")
     named = [(folder, LIBRARY_PATH) for folder in re.split("[:;]", value)] if value else []
@@ -53,8 +57,8 @@ def library_path(machine: Machine, env: Mapping[str, str], interpreter: str | No
 def cache(machine: Machine, processor: str) -> Cache:
     """The cache; in files of another machine that hold none, what ldconfig would put into it.
 
-    A machine without a cache that runs has none. Files that were copied from one lack it where it was not copied, and
-    every distribution writes it anew at the next installation of a package.
+    A machine without a cache that runs has none. Files that were copied from one lack it where it was not
+    copied, and every distribution writes it anew at the next installation of a package.
     """
     try:
         data = machine.read(CACHE)
@@ -81,12 +85,15 @@ def _configured(machine: Machine, processor: str) -> dict[str, list[ldcache.Entr
     for folder in dict.fromkeys(_conf_folders(machine, "/etc/ld.so.conf", [CONF_LIMIT])):
         for name in machine.names_seen(folder):
             if name.startswith("lib") and ".so" in name:
-                by_name.setdefault(name, [ldcache.Entry(name, f"{folder}/{name}", ldcache.FLAGS.get(processor, 0))])
+                by_name.setdefault(
+                    name, [ldcache.Entry(name, f"{folder}/{name}", ldcache.FLAGS.get(processor, 0))]
+                )
     return by_name
 
 
 def _conf_folders(machine: Machine, path: str, left: list[int]) -> Iterator[str]:
-    """The folders in a file of ld.so.conf and in those that it includes. left: how many files may still be read."""
+    """The folders in a file of ld.so.conf and in those that it includes. left: how many files may still be
+    read."""
     left[0] -= 1
     try:
         text = machine.text(path, 1 << 16) or ""

@@ -1,9 +1,9 @@
 """The machine under examination: its files, its environment, and how a program is run on it.
 
-A live machine is read from "/" and programs may be run. Any other root (a chroot, a container's file system, a
-mounted disk, a recorded machine) is only read: nothing of it is run or loaded. A recorded machine holds the file
-RECORD at its top with what files cannot tell: its environment variables, its platform, and what its programs
-answered when it was recorded.
+A live machine is read from "/" and programs may be run. Any other root (a chroot, a container's file system,
+a mounted disk, a recorded machine) is only read: nothing of it is run or loaded. A recorded machine holds the
+file RECORD at its top with what files cannot tell: its environment variables, its platform, and what its
+programs answered when it was recorded.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from doctor.facts import Source
 from doctor.probe import inside
+from doctor.probe.account import Account
+from doctor.probe.processor import processor_of
 from doctor.probe.recorded import checked
 from doctor.probe.running import Ran, Runner, run_program
+from doctor.values import dataclass, field
 
 RECORD = ".tfgpu-doctor.json"
 READ_LIMIT = 4 << 20
@@ -35,25 +37,14 @@ KMSG = "/dev/kmsg"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Account:
-    """The person whose environment is judged, from passwd(5) and group(5). groups: numbers of those that the person is in;
-    named: numbers of all groups that have a name."""
-
-    name: str
-    uid: int
-    groups: frozenset[int]
-    named: frozenset[int]
-
-
 @dataclass
 class Machine:
     """One machine: `root` is the host's folder that stands for its "/", `env` its environment variables.
 
-    system: linux, windows or macos; `processor` as in `uname -m`. `cwd` is the folder that a program would start in,
-    None where that is not known. `recorded` maps the name of a question to the answer of a recorded machine, `denied`
-    lists the devices that its user might not open. `origins`: the files that set the variables, where they are known.
-    `account`: who uses another machine's environment, where its files tell.
+    system: linux, windows or macos; `processor` as in `uname -m`. `cwd` is the folder that a program would
+    start in, None where that is not known. `recorded` maps the name of a question to the answer of a recorded
+    machine, `denied` lists the devices that its user might not open. `origins`: the files that set the
+    variables, where they are known. `account`: who uses another machine's environment, where its files tell.
     """
 
     root: str
@@ -97,7 +88,7 @@ class Machine:
     def at(cls, root: str | os.PathLike[str]) -> Machine:
         """Another machine's files under a folder; "/" is this machine itself.
 
-        Raises NotADirectoryError where there is no such folder, ValueError where its record cannot be read.
+        Raises NotADirectoryError if there is no such folder, ValueError if its record cannot be read.
         """
         folder = Path(root).resolve()
         if not folder.is_dir():
@@ -119,7 +110,7 @@ class Machine:
             root=str(folder),
             env={str(k): str(v) for k, v in dict(record.get("env", {})).items()},
             system=str(record.get("system", "windows" if windows else "macos" if macos else "linux")),
-            processor=str(record.get("processor", "")) or _processor_of(files),
+            processor=str(record.get("processor", "")) or processor_of(files),
             cwd=record.get("cwd"),
             recorded=dict(record.get("answers", {})),
             denied=tuple(record.get("denied", ())),
@@ -140,7 +131,7 @@ class Machine:
         return path.replace("\\", "/").split(":", 1)[-1]
 
     def _look(self, function: Callable[..., T], path: str, **more: Any) -> T:
-        """One look at the machine. What keeps us from looking is noted; OSError goes on to the caller."""
+        """Read something from the machine. Note what prevents it; OSError goes on to the caller."""
         try:
             return function(self.root, self._inside(path), **more)
         except OSError as problem:
@@ -155,9 +146,9 @@ class Machine:
 
     @contextmanager
     def noting(self) -> Iterator[dict[str, str]]:
-        """What this thread could not look at while the block runs: path and reason.
+        """What this thread could not read while the block runs: path and reason.
 
-        A probe that found nothing may say that it is not there only where this is empty.
+        A probe that found nothing may report an absence only if this is empty.
         """
         notes: dict[str, str] = {}
         opened: list[dict[str, str]] = self._noting.__dict__.setdefault("open", [])
@@ -177,8 +168,7 @@ class Machine:
             return path
 
     def status(self, path: str, *, follow: bool = True) -> os.stat_result | None:
-        """What stat(2) says of a path, None where nothing is there or it may not be looked at (which is
-        noted)."""
+        """The result of stat(2) on a path; None if nothing is there, or if access is denied (noted)."""
         try:
             return self._look(inside.status_inside, path, follow=follow)
         except OSError:
@@ -189,12 +179,12 @@ class Machine:
         return self.status(path) is not None
 
     def is_dir(self, path: str) -> bool:
-        """Whether there is such a folder (False where it may not be looked at)."""
+        """Whether this folder exists (False if it may not be examined)."""
         status = self.status(path)
         return status is not None and stat.S_ISDIR(status.st_mode)
 
     def open(self, path: str) -> BinaryIO:
-        """A file for reading. Raises OSError, also for what is no plain file: a pipe would keep us waiting for ever."""
+        """A file for reading. Raises OSError, also for irregular files: a pipe would block forever."""
         return self._look(inside.open_inside, path)
 
     def read(self, path: str, head: int | None = None) -> bytes | None:
@@ -257,7 +247,8 @@ class Machine:
         return b"\n".join(kept)[-size:].decode("utf-8", "replace")
 
     def names(self, path: str) -> list[str]:
-        """The names in a folder, sorted; [] where it is not there; raises OSError where it may not be read."""
+        """The names in a folder, sorted; [] where it is not there; raises OSError where it may not be
+        read."""
         try:
             return self._look(inside.names_inside, path)
         except (FileNotFoundError, NotADirectoryError):
@@ -292,27 +283,48 @@ class Machine:
     def may_open(self, path: str) -> bool:
         """Whether this user may read and write a device; a record lists the others under "denied".
 
-        Of another machine's files the mode counts where the device belongs to a group that has a name there: a copy of
-        files that lost its owners says nothing.
+        Of another machine's files the mode counts where the device belongs to a group that has a name there,
+        or is closed to all but its owner and /dev/null is not: a copy of files that lost its owners says
+        nothing.
         """
         if self.live:
             return inside.may_inside(path, os.R_OK | os.W_OK)
         status, who = self.status(path), self.account
         if path in self.denied or status is None or who is None or who.uid == 0:
             return path not in self.denied
-        if status.st_gid == 0 or status.st_gid not in who.named or status.st_uid == who.uid:
+        if status.st_uid == who.uid:
+            return True
+        if status.st_mode & 0o077 == 0:
+            plain = self.status("/dev/null")
+            return plain is None or plain.st_mode & 0o004 == 0
+        if status.st_gid == 0 or status.st_gid not in who.named:
             return True
         return bool(status.st_mode & (0o020 if status.st_gid in who.groups else 0o002))
 
+    def group_of(self, path: str) -> str:
+        """The group whose members may open a device, "" where there is none or its name is not known."""
+        status = self.status(path)
+        if status is None or status.st_mode & 0o060 != 0o060:
+            return ""
+        if not self.live:
+            return self.account.named.get(status.st_gid, "") if self.account is not None else ""
+        try:
+            import grp
+
+            return grp.getgrgid(status.st_gid).gr_name
+        except (ImportError, KeyError, OSError):
+            return ""
+
     def may_read(self, path: str) -> bool:
-        """Whether anybody but an administrator may read a file of another machine; of this one the attempt tells."""
+        """Whether anybody but an administrator may read a file of another machine; of this one the attempt
+        tells."""
         if self.live or (self.account is not None and self.account.uid == 0):
             return True
         status = self.status(path)
         return status is None or bool(status.st_mode & 0o444)
 
     def readlink(self, path: str) -> str | None:
-        """What a symbolic link holds, None where it is none."""
+        """The target of a symbolic link; None if the path is not a link."""
         try:
             return inside.link_inside(self.root, self._inside(path))
         except OSError:
@@ -329,7 +341,9 @@ class Machine:
         """
         if question in self.recorded:
             kept = self.recorded[question]
-            return Ran(kept.get("status"), kept.get("out", ""), kept.get("err", ""), bool(kept.get("timed_out")))
+            return Ran(
+                kept.get("status"), kept.get("out", ""), kept.get("err", ""), bool(kept.get("timed_out"))
+            )
         if self.runner is None:
             return None
         return self.runner(argv, timeout, {**self.env, "LC_ALL": "C"} if env is None else env)
@@ -346,29 +360,3 @@ class Machine:
                 if not self.live or inside.may_inside(path, os.X_OK):
                     return path
         return None
-
-
-PROGRAMS = (
-    "/bin/sh", "/usr/bin/sh", "/usr/bin/env", "/bin/busybox", "/lib64/ld-linux-*", "/lib/ld-linux-*", "/lib/ld-musl-*",
-    "/usr/lib/*-linux-gnu/libc.so.6", "/lib/*-linux-gnu/libc.so.6", "/usr/lib64/libc.so.6", "/usr/bin/python3*",
-    "/usr/local/bin/python3*", "/opt/*/bin/python3*", "/opt/*/envs/*/bin/python3*", "/home/*/*/bin/python3*",
-    "/root/*/bin/python3*", "/nix/store/*-glibc-*/lib/libc.so.6",
-)  # fmt: skip
-"""Files that every Linux has some of, and that are of its own processor."""
-PROCESSORS = {62: "x86_64", 183: "aarch64", 21: "ppc64le"}
-"""e_machine in an ELF header (System V gABI and its supplements)."""
-
-
-def _processor_of(files: Machine) -> str:
-    """The processor that a file system is for, from the ELF header of its programs; "" where none tells."""
-    for pattern in PROGRAMS:
-        for path in files.glob(pattern):
-            try:
-                header = files.read(path, 20) or b""
-            except OSError:
-                continue
-            if header[:4] == b"\x7fELF" and len(header) == 20:
-                known = PROCESSORS.get(int.from_bytes(header[18:20], "little"))
-                if known is not None:
-                    return known
-    return next((name for name in PROCESSORS.values() if files.is_dir(f"/usr/lib/{name}-linux-gnu")), "")

@@ -1,4 +1,4 @@
-"""Nothing was found: is it absent, or could we not look? A probe says Absent by `missing` alone."""
+"""Nothing was found: is it absent, or could we not look? Probes report an absence through `missing` only."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from doctor.facts import Absent, Source, Unreadable
 
 
 def missing(source: Source, what: str, unseen: Mapping[str, str]) -> Absent | Unreadable:
-    """Absent; Unreadable where one of the places could not be looked at.
+    """Absent; or Unreadable, if one of the places could not be read.
 
-    source: where was looked. unseen: paths and reasons, as Machine.noting collects them.
+    source: where the probe looked. unseen: paths and reasons, as Machine.noting collects them.
     """
     for path, reason in unseen.items():
         more = f", nor at {len(unseen) - 1} other places" if len(unseen) > 1 else ""

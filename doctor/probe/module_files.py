@@ -12,36 +12,64 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from doctor import lazy
 from doctor.backports import removesuffix
 from doctor.probe.machine import Machine
 from doctor.values import dataclass
 
 ROOTS = (
-    "/usr/share/modules/modulefiles", "/usr/share/Modules/modulefiles", "/etc/modulefiles", "/usr/share/modulefiles",
-    "/usr/share/lmod/lmod/modulefiles", "/modulefiles", "/opt/modulefiles", "/opt/*/modulefiles", "/opt/*/*/modulefiles",
-    "/apps/modulefiles", "/apps/modules", "/sw/modulefiles", "/sw/modules", "/software/modulefiles", "/software/modules",
-    "/cm/shared/modulefiles", "/cm/local/modulefiles", "/usr/local/modulefiles", "/usr/local/Modules/modulefiles",
-    "/easybuild/modules/all", "/opt/easybuild/modules/all", "/apps/easybuild/modules/all", "/sw/easybuild/modules/all",
-    "/apps/*/modules/all", "/software/*/modules/all", "/opt/apps/*/modules/all", "/opt/apps/modules/all",
-    "/opt/spack/share/spack/modules/*", "/opt/spack/share/spack/lmod/*", "/spack/share/spack/modules/*",
-    "/apps/spack/share/spack/modules/*", "/apps/spack/share/spack/lmod/*", "/home/*/spack/share/spack/modules/*",
+    "/usr/share/modules/modulefiles",
+    "/usr/share/Modules/modulefiles",
+    "/etc/modulefiles",
+    "/usr/share/modulefiles",
+    "/usr/share/lmod/lmod/modulefiles",
+    "/modulefiles",
+    "/opt/modulefiles",
+    "/opt/*/modulefiles",
+    "/opt/*/*/modulefiles",
+    "/apps/modulefiles",
+    "/apps/modules",
+    "/sw/modulefiles",
+    "/sw/modules",
+    "/software/modulefiles",
+    "/software/modules",
+    "/cm/shared/modulefiles",
+    "/cm/local/modulefiles",
+    "/usr/local/modulefiles",
+    "/usr/local/Modules/modulefiles",
+    "/easybuild/modules/all",
+    "/opt/easybuild/modules/all",
+    "/apps/easybuild/modules/all",
+    "/sw/easybuild/modules/all",
+    "/apps/*/modules/all",
+    "/software/*/modules/all",
+    "/opt/apps/*/modules/all",
+    "/opt/apps/modules/all",
+    "/opt/spack/share/spack/modules/*",
+    "/opt/spack/share/spack/lmod/*",
+    "/spack/share/spack/modules/*",
+    "/apps/spack/share/spack/modules/*",
+    "/apps/spack/share/spack/lmod/*",
+    "/home/*/spack/share/spack/modules/*",
     "/home/*/.local/easybuild/modules/all",
-)  # fmt: skip
+)
 LISTS = (
     "/etc/lmod/modulespath", "/usr/share/lmod/lmod/init/.modulespath", "/etc/environment-modules/modulespath",
     "/usr/share/modules/init/.modulespath", "/usr/share/Modules/init/.modulespath",
 )  # fmt: skip
 """Files that list the folders of modulefiles, one a line."""
-NAMED = re.compile(r"(?:cuda|cudatoolkit|cudnn|nvhpc|nvidia|tensorflow|py-tensorflow)", re.IGNORECASE)
+NAMED = lazy.compile(r"(?:cuda|cudatoolkit|cudnn|nvhpc|nvidia|tensorflow|py-tensorflow)", re.IGNORECASE)
 DEPTH = 4
 FOLDERS_LIMIT = 400
 SIZE = 64 << 10
-_LUA = re.compile(
-    r"^[ \t]{0,40}(prepend_path|append_path|setenv|pushenv|depends_on|load|try_load|always_load|local)\b[ \t]{0,9}\(?([^\n]{0,2000})$",
+_LUA = lazy.compile(
+    r"^[ \t]{0,40}(prepend_path|append_path|setenv|pushenv|depends_on|load|try_load|always_load|local)\b["
+    r" \t]{0,9}\(?([^\n]{0,2000})$",
     re.MULTILINE,
 )
-_TCL = re.compile(
-    r"^[ \t]{0,40}(prepend-path|append-path|setenv|set|module[ \t]{1,9}load|depends-on|depends-on-any|prereq)[ \t]{1,9}([^\n]{0,2000})$",
+_TCL = lazy.compile(
+    r"^[ \t]{0,40}(prepend-path|append-path|setenv|set|module["
+    r" \t]{1,9}load|depends-on|depends-on-any|prereq)[ \t]{1,9}([^\n]{0,2000})$",
     re.MULTILINE,
 )
 
@@ -87,7 +115,8 @@ def loaded(known: Iterable[Module], names: Iterable[str], env: Mapping[str, str]
     is."""
     result = dict(env)
     by_name = {module.name: module for module in known}
-    waiting, done = list(names), set[str]()
+    waiting = list(names)
+    done: set[str] = set()
     while waiting:
         name = waiting.pop(0)
         module = by_name.get(name) or next(
@@ -152,7 +181,7 @@ def _read(machine: Machine, name: str, path: str) -> Module:
 
 
 def _without_options(words: list[str]) -> list[str]:
-    """The arguments of prepend-path without its options, of which -d and --delim take the word behind
+    """The arguments of prepend-path without its options; -d and --delim take the next word with
     them."""
     kept: list[str] = []
     passed = False
@@ -182,7 +211,7 @@ def _lua_words(text: str) -> list[str]:
 
 
 def _lua_value(text: str, known: Mapping[str, str]) -> str:
-    """A Lua expression of strings, names, `..` and pathJoin; "" for what is not known."""
+    """The value of a Lua expression of strings, names, `..` and pathJoin; "" if it is not known."""
     joined = re.fullmatch(r"pathJoin\s*\((.*?)\)?", text, re.DOTALL)
     if joined:
         return "/".join(_lua_value(word, known).rstrip("/") for word in _lua_words(joined[1]))
@@ -200,7 +229,10 @@ def _lua_value(text: str, known: Mapping[str, str]) -> str:
 
 def _tcl_words(text: str, known: Mapping[str, str]) -> list[str]:
     text = re.sub(r"\$(?:::)?(?:env\((\w+)\)|\{?(\w+)\}?)", lambda m: known.get(m[1] or m[2], ""), text)
-    return [a or b or c for a, b, c in re.findall(r'"([^"]{0,2000})"|\{([^}]{0,2000})\}|([^\s"{}]{1,2000})', text)]
+    return [
+        a or b or c
+        for a, b, c in re.findall(r'"([^"]{0,2000})"|\{([^{}]{0,2000})\}|([^\s"{}]{1,2000})', text)
+    ]
 
 
 def _text(machine: Machine, path: str) -> str:

@@ -1,16 +1,16 @@
-"""What stands behind a simulated GPU: whether the environment's own CUDA libraries would open without the
+"""What a simulated GPU hides: whether the environment's own CUDA libraries would open without the
 simulation."""
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import replace
 
 from doctor.facts import Fact, Source, Symptom
 from doctor.probe.interpreter import Environment
 from doctor.probe.loader import Loader
 from doctor.probe.machine import Machine
+from doctor.values import replace
 
 SIMULATION = "TFGPU_DOCTOR_SIMULATION"
 _DRIVER = ("libcuda.so", "libnvidia-ml.so")

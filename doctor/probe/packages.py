@@ -1,8 +1,8 @@
-"""What is installed in an environment, read from its files: every TensorFlow distribution, what it was built for, the
-packages that decide whether it works, leftovers, and files that shadow it. Nothing is imported.
+"""What is installed in an environment, read from its files: every TensorFlow distribution, what it was built
+for, the packages that decide whether it works, leftovers, and files that shadow it. Nothing is imported.
 
-A distribution's name and version are those of its *.dist-info or *.egg-info folder (PyPA, "Recording installed
-projects"); a conda package's those of its file in conda-meta.
+A distribution's name and version are those of its *.dist-info or *.egg-info folder (PyPA, "Recording
+installed projects"); a conda package's those of its file in conda-meta.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
+from doctor import lazy
 from doctor.facts import (
     Dependency,
     Fact,
@@ -24,6 +25,7 @@ from doctor.facts import (
 )
 from doctor.probe import addons
 from doctor.probe.build import BUILD_INFO, build_of, without_metadata
+from doctor.probe.distribution import Distribution
 from doctor.probe.interpreter import Environment
 from doctor.probe.leftovers import leftovers, strays
 from doctor.probe.machine import Machine
@@ -48,40 +50,41 @@ TENSORFLOW = {
     "tf-nightly-intel",
     "tf-nightly-macos",
 }
-"""Distributions that install the module tensorflow, or a wheel of which does."""
-TELLING = re.compile(
+"""Distributions that install the module tensorflow, or that have a wheel that does."""
+TELLING = lazy.compile(
     r"pip|keras.*|tf-keras|numpy|protobuf|h5py|ml-dtypes|typing-extensions|absl-py|wrapt|gast|grpcio|flatbuffers|astunparse"
     r"|opt-einsum|six|termcolor|tensorboard|tensorflow-.*|tensorrt.*|nvidia-.*|cuda-.*|cupy.*|torch|jax|jaxlib|jax-cuda.*"
 )
-"""Packages that are named in a report: those that TensorFlow needs and those that bring NVIDIA's libraries."""
-CONDA_TELLING = re.compile(
+"""Packages that are named in a report: those that TensorFlow needs and those that bring NVIDIA's
+libraries."""
+CONDA_TELLING = lazy.compile(
     r"tensorflow.*|_tflow_select|keras.*|numpy|protobuf|h5py|cudatoolkit|cuda.*|cudnn|libcu.*|libnv.*|nccl|python|ml_dtypes"
 )
-DEPENDENCIES = {"numpy", "protobuf", "keras", "h5py", "ml-dtypes", "typing-extensions", "tensorboard", "wrapt", "gast"}
+DEPENDENCIES = {
+    "numpy",
+    "protobuf",
+    "keras",
+    "h5py",
+    "ml-dtypes",
+    "typing-extensions",
+    "tensorboard",
+    "wrapt",
+    "gast",
+}
 DIRECTML = ("tensorflow-directml-plugin", "tensorflow-directml")
 METADATA_LIMIT = 1 << 18
 RECORD_LIMIT = 16 << 20
-INFO = re.compile(r"(.+?)(?:-([^-]+))?(?:-py\d[\d.]*)?(?:-[\w.]+)?\.(?:dist|egg)-info")
-EGG = re.compile(r"(.{1,120}?)-([^-]{1,80})-py\d[\d.]{0,8}(?:-[\w.-]{1,80})?\.egg")
+INFO = lazy.compile(r"(.+?)(?:-(\d[^-]*))?(?:-py\d[\d.]*)?(?:-[\w.]+)?\.(?:dist|egg)-info")
+EGG = lazy.compile(r"(.{1,120}?)-([^-]{1,80})-py\d[\d.]{0,8}(?:-[\w.-]{1,80})?\.egg")
 FRAMEWORKS = ("libtensorflow_framework.so.2", "libtensorflow_framework.so.1", "libtensorflow_framework.so")
 EXTENSIONS = (
     "python/_pywrap_tensorflow_internal.so",
     "python/_pywrap_tensorflow.so",
     "libtensorflow_cc.so.2",
 )
-"""What `import tensorflow` loads; in 2.x of the last years the extension needs libtensorflow_cc."""
+"""What `import tensorflow` loads; in recent 2.x releases the extension needs libtensorflow_cc."""
 MODULE_FOLDERS = ("tensorflow", "tensorflow_core")
 """The module's folder; in 1.15 to 2.1 all but a few files lie in tensorflow_core."""
-
-
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """An installed distribution: normalised name, version, its info folder and the folder that it was found in."""
-
-    name: str
-    version: str | None
-    info: str
-    folder: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,8 @@ class Installed:
 
 
 def distributions(machine: Machine, folders: tuple[str, ...]) -> tuple[tuple[Distribution, ...], list[Fact]]:
-    """Every distribution in the folders, the first of a name winning as in an import; and what could not be read."""
+    """Every distribution in the folders, the first of a name winning as in an import; and what could not be
+    read."""
     found: dict[str, Distribution] = {}
     facts: list[Fact] = []
     for folder in folders:
@@ -139,7 +143,9 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
         if version is None:
             facts.append(Unreadable(Source(entry.info), "tensorflow", "its version is not stated"))
             continue
-        text = f"{entry.name} {version}" + (f" ({_installer(machine, entry)})" if _installer(machine, entry) else "")
+        text = f"{entry.name} {version}" + (
+            f" ({_installer(machine, entry)})" if _installer(machine, entry) else ""
+        )
         facts.append(TensorFlowVersion(Source(entry.info, None, text), version, entry.name, location=module))
     here = [entry for entry in mine if entry.folder == posixpath.dirname(location or "")]
     if len(here) > 1:
@@ -158,13 +164,19 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
         facts.append(missing(Source(mine[0].info), "tensorflow", unseen))
     elif mine:
         names = ", ".join(f"{entry.name} {entry.version}" for entry in mine)
-        source = Source(mine[0].info, None, f"{names} is listed, its module is not there")
+        source = Source(mine[0].info, None, f"{names} is listed, but its module is missing")
         facts.append(Symptom(source, "tensorflow-files-missing", (("packages", names),)))
     with machine.noting() as hidden:
         gutted = core is not None and machine.system == "linux" and not native(machine, core)
     if gutted and core is not None and not hidden and not unseen:
-        source = Source(core, None, "none of TensorFlow's own libraries is in it: it was half removed, or broke off")
-        facts.append(Symptom(source, "tensorflow-files-missing", (("packages", owner.name if owner else ""),)))
+        source = Source(
+            core,
+            None,
+            "it holds none of TensorFlow's own libraries: an installation or a removal stopped halfway",
+        )
+        facts.append(
+            Symptom(source, "tensorflow-files-missing", (("packages", owner.name if owner else ""),))
+        )
     facts += leftovers(machine, environment, location)
     facts += strays(machine, environment, location)
     if not mine and location is None:
@@ -194,7 +206,7 @@ def _module(machine: Machine, folders: tuple[str, ...]) -> tuple[str | None, str
 
 
 def _of_other_makers(machine: Machine, installed: tuple[Distribution, ...]) -> Iterator[Fact]:
-    """What makes this TensorFlow use the GPU of another maker: Apple's and Microsoft's plugins, AMD's build
+    """What makes this TensorFlow use another vendor's GPU: Apple's and Microsoft's plugins, AMD's build
     beside AMD's
     kernel driver (/dev/kfd)."""
     here = {"macos": ("tensorflow-metal",), "windows": DIRECTML}.get(machine.system, ())
@@ -204,7 +216,11 @@ def _of_other_makers(machine: Machine, installed: tuple[Distribution, ...]) -> I
         here = ("tensorflow-rocm",)
     for entry in installed:
         if entry.name in here:
-            yield Symptom(Source(entry.info, None, f"{entry.name} {entry.version}"), "plugin-device", (("name", entry.name),))
+            yield Symptom(
+                Source(entry.info, None, f"{entry.name} {entry.version}"),
+                "plugin-device",
+                (("name", entry.name),),
+            )
 
 
 def native(machine: Machine, core: str) -> bool:
@@ -213,7 +229,8 @@ def native(machine: Machine, core: str) -> bool:
 
 
 def _owner(machine: Machine, mine: list[Distribution], location: str | None) -> Distribution | None:
-    """Which of several distributions wrote the files: the one whose RECORD has the hash of build_info.py on disk."""
+    """Which of several distributions wrote the files: the one whose RECORD has the hash of build_info.py on
+    disk."""
     if location is None:
         return mine[0] if len(mine) == 1 else None
     here = [entry for entry in mine if entry.folder == posixpath.dirname(location)] or mine
@@ -230,7 +247,9 @@ def _owner(machine: Machine, mine: list[Distribution], location: str | None) -> 
             continue
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         line = f"{module}/{BUILD_INFO},sha256={digest}"
-        owners = [entry for entry in here if line in (machine.text(f"{entry.info}/RECORD", RECORD_LIMIT) or "")]
+        owners = [
+            entry for entry in here if line in (machine.text(f"{entry.info}/RECORD", RECORD_LIMIT) or "")
+        ]
         if len(owners) == 1:
             return owners[0]
     return real[0] if real else here[0]
@@ -245,7 +264,9 @@ def _empty(machine: Machine, entry: Distribution, beside: list[Distribution]) ->
         return False
     others = {other.name for other in beside if other is not entry}
     text = machine.text(f"{entry.info}/METADATA", METADATA_LIMIT) or ""
-    return any(normalised(name) in others for name in re.findall(r"^Requires-Dist:\s*([\w.-]+)", text, re.MULTILINE))
+    return any(
+        normalised(name) in others for name in re.findall(r"^Requires-Dist:\s*([\w.-]+)", text, re.MULTILINE)
+    )
 
 
 def _metadata_version(machine: Machine, entry: Distribution) -> str | None:
@@ -278,7 +299,11 @@ def _packages(
             manager = "conda"
         if entry.name not in TENSORFLOW:
             yield Package(
-                Source(entry.info, None, f"{entry.name} {version}"), entry.name, version, manager, entry.folder
+                Source(entry.info, None, f"{entry.name} {version}"),
+                entry.name,
+                version,
+                manager,
+                entry.folder,
             )
         other = by_conda.get(entry.name)
         if (
@@ -289,12 +314,18 @@ def _packages(
             and other != version
         ):
             source = Source(entry.info, None, f"pip: {entry.name} {version}; conda-meta: {other}")
-            yield Symptom(source, "pip-over-conda", (("name", entry.name), ("pip", version), ("conda", other)))
+            yield Symptom(
+                source, "pip-over-conda", (("name", entry.name), ("pip", version), ("conda", other))
+            )
     for name, version, build in conda:
         if CONDA_TELLING.fullmatch(name):
             path = f"{environment.prefix}/conda-meta/{name}-{version}-{build}.json"
             yield Package(
-                Source(path, None, f"{name} {version} {build}"), normalised(name), version, "conda", environment.prefix
+                Source(path, None, f"{name} {version} {build}"),
+                normalised(name),
+                version,
+                "conda",
+                environment.prefix,
             )
 
 
@@ -307,7 +338,8 @@ def _conda(machine: Machine, prefix: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _dependencies(machine: Machine, owner: Distribution) -> Iterator[Fact]:
-    """What TensorFlow's METADATA states that it needs, of the packages that break it, and its extra and-cuda's pins."""
+    """What TensorFlow's METADATA states that it needs, of the packages that break it, and its extra
+    and-cuda's pins."""
     text = machine.text(f"{owner.info}/METADATA", METADATA_LIMIT) or ""
     for number, line in enumerate(text.splitlines(), 1):
         if line == "":

@@ -1,4 +1,5 @@
-"""The few fields of a Windows DLL that decide whether it loads: processor, imported DLLs, whether it is whole.
+"""The few fields of a Windows DLL that decide whether it loads: processor, imported DLLs, whether it is
+whole.
 
 Layout: Microsoft, "PE Format" (MS-DOS stub, COFF header, optional header, section table, import directory).
 """
@@ -16,7 +17,7 @@ NAME_LIMIT = 260
 
 
 class NotPe(ValueError):  # noqa: N818
-    """The file is no DLL that Windows could load; the text says why."""
+    """Windows could not load the file as a DLL; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ def parse(file: BinaryIO) -> Pe:
     if len(head) < 64:
         raise NotPe("the file is too short")
     if head[:2] != b"MZ":
-        raise NotPe("no DLL: it does not begin with MZ")
+        raise NotPe("not a DLL: it does not begin with MZ")
     (start,) = struct.unpack_from("<I", head, 60)
     coff = _at(file, start, 24)
     if len(coff) < 24 or coff[:4] != b"PE\0\0":
@@ -69,7 +70,9 @@ def parse(file: BinaryIO) -> Pe:
 
 
 def _offset(spans: list[tuple[int, int, int]], address: int) -> int | None:
-    return next((raw + address - start for start, size, raw in spans if start <= address < start + size), None)
+    return next(
+        (raw + address - start for start, size, raw in spans if start <= address < start + size), None
+    )
 
 
 def _at(file: BinaryIO, offset: int, size: int) -> bytes:

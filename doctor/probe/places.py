@@ -1,20 +1,21 @@
-"""CUDA libraries on the disk, wherever people put them: wheels, conda, toolkits, system folders, LD_LIBRARY_PATH.
+"""CUDA libraries on the disk, wherever people put them: wheels, conda, toolkits, system folders,
+LD_LIBRARY_PATH.
 
-A place is a folder that is listed, not a tree that is walked, so that the search takes milliseconds.
+Each place is one folder that is listed, not walked, so the search takes milliseconds.
 """
 
 from __future__ import annotations
 
 import posixpath
-import re
 
+from doctor import lazy
 from doctor.probe import elf
 from doctor.probe.interpreter import Environment
 from doctor.probe.loader import Loader
 from doctor.probe.machine import Machine
 from doctor.values import dataclass
 
-LIBRARY = re.compile(
+LIBRARY = lazy.compile(
     r"lib(?:cuda|cudart|cudnn|cublas|cublasLt|cufft|curand|cusolver|cusparse|cupti|nccl|nvinfer|nvrtc|nvJitLink)"
     r"\.so(?:\.\d+)*"
 )
@@ -30,8 +31,19 @@ SYSTEM = (
     "/usr/local/nvidia/lib64",
     "/usr/local/nvidia/lib",
 )
-TOOLKITS = ("/usr/local/cuda*", "/opt/cuda*", "/opt/nvidia/cuda*", "/usr/lib/cuda*", "/apps/cuda/*", "/opt/apps/cuda/*",
-            "/home/*/cuda*", "/home/*/.local/cuda*", "/root/cuda*", "/data/cuda*", "/usr/local/lib/cuda*")  # fmt: skip
+TOOLKITS = (
+    "/usr/local/cuda*",
+    "/opt/cuda*",
+    "/opt/nvidia/cuda*",
+    "/usr/lib/cuda*",
+    "/apps/cuda/*",
+    "/opt/apps/cuda/*",
+    "/home/*/cuda*",
+    "/home/*/.local/cuda*",
+    "/root/cuda*",
+    "/data/cuda*",
+    "/usr/local/lib/cuda*",
+)
 IN_TOOLKIT = (
     "lib64",
     "lib",
@@ -42,13 +54,23 @@ IN_TOOLKIT = (
     "targets/aarch64-linux/lib",
     "extras/CUPTI/lib64",
 )
-HOMES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_DIR", "CUDNN_PATH", "CUDNN_HOME", "EBROOTCUDA", "EBROOTCUDNN")
+HOMES = (
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "CUDA_ROOT",
+    "CUDA_DIR",
+    "CUDNN_PATH",
+    "CUDNN_HOME",
+    "EBROOTCUDA",
+    "EBROOTCUDNN",
+)
 """Environment variables in which people and module systems name a toolkit's folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A library file: the name that the loader would have to ask for, its path, the real file, version, fault."""
+    """A library file: the name that the loader would have to ask for, its path, the real file, version,
+    fault."""
 
     name: str
     path: str
@@ -78,7 +100,9 @@ def folders(machine: Machine, environment: Environment, loader: Loader) -> list[
     own = [folder for folder, _ in loader.folders()]
     prefix = [f"{environment.prefix}/lib", f"{environment.prefix}/lib64"] if environment.prefix else []
     homes = [f"{home}/{part}" for home in toolkits(machine) for part in IN_TOOLKIT]
-    cached = [posixpath.dirname(e.path) for name, es in loader.cache.items() if LIBRARY.fullmatch(name) for e in es]
+    cached = [
+        posixpath.dirname(e.path) for name, es in loader.cache.items() if LIBRARY.fullmatch(name) for e in es
+    ]
     every = [*wheels, *tensorrt, *own, *prefix, *cached, *homes, *SYSTEM]
     unique: dict[str, str] = {}
     for folder in every:
@@ -88,7 +112,8 @@ def folders(machine: Machine, environment: Environment, loader: Loader) -> list[
 
 
 def on_disk(machine: Machine, environment: Environment, loader: Loader) -> list[Found]:
-    """CUDA libraries, one entry for each real file, under the SONAME that it answers to where such a file is there."""
+    """CUDA libraries, one entry for each real file, under the SONAME that it answers to where such a file is
+    there."""
     found: dict[str, Found] = {}
     for folder in folders(machine, environment, loader):
         seen = machine.names_seen(folder)
@@ -101,7 +126,8 @@ def on_disk(machine: Machine, environment: Environment, loader: Loader) -> list[
             known = found.get(real)
             if (
                 known is not None
-                and posixpath.basename(known.path) != posixpath.basename(known.path).partition(".so")[0] + ".so"
+                and posixpath.basename(known.path)
+                != posixpath.basename(known.path).partition(".so")[0] + ".so"
             ):
                 continue
             soname, problem = _soname(machine, real, loader)

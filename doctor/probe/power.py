@@ -1,4 +1,4 @@
-"""Laptops that switch their NVIDIA GPU off to save power, and which program does it, as files show it.
+"""Laptops that switch their NVIDIA GPU off to save power, and the program that does it, as files show.
 
 A GPU that merely sleeps (runtime D3 under NVIDIA's own driver, DynOff of vgaswitcheroo) wakes when it is used
 and is not meant. Sources: nvidia-prime (prime-select), SUSEPrime, bbswitch, supergfxctl, EnvyControl and
@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from doctor import lazy
 from doctor.facts import Source, Symptom
 from doctor.probe.machine import Machine
 
@@ -24,7 +25,7 @@ SUPERGFX = "/etc/supergfxd.conf"
 SYSTEM76 = "/etc/modprobe.d/system76-power.conf"
 ENVYCONTROL = "/var/cache/envycontrol"
 RULES = ("/etc/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d")
-REMOVES = re.compile(
+REMOVES = lazy.compile(
     r'^(?=.*ATTRS?\{vendor\}=="0x10de")(?=.*ATTRS?\{class\}=="0x03)(?=.*ATTR\{remove\}="1").*$', re.MULTILINE
 )
 """A udev rule that takes every display controller of NVIDIA off the bus."""

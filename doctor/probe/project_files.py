@@ -1,6 +1,6 @@
 """Files in a project's folder that set variables for whoever works there: direnv's, Nix's shells, pixi's.
 
-Only what they state in so many words is read; what Nix would work out is unknown. Sources: direnv(1); nixpkgs manual,
+Only literal values are read; what Nix would compute is unknown. Sources: direnv(1); nixpkgs manual,
 pkgs.mkShell and addDriverRunpath; pixi's manifest, the table activation.
 """
 
@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
+from doctor import lazy
 from doctor.probe.start_files import SIZE, UNKNOWN, StartFiles
 
 LEVELS = 4
@@ -17,11 +18,17 @@ LEVELS = 4
 NIX = ("shell.nix", "flake.nix", "default.nix", "devenv.nix")
 PIXI = (("pixi.toml", "activation.env"), ("pyproject.toml", "tool.pixi.activation.env"))
 READ = {".envrc", *NIX, *dict(PIXI)}
-_DRIVER_LINK = re.compile(r"\$\{[\w.]{0,80}driverLink\}")
-_FILLED = re.compile(r"\$\{([^{}$]{0,500})\}")
-_NIX_TEXT = re.compile(r'\b(LD_LIBRARY_PATH|LD_PRELOAD|CUDA_VISIBLE_DEVICES)\s{0,9}=\s{0,9}"([^"]{0,4000})"')
-_NIX_LIST = re.compile(r'\b(LD_LIBRARY_PATH)\s{0,9}=[^\[\]"=]{0,200}?makeLibraryPath\s{0,9}\[([^\]]{0,4000})\]')
-_HOOK = re.compile(r"\b(?:shellHook|enterShell|profile)\s{0,9}=\s{0,9}''(.{0,20000}?)(?<!')''(?![$'\\])", re.DOTALL)
+_DRIVER_LINK = lazy.compile(r"\$\{[\w.]{0,80}driverLink\}")
+_FILLED = lazy.compile(r"\$\{([^{}$]{0,500})\}")
+_NIX_TEXT = lazy.compile(
+    r'\b(LD_LIBRARY_PATH|LD_PRELOAD|CUDA_VISIBLE_DEVICES)\s{0,9}=\s{0,9}"([^"]{0,4000})"'
+)
+_NIX_LIST = lazy.compile(
+    r'\b(LD_LIBRARY_PATH)\s{0,9}=[^\[\]"=]{0,200}?makeLibraryPath\s{0,9}\[([^\]]{0,4000})\]'
+)
+_HOOK = lazy.compile(
+    r"\b(?:shellHook|enterShell|profile)\s{0,9}=\s{0,9}''(.{0,20000}?)(?<!')''(?![$'\\])", re.DOTALL
+)
 
 
 def follow(files: StartFiles, prefix: str) -> None:
@@ -53,14 +60,18 @@ def _above(prefix: str) -> Iterator[str]:
 
 
 def _nix(files: StartFiles, text: str, path: str) -> None:
-    text = _DRIVER_LINK.sub("/run/opengl-driver", "\n".join(line.partition("#")[0] for line in text.splitlines()))
+    text = _DRIVER_LINK.sub(
+        "/run/opengl-driver", "\n".join(line.partition("#")[0] for line in text.splitlines())
+    )
     for match in _NIX_LIST.finditer(text):
         folders = [f"{folder}/lib" for folder in re.findall(r'"(/[^"$]{0,400})"', match[2])]
         files.set(match[1], ":".join(folders) or UNKNOWN, path)
     for match in _NIX_TEXT.finditer(text):
         files.set(match[1], _FILLED.sub(UNKNOWN, match[2]), path)
     for match in _HOOK.finditer(text):
-        shell = _FILLED.sub(lambda m: m[0] if m[1].isidentifier() else "/unknown", match[1]).replace("''${", "${")
+        shell = _FILLED.sub(lambda m: m[0] if m[1].isidentifier() else "/unknown", match[1]).replace(
+            "''${", "${"
+        )
         files.follow(shell, path)
 
 
@@ -69,5 +80,7 @@ def _pixi(files: StartFiles, text: str, path: str, table: str) -> None:
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("["):
             inside = line.partition("#")[0].strip() == f"[{table}]"
-        elif inside and (match := re.match(r"\s{0,9}(\w{1,80})\s{0,9}=\s{0,9}[\"'](.{0,4000})[\"']\s{0,9}(?:#.*)?$", line)):
+        elif inside and (
+            match := re.match(r"\s{0,9}(\w{1,80})\s{0,9}=\s{0,9}[\"'](.{0,4000})[\"']\s{0,9}(?:#.*)?$", line)
+        ):
             files.set(match[1], files.filled(match[2]), path, number)

@@ -1,4 +1,4 @@
-"""Where a Python looks for packages, worked out from its files as its own start does it.
+"""Where a Python looks for packages, derived from its files as Python does at its start.
 
 In: a machine, the environment's folder and the interpreter. Out: its version and the folders of its sys.path
 for
@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from doctor.probe.machine import Machine
 from doctor.values import dataclass
@@ -25,10 +25,45 @@ SHIMS = "/.pyenv/shims/"
 WALK = 3000
 DEPTH = 7
 """As deep as /home/NAME/.cache/pypoetry/virtualenvs/ENVIRONMENT, and one more."""
-OF_THE_SYSTEM = frozenset(("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "lost+found", "proc", "run", "sbin",
-                           "snap", "sys", "tmp", "usr", "var", "windows", "system volume information"))  # fmt: skip
-NEVER = frozenset(("lib", "lib64", "include", "site-packages", "node_modules", ".git", "__pycache__", "pkgs", "library",
-                   "conda-meta", "man", "ssl", "dlls"))  # fmt: skip
+OF_THE_SYSTEM = frozenset(
+    (
+        "bin",
+        "boot",
+        "dev",
+        "etc",
+        "lib",
+        "lib32",
+        "lib64",
+        "lost+found",
+        "proc",
+        "run",
+        "sbin",
+        "snap",
+        "sys",
+        "tmp",
+        "usr",
+        "var",
+        "windows",
+        "system volume information",
+    )
+)
+NEVER = frozenset(
+    (
+        "lib",
+        "lib64",
+        "include",
+        "site-packages",
+        "node_modules",
+        ".git",
+        "__pycache__",
+        "pkgs",
+        "library",
+        "conda-meta",
+        "man",
+        "ssl",
+        "dlls",
+    )
+)
 """Folders in which no environment is looked for."""
 
 
@@ -59,7 +94,7 @@ def paths(machine: Machine, prefix: str, executable: str | None) -> PythonPaths:
         home = settings["home"].rstrip("/\\")
         sites += site_folders(machine, prefix_of(f"{home}/python") or home, version)
     if user:
-        sites = [*_user_site(machine, prefix, version), *sites]
+        sites = [*_user_site(machine, prefix, version, sites), *sites]
     for site in sites:
         found.setdefault(site)
         for added in _from_pth(machine, site):
@@ -77,9 +112,8 @@ def prefix_of(executable: str) -> str | None:
 
 
 def environment_of(machine: Machine, executable: str) -> str | None:
-    """The environment's folder of an interpreter: a venv's where its pyvenv.cfg stands there, else that of
-    the real
-    program behind its links (getpath.py)."""
+    """The folder of an interpreter's environment: the venv's if a pyvenv.cfg is there, else the folder of the
+    real program behind the links (getpath.py)."""
     folder = prefix_of(executable)
     if folder is not None and machine.exists(f"{folder}/pyvenv.cfg"):
         return folder
@@ -89,7 +123,7 @@ def environment_of(machine: Machine, executable: str) -> str | None:
 def environments(machine: Machine) -> Iterator[str]:
     """Folders of a root that hold a Python, the nearer to the top first, the system's own last.
 
-    Looked into are the folders that are no part of the system, to a depth of DEPTH, WALK folders at most.
+    Searches folders outside of the system's own, to a depth of DEPTH, and at most WALK of them.
     """
     windows = machine.system == "windows"
     top = "C:" if windows else ""
@@ -166,12 +200,16 @@ def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str
 
 def _libraries(machine: Machine, prefix: str) -> list[str]:
     """The folders of Pythons below a prefix: lib/python3.11."""
-    return [f"{prefix}/{lib}/{name}" for lib in ("lib", "lib64") for name in machine.names_seen(f"{prefix}/{lib}")
-            if re.fullmatch(r"python\d\.\d+", name)]  # fmt: skip
+    return [
+        f"{prefix}/{lib}/{name}"
+        for lib in ("lib", "lib64")
+        for name in machine.names_seen(f"{prefix}/{lib}")
+        if re.fullmatch(r"python\d\.\d+", name)
+    ]
 
 
 def _settings(machine: Machine, prefix: str) -> dict[str, str]:
-    """pyvenv.cfg as names and values; {} where the folder is no virtual environment."""
+    """pyvenv.cfg as names and values; {} if the folder is not a virtual environment."""
     lines = (machine.text(f"{prefix}/pyvenv.cfg", 1 << 16) or "").splitlines()
     return {
         k.strip().lower(): v.strip() for k, equals, v in (line.partition("=") for line in lines) if equals
@@ -205,8 +243,11 @@ def _version_of(machine: Machine, prefix: str, executable: str | None) -> str | 
     return f"{match[1]}.{match[2]}" if match else None
 
 
-def _user_site(machine: Machine, prefix: str, version: str | None) -> list[str]:
-    """The user's own site-packages, where this Python looks into it (site.ENABLE_USER_SITE)."""
+def _user_site(machine: Machine, prefix: str, version: str | None, sites: Sequence[str]) -> list[str]:
+    """The user's own site-packages, where this Python looks into it (site.ENABLE_USER_SITE).
+
+    sites: the package folders of the Python itself.
+    """
     if version is None or machine.env.get("PYTHONNOUSERSITE") or machine.system == "windows":
         return []
     below = f"lib/python{'.'.join(version.split('.')[:2])}/site-packages"
@@ -215,9 +256,13 @@ def _user_site(machine: Machine, prefix: str, version: str | None) -> list[str]:
     if base or machine.env.get("HOME") or own:
         home = machine.env.get("HOME") or (own[0] if own else "")
         bases = [base or f"{home}/.local"]
-    else:  # whose Python it is, is not known: whoever has a TensorFlow there uses it
-        bases = [path for path in (*machine.glob("/home/*/.local"), "/root/.local")
-                 if machine.is_dir(f"{path}/{below}/tensorflow")][:1]  # fmt: skip
+    else:
+        bases = []
+    known = [*(f"{path}/{below}" for path in bases), *(sites if bases else ())]
+    if not machine.live and not any(machine.is_dir(f"{path}/tensorflow") for path in known):
+        # who runs the program is not known: whoever has a TensorFlow there does
+        bases += [path for path in (*machine.glob("/home/*/.local"), "/root/.local")
+                  if machine.is_dir(f"{path}/{below}/tensorflow")][:1]  # fmt: skip
     return [f"{path}/{below}" for path in bases if machine.is_dir(f"{path}/{below}")]
 
 
@@ -242,7 +287,9 @@ def _from_pth(machine: Machine, folder: str) -> Iterator[str]:
 def _editable(machine: Machine, path: str) -> Iterator[str]:
     """The folders of the packages that one of setuptools' finders maps by name, where the name is the
     folder's."""
-    match = re.search(r"^MAPPING\b[^=\n]{0,80}=\s{0,9}(\{[^}]{0,20000}\})", machine.text(path, 1 << 18) or "", re.MULTILINE)
+    match = re.search(
+        r"^MAPPING\b[^=\n]{0,80}=\s{0,9}(\{[^}]{0,20000}\})", machine.text(path, 1 << 18) or "", re.MULTILINE
+    )
     try:
         mapping = ast.literal_eval(match[1]) if match else {}
     except (ValueError, SyntaxError, RecursionError, MemoryError):

@@ -1,18 +1,20 @@
-"""A machine's facts as data, so that they can be diagnosed elsewhere: `check --save FILE`, `check --from FILE`, and as a
-block of letters in the Markdown of `check`, which `explain` reads back.
+"""A machine's facts as data, so that they can be diagnosed elsewhere: `check --save FILE`, `check --from
+FILE`, and as a block of letters in the Markdown of `check`, which `explain` reads back.
 
-The record holds every fact with its source; what is read back is equal to what was written (a test holds it to that).
+The record holds every fact with its source; what is read back is equal to what was written (a test holds it
+to that).
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from typing import Any
 
 import doctor.facts as vocabulary
+from doctor import lazy
 from doctor.facts import EVIDENCE_LIMIT, Fact, Facts, Source
+from doctor.values import fields_of
 
 KIND = "tfgpu-doctor machine"
 SCHEMA = 1
@@ -21,7 +23,7 @@ FACTS_LIMIT = 20_000
 
 
 class NotRecordError(ValueError):
-    """The file is no record of a machine; the text says why."""
+    """The file is not a record of a machine; the text says why."""
 
 
 def to_record(facts: Facts, version: str, date: str) -> dict[str, Any]:
@@ -38,23 +40,25 @@ def to_record(facts: Facts, version: str, date: str) -> dict[str, Any]:
 
 def _fact(fact: Fact) -> dict[str, Any]:
     values: dict[str, Any] = {"fact": type(fact).__name__}
-    for field in dataclasses.fields(fact):
-        value = getattr(fact, field.name)
+    for name, default in fields_of(type(fact)).items():
+        value = getattr(fact, name)
         if isinstance(value, Source):
             value = {"where": value.where, "line": value.line, "text": value.text}
         elif isinstance(value, tuple):
             value = [list(item) if isinstance(item, tuple) else item for item in value]
-        if field.name == "source" or value != field.default:
-            values[field.name] = value
+        if name == "source" or value != default:
+            values[name] = value
     return values
 
 
 def from_record(record: Any) -> Facts:
     """The facts of a record. Raises NotRecordError; facts of a later version's types are left out."""
     if not isinstance(record, dict) or record.get("kind") != KIND:
-        raise NotRecordError("it is no record of a machine (written by `tfgpu-doctor check --save`)")
+        raise NotRecordError("it is not a record of a machine (`tfgpu-doctor check --save` writes one)")
     if record.get("schema") != SCHEMA:
-        raise NotRecordError(f"it is a record of schema {record.get('schema')!r}; this version reads schema {SCHEMA}")
+        raise NotRecordError(
+            f"it is a record of schema {record.get('schema')!r}; this version reads schema {SCHEMA}"
+        )
     listed = record.get("facts")
     if not isinstance(listed, list) or len(listed) > FACTS_LIMIT:
         raise NotRecordError("its facts are not a list")
@@ -78,20 +82,22 @@ def _read(entry: Any) -> Fact | None:
         )
     }
     kinds = _kinds(kind)
-    for field in dataclasses.fields(kind):
-        if field.name in entry and field.name != "source":
-            value = entry[field.name]
+    for name in fields_of(kind):
+        if name in entry and name != "source":
+            value = entry[name]
             if isinstance(value, list):
                 value = tuple(tuple(map(str, item)) if isinstance(item, list) else item for item in value)
             elif not isinstance(value, (str, int, float, bool, type(None))):
-                raise NotRecordError(f"{entry.get('fact')}.{field.name} is neither text nor number")
-            if not _fits(value, kinds[field.name]):
-                raise NotRecordError(f"{entry.get('fact')}.{field.name} is of another type than it has to be")
-            if field.name == "version" and kind in _VERSIONS and not re.match(r"\d", str(value)):
-                raise NotRecordError(f"{entry.get('fact')}.version is no version: {str(value)[:40]!r}")
-            if field.name == "compute_capability" and value and not re.fullmatch(r"\d{1,2}\.\d", str(value)):
-                raise NotRecordError(f"{entry.get('fact')}.compute_capability is none: {str(value)[:40]!r}")
-            values[field.name] = value
+                raise NotRecordError(f"{entry.get('fact')}.{name} is neither text nor number")
+            if not _fits(value, kinds[name]):
+                raise NotRecordError(f"{entry.get('fact')}.{name} has the wrong type")
+            if name == "version" and kind in _VERSIONS and not re.match(r"\d", str(value)):
+                raise NotRecordError(f"{entry.get('fact')}.version is not a version: {str(value)[:40]!r}")
+            if name == "compute_capability" and value and not re.fullmatch(r"\d{1,2}\.\d", str(value)):
+                raise NotRecordError(
+                    f"{entry.get('fact')}.compute_capability is not one: {str(value)[:40]!r}"
+                )
+            values[name] = value
     try:
         return kind(**values)
     except TypeError as problem:
@@ -99,7 +105,7 @@ def _read(entry: Any) -> Fact | None:
 
 
 BEGIN, END = "tfgpu-doctor record 1", "tfgpu-doctor record end"
-_BLOCK = re.compile(BEGIN + r"\s([A-Za-z0-9+/=\s]{1,400000})" + END)
+_BLOCK = lazy.compile(BEGIN + r"\s([A-Za-z0-9+/=\s]{1,400000})" + END)
 
 
 def packed(record: dict[str, Any]) -> list[str]:
@@ -136,7 +142,11 @@ _VERSIONS = (
 
 def _kinds(kind: type[Fact]) -> dict[str, str]:
     """The annotations of a fact's fields."""
-    return {name: words for base in reversed(kind.__mro__) for name, words in vars(base).get("__annotations__", {}).items()}
+    return {
+        name: words
+        for base in reversed(kind.__mro__)
+        for name, words in vars(base).get("__annotations__", {}).items()
+    }
 
 
 _TYPES: dict[str, type] = {"str": str, "int": int, "bool": bool, "float": float, "None": type(None)}
@@ -148,7 +158,8 @@ def _fits(value: Any, annotation: str) -> bool:
         pairs = "tuple[tuple[" in annotation
         inner = int if annotation.startswith("tuple[int") else str
         return isinstance(value, tuple) and all(
-            (isinstance(item, tuple) and len(item) == 2) if pairs else isinstance(item, inner) for item in value
+            (isinstance(item, tuple) and len(item) == 2) if pairs else isinstance(item, inner)
+            for item in value
         )
     return any(type(value) is _TYPES.get(word.strip()) for word in annotation.split("|"))
 
@@ -158,7 +169,10 @@ def as_text(record: dict[str, Any]) -> str:
     lines = [json.dumps(fact, ensure_ascii=False) for fact in record["facts"]]
     head = {key: value for key, value in record.items() if key != "facts"}
     return (
-        json.dumps(head, ensure_ascii=False, indent=1)[:-2] + ',\n "facts": [\n  ' + ",\n  ".join(lines) + "\n ]\n}\n"
+        json.dumps(head, ensure_ascii=False, indent=1)[:-2]
+        + ',\n "facts": [\n  '
+        + ",\n  ".join(lines)
+        + "\n ]\n}\n"
     )
 
 
@@ -173,4 +187,4 @@ def load(path: str) -> Facts:
     except (ValueError, RecursionError) as problem:
         if isinstance(problem, NotRecordError):
             raise
-        raise NotRecordError(f"it is no JSON: {problem}") from problem
+        raise NotRecordError(f"it is not JSON: {problem}") from problem

@@ -7,7 +7,8 @@ from typing import Any
 
 
 def checked(record: Any) -> dict[str, Any]:
-    """The record as it is. Raises ValueError, naming the key, where a value is of another type than a recorder writes."""
+    """The record as it is. Raises ValueError, naming the key, where a value is of another type than a
+    recorder writes."""
     if not isinstance(record, dict):
         raise ValueError("an object is expected")
     for key in ("system", "processor", "cwd", "name"):
@@ -16,13 +17,13 @@ def checked(record: Any) -> dict[str, Any]:
         _is(record, key, dict, "an object")
     for name, value in (record.get("env") or {}).items():
         if not isinstance(value, (str, int, float)):
-            raise ValueError(f"`env.{name}` is no text")
+            raise ValueError(f"`env.{name}` is not a text")
     _is(record, "denied", list, "a list")
     if not all(isinstance(path, str) for path in record.get("denied") or ()):
-        raise ValueError("`denied` is no list of paths")
+        raise ValueError("`denied` is not a list of paths")
     for question, answer in (record.get("answers") or {}).items():
         if not isinstance(answer, dict):
-            raise ValueError(f"`answers.{question}` is no object")
+            raise ValueError(f"`answers.{question}` is not an object")
         for key in ("out", "err"):
             _is(answer, key, str, "text", f"answers.{question}.")
         _is(answer, "status", int, "a number", f"answers.{question}.")

@@ -1,13 +1,11 @@
-"""What a search for a library comes to: the file that would be opened, or why the call fails."""
+"""The result of a search for a library: the file that would be opened, or why the call fails."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
-from dataclasses import field, replace
 
 from doctor.probe.elf import Elf
-from doctor.values import dataclass
+from doctor.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +20,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What dlopen would make of a name.
+    """The result of dlopen for a name.
 
     path: the file that would be opened, None where the call would fail; via: by which step of the search.
     error: the loader's own words; cause: "absent" or "broken", "unknown" where a place could not be looked at
@@ -41,20 +39,20 @@ class Resolution:
     unseen: tuple[tuple[str, str], ...] = ()
 
     @property
-    def told(self) -> str:
-        """The loader's words, and the file that it passed over before without a word."""
+    def message(self) -> str:
+        """The loader's message, and the file that it silently skipped before."""
         first = self.skipped[0] if self.skipped else None
         return self.error + (f" (passed over: {first.path}, {first.problem})" if first else "")
 
     @property
     def blamed(self) -> str:
-        """The file that keeps the call from opening one; "" where it is none."""
+        """The file that makes the call fail; "" if there is none."""
         if self.skipped and self.cause == "broken":
             return self.skipped[0].path
         return self.culprit if self.culprit and self.culprit.startswith("/") else ""
 
 
-@dataclasses.dataclass
+@dataclass
 class Loaded:
     """A library or program in the process: its path, its header, the object that loaded it, and the names by
     which it was asked for."""
@@ -92,9 +90,9 @@ def reason(problem: OSError) -> str:
 
 
 def refused(name: str, refusal: Refused, via: str, shadowed: tuple[Candidate, ...]) -> Resolution:
-    """What a call that fails comes to."""
-    told = refusal.error, refusal.cause, refusal.culprit, shadowed, refusal.seen, refusal.unseen
-    return Resolution(name, None, via, *told)
+    """The Resolution of a call that fails."""
+    details = refusal.error, refusal.cause, refusal.culprit, shadowed, refusal.seen, refusal.unseen
+    return Resolution(name, None, via, *details)
 
 
 def with_skipped(result: Resolution, skipped: tuple[Candidate, ...]) -> Resolution:

@@ -1,4 +1,4 @@
-"""Programs, run under limits of time and output; nothing of them is left behind."""
+"""Runs programs under limits of time and output, and leaves no process behind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ OUTPUT_LIMIT = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a program did: exit status (None where it ran out of time or could not start), output, and why not."""
+    """What a program did: exit status (None where it ran out of time or could not start), output, and why
+    not."""
 
     status: int | None
     out: str = ""
@@ -44,7 +45,7 @@ def run_program(
 ) -> Ran:
     """Run a program with a time limit in seconds and a limit in bytes on each of its outputs.
 
-    feed: what it gets on standard input, which then stays open until it has ended; None: there is no input.
+    feed: its standard input, which stays open until the program ends; None: no input.
 
     It is killed at either limit, and whatever it started with it (doctor.processes). A process that cannot
     be killed (a driver that hangs in the kernel) is left behind after another second. Never raises for what
@@ -96,7 +97,9 @@ def run_program(
     if feed is not None:
         readers.append(threading.Thread(target=write, daemon=True))
 
-    def wait() -> None:  # a wait with a limit polls, with pauses that grow to half of what has passed; this one does not
+    def wait() -> (
+        None
+    ):  # a wait with a limit polls, with pauses that grow to half of what has passed; this one does not
         process.wait()
         ended.set()
 
@@ -115,7 +118,9 @@ def run_program(
         processes.release(process)
     for reader in readers:
         reader.join(1)
-    if process.stdin is not None and not readers[-1].is_alive():  # a close beside a write that hangs would hang, too
+    if (
+        process.stdin is not None and not readers[-1].is_alive()
+    ):  # a close beside a write that hangs would hang, too
         with contextlib.suppress(OSError, ValueError):
             process.stdin.close()
     out, err = (b"".join(pieces).decode("utf-8", "replace") for pieces in kept)
@@ -124,8 +129,8 @@ def run_program(
 
 
 def end_children() -> None:
-    """Kill what `run_program` has running in other threads: where the user breaks off, nothing is left behind."""
+    """Kill what `run_program` has running in other threads: where the user breaks off, nothing is left
+    behind."""
     for process in list(_running):
         processes.kill(process)
         processes.release(process)
-

@@ -1,6 +1,6 @@
-"""Programs that run in another process: their text, and their answers, which stand as JSON between cookies.
+"""Scripts that run in another process: their source, and their output, which is JSON between cookies.
 
-Whatever a site, a driver or a library prints around an answer does no harm, because nothing else knows the cookie.
+Other output of a site package, a driver or a library does no harm, since only the script knows the cookie.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def script(name: str) -> str:
 def between(text: str, cookie: str | None) -> list[Any]:
     """The JSON values between pairs of cookies; with no cookie (a record) every line that is JSON.
 
-    What is no JSON is left out.
+    Anything that is not JSON is left out.
     """
     pieces = text.splitlines() if cookie is None else text.split(cookie)[1::2]
     values = []

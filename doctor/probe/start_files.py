@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from doctor import lazy
 from doctor.facts import Source
 from doctor.probe.machine import Machine
 
@@ -30,20 +31,20 @@ STEPS = 5000
 """Statements that are followed at most, in all files of one reading."""
 UNKNOWN = "\0"
 """Stands for what only a run of the command would tell."""
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
-_PACKAGE = re.compile(r"import nvidia(?:\.(\w{1,60}))?.{0,400}?__(?:file|path)__", re.DOTALL)
-_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)(?:(:?[-+=])([^{}]*(?:\$\{\w+\}[^{}]*)*))?\})")
-_WORD = re.compile(
+_NAME = lazy.compile(r"[A-Za-z_]\w*")
+_ASSIGNED = lazy.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
+_PACKAGE = lazy.compile(r"import nvidia(?:\.(\w{1,60}))?.{0,400}?__(?:file|path)__", re.DOTALL)
+_VARIABLE = lazy.compile(r"\$(?:(\w+)|\{(\w+)(?:(:?[-+=])([^{}]*(?:\$\{\w+\}[^{}]*)*))?\})")
+_WORD = lazy.compile(
     r"""(?:\$\((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))*\)|`[^`]*`|"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\`])+"""
 )
-_COMMAND = re.compile(r"\$\((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))*\)|`[^`]*`")
+_COMMAND = lazy.compile(r"\$\((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))*\)|`[^`]*`")
 Statement: TypeAlias = "tuple[int, str, str]"
 """Line, text, and the operator that leads to it: "" or && or ||."""
 
 
 class StartFiles:
-    """One reading of shell files. `env` is the environment that they lead to, `origins` where each value was
+    """The state while reading shell files. `env` is the resulting environment, `origins` where each value was
     set.
 
     modules: what `module load` names, in order; module_paths: what `module use` names.
@@ -177,7 +178,9 @@ class StartFiles:
         elif first == "setenv" and len(words) > 2:  # csh
             self.set(words[1], self._expanded(words[2]), self._where, line)
             return True
-        elif first == "set" and len(words) > 3 and re.fullmatch(r"-\w{0,9}x\w{0,9}|--export", words[1]):  # fish
+        elif (
+            first == "set" and len(words) > 3 and re.fullmatch(r"-\w{0,9}x\w{0,9}|--export", words[1])
+        ):  # fish
             values = [value for word in words[3:] if (value := self._expanded(word))]
             self.set(words[2], ":".join(values), self._where, line)
             return True
@@ -205,7 +208,7 @@ class StartFiles:
     # --- words ------------------------------------------------------------------------------------
 
     def _true(self, text: str) -> bool:
-        """Whether a test holds; a command is taken to succeed, and a test that is not understood, too."""
+        """Whether a test holds. A command, and a test that is not understood, count as successful."""
         text = text.strip()
         if text.endswith("then"):
             text = text[: -len("then")].rstrip().rstrip(";")

@@ -1,10 +1,10 @@
 """The ways in which a program of a Python environment may be started, and the environment variables of each.
 
 Variables do not belong to a machine but to a process: a login shell has those of /etc/environment and the
-profile, an activated environment those of activate.d and of its project, a service those of its unit, a notebook those of its
-kernel's specification, a job those of the modules that it loads, a container those of its first process.
-Sources: conda, "Managing environments", environment variables; pam_env(8); environment.d(5); systemd.exec(5); jupyter_client,
-"Kernel specs"; Apptainer, "Environment and Metadata".
+profile, an activated environment those of activate.d and of its project, a service those of its unit, a
+notebook those of its kernel's specification, a job those of the modules that it loads, a container those of
+its first process. Sources: conda, "Managing environments", environment variables; pam_env(8);
+environment.d(5); systemd.exec(5); jupyter_client, "Kernel specs"; Apptainer, "Environment and Metadata".
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ import json
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 
+from doctor import lazy
 from doctor.backports import removeprefix
 from doctor.facts import Source
 from doctor.probe import containers, project_files
-from doctor.probe.machine import Account, Machine
+from doctor.probe.account import Account
+from doctor.probe.machine import Machine
 from doctor.probe.module_files import Module, loaded, modules
 from doctor.probe.start_files import StartFiles
-from doctor.values import dataclass
+from doctor.values import dataclass, field
 
 SIZE = 64 << 10
 SCRIPTS_LIMIT = 100
@@ -62,7 +63,7 @@ EDITORS = (
     "{home}/*/*/.vscode/launch.json",
     "{home}/*/*/.idea/workspace.xml",
 )
-SCHEDULED = re.compile(r"^#(?:SBATCH|PBS|BSUB|\$ )", re.MULTILINE)
+SCHEDULED = lazy.compile(r"^#(?:SBATCH|PBS|BSUB|\$ )", re.MULTILINE)
 MATTERS = ("LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_VISIBLE_DEVICES")
 """Variables for which a notebook's specification is looked at; the others change nothing of what is
 judged."""
@@ -145,7 +146,10 @@ def _login(machine: Machine, prefix: str | None, site: tuple[str, ...]) -> Start
         match = re.match(r"(\w{1,80})\s.{0,2000}?\b(?:OVERRIDE|DEFAULT)=(\"[^\"]{0,4000}\"|\S{1,4000})", line)
         if match and "@{" not in match[2]:
             files.set(match[1], files.filled(match[2].strip('"')), "/etc/security/pam_env.conf", line_number)
-    for path in (*machine.glob("/etc/environment.d/*.conf"), *machine.glob(f"{home}/.config/environment.d/*.conf")):
+    for path in (
+        *machine.glob("/etc/environment.d/*.conf"),
+        *machine.glob(f"{home}/.config/environment.d/*.conf"),
+    ):
         files.source(path)  # assignments, as a shell has them
     if not files.source("/etc/profile") or not any("profile.d" in s.where for s in files.origins.values()):
         for path in machine.glob("/etc/profile.d/*.sh"):
@@ -170,8 +174,8 @@ def _shell_of(machine: Machine, home: str) -> str:
 
 
 def home_of(machine: Machine, prefix: str | None) -> str:
-    """The home folder of the person who uses an environment: on a live machine the one of this process, else the
-    one that the environment lies in, else the only one that there is."""
+    """The home folder of the person who uses an environment: on a live machine the one of this process, else
+    the one that the environment lies in, else the only one that there is."""
     if machine.live and machine.env.get("HOME", "").startswith("/"):
         return machine.env["HOME"].rstrip("/") or "/"
     match = re.match(r"/home/[^/]+", prefix or "")
@@ -186,12 +190,21 @@ def account_of(machine: Machine, prefix: str | None) -> Account | None:
     home = home_of(machine, prefix)
     if not (prefix or "").startswith(f"{home}/"):
         return None  # a shared place: anybody may use it
-    person = next((f for f in _rows(machine, "/etc/passwd", 7) if f[5] == home and f[2].isdecimal() and f[3].isdecimal()), None)
+    person = next(
+        (
+            f
+            for f in _rows(machine, "/etc/passwd", 7)
+            if f[5] == home and f[2].isdecimal() and f[3].isdecimal()
+        ),
+        None,
+    )
     if person is None:
         return None
     groups = [fields for fields in _rows(machine, "/etc/group", 4) if fields[2].isdecimal()]
     mine = {int(fields[2]) for fields in groups if person[0] in fields[3].split(",")}
-    return Account(person[0], int(person[2]), frozenset({*mine, int(person[3])}), frozenset(int(f[2]) for f in groups))
+    return Account(
+        person[0], int(person[2]), frozenset({*mine, int(person[3])}), {int(f[2]): f[0] for f in groups}
+    )
 
 
 def _rows(machine: Machine, path: str, size: int) -> list[list[str]]:
@@ -253,7 +266,8 @@ def _services(machine: Machine, prefix: str) -> Iterator[Start]:
             for number, line in enumerate(text.splitlines(), 1):
                 if line.startswith("Environment="):
                     for a, b, c in re.findall(
-                        r'"(\w{1,80})=([^"]{0,2000})"|\'?(\w{1,80}=[^\s"\']{0,2000})\'?', line.partition("=")[2]
+                        r'"(\w{1,80})=([^"]{0,2000})"|\'?(\w{1,80}=[^\s"\']{0,2000})\'?',
+                        line.partition("=")[2],
                     ):
                         variable, _, value = c.partition("=") if c else (a, "=", b)
                         files.set(variable, value, f"{folder}/{name}", number)
@@ -272,8 +286,8 @@ def _notebooks(machine: Machine, prefix: str, login: Start, whole: Start) -> Ite
         folder = place.format(prefix=prefix, home=home)
         for path in machine.glob(f"{folder}/*/kernel.json"):
             try:
-                told = json.loads(_text(machine, path))
-                argv, env = told.get("argv"), told.get("env")
+                spec = json.loads(_text(machine, path))
+                argv, env = spec.get("argv"), spec.get("env")
             except (ValueError, AttributeError, RecursionError):
                 continue
             own = folder.startswith(f"{prefix}/")
@@ -287,7 +301,7 @@ def _notebooks(machine: Machine, prefix: str, login: Start, whole: Start) -> Ite
             for name, value in env.items():
                 if isinstance(value, str):
                     files.set(str(name), _filled(value, files.env), path)
-            title = told.get("display_name")
+            title = spec.get("display_name")
             shown = title if isinstance(title, str) else posixpath.basename(posixpath.dirname(path))
             yield Start(
                 "notebook", f'the notebook kernel "{shown}"', files.env, {**files.origins, "": Source(path)}
@@ -349,7 +363,7 @@ def _jobs(machine: Machine, prefix: str, site: tuple[str, ...], login: Start) ->
 def with_modules(
     machine: Machine, start: Start, missing: tuple[str, ...], known: list[Module]
 ) -> Start | None:
-    """A start with the modules loaded that hold the missing libraries; None where no module holds one."""
+    """A start after loading the environment modules with the missing libraries; None if no module has one."""
     chosen: dict[str, Module] = {}
     for name in missing:
         holding = [m for m in known if any(machine.exists(f"{folder}/{name}") for folder in m.folders())]

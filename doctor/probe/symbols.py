@@ -1,9 +1,10 @@
-"""Symbols that a library needs and that nothing in the process has, for which dlopen refuses it.
+"""Symbols that a library needs and that nothing in the process defines, so that dlopen fails.
 
-TensorFlow opens its libraries with RTLD_NOW (tsl/platform/default/load_library.cc, LoadDynamicLibrary), so that every
-symbol is looked up at once, whatever the library's own flags say of lazy binding. Only symbols without a version are
-looked at, and a library that answers for none of them costs two small reads: NVIDIA's libraries and glibc's give their
-symbols versions, by which the loader judges before it looks at names (elf/dl-version.c).
+TensorFlow opens its libraries with RTLD_NOW (tsl/platform/default/load_library.cc, LoadDynamicLibrary), so
+that every symbol is looked up at once, whatever the library's own flags say of lazy binding. Only symbols
+without a version are looked at, and a library that answers for none of them costs two small reads: NVIDIA's
+libraries and glibc's give their symbols versions, by which the loader judges before it looks at names
+(elf/dl-version.c).
 
 Layout: System V gABI, "Symbol Table"; the hash table is GNU's (elf/dl-lookup.c, do_lookup_x).
 """
@@ -29,8 +30,8 @@ GLOBAL, UNDEFINED, UNVERSIONED = 1, 0, 1
 def unresolved(machine: Machine, path: str, header: Elf, scope: Sequence[tuple[str, Elf]]) -> str | None:
     """The first symbol without a version that a library needs and that nothing in `scope` defines.
 
-    scope: path and header of everything in the process, the library and what it needs among them. None also where that
-    cannot be told: no GNU hash table, or a file that cannot be read.
+    scope: path and header of everything in the process, the library and what it needs among them. None also
+    if that is not known: no GNU hash table, or a file that cannot be read.
     """
     try:
         with machine.open(path) as file:
@@ -64,7 +65,7 @@ def _undefined(file: BinaryIO, header: Elf) -> list[bytes]:
 
 
 def _defines(machine: Machine, path: str, header: Elf, name: bytes) -> bool:
-    """Whether a library or program gives a symbol to others. Raises ValueError where that cannot be told."""
+    """Whether a library or program gives a symbol to others. Raises ValueError if that is not known."""
     where = header.symbols
     if where is None:
         raise ValueError(f"{path} has no hash table")
@@ -84,7 +85,10 @@ def _defines(machine: Machine, path: str, header: Elf, name: bytes) -> bool:
             (other,) = struct.unpack("<I", bytes_at(file, start + 4 * (buckets + index - first), 4))
             if other | 1 == hashed | 1:
                 entry = SYMBOL.unpack(bytes_at(file, where.table + index * SYMBOL.size, SYMBOL.size))
-                if entry[3] != UNDEFINED and bytes_at(file, where.strings + entry[0], len(name) + 1) == name + b"\0":
+                if (
+                    entry[3] != UNDEFINED
+                    and bytes_at(file, where.strings + entry[0], len(name) + 1) == name + b"\0"
+                ):
                     return True
             if other & 1:
                 return False

@@ -1,4 +1,5 @@
-"""The surroundings: operating system, kernel, glibc, CPU, container, WSL, scheduler, notebook service, environment.
+"""The surroundings: operating system, kernel, glibc, CPU, container, WSL, scheduler, notebook service,
+environment.
 
 All of it comes from files and environment variables; nothing is run.
 """
@@ -68,7 +69,9 @@ def operating_system(machine: Machine) -> Iterator[Fact]:
             kind = "wsl"
             if "WSL2" not in kernel and kernel.endswith("-Microsoft"):
                 yield Symptom(source, "wsl1")
-    yield Platform(Source("the kernel" if machine.live else "the files of this root"), kind, machine.processor or None)
+    yield Platform(
+        Source("the kernel" if machine.live else "the files of this root"), kind, machine.processor or None
+    )
 
 
 def _windows(machine: Machine) -> Iterator[Fact]:
@@ -77,7 +80,9 @@ def _windows(machine: Machine) -> Iterator[Fact]:
 
         build = platform.version()
         release = (
-            "11" if platform.release() == "10" and int(build.rpartition(".")[2] or 0) >= 22000 else platform.release()
+            "11"
+            if platform.release() == "10" and int(build.rpartition(".")[2] or 0) >= 22000
+            else platform.release()
         )
         yield OperatingSystem(Source("the kernel", None, build), f"Windows {release}")
     else:
@@ -107,7 +112,8 @@ def glibc(machine: Machine, version: tuple[int, int] | None, path: str) -> Itera
 
 
 def cpu(machine: Machine) -> Iterator[Fact]:
-    """Whether the CPU has what TensorFlow's wheels are compiled for: AVX since 1.6 (release notes of 1.6.0)."""
+    """Whether the CPU has the features that TensorFlow's wheels need: AVX since 1.6 (release notes of
+    1.6.0)."""
     if machine.system != "linux" or machine.processor != "x86_64":
         return
     flags = cpu_flags(machine)
@@ -137,7 +143,7 @@ def surroundings(machine: Machine) -> Iterator[Fact]:
     if "slurm" not in seen and machine.system == "linux":
         sbatch = machine.which("sbatch") or machine.which("srun")
         if sbatch:
-            source = Source(sbatch, None, "Slurm is installed and this is no job")
+            source = Source(sbatch, None, "Slurm is installed, and this process is not in a job")
             yield from kind("slurm-login", source)
             yield Symptom(source, "login-node")
     yield from _jetson(machine)
@@ -149,7 +155,7 @@ def surroundings(machine: Machine) -> Iterator[Fact]:
 
 
 def _jetson(machine: Machine) -> Iterator[Fact]:
-    """An NVIDIA Jetson: its GPU is no PCI device and its TensorFlow comes from NVIDIA."""
+    """An NVIDIA Jetson: its GPU is not a PCI device, and its TensorFlow comes from NVIDIA."""
     board = tegra(machine)
     if board is not None:
         source = Source(board.where, 1, board.text)

@@ -10,16 +10,18 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
+from doctor import lazy
 from doctor.facts import CudaVersion, CudnnVersion, Fact, Source
+from doctor.probe.distribution import Distribution
 from doctor.probe.interpreter import Environment
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
-from doctor.probe.packages import Distribution, Installed
+from doctor.probe.packages import Installed
 from doctor.probe.places import Found, toolkits
 
 HEADERS = ("include/cuda.h", "targets/x86_64-linux/include/cuda.h", "targets/sbsa-linux/include/cuda.h")
-RUNTIME = re.compile(r"nvidia-cuda-runtime(?:-cu\d+)?")
-CUDNN = re.compile(r"nvidia-cudnn(?:-cu\d+)?")
+RUNTIME = lazy.compile(r"nvidia-cuda-runtime(?:-cu\d+)?")
+CUDNN = lazy.compile(r"nvidia-cudnn(?:-cu\d+)?")
 HEADER_LIMIT = 2 << 20
 CUDNN_HEADERS = ("cudnn_version.h", "cudnn.h")
 """Where cuDNN states its version: the second up to cuDNN 7."""
@@ -56,7 +58,12 @@ def versions(
 
     def rank(fact: CudaVersion | CudnnVersion) -> tuple[bool, bool]:
         folder = machine.resolve(fact.location or "")
-        below = (folder, f"{folder}/lib", f"{folder}/lib64", f"{folder}/targets/{machine.processor}-linux/lib")
+        below = (
+            folder,
+            f"{folder}/lib",
+            f"{folder}/lib64",
+            f"{folder}/targets/{machine.processor}-linux/lib",
+        )
         return not opened & set(below), not searched & set(below)
 
     own = [fact for fact in cudnn if fact.location == opened_cudnn]
@@ -86,7 +93,10 @@ def _wheels(
 
 
 def of_conda(
-    environment: Environment, installed: Installed, names: tuple[str, ...], kind: type[CudaVersion] | type[CudnnVersion]
+    environment: Environment,
+    installed: Installed,
+    names: tuple[str, ...],
+    kind: type[CudaVersion] | type[CudnnVersion],
 ) -> Iterator[CudaVersion | CudnnVersion]:
     for wanted in names:
         for name, version, build in installed.conda:
@@ -137,7 +147,9 @@ def _of_opened(
     if tail.count(".") >= 2:
         return [CudnnVersion(Source(path, None, posixpath.basename(real)), tail, path)]
     owners = [fact for fact in known if fact.location and machine.resolve(fact.location) == folder]
-    stated = next((fact for fact in owners if fact.version.split(".")[0] == tail and "." in fact.version), None)
+    stated = next(
+        (fact for fact in owners if fact.version.split(".")[0] == tail and "." in fact.version), None
+    )
     if stated is not None:
         return [CudnnVersion(stated.source, stated.version, path)]
     for base in (posixpath.dirname(folder), posixpath.dirname(posixpath.dirname(folder)), "/usr"):
@@ -145,7 +157,9 @@ def _of_opened(
             text = machine.text(f"{base}/include/{name}", HEADER_LIMIT) or ""
             version = header_version(text)
             if version is not None and version.split(".")[0] == tail:
-                return [CudnnVersion(Source(f"{base}/include/{name}", None, f"cuDNN {version}"), version, path)]
+                return [
+                    CudnnVersion(Source(f"{base}/include/{name}", None, f"cuDNN {version}"), version, path)
+                ]
     return []
 
 
@@ -174,4 +188,8 @@ def _from_files(
         version = found.version or found.name.partition(".so.")[2]
         if version and (folder, version) not in seen:
             seen.add((folder, version))
-            yield kind(Source(found.path, None, posixpath.basename(found.real)), version, posixpath.dirname(found.path))
+            yield kind(
+                Source(found.path, None, posixpath.basename(found.real)),
+                version,
+                posixpath.dirname(found.path),
+            )

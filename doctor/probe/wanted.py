@@ -1,10 +1,9 @@
 """Which libraries the installed TensorFlow build opens.
 
-The build decides: what its own files are linked to, then what its build_info.py states. The row of its
-release counts
-where the build is the wheel that the row was read from; a release that the table does not know (a nightly) is
-taken to
-open what the newest known release of no higher version opens. The facts say which of these it was.
+The build itself counts first: what its files are linked to, then what its build_info.py states. The row of
+its release counts where the build is the wheel that the row was read from; a release that the table does not
+know (a nightly) is taken to open what the newest known release of no higher version opens. The facts say
+which of these it was.
 """
 
 from __future__ import annotations
@@ -78,11 +77,18 @@ def _opened(
             return _of(exact, f"{exact.package} {exact.version} opens it (table of releases)")
     near = _nearest(tables, version, platform) if exact is None and "+" not in version else None
     if near is not None and own_builds.of_wheel(near, version, stated.gpu, stated.cuda, stated.cudnn):
-        return _of(near, f"{near.package} {near.version} opens it, the nearest release that the table knows to {version}")
+        return _of(
+            near,
+            f"{near.package} {near.version} opens it, the nearest release that the table knows to {version}",
+        )
     if stated.cuda is None:
         return Wanted()
-    own = own_builds.build(tables, package, version, platform, gpu=stated.gpu, cuda=stated.cuda, cudnn=stated.cudnn)
-    return _of(own, f"a build for CUDA {stated.cuda} opens it (build_info and the catalogue of library names)")
+    own = own_builds.build(
+        tables, package, version, platform, gpu=stated.gpu, cuda=stated.cuda, cudnn=stated.cudnn
+    )
+    return _of(
+        own, f"a build for CUDA {stated.cuda} opens it (build_info and the catalogue of library names)"
+    )
 
 
 def _of(row: TensorFlowRelease, known_by: str) -> Wanted:
@@ -95,7 +101,11 @@ def _nearest(tables: Tables, version: str, platform: str) -> TensorFlowRelease |
     plain = re.match(r"\d+(\.\d+)*", version)
     if plain is None:
         return None
-    rows = [row for row in tables.releases(platform) if row.gpu and row.libraries and at_least(plain[0], row.version)]
+    rows = [
+        row
+        for row in tables.releases(platform)
+        if row.gpu and row.libraries and at_least(plain[0], row.version)
+    ]
     return max(rows, key=lambda row: (dotted(row.version), row.package == "tensorflow"), default=None)
 
 

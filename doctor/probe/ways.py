@@ -1,4 +1,4 @@
-"""Which way of starting the program is judged, and what the other ways would change.
+"""Which way of starting the program is examined, and what the other ways would change.
 
 On a live machine that is this very process; in another root the first of these that is stated: a service,
 notebook, editor or job that names the Python, the container's first process, else the activated environment
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from doctor.facts import (
@@ -29,6 +28,7 @@ from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
 from doctor.probe.packages import Installed
 from doctor.probe.places import LIBRARY
+from doctor.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from doctor.probe.starts import Start  # it is read where another way than this process is asked for
@@ -60,7 +60,7 @@ class Ways:
     """The ways to start the program of one machine. `machine` has the variables of the one that is judged
     first.
 
-    candidates: the usual ways, of which any may be the one that is meant; first of them `machine`'s; () for a
+    candidates: the usual ways, any of which may be meant; `machine`'s comes first; () for a
     process whose variables are known.
     plain: without any activation, None where that is the same or not known.
     unseen: the files that set variables and could not be read, and why.
@@ -93,7 +93,10 @@ class Ways:
             if plain.kind == "login":
                 candidates = tuple(starts.explicit(machine, prefix, site)) or (active,)
             elif not starts.is_python(starts.first_program(machine), prefix):
-                candidates = (plain, active)  # whoever starts a program there may activate its environment first
+                candidates = (
+                    plain,
+                    active,
+                )  # whoever starts a program there may activate its environment first
         visible = [start for start in candidates if not _hides(start)]
         candidates = (*visible, *(start for start in candidates if start not in visible))
         return cls(_under(machine, candidates[0]), candidates, plain, candidates[0], unseen)
@@ -197,7 +200,7 @@ def _under(machine: Machine, start: Start) -> Machine:
 
 
 def _for_search(start: Start) -> Mapping[str, str]:
-    """The variables by which the Python is looked for: a login shell's PATH says nothing of which one is
+    """The variables that locate the Python: a login shell's PATH does not show which one is
     used."""
     return start.env if start.kind == "container" else {k: v for k, v in start.env.items() if k != "PATH"}
 

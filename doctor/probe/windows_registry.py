@@ -1,10 +1,11 @@
-"""What the registry's files say of a Windows machine: PATH of a new process, the NVIDIA GPUs and their
+"""What the registry's files say about a Windows machine: PATH of a new process, the NVIDIA GPUs and their
 driver."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from doctor.facts import DriverVersion, Fact, Gpu, Source
 from doctor.probe import hive
@@ -35,20 +36,50 @@ def search_path(machine: Machine, prefix: str | None) -> tuple[list[str] | None,
     texts = [text for text in (own.get("path"), users.get("path")) if isinstance(text, str)]
     if not texts:
         return None, ""
-    known = {"SYSTEMROOT": "C:\\Windows", "WINDIR": "C:\\Windows", "PROGRAMFILES": "C:\\Program Files",
-             **({"USERPROFILE": profile} if profile else {}),
-             **{name.upper(): value for name, value in {**own, **users}.items() if isinstance(value, str)}}  # fmt: skip
+    known = {
+        "SYSTEMROOT": "C:\\Windows",
+        "WINDIR": "C:\\Windows",
+        "PROGRAMFILES": "C:\\Program Files",
+        **({"USERPROFILE": profile} if profile else {}),
+        **{name.upper(): value for name, value in {**own, **users}.items() if isinstance(value, str)},
+    }
     return _folders(";".join(texts), known), "the registry's PATH"
 
 
 def current_folder_in_search(machine: Machine) -> int | None:
-    """Where the current folder stands in the search for a DLL: 1 behind the program's, 4 behind Windows' folders, as
-    it is where nothing is set, None nowhere (Microsoft, "Dynamic-link library search order", SafeDllSearchMode)."""
-    control = None if machine.live else _control(machine)
-    said = (_read(machine, SYSTEM, control, *SESSION) or {}) if control else {}
+    """Where the current folder stands in the search for a DLL: 1 behind the program's, 4 behind Windows'
+    folders, as it is where nothing is set, None nowhere (Microsoft, "Dynamic-link library search order",
+    SafeDllSearchMode)."""
+    if machine.live:
+        said = _running(*SESSION)
+    else:
+        control = _control(machine)
+        said = (_read(machine, SYSTEM, control, *SESSION) or {}) if control else {}
     if said.get("cwdillegalindllsearch") == NOWHERE:
         return None
     return 1 if said.get("safedllsearchmode") == 0 else 4
+
+
+def _running(*key: str) -> dict[str, str | int]:
+    """The values of a key of the running Windows' set of keys, by their names in lower case; {} where it has
+    none."""
+    try:
+        import winreg
+    except ImportError:  # this is not Windows
+        return {}
+    named: Any = winreg
+    found: dict[str, str | int] = {}
+    try:
+        with named.OpenKey(
+            named.HKEY_LOCAL_MACHINE, "\\".join(("SYSTEM", "CurrentControlSet", *key))
+        ) as opened:
+            for number in range(named.QueryInfoKey(opened)[1]):
+                name, value, _ = named.EnumValue(opened, number)
+                if isinstance(value, (str, int)):
+                    found[name.lower()] = value
+    except OSError:
+        return found
+    return found
 
 
 def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:

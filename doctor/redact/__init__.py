@@ -1,7 +1,7 @@
-"""Taking out of a text what tells who and where somebody is and what opens their doors, and leaving what tells what is wrong.
+"""Redacts names, places and secrets in a text, and keeps what shows the fault.
 
-User and host names, home folders, addresses (`network`), secrets (`secret`), environment variables beyond those that
-decide (`variables`), UUIDs. Equal things stay equal: the second GPU's UUID becomes another placeholder than the first's.
+User and host names, home folders, addresses (`network`), secrets (`secret`), environment variables beyond
+those that decide (`variables`), UUIDs. Equal values get equal placeholders, different values different ones.
 """
 
 from __future__ import annotations
@@ -12,45 +12,175 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from doctor import lazy
 from doctor.redact.network import AT, NAMED, is_public, stripped_urls, without_addresses
 from doctor.redact.secret import REMOVED, secrecy, without_secrets
 from doctor.redact.variables import without_config
 
 _WORD = r"[^/\\\s:;\"'`,<>|*?()\[\]{}=]{1,64}"
-HOME = re.compile(
+HOME = lazy.compile(
     r"(?P<lead>(?<![\w.~-])(?:/[\w.-]{1,40}){0,3}/(?:home\d{0,3}|homes|[Uu]sers|people|media|run/media)/"
-    r"|(?<!\w)[A-Za-z]:[\\/]{1,4}(?i:users|documents and settings)[\\/]{1,4}|\\{2,4}[\w.-]{1,60}[\\/]{1,4}Users[\\/]{1,4})"
+    r"|(?<!\w)[A-Za-z]:[\\/]{1,4}(?i:users|documents and"
+    r" settings)[\\/]{1,4}|\\{2,4}[\w.-]{1,60}[\\/]{1,4}Users[\\/]{1,4})"
     rf"(?P<name>{_WORD}(?:[ ]{_WORD}){{1,3}}(?=[\\/])|{_WORD})"
 )
 """A home folder; a name with spaces in it ends where the next folder begins."""
 PUBLIC = {
-    "user", "public", "runner", "ubuntu", "jovyan", "vscode", "shared", "linuxbrew", "default", "all users", "me", "docs",
-    "adminuser", "sagemaker-user", "ec2-user", "studio-lab-user", "coder", "codespace", "gitpod", "vagrant", "azureuser",
-    "opc", "bitnami", "you", "username", "your_username", "nonroot",
-}  # fmt: skip
-"""Account names that images bring along: they tell nothing of a person."""
+    "user",
+    "public",
+    "runner",
+    "ubuntu",
+    "jovyan",
+    "vscode",
+    "shared",
+    "linuxbrew",
+    "default",
+    "all users",
+    "me",
+    "docs",
+    "adminuser",
+    "sagemaker-user",
+    "ec2-user",
+    "studio-lab-user",
+    "coder",
+    "codespace",
+    "gitpod",
+    "vagrant",
+    "azureuser",
+    "opc",
+    "bitnami",
+    "you",
+    "username",
+    "your_username",
+    "nonroot",
+}
+"""Account names that come with images: they identify nobody."""
 COMMON = PUBLIC | {
-    "admin", "administrator", "all", "anaconda", "anaconda3", "app", "apt", "bash", "bin", "bus", "cache", "class", "code",
-    "colab", "conda", "container", "cpu", "cpus", "cuda", "cudnn", "data", "debian", "deep", "device", "disk", "dist",
-    "docker", "driver", "error", "export", "fedora", "file", "files", "from", "git", "gpu", "gpus", "group", "home", "host",
-    "import", "install", "is", "jax", "keras", "kernel", "lib", "lib64", "linux", "load", "local", "localhost", "log",
-    "machine", "main", "max", "memory", "micromamba", "min", "miniconda", "miniconda3", "mamba", "mnt", "model", "module",
-    "name", "not", "notebook", "numpy", "nvidia", "opt", "package", "path", "pip", "pip3", "poetry", "project", "python",
-    "python3", "pytorch", "root", "run", "server", "src", "sudo", "system", "tensorflow", "tensorrt", "test", "tests", "tf",
-    "the", "tmp", "torch", "train", "training", "user", "username", "usr", "uv", "value", "venv", "version", "windows",
-    "with", "work", "worker", "workspace", "wsl", "yes", "you", "your", "yourname",
-}  # fmt: skip
-"""Words that stand for something else in too many texts to be taken for a name."""
-UUID = re.compile(
+    "admin",
+    "administrator",
+    "all",
+    "anaconda",
+    "anaconda3",
+    "app",
+    "apt",
+    "bash",
+    "bin",
+    "bus",
+    "cache",
+    "class",
+    "code",
+    "colab",
+    "conda",
+    "container",
+    "cpu",
+    "cpus",
+    "cuda",
+    "cudnn",
+    "data",
+    "debian",
+    "deep",
+    "device",
+    "disk",
+    "dist",
+    "docker",
+    "driver",
+    "error",
+    "export",
+    "fedora",
+    "file",
+    "files",
+    "from",
+    "git",
+    "gpu",
+    "gpus",
+    "group",
+    "home",
+    "host",
+    "import",
+    "install",
+    "is",
+    "jax",
+    "keras",
+    "kernel",
+    "lib",
+    "lib64",
+    "linux",
+    "load",
+    "local",
+    "localhost",
+    "log",
+    "machine",
+    "main",
+    "max",
+    "memory",
+    "micromamba",
+    "min",
+    "miniconda",
+    "miniconda3",
+    "mamba",
+    "mnt",
+    "model",
+    "module",
+    "name",
+    "not",
+    "notebook",
+    "numpy",
+    "nvidia",
+    "opt",
+    "package",
+    "path",
+    "pip",
+    "pip3",
+    "poetry",
+    "project",
+    "python",
+    "python3",
+    "pytorch",
+    "root",
+    "run",
+    "server",
+    "src",
+    "sudo",
+    "system",
+    "tensorflow",
+    "tensorrt",
+    "test",
+    "tests",
+    "tf",
+    "the",
+    "tmp",
+    "torch",
+    "train",
+    "training",
+    "user",
+    "username",
+    "usr",
+    "uv",
+    "value",
+    "venv",
+    "version",
+    "windows",
+    "with",
+    "work",
+    "worker",
+    "workspace",
+    "wsl",
+    "yes",
+    "you",
+    "your",
+    "yourname",
+}
+"""Words that mean something else too often to be taken for a name."""
+UUID = lazy.compile(
     r"(?<![\w-])(?P<kind>GPU-|MIG-(?:GPU-)?)?(?P<id>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})"
     r"(?![\w-])"
     r"|(?<![\w-])(?P<short>GPU-|MIG-(?:GPU-)?)(?P<part>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{0,4}){0,3})(?![\w-])"
 )
 """A GPU's UUID, whole or as far as CUDA_VISIBLE_DEVICES needs it."""
 SHORTEST_NAME = 3
-"""A shorter user or host name stands in too many words to be replaced outside of paths."""
+"""A shorter user or host name occurs in too many words to be replaced outside of paths."""
 LONG_NAME = 6
-"""A name of so many letters is one inside of a word, too (my_venv_alexandra)."""
+"""A name of this length is also replaced inside a word (my_venv_alexandra)."""
 MOST_NAMES = 50
 
 
@@ -85,7 +215,7 @@ class Redactor:
         return cls(user, _node(), env.get("HOME") or env.get("USERPROFILE") or "")
 
     def learn(self, texts: Iterable[str]) -> Redactor:
-        """Take the names that home folders, prompts and TensorFlow's diagnosis tell, wherever they stand. Returns itself."""
+        """Learn the names in home folders, prompts and TensorFlow's diagnosis. Returns itself."""
         found: dict[str, str] = {}
         for text in texts:
             lower = text.lower()
@@ -129,14 +259,19 @@ class Redactor:
         return text
 
     def tree(self, value: Any) -> Any:
-        """A JSON value with every string in it redacted, what its key says of it included; keys stay as they are."""
+        """A JSON value with every string in it redacted, what its key says of it included; keys stay as they
+        are."""
         if isinstance(value, str):
             return self(value)
         if isinstance(value, list):
             return [self.tree(item) for item in value]
         if isinstance(value, dict):
             return {
-                key: REMOVED if isinstance(item, str) and item and secrecy(str(key)) == "strong" else self.tree(item)
+                key: (
+                    REMOVED
+                    if isinstance(item, str) and item and secrecy(str(key)) == "strong"
+                    else self.tree(item)
+                )
                 for key, item in value.items()
             }
         return value
@@ -144,7 +279,9 @@ class Redactor:
     def _uuid(self, match: re.Match[str]) -> str:
         whole = (match["id"] or match["part"]).lower()
         if whole not in self._uuids:
-            same = (n for known, n in self._uuids.items() if len(known) < len(whole) and whole.startswith(known))
+            same = (
+                n for known, n in self._uuids.items() if len(known) < len(whole) and whole.startswith(known)
+            )
             if match["part"]:
                 same = (n for known, n in self._uuids.items() if known.startswith(whole))
             self._uuids[whole] = next(same, max(self._uuids.values(), default=0) + 1)
@@ -156,18 +293,20 @@ class Redactor:
 
 @lru_cache(maxsize=4096)
 def _impersonal(text: str) -> str:
-    """What does not depend on whose text it is; many reports get the same advice."""
+    """The part that does not depend on the machine; many reports get the same advice."""
     text = without_addresses(without_secrets(without_config(text)))
     return HOME.sub(_home, text) if _may_hold_a_home(text) else text
 
 
 def _may_hold_a_home(text: str) -> bool:
     lower = text.lower()
-    return "home" in lower or "users" in lower or "people/" in lower or "media/" in lower or "settings" in lower
+    return (
+        "home" in lower or "users" in lower or "people/" in lower or "media/" in lower or "settings" in lower
+    )
 
 
 def without_doors(text: str) -> str:
-    """The text without what opens a door: passwords, tokens, keys; names and hosts stay. For people's own terminals."""
+    """The text without passwords, tokens and keys; names and hosts stay. For the user's own terminal."""
     return without_secrets(stripped_urls(text) if "://" in text else text)
 
 

@@ -1,82 +1,176 @@
-"""Taking out of a text who is where: addresses, hosts, user@host; public servers and the shape of an address stay.
+"""Redacts addresses, hosts and user@host; public servers and the shape of an address stay.
 
-A number of four parts is a version as often as an address (cuDNN 8.9.7.29, curand 10.3.5.147): it is taken for an
-address only in a place or a range where no version stands.
+A number of four parts is a version as often as an address (cuDNN 8.9.7.29, curand 10.3.5.147): it is taken
+for an address only in a place or a range where no version stands.
 """
 
 from __future__ import annotations
 
 import re
 
+from doctor import lazy
 from doctor.redact.secret import REMOVED, secrecy
 
 HOST = "HOST"
 PUBLIC_HOSTS = (
-    "anaconda.com", "anaconda.org", "apache.org", "apple.com", "astral.sh", "bugs.launchpad.net", "conda.io", "debian.org",
-    "docker.com", "docker.io", "example.com", "example.org", "fedoraproject.org", "ghcr.io", "gcr.io", "github.com",
-    "github.io", "githubusercontent.com", "gitlab.com", "gnu.org", "google.com", "googleapis.com", "huggingface.co",
-    "intel.com", "jupyter.org", "kaggle.com", "kernel.org", "keras.io", "launchpad.net", "mcr.microsoft.com",
-    "microsoft.com", "nvcr.io", "nvidia.com", "nvidia.github.io", "nvidia.cn", "python.org",
-    "pytorch.org", "quay.io", "readthedocs.io", "readthedocs.org", "redhat.com", "stackexchange.com",
-    "stackoverflow.com", "superuser.com", "tensorflow.google.cn", "tensorflow.org", "tfhub.dev", "ubuntu.com",
-    "w3.org", "wikipedia.org", "youtube.com", "youtu.be", "urllib3.readthedocs.io", "askubuntu.com", "medium.com",
-)  # fmt: skip
-"""Servers that everybody uses: they tell what was installed from where, and nothing of a person."""
-_LOCAL = re.compile(r"(?:localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[?::1?\]?|HOST\d*|USER|REDACTED)", re.IGNORECASE)
+    "anaconda.com",
+    "anaconda.org",
+    "apache.org",
+    "apple.com",
+    "astral.sh",
+    "bugs.launchpad.net",
+    "conda.io",
+    "debian.org",
+    "docker.com",
+    "docker.io",
+    "example.com",
+    "example.org",
+    "fedoraproject.org",
+    "ghcr.io",
+    "gcr.io",
+    "github.com",
+    "github.io",
+    "githubusercontent.com",
+    "gitlab.com",
+    "gnu.org",
+    "google.com",
+    "googleapis.com",
+    "huggingface.co",
+    "intel.com",
+    "jupyter.org",
+    "kaggle.com",
+    "kernel.org",
+    "keras.io",
+    "launchpad.net",
+    "mcr.microsoft.com",
+    "microsoft.com",
+    "nvcr.io",
+    "nvidia.com",
+    "nvidia.github.io",
+    "nvidia.cn",
+    "python.org",
+    "pytorch.org",
+    "quay.io",
+    "readthedocs.io",
+    "readthedocs.org",
+    "redhat.com",
+    "stackexchange.com",
+    "stackoverflow.com",
+    "superuser.com",
+    "tensorflow.google.cn",
+    "tensorflow.org",
+    "tfhub.dev",
+    "ubuntu.com",
+    "w3.org",
+    "wikipedia.org",
+    "youtube.com",
+    "youtu.be",
+    "urllib3.readthedocs.io",
+    "askubuntu.com",
+    "medium.com",
+)
+"""Public servers: they show where something was installed from, and identify nobody."""
+_LOCAL = lazy.compile(
+    r"(?:localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[?::1?\]?|HOST\d*|USER|REDACTED)", re.IGNORECASE
+)
 
-_URL = re.compile(r"(?<![A-Za-z0-9+.-])(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{1,20})://(?P<rest>[^\s\"'`<>\\]{1,4000})")
-_PARAMETER = re.compile(r"(?P<by>[?&;#](?P<name>[\w.%-]{1,80})=)(?P<value>[^&;#\s]{1,4000})")
+_URL = lazy.compile(
+    r"(?<![A-Za-z0-9+.-])(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{1,20})://(?P<rest>[^\s\"'`<>\\]{1,4000})"
+)
+_PARAMETER = lazy.compile(r"(?P<by>[?&;#](?P<name>[\w.%-]{1,80})=)(?P<value>[^&;#\s]{1,4000})")
 _PARAMETERS = {
-    "sig", "signature", "x-amz-signature", "x-amz-credential", "x-amz-security-token", "x-goog-signature",
-    "x-goog-credential", "awsaccesskeyid", "googleaccessid", "key-pair-id", "policy", "token", "auth", "key", "api_key",
-    "apikey", "access_token", "id_token", "refresh_token", "code", "sv", "skoid", "sktid", "st", "se", "session", "sid",
-    "private_token", "job_token", "x-oss-signature", "hash", "hmac", "password", "pw", "pass", "user", "username", "email",
-}  # fmt: skip
-_HOOK = re.compile(r"(?P<lead>/(?:services|webhooks|hooks)/)[\w/-]{10,400}")
-_AFTER_T = re.compile(r"(?P<lead>/t/)[^/\s]{4,400}")
-_SEGMENT = re.compile(r"/(?P<name>[A-Za-z][\w-]{2,40})/(?P<value>[\w.~+=-]{6,400})")
+    "sig",
+    "signature",
+    "x-amz-signature",
+    "x-amz-credential",
+    "x-amz-security-token",
+    "x-goog-signature",
+    "x-goog-credential",
+    "awsaccesskeyid",
+    "googleaccessid",
+    "key-pair-id",
+    "policy",
+    "token",
+    "auth",
+    "key",
+    "api_key",
+    "apikey",
+    "access_token",
+    "id_token",
+    "refresh_token",
+    "code",
+    "sv",
+    "skoid",
+    "sktid",
+    "st",
+    "se",
+    "session",
+    "sid",
+    "private_token",
+    "job_token",
+    "x-oss-signature",
+    "hash",
+    "hmac",
+    "password",
+    "pw",
+    "pass",
+    "user",
+    "username",
+    "email",
+}
+_HOOK = lazy.compile(r"(?P<lead>/(?:services|webhooks|hooks)/)[\w/-]{10,400}")
+_AFTER_T = lazy.compile(r"(?P<lead>/t/)[^/\s]{4,400}")
+_SEGMENT = lazy.compile(r"/(?P<name>[A-Za-z][\w-]{2,40})/(?P<value>[\w.~+=-]{6,400})")
 
-AT = re.compile(
+AT = lazy.compile(
     r"(?<![\w.@:%+-])(?P<user>[A-Za-z_][\w.+-]{0,63})@(?P<host>[A-Za-z][\w-]{0,62}(?:\.[A-Za-z0-9][\w-]{0,62}){0,8})"
     r"(?![\w@])"
 )
 """user@host of a shell prompt, of ssh, of an e-mail address, of a Kerberos principal."""
-_NO_HOST = re.compile(r"(?i)main|master|latest|stable|dev|develop|nightly|head|[A-Z]+(?:_[A-Z]+)*_[\d.]+|lib[\w.-]+|.*\.so[.\d]*")
-NAMED = re.compile(
-    r"(?P<by>\b(?:diagnostic information for host:|hostname:|(?:HOSTNAME|COMPUTERNAME|LOGNAME|USERNAME|DOMAIN|USERDOMAIN"
-    r"|SLURMD_NODENAME|SLURM_SUBMIT_HOST|MASTER_ADDR|NODENAME|trusted-host|nameserver|Host)\s{0,4}[=:]|Kernel on host"
+_NO_HOST = lazy.compile(
+    r"(?i)main|master|latest|stable|dev|develop|nightly|head|[A-Z]+(?:_[A-Z]+)*_[\d.]+|lib[\w.-]+|.*\.so[.\d]*"
+)
+NAMED = lazy.compile(
+    r"(?P<by>\b(?:diagnostic information for"
+    r" host:|hostname:|(?:HOSTNAME|COMPUTERNAME|LOGNAME|USERNAME|DOMAIN|USERDOMAIN"
+    r"|SLURMD_NODENAME|SLURM_SUBMIT_HOST|MASTER_ADDR|NODENAME|trusted-host|nameserver|Host)\s{0,4}[=:]|Kernel"
+    r" on host"
     r"|ssh(?: -\w{1,20}){0,9})[ \t]{0,4}\"?)(?P<host>[A-Za-z0-9][\w.-]{1,252}[A-Za-z0-9])"
 )
 """TensorFlow's diagnosis names the machine (cuda_diagnostics.cc), and so do some variables."""
 
 _V4 = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}"
 _RANGES = r"(?:192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}"
-_IPV4 = re.compile(
+_IPV4 = lazy.compile(
     rf"(?<![\w.-])(?:(?P<range>{_RANGES})|(?P<port>{_V4})(?=:\d{{2,5}}(?![\d.])|/\d{{1,2}}\b)"
-    rf"|(?P<by>(?i:\b(?:ip|ipv4|inet|addr|address|host|server|gateway|master|worker|peer|node|from|listening on|connect(?:ed|ing)? to"
-    rf"|failed to connect to|[A-Z_]{{0,40}}(?:HOST|ADDR|IP))(?: address)?[\"']?(?:\s{{0,3}}[=:]\s{{0,3}}|\s{{1,3}})[\"'\[]?))(?P<word>{_V4})(?!\w|\.\d))"
+    rf"|(?P<by>(?i:\b(?:ip|ipv4|inet|addr|address|host|server|gateway|master|worker|peer|node|from|listening"
+    rf" on|connect(?:ed|ing)? to"
+    r"|failed to connect to|[A-Z_]{0,40}(?:HOST|ADDR|IP))(?:"
+    rf" address)?[\"']?(?:\s{{0,3}}[=:]\s{{0,3}}|\s{{1,3}})[\"'\[]?))(?P<word>{_V4})(?!\w|\.\d))"
 )
-_AWS = re.compile(r"\bip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[\w.-]{1,80})?|\b\d{12}(?=\.dkr\.ecr\.)")
-_IPV6 = re.compile(
+_AWS = lazy.compile(r"\bip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[\w.-]{1,80})?|\b\d{12}(?=\.dkr\.ecr\.)")
+_IPV6 = lazy.compile(
     r"(?i)(?<![\w:.])(?:(?:fe80|f[cd][0-9a-f]{2}|[23][0-9a-f]{3})(?::[0-9a-f]{1,4}){0,6}::?(?:[0-9a-f]{1,4}:){0,6}[0-9a-f]{0,4}"
     r"|(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4})(?:%\w{1,16})?(?![\w.])"
 )
-_MAC = re.compile(r"(?i)(?<![\w:.-])[0-9a-f]{2}(?P<by>[:-])(?:[0-9a-f]{2}(?P=by)){4}[0-9a-f]{2}(?![\w:-])")
-_MEMBER = re.compile(
+_MAC = lazy.compile(r"(?i)(?<![\w:.-])[0-9a-f]{2}(?P<by>[:-])(?:[0-9a-f]{2}(?P=by)){4}[0-9a-f]{2}(?![\w:-])")
+_MEMBER = lazy.compile(
     r"(?P<lead>->\s{0,2}|[\"'\[,{]\s{0,2}[\"']?)(?P<host>[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,62}){0,8})(?=:\d{4,5}(?!\d))"
 )
 """host:port in a list, as a cluster's members stand in TF_CONFIG and in what TensorFlow prints of it."""
-_FILE = re.compile(r"\.(?:py|pyx|cc|cu|cpp|c|h|hpp|cuh|log|txt|sh|ipynb|json|toml|ya?ml)$", re.IGNORECASE)
+_FILE = lazy.compile(r"\.(?:py|pyx|cc|cu|cpp|c|h|hpp|cuh|log|txt|sh|ipynb|json|toml|ya?ml)$", re.IGNORECASE)
 
 
-_PORT = re.compile(r":\d{4}")
-_FOUR_PARTS = re.compile(r"\d\.\d{1,3}\.\d{1,3}\.\d")
+_PORT = lazy.compile(r":\d{4}")
+_FOUR_PARTS = lazy.compile(r"\d\.\d{1,3}\.\d{1,3}\.\d")
 
 
 def is_public(host: str) -> bool:
-    """Whether a host tells nothing of a person or an organisation."""
+    """Whether a host identifies neither a person nor an organisation."""
     host = host.lower().rstrip(".")
-    return bool(_LOCAL.fullmatch(host)) or any(host == known or host.endswith("." + known) for known in PUBLIC_HOSTS)
+    return bool(_LOCAL.fullmatch(host)) or any(
+        host == known or host.endswith("." + known) for known in PUBLIC_HOSTS
+    )
 
 
 def without_addresses(text: str) -> str:
@@ -115,7 +209,9 @@ def _url(match: re.Match[str], *, hosts: bool = False) -> str:
         user, _, authority = authority.rpartition("@")
         if user == "git":
             authority = f"git@{authority}"
-    elif "@" in path and ":" in authority and not re.fullmatch(r"[^:]*:\d{0,5}|\[.*\](?::\d{0,5})?", authority):
+    elif (
+        "@" in path and ":" in authority and not re.fullmatch(r"[^:]*:\d{0,5}|\[.*\](?::\d{0,5})?", authority)
+    ):
         authority, slash, path = path.rpartition("@")[2].partition("/")  # a password with a slash in it
     before, at, place = authority.rpartition("@")
     host, port = (place[: place.find("]") + 1], place[place.find("]") + 1 :]) if place.startswith("[") else (
@@ -123,7 +219,14 @@ def _url(match: re.Match[str], *, hosts: bool = False) -> str:
     )  # fmt: skip
     bare = re.split(r"[?#]", host)[0]
     image = scheme.lower() in ("docker", "oci", "library") and "." not in bare and not port
-    if not hosts and not image and bare and re.fullmatch(r"[\w.\[\]:%-]+", bare) and not is_public(bare) and scheme.lower() != "file":
+    if (
+        not hosts
+        and not image
+        and bare
+        and re.fullmatch(r"[\w.\[\]:%-]+", bare)
+        and not is_public(bare)
+        and scheme.lower() != "file"
+    ):
         host = HOST + host[len(bare) :]
     path = f"{host}{port}{slash}{path}"
     path = _HOOK.sub(lambda m: m["lead"] + REMOVED, path)
@@ -140,7 +243,9 @@ def _parameter(match: re.Match[str]) -> str:
 
 def _at(match: re.Match[str]) -> str:
     host = match["host"]
-    whole = "." in host or (len(match["user"]) > 1 < len(host) and match.string[match.start() - 1 : match.start()] != "/")
+    whole = "." in host or (
+        len(match["user"]) > 1 < len(host) and match.string[match.start() - 1 : match.start()] != "/"
+    )
     if match["user"].lower() == "git" or _NO_HOST.fullmatch(host) or not whole:
         return match[0]
     return "USER@HOST"

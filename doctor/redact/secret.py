@@ -1,6 +1,7 @@
-"""Taking passwords, tokens and keys out of a text: by their shape, and by the word beside them.
+"""Redacts passwords, tokens and keys: by their shape, and by the word beside them.
 
-The work on a text grows with its length only: each repeat is bounded, and a name is looked at once, at its beginning.
+The work on a text grows with its length only: each repeat is bounded, and a name is looked at once, at its
+beginning.
 """
 
 from __future__ import annotations
@@ -8,16 +9,21 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from doctor import lazy
+
 REMOVED = "REDACTED"
 
-_SHAPES = (  # literals of which one is in the text, the shape
+_SHAPES = (  # literals, one of which must be in the text; the shape
     (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"\bgh[pousr]_[A-Za-z0-9]{16,255}"),
     (("github_pat_",), r"\bgithub_pat_\w{16,255}"),
     (("hf_", "api_org_"), r"\b(?:hf|api_org)_[A-Za-z0-9]{16,255}"),
     (("glpat-", "gldt-", "glrt-", "glcbt-"), r"\bgl(?:pat|dt|rt|cbt)-[\w-]{16,255}"),
     (("nvapi-",), r"\bnvapi-[\w-]{8,255}"),
     (("pypi-", "testpypi-"), r"\bpypi-[A-Za-z0-9_-]{24,1000}"),
-    (("npm_", "dckr_", "dop_v1", "shpat_", "sq0"), r"\b(?:npm_|dckr_(?:pat|oat)_|dop_v1_|shpat_|sq0\w{3}-)[\w-]{16,255}"),
+    (
+        ("npm_", "dckr_", "dop_v1", "shpat_", "sq0"),
+        r"\b(?:npm_|dckr_(?:pat|oat)_|dop_v1_|shpat_|sq0\w{3}-)[\w-]{16,255}",
+    ),
     (("sk-", "sk_", "rk_", "pk_"), r"\b(?:sk-|[spr]k_(?:live|test)_)[A-Za-z0-9_-]{16,255}"),
     (("xox", "xapp-"), r"\b(?:xox[abeoprs]|xapp)-[\w-]{8,255}"),
     (("AKIA", "ASIA", "AROA", "AIDA"), r"\b(?:AKIA|ASIA|AROA|AIDA)[0-9A-Z]{12,64}\b"),
@@ -25,64 +31,145 @@ _SHAPES = (  # literals of which one is in the text, the shape
     (("SG.",), r"\bSG\.[\w-]{16,64}\.[\w-]{16,64}"),
     (("eyJ",), r"\beyJ[\w-]{6,4000}\.[\w-]{6,4000}(?:\.[\w-]{0,4000})?"),
     (("local-",), r"\blocal-[0-9a-f]{40}\b"),
-    (("-----BEGIN",), r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^\0-]{0,20000}(?:-----END[A-Z ]{0,60}-{0,5})?"),
+    (
+        ("-----BEGIN",),
+        r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^\0-]{0,20000}(?:-----END[A-Z ]{0,60}-{0,5})?",
+    ),
 )
-_PEM_LINE = re.compile(r"(?m)^(?=[^\n]{0,75}[a-z])(?=[^\n]{0,75}[A-Z])(?=[^\n]{0,75}\d)[A-Za-z0-9+/]{64,76}={0,2}$")
-_WANDB = re.compile(r"(?<![\w/.-])[0-9a-f]{40}(?!\w)")
+_PEM_LINE = lazy.compile(
+    r"(?m)^(?=[^\n]{0,75}[a-z])(?=[^\n]{0,75}[A-Z])(?=[^\n]{0,75}\d)[A-Za-z0-9+/]{64,76}={0,2}$"
+)
+_WANDB = lazy.compile(r"(?<![\w/.-])[0-9a-f]{40}(?!\w)")
 """A key of Weights & Biases has the shape of a Git commit: only beside its name is it taken for one."""
 
-_QUOTED = r"\"(?:[^\"\\\n]|\\.){0,4000}\"?|'(?:[^'\\\n]|\\.){0,4000}'?|\\+[\"'][^\"'\\\n]{0,4000}(?:\\+[\"'])?"
+_QUOTED = (
+    r"\"(?:[^\"\\\n]|\\.){0,4000}\"?|'(?:[^'\\\n]|\\.){0,4000}'?|\\+[\"'][^\"'\\\n]{0,4000}(?:\\+[\"'])?"
+)
 _BARE = r"[^\s,;&\"'<>)\]}|\\]{1,2000}"
 _VALUE = rf"(?P<value>{_QUOTED}|{_BARE})"
-_ASSIGNED = re.compile(
+_ASSIGNED = lazy.compile(
     r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,199})(?P<by>\\{0,3}[\"']?\]?[ \t]{0,8}(?:=>|:=|[=:])[ \t]{0,8})"
 )
-_GIVEN = re.compile(_VALUE)
-_FLAG = re.compile(r"(?<![\w-])(?P<name>--?[A-Za-z][\w-]{1,60})(?P<by>[ \t]{1,8})(?!-)" + _VALUE)
-_SPACED = re.compile(
-    r"(?<!\w)(?P<lead>(?:ENV|ARG|setx|setenv|set|--set)[ \t]{1,8})(?P<name>[A-Za-z_]\w{1,80})(?P<by>[ \t]{1,8})" + _VALUE
+_GIVEN = lazy.compile(_VALUE)
+_FLAG = lazy.compile(r"(?<![\w-])(?P<name>--?[A-Za-z][\w-]{1,60})(?P<by>[ \t]{1,8})(?!-)" + _VALUE)
+_SPACED = lazy.compile(
+    r"(?<!\w)(?P<lead>(?:ENV|ARG|setx|setenv|set|--set)[ \t]{1,8})(?P<name>[A-Za-z_]\w{1,80})(?P<by>["
+    r" \t]{1,8})" + _VALUE
 )
-_HEADER = re.compile(
+_HEADER = lazy.compile(
     r"(?i)(?<![\w-])(?P<name>(?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]{0,20}(?:key|token|auth))"
     r"(?P<by>\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3}[\"']?)[^\"'\\\n]{1,4000}"
 )
-_SCHEME = re.compile(
-    r"(?P<by>\b(?:Basic|Bearer|Negotiate|NTLM|Digest)[ \t]{1,4})(?P<value>(?=[^\s\"']{0,400}[\d=+/._-]|[^\s\"']{16})"
+_SCHEME = lazy.compile(
+    r"(?P<by>\b(?:Basic|Bearer|Negotiate|NTLM|Digest)["
+    r" \t]{1,4})(?P<value>(?=[^\s\"']{0,400}[\d=+/._-]|[^\s\"']{16})"
     r"[A-Za-z0-9+/=_.~-]{6,4000})"
 )
-_PHRASE = re.compile(
+_PHRASE = lazy.compile(
     r"(?i)(?<![\w$])(?P<name>pass(?:word|wd|phrase|code)?|pwd|secret|(?:api|access|secret|private|security|auth|bearer)"
-    r"[ _-](?:key|token)|token)(?P<by>[ \t]{0,4}(?:(?:is|was)[ \t]{1,4}|[:=][ \t]{0,4}))(?!(?:required|incorrect|wrong|missing"
+    r"[ _-](?:key|token)|token)(?P<by>[ \t]{0,4}(?:(?:is|was)[ \t]{1,4}|[:=]["
+    r" \t]{0,4}))(?!(?:required|incorrect|wrong|missing"
     r"|invalid|expired|not|empty|set|needed|correct|None|null|a|the|no)\b)" + _VALUE
 )
-_LOGIN = re.compile(
+_LOGIN = lazy.compile(
     r"(?i)(?P<lead>\b(?:login|account|user|machine)[ \t]{1,8}\S{1,200}[ \t]{1,8}password[ \t]{1,8}"
     r"|\b(?:login|sshpass)\b[^\n]{0,200}?[ \t]-p[ \t]{0,8}|\bwandb[ \t]{1,4}login[ \t]{1,8}"
     r"|\bcurl\b[^\n]{0,200}?[ \t](?:-u|-U|--user|--proxy-user)[ \t]{0,8})(?!-)" + _VALUE
 )
 _HINTS = (
-    "pass", "pwd", "secret", "token", "credential", "key", "auth", "cookie", "session", "jwt", "_pat", "pat=", "_pw", "pw=",
-    "bearer", "sas", "_sig", "sig=", "signature", "_sid",
-)  # fmt: skip
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "credential",
+    "key",
+    "auth",
+    "cookie",
+    "session",
+    "jwt",
+    "_pat",
+    "pat=",
+    "_pw",
+    "pw=",
+    "bearer",
+    "sas",
+    "_sig",
+    "sig=",
+    "signature",
+    "_sid",
+)
 """One of these is in every name of a secret, in small letters."""
 _BY_LITERAL = tuple((literal, number) for number, (literals, _) in enumerate(_SHAPES) for literal in literals)
 
 _STRONG = {
-    "password", "passwd", "passwort", "passphrase", "passcode", "pwd", "secret", "secrets", "credential", "credentials",
-    "apikey", "accesskey", "secretkey", "privatekey", "cookie", "cookies", "jwt", "identitytoken", "registrytoken",
-    "accesstoken", "authtoken", "userpass",
-}  # fmt: skip
+    "password",
+    "passwd",
+    "passwort",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "secret",
+    "secrets",
+    "credential",
+    "credentials",
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "cookie",
+    "cookies",
+    "jwt",
+    "identitytoken",
+    "registrytoken",
+    "accesstoken",
+    "authtoken",
+    "userpass",
+}
 _KINDS_OF_KEY = {
-    "api", "access", "private", "secret", "signing", "encryption", "account", "license", "ssh", "master", "shared",
-    "auth", "deploy", "ngc", "wandb", "service", "luks",
-}  # fmt: skip
+    "api",
+    "access",
+    "private",
+    "secret",
+    "signing",
+    "encryption",
+    "account",
+    "license",
+    "ssh",
+    "master",
+    "shared",
+    "auth",
+    "deploy",
+    "ngc",
+    "wandb",
+    "service",
+    "luks",
+}
 _IN_CAPITALS = {"token", "key", "auth", "pass", "pw", "pat", "sas", "sig", "signature", "sid"}
-"""Words that make a secret of a variable in capitals (TF_AUTH); in small letters they are words of programs, too."""
+"""Words that make a secret of a variable in capitals (TF_AUTH); in small letters they are words of programs,
+too."""
 _OF_A_MODEL = {
-    "pad", "eos", "bos", "unk", "mask", "sep", "cls", "start", "end", "stop", "invalid", "unexpected", "special", "max",
-    "num", "per", "next", "image", "id", "index",
-}  # fmt: skip
-_NO_SECRET = re.compile(
+    "pad",
+    "eos",
+    "bos",
+    "unk",
+    "mask",
+    "sep",
+    "cls",
+    "start",
+    "end",
+    "stop",
+    "invalid",
+    "unexpected",
+    "special",
+    "max",
+    "num",
+    "per",
+    "next",
+    "image",
+    "id",
+    "index",
+}
+_NO_SECRET = lazy.compile(
     r"[\"'\\]{0,9}(?:none|null|nil|true|false|yes|no|redacted|\*+|x{3,}|\.{3}|\$.*|%\w+%|<.*|\{.*|\d{1,6}"
     r"|os\.environ.*|os\.getenv.*|getpass.*|\(.*|)[\"'\\]{0,9}",
     re.IGNORECASE,
@@ -91,7 +178,8 @@ _NO_SECRET = re.compile(
 
 @lru_cache(maxsize=4096)
 def secrecy(name: str) -> str:
-    """Whether a value of this name is a secret: "strong" (yes), "weak" (where it looks like one) or "" (no)."""
+    """Whether a value of this name is a secret: "strong" (yes), "weak" (where it looks like one) or ""
+    (no)."""
     words = [word.lower() for word in re.findall(r"[A-Z]{1,60}(?![a-z])|[A-Z]?[a-z]{1,60}", name)]
     if name in ("PWD", "OLDPWD"):
         return ""
@@ -145,7 +233,8 @@ def _phrase(match: re.Match[str]) -> str:
 
 
 def _assigned(text: str) -> str:
-    """The text without the values that a name makes secrets; what is given to another name may hold such a name."""
+    """The text without the values that a name makes secrets; what is given to another name may hold such a
+    name."""
     parts, at = [], 0
     for match in _ASSIGNED.finditer(text):
         if match.start() < at or text[match.start() - 1 : match.start()] == "$":
@@ -153,7 +242,10 @@ def _assigned(text: str) -> str:
         sure = secrecy(match["name"])
         value = _GIVEN.match(text, match.end()) if sure else None
         if value is not None:
-            parts += [text[at : match.end()], _removed(value["value"], sure, text[value.end() : value.end() + 1])]
+            parts += [
+                text[at : match.end()],
+                _removed(value["value"], sure, text[value.end() : value.end() + 1]),
+            ]
             at = value.end()
     return "".join(parts) + text[at:]
 
@@ -171,7 +263,8 @@ def _named(match: re.Match[str], sure: str) -> str:
 
 
 def _removed(value: str, sure: str, after: str) -> str:
-    """What is left of a value, where its name makes it a secret; quotes stay. `after` is the character behind it."""
+    """What is left of a value, where its name makes it a secret; quotes stay. `after` is the character behind
+    it."""
     if not sure or _NO_SECRET.fullmatch(value):
         return value
     lead = re.match(r"\\*[\"']?", value)

@@ -1,8 +1,10 @@
-"""The environment variables that decide something about the GPU or about which TensorFlow runs, and what is kept of them.
+"""The environment variables that affect the GPU or the choice of TensorFlow, and what is kept of their
+values.
 
-Only what stands here is taken from an environment. Sources: CUDA C++ Programming Guide, "CUDA Environment Variables";
-NVIDIA Container Toolkit, "Specialized Configurations"; NCCL, "Environment Variables"; TensorFlow's ReadBoolFromEnvVar,
-ReadInt64FromEnvVar and ReadStringFromEnvVar calls; OpenXLA's GPU flags; Keras's configuration.
+Only variables listed here are read from an environment. Sources: CUDA C++ Programming Guide, "CUDA
+Environment Variables"; NVIDIA Container Toolkit, "Specialized Configurations"; NCCL, "Environment Variables";
+TensorFlow's ReadBoolFromEnvVar, ReadInt64FromEnvVar and ReadStringFromEnvVar calls; OpenXLA's GPU flags;
+Keras's configuration.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from doctor import lazy
 from doctor.redact.secret import REMOVED, secrecy
 
-_WORDS = re.compile(
+_WORDS = lazy.compile(
     r"CUDA_(?:VISIBLE_DEVICES|DEVICE_ORDER|VERSION|CACHE_(?:DISABLE|MAXSIZE)|LAUNCH_BLOCKING|MODULE_(?:DATA_)?LOADING"
     r"|(?:FORCE|DISABLE)_(?:PTX_)?JIT|DEVICE_MAX_CONNECTIONS|DEVICE_WAITS_ON_EXCEPTION|MANAGED_FORCE_DEVICE_ALLOC"
     r"|AUTO_BOOST|SCALE_LAUNCH_QUEUES|ENABLE_\w+|DISABLE_\w+|MPS_(?!PIPE|LOG)\w+|(?:PKG|DRIVER|CUDART)_VERSION)"
@@ -27,16 +30,16 @@ _WORDS = re.compile(
     r"|DETERMINISTIC|CUDNN8?|INTER_?OP|INTRA_?OP|FP16|FP32|TF32|BFC|PREALLOCATE|VISIBLE)(?:_\w+)?|TF_DETERMINISTIC_OPS|TF2_BEHAVIOR"
     r"|XLA_(?:FLAGS|PYTHON_CLIENT_\w+|GPU_\w+)|KERAS_(?:BACKEND|NNX_\w+|FLOATX)"
     r"|SLURM_(?:JOB|STEP)?_?(?:GPUS|PARTITION)\w*|GPU_DEVICE_ORDINAL|PYTHONNOUSERSITE|CONDA_DEFAULT_ENV|LOADEDMODULES"
-    r"|SINGULARITY_NV|APPTAINER_NV"
+    r"|SINGULARITY_NV|APPTAINER_NV|SNAP_NAME"
 )
 """Their values are words, numbers, flags and lists of these."""
-_PATHS = re.compile(
+_PATHS = lazy.compile(
     r"CUDA_(?:HOME|PATH(?:_V\d+_\d+)?|ROOT|DIR|(?:BIN|LIB|INC)_PATH|TOOLKIT_(?:ROOT(?:_DIR)?|PATH)|CACHE_PATH|MPS_PIPE_DIRECTORY"
     r"|MPS_LOG_DIRECTORY)|CUDNN_(?:PATH|HOME|DIR|ROOT|INCLUDE_DIR|LIBRARY|LIB_DIR)|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH"
     r"|PYTHONHOME|VIRTUAL_ENV|CONDA_PREFIX|KERAS_HOME|PATH|Path"
 )
 CONFIG = "TF_CONFIG"
-_PLAIN = re.compile(r"[\w.,:;*+=@/|<>!() \[\]\"'-]*")
+_PLAIN = lazy.compile(r"[\w.,:;*+=@/|<>!() \[\]\"'-]*")
 _LONGEST_WORD = 80
 
 
@@ -60,15 +63,33 @@ def kept(name: str, value: str, hide: Callable[[str], str]) -> str:
 
 
 def config(value: str) -> str:
-    """TF_CONFIG with its structure and ports, and without its hosts; REDACTED where it is no JSON."""
+    """TF_CONFIG with its structure and ports, and without its hosts; REDACTED where it is not JSON."""
     try:
         return json.dumps(_structure(json.loads(value), 0))
     except (ValueError, RecursionError):
         return REMOVED if value.strip() else value
 
 
-_KNOWN_WORDS = {"chief", "worker", "ps", "evaluator", "master", "cluster", "task", "type", "index", "environment", "cloud",
-                "rpc_layer", "grpc", "local", "job", "service", "trial", "coordinator"}  # fmt: skip
+_KNOWN_WORDS = {
+    "chief",
+    "worker",
+    "ps",
+    "evaluator",
+    "master",
+    "cluster",
+    "task",
+    "type",
+    "index",
+    "environment",
+    "cloud",
+    "rpc_layer",
+    "grpc",
+    "local",
+    "job",
+    "service",
+    "trial",
+    "coordinator",
+}
 
 
 def _structure(value: Any, depth: int) -> Any:
@@ -76,7 +97,8 @@ def _structure(value: Any, depth: int) -> Any:
         raise ValueError("too deep")
     if isinstance(value, dict):
         return {
-            (key if key in _KNOWN_WORDS else REMOVED): _structure(item, depth + 1) for key, item in list(value.items())[:100]
+            (key if key in _KNOWN_WORDS else REMOVED): _structure(item, depth + 1)
+            for key, item in list(value.items())[:100]
         }
     if isinstance(value, list):
         return [_structure(item, depth + 1) for item in value[:1000]]
@@ -86,11 +108,12 @@ def _structure(value: Any, depth: int) -> Any:
     return value
 
 
-_IN_TEXT = re.compile(r"\bTF_CONFIG(?P<by>\\{0,3}[\"']?\]?\s{0,4}[=:]\s{0,4})(?P<quote>[\"']?)(?=\{|\\+\")")
+_IN_TEXT = lazy.compile(r"\bTF_CONFIG(?P<by>\\{0,3}[\"']?\]?\s{0,4}[=:]\s{0,4})(?P<quote>[\"']?)(?=\{|\\+\")")
 
 
 def without_config(text: str) -> str:
-    """A text in which each TF_CONFIG has lost its hosts; where it cannot be read, the rest of its line is gone."""
+    """A text in which each TF_CONFIG has lost its hosts; where it cannot be read, the rest of its line is
+    gone."""
     if CONFIG not in text:
         return text
     parts, at = [], 0

@@ -1,21 +1,23 @@
-"""Programs in other languages, which bring a TensorFlow library of their own: nothing that is installed for Python serves them.
+"""Programs in other languages bring a TensorFlow library of their own and cannot use what is installed for
+Python.
 
-Not so R, whose packages run the TensorFlow of a Python environment (the package reticulate).
+R is the exception: its packages run the TensorFlow of a Python environment (through reticulate).
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from doctor import lazy
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies.environments import ENV, UV_INSTALL, UV_INSTALL_WINDOWS
 from doctor.remedies.libraries import ARCHIVES
 from doctor.shell import Command, Literal, Path, argv, commands_of, run
+from doctor.values import replace
 
 if TYPE_CHECKING:
-    from doctor.picture import Picture
+    from doctor.case import Case
 
 NAMES = {
     "node": "TensorFlow.js for Node",
@@ -23,8 +25,9 @@ NAMES = {
     "java": "TensorFlow for Java",
     "go": "TensorFlow for Go",
     "julia": "TensorFlow.jl",
+    "rust": "TensorFlow for Rust",
 }
-"""The bindings, by the language that the symptom `binding` names."""
+"""The bindings, by the language that the symptom `binding` or the table of bindings names."""
 
 _GPU_BUILD = {
     "node": shell(
@@ -32,40 +35,54 @@ _GPU_BUILD = {
         "the package with the CUDA build (Linux and Windows); require it in place of @tensorflow/tfjs-node",
     ),
     "dotnet": manual(
-        "Reference SciSharp.TensorFlow.Redist-Windows-GPU (Windows) or SciSharp.TensorFlow.Redist-Linux-GPU in place of SciSharp.TensorFlow.Redist, never both"
+        "Reference SciSharp.TensorFlow.Redist-Windows-GPU (Windows) or SciSharp.TensorFlow.Redist-Linux-GPU"
+        " in place of SciSharp.TensorFlow.Redist, never both"
     ),
     "java": manual(
-        "Depend on tensorflow-core-platform-gpu in place of tensorflow-core-platform (to 0.5), or, from 1.0 on, on tensorflow-core-native with the classifier that the README of tensorflow/java names for the GPU"
+        "Depend on tensorflow-core-platform-gpu in place of tensorflow-core-platform (to 0.5), or, from 1.0"
+        " on, on tensorflow-core-native with the classifier that the README of tensorflow/java names for"
+        " the GPU"
     ),
     "go": manual(
-        "Install libtensorflow for the GPU in place of the one for the CPU: tensorflow.org/install/lang_c has the archives"
+        "Install libtensorflow for the GPU in place of the one for the CPU: tensorflow.org/install/lang_c has"
+        " the archives"
     ),
     "julia": shell(
         Literal("TF_USE_GPU=1 julia -e 'using Pkg; Pkg.build(\"TensorFlow\")'"),
         "fetches the library with the CUDA build",
     ),
+    "rust": manual(
+        "Switch the feature tensorflow_gpu of the crate on: its build then fetches the library with CUDA"
+    ),
 }
-"""How each is had with CUDA, as its own documents say: the READMEs of tensorflow/tfjs (tfjs-node), SciSharp/TensorFlow.NET and
-tensorflow/java, tensorflow.org's page "Install TensorFlow for C" for what Go links, and deps/build.jl of
-malmaud/TensorFlow.jl."""
-_LIBRARIES = ("cuda-missing", "cuda-version-mismatch", "cudnn-missing", "cudnn-version-mismatch", "library-path")
+"""How each is had with CUDA, as its own documents say: the READMEs of tensorflow/tfjs (tfjs-node),
+SciSharp/TensorFlow.NET and tensorflow/java, tensorflow-sys/build.rs of tensorflow/rust, tensorflow.org's
+page "Install TensorFlow for C" for what Go links, and deps/build.jl of malmaud/TensorFlow.jl."""
+_LIBRARIES = (
+    "cuda-missing",
+    "cuda-version-mismatch",
+    "cudnn-missing",
+    "cudnn-version-mismatch",
+    "library-path",
+)
 _BUILDS = ("tf-cpu-only", "tf-windows-native", "tf-not-installed")
-_OF_PYTHON = re.compile(r"\b(?:python[\d.]*|pip3?|conda) |^Start Ubuntu from")
+_OF_PYTHON = lazy.compile(r"\b(?:python[\d.]*|pip3?|conda) |^Start Ubuntu from")
 """In an instruction that concerns a Python environment, or makes one."""
-_PYTHONS = re.compile(r"(?:.*[\\/])?(?:python[\d.]*|py|pip3?|uv|conda)(?:\.exe)?")
+_PYTHONS = lazy.compile(r"(?:.*[\\/])?(?:python[\d.]*|py|pip3?|uv|conda)(?:\.exe)?")
 """Programs that concern a Python environment, or make one."""
 
 
-def reworded(finding: Finding, picture: Picture) -> Finding:
-    """The finding with steps for the binding of the case; as it is where that is Python, or where nothing else is known."""
-    language = _language(picture)
+def reworded(finding: Finding, case: Case) -> Finding:
+    """The finding with steps for the binding of the case; as it is where that is Python, or where nothing
+    else is known."""
+    language = _language(case)
     if language is None:
         return finding
     if language == "r":
         return _in_r(finding)
     kept = tuple(s for s in finding.prescription if s.kind != "python" and not _of_python(s))
     by_hand = any("NVIDIA's archive" in s.text for s in kept)  # which serves every language
-    steps = kept if by_hand else (*_instead(finding.code, language, picture), *kept)
+    steps = kept if by_hand else (*_instead(finding.code, language, case), *kept)
     proof = finding.proof
     if proof is not None and _of_python(proof):
         proof = shell(run("nvidia-smi"))
@@ -74,7 +91,7 @@ def reworded(finding: Finding, picture: Picture) -> Finding:
 
 
 def _of_python(step: Step) -> bool:
-    """Whether a step concerns a Python environment, or makes one."""
+    """Whether a step concerns a Python environment or makes one."""
     if step.command is None:
         return bool(_OF_PYTHON.search(step.text))
     if step.command in (UV_INSTALL, UV_INSTALL_WINDOWS):
@@ -97,39 +114,70 @@ def _in_r(finding: Finding) -> Finding:
     made = [words for s in commands if (words := argv(s.command)) and words[-1:] == (Path(ENV),)]
     conda = any(argv(s.command)[:2] == ("conda", "create") and ENV in argv(s.command) for s in commands)
     if conda or any("venv" in words for words in made):
-        use = f'use_condaenv("{ENV}", required = TRUE)' if conda else f'use_virtualenv("./{ENV}", required = TRUE)'
-        return replace(finding, prescription=(*finding.prescription, manual(f"In R, before library(tensorflow): reticulate::{use}", "R then runs that environment")))
-    which = manual("In R, reticulate::py_config() names the Python that runs TensorFlow: run the commands for Python with that one")
+        use = (
+            f'use_condaenv("{ENV}", required = TRUE)'
+            if conda
+            else f'use_virtualenv("./{ENV}", required = TRUE)'
+        )
+        return replace(
+            finding,
+            prescription=(
+                *finding.prescription,
+                manual(
+                    f"In R, before library(tensorflow): reticulate::{use}", "R then runs that environment"
+                ),
+            ),
+        )
+    which = manual(
+        "In R, reticulate::py_config() names the Python that runs TensorFlow: run the commands for Python"
+        " with that one"
+    )
     return replace(finding, prescription=(which, *finding.prescription))
 
 
-def _language(picture: Picture) -> str | None:
+def _language(case: Case) -> str | None:
     """The language whose binding a report is about; a traceback of Python says that it is Python's."""
-    facts = picture.facts
+    facts = case.facts
     named = facts.symptoms("binding")
-    language = (
-        named[0].get("language") if named and facts.kind == "report" and not facts.has("traceback") else None
+    if facts.kind != "report" or facts.has("traceback"):
+        return None
+    tabled = (
+        row.language for one in case.named if (row := one.about(case.tables)) is not None and row.language
     )
+    language = named[0].get("language") if named else next(tabled, None)
     return language if language == "r" or language in NAMES else None
 
 
-def _instead(code: str, language: str, picture: Picture) -> list[Step]:
+def _instead(code: str, language: str, case: Case) -> list[Step]:
     """What stands in place of the steps for Python."""
     if code in _BUILDS:
         return [_GPU_BUILD[language]]
     if code == "undetermined":
-        return [manual("Start the program once with TF_CPP_VMODULE=dso_loader=1 in its environment: TensorFlow then names every library that it opens or does not find")]
+        return [
+            manual(
+                "Start the program once with TF_CPP_VMODULE=dso_loader=1 in its environment: TensorFlow then"
+                " names every library that it opens or does not find"
+            )
+        ]
     if code not in _LIBRARIES:
         return []
-    cuda, cudnn = set(picture.wanted_cuda), {b.cudnn for b in picture.builds if b.gpu and b.cudnn}
-    names = [re.search(r"lib(?:cudart|cublas|cufft|curand|cusolver|cusparse)\.so\.(\d\.\d|10\.\d)$", lib.name) for lib in picture.not_loaded]
+    cuda, cudnn = set(case.wanted_cuda), {b.cudnn for b in case.builds if b.gpu and b.cudnn}
+    names = [
+        re.search(r"lib(?:cudart|cublas|cufft|curand|cusolver|cusparse)\.so\.(\d\.\d|10\.\d)$", lib.name)
+        for lib in case.not_loaded
+    ]
     cuda = cuda or {name[1] for name in names if name}
     wanted = f"CUDA {cuda.pop()}" if len(cuda) == 1 else "the CUDA whose libraries it names"
     wanted += f" and cuDNN {cudnn.pop()}" if len(cudnn) == 1 else " and its cuDNN"
-    where = "with their bin folders on PATH" if picture.platform == "windows" else "with their lib64 folders known to ldconfig or on LD_LIBRARY_PATH"
+    where = (
+        "with their bin folders on PATH"
+        if case.platform == "windows"
+        else "with their lib64 folders known to ldconfig or on LD_LIBRARY_PATH"
+    )
     return [
         manual(
             f"Install {wanted} from NVIDIA's archives ({ARCHIVES}), {where}",
-            f"{NAMES[language]} loads a library of its own and opens the system's CUDA; what pip or conda installs for Python does not serve it",
+            f"{NAMES[language]} loads a library of its own and opens the system's CUDA; it cannot use what"
+            " pip or conda installs for Python",
         )
     ]

@@ -1,94 +1,107 @@
 """Commands to paste, right for the platform and for what can be installed there.
 
-In: a `Picture` (what is known of the case) and the tables. Out: steps. Pins come from the tables; a command that
-needs an administrator says so and is never run by the tool.
+In: a `Case` (what is known of the case) and the tables. Out: steps. Pins come from the tables; a command
+that needs an administrator says so and is never run by the tool.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from doctor.findings import Step, shell
+from doctor import lazy
+from doctor.findings import Step, manual, shell
 from doctor.remedies import code, driver
 from doctor.shell import Command, Export, Literal, Output, Path, Word, piped, run, sequence
+from doctor.values import replace
 
 if TYPE_CHECKING:
-    from doctor.picture import Picture
+    from doctor.case import Case
     from doctor.tables import TensorFlowRelease
 
 
-def python_command(picture: Picture) -> tuple[Word, ...]:
-    """How Python is started on the platform of the case; the interpreter itself where it was named with --python."""
-    python = picture.python
-    if python is not None and python.executable and python.source.text.endswith("--python"):
+ELSEWHERE = lazy.compile(r"; found by (?!PATH$|\$)|--python$")
+"""How doctor.probe.interpreter came upon a Python that no shell starts by its name."""
+
+
+def python_command(case: Case) -> tuple[Word, ...]:
+    """How Python is started on the platform of the case; the interpreter itself where neither PATH nor an
+    activated environment leads to it."""
+    python = case.python
+    if python is not None and python.executable and ELSEWHERE.search(python.source.text):
         return (Path(python.executable),)
-    return ("python",) if picture.platform == "windows" or "conda" in picture.environments else ("python3",)
+    return ("python",) if case.platform == "windows" or "conda" in case.environments else ("python3",)
 
 
-def run_python(picture: Picture, line: str, python: Sequence[Word] = ()) -> Command:
+def run_python(case: Case, line: str, python: Sequence[Word] = ()) -> Command:
     """A command that runs one line of Python. python: how it starts, where it is not the one of the case."""
-    return run(*(python or python_command(picture)), "-c", line)
+    return run(*(python or python_command(case)), "-c", line)
 
 
-def pip(picture: Picture, *arguments: Word) -> Command:
+def pip(case: Case, *arguments: Word) -> Command:
     """A command of the pip of the Python in use."""
-    return run(*python_command(picture), "-m", "pip", *arguments)
+    return run(*python_command(case), "-m", "pip", *arguments)
 
 
-def list_gpus(picture: Picture) -> Command:
+def uninstall_tensorflow(case: Case) -> Command:
+    """The command that removes every TensorFlow distribution that installs the folder `tensorflow`."""
+    names = ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tensorflow-intel", "tf-nightly")
+    return pip(case, "uninstall", "-y", *names)
+
+
+def list_gpus(case: Case) -> Command:
     """The command that shows which GPUs TensorFlow registered."""
-    version = picture.tensorflow.version if picture.tensorflow else None
-    return run_python(picture, code.list_gpus(version))
+    version = case.tensorflow.version if case.tensorflow else None
+    return run_python(case, code.list_gpus(version))
 
 
-def convolution(picture: Picture) -> Command:
+def convolution(case: Case) -> Command:
     """The command that makes TensorFlow create its cuDNN handle."""
-    version = picture.tensorflow.version if picture.tensorflow else None
-    return run_python(picture, code.convolution(version))
+    version = case.tensorflow.version if case.tensorflow else None
+    return run_python(case, code.convolution(version))
 
 
-def linux_family(picture: Picture) -> str:
+def linux_family(case: Case) -> str:
     """apt, dnf, zypper or pacman for the distribution of the case; empty where it is not known."""
-    return driver.family(picture.os.name) if picture.os else ""
+    return driver.family(case.os.name) if case.os else ""
 
 
-def driver_install(picture: Picture, release: TensorFlowRelease | None = None) -> list[Step]:
+def driver_install(case: Case, release: TensorFlowRelease | None = None) -> list[Step]:
     """How to install or upgrade the NVIDIA driver; needs an administrator and a restart.
 
-    release: what has to run on it, by default the build in use; neither known, the newest driver that serves the GPUs.
+    release: what has to run on it, by default the build in use; neither known, the newest driver that serves
+    the GPUs.
     """
     from doctor import compat
     from doctor.tables import DriverFloor
 
-    build = release or picture.build
-    side = picture.platform if picture.platform in ("windows", "wsl") else "linux"
+    build = release or case.build
+    side = case.platform if case.platform in ("windows", "wsl") else "linux"
     minimum = ""
     if build is not None and build.gpu:
-        floor = compat.driver_minimum(build, picture.tables, side, picture.capabilities).rows[-1]
+        floor = compat.driver_minimum(build, case.tables, side, case.capabilities).rows[-1]
         minimum = floor.driver if isinstance(floor, DriverFloor) else ""
     last = [
         a.last_driver
-        for c in picture.capabilities
-        if (a := picture.tables.architecture(c)) is not None and a.last_driver
+        for c in case.capabilities
+        if (a := case.tables.architecture(c)) is not None and a.last_driver
     ]
     return driver.install(
-        picture.platform or "linux",
-        picture.os.name if picture.os else "",
-        linux_family(picture),
+        case.platform or "linux",
+        case.os.name if case.os else "",
+        linux_family(case),
         minimum=minimum,
         last=min(last, key=int, default=""),
     )
 
 
-def present(picture: Picture) -> str:
+def present(case: Case) -> str:
     """The TensorFlow in use as pip is asked for it: with its version where that is known."""
-    return picture.build.requirement if picture.build is not None else "tensorflow"
+    return case.build.requirement if case.build is not None else "tensorflow"
 
 
-def growth_variable(picture: Picture, version: str | None, why: str) -> list[Step]:
+def growth_variable(case: Case, version: str | None, why: str) -> list[Step]:
     """Memory growth from outside; nothing for a release that does not read the variable."""
     if not code.has_growth_variable(version):
         return []
@@ -126,43 +139,68 @@ def minor(version: str) -> str | None:
 
 
 def loader_path_without(word: str, *, whole: bool = False) -> Export:
-    """The command that takes the folders with a word in their names off the loader's path, for this shell; of that very
-    name where it is the whole one."""
+    """The command that takes the folders with a word in their names off the loader's path, for this shell;
+    of that very name where it is the whole one."""
     each = piped(
-        run("printf", "%s", Literal('"$LD_LIBRARY_PATH"')), run("tr", ":", Literal("'\\n'")), run("grep", "-vxF" if whole else "-v", word),
+        run("printf", "%s", Literal('"$LD_LIBRARY_PATH"')),
+        run("tr", ":", Literal("'\\n'")),
+        run("grep", "-vxF" if whole else "-v", word),
         run("paste", "-sd:", "-"),
-    )  # fmt: skip
+    )
     return Export("LD_LIBRARY_PATH", Output(each))
 
 
-def tell_more(picture: Picture) -> list[Step]:
-    """What to run and send where a report does not hold enough: what it does not show yet, and nothing that it shows."""
+def off_the_path(case: Case, word: str, why: str = "", *, whole: bool = True) -> list[Step]:
+    """How folders are taken off the loader's path: for this shell, and in the file that sets it, where
+    that was seen."""
+    why = why or f"{word} is searched first; for this shell"
+    steps = [shell(loader_path_without(word, whole=whole), why, platform="linux")]
+    variable = case.env.get("LD_LIBRARY_PATH")
+    if case.facts.kind == "machine" and variable is not None and variable.source.where.startswith("/"):
+        line = (
+            f"Take it out of the line that sets LD_LIBRARY_PATH in {variable.source}, then start the program"
+            " again"
+        )
+        steps.append(manual(line))
+    return steps
+
+
+def tell_more(case: Case) -> list[Step]:
+    """What to run and send where a report does not hold enough: what it does not show yet, and nothing
+    that it shows."""
     from doctor.facts import Fact, GpuRegistered, LibraryLoaded, LibraryNotLoaded, TensorFlowBuild
 
-    facts = picture.facts
+    facts = case.facts
     missing: list[Step] = []
-    if picture.driver is None or not picture.gpus:
-        lacking = [what for what, known in (("driver", picture.driver), ("GPUs", picture.gpus)) if not known]
+    if case.driver is None or not case.gpus:
+        lacking = [what for what, known in (("driver", case.driver), ("GPUs", case.gpus)) if not known]
         missing.append(shell(run("nvidia-smi"), f"shows the {' and the '.join(lacking)}"))
-    told, built = picture.tensorflow, facts.of(TensorFlowBuild) or picture.build is not None
+    told, built = case.tensorflow, facts.of(TensorFlowBuild) or case.build is not None
     if told is None or not built:
-        asked = [a for a, known in (("tf.__version__", told), ("tf.test.is_built_with_cuda()", built)) if not known]
-        why = [w for w, known in (("which TensorFlow this is", told), ("whether it is built for CUDA", built)) if not known]
+        asked = [
+            a for a, known in (("tf.__version__", told), ("tf.test.is_built_with_cuda()", built)) if not known
+        ]
+        why = [
+            w
+            for w, known in (("which TensorFlow this is", told), ("whether it is built for CUDA", built))
+            if not known
+        ]
         line = f"import tensorflow as tf; print({', '.join(asked)})"
-        missing.append(shell(run_python(picture, line), ", and ".join(why)))
+        missing.append(shell(run_python(case, line), ", and ".join(why)))
     opened: tuple[type[Fact], ...] = (LibraryLoaded, LibraryNotLoaded, GpuRegistered)
     if not any(facts.of(kind) for kind in opened):
-        cmd = picture.platform == "windows"
+        cmd = case.platform == "windows"
         why_loading = "names the library that does not open" + (" (cmd)" if cmd else "")
-        missing.append(shell(loading(picture), why_loading, platform="windows" if cmd else ""))
+        missing.append(shell(loading(case), why_loading, platform="windows" if cmd else ""))
     if len(missing) == 1:
         return missing
     everything = shell(
-        run("tfgpu-doctor", "check", "--format", "markdown"), "looks at everything that decides, and makes a report to paste"
+        run("tfgpu-doctor", "check", "--format", "markdown"),
+        "looks at everything that decides, and makes a report to paste",
     )
     return [everything, *missing]
 
 
-def loading(picture: Picture) -> Command:
+def loading(case: Case) -> Command:
     """The command that shows the GPUs, and names each library that TensorFlow opens or does not find."""
-    return replace(list_gpus(picture), variables=(("TF_CPP_VMODULE", "dso_loader=1"),))
+    return replace(list_gpus(case), variables=(("TF_CPP_VMODULE", "dso_loader=1"),))

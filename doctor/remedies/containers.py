@@ -3,36 +3,38 @@ inside.
 
 Sources: NVIDIA Container Toolkit documentation, "Installing", "Support for Container Device Interface",
 "Specialized Configurations"; Apptainer user guide, "GPU Support"; Kubernetes, "Schedule GPUs"; LXD
-documentation, "Type: gpu" and nvidia.runtime; systemd-nspawn(1), --bind= and DeviceAllow= of
-systemd.resource-control(5).
+documentation, "Type: gpu" and nvidia.runtime; snapd, "The opengl interface"; systemd-nspawn(1), --bind= and
+DeviceAllow= of systemd.resource-control(5).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doctor import validated
 from doctor.findings import Step, manual, shell
-from doctor.shell import Command, piped, run, sequence
+from doctor.shell import Command, Export, Joined, Literal, Path, piped, run, sequence
 
 if TYPE_CHECKING:
-    from doctor.picture import Picture
+    from doctor.case import Case
 
 IMAGE = "tensorflow/tensorflow:latest-gpu"
-_ORDER = ("singularity", "kubernetes", "podman", "lxc", "nspawn")
+_ORDER = ("singularity", "kubernetes", "podman", "snap", "lxc", "nspawn")
 NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm")
 
 
-def runtime(picture: Picture) -> str:
-    """Which runtime's words serve a case: singularity, kubernetes, podman, lxc, nspawn or docker."""
-    return next((kind for kind in _ORDER if kind in picture.environments), "docker")
+def runtime(case: Case) -> str:
+    """Which runtime's words serve a case: singularity, kubernetes, podman, snap, lxc, nspawn or docker."""
+    return next((kind for kind in _ORDER if kind in case.environments), "docker")
 
 
-def give_gpu(picture: Picture) -> tuple[list[Step], Command]:
+def give_gpu(case: Case) -> tuple[list[Step], Command]:
     """What the person who starts the container does, and the command that shows whether it has the GPU."""
-    kind = runtime(picture)
+    kind = runtime(case)
     if kind == "singularity":
         step = manual(
-            "Start the container with --nv, and see whether it finds the GPU: singularity exec --nv IMAGE.sif nvidia-smi",
+            "Start the container with --nv, and see whether it finds the GPU: singularity exec --nv IMAGE.sif"
+            " nvidia-smi",
             "--nv brings the host's driver into the container; the device nodes alone are always there",
             platform="linux",
         )
@@ -40,8 +42,8 @@ def give_gpu(picture: Picture) -> tuple[list[Step], Command]:
     if kind == "kubernetes":
         steps = [
             manual(
-                "Give the pod `resources: limits: nvidia.com/gpu: 1`, and make nvidia the runtime of the node "
-                "(runtimeClassName: nvidia)"
+                "Give the pod `resources: limits: nvidia.com/gpu: 1`, and make nvidia the runtime of the node"
+                " (runtimeClassName: nvidia)"
             ),
             shell(
                 piped(run("kubectl", "describe", "nodes"), run("grep", "nvidia.com/gpu")),
@@ -53,19 +55,40 @@ def give_gpu(picture: Picture) -> tuple[list[Step], Command]:
     if kind == "lxc":
         steps = [
             manual(
-                "On the host pass the GPU into the container, by its name: lxc config device add CONTAINER gpu gpu; "
-                "lxc config set CONTAINER nvidia.runtime=true; lxc restart CONTAINER",
-                "the first brings the device nodes, the second the host's driver libraries (libnvidia-container)",
+                "On the host pass the GPU into the container, by its name: lxc config device add CONTAINER"
+                " gpu gpu; lxc config set CONTAINER nvidia.runtime=true; lxc restart CONTAINER",
+                "the first brings the device nodes, the second the host's driver libraries"
+                " (libnvidia-container)",
                 platform="linux",
             )
         ]
         return steps, run("nvidia-smi")
+    if kind == "snap":
+        stated = case.env.get("SNAP_NAME")
+        name = (validated.distribution(stated.value) if stated is not None else None) or "SNAP"
+        lent = "/var/lib/snapd/lib/gl"
+        more = Joined((Path(lent), Literal("${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")))
+        steps = [
+            shell(
+                run("sudo", "snap", "connect", f"{name}:opengl"),
+                "lets the snap have the host's driver and its devices",
+                platform="linux",
+                root=True,
+            ),
+            shell(
+                Export("LD_LIBRARY_PATH", more),
+                "where snapd puts the driver's libraries; in the snap's shell",
+                platform="linux",
+            ),
+            manual("Or run the program outside the snap, in an environment of the host's own Python"),
+        ]
+        return steps, run("ls", f"{lent}/libcuda.so.1")
     if kind == "nspawn":
         binds = " ".join(f"--bind={node}" for node in NODES)
         step = manual(
-            f"Start the container with systemd-nspawn {binds}, bind the host's libcuda.so.1 and libnvidia-ml.so.1 "
-            "into its library folder (--bind-ro=), and allow the devices "
-            "(--property=DeviceAllow='/dev/nvidia0 rwm', the same for the others)",
+            f"Start the container with systemd-nspawn {binds}, bind the host's libcuda.so.1 and"
+            " libnvidia-ml.so.1 into its library folder (--bind-ro=), and allow the devices"
+            " (--property=DeviceAllow='/dev/nvidia0 rwm', the same for the others)",
             platform="linux",
         )
         return [step], run("nvidia-smi")
@@ -75,26 +98,28 @@ def give_gpu(picture: Picture) -> tuple[list[Step], Command]:
         steps = [
             shell(
                 run("sudo", "nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
-                "on the host, with nvidia-container-toolkit: describes the GPUs; again after each driver update",
+                "on the host, with nvidia-container-toolkit: describes the GPUs; again after each driver"
+                " update",
                 platform="linux",
                 root=True,
             ),
             shell(look, "starts the container with the GPU; the table must appear", platform="linux"),
         ]
         return steps, look
-    if "jetson" in picture.environments:
+    if "jetson" in case.environments:
         step = manual(
-            "Start the container with `--runtime nvidia`, which mounts the board's driver libraries; --gpus alone "
-            "does not serve a Jetson",
+            "Start the container with `--runtime nvidia`, which mounts the board's driver libraries; --gpus"
+            " alone is not enough on a Jetson",
             platform="linux",
         )
         return [step], run("ls", "/dev/nvhost-gpu", "/dev/nvgpu")
     look = run("docker", "run", "--rm", "--gpus", "all", IMAGE, "nvidia-smi")
     steps = [shell(look, "starts the container with the GPU; the table must appear", platform="linux")]
-    if picture.platform == "wsl" and picture.facts.kind == "machine":
+    if case.platform == "wsl" and case.facts.kind == "machine":
         steps.append(
             manual(
-                "Under Docker Desktop the driver of Windows serves: where --gpus all does not help, update both"
+                "Docker Desktop uses the driver of Windows: if --gpus all does not help, update that driver"
+                " and Docker Desktop"
             )
         )
     else:
@@ -113,23 +138,23 @@ def give_gpu(picture: Picture) -> tuple[list[Step], Command]:
     return steps, look
 
 
-def compute_libraries(picture: Picture) -> list[Step]:
+def compute_libraries(case: Case) -> list[Step]:
     """How a container that has the GPU's device nodes also gets the driver's compute libraries."""
-    if runtime(picture) != "docker":
-        return give_gpu(picture)[0]
+    if runtime(case) != "docker":
+        return give_gpu(case)[0]
     options = ("--gpus", "all", "-e", "NVIDIA_DRIVER_CAPABILITIES=compute,utility")
     mounted = run("docker", "run", "--rm", *options, IMAGE, "nvidia-smi")
     return [shell(mounted, "mounts the driver's compute libraries", platform="linux")]
 
 
-def device_nodes(picture: Picture) -> list[Step]:
+def device_nodes(case: Case) -> list[Step]:
     """How a running container gets all nodes that CUDA needs."""
-    if runtime(picture) != "docker":
-        return give_gpu(picture)[0]
+    if runtime(case) != "docker":
+        return give_gpu(case)[0]
     named = " ".join(f"--device {node}" for node in NODES)
     return [
         manual(
-            f"Start the container anew with --gpus all, or with every device named ({named}); on the host, "
+            f"Start the container again with --gpus all, or with every device named ({named}); on the host, "
             "sudo nvidia-modprobe -u -c=0 makes those that are not there"
         )
     ]

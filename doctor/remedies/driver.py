@@ -1,8 +1,10 @@
-"""How the NVIDIA driver comes onto a system. Everything here needs an administrator, and nothing of it is ever run.
+"""How the NVIDIA driver comes onto a system. Everything here needs an administrator, and nothing of it is
+ever run.
 
-Sources of the commands: NVIDIA Driver Installation Guide 620, Kernel Modules, table "Open GPU kernel module installation"
-(dnf); NVIDIA/yum-packaging-nvidia-driver, guides for RHEL 7 and 8 (the streams XXX-dkms stay with a branch; RHEL 7 has the
-flavour latest-dkms); Arch Linux news of December 2025, "NVIDIA 590 driver drops Pascal and lower support".
+Sources of the commands: NVIDIA Driver Installation Guide 620, Kernel Modules, table "Open GPU kernel module
+installation" (dnf); NVIDIA/yum-packaging-nvidia-driver, guides for RHEL 7 and 8 (the streams XXX-dkms stay
+with a branch; RHEL 7 has the flavour latest-dkms); Arch Linux news of December 2025, "NVIDIA 590 driver drops
+Pascal and lower support".
 """
 
 from __future__ import annotations
@@ -15,16 +17,20 @@ from doctor.shell import Line, piped, run, sequence
 DEBIAN = ("debian", "kali", "raspbian")
 
 
-def install(kind: str, name: str, manager: str, *, minimum: str = "", last: str = "", own: str = "") -> list[Step]:
+def install(
+    kind: str, name: str, manager: str, *, minimum: str = "", last: str = "", own: str = ""
+) -> list[Step]:
     """Steps that install or change the driver.
 
-    kind: linux, wsl or windows. name: the distribution; manager: apt, dnf, zypper, pacman or "". minimum: the lowest
-    driver that will do; last: the last branch that serves the GPU ("470"); own: the branch of the distribution's own
-    package where it stays with one.
+    kind: linux, wsl or windows. name: the distribution; manager: apt, dnf, zypper, pacman or "". minimum: the
+    lowest driver that will do; last: the last branch that serves the GPU ("470"); own: the branch of the
+    distribution's own package where it stays with one.
     """
     wanted = _wanted(minimum, last)
     if kind in ("windows", "wsl"):
-        where = "on Windows, outside WSL; install no Linux driver inside WSL" if kind == "wsl" else "on Windows"
+        where = (
+            "on Windows, outside WSL; install no Linux driver inside WSL" if kind == "wsl" else "on Windows"
+        )
         newest = f"an NVIDIA driver {wanted}" if wanted else "the newest NVIDIA driver"
         return [
             manual(
@@ -67,19 +73,24 @@ def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tupl
     if debian and own and minimum and int(own) < int(minimum.split(".")[0]):
         return (
             run("sudo", "apt", "install", "cuda-drivers"),
-            f"from NVIDIA's repository for the distribution (add it first): its own driver is of branch {own}, too old",
+            (
+                "from NVIDIA's repository for the distribution (add it first): its own driver is of branch"
+                f" {own}, too old"
+            ),
         )
     if manager == "dnf" and "fedora" not in name:
         return _red_hat(_release(name))
     return {
         "apt": (
-            run("sudo", "apt", "install", "nvidia-driver"),
-            "installs the distribution's driver (with the non-free component enabled)",
-        )
-        if debian
-        else (
-            run("sudo", "ubuntu-drivers", "install"),
-            "installs the newest driver that the distribution has for the GPU",
+            (
+                run("sudo", "apt", "install", "nvidia-driver"),
+                "installs the distribution's driver (with the non-free component enabled)",
+            )
+            if debian
+            else (
+                run("sudo", "ubuntu-drivers", "install"),
+                "installs the newest driver that the distribution has for the GPU",
+            )
         ),
         "dnf": (run("sudo", "dnf", "install", "akmod-nvidia"), "installs the driver (from RPM Fusion)"),
         "zypper": (
@@ -106,19 +117,24 @@ def _red_hat(release: int | None) -> tuple[Line, str]:
     """The newest driver on Red Hat's system and its kin."""
     where = "installs the driver (from NVIDIA's repository for the distribution; for GPUs from Turing on)"
     if release is not None and release <= 7:  # Amazon Linux 2 as well
-        return run(
-            "sudo", "yum", "install", "nvidia-driver-latest-dkms"
-        ), "installs the driver (from NVIDIA's repository for the distribution)"
+        return (
+            run("sudo", "yum", "install", "nvidia-driver-latest-dkms"),
+            "installs the driver (from NVIDIA's repository for the distribution)",
+        )
     if release == 10:
         return run("sudo", "dnf", "install", "nvidia-open"), where
-    return sequence(
-        run("sudo", "dnf", "module", "enable", "-y", "nvidia-driver:open-dkms"),
-        run("sudo", "dnf", "install", "nvidia-open"),
-    ), where
+    return (
+        sequence(
+            run("sudo", "dnf", "module", "enable", "-y", "nvidia-driver:open-dkms"),
+            run("sudo", "dnf", "install", "nvidia-open"),
+        ),
+        where,
+    )
 
 
 def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line | str, str] | None:
-    """The last branch that serves a GPU; None where what the distribution installs by itself is that or older."""
+    """The last branch that serves a GPU; None where what the distribution installs by itself is that or
+    older."""
     why = f"the last branch for this GPU is R{last}"
     if manager == "pacman":
         return f"Build and install nvidia-{last}xx-dkms from the AUR, with headers for the kernel in use", why
@@ -128,13 +144,16 @@ def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line |
     if manager == "dnf":
         release = None if "fedora" in name else _release(name)
         if release in (8, 9, 2023):
-            return run(
-                "sudo", "dnf", "module", "install", f"nvidia-driver:{last}-dkms"
-            ), f"{why}; from NVIDIA's repository for the distribution"
+            return (
+                run("sudo", "dnf", "module", "install", f"nvidia-driver:{last}-dkms"),
+                f"{why}; from NVIDIA's repository for the distribution",
+            )
         if release is None or release > 7:
             return (
-                f"Install an NVIDIA driver of branch R{last} from NVIDIA's repository for the distribution, and hold it there "
-                "(NVIDIA Driver Installation Guide, Version Locking)",
+                (
+                    f"Install an NVIDIA driver of branch R{last} from NVIDIA's repository for the"
+                    " distribution, and hold it there (NVIDIA Driver Installation Guide, Version Locking)"
+                ),
                 why,
             )
     if last == "470":
@@ -161,7 +180,9 @@ def open_modules(name: str, manager: str, branch: str) -> Step:
     elif manager == "apt":
         line = run("sudo", "apt", "install", "nvidia-open-kernel-dkms")
     elif manager == "dnf" and "fedora" in low:
-        flag = piped(run("echo", "%_with_kmod_nvidia_open 1"), run("sudo", "tee", "/etc/rpm/macros-nvidia-kmod"))
+        flag = piped(
+            run("echo", "%_with_kmod_nvidia_open 1"), run("sudo", "tee", "/etc/rpm/macros-nvidia-kmod")
+        )
         line = sequence(flag, run("sudo", "akmods", "--force", "--rebuild"))
     elif manager == "dnf":
         line = run("sudo", "dnf", "install", "nvidia-open")
@@ -202,7 +223,8 @@ def without_nouveau(manager: str) -> Step:
     image = {"dnf": ("dracut", "--force"), "zypper": ("dracut", "--force"), "pacman": ("mkinitcpio", "-P")}
     blacklist = run("sudo", "tee", "/etc/modprobe.d/blacklist-nouveau.conf")
     line = sequence(
-        piped(run("echo", "blacklist nouveau"), blacklist), run("sudo", *image.get(manager, ("update-initramfs", "-u")))
+        piped(run("echo", "blacklist nouveau"), blacklist),
+        run("sudo", *image.get(manager, ("update-initramfs", "-u"))),
     )
     return shell(line, "keeps nouveau from taking the GPU", platform="linux", root=True)
 
@@ -215,7 +237,9 @@ def enrol_key(key: str) -> list[Step]:
     where = "asks for a password, to be typed again in the blue menu (Enroll MOK) of the next start"
     return [
         shell(sequence(make, enrol) if make else enrol, where, platform="linux", root=True),
-        shell(run("sudo", "reboot"), "choose Enroll MOK in the menu that appears", platform="linux", root=True),
+        shell(
+            run("sudo", "reboot"), "choose Enroll MOK in the menu that appears", platform="linux", root=True
+        ),
         manual("Or turn Secure Boot off in the firmware's settings", platform="linux"),
     ]
 
@@ -225,7 +249,19 @@ def family(name: str) -> str:
     low = name.lower()
     for words, manager in (
         (
-            ("ubuntu", "debian", "mint", "pop", "kali", "raspbian", "elementary", "16.04", "18.04", "20.04", "22.04"),
+            (
+                "ubuntu",
+                "debian",
+                "mint",
+                "pop",
+                "kali",
+                "raspbian",
+                "elementary",
+                "16.04",
+                "18.04",
+                "20.04",
+                "22.04",
+            ),
             "apt",
         ),
         (("centos", "red hat", "redhat", "rhel", "fedora", "rocky", "alma", "amazon", "oracle"), "dnf"),

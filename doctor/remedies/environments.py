@@ -1,6 +1,8 @@
-"""How an environment of its own with TensorFlow is made: the commands of pip, uv, conda and docker, in one place.
+"""How an environment of its own with TensorFlow is made: the commands of pip, uv, conda and docker, in one
+place.
 
-`plan` prints them and `install` runs them. Paths are relative to where the person stands; every command is one line.
+`plan` prints them and `install` runs them. Paths are relative to where the person stands; every command is
+one line.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ ENV = "tf-gpu"
 UV_INSTALL = Literal(
     'curl -LsSf https://astral.sh/uv/install.sh | sh && export PATH="$HOME/.local/bin:$PATH"'
 )
-"""uv's installer puts it into ~/.local/bin, which the shell at hand may not search (docs.astral.sh/uv, "Installation")."""
+"""uv's installer puts it into ~/.local/bin, which the current shell may not search (docs.astral.sh/uv,
+"Installation")."""
 UV_INSTALL_WINDOWS = Literal(
     'powershell -ExecutionPolicy ByPass -c "irm https://astral.sh/uv/install.ps1 | iex"'
 )
@@ -45,7 +48,9 @@ def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = Tru
 def uv_venv(env: str, python: str, kind: str) -> list[Step]:
     """A virtual environment with another Python, which uv fetches; the system's Python stays as it is."""
     get = UV_INSTALL_WINDOWS if kind == "windows" else UV_INSTALL
-    found = "then go on in a new terminal, which finds it" if kind == "windows" else "and lets this shell find it"
+    found = (
+        "then go on in a new terminal, which finds it" if kind == "windows" else "and lets this shell find it"
+    )
     return [
         shell(get, f"installs uv for this user, where it is not there yet, {found}", platform=kind),
         shell(
@@ -57,7 +62,13 @@ def uv_venv(env: str, python: str, kind: str) -> list[Step]:
 
 
 def pip_install(
-    env: str, requirements: Sequence[str], kind: str, why: str, *, uv: bool = False, options: Sequence[str] = ()
+    env: str,
+    requirements: Sequence[str],
+    kind: str,
+    why: str,
+    *,
+    uv: bool = False,
+    options: Sequence[str] = (),
 ) -> Step:
     """Packages into a virtual environment. options: of pip's, or uv's, install."""
     python = Path(interpreter(env, kind))
@@ -66,8 +77,9 @@ def pip_install(
 
 
 def link_command(python: Sequence[Word], libraries: Sequence[tuple[str, str]], into: str) -> Command:
-    """Symbolic links in the folder `into` of a Python's site-packages, by relative paths, that let the loader find
-    libraries of pip's; each a name and its folder under site-packages. python: how that Python is started.
+    """Symbolic links in the folder `into` of a Python's site-packages, by relative paths, that let the loader
+    find libraries of pip's; each a name and its folder under site-packages. python: how that Python is
+    started.
 
     The Python itself says where its packages lie, so that the line is right in every environment and shell.
     """
@@ -96,7 +108,9 @@ def conda_python(name: str) -> tuple[str, ...]:
     return ("conda", "run", "-n", name, "python")
 
 
-def conda_pip(name: str, requirements: Sequence[str], kind: str, why: str, *, options: Sequence[str] = ()) -> Step:
+def conda_pip(
+    name: str, requirements: Sequence[str], kind: str, why: str, *, options: Sequence[str] = ()
+) -> Step:
     """pip inside a conda environment. options: of pip's install."""
     return shell(
         run(*conda_python(name), "-m", "pip", "install", *options, *requirements), why, platform=kind
@@ -104,17 +118,19 @@ def conda_pip(name: str, requirements: Sequence[str], kind: str, why: str, *, op
 
 
 def conda_library_path(name: str, kind: str) -> list[Step]:
-    """The environment's own library folder for TensorFlow, set whenever it is activated; Windows needs nothing."""
+    """The environment's own library folder for TensorFlow, set whenever it is activated; Windows needs
+    nothing."""
     if kind == "windows":
         return []
     script = (
-        'mkdir -p "$CONDA_PREFIX/etc/conda/activate.d" && '
-        'echo "export LD_LIBRARY_PATH=$CONDA_PREFIX/lib" > "$CONDA_PREFIX/etc/conda/activate.d/cuda-libraries.sh"'
+        'mkdir -p "$CONDA_PREFIX/etc/conda/activate.d" && echo "export LD_LIBRARY_PATH=$CONDA_PREFIX/lib" >'
+        ' "$CONDA_PREFIX/etc/conda/activate.d/cuda-libraries.sh"'
     )
     return [
         shell(
             run("conda", "run", "-n", name, "sh", "-c", script),
-            "this release does not look into the environment's lib folder by itself; undone by removing that file",
+            "this release does not look into the environment's lib folder by itself; undone by removing that"
+            " file",
             platform=kind,
         )
     ]
@@ -123,23 +139,27 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
 def with_python(
     env: str, python: str, kind: str, requirements: Sequence[str], why: str
 ) -> tuple[list[Step], tuple[Word, ...]]:
-    """Packages in an environment with a Python that need not be on the machine, and how that Python is started: from
-    uv, or from conda where it is older than all that uv has."""
+    """Packages in an environment with a Python that need not be on the machine, and how that Python is
+    started: from uv, or from conda where it is older than all that uv has."""
     if dotted(python) >= dotted(UV_PYTHONS):
         made = [*uv_venv(env, python, kind), pip_install(env, requirements, kind, why, uv=True)]
         return made, (Path(interpreter(env, kind)),)
-    note = f"; uv has none before {UV_PYTHONS}, conda has (where it is not installed: conda-forge.org/download)"
+    note = (
+        f"; uv has none before {UV_PYTHONS}, conda has (where it is not installed: conda-forge.org/download)"
+    )
     create = conda_create(env, python, kind, note=note)
     return [create, conda_pip(env, requirements, kind, why)], conda_python(env)
 
 
 def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool = False) -> list[Step]:
-    """An image, with the host's GPUs. note: what else has to be known of it. integrated: the GPU is a Jetson's own."""
+    """An image, with the host's GPUs. note: what else has to be known of it. integrated: the GPU is a
+    Jetson's own."""
     gpus = ("--runtime", "nvidia") if integrated else ("--gpus", "all")
     return [
         shell(
             run("sudo", "nvidia-ctk", "runtime", "configure", "--runtime=docker"),
-            "once, after installing the package nvidia-container-toolkit; then: sudo systemctl restart docker",
+            "once, after installing the package nvidia-container-toolkit; then: sudo systemctl restart"
+            " docker",
             platform="linux",
             root=True,
         ),
@@ -149,7 +169,19 @@ def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool
             platform="linux",
         ),
         shell(
-            run("docker", "run", "-it", "--rm", *gpus, "-v", Literal('"$PWD:/work"'), "-w", "/work", image, "bash"),
+            run(
+                "docker",
+                "run",
+                "-it",
+                "--rm",
+                *gpus,
+                "-v",
+                Literal('"$PWD:/work"'),
+                "-w",
+                "/work",
+                image,
+                "bash",
+            ),
             "to work in it, with this folder as /work",
             platform="linux",
         ),
@@ -166,8 +198,9 @@ def wsl_install() -> list[Step]:
             root=True,
         ),
         manual(
-            "Start Ubuntu from the Start menu, name a user, and go on in its shell; install no NVIDIA driver in it",
-            "under WSL2 the driver of Windows serves",
+            "Start Ubuntu from the Start menu, name a user, and go on in its shell; install no NVIDIA driver"
+            " in it",
+            "WSL2 uses the driver of Windows",
             platform="windows",
         ),
     ]

@@ -1,45 +1,45 @@
-"""What is known of a case, as the tables are asked, and whether a build can serve its GPUs."""
+"""What is known of a case, as a question to the tables, and whether a build can use its GPUs."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.remedies import commands
 from doctor.tables.store import remembered
+from doctor.values import replace
 
 if TYPE_CHECKING:
     from doctor import compat
-    from doctor.picture import Picture
+    from doctor.case import Case
     from doctor.remedies.installation import Installation
     from doctor.tables import Tables, TensorFlowRelease
 
 
 @remembered
-def situation(picture: Picture, /, **change: object) -> compat.Situation:
-    """What is known of the case, as the tables are asked; `change` sets fields anew."""
+def situation(case: Case, /, **change: object) -> compat.Situation:
+    """What is known of the case, as a question to the tables; `change` replaces fields."""
     from doctor import compat
 
     base = compat.Situation(
-        platform=picture.table_platform,
-        python=commands.minor(picture.python.version) if picture.python else None,
-        capabilities=picture.capabilities,
-        driver=picture.driver.version if picture.driver else None,
-        driver_platform=picture.platform if picture.platform in ("windows", "wsl") else "linux",
+        platform=case.table_platform,
+        python=commands.minor(case.python.version) if case.python else None,
+        capabilities=case.capabilities,
+        driver=case.driver.version if case.driver else None,
+        driver_platform=case.platform if case.platform in ("windows", "wsl") else "linux",
     )
     return replace(base, **change)  # type: ignore[arg-type]
 
 
-def usable(picture: Picture, build: TensorFlowRelease) -> bool:
+def usable(case: Case, build: TensorFlowRelease) -> bool:
     """Whether nothing that is known forbids this build on the GPUs of the case and their newest driver."""
     if not build.gpu:
         return False
-    here = situation(picture, python=None, driver=None)
+    here = situation(case, python=None, driver=None)
     if not build.of_wheel:
         from doctor import compat
 
-        return not here.capabilities or compat.runs_on_gpu(build, here, picture.tables).verdict != "no"
-    return _usable(picture.tables, build.version, build.package, build.platform, here)
+        return not here.capabilities or compat.runs_on_gpu(build, here, case.tables).verdict != "no"
+    return _usable(case.tables, build.version, build.package, build.platform, here)
 
 
 @remembered
@@ -53,39 +53,46 @@ def _usable(tables: Tables, version: str, package: str, platform: str, here: com
                    for trap in compat.traps_of(build, here, tables))  # fmt: skip
 
 
-def no_gpu_meant(picture: Picture) -> bool:
+def no_gpu_meant(case: Case) -> bool:
     """Whether the machine was looked at and has no GPU, and is not a cluster's login node."""
-    absent = not picture.gpus and picture.facts.absent("nvidia gpu") is not None
-    return absent and "slurm" not in picture.environments
+    absent = not case.gpus and case.facts.absent("nvidia gpu") is not None
+    return absent and "slurm" not in case.environments
 
 
-def on_driver(picture: Picture, build: TensorFlowRelease) -> bool:
+def on_driver(case: Case, build: TensorFlowRelease) -> bool:
     """Whether the driver of the case runs this build, as far as it is known."""
     from doctor import compat
 
-    here = situation(picture)
-    return here.driver is None or compat.runs_on_driver(build, here.driver, picture.tables, here.side).verdict != "no"
+    here = situation(case)
+    return (
+        here.driver is None
+        or compat.runs_on_driver(build, here.driver, case.tables, here.side).verdict != "no"
+    )
 
 
-def installation(picture: Picture, build: TensorFlowRelease, *, python: str = "", bare: bool = False) -> Installation:
+def installation(
+    case: Case, build: TensorFlowRelease, *, python: str = "", bare: bool = False
+) -> Installation:
     """As the case installs a build: with CUDA and cuDNN where pip can bring them, else TensorFlow alone.
 
     python: of an environment to be made ("3.11"). bare: without the libraries in any case.
     """
     from doctor.remedies.installation import without_libraries
 
-    found = None if bare else brought(picture, build, python)
-    return found or without_libraries(build, picture.tables)
+    found = None if bare else brought(case, build, python)
+    return found or without_libraries(build, case.tables)
 
 
-def brought(picture: Picture, build: TensorFlowRelease, python: str = "") -> Installation | None:
+def brought(case: Case, build: TensorFlowRelease, python: str = "") -> Installation | None:
     """A build with CUDA and cuDNN from pip; None where pip cannot bring them.
 
     python: the one named ("3.11"), by default that of the case, or the newest with a wheel.
     """
     from doctor.remedies.installation import with_libraries
 
-    of_case = commands.minor(picture.python.version) if picture.python else None
+    of_case = commands.minor(case.python.version) if case.python else None
     newest = build.pythons[-1] if build.pythons else None
     asked = python or (of_case if of_case in build.pythons else newest)
-    return with_libraries(build, situation(picture, python=asked, driver=None, route="pip-and-cuda"), picture.tables)
+    return with_libraries(
+        build, situation(case, python=asked, driver=None, route="pip-and-cuda"), case.tables
+    )

@@ -7,7 +7,6 @@ For check, explain, plan and install alike, so that none prescribes what another
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from doctor.compat import Answer, Pin, Situation, companions, requirement
 from doctor.compat.workarounds import Link, Workarounds, for_pip_libraries
@@ -15,16 +14,13 @@ from doctor.findings import Step, python, shell
 from doctor.remedies.environments import link_command
 from doctor.shell import Word
 from doctor.tables import Tables, TensorFlowRelease, Trap
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from doctor.values import dataclass  # the same to everybody, and quick to define
+from doctor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """extra: with TensorFlow's own extra and-cuda. pins: what is asked for besides. links: made afterwards."""
+    """extra: with TensorFlow's own extra and-cuda. pins: what is asked for besides. links: made
+    afterwards."""
 
     build: TensorFlowRelease
     extra: bool = False
@@ -64,20 +60,23 @@ def with_libraries(build: TensorFlowRelease, situation: Situation, tables: Table
 
 
 def link_steps(installation: Installation, interpreter: Sequence[Word], kind: str = "") -> list[Step]:
-    """The commands that make the links, one for each folder. interpreter: how the environment's Python starts."""
+    """The commands that make the links, one for each folder. interpreter: how the environment's Python
+    starts."""
     found = []
     for into in dict.fromkeys(link.into for link in installation.links):
         links = [link for link in installation.links if link.into == into]
         folders = ", ".join(dict.fromkeys(link.folder for link in links))
         one = len(links) == 1
         why = (
-            f"TensorFlow {installation.build.version} does not look into pip's folder{'' if one else 's'} {folders}; "
+            f"TensorFlow {installation.build.version} does not look into pip's folder{'' if one else 's'}"
+            f" {folders}; "
             + (
                 "the link lets the loader find the library"
                 if one
                 else "the links let the loader find the libraries"
             )
-            + f" from every shell and notebook, and {'is' if one else 'are'} undone by removing {'it' if one else 'them'}"
+            + f" from every shell and notebook, and {'is' if one else 'are'} undone by removing"
+            f" {'it' if one else 'them'}"
         )
         found.append(
             shell(
@@ -90,7 +89,8 @@ def link_steps(installation: Installation, interpreter: Sequence[Word], kind: st
 
 
 def setting_steps(answer: Answer) -> list[Step]:
-    """What a program has to be told for a build on a GPU, by the traps behind an answer of doctor.compat."""
+    """Settings that a program needs for a build on a GPU, from the traps behind an answer of
+    doctor.compat."""
     settings = [
         row.data["setting"] for row in answer.rows if isinstance(row, Trap) and row.data.get("setting")
     ]

@@ -1,8 +1,8 @@
-"""The CUDA and cuDNN that a TensorFlow build opens, brought to where the case is: pip, conda, an image, a module, by hand."""
+"""The CUDA and cuDNN that a TensorFlow build opens, brought to where the case is: pip, conda, an image, a
+module, by hand."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.findings import Step, manual, shell
@@ -11,189 +11,234 @@ from doctor.remedies.environments import ENV
 from doctor.remedies.fitness import brought, installation, on_driver, usable
 from doctor.remedies.installation import link_steps
 from doctor.shell import run
+from doctor.values import replace
 
 if TYPE_CHECKING:
-    from doctor.picture import Picture
+    from doctor.case import Case
     from doctor.remedies.installation import Installation
     from doctor.tables import TensorFlowRelease
 
 ARCHIVES = "developer.nvidia.com/cuda-toolkit-archive, developer.nvidia.com/rdp/cudnn-archive"
 
 
-def steps(picture: Picture, build: TensorFlowRelease) -> list[Step]:
+def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
     """The libraries for a build that is installed, in the way that the surroundings of the case allow."""
     if build.extras.get("and-cuda"):
-        return with_pip(picture, build)
+        return with_pip(case, build)
     if not build.cuda:
         return [manual("tfgpu-doctor plan names the CUDA and cuDNN for each TensorFlow release")]
-    if picture.environments & {"colab", "kaggle"}:
+    if case.environments & {"colab", "kaggle"}:
         return [
             manual(
-                "Take out the command that installs this TensorFlow, restart the runtime, and use the one that is preinstalled",
-                f"that one fits the CUDA of the machine, which stays as it is; {_wants(picture, build)}",
+                "Take out the command that installs this TensorFlow, restart the runtime, and use the one"
+                " that is preinstalled",
+                f"that one fits the CUDA of the machine, which stays as it is; {_wants(case, build)}",
             )
         ]
     ways: list[list[Step]] = []
-    if picture.container:
-        ways.append(image(picture, build))
-    if "slurm" in picture.environments:
+    if case.container:
+        ways.append(image(case, build))
+    if "slurm" in case.environments:
         ways.append([_module(build)])
-    if "conda" in picture.environments:
-        ways.append(conda(picture, build))
-    ways.append(by_name(picture, build))
+    if "conda" in case.environments:
+        ways.append(conda(case, build))
+    ways.append(by_name(case, build))
     ways = [way for way in ways if way]
-    ways.append(toolkit(picture, build, other=bool(ways)))
-    if "conda" not in picture.environments and not picture.container:
-        ways.append(conda(picture, build))
+    ways.append(toolkit(case, build, other=bool(ways)))
+    if "conda" not in case.environments and not case.container:
+        ways.append(conda(case, build))
     return [step for way in ways for step in way]
 
 
-def cudnn(picture: Picture, build: TensorFlowRelease) -> list[Step]:
+def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
     """cuDNN alone for a build whose CUDA is there."""
-    pin = next(((name, spec) for name, spec in build.extras.get("and-cuda", {}).items() if "cudnn" in name), None)
-    found_there = build.pip_libraries_found or ()  # a build without a RUNPATH into pip's folders does not look there
-    if pin is not None and picture.build is not None and any("cudnn" in name for name in found_there):
+    pin = next(
+        ((name, spec) for name, spec in build.extras.get("and-cuda", {}).items() if "cudnn" in name), None
+    )
+    found_there = (
+        build.pip_libraries_found or ()
+    )  # a build without a RUNPATH into pip's folders does not look there
+    if pin is not None and case.build is not None and any("cudnn" in name for name in found_there):
         wanted = "".join(pin)
         return [
             shell(
-                commands.pip(picture, "install", wanted),
+                commands.pip(case, "install", wanted),
                 f"the cuDNN that TensorFlow {build.version} asks for",
             )
         ]
-    if picture.environments & {"colab", "kaggle"}:
-        return steps(picture, build)
-    first = image(picture, build) if picture.container else []
-    if "conda" in picture.environments:
-        first += conda(picture, build)
-    by_hand = f"nstall cuDNN {build.cudnn} for CUDA {build.cuda} from NVIDIA's archive ({ARCHIVES.rpartition(', ')[2]})"
-    return [*first, manual(f"{'Or i' if first else 'I'}{by_hand}", _wants(picture, build))]
+    if case.environments & {"colab", "kaggle"}:
+        return steps(case, build)
+    first = image(case, build) if case.container else []
+    if "conda" in case.environments:
+        first += conda(case, build)
+    by_hand = (
+        f"nstall cuDNN {build.cudnn} for CUDA {build.cuda} from NVIDIA's archive"
+        f" ({ARCHIVES.rpartition(', ')[2]})"
+    )
+    return [*first, manual(f"{'Or i' if first else 'I'}{by_hand}", _wants(case, build))]
 
 
-def by_name(picture: Picture, build: TensorFlowRelease) -> list[Step]:
-    """NVIDIA's packages from pip for a build without an extra, and the links to them: nothing needs an administrator.
+def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
+    """NVIDIA's packages from pip for a build without an extra, and the links to them: nothing needs an
+    administrator.
 
     Nothing where the builds that can be meant differ in what they need, or no package holds it.
     """
-    if picture.platform not in (None, "linux", "wsl"):
+    if case.platform not in (None, "linux", "wsl"):
         return []
-    found = brought(picture, build)
-    meant = [brought(picture, other) for other in picture.builds or (build,)]
-    if found is None or any(other is None or (other.pins, other.links) != (found.pins, found.links) for other in meant):
+    found = brought(case, build)
+    meant = [brought(case, other) for other in case.builds or (build,)]
+    if found is None or any(
+        other is None or (other.pins, other.links) != (found.pins, found.links) for other in meant
+    ):
         return []
     wanted = [pin.requirement for pin in found.pins if pin.requirement.startswith("nvidia-")]
-    why = f"the CUDA and cuDNN libraries from NVIDIA's packages, without an administrator; {_wants(picture, build)}"
-    return [_install(picture, wanted, why), *link_steps(found, commands.python_command(picture))]
+    why = (
+        "the CUDA and cuDNN libraries from NVIDIA's packages, without an administrator;"
+        f" {_wants(case, build)}"
+    )
+    return [_install(case, wanted, why), *link_steps(found, commands.python_command(case))]
 
 
-def links(picture: Picture, build: TensorFlowRelease) -> list[Step]:
+def links(case: Case, build: TensorFlowRelease) -> list[Step]:
     """The links that let a build that is installed find pip's libraries."""
-    found = brought(picture, build)
-    return link_steps(found, commands.python_command(picture)) if found is not None else []
+    found = brought(case, build)
+    return link_steps(found, commands.python_command(case)) if found is not None else []
 
 
-def _install(picture: Picture, requirements: list[str], why: str) -> Step:
+def _install(case: Case, requirements: list[str], why: str) -> Step:
     """pip of the Python in use."""
-    return shell(commands.pip(picture, "install", *requirements), why)
+    return shell(commands.pip(case, "install", *requirements), why)
 
 
-def with_build(picture: Picture, build: TensorFlowRelease, why: str) -> list[Step]:
+def with_build(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
     """The build itself into the Python of the case, and its libraries."""
-    if build.extras.get("and-cuda") or brought(picture, build) is not None:
-        return with_pip(picture, build, why)
-    if picture.container and (found := image(picture, build)):
+    if build.extras.get("and-cuda") or brought(case, build) is not None:
+        return with_pip(case, build, why)
+    if case.container and (found := image(case, build)):
         return found
-    install = _install(picture, installation(picture, build).requirements, f"{why}; {_pythons(build)}")
-    return [install, *toolkit(picture, build, known=True)] if "conda" not in picture.environments else [install, *conda(picture, build, known=True)]
+    install = _install(case, installation(case, build).requirements, f"{why}; {_pythons(build)}")
+    return (
+        [install, *toolkit(case, build, known=True)]
+        if "conda" not in case.environments
+        else [install, *conda(case, build, known=True)]
+    )
 
 
-def on_cpu(picture: Picture, build: TensorFlowRelease, why: str) -> list[Step]:
+def on_cpu(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
     """The build into the Python of the case, to compute on the CPU."""
-    return [_install(picture, installation(picture, build, bare=True).requirements, why)]
+    return [_install(case, installation(case, build, bare=True).requirements, why)]
 
 
-def with_pip(picture: Picture, build: TensorFlowRelease, why: str = "") -> list[Step]:
+def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
     """pip's TensorFlow with NVIDIA's libraries, with the pins and links that make it work."""
-    found = brought(picture, build)
+    found = brought(case, build)
     if found is None:
         lost = f"pip cannot install the extra and-cuda of {build.version} here"
-        other = _patched(picture, build)
+        other = _patched(case, build)
         if other is None:
-            wanted = installation(picture, build, bare=True).requirements
-            install = _install(picture, wanted, f"{why}; without it: {lost}" if why else lost)
-            return [install, *toolkit(picture, build, known=True)]
+            wanted = installation(case, build, bare=True).requirements
+            install = _install(case, wanted, f"{why}; without it: {lost}" if why else lost)
+            return [install, *toolkit(case, build, known=True)]
         why, found, build = f"{lost}; that of {other.build.version} it can", other, other.build
-    brings = f"brings TensorFlow {build.version} with its CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''} libraries".replace("  ", " ")
-    if picture.container and picture.facts.kind == "report":
-        brings += "; put it into the recipe of the image (RUN in a Dockerfile, %post in a definition file): what a container is given while it runs goes with it"
+    brings = (
+        f"brings TensorFlow {build.version} with its CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}"
+        " libraries".replace("  ", " ")
+    )
+    if case.container and case.facts.kind == "report":
+        brings += (
+            "; put it into the recipe of the image (RUN in a Dockerfile, %post in a definition file): what a"
+            " container is given while it runs goes with it"
+        )
     told = [pin for pin in found.pins if why and not pin.requirement.startswith("nvidia-cu")]
     why += "".join(f"; {pin.requirement}: {pin.why}" for pin in told)
-    step = _install(picture, found.requirements, f"{why}; {brings}" if why else brings)
-    return [step, *link_steps(found, commands.python_command(picture))]
+    step = _install(case, found.requirements, f"{why}; {brings}" if why else brings)
+    return [step, *link_steps(found, commands.python_command(case))]
 
 
-def _patched(picture: Picture, build: TensorFlowRelease) -> Installation | None:
-    """The newest release of the same minor whose libraries pip can bring, and that serves here."""
-    for other in reversed(picture.tables.releases(build.platform, build.package)):
+def _patched(case: Case, build: TensorFlowRelease) -> Installation | None:
+    """The newest release of the same minor whose libraries pip can bring, and that works here."""
+    for other in reversed(case.tables.releases(build.platform, build.package)):
         if commands.minor(other.version) != commands.minor(build.version):
             continue
-        found = brought(picture, other) if usable(picture, other) and on_driver(picture, other) else None
+        found = brought(case, other) if usable(case, other) and on_driver(case, other) else None
         if found is not None:
             return found
     return None
 
 
-def pip_package(picture: Picture, soname: str) -> str | None:
-    """What pip is asked for to bring one library: the version that the build in use pins, else the last that holds it;
-    None where no package has it."""
-    build = picture.build
-    row = picture.tables.pip_library(soname, build.cuda.split(".")[0] if build is not None and build.cuda else None)
+def pip_package(case: Case, soname: str) -> str | None:
+    """What pip is asked for to bring one library: the version that the build in use pins, else the last
+    that holds it; None where no package has it."""
+    build = case.build
+    row = case.tables.pip_library(
+        soname, build.cuda.split(".")[0] if build is not None and build.cuda else None
+    )
     if row is None:
         return None
     pinned = build.extras.get("and-cuda", {}).get(row.package) if build is not None else None
     return f"{row.package}{pinned or f'=={row.last}'}"
 
 
-def conda_row(picture: Picture, build: TensorFlowRelease) -> dict[str, str] | None:
+def conda_row(case: Case, build: TensorFlowRelease) -> dict[str, str] | None:
     """conda's packages for the CUDA and the cuDNN major of a build."""
     if not build.cuda or not build.cudnn:
         return None
     cuda, cudnn = ".".join(build.cuda.split(".")[:2]), build.cudnn.split(".")[0]
     return next(
-        (r for r in picture.tables.store.all("conda") if r["cuda"] == cuda and r["cudnn"].split(".")[0] == cudnn), None
+        (
+            r
+            for r in case.tables.store.all("conda")
+            if r["cuda"] == cuda and r["cudnn"].split(".")[0] == cudnn
+        ),
+        None,
     )
 
 
-def conda(picture: Picture, build: TensorFlowRelease, *, known: bool = False) -> list[Step]:
-    """CUDA and cuDNN from conda: into the environment in use, or with the build into one of its own where there is none."""
-    row = conda_row(picture, build)
+def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[Step]:
+    """CUDA and cuDNN from conda: into the environment in use, or with the build into one of its own where
+    there is none."""
+    row = conda_row(case, build)
     if row is None:
         return []
     packages = (f"cudatoolkit={row['cudatoolkit']}", f"cudnn={row['cudnn']}")
-    if "conda" in picture.environments:
-        why = f"{_wants(picture, build, known)}; this puts both into the active environment (a channel may have dropped old ones)"
+    if "conda" in case.environments:
+        why = (
+            f"{_wants(case, build, known)}; this puts both into the active environment (a channel may have"
+            " dropped old ones)"
+        )
         return [shell(run("conda", "install", "-c", row["channel"], *packages), why)]
-    kind = picture.platform or "linux"
-    python = commands.minor(picture.python.version) if picture.python else None
+    kind = case.platform or "linux"
+    python = commands.minor(case.python.version) if case.python else None
     python = python if python in build.pythons else build.pythons[-1]
     create = environments.conda_create(ENV, python, kind, packages, row["channel"])
-    why = f"or with conda, where it is installed, and without an administrator: an environment with Python {python} and these libraries"
+    why = (
+        "or with conda, where it is installed, and without an administrator: an environment with Python"
+        f" {python} and these libraries"
+    )
     return [
         replace(create, why=why),
         environments.conda_pip(
-            ENV, installation(picture, build, bare=True).requirements, kind, f"TensorFlow {build.version} in it"
+            ENV,
+            installation(case, build, bare=True).requirements,
+            kind,
+            f"TensorFlow {build.version} in it",
         ),
         *environments.conda_library_path(ENV, kind),
     ]
 
 
-def image(picture: Picture, build: TensorFlowRelease) -> list[Step]:
+def image(case: Case, build: TensorFlowRelease) -> list[Step]:
     """The official image of a build, for a case in a container."""
-    row = next((r for r in picture.tables.store.all("images") if r["version"] == build.version), None)
-    if row is None or picture.platform == "windows":
+    row = next((r for r in case.tables.store.all("images") if r["version"] == build.version), None)
+    if row is None or case.platform == "windows":
         return []
     look = ("python3", "-c", code.list_gpus(build.version))
-    what = f"the official image of TensorFlow {build.version}, with CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}: build on it"
-    if "singularity" in picture.environments:
+    what = (
+        f"the official image of TensorFlow {build.version}, with CUDA {build.cuda or ''} and cuDNN"
+        f" {build.cudnn or ''}: build on it"
+    )
+    if "singularity" in case.environments:
         return [
             shell(
                 run("singularity", "exec", "--nv", f"docker://{row['image']}", *look), what, platform="linux"
@@ -202,16 +247,19 @@ def image(picture: Picture, build: TensorFlowRelease) -> list[Step]:
     return [shell(run("docker", "run", "--rm", "--gpus", "all", row["image"], *look), what, platform="linux")]
 
 
-def toolkit(picture: Picture, build: TensorFlowRelease, *, other: bool = False, known: bool = False) -> list[Step]:
-    """The toolkit and cuDNN from NVIDIA. other: another way stands before this one. known: the build is the cure's own."""
+def toolkit(case: Case, build: TensorFlowRelease, *, other: bool = False, known: bool = False) -> list[Step]:
+    """The toolkit and cuDNN from NVIDIA. other: another way stands before this one. known: the build is
+    the cure's own."""
     if not build.cuda:
         return []
-    folder = "bin folder on PATH" if build.platform.startswith("windows") else "lib64 folder on LD_LIBRARY_PATH"
+    folder = (
+        "bin folder on PATH" if build.platform.startswith("windows") else "lib64 folder on LD_LIBRARY_PATH"
+    )
     what = f"nstall the CUDA Toolkit {build.cuda} and cuDNN {build.cudnn or ''}".rstrip()
     return [
         manual(
             f"{'Or i' if other else 'I'}{what} from NVIDIA's archives ({ARCHIVES}), and put the {folder}",
-            _wants(picture, build, known),
+            _wants(case, build, known),
         )
     ]
 
@@ -222,13 +270,14 @@ def _module(build: TensorFlowRelease) -> Step:
     return shell(run("module", "avail", "cuda", "cudnn"), why, platform="linux")
 
 
-def _wants(picture: Picture, build: TensorFlowRelease, known: bool = False) -> str:
-    """What the build was made for: named by its version where that is known, else by the releases that can be meant."""
+def _wants(case: Case, build: TensorFlowRelease, known: bool = False) -> str:
+    """What the build was made for: named by its version where that is known, else by the releases that can
+    be meant."""
     made_for = f"made for CUDA {build.cuda}" + (f" and cuDNN {build.cudnn}" if build.cudnn else "")
     from doctor.tables import dotted
 
-    same = sorted({b.version for b in picture.builds if b.cuda == build.cuda}, key=dotted)
-    if known or picture.build is not None or len(same) < 2:
+    same = sorted({b.version for b in case.builds if b.cuda == build.cuda}, key=dotted)
+    if known or case.build is not None or len(same) < 2:
         return f"TensorFlow {build.version} was {made_for}"
     return f"the TensorFlow releases that open these libraries ({same[0]} to {same[-1]}) were {made_for}"
 

@@ -1,4 +1,5 @@
-"""Named snippets: code for one setting, where it goes, the environment variables that do the same, and what to know."""
+"""Named snippets: code for one setting, where it goes, the environment variables that do the same, and
+what to know."""
 
 from __future__ import annotations
 
@@ -8,13 +9,13 @@ from doctor.remedies import code
 from doctor.values import dataclass
 
 BEFORE_ANY_OP = (
-    "Right after `import tensorflow`, before anything uses a GPU: before the first tensor, variable, model, dataset or "
-    "list_logical_devices(), and before importing modules that make any. In a notebook: restart the kernel, run it "
-    "first."
+    "Right after `import tensorflow`, before anything uses a GPU: before the first tensor, variable, model,"
+    " dataset or list_logical_devices(), and before importing modules that make any. In a notebook: restart"
+    " the kernel, run it first."
 )
 SESSION = (
-    "Where the session is made, in place of tf.Session(); with Keras, before the first layer or model. One session's "
-    "options hold for the process: the first one decides."
+    "Where the session is made, in place of tf.Session(); with Keras, before the first layer or model. One"
+    " session's options hold for the process: the first one decides."
 )
 ANYWHERE = "Anywhere in the program: around the ops that it concerns."
 FIRST = "Right after `import tensorflow`, before the first op; it concerns the ops that follow."
@@ -26,8 +27,9 @@ TOP = "At the very top of the program, before `import tensorflow`."
 class Wish:
     """What a snippet is for.
 
-    tensorflow: the release, None where unknown. gpus: TensorFlow's numbers, None where not said. memory_mib or
-    fraction (0 to 1) of the GPU's memory; count: logical GPUs; workers: "host:port"; index: this worker's place.
+    tensorflow: the release, None where unknown. gpus: TensorFlow's numbers, None where not said. memory_mib
+    or fraction (0 to 1) of the GPU's memory; count: logical GPUs; workers: "host:port"; index: this worker's
+    place.
     """
 
     tensorflow: str | None = None
@@ -66,8 +68,8 @@ ONE_GROWTH = (
     "`Memory growth cannot differ between GPU devices`. It excludes a memory limit on the same GPU."
 )
 RENUMBERED = (
-    "Numbers in code are TensorFlow's, which count only what CUDA_VISIBLE_DEVICES leaves; `tfgpu-doctor devices` maps "
-    "them to nvidia-smi's."
+    "Numbers in code are TensorFlow's, which count only what CUDA_VISIBLE_DEVICES leaves; `tfgpu-doctor"
+    " devices` maps them to nvidia-smi's."
 )
 
 
@@ -79,8 +81,10 @@ def _growth(wish: Wish) -> Snippet:
         _where(wish),
         (
             ONE_GROWTH,
-            "What was once taken is not given back before the process ends; memory can fragment where tensors vary in "
-            "size.",
+            (
+                "The process keeps the memory that it took until it ends; memory can fragment if tensors vary"
+                " in size."
+            ),
         ),
         _variables(wish, growth=True),
     )
@@ -91,8 +95,10 @@ def _limit(wish: Wish) -> Snippet:
         return _fraction(wish)
     mib = wish.memory_mib or 2048
     notes = [
-        f"{mib} MiB is what TensorFlow's allocator may take; the CUDA context, cuDNN and cuBLAS come on top of it, "
-        "some hundred MiB.",
+        (
+            f"{mib} MiB is what TensorFlow's allocator may take; the CUDA context, cuDNN and cuBLAS come on"
+            " top of it, some hundred MiB."
+        ),
         "No environment variable does this.",
     ]
     if code.era(wish.tensorflow) == "1":
@@ -104,7 +110,11 @@ def _limit(wish: Wish) -> Snippet:
         notes.append("It excludes memory growth on the same GPU.")
     title = f"take at most {mib} MiB of GPU memory"
     return Snippet(
-        "memory-limit", title, code.memory_limit(wish.tensorflow, mib, wish.gpus or ()), _where(wish), (*notes,)
+        "memory-limit",
+        title,
+        code.memory_limit(wish.tensorflow, mib, wish.gpus or ()),
+        _where(wish),
+        (*notes,),
     )
 
 
@@ -114,9 +124,9 @@ def _fraction(wish: Wish) -> Snippet:
     if code.era(wish.tensorflow) != "1":
         notes.insert(
             0,
-            "TensorFlow 2 has no setting for a fraction (per_process_gpu_memory_fraction belongs to the sessions of "
-            "1.x), so the limit is computed from the GPU's memory. The numbers are those of the CUDA driver, which "
-            "TensorFlow takes over.",
+            "TensorFlow 2 has no setting for a fraction (per_process_gpu_memory_fraction belongs to the"
+            " sessions of 1.x), so the limit is computed from the GPU's memory. The numbers are those of the"
+            " CUDA driver, which TensorFlow takes over.",
         )
     return Snippet(
         "memory-fraction",
@@ -138,8 +148,10 @@ def _visible(wish: Wish) -> Snippet:
         _where(wish),
         (
             RENUMBERED,
-            "The variable is the better way on a shared machine: the process then makes no context on the other GPUs. "
-            "`tfgpu-doctor devices --visible VALUE` says what a value does.",
+            (
+                "The variable is the better way on a shared machine: the process then makes no context on the"
+                " other GPUs. `tfgpu-doctor devices --visible VALUE` says what a value does."
+            ),
         ),
         tuple(code.environment(gpus).items()),
     )
@@ -158,8 +170,10 @@ def _virtual(wish: Wish) -> Snippet:
 
 def _soft(wish: Wish) -> Snippet:
     notes = (
-        "An op without a GPU kernel then runs on the CPU, and so does one that names a GPU that is not there: the "
-        "program does not fail, it is slow. log-placement shows where ops run.",
+        (
+            "An op without a GPU kernel then runs on the CPU, and so does one that names a GPU that is not"
+            " there: the program does not fail, it is slow. log-placement shows where ops run."
+        ),
     )
     return Snippet(
         "soft-placement",
@@ -189,8 +203,10 @@ def _placement(wish: Wish) -> Snippet:
         ANYWHERE,
         (
             RENUMBERED,
-            "Without a scope TensorFlow takes GPU 0 for every op that has a GPU kernel; it never spreads one program "
-            "over several GPUs by itself.",
+            (
+                "Without a scope TensorFlow takes GPU 0 for every op that has a GPU kernel; it never spreads"
+                " one program over several GPUs by itself."
+            ),
         ),
     )
 
@@ -198,12 +214,15 @@ def _placement(wish: Wish) -> Snippet:
 def _several(wish: Wish) -> Snippet:
     notes = [
         "keras.utils.multi_gpu_model was removed with TensorFlow 2.4; MirroredStrategy does its work.",
-        "The global batch is divided among the GPUs: make it larger with their number, and the learning rate with it.",
+        (
+            "The global batch is divided among the GPUs: make it larger with their number, and the learning"
+            " rate with it."
+        ),
     ]
     if code.era(wish.tensorflow) == "1":
         notes[0] = (
-            "1.15 still has tf.keras.utils.multi_gpu_model(model, gpus=N); it was removed with TensorFlow 2.4, "
-            "MirroredStrategy stays."
+            "1.15 still has tf.keras.utils.multi_gpu_model(model, gpus=N); it was removed with TensorFlow"
+            " 2.4, MirroredStrategy stays."
         )
     variables = () if wish.gpus is None else tuple(code.environment(wish.gpus).items())
     return Snippet(
@@ -219,20 +238,26 @@ def _several(wish: Wish) -> Snippet:
 def _workers(wish: Wish) -> Snippet:
     kind = code.era(wish.tensorflow)
     notes = [
-        "The same program runs on every machine, with its own index; the ports must be open between them. The first "
-        "worker also writes checkpoints and summaries.",
-        "tf.train.Server.create_local_server() and K.set_session(tf.Session(server.target)) were the way of 1.x: "
+        (
+            "The same program runs on every machine, with its own index; the ports must be open between them."
+            " The first worker also writes checkpoints and summaries."
+        ),
+        "tf.train.Server.create_local_server() and K.set_session(tf.Session(server.target)) were the way of"
+        " 1.x: "
         + (
             "both are still there in 1.15."
             if kind == "1"
-            else "neither name is in TensorFlow 2 but under tf.compat.v1; the strategy starts the servers itself."
+            else (
+                "neither name is in TensorFlow 2 but under tf.compat.v1; the strategy starts the servers"
+                " itself."
+            )
         ),
     ]
     if kind == "keras-3":
         notes.append(
-            "model.fit of Keras 3 does not know this strategy (2.21.0 was tried: `Attempt to convert a value (PerReplica"
-            "...`): write the loop with strategy.run, or take Keras 2 with the package tf-keras and "
-            "TF_USE_LEGACY_KERAS=1, whose fit does (tried with 2.21.0 and two workers)."
+            "model.fit of Keras 3 does not know this strategy (2.21.0 was tried: `Attempt to convert a value"
+            " (PerReplica...`): write the loop with strategy.run, or take Keras 2 with the package tf-keras"
+            " and TF_USE_LEGACY_KERAS=1, whose fit does (tried with 2.21.0 and two workers)."
         )
     return Snippet(
         "multi-worker",
@@ -265,11 +290,18 @@ def _environment(wish: Wish) -> Snippet:
         f"import os\n{lines}\nimport tensorflow as tf",
         TOP + " Better in the shell, where nothing can come before it.",
         (
-            "CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are read once, when the driver starts in the process; "
-            "TF_FORCE_GPU_ALLOW_GROWTH when TensorFlow starts its GPUs.",
-            "TF_GPU_ALLOCATOR=cuda_malloc_async takes memory through the driver's own pool, against fragmentation; it "
-            "needs CUDA 11.2 and a GPU that supports memory pools.",
-            "CUDA_DEVICE_ORDER=PCI_BUS_ID makes CUDA count as nvidia-smi does; without it the fastest GPU is 0.",
+            (
+                "CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are read once, when the driver starts in the"
+                " process; TF_FORCE_GPU_ALLOW_GROWTH when TensorFlow starts its GPUs."
+            ),
+            (
+                "TF_GPU_ALLOCATOR=cuda_malloc_async takes memory through the driver's own pool, against"
+                " fragmentation; it needs CUDA 11.2 and a GPU that supports memory pools."
+            ),
+            (
+                "CUDA_DEVICE_ORDER=PCI_BUS_ID makes CUDA count as nvidia-smi does; without it the fastest GPU"
+                " is 0."
+            ),
         ),
         tuple(chosen.items()),
     )

@@ -1,4 +1,4 @@
-"""How a program is started so that it finds its libraries: in the words of the activation, module, unit or
+"""How to start a program so that it finds its libraries, by activation, module, unit or
 kernel.
 
 In: the details of the symptoms start-would-serve and start-needed (doctor.probe.ways). Out: steps.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from doctor.facts import Symptom
 from doctor.findings import Step, manual, shell
-from doctor.shell import Path, run
+from doctor.shell import Path, rendered, run
 
 NAMED = {
     "login": "a login shell",
@@ -18,7 +18,7 @@ NAMED = {
 
 
 def enter(start: Symptom) -> list[Step]:
-    """What starts the program in the way that serves."""
+    """How to start the program in the way that works."""
     kind, name, file, value = (start.get(key) for key in ("kind", "name", "file", "value"))
     given = _give_to(start, value)
     if given:
@@ -26,6 +26,10 @@ def enter(start: Symptom) -> list[Step]:
     if kind == "activation":
         prefix = name.rpartition(" ")[2]
         conda = "/conda-meta/" in file or "/etc/conda/" in file
+        if conda and start.get("of_kind") == "container":  # nobody types a command before its first process
+            again = run("conda", "run", "--no-capture-output", "-p", Path(prefix), "python", "PROGRAM.py")
+            why = "as CMD or ENTRYPOINT of the image; it activates the environment first"
+            return [manual(f"Start the container's program with {rendered(again, '')}", why)]
         command = (
             run("conda", "activate", Path(prefix)) if conda else run("source", Path(f"{prefix}/bin/activate"))
         )
@@ -45,8 +49,8 @@ def enter(start: Symptom) -> list[Step]:
     if kind == "container":
         return [
             manual(
-                f"Start the program with the variables of the container's first process: LD_LIBRARY_PATH={value}; "
-                "docker exec and kubectl exec give them, a login over ssh does not"
+                "Start the program with the variables of the container's first process:"
+                f" LD_LIBRARY_PATH={value}; docker exec and kubectl exec give them, a login over ssh does not"
             )
         ]
     return [
@@ -57,8 +61,8 @@ def enter(start: Symptom) -> list[Step]:
 
 
 def _give_to(start: Symptom, value: str) -> list[Step]:
-    """What gives the way that fails the path of the one that serves, where it has a file of its own to hold
-    it."""
+    """How to give the failing way of starting the path of the working one, if it has a file of its own to
+    hold it."""
     of, kind, file = (start.get(key) for key in ("of", "of_kind", "of_file"))
     if kind == "service":
         unit = file.rpartition("/")[2]
@@ -68,7 +72,7 @@ def _give_to(start: Symptom, value: str) -> list[Step]:
                 "a service has none of the variables of shells and environments",
             ),
             shell(
-                run("sudo", "systemctl", "daemon-reload"), "reads the unit anew", platform="linux", root=True
+                run("sudo", "systemctl", "daemon-reload"), "reads the unit again", platform="linux", root=True
             ),
             shell(
                 run("sudo", "systemctl", "restart", unit),
@@ -82,7 +86,8 @@ def _give_to(start: Symptom, value: str) -> list[Step]:
     if kind == "editor":
         return [
             manual(
-                f"In {file}, or in the settings of the program that it belongs to, set LD_LIBRARY_PATH={value}"
+                f"In {file}, or in the settings of the program that it belongs to, set"
+                f" LD_LIBRARY_PATH={value}"
             )
         ]
     if kind == "job" and start.get("modules"):
@@ -95,6 +100,6 @@ def _give_to(start: Symptom, value: str) -> list[Step]:
 def note(start: Symptom) -> str:
     """The sentence of a machine that works in one way of starting only."""
     return (
-        f" This holds for {start.get('name')}, where {start.get('file')} sets the loader's path: a program that is started "
-        f"in another way does not find {start.get('missing')}."
+        f" This holds for {start.get('name')}, where {start.get('file')} sets the loader's path: a program"
+        f" that is started in another way does not find {start.get('missing')}."
     )

@@ -1,84 +1,24 @@
-"""What cures each cause where nothing more is known of it, and the command that shows whether it is the cause.
+"""The usual cure of each cause, and the command that shows whether it is the cause.
 
-In: a `Picture` and a finding code. Out: steps and the telling command. Rules that know more of a case prescribe more
-exactly; a cause that only sentences or versions speak for is prescribed for from here.
+In: a `Case` and a finding code. Out: steps and the telling command. A rule that knows more of
+a case prescribes more exactly; a cause that rests on sentences or versions alone gets its steps from here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
-
-from doctor.findings import Step, manual, python, shell
-from doctor.remedies import code as snippets
+from doctor.findings import manual, shell
 from doctor.remedies import commands, cures
-from doctor.shell import Literal, run
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from doctor.picture import Picture
-
-Steps: TypeAlias = "Callable[[Picture], Sequence[Step]]"
-
-
-class Usual(NamedTuple):
-    """test: the command whose outcome tells this cause from others; shows: what it prints where this is the cause."""
-
-    steps: Steps
-    test: str
-    shows: str
-
-
-def _text(*texts: str) -> Steps:
-    return lambda picture: [manual(text) for text in texts]
-
-
-def _then(cure: Callable[[Picture], cures.Cure]) -> Steps:
-    return lambda picture: cure(picture).steps
-
-
-def _for_the_gpu(picture: Picture) -> Sequence[Step]:
-    """Another build; which one depends on the GPU, so where none is known the first step finds it."""
-    if picture.capabilities:
-        return cures.another_build(picture).steps
-    return [manual("Name the GPU to `tfgpu-doctor plan --gpu NAME`: it says which TensorFlow has code for it, and how to install it")]
-
-
-def _libraries(picture: Picture) -> Sequence[Step]:
-    if picture.builds:
-        return cures.libraries_for_build(picture).steps
-    return cures.another_build(picture).steps
-
-
-def _cudnn(picture: Picture) -> Sequence[Step]:
-    return cures.cudnn_for_build(picture).steps if picture.builds else cures.another_build(picture).steps
-
-
-def _growth(picture: Picture) -> Sequence[Step]:
-    version = picture.tensorflow.version if picture.tensorflow else None
-    return [
-        *commands.growth_variable(picture, version, "TensorFlow then takes memory as it needs it, and leaves room for cuDNN"),
-        python(snippets.memory_growth(version), "the same in the program, before anything else uses TensorFlow"),
-    ]
-
-
-def _visible(picture: Picture) -> Sequence[Step]:
-    windows = picture.platform == "windows"
-    unset = Literal("set CUDA_VISIBLE_DEVICES=") if windows else Literal("unset CUDA_VISIBLE_DEVICES")
-    return [
-        shell(unset, "shows all GPUs again"),
-        manual("Remove the line that sets it in the code, a notebook or a job script; it counts from the start of the program"),
-    ]
-
-
-def _held(picture: Picture) -> Sequence[Step]:
-    return [
-        shell(run("nvidia-smi"), "shows which processes hold the memory"),
-        manual("End your own processes that hold it: old notebook kernels, stopped jobs, other frameworks"),
-        *_growth(picture),
-    ]
-
+from doctor.remedies.usual_steps import (
+    Usual,
+    cudnn,
+    for_the_gpu,
+    growth,
+    held,
+    libraries,
+    text,
+    then,
+    visible,
+)
 
 SMI = "nvidia-smi"
 SMI_LIST = "nvidia-smi -L"
@@ -88,151 +28,306 @@ KERNEL_LOG = "sudo dmesg"
 
 USUAL: dict[str, Usual] = {
     "gpu-absent": Usual(
-        _text(
-            "Run the program where an NVIDIA GPU is: ask a cluster for a GPU node, choose a GPU runtime in a notebook service",
+        text(
+            "Run the program where an NVIDIA GPU is: ask a cluster for a GPU node, choose a GPU runtime in a"
+            " notebook service",
             "Without an NVIDIA GPU, install tensorflow-cpu: it does the same on the processor",
         ),
         "lspci -d 10de:",
         "prints nothing: no NVIDIA device is on the bus",
     ),
-    "gpu-arch-too-old": Usual(_for_the_gpu, f"{SMI} --query-gpu=name,compute_cap --format=csv",
-                              "a compute capability below the build's lowest"),
-    "gpu-arch-too-new": Usual(_for_the_gpu, f"{SMI} --query-gpu=name,compute_cap --format=csv",
-                              "a compute capability above the build's highest"),
-    "driver-missing": Usual(lambda picture: commands.driver_install(picture), SMI, "the command is not found"),
+    "gpu-arch-too-old": Usual(
+        for_the_gpu,
+        f"{SMI} --query-gpu=name,compute_cap --format=csv",
+        "a compute capability below the build's lowest",
+    ),
+    "gpu-arch-too-new": Usual(
+        for_the_gpu,
+        f"{SMI} --query-gpu=name,compute_cap --format=csv",
+        "a compute capability above the build's highest",
+    ),
+    "driver-missing": Usual(lambda case: commands.driver_install(case), SMI, "the command is not found"),
     "driver-libcuda-missing": Usual(
-        _text("Install the driver's compute libraries (Ubuntu: libnvidia-compute of the driver's branch); in a container, start it "
-              "with NVIDIA_DRIVER_CAPABILITIES=compute,utility"),
-        LDCONFIG, "no libcuda.so.1 in the list"),
+        text(
+            "Install the driver's compute libraries (Ubuntu: libnvidia-compute of the driver's branch); in a"
+            " container, start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility"
+        ),
+        LDCONFIG,
+        "no libcuda.so.1 in the list",
+    ),
     "driver-not-loaded": Usual(
-        _text("Restart the machine; where the module still does not load, install the driver anew for the running kernel (with its "
-              "headers), and with Secure Boot enrol the key of the module or turn Secure Boot off"),
-        SMI, "it cannot communicate with the NVIDIA driver"),
-    "driver-library-mismatch": Usual(lambda picture: commands.reload_driver(), SMI, "Driver/library version mismatch"),
-    "driver-too-old": Usual(lambda picture: commands.driver_install(picture), SMI,
-                            "a driver below the one that the tables ask for"),
-    "driver-too-new": Usual(lambda picture: commands.driver_install(picture), SMI,
-                            "a driver branch after the last that serves this GPU"),
+        text(
+            "Restart the machine; if the module still does not load, reinstall the driver for the running"
+            " kernel (with its headers), and with Secure Boot enrol the key of the module or turn Secure"
+            " Boot off"
+        ),
+        SMI,
+        "it cannot communicate with the NVIDIA driver",
+    ),
+    "driver-library-mismatch": Usual(
+        lambda case: commands.reload_driver(), SMI, "Driver/library version mismatch"
+    ),
+    "driver-too-old": Usual(
+        lambda case: commands.driver_install(case),
+        SMI,
+        "a driver below the one that the tables ask for",
+    ),
+    "driver-too-new": Usual(
+        lambda case: commands.driver_install(case),
+        SMI,
+        "a driver branch newer than the last one for this GPU",
+    ),
     "cuda-compat-package": Usual(
-        _text("Take the cuda-compat folder out of LD_LIBRARY_PATH and /etc/ld.so.conf.d, or remove the package cuda-compat: it serves "
-              "data-centre GPUs only, and only drivers of older branches"),
-        LDCONFIG, "libcuda.so.1 in a folder named compat"),
+        text(
+            "Take the cuda-compat folder out of LD_LIBRARY_PATH and /etc/ld.so.conf.d, or remove the package"
+            " cuda-compat: it serves data-centre GPUs only, and only drivers of older branches"
+        ),
+        LDCONFIG,
+        "libcuda.so.1 in a folder named compat",
+    ),
     "gpu-powered-off": Usual(
-        _text("Switch the GPU on: prime-select nvidia (Ubuntu), supergfxctl -m Hybrid (ASUS), or take bbswitch out; then restart"),
-        "lspci -nnk -d 10de:", "the device is missing, or `rev ff`"),
+        text(
+            "Switch the GPU on: prime-select nvidia (Ubuntu), supergfxctl -m Hybrid (ASUS), or take bbswitch"
+            " out; then restart"
+        ),
+        "lspci -nnk -d 10de:",
+        "the device is missing, or `rev ff`",
+    ),
     "gpu-reserved": Usual(
-        _text("Give the GPU back to the host: take it out of vfio-pci (kernel parameters, /etc/modprobe.d) and restart; with MIG "
-              "mode on, make an instance (nvidia-smi mig -cgi 0 -C) or turn MIG off"),
-        "lspci -nnk -d 10de:", "Kernel driver in use: vfio-pci"),
-    "gpu-hidden": Usual(_visible, "echo $CUDA_VISIBLE_DEVICES $NVIDIA_VISIBLE_DEVICES", "an empty value, -1, or a number that is not there"),
+        text(
+            "Give the GPU back to the host: take it out of vfio-pci (kernel parameters, /etc/modprobe.d) and"
+            " restart; with MIG mode on, make an instance (nvidia-smi mig -cgi 0 -C) or turn MIG off"
+        ),
+        "lspci -nnk -d 10de:",
+        "Kernel driver in use: vfio-pci",
+    ),
+    "gpu-hidden": Usual(
+        visible,
+        "echo $CUDA_VISIBLE_DEVICES $NVIDIA_VISIBLE_DEVICES",
+        "an empty value, -1, or a number that is not there",
+    ),
     "gpu-bad-state": Usual(
-        _text("End the programs that use the GPU and reload nvidia_uvm, or restart the machine",
-              "Where it comes back: look at the kernel log for Xid errors, and at temperature and power"),
-        KERNEL_LOG, "lines with NVRM: Xid"),
+        text(
+            "End the programs that use the GPU and reload nvidia_uvm, or restart the machine",
+            "Where it comes back: look at the kernel log for Xid errors, and at temperature and power",
+        ),
+        KERNEL_LOG,
+        "lines with NVRM: Xid",
+    ),
     "device-permission": Usual(
-        _text("Let the user open /dev/nvidia*: the group of the device nodes (video or render), or nvidia-modprobe -u -c=0 where nodes "
-              "are missing; in a container the devices have to be passed on"),
-        "ls -l /dev/nvidia0 /dev/nvidiactl /dev/nvidia-uvm", "a node is missing, or this user may not open it"),
+        text(
+            "Let the user open /dev/nvidia*: the group of the device nodes (video or render), or"
+            " nvidia-modprobe -u -c=0 where nodes are missing; in a container the devices have to be"
+            " passed on"
+        ),
+        "ls -l /dev/nvidia0 /dev/nvidiactl /dev/nvidia-uvm",
+        "a node is missing, or this user may not open it",
+    ),
     "container-no-gpu": Usual(
-        _text("Start the container with the GPU: docker run --gpus all with the NVIDIA container toolkit on the host, singularity exec "
-              "--nv, a GPU limit in Kubernetes; take an image whose tag ends in -gpu"),
-        "nvidia-smi -L", "inside the container the command or the GPU is missing, on the host it is there"),
+        text(
+            "Start the container with the GPU: docker run --gpus all with the NVIDIA container toolkit on the"
+            " host, singularity exec --nv, a GPU limit in Kubernetes; take an image whose tag ends in -gpu"
+        ),
+        "nvidia-smi -L",
+        "inside the container the command or the GPU is missing, on the host it is there",
+    ),
     "wsl-driver": Usual(
-        _text("Install the newest NVIDIA driver on Windows and run `wsl --update`; remove every NVIDIA driver package from the Linux "
-              "inside WSL, and let /usr/lib/wsl/lib stand before other folders"),
-        "ls /usr/lib/wsl/lib", "no libcuda.so.1 in that folder, or another one before it"),
-    "cuda-missing": Usual(_libraries, LDCONFIG, "no libcudart in the list, and no nvidia-cuda-runtime package in pip's"),
-    "cuda-version-mismatch": Usual(_libraries, LDCONFIG, "libcudart of another release than the build opens"),
-    "cudnn-missing": Usual(_cudnn, LDCONFIG, "no libcudnn in the list, and no nvidia-cudnn package in pip's"),
-    "cudnn-version-mismatch": Usual(_cudnn, LDCONFIG, "libcudnn of another release than the build opens"),
+        text(
+            "Install the newest NVIDIA driver on Windows and run `wsl --update`; remove every NVIDIA driver"
+            " package from the Linux inside WSL, and let /usr/lib/wsl/lib stand before other folders"
+        ),
+        "ls /usr/lib/wsl/lib",
+        "no libcuda.so.1 in that folder, or another one before it",
+    ),
+    "cuda-missing": Usual(
+        libraries, LDCONFIG, "no libcudart in the list, and no nvidia-cuda-runtime package in pip's"
+    ),
+    "cuda-version-mismatch": Usual(libraries, LDCONFIG, "libcudart of another release than the build opens"),
+    "cudnn-missing": Usual(cudnn, LDCONFIG, "no libcudnn in the list, and no nvidia-cudnn package in pip's"),
+    "cudnn-version-mismatch": Usual(cudnn, LDCONFIG, "libcudnn of another release than the build opens"),
     "library-path": Usual(
-        _text("Put the folder of the libraries that are installed on LD_LIBRARY_PATH (PATH on Windows), or name it in "
-              "/etc/ld.so.conf.d and run ldconfig; give services, IDEs and notebooks the same setting"),
-        "python3 -c \"import ctypes; ctypes.CDLL('libcudart.so.12')\"", "it fails though the file is on the disk"),
+        text(
+            "Put the folder of the libraries that are installed on LD_LIBRARY_PATH (PATH on Windows), or name"
+            " it in /etc/ld.so.conf.d and run ldconfig; give services, IDEs and notebooks the same setting"
+        ),
+        "python3 -c \"import ctypes; ctypes.CDLL('libcudart.so.12')\"",
+        "it fails though the file is on the disk",
+    ),
     "library-broken": Usual(
-        _text("Install the package of that library again, and look for a second copy that is found first"),
-        "python3 -c \"import ctypes; ctypes.CDLL('libcudnn.so.9')\"", "an error other than `No such file`"),
+        text("Install the package of that library again, and look for a second copy that is found first"),
+        "python3 -c \"import ctypes; ctypes.CDLL('libcudnn.so.9')\"",
+        "an error other than `No such file`",
+    ),
     "xla-toolchain-missing": Usual(
-        _text("Install ptxas and libdevice of the CUDA release of the build (pip: nvidia-cuda-nvcc-cu12; conda: cuda-nvcc), and name "
-              "their folder: XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER"),
-        "ptxas --version", "the command is not found, or of an older CUDA"),
+        text(
+            "Install ptxas and libdevice of the CUDA release of the build (pip: nvidia-cuda-nvcc-cu12; conda:"
+            " cuda-nvcc), and name their folder: XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER"
+        ),
+        "ptxas --version",
+        "the command is not found, or of an older CUDA",
+    ),
     "tf-not-installed": Usual(
-        lambda picture: [shell(commands.pip(picture, "install", "tensorflow"), "into the Python that runs the program")],
-        "python3 -m pip show tensorflow", "the package is not found"),
-    "tf-no-wheel": Usual(_then(cures.another_build), "python3 -c \"import sys, platform; print(sys.version, platform.machine())\"",
-                         "a Python or processor for which the release has no wheel"),
-    "tf-cpu-only": Usual(_then(cures.another_build),
-                         "python3 -c \"import tensorflow as tf; print(tf.test.is_built_with_cuda())\"", "False"),
-    "tf-windows-native": Usual(_then(cures.another_build), "python -c \"import tensorflow as tf; print(tf.__version__)\"",
-                               "a release after 2.10, on Windows itself"),
-    "tf-conflicting-packages": Usual(
-        lambda picture: [
-            shell(commands.pip(picture, "uninstall", "-y", "tensorflow", "tensorflow-gpu", "tensorflow-cpu",
-                               "tensorflow-intel"),
-                  "takes out every TensorFlow that shares the folder"),
-            *cures.another_build(picture).steps,
+        lambda case: [
+            shell(commands.pip(case, "install", "tensorflow"), "into the Python that runs the program")
         ],
-        LIST, "more than one package that holds TensorFlow"),
-    "tf-gpu-package-removed": Usual(_then(cures.another_build), LIST, "tensorflow-gpu is asked for by name"),
+        "python3 -m pip show tensorflow",
+        "the package is not found",
+    ),
+    "tf-no-wheel": Usual(
+        then(cures.another_build),
+        'python3 -c "import sys, platform; print(sys.version, platform.machine())"',
+        "a Python or processor for which the release has no wheel",
+    ),
+    "tf-cpu-only": Usual(
+        then(cures.another_build),
+        'python3 -c "import tensorflow as tf; print(tf.test.is_built_with_cuda())"',
+        "False",
+    ),
+    "tf-windows-native": Usual(
+        then(cures.another_build),
+        'python -c "import tensorflow as tf; print(tf.__version__)"',
+        "a release after 2.10, on Windows itself",
+    ),
+    "tf-conflicting-packages": Usual(
+        lambda case: [
+            shell(
+                commands.uninstall_tensorflow(case),
+                "takes out every TensorFlow that shares the folder",
+            ),
+            *cures.another_build(case).steps,
+        ],
+        LIST,
+        "more than one package that holds TensorFlow",
+    ),
+    "tf-gpu-package-removed": Usual(then(cures.another_build), LIST, "tensorflow-gpu is asked for by name"),
     "tf-import-failed": Usual(
-        _text("Make a new environment with a Python and a TensorFlow release that go together (tfgpu-doctor plan names them), and look "
-              "for a file of your own that is called tensorflow.py"),
-        "python3 -c \"import tensorflow\"", "the import ends with an error that names no CUDA library"),
+        text(
+            "Make a new environment with a Python and a TensorFlow release that go together (tfgpu-doctor"
+            " plan names them), and look for a file of your own that is called tensorflow.py"
+        ),
+        'python3 -c "import tensorflow"',
+        "the import ends with an error that names no CUDA library",
+    ),
     "cpu-no-avx": Usual(
-        _text("Take a TensorFlow build for processors without AVX (1.5, or one of your own or a distribution's), or a processor or "
-              "virtual machine that passes AVX on"),
-        "grep -c avx /proc/cpuinfo", "0"),
+        text(
+            "Take a TensorFlow build for processors without AVX (1.5, or one of your own or a"
+            " distribution's), or a processor or virtual machine that passes AVX on"
+        ),
+        "grep -c avx /proc/cpuinfo",
+        "0",
+    ),
     "python-dependency-conflict": Usual(
-        lambda picture: [shell(commands.pip(picture, "check"), "names the packages that contradict one another"),
-                         manual("Install the versions that this TensorFlow asks for, into an environment of its own")],
-        "python3 -m pip check", "a package that TensorFlow needs in another version"),
+        lambda case: [
+            shell(commands.pip(case, "check"), "names the packages that contradict one another"),
+            manual("Install the versions that this TensorFlow asks for, into an environment of its own"),
+        ],
+        "python3 -m pip check",
+        "a package that TensorFlow needs in another version",
+    ),
     "tf-addon-mismatch": Usual(
-        _text("Install the release of the add-on that names this TensorFlow, or build it anew against it: tensorflow-text and "
-              "tensorflow-io have the same minor number, Horovod and own ops are compiled for one TensorFlow"),
-        LIST, "an add-on of another release than TensorFlow"),
+        text(
+            "Install the release of the add-on that names this TensorFlow, or rebuild it against this"
+            " TensorFlow: tensorflow-text and tensorflow-io have the same minor number, Horovod and own ops"
+            " are compiled for one TensorFlow"
+        ),
+        LIST,
+        "an add-on of another release than TensorFlow",
+    ),
     "tf-api-version": Usual(
-        _text("Run the code with the TensorFlow that it was written for, or move it: tf.compat.v1 holds the old names, "
-              "tf_upgrade_v2 rewrites a folder"),
-        "python3 -c \"import tensorflow as tf; print(tf.__version__)\"", "another major release than the code was written for"),
-    "cudnn-init-oom": Usual(_growth, SMI, "nearly all memory is taken by this very program"),
-    "gpu-memory-held": Usual(_held, SMI, "other processes hold the memory before the program starts"),
+        text(
+            "Run the code with the TensorFlow that it was written for, or move it: tf.compat.v1 holds the old"
+            " names, tf_upgrade_v2 rewrites a folder"
+        ),
+        'python3 -c "import tensorflow as tf; print(tf.__version__)"',
+        "another major release than the code was written for",
+    ),
+    "cudnn-init-oom": Usual(growth, SMI, "nearly all memory is taken by this very program"),
+    "gpu-memory-held": Usual(held, SMI, "other processes hold the memory before the program starts"),
     "model-oom": Usual(
-        _text("Make the batch or the input smaller, use mixed precision, accumulate gradients, or take a GPU with more memory"),
-        SMI, "the memory is free before the program starts, and full when it fails"),
+        text(
+            "Make the batch or the input smaller, use mixed precision, accumulate gradients, or take a GPU"
+            " with more memory"
+        ),
+        SMI,
+        "the memory is free before the program starts, and full when it fails",
+    ),
     "memory-leak": Usual(
-        _text("Call tf.keras.backend.clear_session() between models, build graphs and datasets once, keep no tensors in lists, or run "
-              "each fold in a process of its own"),
-        f"{SMI} --query-gpu=memory.used --format=csv -l 5", "the memory grows from step to step"),
+        text(
+            "Call tf.keras.backend.clear_session() between models, build graphs and datasets once, keep no"
+            " tensors in lists, or run each fold in a process of its own"
+        ),
+        f"{SMI} --query-gpu=memory.used --format=csv -l 5",
+        "the memory grows from step to step",
+    ),
     "memory-limit-misfit": Usual(
-        _text("Take the memory limit or fraction out of the program, or set it between what the job needs and what is free"),
-        SMI, "free memory that the limit of the program does not fit"),
+        text(
+            "Take the memory limit or fraction out of the program, or set it between what the job needs and"
+            " what is free"
+        ),
+        SMI,
+        "free memory that the limit of the program does not fit",
+    ),
     "host-oom": Usual(
-        _text("Read the data in pieces (tf.data from files), lower shuffle and prefetch buffers and the number of workers, or give the "
-              "process more memory"),
-        "free -h", "no memory of the host is left while the program runs"),
+        text(
+            "Read the data in pieces (tf.data from files), lower shuffle and prefetch buffers and the number"
+            " of workers, or give the process more memory"
+        ),
+        "free -h",
+        "no memory of the host is left while the program runs",
+    ),
     "gpu-config-too-late": Usual(
-        _text("Move the settings of GPUs to the first lines of the program, before any tensor, model or device list"),
-        "tfgpu-doctor snippet memory-growth", "the program sets it after other calls"),
+        text(
+            "Move the settings of GPUs to the first lines of the program, before any tensor, model or device"
+            " list"
+        ),
+        "tfgpu-doctor snippet memory-growth",
+        "the program sets it after other calls",
+    ),
     "gpu-config-conflict": Usual(
-        _text("Keep one of the settings that contradict each other: memory growth for every GPU, or a memory limit"),
-        "tfgpu-doctor snippet memory-limit", "the program uses two kinds of settings"),
+        text(
+            "Keep one of the settings that contradict each other: memory growth for every GPU, or a memory"
+            " limit"
+        ),
+        "tfgpu-doctor snippet memory-limit",
+        "the program uses two kinds of settings",
+    ),
     "op-no-gpu-kernel": Usual(
-        _text("Let TensorFlow place the op: tf.config.set_soft_device_placement(True), or pin that op to /CPU:0"),
-        "tfgpu-doctor snippet soft-placement", "the program pins the op to a GPU"),
+        text(
+            "Let TensorFlow place the op: tf.config.set_soft_device_placement(True), or pin that op to /CPU:0"
+        ),
+        "tfgpu-doctor snippet soft-placement",
+        "the program pins the op to a GPU",
+    ),
     "device-not-found": Usual(
-        _text("Name a device that the list shows, or none: TensorFlow takes GPU:0 by itself"),
-        "python3 -c \"import tensorflow as tf; print(tf.config.list_logical_devices())\"", "the device is not in the list"),
+        text("Name a device that the list shows, or none: TensorFlow takes GPU:0 by itself"),
+        'python3 -c "import tensorflow as tf; print(tf.config.list_logical_devices())"',
+        "the device is not in the list",
+    ),
     "gpu-renumbered": Usual(
-        _text("Nothing to do: CUDA_VISIBLE_DEVICES renumbers the GPUs, the first visible one is GPU:0"),
-        "tfgpu-doctor devices", "the order in which TensorFlow numbers the visible GPUs"),
+        text("Nothing to do: CUDA_VISIBLE_DEVICES renumbers the GPUs, the first visible one is GPU:0"),
+        "tfgpu-doctor devices",
+        "the order in which TensorFlow numbers the visible GPUs",
+    ),
     "nccl-failure": Usual(
-        _text("Run with NCCL_DEBUG=INFO, which names the call that fails; try NCCL_P2P_DISABLE=1, and one GPU alone"),
-        "nvidia-smi topo -m", "how the GPUs are connected"),
+        text(
+            "Run with NCCL_DEBUG=INFO, which names the call that fails; try NCCL_P2P_DISABLE=1, and one GPU"
+            " alone"
+        ),
+        "nvidia-smi topo -m",
+        "how the GPUs are connected",
+    ),
     "known-release-bug": Usual(
-        _text("Move one patch or minor release up or down and try again: the fault belongs to this release"),
-        "python3 -c \"import tensorflow as tf; print(tf.__version__)\"", "the release that others report the same fault for"),
+        text("Move one patch or minor release up or down and try again: the fault belongs to this release"),
+        'python3 -c "import tensorflow as tf; print(tf.__version__)"',
+        "the release that others report the same fault for",
+    ),
     "ptx-jit-or-kernel-crash": Usual(
-        _text("Run once with CUDA_LAUNCH_BLOCKING=1, so that the op that fails is named; then try another release of TensorFlow or of the driver"),
-        "CUDA_LAUNCH_BLOCKING=1 python3 program.py", "the op that fails"),
-}  # fmt: skip
+        text(
+            "Run once with CUDA_LAUNCH_BLOCKING=1, so that the op that fails is named; then try another"
+            " release of TensorFlow or of the driver"
+        ),
+        "CUDA_LAUNCH_BLOCKING=1 python3 program.py",
+        "the op that fails",
+    ),
+}
 """One row for each code that names a fault."""

@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.facts import Package
 from doctor.findings import Finding, Step, shell
 from doctor.remedies.commands import python_command
 from doctor.shell import Line, Word, argv, run
+from doctor.values import replace
 
 if TYPE_CHECKING:
-    from doctor.picture import Picture
+    from doctor.case import Case
 
 _OPTIONS = {"--force-reinstall": "--reinstall", "--no-cache-dir": "--no-cache", "-y": None}
 """pip's options that uv calls otherwise, or does not have."""
 
 
-def lacks_pip(picture: Picture) -> bool:
+def lacks_pip(case: Case) -> bool:
     """Whether the case is a virtual environment that was read and holds no pip."""
-    facts = picture.facts
-    if facts.kind != "machine" or "venv" not in picture.environments:
+    facts = case.facts
+    if facts.kind != "machine" or "venv" not in case.environments:
         return False
     packages = facts.of(Package)
     return bool(packages) and not any(package.name == "pip" for package in packages)
 
 
-def reworded(finding: Finding, picture: Picture) -> Finding:
-    """The finding with `uv pip` in place of that environment's `python -m pip`; as it is where pip is there."""
-    if not lacks_pip(picture):
+def reworded(finding: Finding, case: Case) -> Finding:
+    """The finding with `uv pip` in place of that environment's `python -m pip`; as it is where pip is
+    there."""
+    if not lacks_pip(case):
         return finding
-    python = python_command(picture)
-    ensure = shell(run(*python, "-m", "ensurepip")).on(picture.platform)
-    own = shell(run(*python, "-m", "pip")).on(picture.platform)
+    python = python_command(case)
+    ensure = shell(run(*python, "-m", "ensurepip")).on(case.platform)
+    own = shell(run(*python, "-m", "pip")).on(case.platform)
     note = " (this environment has no pip"
     note += (
         f"; without uv: `{ensure.text}`, then `{own.text}` in place of `uv pip`)"

@@ -19,7 +19,8 @@ __all__ = ["Options", "around", "emit", "rendered"]
 def emit(diagnoses: Iterable[Diagnosis], args: argparse.Namespace) -> int:
     """Print diagnoses in the format that was asked for; returns 1 where one holds an error, else 0.
 
-    Reads from `args`: format, output, color, verbose, quiet. Raises UnableError where --output cannot be written.
+    Reads from `args`: format, output, color, verbose, quiet. Raises UnableError where --output cannot be
+    written.
     """
     from doctor.render.output import destination
 
@@ -58,25 +59,34 @@ def rendered(diagnosis: Diagnosis, options: Options) -> str:
     if options.format == "markdown":
         from doctor.render import markdown
 
-        return markdown.show(diagnosis, tables) + (f"\n```text\n{_traced(diagnosis, tables)}```\n" if options.trace else "")
+        return markdown.show(diagnosis, tables) + (
+            f"\n```text\n{_traced(diagnosis, tables)}```\n" if options.trace else ""
+        )
     if options.format == "html":
         from doctor.render.html import show as page
 
         return page(diagnosis, tables)
     from doctor.render import terminal
 
-    return terminal.show(diagnosis, tables, options) + (f"\n{_traced(diagnosis, tables)}" if options.trace else "")
+    return terminal.show(diagnosis, tables, options) + (
+        f"\n{_traced(diagnosis, tables)}" if options.trace else ""
+    )
 
 
 def _traced(diagnosis: Diagnosis, tables: Tables) -> str:
-    """How the verdict came about, one row a line."""
+    """How the verdict came about, one row a line; rules without anything to read share the last line."""
     from doctor.printable import line
-    from doctor.trace import trace
+    from doctor.trace import NOT_CONSIDERED, trace
 
-    rows = ["How the verdict came about"]
+    rows, idle = ["How the verdict came about"], []
     for row in trace(diagnosis.facts, tables):
+        if row.outcome == NOT_CONSIDERED:
+            idle.append(row.code)
+            continue
         where = f" ({', '.join(row.lines)})" if row.lines else ""
         rows.append(line(f"  {row.stage} {row.code}: {row.outcome}{where}"))
+    if idle:
+        rows.append(f"  rules {NOT_CONSIDERED}: {', '.join(idle)}")
     return "\n".join(rows) + "\n"
 
 

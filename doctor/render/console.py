@@ -9,12 +9,18 @@ if TYPE_CHECKING:
 
 
 def console_for(out: TextIO, color: str, width: int) -> Console:
-    """A console over a stream; `color` is --color's value. In a pipe or file it is at least `width` columns wide, so
-    that no table is cut short there."""
+    """A console over a stream; `color` is --color's value. In a pipe or file it is at least `width`
+    columns wide, so that no table is cut short there."""
     from rich.console import Console
 
     forced = {"always": True, "never": False}.get(color)
-    console = Console(file=out, force_terminal=forced, force_jupyter=False, no_color=color == "never" or None, highlight=False)
+    console = Console(
+        file=out,
+        force_terminal=forced,
+        force_jupyter=False,
+        no_color=color == "never" or None,
+        highlight=False,
+    )
     if not console.is_terminal:
         console.width = max(console.width, width)
     return console

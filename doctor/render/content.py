@@ -1,4 +1,5 @@
-"""What every answer for people says, whatever its format: facts with labels, noise, what could not be looked at."""
+"""What every answer for people says, whatever its format: facts with labels, noise, what could not be
+looked at."""
 
 from __future__ import annotations
 
@@ -53,11 +54,11 @@ class Harmless(NamedTuple):
 
 def facts_told(diagnosis: Diagnosis, tables: Tables) -> list[Told]:
     """The facts that the JSON holds, in words, in its order."""
-    from doctor.picture import Picture
+    from doctor.case import Case
     from doctor.render.document import facts_document
 
     result = []
-    for key, entry in facts_document(Picture(diagnosis.facts, tables)).items():
+    for key, entry in facts_document(Case(diagnosis.facts, tables)).items():
         sources = tuple(Source(e["source"], e["line"], e["text"]) for e in entry["evidence"])
         result.append(Told(key, LABELS.get(key, key), _value(key, entry["value"]), sources))
     return result
@@ -85,14 +86,27 @@ def _gpu(gpu: dict[str, Any]) -> str:
     return f"{name} ({', '.join(extra)})" if extra else name
 
 
-PARTS = {"gpu": "GPU", "driver": "Driver", "cuda": "CUDA", "cudnn": "cuDNN", "python": "Python", "platform": "Platform"}
+PARTS = {
+    "gpu": "GPU",
+    "driver": "Driver",
+    "cuda": "CUDA",
+    "cudnn": "cuDNN",
+    "python": "Python",
+    "platform": "Platform",
+    "program": "Program",
+}
 
 
 def goes_together(diagnosis: Diagnosis) -> list[tuple[str, str, str, str]]:
     """What goes together: (part, has, needs, fits), of the parts that are known."""
     fits = {True: "yes", False: "no", None: "not known"}
     return [
-        (PARTS.get(part.part, part.part), part.have, part.needs or "-", "after a compilation" if part.slow else fits[part.fits])
+        (
+            PARTS.get(part.part, part.part),
+            part.have,
+            part.needs or "-",
+            "after a compilation" if part.slow else fits[part.fits],
+        )
         for part in diagnosis.compatibility
         if part.have
     ]
@@ -101,7 +115,8 @@ def goes_together(diagnosis: Diagnosis) -> list[tuple[str, str, str, str]]:
 def remains(diagnosis: Diagnosis) -> list[str]:
     """What else remains possible, each in a line with the command that tells it."""
     return [
-        f"{other.code} ({round(100 * other.likelihood)} %): `{other.test}`" + (f" shows it: {other.shows}" if other.shows else "")
+        f"{other.code} ({round(100 * other.likelihood)} %): `{other.test}`"
+        + (f" shows it: {other.shows}" if other.shows else "")
         for other in diagnosis.alternatives
     ]
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from doctor import __version__
+from doctor.case import Case
 from doctor.facts import EnvironmentKind, EnvVar, Fact, LibraryLoaded, OtherGpu, Package, Source
 from doctor.findings import Alternative, Diagnosis, Finding, Part, Step
-from doctor.picture import Picture
 from doctor.tables import Tables
 
 
@@ -24,29 +24,29 @@ def _told(value: Any, *facts: Fact | None) -> dict[str, Any]:
     return {"value": value, "evidence": evidence(dict.fromkeys(f.source for f in facts if f is not None))}
 
 
-def facts_document(picture: Picture) -> dict[str, Any]:
+def facts_document(case: Case) -> dict[str, Any]:
     """The facts of a case under the promised keys; a key is absent where nothing is known."""
     result: dict[str, Any] = {}
-    tensorflow = picture.tensorflow
+    tensorflow = case.tensorflow
     if tensorflow is not None:
         result["tensorflow"] = _told(tensorflow.version, tensorflow)
         if tensorflow.package:
             result["tensorflow_package"] = _told(tensorflow.package, tensorflow)
-    keras = next((p for p in picture.facts.of(Package) if p.name == "keras" and p.version), None)
+    keras = next((p for p in case.facts.of(Package) if p.name == "keras" and p.version), None)
     if keras is not None:
         result["keras"] = _told(keras.version, keras)
     for key, fact in (
-        ("python", picture.python),
-        ("cuda", picture.cuda),
-        ("cudnn", picture.cudnn),
-        ("driver", picture.driver),
-        ("driver_cuda", picture.driver_cuda),
+        ("python", case.python),
+        ("cuda", case.cuda),
+        ("cudnn", case.cudnn),
+        ("driver", case.driver),
+        ("driver_cuda", case.driver_cuda),
     ):
         if fact is not None:
             result[key] = _told(fact.version, fact)
-    if picture.gpus:
+    if case.gpus:
         values = []
-        for gpu in picture.gpus:
+        for gpu in case.gpus:
             pairs = (
                 ("name", gpu.name),
                 ("compute_capability", gpu.compute_capability),
@@ -54,40 +54,48 @@ def facts_document(picture: Picture) -> dict[str, Any]:
                 ("pci_id", gpu.pci_id),
             )
             values.append({key: value for key, value in pairs if value is not None})
-        result["gpus"] = _told(values, *picture.gpus)
-    elif others := _other_makers(picture):
+        result["gpus"] = _told(values, *case.gpus)
+    elif others := _other_makers(case):
         result["gpus"] = _told([{"name": other.name} for other in others], *others)
-    if picture.os is not None:
-        result["os"] = _told(picture.os.name, picture.os)
-    if picture.platform_fact is not None:
-        result["platform"] = _told(picture.platform, picture.platform_fact)
-    surroundings = {e.kind: e for e in reversed(picture.facts.of(EnvironmentKind))}
+    if case.os is not None:
+        result["os"] = _told(case.os.name, case.os)
+    if case.platform_fact is not None:
+        result["platform"] = _told(case.platform, case.platform_fact)
+    surroundings = {e.kind: e for e in reversed(case.facts.of(EnvironmentKind))}
     if surroundings:
         result["environment"] = _told(sorted(surroundings), *surroundings.values())
-    if picture.not_loaded:
-        missing = list(dict.fromkeys(_blamed(lib.name, lib.culprit) for lib in picture.not_loaded))
-        result["missing_libraries"] = _told(missing, *picture.not_loaded)
-    opened = {lib.name: lib for lib in reversed(picture.facts.of(LibraryLoaded))}
+    if case.not_loaded:
+        missing = list(dict.fromkeys(_blamed(lib.name, lib.culprit) for lib in case.not_loaded))
+        result["missing_libraries"] = _told(missing, *case.not_loaded)
+    opened = {lib.name: lib for lib in reversed(case.facts.of(LibraryLoaded))}
     if opened:
         result["loaded_libraries"] = _told(sorted(opened), *opened.values())
-    variables = picture.env
+    variables = case.env
     if variables:
         chosen: list[EnvVar] = list(variables.values())
         result["env"] = _told({v.name: v.value for v in chosen}, *chosen)
-    if picture.registered:
-        indices = {r.index for r in picture.registered if r.index is not None}
-        counted = max((r.count for r in picture.registered), default=0)
-        result["registered_gpus"] = _told(max(len(indices), counted), *picture.registered)
-    elif picture.facts.has("gpu-skipped", "gpu-list-empty", "gpu-not-found"):
-        signs = picture.facts.symptoms("gpu-skipped", "gpu-list-empty", "gpu-not-found")
+    if case.registered:
+        indices = {r.index for r in case.registered if r.index is not None}
+        counted = max((r.count for r in case.registered), default=0)
+        result["registered_gpus"] = _told(max(len(indices), counted), *case.registered)
+    elif case.facts.has("gpu-skipped", "gpu-list-empty", "gpu-not-found"):
+        signs = case.facts.symptoms("gpu-skipped", "gpu-list-empty", "gpu-not-found")
         result["registered_gpus"] = _told(0, *signs[:2])
     return result
 
 
-def _other_makers(picture: Picture) -> list[OtherGpu]:
+def _other_makers(case: Case) -> list[OtherGpu]:
     """The GPUs of AMD and Apple, each once, where no NVIDIA GPU is known."""
-    named = {other.name.casefold(): other for other in reversed(picture.facts.of(OtherGpu)) if other.vendor in ("amd", "apple")}
-    return [other for name, other in reversed(named.items()) if not any(longer != name and name in longer for longer in named)]
+    named = {
+        other.name.casefold(): other
+        for other in reversed(case.facts.of(OtherGpu))
+        if other.vendor in ("amd", "apple")
+    }
+    return [
+        other
+        for name, other in reversed(named.items())
+        if not any(longer != name and name in longer for longer in named)
+    ]
 
 
 def _blamed(name: str, culprit: str | None) -> str:
@@ -157,7 +165,7 @@ def document(diagnosis: Diagnosis, tables: Tables) -> dict[str, Any]:
         "schema": 1,
         "tool": {"name": "tfgpu-doctor", "version": __version__, "tables": tables.date},
         "source": {"kind": facts.kind, "name": facts.name},
-        "facts": facts_document(Picture(facts, tables)),
+        "facts": facts_document(Case(facts, tables)),
         "findings": [finding_document(finding) for finding in diagnosis.findings],
         "compatibility": [part_document(part) for part in diagnosis.compatibility],
         "alternatives": [alternative_document(other) for other in diagnosis.alternatives],

@@ -1,6 +1,7 @@
 """A fleet for people and programs: text for a terminal, Markdown, HTML, JSON.
 
-Reports name no users and homes (`check --format json` has taken them out); names of nodes stay, they are what is asked for.
+Reports name no users and homes (`check --format json` has taken them out); names of nodes stay, they are what
+is asked for.
 """
 
 from __future__ import annotations
@@ -14,16 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor import __version__
 from doctor.fleet.compare import Comparison, Difference, Group
-from doctor.fleet.cures import MOST, Cure, cure
+from doctor.fleet.cures import Cure
 from doctor.fleet.nodelist import folded
-from doctor.printable import as_json, block, line
+from doctor.printable import block, line
 from doctor.redact import Redactor, without_doors
 from doctor.render.content import LABELS
+from doctor.render.fleet_document import Result, document, fixes
 
 if TYPE_CHECKING:
     from doctor.findings import Step
-    from doctor.fleet.distributed import Agreement
-    from doctor.fleet.drift import Change
     from doctor.render.options import Options
 
 SHOWN = 12
@@ -32,23 +32,6 @@ FEW = 6
 """Differences that are shown with a group."""
 NAMES = 300
 """Characters of nodes' names that are shown in one place without --verbose."""
-
-
-class Result(NamedTuple):
-    """What a run of `fleet` found. changes: since an earlier run, None where none was asked for. agreement: on what a
-    distributed job needs, None where it was not asked for. interrupted: it was ended before all had answered."""
-
-    comparison: Comparison
-    changes: tuple[Change, ...] | None = None
-    agreement: tuple[Agreement, ...] | None = None
-    interrupted: bool = False
-
-    @property
-    def exit_code(self) -> int:
-        """As `Comparison.exit_code`; 1 as well where a distributed job cannot work."""
-        if any(one.agrees is False for one in self.agreement or ()):
-            return 1
-        return self.comparison.exit_code
 
 
 def rendered(result: Result, options: Options) -> Iterator[str]:
@@ -62,74 +45,6 @@ def rendered(result: Result, options: Options) -> Iterator[str]:
     if options.format == "html":
         return _html(sections)
     return _text(sections, options)
-
-
-# --- JSON
-
-
-def document(result: Result) -> Iterator[str]:
-    """The promised JSON (interface of schema 1), one node a line, so that a large one is written and read in parts."""
-    from doctor.tables import Tables
-
-    hide = Redactor.of(os.environ)
-    comparison = result.comparison
-    tool = {"name": "tfgpu-doctor", "version": __version__, "tables": Tables.bundled().date}
-    rest: dict[str, Any] = {
-        "groups": [_group_document(group, cured) for group, cured in _cured(comparison)],
-        "differences": [difference._asdict() for difference in map(_Row.of, comparison.differences)],
-    }
-    if result.changes is not None:
-        rest["changes"] = [
-            {"what": c.what, "before": c.before, "now": c.now, "nodes": list(c.nodes)} for c in result.changes
-        ]
-    if result.agreement is not None:
-        rest["distributed"] = [
-            {"question": a.question, "agrees": a.agrees, "why": hide(a.why), "nodes": {n: hide(w) for n, w in a.nodes.items()}, "do": a.do or None}
-            for a in result.agreement
-        ]
-    after = "".join(f', "{key}": {as_json(value)}' for key, value in rest.items())  # what may fail comes before any output
-    yield f'{{"schema": 1, "tool": {as_json(tool)}, "nodes": [\n'
-    for number, answer in enumerate(comparison.answers):
-        entry = {
-            "name": answer.name,
-            "status": answer.status,
-            "reason": hide(answer.reason) if answer.reason else None,
-            "verdict": answer.verdict or None,
-        }
-        yield f'{"," + chr(10) if number else ""}{as_json(entry)[:-1]}, "report": {answer.text}}}'
-    yield f"\n]{after}}}\n"
-
-
-class _Row(NamedTuple):
-    """A difference with the keys of the JSON."""
-
-    fact: str
-    most: str | None
-    others: dict[str, str | None]
-    matters: bool
-    why: str
-
-    @classmethod
-    def of(cls, difference: Difference) -> _Row:
-        return cls(difference.fact, difference.most, difference.others, difference.matters, difference.why)
-
-
-def _group_document(group: Group, cured: Cure) -> dict[str, Any]:
-    from doctor.render.document import step_document
-
-    finding = cured.finding
-    return {
-        "nodes": list(group.nodes),
-        "verdict": group.verdict,
-        "title": finding.title if finding else None,
-        "facts": group.facts,
-        "prescription": [step_document(step) for step in finding.prescription] if finding else [],
-    }
-
-
-def _cured(comparison: Comparison) -> Iterator[tuple[Group, Cure]]:
-    for number, group in enumerate(comparison.groups):
-        yield group, cure(group) if number < MOST else Cure(None, "what to do is worked out for the first groups only")
 
 
 # --- what every format for people says
@@ -158,9 +73,13 @@ def _sections(result: Result, hide: Callable[[str], str], *, verbose: bool) -> l
     errors = sum(answer.error for answer in comparison.answers)
     summary = f"{total} node{'s' if total != 1 else ''}: {words}; {errors} with an error"
     tone = "error" if errors else "unknown" if comparison.incomplete else "good"
-    early = [_Line("note", "Interrupted: nodes that had not answered are listed as failed.")] if result.interrupted else []
+    early = (
+        [_Line("note", "Interrupted: nodes that had not answered are listed as failed.")]
+        if result.interrupted
+        else []
+    )
     sections = [_Section(summary, tone, early)]
-    for number, (group, cured) in enumerate(_cured(comparison), 1):
+    for number, (group, cured) in enumerate(fixes(comparison), 1):
         sections.append(_group(number, group, cured, comparison, verbose=verbose))
     sections += _agreement(result)
     sections += _silent(comparison, hide, verbose=verbose)
@@ -168,7 +87,11 @@ def _sections(result: Result, hide: Callable[[str], str], *, verbose: bool) -> l
     sections += _differences(comparison, verbose=verbose)
     sections += _changes(result, verbose=verbose)
     return [
-        _Section(hide(section.heading), section.tone, [_Line(row.kind, row.text if row.kind == "nodes" else hide(row.text)) for row in section.lines])
+        _Section(
+            hide(section.heading),
+            section.tone,
+            [_Line(row.kind, row.text if row.kind == "nodes" else hide(row.text)) for row in section.lines],
+        )
         for section in sections
     ]
 
@@ -183,7 +106,11 @@ def _group(number: int, group: Group, cured: Cure, comparison: Comparison, *, ve
     for difference in comparison.differences:
         if difference.matters and first & difference.others.keys():
             value = difference.others[group.nodes[0]]
-            rows.append(_Line("text", f"{_label(difference.fact)}: {_value(value)} (mostly {_value(difference.most)})"))
+            rows.append(
+                _Line(
+                    "text", f"{_label(difference.fact)}: {_value(value)} (mostly {_value(difference.most)})"
+                )
+            )
     if len(rows) > FEW + 1 and not verbose:
         rows[FEW:] = [_Line("note", f"and {len(rows) - FEW} more differences that matter (--verbose)")]
     if finding is not None:
@@ -207,11 +134,20 @@ def _agreement(result: Result) -> Iterator[_Section]:
     words = {True: "yes", False: "NO", None: "not known"}
     rows = []
     for one in result.agreement:
-        rows.append(_Line("text", f"{words[one.agrees]}: {one.question}: {one.why}" + (f". Do: {one.do}" if one.do and one.agrees is False else "")))
+        rows.append(
+            _Line(
+                "text",
+                f"{words[one.agrees]}: {one.question}: {one.why}"
+                + (f". Do: {one.do}" if one.do and one.agrees is False else ""),
+            )
+        )
         said: dict[str, list[str]] = {}
         for name, value in one.nodes.items():
             said.setdefault(value, []).append(name)
-        rows += [_Line("nodes", f"  {_names(names, verbose=False)}: {value}") for value, names in list(said.items())[:SHOWN]]
+        rows += [
+            _Line("nodes", f"  {_names(names, verbose=False)}: {value}")
+            for value, names in list(said.items())[:SHOWN]
+        ]
     states = [one.agrees for one in result.agreement]
     tone = "error" if False in states else "unknown" if None in states else "good"
     yield _Section("Distributed training: do the nodes agree?", tone, rows)
@@ -227,7 +163,9 @@ def _silent(comparison: Comparison, hide: Callable[[str], str], *, verbose: bool
     rows = []
     for (status, reason), names in _first(sorted(reasons.items(), key=lambda item: -len(item[1])), verbose):
         rows += [_Line("nodes", _names(names, verbose=verbose)), _Line("text", f"{status}: {reason}")]
-    return [_Section(f"Could not be asked: {len(comparison.silent)}", "unknown", rows + _more(reasons, verbose))]
+    return [
+        _Section(f"Could not be asked: {len(comparison.silent)}", "unknown", rows + _more(reasons, verbose))
+    ]
 
 
 def _unexamined(comparison: Comparison, *, verbose: bool) -> list[_Section]:
@@ -237,13 +175,19 @@ def _unexamined(comparison: Comparison, *, verbose: bool) -> list[_Section]:
             found.setdefault(answer.unexamined, []).append(answer.name)
     rows = []
     for what, names in _first(list(found.items()), verbose):
-        rows += [_Line("nodes", _names(names, verbose=verbose)), _Line("text", f"could not be looked at: {', '.join(what)}")]
-    return [_Section("Not examined, so that no verdict is whole", "unknown", rows)] if rows else []
+        rows += [
+            _Line("nodes", _names(names, verbose=verbose)),
+            _Line("text", f"could not be looked at: {', '.join(what)}"),
+        ]
+    return [_Section("Not examined, so these verdicts are incomplete", "unknown", rows)] if rows else []
 
 
 def _differences(comparison: Comparison, *, verbose: bool) -> list[_Section]:
     sections = []
-    for matters, heading in ((True, "Differences that matter to TensorFlow"), (False, "Differences that do not matter")):
+    for matters, heading in (
+        (True, "Differences that matter to TensorFlow"),
+        (False, "Differences that do not matter"),
+    ):
         chosen = [difference for difference in comparison.differences if difference.matters is matters]
         if not chosen:
             continue
@@ -254,7 +198,11 @@ def _differences(comparison: Comparison, *, verbose: bool) -> list[_Section]:
             continue
         rows: list[_Line] = []
         for difference in _first(chosen, verbose):
-            rows.append(_Line("text", f"{_label(difference.fact)}: mostly {_value(difference.most)}; {difference.why}"))
+            rows.append(
+                _Line(
+                    "text", f"{_label(difference.fact)}: mostly {_value(difference.most)}; {difference.why}"
+                )
+            )
             for value, names in _first(_by_value(difference), verbose):
                 rows.append(_Line("nodes", f"{_value(value)}: {_names(names, verbose=verbose)}"))
         sections.append(_Section(heading, "warning" if matters else "good", rows + _more(chosen, verbose)))
@@ -273,7 +221,10 @@ def _changes(result: Result, *, verbose: bool) -> list[_Section]:
         return []
     rows = []
     for change in _first(result.changes, verbose):
-        words = f"{_label(change.what)}: {_value(change.before)}, now {_value(change.now)}: {_names(change.nodes, verbose=verbose)}"
+        words = (
+            f"{_label(change.what)}: {_value(change.before)}, now {_value(change.now)}:"
+            f" {_names(change.nodes, verbose=verbose)}"
+        )
         rows.append(_Line("nodes", words))
     heading = "Changed since the earlier run" if rows else "Nothing has changed since the earlier run"
     return [_Section(heading, "warning" if rows else "good", rows + _more(result.changes, verbose))]
@@ -285,12 +236,18 @@ def _first(items: Sequence[Any], verbose: bool) -> Sequence[Any]:
 
 def _more(items: Any, verbose: bool) -> list[_Line]:
     left = len(items) - SHOWN
-    return [_Line("note", f"and {left} more (--verbose, or --format json)")] if left > 0 and not verbose else []
+    return (
+        [_Line("note", f"and {left} more (--verbose, or --format json)")] if left > 0 and not verbose else []
+    )
 
 
 def _names(names: Sequence[str], *, verbose: bool) -> str:
     words = ", ".join(folded(names))
-    return words if verbose or len(words) <= NAMES else f"{words[:NAMES].rpartition(',')[0] or words[:NAMES]} ... ({len(names)} nodes)"
+    return (
+        words
+        if verbose or len(words) <= NAMES
+        else f"{words[:NAMES].rpartition(',')[0] or words[:NAMES]} ... ({len(names)} nodes)"
+    )
 
 
 def _label(fact: str) -> str:
@@ -347,11 +304,14 @@ def _html(sections: Sequence[_Section]) -> Iterator[str]:
     yield HEAD
     for number, section in enumerate(sections):
         level = "h1" if not number else "h2"
-        yield f'<article class="{section.tone}">\n<{level} class="tone">{escape(line(section.heading))}</{level}>\n'
+        yield (
+            f'<article class="{section.tone}">\n<{level}'
+            f' class="tone">{escape(line(section.heading))}</{level}>\n'
+        )
         for kind, text in section.lines:
             if kind == "command":
                 yield f"<pre><code>{escape(block(text))}</code></pre>\n"
             else:
-                yield f'<p{" class=dim" if kind == "note" else ""}>{escape(line(text))}</p>\n'
+                yield f"<p{' class=dim' if kind == 'note' else ''}>{escape(line(text))}</p>\n"
         yield "</article>\n"
     yield TAIL

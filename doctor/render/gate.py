@@ -1,6 +1,7 @@
 """What `plan --check` says of files: one line each, JSON, SARIF for code scanning, and GitHub's annotations.
 
-Sources: SARIF 2.1.0 (OASIS); GitHub, "Workflow commands for GitHub Actions" and "SARIF support for code scanning".
+Sources: SARIF 2.1.0 (OASIS); GitHub, "Workflow commands for GitHub Actions" and "SARIF support for code
+scanning".
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def rendered(gate: Gate, form: str, *, shared: bool = True) -> str:
-    """The answer in one of FORMATS; every other form is text. shared: of text; the others may always be handed on."""
+    """The answer in one of FORMATS; every other form is text. shared: of text; the others may always be
+    handed on."""
     if form == "json":
         return as_json(Redactor.of(os.environ).tree(document(gate))) + "\n"
     if form == "sarif":
@@ -41,12 +43,15 @@ def rendered(gate: Gate, form: str, *, shared: bool = True) -> str:
 
 def summaries(gate: Gate) -> list[str]:
     """A line for each file; with its name where there are several."""
-    return [line(f"{judged.name}: {_summary(judged, gate)}" if len(gate.files) > 1 else _summary(judged, gate)) for judged in gate.files]
+    return [
+        line(f"{judged.name}: {_summary(judged, gate)}" if len(gate.files) > 1 else _summary(judged, gate))
+        for judged in gate.files
+    ]
 
 
 def _summary(judged: Judged, gate: Gate) -> str:
     if judged.result == "no-tensorflow" and (gate.passes_over or len(gate.files) > 1):
-        return "passed over: no line asks for TensorFlow"
+        return "skipped: no line asks for TensorFlow"
     return plans.gate_line(judged.outcome)
 
 
@@ -77,8 +82,8 @@ def _told(finding: Finding, gate: Gate) -> bool:
 def workflow_commands(gate: Gate) -> list[str]:
     """GitHub's workflow commands, and the lines of the text form in between.
 
-    Nothing of a file can be a command of its own: a value escapes the signs that end it, and no other line starts with
-    two colons or holds the older form's `##[`.
+    Nothing of a file can be a command of its own: a value escapes the signs that end it, and no other line
+    starts with two colons or holds the older form's `##[`.
     """
     rows: list[str] = []
     for judged in gate.files:
@@ -87,7 +92,11 @@ def workflow_commands(gate: Gate) -> list[str]:
                 continue
             first = next(iter(_places(finding, judged)), None)
             name, number = (first.where, first.line) if first else (judged.name, None)
-            values = {"file": _relative(name), "line": str(number or ""), "title": f"{finding.title} [{finding.code}]"}
+            values = {
+                "file": _relative(name),
+                "line": str(number or ""),
+                "title": f"{finding.title} [{finding.code}]",
+            }
             given = ",".join(f"{key}={_value(value)}" for key, value in values.items() if value)
             cures = [f"Cure: {step.text}" for step in finding.prescription if step.kind == "manual"]
             message = "\n".join((finding.explanation, *cures))
@@ -110,7 +119,12 @@ def sarif(gate: Gate) -> dict[str, Any]:
     """A SARIF 2.1.0 log with one run; what it does not state is the address of its schema."""
     from doctor.rules import PLACES, rule_of
 
-    found = [(finding, judged) for judged in gate.files for finding in judged.outcome.findings if _told(finding, gate)]
+    found = [
+        (finding, judged)
+        for judged in gate.files
+        for finding in judged.outcome.findings
+        if _told(finding, gate)
+    ]
     codes = list(dict.fromkeys(finding.code for finding, _ in found))
     rules = []
     for code in codes:
@@ -136,7 +150,9 @@ def sarif(gate: Gate) -> dict[str, Any]:
                     {
                         "executionSuccessful": True,
                         "exitCode": gate.exit_code,
-                        "exitCodeDescription": {0: "ok", 1: "errors", 3: "something could not be examined"}[gate.exit_code],
+                        "exitCodeDescription": {0: "ok", 1: "errors", 3: "something could not be examined"}[
+                            gate.exit_code
+                        ],
                     }
                 ],
                 "results": [_result(finding, judged, codes) for finding, judged in found],
@@ -162,7 +178,9 @@ def _result(finding: Finding, judged: Judged, codes: list[str]) -> dict[str, Any
     if places[1:]:
         result["relatedLocations"] = [_location(place) for place in places[1:]]
     print_of = "\n".join((finding.code, places[0].text if places else finding.title))
-    result["partialFingerprints"] = {"codeAndLine/v1": hashlib.sha256(print_of.encode("utf-8", "replace")).hexdigest()}
+    result["partialFingerprints"] = {
+        "codeAndLine/v1": hashlib.sha256(print_of.encode("utf-8", "replace")).hexdigest()
+    }
     edits = edits_of(finding)
     if edits:
         changes = [
@@ -181,7 +199,10 @@ def _result(finding: Finding, judged: Judged, codes: list[str]) -> dict[str, Any
 def _location(place: Source) -> dict[str, Any]:
     physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(place.where)}}
     if place.line:
-        physical["region"] = {"startLine": place.line, **({"snippet": {"text": place.text}} if place.text else {})}
+        physical["region"] = {
+            "startLine": place.line,
+            **({"snippet": {"text": place.text}} if place.text else {}),
+        }
     return {"physicalLocation": physical}
 
 

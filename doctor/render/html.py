@@ -88,12 +88,17 @@ class _Page:
             parts.append("<h2>Also found</h2>")
         for other in others:
             title = f'<span class="{tone(other)}"><span class="tone">{self._text(other.title)}</span></span>'
-            parts.append(self._details(title, f'<p class="dim">{self._meta(other)}</p>' + self._finding(other)))
+            parts.append(
+                self._details(title, f'<p class="dim">{self._meta(other)}</p>' + self._finding(other))
+            )
         parts += [self._compatibility(), self._noise(), self._facts(), "</article>", ""]
         return "\n".join(part for part in parts if part) + "\n"
 
     def _meta(self, finding: Finding) -> str:
-        return f"{finding.severity} · {content.SURENESS[finding.confidence]} · <code>{escape(finding.code)}</code>"
+        return (
+            f"{finding.severity} · {content.SURENESS[finding.confidence]} ·"
+            f" <code>{escape(finding.code)}</code>"
+        )
 
     def _finding(self, finding: Finding) -> str:
         parts = [
@@ -106,7 +111,7 @@ class _Page:
             text = f"<code>{self._text(source.text)}</code>" if source.text.strip() else ""
             parts.append(f"<blockquote><cite>{self._text(content.place(source))}</cite>{text}</blockquote>")
         if finding.consequences:
-            parts.append("<h2>What it also looks like</h2><ul>")
+            parts.append("<h2>What follows from it</h2><ul>")
             parts += [f"<li>{self._text(text)}</li>" for text in finding.consequences] + ["</ul>"]
         if finding.prescription:
             parts.append("<h2>What to do</h2><ol>")
@@ -131,13 +136,17 @@ class _Page:
         parts = []
         rows = content.goes_together(self.diagnosis)
         if rows:
-            cells = "".join("<tr>" + "".join(f"<td>{self._text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+            cells = "".join(
+                "<tr>" + "".join(f"<td>{self._text(cell)}</td>" for cell in row) + "</tr>" for row in rows
+            )
             head = "<tr><th>part</th><th>has</th><th>needs</th><th>fits</th></tr>"
             parts.append(f"<h2>What goes together</h2><table>{head}{cells}</table>")
         others = content.remains(self.diagnosis)
         if others:
             items = "".join(f"<li>{self._text(other)}</li>" for other in others)
-            parts.append(self._details("What else it may be, and what tells it", f"<ul>{items}</ul>"))
+            parts.append(
+                self._details("Other possible causes, and the command that checks each", f"<ul>{items}</ul>")
+            )
         return "\n".join(parts)
 
     def _noise(self) -> str:
@@ -156,7 +165,8 @@ class _Page:
             rows.append(f"<dt>{escape(fact.label)}</dt><dd>{self._text(fact.value)}{note}</dd>")
         for unread in content.not_examined(self.diagnosis.facts):
             rows.append(
-                f"<dt>{self._text(unread.what)}</dt><dd>could not be looked at: {self._text(unread.reason)}</dd>"
+                f"<dt>{self._text(unread.what)}</dt><dd>could not be looked at:"
+                f" {self._text(unread.reason)}</dd>"
             )
         if not rows:
             return ""

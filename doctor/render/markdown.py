@@ -1,7 +1,8 @@
-"""A diagnosis as Markdown to be pasted into an issue: a reply to a report, or what a maintainer wants to know of a machine.
+"""A diagnosis as Markdown to be pasted into an issue: a reply to a report, or what a maintainer wants to know
+of a machine.
 
-Nothing from the input can become Markdown, a mention, a link or HTML: quotations stand in fences longer than any run
-of backticks in them, and prose is escaped. It gets a diagnosis that is safe to share.
+Nothing from the input can become Markdown, a mention, a link or HTML: quotations stand in fences longer than
+any run of backticks in them, and prose is escaped. It gets a diagnosis that is safe to share.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from doctor import __version__
+from doctor import __version__, lazy
 from doctor.facts import OwnReport
 from doctor.printable import block, line
 from doctor.render import content
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from doctor.findings import Diagnosis, Finding, Step
     from doctor.tables import Tables
 
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&^])")
-_LINKED = re.compile(r"@\w|://|www\.|#\d|\bGH-\d|mailto:", re.IGNORECASE)
+_SPECIAL = lazy.compile(r"([\\`*_\[\]<>|~$&^])")
+_LINKED = lazy.compile(r"@\w|://|www\.|#\d|\bGH-\d|mailto:", re.IGNORECASE)
 """What GitHub and GitLab turn into links and mentions even where it is escaped; never inside a code span."""
-_FIRST = re.compile(r"^\s*(\d{0,9})([.)#+=:-])")
+_FIRST = lazy.compile(r"^\s*(\d{0,9})([.)#+=:-])")
 """What makes a list, a heading or a rule at the beginning of a line."""
 QUOTED = 6
 LONGEST = 300
@@ -99,11 +100,15 @@ class _Page:
         if self.diagnosis.facts.of(OwnReport):
             rows[:0] = [f"Read from {escaped(self.diagnosis.facts.name)}.", ""]
         rows += ["What was seen:", "", *fence(self._told() or ["nothing"]), ""]
-        unread = [f"{self._text(u.what)}: {self._text(u.reason)}" for u in content.not_examined(self.diagnosis.facts)]
+        unread = [
+            f"{self._text(u.what)}: {self._text(u.reason)}"
+            for u in content.not_examined(self.diagnosis.facts)
+        ]
         if unread:
             rows += ["What could not be looked at:", "", *fence(unread), ""]
         absent = [
-            f"{self._text(a.what)}: {self._quote(a.source.text)}" for a in content.not_there(self.diagnosis.facts)
+            f"{self._text(a.what)}: {self._quote(a.source.text)}"
+            for a in content.not_there(self.diagnosis.facts)
         ]
         if absent:
             rows += details("What was looked for and is not there", fence(absent))
@@ -112,19 +117,26 @@ class _Page:
         for other in others:
             rows += details(f"Also found: {other.title} ({other.code})", self._finding(other))
         rows += self._noise()
-        return rows + details("For tfgpu-doctor: every fact, which its explain reads back", fence(self._record()))
+        return rows + details(
+            "For tfgpu-doctor: every fact, which its explain reads back", fence(self._record())
+        )
 
     # --- their parts
 
     def _record(self) -> list[str]:
-        """Every fact as a block of letters, with the names and secrets taken out that are taken out of the page."""
+        """Every fact as a block of letters, with the names and secrets taken out that are taken out of the
+        page."""
         from doctor.probe.record import packed, to_record  # the probes are not loaded for a report
 
         record = to_record(self.diagnosis.facts, __version__, self.tables.date)
         return packed(record)
 
     def _headline(self, finding: Finding) -> str:
-        lead = {"undetermined": "Not enough to tell", "healthy": "All is well", "benign-messages": "Nothing to fix"}
+        lead = {
+            "undetermined": "Not enough to tell",
+            "healthy": "All is well",
+            "benign-messages": "Nothing to fix",
+        }
         first = lead.get(finding.code) or LEADS[finding.confidence]
         return f"**{first}: {escaped(finding.title)}** (`{finding.code}`)"
 
@@ -133,12 +145,14 @@ class _Page:
         quoted = []
         for source in finding.evidence[:QUOTED]:
             text = self._quote(source.text)
-            quoted.append(f"{self._text(content.place(source))}: {text}" if text else self._text(content.place(source)))
+            quoted.append(
+                f"{self._text(content.place(source))}: {text}" if text else self._text(content.place(source))
+            )
         if len(finding.evidence) > QUOTED:
             quoted.append(f"({len(finding.evidence) - QUOTED} more)")
         rows += ["What shows it:", "", *fence(quoted), ""]
         if finding.consequences:
-            rows += ["What it also looks like:", ""]
+            rows += ["What follows from it:", ""]
             rows += [f"- {escaped(text)}" for text in finding.consequences] + [""]
         if finding.prescription:
             rows += ["What to do:", ""]
@@ -189,7 +203,9 @@ class _Page:
         if not count:
             return []
         rows = [f"- {content.line_list(group.sources)}: {escaped(group.meaning)}" for group in groups]
-        return details(f"{count} line{'s' if count != 1 else ''} of it {'are' if count != 1 else 'is'} noise", rows)
+        return details(
+            f"{count} line{'s' if count != 1 else ''} of it {'are' if count != 1 else 'is'} noise", rows
+        )
 
     def _compatibility(self) -> list[str]:
         together = content.goes_together(self.diagnosis)
@@ -198,7 +214,11 @@ class _Page:
             table = [f"| {' | '.join(_html(cell) for cell in row)} |" for row in together]
             rows += ["| part | has | needs | fits |", "|---|---|---|---|", *table, ""]
         others = content.remains(self.diagnosis)
-        return rows + (details("What else it may be, and what tells it", fence(map(self._text, others))) if others else [])
+        return rows + (
+            details("Other possible causes, and the command that checks each", fence(map(self._text, others)))
+            if others
+            else []
+        )
 
     def _told(self) -> list[str]:
         rows = []

@@ -1,4 +1,4 @@
-"""How an answer is to look, as plain values (they travel to other processes)."""
+"""How an answer looks, as plain values (they are sent to other processes)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ if TYPE_CHECKING:
 
 
 class Options(NamedTuple):
-    """format: text, json, markdown or html. width: columns of prose. symbols: the encoding has more than ASCII.
+    """format: text, json, markdown or html. width: columns of prose. symbols: the encoding has more than
+    ASCII.
 
-    shared: text goes to a file, which may be handed on (every other format is made for that). trace: what was decided
-    on the way to the verdict follows. node: what `fleet` calls the machine, "" for none.
+    shared: text goes to a file, which may be handed on (every other format is made for that). trace: what was
+    decided on the way to the verdict follows. node: what `fleet` calls the machine, "" for none.
     """
 
     format: str = "text"
@@ -36,11 +37,20 @@ class Options(NamedTuple):
             node = str(getattr(args, "node", None) or "")
             symbols = encoding.lower().startswith("utf")
             return cls(form, verbose=verbose, quiet=quiet, symbols=symbols, trace=trace, node=node)
-        from doctor.render import terminal
+        from doctor.render.symbols import has_symbols, wants_colour
         from doctor.render.width import width_of
 
-        colour = terminal.wants_colour(stream, getattr(args, "color", "auto"))
-        return cls(form, colour, width_of(stream), verbose, quiet, terminal.has_symbols(encoding), is_file(stream), trace)
+        colour = wants_colour(stream, getattr(args, "color", "auto"))
+        return cls(
+            form,
+            colour,
+            width_of(stream),
+            verbose,
+            quiet,
+            has_symbols(encoding),
+            is_file(stream),
+            trace,
+        )
 
 
 def is_file(stream: TextIO) -> bool:

@@ -1,4 +1,4 @@
-"""Where an answer goes: standard output, or a file that is there whole or not at all."""
+"""Where an answer goes: standard output, or a file that is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def destination(path: str | None) -> Iterator[TextIO]:
             stream.flush()
             stream.detach()
     except OSError as error:
-        # an error without a name comes from a stream: ours where it names the disk, else a pipe that broke meanwhile
+        # an error without a name comes from a stream: ours where it names the disk, else a pipe that broke
+        # meanwhile
         if error.filename is None and not _of_the_disk(error):
             raise
         raise cannot_write(path, error) from error

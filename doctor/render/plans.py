@@ -31,14 +31,19 @@ ROUTE_NAMES = {
 
 def document(outcome: Outcome) -> dict[str, Any]:
     """The promised JSON (schema 1)."""
-    ground = outcome.ground
-    wish = ground.wish
-    asked = {"tensorflow": wish.tensorflow, "python": wish.python, "cuda": wish.cuda, "cudnn": wish.cudnn}
+    context = outcome.context
+    version_request = context.version_request
+    asked = {
+        "tensorflow": version_request.tensorflow,
+        "python": version_request.python,
+        "cuda": version_request.cuda,
+        "cudnn": version_request.cudnn,
+    }
     return {
         "schema": 1,
-        "tool": {"name": "tfgpu-doctor", "version": __version__, "tables": ground.tables.date},
+        "tool": {"name": "tfgpu-doctor", "version": __version__, "tables": context.tables.date},
         "wish": {key: value for key, value in asked.items() if value},
-        "machine": facts_document(ground.picture),
+        "machine": facts_document(context.case),
         "findings": [finding_document(finding) for finding in outcome.findings],
         "plans": [_plan_document(plan) for plan in outcome.plans],
     }
@@ -71,7 +76,13 @@ def hidden(words: str, shared: bool) -> str:
 
 
 def rendered(
-    outcome: Outcome, form: str, *, width: int = 80, colour: bool = False, verbose: bool = False, shared: bool = True
+    outcome: Outcome,
+    form: str,
+    *,
+    width: int = 80,
+    colour: bool = False,
+    verbose: bool = False,
+    shared: bool = True,
 ) -> str:
     """The plans as text, json, markdown or html. shared: of text; every other form may be handed on."""
     if form == "json":
@@ -86,7 +97,7 @@ def rendered(
 
 def gate_line(outcome: Outcome) -> str:
     """One line for CI: ok, not ok or not examined, and why."""
-    wanted = [p for p in outcome.plans if (p.route == "cpu") is outcome.ground.for_cpu]
+    wanted = [p for p in outcome.plans if (p.route == "cpu") is outcome.context.for_cpu]
     best = wanted[0] if wanted else None
     errors = [f for f in outcome.findings if f.severity == "error"]
     if outcome.works and outcome.unexamined:
@@ -94,18 +105,24 @@ def gate_line(outcome: Outcome) -> str:
     if outcome.works and best is not None:
         doubt = [f for f in outcome.findings if f.severity == "warning" and f.code != "gpu-absent"]
         left = [f.title for f in outcome.findings if f.severity == "info" and f.code == "undetermined"]
-        words = f"ok: tensorflow {best.tensorflow} by {best.route}" + (f", Python {best.python}" if best.python else "")
+        words = f"ok: tensorflow {best.tensorflow} by {best.route}" + (
+            f", Python {best.python}" if best.python else ""
+        )
         return line("; ".join((words, *([f"warning: {_first(doubt)}"] if doubt else []), *left[:1])))
-    why = _first(errors) if errors else "no way to TensorFlow with a GPU"
+    why = _first(errors) if errors else "no plan gives TensorFlow a GPU"
     why += f"; {outcome.unexamined[0].title}" if outcome.unexamined else ""
-    return line(f"not ok: {why}" + (f"; nearest: tensorflow {best.tensorflow} by {best.route}" if best else ""))
+    return line(
+        f"not ok: {why}" + (f"; nearest: tensorflow {best.tensorflow} by {best.route}" if best else "")
+    )
 
 
 def _first(findings: Sequence[Finding]) -> str:
     """The first finding with its line, and how many more there are."""
     first = findings[0]
     where = f" ({first.evidence[0]})" if first.evidence[0].line else ""
-    return f"{first.code}: {first.title}{where}" + (f" (and {len(findings) - 1} more)" if len(findings) > 1 else "")
+    return f"{first.code}: {first.title}{where}" + (
+        f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+    )
 
 
 def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bool = False) -> str:
@@ -117,7 +134,9 @@ def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bo
         title = f"{finding.severity}: {finding.title} [{finding.code}]"
         lines += [paint(row, mark) for row in _wrapped(title, width, "")]
         lines += _wrapped(finding.explanation, width, "  ")
-        lines += [line(f"  seen: {source}{source.text and f': {source.text}'}") for source in finding.evidence]
+        lines += [
+            line(f"  seen: {source}{source.text and f': {source.text}'}") for source in finding.evidence
+        ]
         for ref in finding.tables[: None if verbose else 2]:
             lines += _wrapped(f"table: {ref}", width, "  ")
         for step in finding.prescription:
@@ -127,26 +146,39 @@ def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bo
     if not outcome.plans:
         return "\n".join([*lines, "There is no plan for this platform."])
     for number, plan in enumerate(outcome.plans, 1):
-        lines += _plan_text(plan, number, width, paint, for_cpu=outcome.ground.for_cpu, verbose=verbose)
+        lines += _plan_text(plan, number, width, paint, for_cpu=outcome.context.for_cpu, verbose=verbose)
         lines.append("")
     if len(outcome.plans) > 1 and not verbose:
         lines.append("-v shows the commands of every plan, and the table rows behind each reason.")
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _plan_text(plan: Plan, number: int, width: int, paint: _Paint, *, for_cpu: bool, verbose: bool) -> list[str]:
+def _plan_text(
+    plan: Plan, number: int, width: int, paint: _Paint, *, for_cpu: bool, verbose: bool
+) -> list[str]:
     driver = f"driver from {plan.driver_minimum}" if plan.driver_minimum else ""
     driver += f" to branch R{plan.driver_last}" if driver and plan.driver_last else ""
     versions = [f"Python {plan.python}" if plan.python else "", f"CUDA {plan.cuda}" if plan.cuda else "",
                 f"cuDNN {plan.cudnn}" if plan.cudnn else "", driver]  # fmt: skip
-    mark = "" if number > 1 else " (the last resort)" if plan.route == "cpu" and not for_cpu else " (recommended)"
+    mark = (
+        ""
+        if number > 1
+        else " (the last resort)"
+        if plan.route == "cpu" and not for_cpu
+        else " (recommended)"
+    )
     head = f"Plan {number}{mark}: {plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}"
-    lines = [paint(line(head), "1"), *_wrapped(", ".join(v for v in (*versions, _size(plan)) if v), width, "  ")]
+    lines = [
+        paint(line(head), "1"),
+        *_wrapped(", ".join(v for v in (*versions, _size(plan)) if v), width, "  "),
+    ]
     for at, change in enumerate(plan.changes):
         lines += _wrapped(f"- {change}", width, "           " if at else "  changes: ")
     if number > 1 and not verbose:
         return lines
-    rows = {row: at for at, row in enumerate(dict.fromkeys(row for _, refs in plan.reasons for row in refs), 1)}
+    rows = {
+        row: at for at, row in enumerate(dict.fromkeys(row for _, refs in plan.reasons for row in refs), 1)
+    }
     for at, (reason, refs) in enumerate(plan.reasons):
         numbers = f" [{', '.join(str(rows[ref]) for ref in refs)}]" if refs and verbose else ""
         lines += _wrapped(f"- {reason}{numbers}", width, "       " if at else "  why: ")
@@ -156,7 +188,8 @@ def _plan_text(plan: Plan, number: int, width: int, paint: _Paint, *, for_cpu: b
 
 
 def _size(plan: Plan) -> str:
-    """What pip brings down and what it takes on disk; "" for an image and conda's CUDA, whose sizes no table has."""
+    """What pip brings down and what it takes on disk; "" for an image and conda's CUDA, whose sizes no
+    table has."""
     if plan.candidate.image or plan.candidate.nvidia or plan.candidate.recipe:
         return ""
     disk, wheels = needed_mib(plan)
@@ -180,18 +213,25 @@ def markdown(outcome: Outcome) -> str:
     lines: list[str] = []
     for finding in outcome.findings:
         lines += [f"**{finding.severity}: {finding.title}** (`{finding.code}`)", "", finding.explanation, ""]
-        lines += [f"- seen: {source}{f': `{source.text}`' if source.text else ''}" for source in finding.evidence]
+        lines += [
+            f"- seen: {source}{f': `{source.text}`' if source.text else ''}" for source in finding.evidence
+        ]
         lines += [f"- cure: {step.text}" for step in finding.prescription if step.kind == "manual"] + [""]
     for number, plan in enumerate(outcome.plans, 1):
         lines += [f"## Plan {number}: {plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}", ""]
-        lines += [f"- change: {change}" for change in plan.changes] + [f"- why: {reason}" for reason in plan.why] + [""]
+        lines += (
+            [f"- change: {change}" for change in plan.changes]
+            + [f"- why: {reason}" for reason in plan.why]
+            + [""]
+        )
         steps = [s.text if s.kind == "shell" else comment(f"by hand: {s.text}") for s in plan.commands]
         lines += ["```sh", *steps, "```", ""] if steps else []
     return block("\n".join(lines).rstrip() + "\n")
 
 
 def _wrapped(words: str, width: int, indent: str, further: str | None = None) -> list[str]:
-    """Lines of a width. further: what each line after the first starts with, by default two columns more than the first."""
+    """Lines of a width. further: what each line after the first starts with, by default two columns more
+    than the first."""
     return textwrap.wrap(
         block(words), max(40, width), initial_indent=indent,
         subsequent_indent=" " * (len(indent) + 2) if further is None else further,
@@ -200,7 +240,7 @@ def _wrapped(words: str, width: int, indent: str, further: str | None = None) ->
 
 
 class _Paint:
-    """Colour, or none."""
+    """The text in a colour, or as it is."""
 
     def __init__(self, on: bool) -> None:
         self.on = on

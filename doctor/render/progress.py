@@ -1,4 +1,4 @@
-"""How far a long task is: one line on standard error, on a terminal only, after the first second."""
+"""Progress of a long task: one line on standard error, on a terminal only, after the first second."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Progress:
         self.silent = quiet or sys.stderr is None or not sys.stderr.isatty()
 
     def expect(self, total: int) -> None:
-        """So many will be done."""
+        """Add to the expected total."""
         self.total = total
 
     def __call__(self, more: int = 1) -> None:
-        """So much more is done."""
+        """Add to what is done."""
         self.done += more
         if self.silent:
             return
@@ -34,7 +34,7 @@ class Progress:
             sys.stderr.flush()
 
     def end(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self.shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

@@ -1,26 +1,27 @@
-"""A diagnosis as it may leave this machine: all its texts without names, homes, addresses and secrets.
+"""A diagnosis that may leave this machine: its texts without names, homes, addresses and secrets.
 
-One place for every format: what renders a diagnosis gets one that is safe to share and does nothing of its own about it.
-The machine's own user, host and home are known from the environment; a report's are learnt from its text.
+One place for every format: what renders a diagnosis gets one that is safe to share and redacts nothing
+itself. The machine's own user, host and home are known from the environment; a report's are learnt from its
+text.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from doctor import lazy
 from doctor.facts import EnvVar, Fact, Source
 from doctor.redact import Redactor, without_doors
 from doctor.redact.variables import kept
+from doctor.values import replace
 
 if TYPE_CHECKING:
     from doctor.facts import Facts
     from doctor.findings import Diagnosis, Finding, Step
 
-_QUOTED_HOME = re.compile(r"(['\"])~/(?=[^'\"\n]{0,400}\1)")
+_QUOTED_HOME = lazy.compile(r"(['\"])~/(?=[^'\"\n]{0,400}\1)")
 """A shell does not expand a tilde between quotes: the quote begins after it."""
 
 
@@ -32,7 +33,8 @@ def shared(diagnosis: Diagnosis, *, names: bool = True) -> Diagnosis:
         facts=_facts(diagnosis.facts, hide, variables=names),
         findings=tuple(_finding(finding, hide) for finding in diagnosis.findings),
         compatibility=tuple(
-            replace(part, have=hide(part.have), evidence=_value(part.evidence, hide)) for part in diagnosis.compatibility
+            replace(part, have=hide(part.have), evidence=_value(part.evidence, hide))
+            for part in diagnosis.compatibility
         ),
         alternatives=tuple(
             replace(other, evidence=_value(other.evidence, hide), against=_value(other.against, hide))

@@ -86,7 +86,9 @@ def show(summary: Summary, options: Options) -> str:
         from doctor.render.markdown import escaped
 
         lines = [f"**{head}**", "", "| reports | share | cause | |", "|--:|--:|---|---|"]
-        lines += [f"| {r.number} | {_share(r, summary)} | `{r.code}` | {escaped(r.title)} |" for r in summary.rows()]
+        lines += [
+            f"| {r.number} | {_share(r, summary)} | `{r.code}` | {escaped(r.title)} |" for r in summary.rows()
+        ]
         return "\n".join(lines) + "\n"
     if options.format == "html":
         from html import escape
@@ -96,9 +98,7 @@ def show(summary: Summary, options: Options) -> str:
             f"<td>{escape(r.title)}</td></tr>"
             for r in summary.rows()
         )
-        return (
-            f"<h1>{head}</h1>\n<table><tr><th>reports</th><th>share</th><th>cause</th><th></th></tr>{cells}</table>\n"
-        )
+        return f"<h1>{head}</h1>\n<table><tr><th>reports</th><th>share</th><th>cause</th><th></th></tr>{cells}</table>\n"
     return _table(summary, head, options)
 
 
@@ -121,7 +121,9 @@ def _table(summary: Summary, head: str, options: Options) -> str:
         room = options.width - digits - width - 13
         if len(title) > room:
             title = title[: max(0, room - 1)].rstrip() + ("…" if options.symbols else "") if room > 15 else ""
-        lines.append(f"{row.number:>{digits}}  {_share(row, summary):>7}  {row.code:<{width}}  {title}".rstrip())
+        lines.append(
+            f"{row.number:>{digits}}  {_share(row, summary):>7}  {row.code:<{width}}  {title}".rstrip()
+        )
         if options.verbose:
             lines += [f"{'':>{digits + 11}}{line(name)}" for name in row.reports]
     return "\n".join(lines) + "\n"

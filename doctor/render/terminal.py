@@ -1,22 +1,20 @@
 """A diagnosis for a person at a terminal: the verdict first, what proves it, what to do.
 
-Prose is wrapped to the terminal; commands, code and `file:line` never are, and code stands at the left edge, so that
-what is copied can be pasted. Colour only repeats what words and symbols say.
+Prose is wrapped to the terminal; commands, code and `file:line` never are, and code stands at the left edge,
+so that what is copied can be pasted. Colour only repeats what words and symbols say.
 """
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from doctor.printable import block, line
 from doctor.render import content
+from doctor.render.symbols import PLAIN, SYMBOLS
+from doctor.render.wrap import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.console import Console
-    from rich.text import Text
 
     from doctor.facts import Fact, Source
     from doctor.findings import Diagnosis, Finding, Step
@@ -28,10 +26,6 @@ EVIDENCE_ROWS = 4
 """Rows of one quoted line, before it is cut; --verbose shows all."""
 PLACES_SHOWN = 20
 """Places of one fact; a training log says the same thing thousands of times."""
-
-SYMBOLS = {"error": "✗", "warning": "!", "info": "i", "good": "✓", "unknown": "?", "dot": "·", "cut": "…"}
-PLAIN = {"error": "x", "warning": "!", "info": "i", "good": "+", "unknown": "?", "dot": "-", "cut": "..."}
-"""The same where the terminal's encoding has no such symbols."""
 STYLES = {
     "error": "bold red",
     "warning": "bold yellow",
@@ -41,73 +35,52 @@ STYLES = {
 }
 
 
-def wants_colour(stream: TextIO, choice: str) -> bool:
-    """Whether escapes for colour may be written: --color, then NO_COLOR, FORCE_COLOR, then a terminal that can."""
-    if choice in ("always", "never"):
-        return choice == "always"
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    if not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
-        return False
-    if os.name == "nt":  # a console that shows escapes as they are
-        from rich.console import detect_legacy_windows
-
-        return not detect_legacy_windows()
-    return True
+CODES = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+"""The words of a style as parameters of SGR (ECMA-48)."""
 
 
 def show(diagnosis: Diagnosis, tables: Tables, options: Options) -> str:
     """One diagnosis as text of the width, colours and symbols that the options name."""
-    from io import StringIO
-
-    from rich.console import Console
-
-    stream = StringIO()
-    console = Console(
-        file=stream,
-        color_system="standard" if options.colour else None,
-        force_terminal=options.colour,
-        force_jupyter=False,
-        width=options.width,
-        markup=False,
-        highlight=False,
-        emoji=False,
-        legacy_windows=False,
-    )
-    Page(console, options.verbose, options.quiet, options.symbols).print(diagnosis, tables)
-    return stream.getvalue()
+    page = Page(options)
+    page.print(diagnosis, tables)
+    return page.text()
 
 
 def tone(finding: Finding) -> str:
-    """How a finding is marked: its severity, good for a verdict of health, unknown where it could not be told."""
+    """How a finding is marked: its severity, good for a verdict of health, unknown where it could not be
+    told."""
     if finding.code in ("healthy", "benign-messages"):
         return "good"
     return "unknown" if finding.code == "undetermined" else finding.severity
 
 
-def has_symbols(encoding: str | None) -> bool:
-    """Whether an encoding can write the symbols (a Windows console's legacy code page cannot)."""
-    try:
-        "".join(SYMBOLS.values()).encode(encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
-
-
 class Page:
-    """One diagnosis on one console."""
+    """One diagnosis as rows of text."""
 
-    def __init__(self, console: Console, verbose: int = 0, quiet: bool = False, symbols: bool = True) -> None:
-        self.console = console
-        self.verbose = verbose
-        self.quiet = quiet
-        self.symbols = SYMBOLS if symbols else PLAIN
+    def __init__(self, options: Options) -> None:
+        self.rows: list[str] = []
+        self.width = options.width
+        self.colour = options.colour
+        self.verbose = options.verbose
+        self.quiet = options.quiet
+        self.symbols = SYMBOLS if options.symbols else PLAIN
         self.blank = True
 
+    def text(self) -> str:
+        """What was printed."""
+        return "".join(f"{row}\n" for row in self.rows)
+
     def print(self, diagnosis: Diagnosis, tables: Tables) -> None:
-        """The whole page."""
+        """Print the whole page."""
         verdict, *others = diagnosis.findings
         self._verdict(verdict, content.subject(diagnosis.facts))
         if others:
@@ -139,7 +112,7 @@ class Page:
         self._paragraphs("  ", finding.explanation)
         self._evidence(finding)
         if finding.consequences:
-            self._heading("What it also looks like")
+            self._heading("What follows from it")
             for consequence in finding.consequences:
                 self._prose(f"  {self.symbols['dot']} ", line(consequence))
         if finding.prescription:
@@ -167,7 +140,9 @@ class Page:
         text = line(source.text).strip()
         if text:
             self._prose(
-                "    ", text if self.verbose else content.message(text), rows=0 if self.verbose else EVIDENCE_ROWS
+                "    ",
+                text if self.verbose else content.message(text),
+                rows=0 if self.verbose else EVIDENCE_ROWS,
             )
 
     def _step(self, number: int, step: Step, of: int) -> None:
@@ -214,7 +189,7 @@ class Page:
     def _alternatives(self, diagnosis: Diagnosis) -> None:
         rows = content.remains(diagnosis)
         if rows:
-            self._heading("What else it may be, and what tells it")
+            self._heading("Other possible causes, and the command that checks each")
         for row in rows[: None if self.verbose else 3]:
             self._prose(f"  {self.symbols['dot']} ", line(row))
 
@@ -271,9 +246,11 @@ class Page:
 
     def _hints(self, diagnosis: Diagnosis) -> None:
         self._gap()
-        hints = [f"`tfgpu-doctor code {diagnosis.verdict.code}` tells more about this finding"]
+        hints = [f"`tfgpu-doctor code {diagnosis.verdict.code}` explains this finding"]
         if not self.verbose:
-            hints.append("`-v` shows every fact with its source; `--format markdown` makes a reply for an issue")
+            hints.append(
+                "`-v` shows every fact with its source; `--format markdown` makes a reply for an issue"
+            )
         for hint in hints:
             self._prose("hint: ", hint, style="dim", hang="  ")
 
@@ -281,41 +258,34 @@ class Page:
 
     def _gap(self) -> None:
         if not self.blank:
-            self.console.print()
+            self.rows.append("")
         self.blank = True
 
     def _heading(self, text: str) -> None:
         self._gap()
         self._verbatim(text, "bold")
 
-    def _text(self, text: str, style: str = "") -> Text:
-        from rich.text import Text
-
-        return Text(text, style=style, end="")
-
     def _paragraphs(self, lead: str, text: str) -> None:
         for paragraph in block(text).split("\n"):
             if paragraph.strip():
                 self._prose(lead, paragraph.strip())
 
-    def _prose(self, lead: str, text: str, *, style: str = "", rows: int = 0, hang: str | None = None) -> None:
+    def _prose(
+        self, lead: str, text: str, *, style: str = "", rows: int = 0, hang: str | None = None
+    ) -> None:
         """Wrapped text after a lead, later rows under its beginning; cut after `rows` rows where not 0."""
         indent = " " * len(lead) if hang is None else hang
-        width = max(12, self.console.width - max(len(lead), len(indent)))
-        wrapped = list(self._text(text).wrap(self.console, width))
-        cut = rows and len(wrapped) > rows
-        for i, row in enumerate(wrapped[:rows] if cut else wrapped):
-            row.rstrip()
-            last = cut and i == rows - 1
-            if last:
-                row.truncate(max(1, width - len(self.symbols["cut"])))
-            shown = (lead if i == 0 else indent) + row.plain + (self.symbols["cut"] if last else "")
-            self._verbatim(shown.rstrip(), style=style)
+        width = max(12, self.width - max(len(lead), len(indent)))
+        wrapped = wrap(text, width, rows, self.symbols["cut"])
+        for i, row in enumerate(wrapped):
+            self._verbatim(((lead if i == 0 else indent) + row).rstrip(), style=style)
 
     def _verbatim(self, text: str, style: str = "") -> None:
         """One line as it is: neither wrapped nor cut."""
         self.blank = not text
-        self.console.print(self._text(text, style), soft_wrap=True)
+        if text and style and self.colour:
+            text = f"\x1b[{';'.join(CODES[word] for word in style.split())}m{text}\x1b[0m"
+        self.rows.append(text)
 
     def _code(self, text: str) -> None:
         """Something to paste, at the left edge, between blank lines."""

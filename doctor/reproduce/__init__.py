@@ -1,1 +1,2 @@
-"""Failures made to happen on purpose, and what cures them: children under limits, memory always given back."""
+"""Reproduces failures and tries their cures, in child processes under limits that always free their
+memory."""

@@ -1,7 +1,7 @@
 # ruff: noqa
 # mypy: ignore-errors
-# TensorFlow takes its memory, waits until it is told to go on, and runs a convolution, for which cuDNN has to make its
-# handle. Appended to _guard.py. argv: cookie, lines of Python that configure TensorFlow.
+# TensorFlow takes its memory, waits for a line on its input, and runs a convolution, for which cuDNN has to
+# create its handle. Appended to _guard.py. argv: cookie, lines of Python that configure TensorFlow.
 import traceback
 
 CONFIGURE = sys.argv[2]

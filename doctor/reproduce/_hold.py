@@ -1,7 +1,8 @@
 # ruff: noqa
 # mypy: ignore-errors
 # Holds GPU memory in bounded steps through the CUDA driver, as another program would. Appended to _guard.py.
-# Heard: "leave MIB" (take until that much is free, or nothing more is given), "take MIB", "release". Said: "held".
+# Reads: "leave MIB" (take until that much is free, or nothing more is given), "take MIB", "release". Prints:
+# "held".
 MIB = 1 << 20
 STEPS = [1024, 256, 64, 16, 4, 1]  # MiB: large ones first, so that a large GPU is full within a second
 cuda = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")

@@ -1,6 +1,7 @@
 # ruff: noqa
 # mypy: ignore-errors
-# Says the free memory of one GPU as NVML sees it, again and again. Appended to _guard.py. argv: cookie, index, seconds.
+# Prints the free memory of one GPU as NVML sees it, again and again. Appended to _guard.py. argv: cookie,
+# index, seconds.
 nvml = ctypes.CDLL("nvml.dll" if os.name == "nt" else "libnvidia-ml.so.1")
 
 

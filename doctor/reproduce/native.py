@@ -1,7 +1,7 @@
 """cuDNN's handle without TensorFlow: with ample memory, with the GPU full, and again when memory is free.
 
-It tells a memory cause from a version cause where TensorFlow does not even start: a handle that cannot be made with
-ample memory is not a matter of memory.
+It distinguishes a memory cause from a version cause if TensorFlow does not even start: a handle that cannot
+be made with ample memory is not a matter of memory.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ import os
 import re
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 from doctor.backports import removeprefix
-from doctor.children import Child, ChildError, program
 from doctor.errors import UnableError
 from doctor.reproduce.results import Row
 from doctor.reproduce.stage import MIB, Stage
-from doctor.values import dataclass
+from doctor.subprocesses import Child, ChildError, program
+from doctor.values import dataclass, replace
 
 SPOKEN = {"ample": "ample memory", "full": "GPU full", "again": "memory free again"}
 SETTINGS = {
@@ -29,7 +28,8 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Libraries:
-    """The CUDA runtime and cuDNN that a process of the environment would open, and the folders that they lie in."""
+    """The CUDA runtime and cuDNN that a process of the environment would open, and the folders that they lie
+    in."""
 
     cudart: str
     cudnn: str
@@ -37,7 +37,8 @@ class Libraries:
 
 
 def libraries(python: str | None, environment: dict[str, str]) -> Libraries:
-    """Found as `check` does, in the environment that `python` names. Raises UnableError where one is missing."""
+    """Found as `check` does, in the environment that `python` names. Raises UnableError where one is
+    missing."""
     from doctor.facts import DriverCuda, LibraryFile, LibraryLoaded
     from doctor.probe import Machine, look
 
@@ -96,7 +97,9 @@ def _run(stage: Stage, found: Libraries, which: str, limit: float) -> list[Row]:
                 end = stage.now
                 if answer["stage"] == "failed":
                     if answer.get("cause") in ("library", "runtime"):
-                        raise UnableError(f"the libraries do not start: {answer['error']}", "`tfgpu-doctor check`")
+                        raise UnableError(
+                            f"the libraries do not start: {answer['error']}", "`tfgpu-doctor check`"
+                        )
                 elif answer["stage"] in SPOKEN:
                     rows.append(_row(stage, answer, begin, end))
                     begin = end
@@ -109,7 +112,9 @@ def _run(stage: Stage, found: Libraries, which: str, limit: float) -> list[Row]:
 
 
 def _unfinished(stage: Stage, which: str, begin: float, why: str) -> Row:
-    return Row(SPOKEN[which], SETTINGS[which], "unfinished", "undetermined", why, None, None, None, stage.now - begin)
+    return Row(
+        SPOKEN[which], SETTINGS[which], "unfinished", "undetermined", why, None, None, None, stage.now - begin
+    )
 
 
 def _row(stage: Stage, answer: dict[str, object], begin: float, end: float) -> Row:
@@ -122,5 +127,13 @@ def _row(stage: Stage, answer: dict[str, object], begin: float, end: float) -> R
     line = f"cudnnCreate: {text}"
     lowest = stage.lowest_between(begin, end)
     return Row(
-        SPOKEN[which], SETTINGS[which], "passed" if passed else "failed", verdict, line, free, held, lowest, end - begin
+        SPOKEN[which],
+        SETTINGS[which],
+        "passed" if passed else "failed",
+        verdict,
+        line,
+        free,
+        held,
+        lowest,
+        end - begin,
     )

@@ -1,4 +1,4 @@
-"""What a reproduction gives: rows, samples of free memory, and the sentence that follows from them."""
+"""The result of a reproduction: rows, samples of free memory, and the conclusion."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Result:
 
     @property
     def reproduced(self) -> bool:
-        """The failure came, and it is the one that was meant: a handle that never works is another matter."""
+        """The intended failure occurred; a handle that never works is another failure."""
         if self.backend == "native" and (not self.rows or self.rows[0].outcome != "passed"):
             return False
         return any(row.outcome == "failed" and row.code == "cudnn-init-oom" for row in self.rows)
@@ -60,14 +60,17 @@ class Result:
         if self.reproduced and self.cures:
             if self.backend == "native":
                 return (
-                    "cuDNN cannot make its handle when the GPU is full, and can when memory is free: where the same "
-                    "message comes with memory free, the versions are at fault, not the memory."
+                    "cuDNN cannot make its handle when the GPU is full, and can when memory is free: where"
+                    " the same message comes with memory free, the versions are at fault, not the memory."
                 )
             return f"Reproduced; cured by: {', '.join(self.cures)}."
         if self.reproduced:
             return "Reproduced; nothing that was tried cures it here."
         if self.backend == "native" and self.rows and self.rows[0].outcome == "failed":
-            return "cuDNN cannot make its handle even with memory free: memory is not the cause here, look at versions."
+            return (
+                "cuDNN cannot make its handle even with memory free: memory is not the cause here, look at"
+                " versions."
+            )
         return "Not reproduced here."
 
     def document(self) -> dict[str, Any]:

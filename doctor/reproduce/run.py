@@ -1,4 +1,4 @@
-"""A reproduction from beginning to end: the stage, the attempts, the watch over free memory, and what is left."""
+"""Runs a reproduction: sets up the GPU, makes the attempts, watches free memory, and cleans up."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def reproduce(
 ) -> Result:
     """Make the failure happen on GPU `number` (nvidia-smi's) and try the cures.
 
-    interpreter, version: the environment's Python and its TensorFlow. limit: seconds for each attempt. tell: is given
-    each attempt's name. Raises UnableError where it cannot be done.
+    interpreter, version: the environment's Python and its TensorFlow. limit: seconds for each attempt. tell:
+    is given each attempt's name. Raises UnableError where it cannot be done.
     """
     place = stage.find(environment, number, force=force, simulated=simulated, python=sys.executable)
     starts: list[tuple[float, str]] = []
@@ -63,7 +63,7 @@ def reproduce(
             if interpreter is None or version is None:
                 raise UnableError(
                     "there is no TensorFlow in the environment in use",
-                    "--python names another; --backend native does without TensorFlow",
+                    "--python names another; --backend native needs no TensorFlow",
                 )
             versions = (f"TensorFlow {version}",)
             rows = with_tensorflow.attempts(place, interpreter, version, limit, begin)

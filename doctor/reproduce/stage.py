@@ -1,14 +1,14 @@
-"""Where a reproduction takes place: one GPU, the environment of its processes, and who uses it now."""
+"""The GPU of a reproduction: the environment of its processes, and who uses it now."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
-from doctor.children import Child, ChildError, program
 from doctor.errors import UnableError
+from doctor.subprocesses import Child, ChildError, program
+from doctor.values import dataclass, field
 
 MIB = 1 << 20
 SAMPLING = 0.05
@@ -53,14 +53,19 @@ def find(environment: Mapping[str, str], number: int, *, force: bool, simulated:
     if not seen.devices:
         raise UnableError(
             f"there is no NVIDIA GPU to reproduce on ({seen.problem})",
-            "--simulate does it with real TensorFlow on a simulated GPU; `tfgpu-doctor check` says why none answers",
+            "--simulate does it with real TensorFlow on a simulated GPU; `tfgpu-doctor check` says why none"
+            " answers",
         )
     if number >= len(seen.devices):
-        raise UnableError(f"there is no GPU {number}: the last is {len(seen.devices) - 1}", "`tfgpu-doctor devices`")
+        raise UnableError(
+            f"there is no GPU {number}: the last is {len(seen.devices) - 1}", "`tfgpu-doctor devices`"
+        )
     users = seen.processes[number]
     if users and not force:
         named = "; ".join(
-            f"pid {p.pid}" + (f" of {p.user}" if p.user else "") + (f", {p.memory_mib} MiB" if p.memory_mib else "")
+            f"pid {p.pid}"
+            + (f" of {p.user}" if p.user else "")
+            + (f", {p.memory_mib} MiB" if p.memory_mib else "")
             for p in users
         )
         raise UnableError(

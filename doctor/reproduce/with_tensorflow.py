@@ -1,23 +1,23 @@
 """The cuDNN-initialisation OOM with TensorFlow, and the settings that cure it.
 
-Every attempt meets the same pressure. Another process first leaves ROOM of the GPU's memory free. TensorFlow starts,
-and by default takes nearly all of it. Then the other process takes what TensorFlow left over, as a desktop or a second
-job may; the first attempt fixes how much that is, and the others meet the same amount. Then a convolution makes cuDNN
-ask for its handle. With the default there is nothing left for it; TensorFlow's own pool is no help, since cuDNN does
-not allocate from it.
+Every attempt gets the same memory pressure. Another process first leaves ROOM of the GPU's memory free.
+TensorFlow starts, and by default takes nearly all of it. Then the other process takes what TensorFlow left
+over, as a desktop or a second job may; the first attempt fixes how much that is, and the others meet the same
+amount. Then a convolution makes cuDNN ask for its handle. With the default there is nothing left for it;
+TensorFlow's own pool does not help, since cuDNN does not allocate from it.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from doctor.children import Child, ChildError, program
 from doctor.errors import UnableError
 from doctor.remedies import code
 from doctor.reproduce.results import Row
 from doctor.reproduce.stage import MIB, Stage
+from doctor.subprocesses import Child, ChildError, program
+from doctor.values import dataclass, field
 
 ROOM = 4096
 """MiB that the other process leaves free at first; less on a small GPU."""
@@ -55,8 +55,11 @@ def _spoken(variables: dict[str, str]) -> str:
     return " ".join(f"{name}={value}" for name, value in variables.items())
 
 
-def attempts(stage: Stage, python: str, version: str | None, limit: float, tell: Callable[[str], None]) -> list[Row]:
-    """Try every mode on the stage; `limit`: seconds for each. Raises UnableError where memory cannot be held."""
+def attempts(
+    stage: Stage, python: str, version: str | None, limit: float, tell: Callable[[str], None]
+) -> list[Row]:
+    """Try every mode on the stage; `limit`: seconds for each. Raises UnableError where memory cannot be
+    held."""
     rows: list[Row] = []
     extra: int | None = None
     for mode in modes(version):
@@ -66,10 +69,14 @@ def attempts(stage: Stage, python: str, version: str | None, limit: float, tell:
     return rows
 
 
-def _attempt(stage: Stage, python: str, mode: Mode, limit: float, extra: int | None) -> tuple[Row, int | None]:
+def _attempt(
+    stage: Stage, python: str, mode: Mode, limit: float, extra: int | None
+) -> tuple[Row, int | None]:
     """One mode: (its row, the MiB that the other process took after TensorFlow's start)."""
     begin, deadline = stage.now, time.monotonic() + limit
-    variables = {name: value for name, value in stage.environment.items() if name not in (*QUIETED, *SETTINGS)}
+    variables = {
+        name: value for name, value in stage.environment.items() if name not in (*QUIETED, *SETTINGS)
+    }
     holder_text, text = program("doctor.reproduce", "_hold.py"), program("doctor.reproduce", "_convolve.py")
     outcome, error, least = "unfinished", "", None
     with Child(stage.python, holder_text, [], stage.environment) as holder:
@@ -102,8 +109,12 @@ def _attempt(stage: Stage, python: str, mode: Mode, limit: float, extra: int | N
             log = tensorflow.log
     verdict, line = judged(log, passed=outcome == "passed")
     # what the other process saw at the moment of pressure falls between two samples
-    lowest = min((seen for seen in (stage.lowest_between(begin, end), least) if seen is not None), default=None)
-    row = Row(mode.name, mode.setting, outcome, verdict, line or error, free_before, held, lowest, end - begin)
+    lowest = min(
+        (seen for seen in (stage.lowest_between(begin, end), least) if seen is not None), default=None
+    )
+    row = Row(
+        mode.name, mode.setting, outcome, verdict, line or error, free_before, held, lowest, end - begin
+    )
     return row, extra
 
 

@@ -1,17 +1,19 @@
 """Rules: facts and tables in, findings out. Each rule is one function; its docstring is the page of its code.
 
-`PLACES` is the catalogue: every code, in the order in which a person should act on the findings, and the module that
-holds its rule. It is kept by hand so that one code's page is read without importing the other rules.
+`PLACES` lists every code with the module of its rule, in the order in which a person should act on the
+findings. It is kept by hand, so that reading one code's page imports no other rule. `python
+scripts/rule_needs.py` writes needs.json: the facts that each rule needs.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 from importlib import import_module
+from typing import Dict
 
-from doctor.rules.registry import RULES, Panel, Rule
+from doctor.rules.registry import RULES, Rule, RuleSet
 
-__all__ = ["ORDER", "PLACES", "Panel", "Rule", "all_rules", "panel", "rule_of"]
+__all__ = ["ORDER", "PLACES", "Rule", "RuleSet", "all_rules", "rule_of", "rule_set"]
 
 PLACES = {
     # what stands in the way before TensorFlow starts
@@ -68,8 +70,8 @@ PLACES = {
     "device-not-found": "placement.device_not_found",
     "gpu-renumbered": "placement.renumbered",
     # nothing to fix
-    "benign-messages": "calm",
-    "healthy": "calm",
+    "benign-messages": "no_fault",
+    "healthy": "no_fault",
     "undetermined": "undetermined",
 }
 
@@ -78,7 +80,7 @@ ORDER = tuple(PLACES)
 
 
 def rule_of(code: str) -> Rule:
-    """The rule of one code, of whose family nothing else is imported. Raises KeyError for a code that does not exist."""
+    """The rule of one code; no other rule is imported. Raises KeyError for an unknown code."""
     import_module(f"doctor.rules.{PLACES[code]}")
     return RULES[code]
 
@@ -89,7 +91,20 @@ def all_rules() -> tuple[Rule, ...]:
     return tuple(rule_of(code) for code in ORDER)
 
 
+class _Rules(Dict[str, Rule]):
+    """Rules by code, each imported at its first use."""
+
+    def __missing__(self, code: str) -> Rule:
+        rule = self[code] = rule_of(code)
+        return rule
+
+
 @lru_cache(maxsize=1)
-def panel() -> Panel:
-    """Every rule, sorted by what it reads."""
-    return Panel(all_rules())
+def rule_set() -> RuleSet:
+    """Every rule with the facts that it needs, from needs.json: most reports need few rules, and the others
+    are not imported."""
+    import json
+
+    from doctor import resources
+
+    return RuleSet(json.loads(resources.read(__name__, "needs.json")), _Rules())

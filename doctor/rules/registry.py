@@ -1,35 +1,33 @@
 """What a rule is, and the list of all of them.
 
-A rule is one function, decorated with its code; its docstring is the code's page. It gets a `Picture` and
-yields findings. It is skipped, and said to be skipped, where none of the facts that it needs is there.
+A rule is one function, decorated with its code; its docstring is the code's page. It gets a `Case` and
+yields findings. A rule is skipped if the case has none of the facts that it needs; the trace then says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from doctor.case import Case
 from doctor.facts import Fact, Source
 from doctor.findings import Finding, Step, shell
-from doctor.picture import Picture
 from doctor.shell import Line
+from doctor.values import dataclass
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass
     from typing import TypeAlias
-else:
-    from doctor.values import dataclass  # the same to everybody, and quick to define
 
 
-Judge: TypeAlias = "Callable[[Picture], Iterator[Finding]]"
+Judge: TypeAlias = "Callable[[Case], Iterator[Finding]]"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """code: its stable name. severity: of its findings, unless one says otherwise. title: one line.
 
-    explains: codes whose findings follow from this one's cause, and are folded into it.
-    needs: fact types and symptom kinds, any of which must be there for the rule to judge at all.
+    explains: codes whose findings follow from this one's cause, and are folded into it. needs: fact types and
+    symptom kinds, at least one of which the rule needs to judge at all.
     """
 
     code: str
@@ -40,6 +38,11 @@ class Rule:
     needs: tuple[type[Fact] | str, ...] = ()
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of its needs, sorted."""
+        return tuple(sorted(map(named, self.needs)))
+
+    @property
     def page(self) -> str:
         """The code's page, as Markdown: the docstring of its function."""
         import inspect
@@ -47,21 +50,34 @@ class Rule:
         return inspect.cleandoc(self.judge.__doc__ or "")
 
 
-class Panel:
-    """Several rules, and which of them read what."""
+class RuleSet:
+    """Several rules with the facts that each reads. needs: by code, the names of those facts; empty for a
+    rule that always judges. by_code: the rules; only those that are ready are looked up."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        self.rules = tuple(rules)
-        self.by_code = {rule.code: rule for rule in self.rules}
-        self._always = frozenset(rule.code for rule in self.rules if not rule.needs)
-        self._readers: dict[type[Fact] | str, set[str]] = {}
-        for rule in self.rules:
-            for need in rule.needs:
-                self._readers.setdefault(need, set()).add(rule.code)
+    def __init__(self, needs: Mapping[str, Sequence[str]], by_code: Mapping[str, Rule]) -> None:
+        self.codes = tuple(needs)
+        self.by_code = by_code
+        self._needs = needs
+
+    @classmethod
+    def of(cls, rules: Iterable[Rule]) -> RuleSet:
+        """The same for rules that are already imported."""
+        by_code = {rule.code: rule for rule in rules}
+        return cls({code: rule.reads for code, rule in by_code.items()}, by_code)
+
+    def read(self, code: str, seen: frozenset[type[Fact] | str]) -> list[str]:
+        """The names of the facts that a rule reads and that were seen, sorted."""
+        return sorted({named(kind) for kind in seen}.intersection(self._needs[code]))
 
     def ready(self, seen: frozenset[type[Fact] | str]) -> set[str]:
-        """The codes of the rules of which anything that they read was seen."""
-        return set(self._always).union(*(self._readers[kind] for kind in seen & self._readers.keys()))
+        """The codes of the rules for which at least one fact that they read was seen."""
+        names = {named(kind) for kind in seen}
+        return {code for code, needs in self._needs.items() if not needs or not names.isdisjoint(needs)}
+
+
+def named(need: type[Fact] | str) -> str:
+    """The name of a fact type; a symptom's kind is its own name."""
+    return need if isinstance(need, str) else need.__name__
 
 
 RULES: dict[str, Rule] = {}
@@ -75,7 +91,7 @@ def rule(
     explains: Iterable[str] = (),
     needs: Iterable[type[Fact] | str] = (),
 ) -> Callable[[Judge], Judge]:
-    """Register a rule under its code. Raises ValueError where a code is taken twice or has no page."""
+    """Register a rule under its code. Raises ValueError for a code that is already taken or has no page."""
 
     def register(judge: Judge) -> Judge:
         if code in RULES:
@@ -102,9 +118,9 @@ def found(
 ) -> Finding:
     """A finding of a registered rule, from facts (their sources become its evidence) and table rows.
 
-    verify: a command, or what makes it.
+    verify: a command, or a function that makes one.
 
-    Raises ValueError where no evidence is left once absent facts are dropped.
+    Raises ValueError if no evidence is left without the absent facts.
     """
     known = RULES[code]
     command = verify() if callable(verify) else verify

@@ -1,7 +1,8 @@
 """A simulated NVIDIA GPU on which TensorFlow runs as it is.
 
-Compiled stand-ins for the driver, NVML, the CUDA runtime, cuBLAS, cuDNN and the other libraries that TensorFlow opens:
-allocation, handles, placement and messages are TensorFlow's own, kernels do not compute. See `about.TEXT`.
+Compiled stand-ins for the driver, NVML, the CUDA runtime, cuBLAS, cuDNN and the other libraries that
+TensorFlow opens: allocation, handles, placement and messages are TensorFlow's own, kernels do not compute.
+See `about.TEXT`.
 
     scenario = prepare(python="/path/to/env", gpus=("RTX 3070",), faults=("cudnn-out-of-memory",))
     with environment(scenario) as simulation:
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from doctor.simulate.compilation import CallError, SimulationError, build
-    from doctor.simulate.faults import FAULTS, Fault
+    from doctor.simulate.fault import Fault
+    from doctor.simulate.faults import FAULTS
     from doctor.simulate.lifecycle import IN_FORCE, Simulation, environment
     from doctor.simulate.machine import SimulatedGpu, SimulatedMachine
+    from doctor.simulate.request import prepare
     from doctor.simulate.scenario import Scenario
-    from doctor.simulate.wishes import prepare
 
 _WHERE = {
     "CallError": "compilation",
@@ -31,7 +33,7 @@ _WHERE = {
     "Fault": "faults",
     "SimulatedGpu": "machine",
     "SimulatedMachine": "machine",
-    "prepare": "wishes",
+    "prepare": "request",
     "Scenario": "scenario",
 }
 

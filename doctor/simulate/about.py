@@ -1,4 +1,4 @@
-"""What a simulated GPU is and is not, in words for people."""
+"""What a simulated GPU is and is not, as text for users."""
 
 TEXT = """\
 A simulated GPU: what is real about it, and what is not

@@ -1,7 +1,8 @@
 """Compiles the libraries of the simulated machine, once for each state of their sources and of the compiler.
 
-They are kept in `$XDG_CACHE_HOME/tfgpu-doctor/simulate/HASH/` (`~/.cache` without that variable). The C sources are in
-`sources/`; each source is compiled once, and each library that is asked for is linked under its own SONAME.
+They are kept in `$XDG_CACHE_HOME/tfgpu-doctor/simulate/HASH/` (`~/.cache` without that variable). The C
+sources are in `sources/`; each source is compiled once, and each library that is asked for is linked under
+its own SONAME.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from doctor.simulate.ownership import make_private, stranger_at
 
 _FLAGS = ("-O1", "-fPIC", "-fvisibility=hidden", "-pthread")
 _COMMON = ("machine", "enter", "ledger")
-_DRIVER = tuple(f"driver_{part}" for part in ("device", "context", "memory", "stream", "module", "graph", "errors"))
+_DRIVER = tuple(
+    f"driver_{part}" for part in ("device", "context", "memory", "stream", "module", "graph", "errors")
+)
 # the sources of each library, by the part of its file name before ".so"
 _SOURCES = {
     "libcuda": (*_COMMON, "visible_devices", *_DRIVER),
@@ -59,7 +62,7 @@ _PACKAGES = {
 
 
 class SimulationError(UnableError):
-    """What was asked cannot be simulated here; the text says why and what to do."""
+    """The request cannot be simulated here; the text says why and what to do."""
 
 
 UNUSED_DAYS = 30
@@ -67,7 +70,7 @@ UNUSED_DAYS = 30
 
 
 class CallError(UsageError):
-    """What was asked for is wrong: a name that nothing has, a number that does not go."""
+    """The request is wrong: an unknown name, or a number out of range."""
 
 
 def source_files() -> list[str]:
@@ -84,13 +87,16 @@ def build(file_names: Collection[str]) -> Path:
     """Compile what is not there yet, and give the folder that holds it.
 
     file_names: SONAMEs (libcudnn.so.9, libcuda.so.1), "files.so" (the preload library), "memory_holder".
-    Raises SimulationError where this system or its compiler cannot do it, ValueError for a name that is none of these.
+    Raises SimulationError where this system or its compiler cannot do it, ValueError for a name that is none
+    of these.
     """
     for name in file_names:
         if stem_of(name) not in _SOURCES:
             raise ValueError(f"there is no simulated {name}")
     if platform.system() != "Linux":
-        raise SimulationError(f"a GPU can be simulated on Linux only (in a container, too), not on {platform.system()}")
+        raise SimulationError(
+            f"a GPU can be simulated on Linux only (in a container, too), not on {platform.system()}"
+        )
     if not _has_glibc():
         raise SimulationError(
             "a GPU can be simulated with glibc only: TensorFlow's wheels do not run with another C library"
@@ -125,8 +131,8 @@ def _private(folder: Path, names: Collection[str]) -> None:
         raise SimulationError(
             f"the compiled libraries in {folder} are not used, since another user could have put them there:"
             f" {said}",
-            "set XDG_CACHE_HOME to a folder that is yours alone, or take the right to write from others and"
-            f" remove {cache_folder()}",
+            f"set XDG_CACHE_HOME to a folder that only you can write to, or remove other users' write"
+            f" permission and delete {cache_folder()}",
         )
 
 
@@ -161,10 +167,12 @@ def _compiler() -> str:
         if found:
             return found
     if wished:
-        raise SimulationError(f"CC is {wished!r}, which is not on PATH", "set CC to a C compiler, or unset it")
+        raise SimulationError(
+            f"CC is {wished!r}, which is not on PATH", "set CC to a C compiler, or unset it"
+        )
     raise SimulationError(
-        "no C compiler was found (cc, gcc or clang, or the one that CC names), and the simulated libraries are compiled"
-        " on first use",
+        "no C compiler was found (cc, gcc or clang, or the one that CC names), and the simulated libraries"
+        " are compiled on first use",
         how_to_get_a_compiler(),
     )
 
@@ -173,7 +181,10 @@ def how_to_get_a_compiler() -> str:
     """The command for this system's package manager, for each where none of them is known here."""
     here = [name for name in _PACKAGES if shutil.which(name)]
     for name in here[:1]:
-        then = {"brew": "; then set CC to it, such as CC=gcc-15", "conda": "; then set CC=x86_64-conda-linux-gnu-gcc"}
+        then = {
+            "brew": "; then set CC to it, such as CC=gcc-15",
+            "conda": "; then set CC=x86_64-conda-linux-gnu-gcc",
+        }
         return f"install one: {_PACKAGES[name]}{then.get(name, '')}"
     return "install one: " + ", ".join(f"`{command}`" for command in _PACKAGES.values())
 
@@ -182,7 +193,9 @@ def _key(sources: dict[str, bytes], compiler: str) -> str:
     """A compiler is known by its file, since asking its version would cost as long as the rest of a start."""
     real = Path(compiler).resolve()
     about = real.stat()
-    digest = hashlib.sha256(f"{real} {about.st_size} {about.st_mtime_ns} {platform.machine()} {_FLAGS}".encode())
+    digest = hashlib.sha256(
+        f"{real} {about.st_size} {about.st_mtime_ns} {platform.machine()} {_FLAGS}".encode()
+    )
     for name in sorted(sources):
         digest.update(name.encode() + b"\0" + sources[name])
     return digest.hexdigest()[:20]
@@ -230,7 +243,8 @@ def _link(compiler: str, name: str, work: Path) -> None:
 def link_variant(
     target: Path, soname: str, *, needs: str | None = None, code: str = "int nothing(void) { return 0; }"
 ) -> None:
-    """Link a library that is broken on purpose: `code` alone under a SONAME, with a dependency that is not there.
+    """Link a library that is broken on purpose: `code` alone under a SONAME, with a dependency that is not
+    there.
 
     needs: the SONAME of a library that does not exist.
     Raises SimulationError where the compiler fails.
@@ -242,16 +256,30 @@ def link_variant(
         parts = ["variant.c"]
         if needs:
             (work / "needed.c").write_text("int needed(void) { return 0; }\n")
-            _run(compiler, "-shared", "-fPIC", f"-Wl,-soname,{needs}", "-o", "needed.so", "needed.c", cwd=work)
+            _run(
+                compiler, "-shared", "-fPIC", f"-Wl,-soname,{needs}", "-o", "needed.so", "needed.c", cwd=work
+            )
             parts += ["-Wl,--no-as-needed", "./needed.so"]
-        _run(compiler, "-shared", "-fPIC", f"-Wl,-soname,{soname}", "-Wl,-z,now", "-o", str(target), *parts, cwd=work)
+        _run(
+            compiler,
+            "-shared",
+            "-fPIC",
+            f"-Wl,-soname,{soname}",
+            "-Wl,-z,now",
+            "-o",
+            str(target),
+            *parts,
+            cwd=work,
+        )
 
 
 def _run(*command: str, cwd: Path) -> None:
     import subprocess
 
     environment = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "LD_LIBRARY_PATH")}
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
     if done.returncode:
         said = done.stderr.strip().splitlines()
         hint = ""

@@ -1,4 +1,5 @@
-"""Libraries that are there and cannot be loaded, or are not there: what is done to the files of a simulated machine."""
+"""Libraries that are there and cannot be loaded, or are not there: what is done to the files of a simulated
+machine."""
 
 from __future__ import annotations
 
@@ -15,9 +16,10 @@ _GIT_LFS_POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "
 def damage(file: Path, kind: str) -> None:
     """Do one kind of damage to a library's file.
 
-    missing; wrong-major (only a file of another major version is there); empty (zero bytes); truncated; text (a git-LFS
-    pointer in its place); other-machine (made for aarch64); 32-bit; needs-missing (a library that it needs is not
-    there); undefined-symbol; dangling (a link to nothing). Raises ValueError for another kind.
+    missing; wrong-major (only a file of another major version is there); empty (zero bytes); truncated; text
+    (a git-LFS pointer in its place); other-machine (made for aarch64); 32-bit; needs-missing (a library that
+    it needs is not there); undefined-symbol; dangling (a link to nothing). Raises ValueError for another
+    kind.
     """
     if kind == "missing":
         file.unlink()
@@ -46,7 +48,10 @@ def damage(file: Path, kind: str) -> None:
         link_variant(
             file,
             soname,
-            code="extern int cublasLtGoneInThisRelease(void); int f(void) { return cublasLtGoneInThisRelease(); }",
+            code=(
+                "extern int cublasLtGoneInThisRelease(void); int f(void) { return"
+                " cublasLtGoneInThisRelease(); }"
+            ),
         )
     elif kind == "dangling":
         file.symlink_to(f"/nonexistent/{soname}")

@@ -8,7 +8,9 @@ from doctor.backports import removeprefix
 from doctor.simulate.machine import SimulatedGpu, pci_address
 
 
-def write_kernel_files(root: Path, gpus: tuple[SimulatedGpu, ...], driver: str | None, *, nodes: bool = True) -> None:
+def write_kernel_files(
+    root: Path, gpus: tuple[SimulatedGpu, ...], driver: str | None, *, nodes: bool = True
+) -> None:
     """Lay /proc/driver/nvidia, /proc/modules, /dev/nvidia* and /sys/bus/pci/devices under `root`.
 
     driver: the version of the kernel module; None: no module runs, so there are only the PCI devices.
@@ -37,8 +39,10 @@ def write_kernel_files(root: Path, gpus: tuple[SimulatedGpu, ...], driver: str |
     _write(
         root,
         "/proc/driver/nvidia/version",
-        # the form of the line is what TensorFlow's cuda_diagnostics.cc looks for: "Kernel Module", then the version
-        f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {driver}  (simulated by tfgpu-doctor)\nGCC version:\n",
+        # the form of the line is what TensorFlow's cuda_diagnostics.cc looks for: "Kernel Module", then the
+        # version
+        f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {driver}  (simulated by tfgpu-doctor)\nGCC"
+        " version:\n",
     )
     _write(root, "/proc/driver/nvidia/params", "DeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\n")
     _write(root, "/sys/module/nvidia/version", driver + "\n")

@@ -1,8 +1,8 @@
-"""GPU names to simulated GPUs: what the compatibility tables and `compat_tables/simulated_gpus.json` know of a card."""
+"""Turns GPU names into simulated GPUs: what the compatibility tables and `compat_tables/simulated_gpus.json`
+know of a card."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from doctor.backports import removeprefix
@@ -12,6 +12,7 @@ from doctor.simulate.mig import is_divisible
 from doctor.tables import Tables
 from doctor.tables.gpus import key
 from doctor.tables.rows import GpuRow
+from doctor.values import replace
 
 DEFAULT_GPU = "RTX 3070"
 ASSUMED_MULTIPROCESSORS = 16
@@ -25,8 +26,8 @@ def known_gpus(tables: Tables) -> tuple[SimulatedGpu, ...]:
 def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> SimulatedGpu:
     """The GPU that a name ("RTX 3070", "t4"), a PCI id or a compute capability means.
 
-    memory_mib: in place of the card's own. Raises CallError for a name that means no GPU, and where the memory is to be
-    said: the tables do not have it, or cards of the name were sold with several sizes.
+    memory_mib: in place of the card's own. Raises CallError for a name that means no GPU, and if --memory is
+    needed: the tables lack the size, or cards of the name were sold with several sizes.
     """
     rows = tables.store.all("simulated_gpus")
     words = set(key(asked).split())
@@ -34,12 +35,16 @@ def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> Simul
     card = _card(list(meant.values()))
     named = [row for row in rows if row["pci_id"] in meant]
     if not named and (card is None or len(card.memory_mib) != 1):  # a part of a name: an A100 is one of 40 GB
-        named = sorted((row for row in rows if words and words <= set(key(row["name"]).split())), key=_words_in_name)
+        named = sorted(
+            (row for row in rows if words and words <= set(key(row["name"]).split())), key=_words_in_name
+        )
     if named:
         gpu = _gpu(named[0], tables)
         return replace(gpu, memory_mib=memory_mib) if memory_mib else gpu
     if card is None or card.pci_id is None or card.capability is None:
-        names = ", ".join(removeprefix(removeprefix(gpu.name, "NVIDIA "), "GeForce ") for gpu in known_gpus(tables))
+        names = ", ".join(
+            removeprefix(removeprefix(gpu.name, "NVIDIA "), "GeForce ") for gpu in known_gpus(tables)
+        )
         raise CallError(f"no GPU in the tables is called {asked!r}; among those that are: {names}")
     if memory_mib is None and len(card.memory_mib) != 1:
         sizes = " and ".join(f"{size} MiB" for size in card.memory_mib)
@@ -57,9 +62,14 @@ def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> Simul
 
 
 def _card(rows: list[GpuRow]) -> GpuRow | None:
-    """The row to simulate of those that a name means: a real device, with the memory known where one has it."""
+    """The row to simulate of those that a name means: a real device, with the memory known where one has
+    it."""
     real = [row for row in rows if row.pci_id and row.capability]
-    return min(real, key=lambda row: (not row.memory_mib, row.kind != "desktop", row.multiprocessors is None), default=None)
+    return min(
+        real,
+        key=lambda row: (not row.memory_mib, row.kind != "desktop", row.multiprocessors is None),
+        default=None,
+    )
 
 
 def _gpu(row: dict[str, Any], tables: Tables) -> SimulatedGpu:
@@ -67,7 +77,9 @@ def _gpu(row: dict[str, Any], tables: Tables) -> SimulatedGpu:
     if capability is None:
         raise CallError(f"gpus.json has no compute capability for {row['name']} ({row['pci_id']})")
     memory, divisible = row["memory_gib"] * 1024, is_divisible(row["name"], capability)
-    return SimulatedGpu(row["name"], capability, memory, row["multiprocessors"], row["pci_id"], divisible=divisible)
+    return SimulatedGpu(
+        row["name"], capability, memory, row["multiprocessors"], row["pci_id"], divisible=divisible
+    )
 
 
 def _words_in_name(row: dict[str, Any]) -> int:

@@ -1,4 +1,5 @@
-"""Which CUDA libraries the TensorFlow of an environment opens, and so which ones the simulated machine has."""
+"""Which CUDA libraries the TensorFlow of an environment opens, and so which ones the simulated machine
+has."""
 
 from __future__ import annotations
 
@@ -7,7 +8,6 @@ import re
 import shutil
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from doctor.backports import removeprefix
@@ -17,12 +17,15 @@ from doctor.simulate.compilation import SIMULATED, CallError, stem_of
 from doctor.simulate.machine import Libraries
 from doctor.tables import Tables, TensorFlowRelease, dotted
 from doctor.tables.versions import minor
+from doctor.values import dataclass
 
 NEWEST = ("12.5", "9")  # what is served where no TensorFlow is found: the CUDA and cuDNN of 2.18 to 2.21
-# the last cuDNN of each major, which every TensorFlow of that major accepts: it asks for its own minor or a later one
+# the last cuDNN of each major, which every TensorFlow of that major accepts: it asks for its own minor or a
+# later one
 _CUDNN_RELEASES = {"7": "7.6.5", "8": "8.9.7", "9": "9.10.2"}
 _DRIVER = frozenset({"libcuda", "libnvidia-ml"})  # the machine has them whatever TensorFlow it is
-# the number in the file's name where it is not the CUDA major's own (CUDA Toolkit release notes, component versions)
+# the number in the file's name where it is not the CUDA major's own (CUDA Toolkit release notes, component
+# versions)
 _NUMBERS = {
     "11": {"libcudart": "11.0", "libcufft": "10", "libcurand": "10"},
     "12": {"libcufft": "11", "libcurand": "10", "libcusolver": "11"},
@@ -45,8 +48,8 @@ class TensorFlowBuild:
 def find_interpreter(wish: str | None, command: Iterable[str]) -> Path | None:
     """The Python whose TensorFlow is to run: the one asked for, the command's own, or the one in use.
 
-    wish: an interpreter or an environment's folder. Raises CallError where it is neither, or where this user may not look
-    at it or run it.
+    wish: an interpreter or an environment's folder. Raises CallError where it is neither, or where this user
+    may not look at it or run it.
     """
     if wish is not None:
         path = expanded(wish)
@@ -62,7 +65,7 @@ def find_interpreter(wish: str | None, command: Iterable[str]) -> Path | None:
                 return candidate.absolute()
         there = next((candidate for candidate in inside if os.path.lexists(candidate)), None)
         if there is not None:
-            raise CallError(f"{there} is no program that this user may start")
+            raise CallError(f"{there} is not a program that this user may run")
         raise CallError(f"{wish} is neither a Python interpreter nor the folder of an environment")
     for word in command:
         found = shutil.which(word)
@@ -82,7 +85,11 @@ def _interpreter_beside(program: Path) -> Path | None:
     if re.fullmatch(r"python(\d(\.\d+)?)?", program.name):
         return program.absolute()
     python = program.parent / "python"
-    return python.absolute() if (program.parent.parent / "pyvenv.cfg").exists() and os.access(python, os.X_OK) else None
+    return (
+        python.absolute()
+        if (program.parent.parent / "pyvenv.cfg").exists() and os.access(python, os.X_OK)
+        else None
+    )
 
 
 def find_tensorflow(python: Path) -> TensorFlowBuild | None:
@@ -91,7 +98,8 @@ def find_tensorflow(python: Path) -> TensorFlowBuild | None:
     for site in sorted(prefix.glob("lib*/python3*/*-packages")):
         for info in sorted(site.glob("t*[ef][nf]*.dist-info")):
             match = re.fullmatch(
-                r"(tensorflow|tensorflow_gpu|tensorflow_cpu|tf_nightly|tf_nightly_gpu)-(.+)\.dist-info", info.name
+                r"(tensorflow|tensorflow_gpu|tensorflow_cpu|tf_nightly|tf_nightly_gpu)-(.+)\.dist-info",
+                info.name,
             )
             if match:
                 return TensorFlowBuild(normalised(match[1]), match[2], site)
@@ -99,10 +107,15 @@ def find_tensorflow(python: Path) -> TensorFlowBuild | None:
 
 
 def has_nccl_inside(build: TensorFlowBuild) -> bool:
-    """Whether NCCL was linked into this TensorFlow (2.12 to 2.18): no library that a simulation could stand in for."""
+    """Whether NCCL was linked into this TensorFlow (2.12 to 2.18): no library that a simulation could stand
+    in for."""
     import mmap
 
-    for name in ("libtensorflow_framework.so.2", "libtensorflow_cc.so.2", "python/_pywrap_tensorflow_internal.so"):
+    for name in (
+        "libtensorflow_framework.so.2",
+        "libtensorflow_cc.so.2",
+        "python/_pywrap_tensorflow_internal.so",
+    ):
         path = build.site_packages / "tensorflow" / name
         try:
             with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -114,8 +127,8 @@ def has_nccl_inside(build: TensorFlowBuild) -> bool:
 
 
 def libraries_of(build: TensorFlowBuild | None, tables: Tables) -> Libraries:
-    """The libraries that a TensorFlow opens: from the table of releases, from the build's own word where the table
-    does not have it, else those of the newest CUDA and cuDNN."""
+    """The libraries that a TensorFlow opens: from the table of releases, from the build's own word where the
+    table does not have it, else those of the newest CUDA and cuDNN."""
     row = tables.tensorflow(build.version, build.package) if build else None
     if row is not None and row.libraries and row.version == (build.version if build else ""):
         sonames = tuple(name for name in row.libraries if stem_of(name) in SIMULATED - _DRIVER)
@@ -123,13 +136,15 @@ def libraries_of(build: TensorFlowBuild | None, tables: Tables) -> Libraries:
     else:
         cuda, cudnn = _own_word(build) if build else NEWEST
         sonames = sonames_for(cuda, cudnn)
-    release = next((name.split(".so.")[1] for name in sonames if name.startswith("libcudnn.so.")), cudnn).split(".")[0]
+    release = next(
+        (name.split(".so.")[1] for name in sonames if name.startswith("libcudnn.so.")), cudnn
+    ).split(".")[0]
     return Libraries(sonames, cuda, _CUDNN_RELEASES.get(release, f"{release}.0.0"), _ptxas_of(row, tables))
 
 
 def _ptxas_of(row: TensorFlowRelease | None, tables: Tables) -> str:
-    """The CUDA release of the ptxas that pip brings with a build: what its extra pins, or the newest of the major where it
-    names a range; "" where it brings none."""
+    """The CUDA release of the ptxas that pip brings with a build: what its extra pins, or the newest of the
+    major where it names a range; "" where it brings none."""
     pins = row.extras.get("and-cuda", {}) if row is not None else {}
     package, pin = next(((name, pin) for name, pin in pins.items() if "-nvcc-" in name), ("", ""))
     if pin.startswith("=="):
@@ -140,7 +155,8 @@ def _ptxas_of(row: TensorFlowRelease | None, tables: Tables) -> str:
 
 
 def sonames_for(cuda: str, cudnn: str) -> tuple[str, ...]:
-    """The file names of a CUDA and a cuDNN release: ("12.5.1", "9") gives libcudart.so.12, …, libcudnn.so.9."""
+    """The file names of a CUDA and a cuDNN release: ("12.5.1", "9") gives libcudart.so.12, …,
+    libcudnn.so.9."""
     major = cuda.split(".")[0]
     numbers = _NUMBERS.get(major, {})
     cuda_stems = sorted(SIMULATED - _DRIVER - {"libcudnn", "libnccl"})

@@ -1,9 +1,9 @@
-"""A simulated machine in force: its folder, its environment variables, and its end.
+"""A running simulation: its folder, its environment variables, and its end.
 
-Everything of one simulation lies in one folder: the libraries, the ledger, the machine's description, the kernel's
-files. A guardian process removes the folder and ends what was started inside, however the simulation ends; where the
-guardian is killed the simulation does it, and where both are, the next simulation. A lock on a file of the folder, which
-both hold, tells whether one of them lives.
+Everything of one simulation lies in one folder: the libraries, the ledger, the machine's description, the
+kernel's files. A watchdog process removes the folder and ends what was started inside, however the simulation
+ends; where the watchdog is killed the simulation does it, and where both are, the next simulation. A lock on
+a file of the folder, which both hold, tells whether one of them lives.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from doctor import resources
+from doctor.files import temporary_folder
 from doctor.simulate.compilation import SimulationError, build
 from doctor.simulate.damage import damage
 from doctor.simulate.files import write_kernel_files
-from doctor.simulate.guardian import MARK, end_processes
 from doctor.simulate.machine import CONTEXT_MIB, SimulatedMachine, cudnn_release
 from doctor.simulate.scenario import Damage, Scenario
 from doctor.simulate.toolkit import write_toolkit
+from doctor.simulate.watchdog import MARK, end_processes
+from doctor.values import dataclass
 
 if TYPE_CHECKING:
     import subprocess
@@ -37,10 +38,10 @@ _LEDGER_BYTES = 512 * 24  # MAX_HOLDINGS entries of the ledger, sources/ledger.c
 
 @dataclass(frozen=True)
 class Simulation:
-    """A machine in force.
+    """A running simulation.
 
-    folder: holds all of it. libraries: the folder with the CUDA libraries. driver_libraries: that with libcuda and
-    NVML. environment: the whole environment for a child process.
+    folder: holds all of it. libraries: the folder with the CUDA libraries. driver_libraries: that with
+    libcuda and NVML. environment: the whole environment for a child process.
     """
 
     machine: SimulatedMachine
@@ -52,21 +53,22 @@ class Simulation:
 
 @contextlib.contextmanager
 def environment(scenario: Scenario, base: Mapping[str, str] | None = None) -> Iterator[Simulation]:
-    """Put a simulated machine in force and give the environment in which to start processes on it.
+    """Start a simulation and give the environment in which processes run on its machine.
 
-    base: the environment to add to (by default this process's own).
-    Nothing is left when the block ends, nor when this process is killed.
-    Raises SimulationError where the libraries cannot be built, a simulation is in force already, or memory cannot be
-    held.
+    base: the environment to add to (by default this process's own). Nothing is left when the block ends, nor
+    when this process is killed. Raises SimulationError where the libraries cannot be built, a simulation is
+    in force already, or memory cannot be held.
     """
     base = dict(os.environ if base is None else base)
     if base.get(IN_FORCE):
         raise SimulationError(f"a simulation is in force already ({base[IN_FORCE]}): leave it first")
     machine = scenario.machine
     _remove_abandoned()
-    built = build(["libcuda.so.1", "libnvidia-ml.so.1", "files.so", "memory_holder", *machine.libraries.sonames])
-    folder = Path(tempfile.mkdtemp(prefix=MARK))
-    with _guardian(folder):
+    built = build(
+        ["libcuda.so.1", "libnvidia-ml.so.1", "files.so", "memory_holder", *machine.libraries.sonames]
+    )
+    folder = Path(tempfile.mkdtemp(prefix=MARK, dir=temporary_folder()))
+    with _watchdog(folder):
         simulation = _lay_out(folder, scenario, built, base)
         kernel_driver = machine.driver if scenario.kernel_driver == "" else scenario.kernel_driver
         write_kernel_files(folder / "root", machine.gpus, kernel_driver, nodes=scenario.device_nodes)
@@ -84,7 +86,9 @@ def _lay_out(folder: Path, scenario: Scenario, built: Path, base: dict[str, str]
     libraries.mkdir()
     driver_libraries.mkdir(parents=True)
     for soname in machine.libraries.sonames:
-        if soname.startswith("libcudnn.so."):  # as NVIDIA's archive has it: the release is in the name behind the link
+        if soname.startswith(
+            "libcudnn.so."
+        ):  # as NVIDIA's archive has it: the release is in the name behind the link
             release = f"libcudnn.so.{cudnn_release(machine)}"
             shutil.copy(built / soname, libraries / release)
             (libraries / soname).symlink_to(release)
@@ -111,17 +115,22 @@ def _lay_out(folder: Path, scenario: Scenario, built: Path, base: dict[str, str]
     }
     if scenario.toolkit:
         write_toolkit(folder / "toolkit", machine.libraries.ptxas or machine.libraries.cuda)
-        # up to 2.15 XLA takes ptxas from PATH, later from its flag, of which the last one wins: the user's
+        # up to 2.15 XLA takes ptxas from PATH, later from its flag; if that is given twice, the last one
+        # wins: the user's
         added["PATH"] = os.pathsep.join([str(folder / "toolkit" / "bin"), base.get("PATH", os.defpath)])
         added["XLA_FLAGS"] = f"--xla_gpu_cuda_data_dir={folder}/toolkit {base.get('XLA_FLAGS', '')}".strip()
     if scenario.hide_toolkit:
         added["TFGPU_DOCTOR_SIMULATION_NO_TOOLKIT"] = "1"
         added["PATH"] = _without_ptxas(base.get("PATH", os.defpath))
-    return Simulation(machine, folder, libraries, driver_libraries, {**base, **added, **dict(scenario.variables)})
+    return Simulation(
+        machine, folder, libraries, driver_libraries, {**base, **added, **dict(scenario.variables)}
+    )
 
 
 def _without_ptxas(path: str) -> str:
-    return os.pathsep.join(part for part in path.split(os.pathsep) if not os.access(Path(part) / "ptxas", os.X_OK))
+    return os.pathsep.join(
+        part for part in path.split(os.pathsep) if not os.access(Path(part) / "ptxas", os.X_OK)
+    )
 
 
 def _damage(simulation: Simulation, wrong: Damage) -> None:
@@ -137,15 +146,15 @@ def _damage(simulation: Simulation, wrong: Damage) -> None:
 
 
 @contextlib.contextmanager
-def _guardian(folder: Path) -> Iterator[None]:
-    """Start the guardian; at the end, let it know by closing the pipe, and wait until it has cleaned up."""
+def _watchdog(folder: Path) -> Iterator[None]:
+    """Start the watchdog; at the end, let it know by closing the pipe, and wait until it has cleaned up."""
     import subprocess
 
-    source = resources.text("doctor.simulate", "guardian.py")
+    source = resources.text("doctor.simulate", "watchdog.py")
     lock = _lock(folder)
     reading, writing = os.pipe()
     try:
-        guardian = subprocess.Popen(
+        watchdog = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", source, str(folder)],
             stdin=reading,
             stdout=subprocess.DEVNULL,
@@ -165,14 +174,15 @@ def _guardian(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(writing)
-        _wait(guardian)
-        if folder.exists():  # the guardian was killed
+        _wait(watchdog)
+        if folder.exists():  # the watchdog was killed
             _clean(folder)
         os.close(lock)
 
 
 def _lock(folder: Path) -> int:
-    """Lock the folder's file by which others see that it is in use; gives its descriptor. It gets its name locked."""
+    """Lock the folder's file by which others see that it is in use; gives its descriptor. It gets its name
+    locked."""
     import fcntl
 
     descriptor = os.open(folder / "in-use.new", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
@@ -182,10 +192,10 @@ def _lock(folder: Path) -> int:
 
 
 def _remove_abandoned() -> None:
-    """Clean up after simulations of this user that were killed together with their guardians."""
+    """Clean up after simulations of this user that were killed together with their watchdogs."""
     import fcntl
 
-    for mark in Path(tempfile.gettempdir()).glob(f"{MARK}*/{_IN_USE}"):
+    for mark in temporary_folder().glob(f"{MARK}*/{_IN_USE}"):
         with contextlib.suppress(OSError):
             if mark.stat().st_uid != os.getuid():
                 continue
@@ -231,7 +241,9 @@ def _held(simulation: Simulation, held_mib: tuple[int, ...]) -> Iterator[None]:
     )
     try:
         if _line(holder.stdout) != "held":
-            raise SimulationError(f"{held_mib} MiB cannot be held on the simulated GPU: {_line(holder.stderr)}")
+            raise SimulationError(
+                f"{held_mib} MiB cannot be held on the simulated GPU: {_line(holder.stderr)}"
+            )
         yield
     finally:
         holder.kill()

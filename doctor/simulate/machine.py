@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from doctor.backports import removeprefix
+from doctor.values import dataclass, field
 
-# What a context and the handles take is not published and differs between GPUs and releases: plain assumptions.
+# What a context and the handles take is not published and differs between GPUs and releases: plain
+# assumptions.
 CONTEXT_MIB = 256
 CUDNN_HANDLE_MIB = 64
 CUBLAS_HANDLE_MIB = 32
@@ -26,12 +27,11 @@ class Instance:
 
 @dataclass(frozen=True)
 class SimulatedGpu:
-    """One GPU, by what its driver tells of it.
+    """One GPU, as its driver describes it.
 
-    name: as NVIDIA's driver reports it. pci_id: "10de:2484". memory_mib: MiB of device memory.
-    ecc_errors: uncorrectable errors of its memory since the driver was loaded.
-    divisible: whether it can be divided (MIG). instances: into what it is; () with MIG mode on and nothing made yet, None
-    with MIG mode off.
+    name: as NVIDIA's driver reports it. pci_id: "10de:2484". memory_mib: MiB of device memory. ecc_errors:
+    uncorrectable errors of its memory since the driver was loaded. divisible: whether it can be divided
+    (MIG). instances: into what it is; () with MIG mode on and nothing made yet, None with MIG mode off.
     """
 
     name: str
@@ -50,8 +50,8 @@ class SimulatedGpu:
         return f"GPU-51{index:02x}{device:04x}-0000-4000-8000-{self.memory_mib:012x}"
 
     def instance_uuid(self, index: int, instance: Instance, driver: str) -> str:
-        """What the driver calls an instance: an identifier of its own, before R470 the GPU's and two numbers (MIG User
-        Guide, "CUDA Device Enumeration")."""
+        """What the driver calls an instance: an identifier of its own, before R470 the GPU's and two numbers
+        (MIG User Guide, "CUDA Device Enumeration")."""
         if int(driver.split(".")[0]) < 470:
             return f"MIG-{self.uuid(index)}/{instance.number}/0"
         return f"MIG-52{index:02x}{instance.number:04x}-0000-5000-8000-{instance.memory_mib:012x}"
@@ -66,8 +66,8 @@ def pci_address(index: int) -> str:
 class Libraries:
     """The CUDA libraries that the machine has.
 
-    sonames: the files, e.g. libcudart.so.12. cuda, cudnn: the versions that they report, as people write them. ptxas: the
-    CUDA release of ptxas; "" for that of the libraries.
+    sonames: the files, e.g. libcudart.so.12. cuda, cudnn: the versions that they report, as people write
+    them. ptxas: the CUDA release of ptxas; "" for that of the libraries.
     """
 
     sonames: tuple[str, ...]
@@ -97,9 +97,9 @@ def cudnn_number(version: str) -> int:
 class SimulatedMachine:
     """A machine to simulate.
 
-    driver: its version, "550.54.14". driver_cuda: the highest CUDA that it offers, 12040 for 12.4.
-    settings: further keys of the machine's file, which win over those made from the other fields.
-    calls: what strikes which call: "fail cuInit 100", "hang cuInit", "crash cudnnCreate", "fail X 700 from 3".
+    driver: its version, "550.54.14". driver_cuda: the highest CUDA that it offers, 12040 for 12.4. settings:
+    further keys of the machine's file, which win over those made from the other fields. calls: which calls
+    fail, and how: "fail cuInit 100", "hang cuInit", "crash cudnnCreate", "fail X 700 from 3".
     """
 
     gpus: tuple[SimulatedGpu, ...]
@@ -131,29 +131,33 @@ class SimulatedMachine:
             "memory_pools": 1,
         }
         for index, gpu in enumerate(self.gpus):
-            keys.update({
-                f"gpu.{index}.name": gpu.name,
-                f"gpu.{index}.compute_capability": gpu.compute_capability,
-                f"gpu.{index}.memory_mib": gpu.memory_mib,
-                f"gpu.{index}.multiprocessors": gpu.multiprocessors,
-                f"gpu.{index}.pci_address": pci_address(index),
-                f"gpu.{index}.pci_device_id": removeprefix(gpu.pci_id, "10de:"),
-                f"gpu.{index}.uuid": gpu.uuid(index),
-                f"gpu.{index}.compute_mode": gpu.compute_mode,
-                f"gpu.{index}.ecc_errors": gpu.ecc_errors,
-                f"gpu.{index}.mig": int(gpu.divisible) + (gpu.instances is not None),
-            })
+            keys.update(
+                {
+                    f"gpu.{index}.name": gpu.name,
+                    f"gpu.{index}.compute_capability": gpu.compute_capability,
+                    f"gpu.{index}.memory_mib": gpu.memory_mib,
+                    f"gpu.{index}.multiprocessors": gpu.multiprocessors,
+                    f"gpu.{index}.pci_address": pci_address(index),
+                    f"gpu.{index}.pci_device_id": removeprefix(gpu.pci_id, "10de:"),
+                    f"gpu.{index}.uuid": gpu.uuid(index),
+                    f"gpu.{index}.compute_mode": gpu.compute_mode,
+                    f"gpu.{index}.ecc_errors": gpu.ecc_errors,
+                    f"gpu.{index}.mig": int(gpu.divisible) + (gpu.instances is not None),
+                }
+            )
         parts = [(index, gpu, part) for index, gpu in enumerate(self.gpus) for part in gpu.instances or ()]
         for number, (index, gpu, part) in enumerate(parts):
-            keys.update({
-                f"instance.{number}.gpu": index,
-                f"instance.{number}.gpu_instance": part.number,
-                f"instance.{number}.name": f"{gpu.name} MIG {part.profile}",
-                f"instance.{number}.slices": part.slices,
-                f"instance.{number}.memory_mib": part.memory_mib,
-                f"instance.{number}.multiprocessors": part.multiprocessors,
-                f"instance.{number}.uuid": gpu.instance_uuid(index, part, self.driver),
-            })
+            keys.update(
+                {
+                    f"instance.{number}.gpu": index,
+                    f"instance.{number}.gpu_instance": part.number,
+                    f"instance.{number}.name": f"{gpu.name} MIG {part.profile}",
+                    f"instance.{number}.slices": part.slices,
+                    f"instance.{number}.memory_mib": part.memory_mib,
+                    f"instance.{number}.multiprocessors": part.multiprocessors,
+                    f"instance.{number}.uuid": gpu.instance_uuid(index, part, self.driver),
+                }
+            )
         keys.update(self.settings)
         lines = [f"{key} = {value}" for key, value in keys.items()]
         lines += [f"fault = {call}" for call in self.calls]
@@ -161,7 +165,8 @@ class SimulatedMachine:
 
 
 def cudnn_release(machine: SimulatedMachine) -> str:
-    """The cuDNN that the machine reports: its settings' where they name one (by number), else its libraries'."""
+    """The cuDNN that the machine reports: its settings' where they name one (by number), else its
+    libraries'."""
     number = machine.settings.get("cudnn.version")
     if number is None:
         return machine.libraries.cudnn

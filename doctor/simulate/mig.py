@@ -7,27 +7,33 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 
+from doctor import lazy
 from doctor.simulate.compilation import CallError
 from doctor.simulate.machine import Instance, SimulatedGpu
+from doctor.values import replace
 
 OFF, EMPTY = "off", "empty"
-_PROFILE = re.compile(r"(\d)g\.(\d{1,3})gb(\+me(?:\.all)?|-me|\+gfx)?", re.IGNORECASE)
-# the number of the first GPU instance of a profile, by its slices, as `nvidia-smi mig -lgi` shows them in the guide
+_PROFILE = lazy.compile(r"(\d)g\.(\d{1,3})gb(\+me(?:\.all)?|-me|\+gfx)?", re.IGNORECASE)
+# the number of the first GPU instance of a profile, by its slices, as `nvidia-smi mig -lgi` shows them in the
+# guide
 _FIRST_NUMBER = {1: 7, 2: 3, 3: 1, 4: 1, 7: 0}
 
 
 def is_divisible(name: str, capability: str) -> bool:
-    """Whether a GPU can be divided: data-centre chips from Ampere on, and the larger RTX PRO cards of Blackwell."""
-    return capability in ("8.0", "9.0", "10.0", "10.3") or bool(re.search(r"RTX PRO [456]000.{0,60}Blackwell", name))
+    """Whether a GPU can be divided: data-centre chips from Ampere on, and the larger RTX PRO cards of
+    Blackwell."""
+    return capability in ("8.0", "9.0", "10.0", "10.3") or bool(
+        re.search(r"RTX PRO [456]000.{0,60}Blackwell", name)
+    )
 
 
 def divided(gpu: SimulatedGpu, wish: str) -> SimulatedGpu:
-    """The GPU divided as wished: profiles with commas between them, "empty" for MIG mode without instances, "off".
+    """The GPU divided as asked for: profiles with commas between them, "empty" for MIG mode without
+    instances, "off".
 
-    An instance has the memory that its profile names, and of the multiprocessors its slices' share, in even numbers: on
-    an A100 14 a slice, as it is. Raises CallError for what does not exist or does not fit.
+    An instance has the memory that its profile names, and of the multiprocessors its slices' share, in even
+    numbers: on an A100 14 a slice, as it is. Raises CallError for what does not exist or does not fit.
     """
     if wish == OFF:
         return gpu
@@ -44,12 +50,20 @@ def divided(gpu: SimulatedGpu, wish: str) -> SimulatedGpu:
     for profile in wish.split(","):
         match = _PROFILE.fullmatch(profile.strip())
         if match is None or int(match[1]) not in _FIRST_NUMBER or int(match[1]) > total:
-            raise CallError(f"{profile!r} is no MIG profile of a {gpu.name}: they read 1g.5gb, 2g.10gb, 3g.20gb")
+            raise CallError(
+                f"{profile!r} is not a MIG profile of a {gpu.name}: profiles look like 1g.5gb, 2g.10gb,"
+                " 3g.20gb"
+            )
         slices = int(match[1])
         number = _FIRST_NUMBER[slices] + numbers[_FIRST_NUMBER[slices]]
         numbers[_FIRST_NUMBER[slices]] += 1
         name = profile.strip().lower()
         instances.append(Instance(name, number, slices, int(match[2]) * 1024, share * slices))
-    if sum(one.slices for one in instances) > total or sum(one.memory_mib for one in instances) > gpu.memory_mib:
-        raise CallError(f"{wish} does not fit on a {gpu.name}: it has {total} slices and {gpu.memory_mib // 1024} GiB")
+    if (
+        sum(one.slices for one in instances) > total
+        or sum(one.memory_mib for one in instances) > gpu.memory_mib
+    ):
+        raise CallError(
+            f"{wish} does not fit on a {gpu.name}: it has {total} slices and {gpu.memory_mib // 1024} GiB"
+        )
     return replace(gpu, instances=tuple(sorted(instances, key=lambda one: one.number)))

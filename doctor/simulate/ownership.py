@@ -1,4 +1,4 @@
-"""Whether what lies in a folder can have been put there by this user and root only: it is going to be loaded
+"""Whether only this user and root can have written what is in a folder, since it is going to be loaded
 and run."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def stranger_at(folder: Path, names: Iterable[str] = ()) -> str:
 
     All folders on the way are looked at, links and what they lead to included, then the files `names` that
     are there. A place is safe if this user or root owns it and nobody else may write to it; a folder in
-    which everybody may only touch what is his own (the sticky bit, as in /tmp) is safe, too. Raises OSError
+    which users may only change their own files (the sticky bit, as in /tmp) is safe, too. Raises OSError
     where that cannot be looked at.
     """
     for place in _way(Path(os.path.abspath(folder))):  # noqa: PTH100  not resolve(): the links count
@@ -37,7 +37,7 @@ def stranger_at(folder: Path, names: Iterable[str] = ()) -> str:
         except FileNotFoundError:
             continue
         if not stat.S_ISREG(status.st_mode):
-            return f"{place} is no plain file"
+            return f"{place} is not a regular file"
         if said := _stranger(place):
             return said
     return ""

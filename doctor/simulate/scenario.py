@@ -1,12 +1,12 @@
-"""What is to be simulated: a machine, and all that is wrong with it."""
+"""What to simulate: a machine, and all that is wrong with it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 from doctor.simulate.machine import SimulatedGpu, SimulatedMachine, cudnn_number
 from doctor.tables import Tables
+from doctor.values import dataclass, field, replace
 
 DEFAULT_DRIVER = "550.54.14"
 
@@ -26,11 +26,11 @@ class Damage:
 class Scenario:
     """A machine in a state.
 
-    kernel_driver: the version of the kernel module; None: no module runs; "": the driver's own.
-    device_nodes: whether /dev/nvidia* are there. held_mib: what another process holds on each GPU.
-    toolkit: whether XLA finds the stand-in for a CUDA toolkit. hide_toolkit: the machine's own /usr/local/cuda* and
-    ptxas are not to be seen.
-    variables: environment variables of the command. compatibility_package: libcuda comes from a cuda-compat folder.
+    kernel_driver: the version of the kernel module; None: no module runs; "": the driver's own. device_nodes:
+    whether /dev/nvidia* are there. held_mib: what another process holds on each GPU. toolkit: whether XLA
+    finds the stand-in for a CUDA toolkit. hide_toolkit: the machine's own /usr/local/cuda* and ptxas are not
+    to be seen. variables: environment variables of the command. compatibility_package: libcuda comes from a
+    cuda-compat folder.
     """
 
     machine: SimulatedMachine
@@ -84,7 +84,8 @@ class Scenario:
 
 
 def driver_cuda_number(version: str, tables: Tables) -> int | None:
-    """The highest CUDA of a driver as the driver says it: 550.54.14 gives 12040; None for an unknown branch."""
+    """The highest CUDA of a driver as the driver says it: 550.54.14 gives 12040; None for an unknown
+    branch."""
     cuda = tables.driver_cuda(version)
     if cuda is None:
         return None

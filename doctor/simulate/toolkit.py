@@ -1,8 +1,9 @@
-"""A stand-in for the CUDA toolkit that XLA calls: ptxas and nvlink that compile nothing, and a libdevice without functions.
+"""A stand-in for the CUDA toolkit that XLA calls: ptxas and nvlink that compile nothing, and a libdevice
+without functions.
 
-Without one, a function that XLA compiles would fail on a machine without CUDA, as it would on a real GPU without the
-toolkit. `empty_module.bc` is a module that holds nothing but its target triple, nvptx64-nvidia-gpulibs, assembled by
-LLVM 14's llvm-as.
+Without one, a function that XLA compiles would fail on a machine without CUDA, as it would on a real GPU
+without the toolkit. `empty_module.bc` is a module that holds nothing but its target triple,
+nvptx64-nvidia-gpulibs, assembled by LLVM 14's llvm-as.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def write_toolkit(folder: Path, cuda: str) -> None:
     known = Tables.bundled().architectures()
     later = [row for row in known if row.first_cuda is not None and dotted(row.first_cuda) > dotted(release)]
     targets = [capability.replace(".", "") for row in later for capability in row.capabilities]
-    unknown = "|".join(f"-arch=sm_{target}{suffix}" for target in targets for suffix in ("", "a", "f")) or "-arch="
+    unknown = (
+        "|".join(f"-arch=sm_{target}{suffix}" for target in targets for suffix in ("", "a", "f")) or "-arch="
+    )
     (folder / "bin").mkdir(parents=True)
     for name in ("ptxas", "nvlink"):
         tool = folder / "bin" / name

@@ -1,6 +1,7 @@
-"""What the page asks of the judge: a call, its parameters and bytes in; plain data out.
+"""The page's calls: takes a call, its parameters and bytes; returns plain data.
 
-The worker of the page calls `answer_json` by Pyodide, `tfgpu-doctor serve` calls `answer`: one judge, the same answers.
+The worker of the page calls `answer_json` by Pyodide, `tfgpu-doctor serve` calls `answer`: one judge, the
+same answers.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ LARGEST = 64 << 20
 
 
 def explain(data: bytes, *, name: str = "-", platform: str = "") -> dict[str, Any]:
-    """A report's diagnosis. platform: what the machine runs, where the report does not tell. Raises CommandError."""
+    """A report's diagnosis. platform: what the machine runs, where the report does not tell. Raises
+    CommandError."""
     if len(data) > LARGEST:
         raise UsageError(
             f"`{name}` has more than {LARGEST >> 20} MiB",
@@ -25,12 +27,12 @@ def explain(data: bytes, *, name: str = "-", platform: str = "") -> dict[str, An
     return _shown(api.explain(data, name, platform=platform or None))
 
 
-def plan(_data: bytes, *, cpu: str = "", **wish: str) -> dict[str, Any]:
+def plan(_data: bytes, *, cpu: str = "", **version_request: str) -> dict[str, Any]:
     """What goes together on a described machine; the parameters are those of `api.plan`. Raises CommandError.
 
     Without any word about the machine it is a Linux one: this one runs the browser, or serves the page.
     """
-    given: dict[str, Any] = {name: value.strip() for name, value in wish.items() if value.strip()}
+    given: dict[str, Any] = {name: value.strip() for name, value in version_request.items() if value.strip()}
     unknown = set(given) - {"tensorflow", "python", "cuda", "cudnn", "os", "gpu", "driver"}
     if unknown:
         raise UsageError(f"a plan does not ask for {', '.join(sorted(unknown))}")
@@ -52,8 +54,10 @@ HERE = {**IN_BROWSER, "check": check}
 """The calls where the judge runs on the machine itself."""
 
 
-def answer(call: str, parameters: Mapping[str, str], data: bytes = b"", *, here: bool = False) -> dict[str, Any]:
-    """The answer to a call, or `{"error": why, "hint": what to do}`; a defect of the judge is told as one, too.
+def answer(
+    call: str, parameters: Mapping[str, str], data: bytes = b"", *, here: bool = False
+) -> dict[str, Any]:
+    """The answer to a call, or `{"error": why, "hint": what to do}`; also for a defect of the judge.
 
     here: the judge runs on a machine that `check` may look at.
     """
@@ -67,7 +71,7 @@ def answer(call: str, parameters: Mapping[str, str], data: bytes = b"", *, here:
     except MemoryError:
         return {"error": "there is not enough memory", "hint": "give the part of the report that matters"}
     except RecursionError:
-        return {"error": "the input is nested too deeply", "hint": "give the part of it that matters"}
+        return {"error": "the input is nested too deeply", "hint": "pass only the part that matters"}
     except Exception as error:  # noqa: BLE001 the last line of defence, as in doctor.cli
         said = f"a defect of tfgpu-doctor: {type(error).__name__}: {error}"[:400]
         return {"error": said, "hint": "please report it, with what you pasted as far as it may be shared"}

@@ -1,7 +1,7 @@
 """The files of the site: the page itself, the tables, a page for each finding code.
 
-Everything that is not `web/` comes from the rules and the tables, so that the site says what the tool says. All text
-is escaped here; the pages of tables and codes need no script.
+Everything that is not `web/` comes from the rules and the tables, so that the site says what the tool says.
+All text is escaped here; the pages of tables and codes need no script.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EXAMPLES = {
     "cudnn-handle": "cuDNN fails at the first convolution",
     "card-too-new": "A card that is newer than the build",
     "hidden": "nvidia-smi works, TensorFlow sees nothing",
-    "in-words": "Told in a few words",
+    "in-words": "A short description",
     "alarming": "Alarming lines, nothing wrong",
 }
 """Reports to try: the name of the file in web/examples, and what people would call it."""
@@ -38,7 +38,8 @@ NAV = {
     "index.html#machines": "Machines",
 }
 SCRIPT = {"tables": '<script defer src="../tables.js"></script>', "findings": ""}
-"""What a page runs; that of the tables is no module, so that a browser runs it in a page that was opened as a file."""
+"""What a page runs; that of the tables is not a module, so that a browser runs it in a page that was opened
+as a file."""
 SYSTEMS = ("Windows 11", "WSL", "macOS arm64", "macOS x86_64", "linux aarch64", "Docker")
 """What `plan --os` takes beside the distributions of the tables."""
 
@@ -50,11 +51,15 @@ def pages(judge: str) -> dict[str, bytes]:
     files.update((f"examples/{name}.txt", _web(f"examples/{name}.txt")) for name in EXAMPLES)
     files["words.js"] = _words()
     frame = _Frame(judge, tables.date)
-    files["index.html"] = frame("", "tfgpu-doctor: why TensorFlow does not use your GPU", "index.html#explain", _main(tables))
+    files["index.html"] = frame(
+        "", "tfgpu-doctor: why TensorFlow does not use your GPU", "index.html#explain", _main(tables)
+    )
     for name, title, main in tables_of_site.every(tables):
         files[f"tables/{name}.html"] = frame("../", f"{title} - tfgpu-doctor", "tables/index.html", main)
     rules = all_rules()
-    files["findings/index.html"] = frame("../", "Findings - tfgpu-doctor", "findings/index.html", _findings(rules))
+    files["findings/index.html"] = frame(
+        "../", "Findings - tfgpu-doctor", "findings/index.html", _findings(rules)
+    )
     for rule in rules:
         title = f"{rule.code}: {rule.title} - tfgpu-doctor"
         files[f"findings/{rule.code}.html"] = frame("../", title, "findings/index.html", _finding(rule))
@@ -78,7 +83,8 @@ class _Frame:
 
     def __call__(self, root: str, title: str, here: str, main: str) -> bytes:
         links = [
-            f'<a href="{root}{path}"{" aria-current=page" if path == here else ""}>{name}</a>' for path, name in NAV.items()
+            f'<a href="{root}{path}"{" aria-current=page" if path == here else ""}>{name}</a>'
+            for path, name in NAV.items()
         ]
         return _filled(
             "frame.html", root=root, title=escape(title), nav="\n".join(links), main=main, judge=self.judge,
@@ -107,12 +113,20 @@ def _main(tables: Tables) -> str:
     numbers = {name: name.rsplit(" ", 1)[-1] for name in systems}
     plain = {name for name, number in numbers.items() if number.replace(".", "", 1).isdecimal()}
     newest_first = sorted(systems, key=lambda name: [-float(numbers[name])] if name in plain else [])
-    by_name = [name for kind in dict.fromkeys(s.rsplit(" ", 1)[0] for s in systems) for name in newest_first if name.startswith(kind)]
-    pythons = sorted({p for row in tables.store.all("tensorflow") for p in row["pythons"] or ()}, key=lambda p: -int(p[2:]))
+    by_name = [
+        name
+        for kind in dict.fromkeys(s.rsplit(" ", 1)[0] for s in systems)
+        for name in newest_first
+        if name.startswith(kind)
+    ]
+    pythons = sorted(
+        {p for row in tables.store.all("tensorflow") for p in row["pythons"] or ()}, key=lambda p: -int(p[2:])
+    )
     return _filled(
         "index.html",
         examples="\n".join(
-            f'<button type="button" class="quiet" data-example="{name}" disabled>{escape(title)}</button>' for name, title in EXAMPLES.items()
+            f'<button type="button" class="quiet" data-example="{name}" disabled>{escape(title)}</button>'
+            for name, title in EXAMPLES.items()
         ),
         gpus=_options(gpus),
         releases=_options(reversed(latest)),
@@ -144,13 +158,17 @@ TONES: Mapping[str, str] = {"error": "error", "warning": "warning", "info": "inf
 def _finding(rule: Rule) -> str:
     return _filled(
         "finding.html",
-        code=rule.code, severity=rule.severity, tone=TONES[rule.severity], title=escape(rule.title), page=as_html(rule.page),
-    )  # fmt: skip
+        code=rule.code,
+        severity=rule.severity,
+        tone=TONES[rule.severity],
+        title=escape(rule.title),
+        page=as_html(rule.page),
+    )
 
 
 def as_html(page: str) -> str:
-    """The page of a code as HTML: headings, paragraphs and `code`, which is all that the pages hold. A code that is named
-    links to its own page. The first line, which says what the title says, is the lead."""
+    """The page of a code as HTML: headings, paragraphs and `code`, which is all that the pages hold. A code
+    that is named links to its own page. The first line, which says what the title says, is the lead."""
     parts = []
     for block in re.split(r"\n\n|\n(?=## )|(?<=\n)(?<=## )\n", page.strip()):
         head, _, rest = block.partition("\n")
@@ -158,7 +176,7 @@ def as_html(page: str) -> str:
             parts.append(f"<h2>{_inline(head[3:])}</h2>")
             block = rest
         if block.strip():
-            parts.append(f'<p{"" if parts else " class=lead"}>{_inline(" ".join(block.split()))}</p>')
+            parts.append(f"<p{'' if parts else ' class=lead'}>{_inline(' '.join(block.split()))}</p>")
     return "\n".join(parts)
 
 
@@ -168,5 +186,3 @@ def _inline(text: str) -> str:
         return f'<a href="{found[1]}.html">{inner}</a>' if found[1] in PLACES else inner
 
     return re.sub(r"`([^`]+)`", code, escape(text, quote=False))
-
-

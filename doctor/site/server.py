@@ -1,8 +1,8 @@
 """The page for one person on their own machine: a server on the loopback address, behind a random token.
 
-The token is in the path, so that no other user of the machine and no other page can ask. A browser names in `Host` what
-it was sent to and in `Origin` whose page asks: a name that somebody else made to lead here is refused, as are the pages of
-others.
+The token is in the path, so that no other user of the machine and no other page can ask. A browser names in
+`Host` what it was sent to and in `Origin` whose page asks: a name that somebody else made to lead here is
+refused, as are the pages of others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,12 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-TYPES = {".js": "text/javascript", ".txt": "text/plain; charset=utf-8", ".html": "text/html; charset=utf-8", ".svg": "image/svg+xml"}
+TYPES = {
+    ".js": "text/javascript",
+    ".txt": "text/plain; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 """What a browser insists on, whatever the machine's own list says."""
 
 
@@ -52,7 +57,7 @@ class Server(ThreadingHTTPServer):
         return f"http://{ADDRESS}:{self.server_port}/{self.token}/"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A browser that went away is no error; what else fails is one line."""
+        """Ignore a browser that closed the connection; print one line for other errors."""
         error = sys.exc_info()[1]
         if not isinstance(error, (ConnectionError, TimeoutError)):
             say(f"tfgpu-doctor: {line(f'{type(error).__name__}: {error}')}")
@@ -73,7 +78,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.NOT_FOUND)
             return
         end = path[path.rfind(".") :] if "." in path else ".html"
-        self._answer(HTTPStatus.OK, data, TYPES.get(end) or mimetypes.guess_type(path)[0] or "application/octet-stream")
+        self._answer(
+            HTTPStatus.OK, data, TYPES.get(end) or mimetypes.guess_type(path)[0] or "application/octet-stream"
+        )
 
     do_HEAD = do_GET  # noqa: N815 the name that is called
 
@@ -100,7 +107,11 @@ class _Handler(BaseHTTPRequestHandler):
         """The path behind the token; None, with an answer, where somebody asks who may not."""
         hosts = {f"{name}:{self.server.server_port}" for name in (ADDRESS, "localhost")}
         token, slash, path = urlsplit(self.path).path.lstrip("/").partition("/")
-        if self.headers.get("Host") in hosts and slash and hmac.compare_digest(token.encode(), self.server.token.encode()):
+        if (
+            self.headers.get("Host") in hosts
+            and slash
+            and hmac.compare_digest(token.encode(), self.server.token.encode())
+        ):
             return path
         self._answer(HTTPStatus.NOT_FOUND)
         return None

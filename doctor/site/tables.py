@@ -1,4 +1,5 @@
-"""The tables as pages: every row, each cell with its source, and which TensorFlow runs on which GPU as a matrix."""
+"""The tables as pages: every row, each cell with its source, and which TensorFlow runs on which GPU as a
+matrix."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ class Cell(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A table: its file, title and introduction; the columns, of which `choose` are offered as lists to filter by; and
-    for every row its address within the page with a cell a column."""
+    """A table: its file, title and introduction; its columns (`choose`: those that can be filtered by a
+    list); and for every row its address within the page and a cell a column."""
 
     name: str
     title: str
@@ -38,7 +39,8 @@ def every(tables: Tables) -> Iterator[tuple[str, str, str]]:
     """(name, title, main part) of every page."""
     listed = _pages(tables)
     links = "\n".join(
-        f'<li><a href="{page.name}.html">{escape(page.title)}</a><br><span class="dim">{escape(page.about)}</span></li>'
+        f'<li><a href="{page.name}.html">{escape(page.title)}</a><br><span'
+        f' class="dim">{escape(page.about)}</span></li>'
         for page in listed
     )
     yield "index", "Tables", _index(tables, links)
@@ -51,8 +53,20 @@ def _pages(tables: Tables) -> list[Page]:
         Page(
             "tensorflow",
             "TensorFlow releases",
-            "What every release of tensorflow and tensorflow-gpu was built for and needs, read from its wheels.",
-            ("Release", "Platform", "GPU", "CUDA", "cuDNN", "Python", "Machine code for", "PTX for", "Driver from", "glibc"),
+            "What every release of tensorflow and tensorflow-gpu was built for and needs, read from its"
+            " wheels.",
+            (
+                "Release",
+                "Platform",
+                "GPU",
+                "CUDA",
+                "cuDNN",
+                "Python",
+                "Machine code for",
+                "PTX for",
+                "Driver from",
+                "glibc",
+            ),
             ("Platform", "GPU", "CUDA"),
             (_release(tables, row) for row in _newest_first(tables)),
         ),
@@ -70,13 +84,27 @@ def _pages(tables: Tables) -> list[Page]:
             "The highest CUDA that each branch of the driver offers.",
             ("Branch", "Offers CUDA", "First on Linux", "First on Windows", "Note"),
             (),
-            _plain((b.data for b in reversed(tables.driver_branches())), "branch", "cuda", "linux", "windows", "note"),
+            _plain(
+                (b.data for b in reversed(tables.driver_branches())),
+                "branch",
+                "cuda",
+                "linux",
+                "windows",
+                "note",
+            ),
         ),
         Page(
             "cuda",
             "CUDA toolkits",
             "The driver that each toolkit was released with, and the lowest one on which its programs start.",
-            ("Toolkit", "Driver, Linux", "Driver, Windows", "Starts from, Linux", "Starts from, Windows", "Note"),
+            (
+                "Toolkit",
+                "Driver, Linux",
+                "Driver, Windows",
+                "Starts from, Linux",
+                "Starts from, Windows",
+                "Note",
+            ),
             (),
             (_toolkit(tables, row.data, row.cuda) for row in reversed(tables.toolkits())),
         ),
@@ -87,7 +115,14 @@ def _pages(tables: Tables) -> list[Page]:
             ("cuDNN", "CUDA", "Lowest capability", "Machine code for", "PTX for", "Package", "Note"),
             ("CUDA", "Package"),
             _plain(
-                (row.data for row in reversed(tables.cudnns())), "version", "cuda", "lowest", "capabilities", "ptx", "package", "note"
+                (row.data for row in reversed(tables.cudnns())),
+                "version",
+                "cuda",
+                "lowest",
+                "capabilities",
+                "ptx",
+                "package",
+                "note",
             ),
         ),
         Page(
@@ -97,7 +132,14 @@ def _pages(tables: Tables) -> list[Page]:
             ("File", "Component", "Of", "First in", "Last in", "Platform", "Note"),
             ("Component", "Platform"),
             _plain(
-                (row.data for row in tables.libraries()), "soname", "component", "product", "first", "last", "platform", "note"
+                (row.data for row in tables.libraries()),
+                "soname",
+                "component",
+                "product",
+                "first",
+                "last",
+                "platform",
+                "note",
             ),
         ),
         Page(
@@ -160,7 +202,11 @@ def _release(tables: Tables, row: TensorFlowRelease) -> tuple[str, Sequence[Cell
     code = row.compute_capabilities
     none = "" if row.gpu is False else UNKNOWN
     file = f"{data['source']['file']} (sha256 {data['source']['sha256']})"
-    floor = tables.driver_floor(row.cuda, "windows" if row.platform.startswith("windows") else "linux") if row.cuda else None
+    floor = (
+        tables.driver_floor(row.cuda, "windows" if row.platform.startswith("windows") else "linux")
+        if row.cuda
+        else None
+    )
     glibc = row.glibc or ("" if not row.platform.startswith("linux") else UNKNOWN)
     seen = evidence.get("compute_capabilities", "")
     cells = [
@@ -169,7 +215,10 @@ def _release(tables: Tables, row: TensorFlowRelease) -> tuple[str, Sequence[Cell
         Cell({True: "yes", False: "no", None: UNKNOWN}[row.gpu], evidence.get("gpu", "")),
         Cell(row.cuda or none, evidence.get("cuda", "")),
         Cell(row.cudnn or none, evidence.get("cudnn", "")),
-        Cell(", ".join(row.pythons) or UNKNOWN, "the names of its wheels: " + ", ".join(w["file"] for w in wheels.values())),
+        Cell(
+            ", ".join(row.pythons) or UNKNOWN,
+            "the names of its wheels: " + ", ".join(w["file"] for w in wheels.values()),
+        ),
         Cell(", ".join(code.compiled) or "none" if code else none, seen),
         Cell(", ".join(code.ptx) or "none" if code else none, seen),
         Cell(floor.driver if floor else none, floor.source if floor else ""),
@@ -188,14 +237,19 @@ def _html(page: Page) -> str:
         at = page.columns.index(name)
         values = sorted({cells[at].text for _, cells in rows if cells[at].text}, key=_order)
         options = "".join(f"<option>{escape(value)}</option>" for value in values)
-        choices.append(f'<label>{escape(name)} <select data-column="{at}"><option value="">all</option>{options}</select></label>')
-    head = "".join(f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in page.columns)
+        choices.append(
+            f'<label>{escape(name)} <select data-column="{at}"><option'
+            f' value="">all</option>{options}</select></label>'
+        )
+    head = "".join(
+        f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in page.columns
+    )
     return f"""<h1>{escape(page.title)}</h1>
 <p>{escape(page.about)} <span class="dim">An empty cell: there is no such thing. &ldquo;{UNKNOWN}&rdquo;: it could not be read.</span></p>
 <form class="filters" role="search" aria-label="Filter the table"><label>Search <input type="search" name="q" autocomplete="off"></label>
 {"".join(choices)}
 <output aria-live="polite">{len(rows)} rows</output></form>
-<noscript><p class="dim">To sort and to filter needs JavaScript; the browser's own search works.</p></noscript>
+<noscript><p class="dim">Sorting and filtering need JavaScript; the browser's own search works.</p></noscript>
 <div class="scroll" tabindex="0" role="region" aria-label="{escape(page.title)}"><table class="data">
 <thead><tr>{head}<th scope="col">Sources</th></tr></thead>
 <tbody>
@@ -216,11 +270,14 @@ def _row(columns: Sequence[str], address: str, cells: Sequence[Cell]) -> str:
         sources = escape(next(iter(by_source)), quote=False)
     else:
         entries = "".join(
-            f"<dt>{escape(', '.join(names), quote=False)}</dt><dd>{escape(source, quote=False)}</dd>" for source, names in by_source.items()
+            f"<dt>{escape(', '.join(names), quote=False)}</dt><dd>{escape(source, quote=False)}</dd>"
+            for source, names in by_source.items()
         )
         sources = f"<dl>{entries}</dl>"
     first = escape(cells[0].text, quote=False)
-    tds = "".join(f"<td{' class=long' * (len(c.text) > 60)}>{escape(c.text, quote=False)}</td>" for c in cells[1:])
+    tds = "".join(
+        f"<td{' class=long' * (len(c.text) > 60)}>{escape(c.text, quote=False)}</td>" for c in cells[1:]
+    )
     return (
         f'<tr id="{escape(address)}"><th scope="row"><a href="#{escape(address)}">{first}</a></th>{tds}'
         f"<td><details><summary>sources</summary>{sources}</details></td></tr>"
@@ -240,16 +297,27 @@ MARKS = {
 def _index(tables: Tables, links: str) -> str:
     from string import Template
 
-    legend = "".join(f'<li><span class="cell {kind}">{mark}</span> {meaning}</li>' for kind, (mark, meaning) in MARKS.items())
+    legend = "".join(
+        f'<li><span class="cell {kind}">{mark}</span> {meaning}</li>'
+        for kind, (mark, meaning) in MARKS.items()
+    )
     return Template(resources.text("doctor.site", "web/tables.html")).substitute(
-        links=links, legend=legend, linux=_matrix(tables, "linux-x86_64"), windows=_matrix(tables, "windows-amd64")
+        links=links,
+        legend=legend,
+        linux=_matrix(tables, "linux-x86_64"),
+        windows=_matrix(tables, "windows-amd64"),
     )
 
 
 def _capabilities(tables: Tables) -> list[tuple[str, str]]:
     """Every capability that cards have, with its architecture."""
     cards = {row["capability"] for row in tables.store.all("gpus")}
-    every = [(c, a.name) for a in tables.architectures() for c in a.capabilities if c in cards and dotted(c) >= (3,)]
+    every = [
+        (c, a.name)
+        for a in tables.architectures()
+        for c in a.capabilities
+        if c in cards and dotted(c) >= (3,)
+    ]
     return sorted(every, key=lambda pair: dotted(pair[0]))
 
 
@@ -263,7 +331,9 @@ def _matrix(tables: Tables, platform: str) -> str:
     groups: dict[str, int] = {}
     for _, name in capabilities:
         groups[name] = groups.get(name, 0) + 1
-    above = "".join(f'<th scope="colgroup" colspan="{count}">{escape(name)}</th>' for name, count in groups.items())
+    above = "".join(
+        f'<th scope="colgroup" colspan="{count}">{escape(name)}</th>' for name, count in groups.items()
+    )
     head = "".join(f'<th scope="col"><a href="gpu.html#c1={c}">{c}</a></th>' for c, _ in capabilities)
     body = []
     for build in newest.values():
@@ -275,8 +345,11 @@ def _matrix(tables: Tables, platform: str) -> str:
             cells.append(f'<td class="cell {found.verdict}" title="{escape(said)}">{mark}</td>')
         address = _address(f"{build.package} {build.version} {build.platform}")
         label = f"{build.version}" + ("" if build.package == "tensorflow" else "*")
-        body.append(f'<tr><th scope="row"><a href="tensorflow.html#{address}">{label}</a></th>{"".join(cells)}</tr>')
+        body.append(
+            f'<tr><th scope="row"><a href="tensorflow.html#{address}">{label}</a></th>{"".join(cells)}</tr>'
+        )
     return (
-        f'<table class="matrix"><thead><tr><td></td>{above}</tr><tr><th scope="col">TensorFlow</th>{head}</tr></thead>'
+        f'<table class="matrix"><thead><tr><td></td>{above}</tr><tr><th'
+        f' scope="col">TensorFlow</th>{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table>"
     )

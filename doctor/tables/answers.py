@@ -11,7 +11,7 @@ from doctor.values import dataclass
 
 
 class NoSuchRowError(LookupError):
-    """There is no such row; the text names the nearest ones that are there."""
+    """There is no such row; the text names the nearest rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,15 @@ def listing(rows: Iterable[Row], columns: Sequence[str]) -> Found:
 
 
 def cited(*rows: Row | None) -> str:
-    """The sources of rows, each document and section once (a row that has several parts them by semicolons)."""
-    return "; ".join(dict.fromkeys(part for row in rows if row is not None for part in row.source.split("; ")))
+    """The sources of rows, each document and section once (a row that has several parts them by
+    semicolons)."""
+    return "; ".join(
+        dict.fromkeys(part for row in rows if row is not None for part in row.source.split("; "))
+    )
 
 
 def said(value: Any) -> str:
-    """A value in words: None as not known, a list with commas."""
+    """A value as text: None as "not known", a list with commas."""
     if value is None:
         return "not known"
     if isinstance(value, bool):
@@ -56,7 +59,7 @@ def said(value: Any) -> str:
 
 
 def pairs_as(title: str, pairs: Sequence[tuple[str, str]], form: str) -> str:
-    """One row as names and values: text that is broken at the terminal's width, or a Markdown table."""
+    """One row as names and values: text wrapped at the terminal's width, or a Markdown table."""
     if form == "markdown":
         head = [f"### {title}", "", "| | |", "|---|---|"]
         return "\n".join([*head, *(f"| {name} | {_escaped(value)} |" for name, value in pairs)])

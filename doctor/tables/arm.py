@@ -6,16 +6,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from doctor import lazy
 from doctor.tables.gpus import find, key
 from doctor.tables.store import Store, remembered
 from doctor.tables.versions import dotted
 
-_PCI_ID = re.compile(r"(?:0x)?10de[:\s]", re.IGNORECASE)
+_PCI_ID = lazy.compile(r"(?:0x)?10de[:\s]", re.IGNORECASE)
 
 
 @remembered
 def only_with_arm(store: Store, name: str | None, capability: str | None) -> Mapping[str, Any] | None:
-    """The row of arm_gpus.json for a GPU, by its compute capability or a word of its name.
+    """The row of arm_gpus.json for a GPU, by its compute capability or a word in its name.
 
     None where it also comes with other CPUs, or neither is known.
     """

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from doctor.backports import removeprefix
-from doctor.tables.rows import Architecture, DriverBranch, DriverFloor, ForwardCompatibility, PtxIsa, Toolkit, made
+from doctor.tables.rows import (
+    Architecture,
+    DriverBranch,
+    DriverFloor,
+    ForwardCompatibility,
+    PtxIsa,
+    Toolkit,
+    made,
+)
 from doctor.tables.store import Store, remembered
 from doctor.tables.versions import dotted
 
@@ -22,7 +30,9 @@ def toolkits(store: Store) -> tuple[Toolkit, ...]:
 
 
 def _toolkit(raw: Mapping[str, Any]) -> Toolkit:
-    drivers = " / ".join(f"{raw[side]} ({side.capitalize()})" for side in ("linux", "windows") if raw.get(side))
+    drivers = " / ".join(
+        f"{raw[side]} ({side.capitalize()})" for side in ("linux", "windows") if raw.get(side)
+    )
     return made(Toolkit, raw, f"CUDA {raw['version']}: made with driver {drivers}")
 
 
@@ -60,8 +70,8 @@ def driver_floor(store: Store, cuda: str, platform: str) -> DriverFloor | None:
             return made(
                 DriverFloor,
                 raw,
-                f"CUDA {raw['cuda_major']}.x runs from driver {raw['driver']} ({side.capitalize()}) by minor-version "
-                "compatibility",
+                f"CUDA {raw['cuda_major']}.x runs from driver {raw['driver']} ({side.capitalize()}) by"
+                " minor-version compatibility",
                 cuda=f"{raw['cuda_major']}.x",
                 rule="minor-version",
             )
@@ -88,7 +98,8 @@ def _branch(raw: Mapping[str, Any]) -> DriverBranch:
 
 @remembered
 def branch(store: Store, driver: str, platform: str) -> DriverBranch | None:
-    """The branch that a driver belongs to by its first number; None where it is older or newer than all rows."""
+    """The branch that a driver belongs to by its first number; None where it is older or newer than all
+    rows."""
     try:
         number = dotted(driver)[0]
     except ValueError:
@@ -133,6 +144,6 @@ def _architecture(raw: Mapping[str, Any]) -> Architecture:
     return made(
         Architecture,
         raw,
-        f"{raw['name']} ({', '.join(raw['capabilities'])}): CUDA {raw['first_cuda']} to {raw.get('last_cuda') or 'now'}, "
-        f"last driver branch {last}",
+        f"{raw['name']} ({', '.join(raw['capabilities'])}): CUDA {raw['first_cuda']} to"
+        f" {raw.get('last_cuda') or 'now'}, last driver branch {last}",
     )

@@ -1,4 +1,5 @@
-"""Finding a GPU by the name that people, nvidia-smi or a cloud give it, by PCI id, or by compute capability."""
+"""Finding a GPU by the name that people, nvidia-smi or a cloud give it, by PCI id, or by compute
+capability."""
 
 from __future__ import annotations
 
@@ -6,20 +7,35 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from doctor import lazy
 from doctor.tables.rows import GpuRow, made
 from doctor.tables.store import Store, remembered
 
 _BRANDS = frozenset(
-    ("nvidia", "geforce", "tesla", "quadro", "grid", "corporation", "graphics", "card", "gpu", "device", "vga")
+    (
+        "nvidia",
+        "geforce",
+        "tesla",
+        "quadro",
+        "grid",
+        "corporation",
+        "graphics",
+        "card",
+        "gpu",
+        "device",
+        "vga",
+    )
 )
 # what a board is called besides its model: form factor, memory, cooling, revision
-_TRIM = re.compile(
+_TRIM = lazy.compile(
     r"\b(?:mig \S+|rev a|rev|with max q design|max q|design|with|laptop|notebook|mobile|"
     r"\d+(?:\.\d+)?(?:gb|g)|\d{1,2}[qcab]|hbm\w*|gddr\w*|sxm\d?|pcie?|fhhl|dgxs|nvl|oam|"
     r"lite hash rate|lhr|engineering sample|oem|nvlink|generation|edition)\b"
 )
-_GLUED = re.compile(r"^(gtx|rtx|gts|gt|mx|titan)(\d.*)$")
-_TAIL = re.compile(r"^(\d{3,4})(ti|super|tisuper)$")
+_GLUED = lazy.compile(r"^(gtx|rtx|gts|gt|mx|titan)(\d.*)$")
+_GTX = lazy.compile(r"\bgtx(?= (?:20[5-8]|[3-9]0[5-9])0\b)")
+"""Before a number whose cards are all called RTX: who writes GTX there means that."""
+_TAIL = lazy.compile(r"^(\d{3,4})(ti|super|tisuper)$")
 
 
 def row(raw: Mapping[str, Any]) -> GpuRow:
@@ -59,7 +75,11 @@ def _of_beginning(store: Store, asked: str) -> set[str | None]:
     begun = key(asked.rstrip(". "))
     if len(begun) < 6 or not any(c.isdigit() for c in begun):
         return set()
-    return {raw.get("capability") for raw in _rows(store) if any(key(name).startswith(begun) for name in _names(raw))}
+    return {
+        raw.get("capability")
+        for raw in _rows(store)
+        if any(key(name).startswith(begun) for name in _names(raw))
+    }
 
 
 def key(name: str) -> str:
@@ -74,9 +94,12 @@ def key(name: str) -> str:
         pieces = [glued.group(1), glued.group(2)] if glued else [word]
         tail = _TAIL.match(pieces[-1])
         if tail:
-            pieces[-1:] = [tail.group(1), *(("ti", "super") if tail.group(2) == "tisuper" else (tail.group(2),))]
+            pieces[-1:] = [
+                tail.group(1),
+                *(("ti", "super") if tail.group(2) == "tisuper" else (tail.group(2),)),
+            ]
         words += pieces
-    return " ".join(words)
+    return _GTX.sub("rtx", " ".join(words))
 
 
 def trimmed(name: str) -> str:
@@ -100,7 +123,9 @@ def _by_name(store: Store, asked: str) -> list[Mapping[str, Any]]:
     same = [raw for raw in rows if short in map(trimmed, _names(raw))]
     if same or not any(c.isdigit() for c in short):
         return same
-    numbered = [raw for raw in rows if any(f" {trimmed(n)}".endswith(f" {short}") for n in _names(raw))]  # "1080 Ti"
+    numbered = [
+        raw for raw in rows if any(f" {trimmed(n)}".endswith(f" {short}") for n in _names(raw))
+    ]  # "1080 Ti"
     return numbered or [raw for raw in _rows(store) if raw.get("chip", "").lower() == short]
 
 
@@ -120,7 +145,9 @@ def _as_pci_id(text: str) -> str | None:
     match = re.fullmatch(r"(?:0x)?10de[:\s](?:0x)?([0-9a-f]{4})", text.lower())
     if match:
         return f"10de:{match.group(1)}"
-    match = re.fullmatch(r"0x([0-9a-f]{4})10de", text.lower())  # nvidia-smi's pci.device_id: device before vendor
+    match = re.fullmatch(
+        r"0x([0-9a-f]{4})10de", text.lower()
+    )  # nvidia-smi's pci.device_id: device before vendor
     return f"10de:{match.group(1)}" if match else None
 
 

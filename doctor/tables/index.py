@@ -1,4 +1,4 @@
-"""The package index as the tables see it: which releases there are, and what one of them says.
+"""The releases of the package index, and the reader of one of them.
 
 `doctor.tables.reading` is imported where it is used: it needs requests and packaging, which no look-up needs.
 """
@@ -28,7 +28,9 @@ class Index:
         from doctor.tables.reading import registry, remote
 
         self.settings = registry.pip_settings()
-        self.remote = remote.Remote(functools.partial(registry.session_for, self.settings), named=self.settings.indexes)
+        self.remote = remote.Remote(
+            functools.partial(registry.session_for, self.settings), named=self.settings.indexes
+        )
 
     def groups(self, packages: Iterable[str]) -> dict[Key, Any]:
         """Every release of the packages by package, version and platform, in the table's order."""
@@ -51,7 +53,9 @@ class Index:
         names = tuple(projects)
 
         def listed(project: str) -> list[Any]:
-            files: list[Any] = nvidia.linux_wheels(registry.project_files(project, self.settings.indexes, self.remote))
+            files: list[Any] = nvidia.linux_wheels(
+                registry.project_files(project, self.settings.indexes, self.remote)
+            )
             return files
 
         with ThreadPoolExecutor(8) as pool:

@@ -1,4 +1,4 @@
-"""What every row of the TensorFlow table must satisfy, bundled or refreshed, before it is used."""
+"""The rules that every row of the TensorFlow table must satisfy before it is used, bundled or refreshed."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from doctor import lazy
 from doctor.backports import removeprefix
 from doctor.tables.rows import PLATFORMS
 from doctor.tables.versions import dotted
 
-_CAPABILITY = re.compile(r"\d{1,2}\.\d[af]?")
-_VERSION = re.compile(r"\d+(\.\d+)+(\.?(rc|a|b|dev|post)\d+)*")
-_LIBRARY = re.compile(r"lib[\w+-]+\.so(\.\d+)*|[\w.-]+\.dll|lib[\w+-]+(\.[\d.]+)?\.dylib")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+_CAPABILITY = lazy.compile(r"\d{1,2}\.\d[af]?")
+_VERSION = lazy.compile(r"\d+(\.\d+)+(\.?(rc|a|b|dev|post)\d+)*")
+_LIBRARY = lazy.compile(r"lib[\w+-]+\.so(\.\d+)*|[\w.-]+\.dll|lib[\w+-]+(\.[\d.]+)?\.dylib")
+_SHA256 = lazy.compile(r"[0-9a-f]{64}")
 
 
 def problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What is wrong with the rows, one line each; empty where all is well."""
+    """What is wrong with the rows, one line each; empty if nothing is."""
     found: list[str] = []
     seen: set[tuple[str, str, str]] = set()
     for row in rows:
@@ -28,7 +29,7 @@ def problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
             continue
         name = " ".join(key)
         if key in seen:
-            found.append(f"{name}: stands there twice")
+            found.append(f"{name}: appears twice")
         seen.add(key)
         try:
             found += [f"{name}: {problem}" for problem in _of_row(row)]
@@ -41,7 +42,7 @@ def _of_row(row: Mapping[str, Any]) -> Iterable[str]:
     if row["platform"] not in (*PLATFORMS, "any"):
         yield f"unknown platform {row['platform']!r}"
     if not _VERSION.fullmatch(row["version"]):
-        yield f"{row['version']!r} is no version"
+        yield f"{row['version']!r} is not a version"
     source = row["source"]
     if not _SHA256.fullmatch(source["sha256"]):
         yield "its source has no sha256"
@@ -49,12 +50,12 @@ def _of_row(row: Mapping[str, Any]) -> Iterable[str]:
         yield f"its source {source['file']!r} is not of this version"
     for python in row["pythons"]:
         if not re.fullmatch(r"\d\.\d+", python):
-            yield f"{python!r} is no Python version"
+            yield f"{python!r} is not a Python version"
     if row["platform"] != "any" and not row["pythons"]:
         yield "no Python"
     for floor in (row["glibc"], *(row.get("glibc_by_python") or {}).values()):
         if floor is not None and not re.fullmatch(r"2\.\d+", floor):
-            yield f"{floor!r} is no glibc version"
+            yield f"{floor!r} is not a glibc version"
     yield from _of_build_info(row)
     yield from _of_capabilities(row)
     yield from _of_libraries(row)
@@ -75,12 +76,14 @@ def _of_capabilities(row: Mapping[str, Any]) -> Iterable[str]:
     targets = (*kernels["compiled"], *kernels["ptx"])
     strange = [target for target in targets if not _CAPABILITY.fullmatch(target)]
     if strange:
-        yield f"{', '.join(strange)} is no compute capability"
+        yield f"{', '.join(strange)} is not a compute capability"
         return
     if not targets:
         yield "a GPU build with code for no GPU"
     for key in ("compiled", "ptx"):
-        ascending = sorted(kernels[key], key=lambda target: ([int(n) for n in target.rstrip("af").split(".")], target))
+        ascending = sorted(
+            kernels[key], key=lambda target: ([int(n) for n in target.rstrip("af").split(".")], target)
+        )
         if ascending != kernels[key]:
             yield f"{key} is not in order"
     isa = kernels.get("ptx_isa")
@@ -92,18 +95,25 @@ def _of_libraries(row: Mapping[str, Any]) -> Iterable[str]:
     opened, required = row.get("libraries"), row.get("libraries_required")
     for library in opened or ():
         if not _LIBRARY.fullmatch(library):
-            yield f"{library!r} is no library name"
+            yield f"{library!r} is not a library name"
     if required is not None and not set(required) <= set(opened or ()):
         yield "needs libraries that it does not open"
     found, missed = row.get("pip_libraries_found"), row.get("pip_libraries_missed")
     if found is not None and missed is not None and sorted((*found, *missed)) != sorted(required or ()):
         yield "pip_libraries_found and pip_libraries_missed are not the libraries that it needs"
     cudnn = next(
-        (m for name in opened or () if (m := re.fullmatch(r"libcudnn\.so\.(\d+)|cudnn64_(\d+)\.dll", name))), None
+        (m for name in opened or () if (m := re.fullmatch(r"libcudnn\.so\.(\d+)|cudnn64_(\d+)\.dll", name))),
+        None,
     )
-    if cudnn and row["cudnn"] is not None and dotted(row["cudnn"])[0] != int(cudnn.group(1) or cudnn.group(2)):
+    if (
+        cudnn
+        and row["cudnn"] is not None
+        and dotted(row["cudnn"])[0] != int(cudnn.group(1) or cudnn.group(2))
+    ):
         yield f"opens {cudnn.group(0)} and says cuDNN {row['cudnn']}"
-    cudart = next((m for name in opened or () if (m := re.fullmatch(r"libcudart\.so\.(\d+)(?:\.(\d+))?", name))), None)
+    cudart = next(
+        (m for name in opened or () if (m := re.fullmatch(r"libcudart\.so\.(\d+)(?:\.(\d+))?", name))), None
+    )
     if cudart and row["cuda"] is not None:
         says = dotted(row["cuda"])
         if says[0] != int(cudart.group(1)):

@@ -1,4 +1,5 @@
-"""Libraries, the wheels that hold them, cuDNN and the traps: raw rows to values, and the few rules that pick one."""
+"""Libraries, the wheels that hold them, cuDNN and the traps: raw rows to values, and the few rules that pick
+one."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ def cudnn(store: Store, version: str, cuda_major: str | None = None) -> Cudnn | 
 
 def _cudnn(raw: Mapping[str, Any]) -> Cudnn:
     kernels = ", ".join(raw.get("capabilities") or ()) or "capabilities not read"
-    return made(Cudnn, raw, f"cuDNN {raw['version']} for CUDA {', '.join(raw['cuda'])}: kernels for {kernels}")
+    return made(
+        Cudnn, raw, f"cuDNN {raw['version']} for CUDA {', '.join(raw['cuda'])}: kernels for {kernels}"
+    )
 
 
 def compiled_cudnn(store: Store) -> tuple[Row, ...]:
@@ -90,7 +93,11 @@ def pip_library(store: Store, soname: str, cuda_major: str | None = None) -> Pip
 
 
 def _rank(package: str, endings: tuple[str, ...]) -> tuple[int, str]:
-    fitting = (n for n, ending in enumerate(endings) if package.endswith(ending) and (ending or "-cu1" not in package))
+    fitting = (
+        n
+        for n, ending in enumerate(endings)
+        if package.endswith(ending) and (ending or "-cu1" not in package)
+    )
     return (next(fitting, len(endings)), package)
 
 

@@ -61,7 +61,11 @@ def _release_pairs(tables: Tables, row: Any) -> list[tuple[str, str]]:
         ("Python", row.pythons),
         ("Requires-Python", data.get("requires_python")),
         ("glibc", data.get("glibc")),
-        *((f"glibc, Python {python}", floor) for python, floor in row.glibc_by_python.items() if floor != row.glibc),
+        *(
+            (f"glibc, Python {python}", floor)
+            for python, floor in row.glibc_by_python.items()
+            if floor != row.glibc
+        ),
         ("machine code for", kernels.get("compiled")),
         (
             "PTX for",
@@ -78,12 +82,15 @@ def _release_pairs(tables: Tables, row: Any) -> list[tuple[str, str]]:
     ]
     pairs += [("yanked", data["yanked"] or "yes")] if row.yanked else []  # fmt: skip
     if row.gpu is False:
-        pairs += [("GPU build of this version", other.requirement)
-                  for other in [tables.tensorflow(row.version, None, row.platform)] if other and other.gpu]  # fmt: skip
+        pairs += [
+            ("GPU build of this version", other.requirement)
+            for other in [tables.tensorflow(row.version, None, row.platform)]
+            if other and other.gpu
+        ]
     pairs += [("trap", f"{trap.title} ({trap.name})") for trap in _traps_about(tables, row)]
     evidence = data.get("evidence") or {}
     pairs += [("read from", row.source), *((f"  {name}", text) for name, text in evidence.items())]
-    # what cannot be, because the platform or the release has no such thing, is no "not known"
+    # a value that cannot exist on this platform or release is left out, not shown as "not known"
     linux = row.platform.startswith("linux")
     moot = {"MSVC runtime" if linux else "glibc"} | (
         set() if "and-cuda" in row.extras else {"not found in pip's folders"}
@@ -97,8 +104,12 @@ def _release_pairs(tables: Tables, row: Any) -> list[tuple[str, str]]:
 
 def _traps_about(tables: Tables, row: Any) -> list[Any]:
 
-    about = [trap for trap in tables.traps() if of_build(trap.data["when"], row.package, row.version, row.platform)]
-    return [trap for trap in about if row.gpu is not False or trap.data["aspect"] in ("build", "install", "extra")]
+    about = [
+        trap for trap in tables.traps() if of_build(trap.data["when"], row.package, row.version, row.platform)
+    ]
+    return [
+        trap for trap in about if row.gpu is not False or trap.data["aspect"] in ("build", "install", "extra")
+    ]
 
 
 def _no_release(tables: Tables, version: str, package: str | None, platform: str) -> str:

@@ -12,7 +12,8 @@ from doctor.tables.versions import dotted, minor
 
 
 def driver(tables: Tables, version: str, platform: str) -> Found:
-    """The page of a driver: its branch, the CUDA and the GPUs that it serves; without a version the list of branches.
+    """The page of a driver: its branch, the CUDA and the GPUs that it serves; without a version the list of
+    branches.
 
     Raises NoSuchRowError.
     """
@@ -32,7 +33,9 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
         and (architecture.first_cuda is None or dotted(architecture.first_cuda) <= dotted(row.cuda))
     ]
     majors_served = sorted({toolkit.cuda.split(".")[0] for toolkit in tables.toolkits()}, key=int)
-    floors = [f for major in majors_served if (f := tables.driver_floor(major, side)) and f.rule == "minor-version"]
+    floors = [
+        f for major in majors_served if (f := tables.driver_floor(major, side)) and f.rule == "minor-version"
+    ]
     majors = [f.cuda for f in floors if dotted(version) >= dotted(f.driver)]
     entry = {
         "driver": version,
@@ -54,7 +57,8 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
 
 
 def cuda(tables: Tables, version: str) -> Found:
-    """The page of a CUDA toolkit: drivers, GPUs, libraries and the TensorFlow builds for it; without a version the list.
+    """The page of a CUDA toolkit: drivers, GPUs, libraries and the TensorFlow builds for it; without a
+    version the list.
 
     Raises NoSuchRowError.
     """
@@ -78,7 +82,9 @@ def cuda(tables: Tables, version: str) -> Found:
     forward = next((p for p in tables.forward_compatibility() if dotted(p.cuda) == here), None)
     entry = {
         **row.data,
-        "forward_compatibility": None if forward is None else {k: forward.data[k] for k in ("package", "hardware")},
+        "forward_compatibility": (
+            None if forward is None else {k: forward.data[k] for k in ("package", "hardware")}
+        ),
         "driver_minimum": {side: floor and floor.driver for side, floor in floors.items()},
         "libraries": libraries,
         "tensorflow": _named(releases),
@@ -92,7 +98,11 @@ def cuda(tables: Tables, version: str) -> Found:
     pairs = [
         ("made with driver", [f"{row.linux} (Linux)", f"{row.windows or 'none'} (Windows)"]),
         *((f"runs from driver ({side})", floor and floor.driver) for side, floor in floors.items()),
-        *([("over older drivers", f"{forward.data['package']}: {forward.data['hardware']}")] if forward else []),
+        *(
+            [("over older drivers", f"{forward.data['package']}: {forward.data['hardware']}")]
+            if forward
+            else []
+        ),
         ("compute capabilities", entry["compute_capabilities"]),
         ("libraries", libraries),
         ("TensorFlow builds made for it", _grouped(releases)),
@@ -120,7 +130,10 @@ def _grouped(rows: Iterable[Mapping[str, Any]]) -> str:
     groups: dict[tuple[str, str], list[str]] = {}
     for raw in rows:
         groups.setdefault((raw["package"], raw["platform"]), []).append(raw["version"])
-    return "; ".join(f"{package} {', '.join(v)} ({platform})" for (package, platform), v in groups.items()) or "none"
+    return (
+        "; ".join(f"{package} {', '.join(v)} ({platform})" for (package, platform), v in groups.items())
+        or "none"
+    )
 
 
 def cudnn(tables: Tables, version: str) -> Found:
@@ -156,7 +169,9 @@ def cudnn(tables: Tables, version: str) -> Found:
         ("note", row.data.get("note")),
         ("source", cited(*same)),
     ]
-    return Found([entry], f"cuDNN {row.version}", lambda: [(n, said(v)) for n, v in pairs if v or n != "note"])
+    return Found(
+        [entry], f"cuDNN {row.version}", lambda: [(n, said(v)) for n, v in pairs if v or n != "note"]
+    )
 
 
 def gpu(tables: Tables, name: str) -> Found:
@@ -170,7 +185,8 @@ def gpu(tables: Tables, name: str) -> Found:
     found = tables.gpu(name)
     if not found:
         raise NoSuchRowError(
-            f"no GPU called {name!r} is in the tables; give it as nvidia-smi or lspci -nn writes it, or by PCI id"
+            f"no GPU called {name!r} is in the tables; give it as nvidia-smi or lspci -nn writes it, or by"
+            " PCI id"
         )
     capabilities = sorted({gpu.capability for gpu in found if gpu.capability}, key=dotted)
     single = capabilities[0] if len(capabilities) == 1 else None
@@ -189,10 +205,16 @@ def gpu(tables: Tables, name: str) -> Found:
     pairs: list[tuple[str, Any]] = [("compute capability", verdict)]
     if architecture is not None:
         last = architecture.last_driver
-        pairs += [("architecture", architecture.name), ("last driver branch", f"R{last}" if last else "still served")]
+        pairs += [
+            ("architecture", architecture.name),
+            ("last driver branch", f"R{last}" if last else "still served"),
+        ]
         pairs += [("CUDA toolkits", f"{architecture.first_cuda} to {architecture.last_cuda or 'now'}")]
     shown = 12
-    pairs += [(gpu.pci_id or "name", f"{gpu.name} ({gpu.chip or gpu.kind}): {gpu.capability}") for gpu in found[:shown]]
+    pairs += [
+        (gpu.pci_id or "name", f"{gpu.name} ({gpu.chip or gpu.kind}): {gpu.capability}")
+        for gpu in found[:shown]
+    ]
     if len(found) > shown:
         pairs.append(("", f"and {len(found) - shown} more: --format json lists them"))
     if entry["ambiguous"]:

@@ -12,7 +12,7 @@ _STAGES = {"a": -2000, "b": -1500, "rc": -1000, ".post": 1}
 
 @functools.lru_cache(maxsize=4096)
 def order(version: str) -> tuple[Any, ...]:
-    """A sort key by PEP 440; versions that are none sort first."""
+    """A sort key by PEP 440; texts that are not versions sort first."""
     plain = re.fullmatch(r"(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:(a|b|rc|\.post)(\d{1,3}))?", version)
     if plain:  # nearly all; spares importing packaging
         *numbers, kind, number = plain.groups()
@@ -34,7 +34,7 @@ def order(version: str) -> tuple[Any, ...]:
 
 
 def is_final(version: str) -> bool:
-    """Whether a version is a release proper: no rc, no dev."""
+    """Whether a version is a final release: neither rc nor dev."""
     return re.fullmatch(r"\d+(\.\d+)*(\.post\d+)?", version) is not None
 
 

@@ -1,7 +1,7 @@
-"""A TensorFlow that somebody else built: NVIDIA's containers and wheels, conda's, a distribution's, one's
+"""TensorFlow builds that are not PyPI's: NVIDIA's containers and wheels, conda's, a distribution's, one's
 own.
 
-Its number is that of a release, and what it opens is another matter: its own build_info.py outranks the row
+Its number is that of a release, but it may open other libraries: its own build_info.py outranks the row
 of the
 wheel with the same number.
 """
@@ -62,7 +62,7 @@ def build(
     cudnn: str | None,
     capabilities: Sequence[str] = (),
 ) -> TensorFlowRelease:
-    """The row of a build that is no wheel of the table. Nothing that its build_info.py leaves out is guessed.
+    """The row of a build that is not a wheel of the table. What its build_info.py leaves out stays unknown.
 
     capabilities: as build_info.py spells them, "sm_80", "compute_90" (which stands for machine code and PTX)
     or "8.0".
@@ -104,11 +104,9 @@ def libraries(
             continue
         known = fitting.get(row.component)
         if known is not None and "." not in (cuda or ""):
-            several.add(
-                row.component
-            )  # which of the major's releases it is decides the name, and is not stated
-        # of two names for one component the one that serves more releases: build_info's cudart64_112 is no
-        # file's name
+            # the release within the major decides the name, and it is not stated
+            several.add(row.component)
+        # of two names for one component, the one in more releases: no file has build_info's name cudart64_112
         if known is None or dotted(row.first or "") < dotted(known.first or ""):
             fitting[row.component] = row
     return tuple(row for component, row in fitting.items() if component not in several)

@@ -1,4 +1,5 @@
-"""Ranges of versions as the tables write them (">=9.11,<10", "==2.0.0|==2.0.1"), and the traps' conditions on a build."""
+"""Ranges of versions as the tables write them (">=9.11,<10", "==2.0.0|==2.0.1"), and the traps' conditions on
+a build."""
 
 from __future__ import annotations
 
@@ -23,9 +24,11 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 @functools.lru_cache(maxsize=8192)
 def within(version: str, range_: str, key: Callable[[str], Any] = dotted) -> bool:
-    """Whether a version lies in a range: all parts between commas hold, for one of the alternatives between bars.
+    """Whether a version lies in a range: all parts between commas hold, for one of the alternatives between
+    bars.
 
-    `key` makes versions comparable (dotted integers by default). Raises ValueError for a range that cannot be read.
+    `key` makes versions comparable (dotted integers by default). Raises ValueError for a range that cannot be
+    read.
     """
     return any(_all_hold(version, part, key) for part in range_.split("|"))
 

@@ -1,4 +1,5 @@
-"""`tables refresh`: what the package index has and the tables have not, into the user's own data folder; and undo.
+"""`tables refresh`: reads what the package index has and the tables lack into the user's data folder; and
+undo.
 
 The bundled tables are never touched.
 """
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.errors import UnableError
-from doctor.files import NO_HOME, write_whole
+from doctor.files import NO_HOME, temporary_folder, write_whole
 from doctor.printable import say
 from doctor.tables.index import PACKAGES, Index, key_of, place
 from doctor.tables.invariants import problems
@@ -29,8 +30,8 @@ OF_INDEX = ("pythons", "wheels", "yanked")
 
 
 def refresh(form: str, full: bool) -> int:
-    """Add what the index has and the tables have not: TensorFlow releases, NVIDIA's wheels, cuDNN's GPUs; and note
-    releases whose files changed. Says what changed."""
+    """Add what the index has and the tables lack: TensorFlow releases, NVIDIA's wheels, cuDNN's GPUs; and
+    note releases whose files changed. Says what changed."""
     tables = Tables.bundled()
     index = Index()
     found: list[dict[str, Any]] = []
@@ -39,7 +40,10 @@ def refresh(form: str, full: bool) -> int:
         "nvidia_wheels": _nvidia(tables, index, found, "nvidia_wheels"),
         "cudnn": _nvidia(tables, index, found, "cudnn"),
     }
-    wrong = [*problems(fresh[TABLE]), *(p for name in ("nvidia_wheels", "cudnn") for p in wheel_problems(fresh[name]))]
+    wrong = [
+        *problems(fresh[TABLE]),
+        *(p for name in ("nvidia_wheels", "cudnn") for p in wheel_problems(fresh[name])),
+    ]
     if wrong:
         say("tfgpu-doctor tables: what the index holds breaks the tables' rules; nothing was written:")
         for problem in wrong[:20]:
@@ -51,7 +55,9 @@ def refresh(form: str, full: bool) -> int:
     return 0
 
 
-def _tensorflow(tables: Tables, index: Index, found: list[dict[str, Any]], full: bool) -> list[dict[str, Any]]:
+def _tensorflow(
+    tables: Tables, index: Index, found: list[dict[str, Any]], full: bool
+) -> list[dict[str, Any]]:
     """The rows of the TensorFlow table as the index has them now; notes the changes in `found`."""
     from doctor.tables.reading.rows import build_row
 
@@ -66,7 +72,9 @@ def _tensorflow(tables: Tables, index: Index, found: list[dict[str, Any]], full:
         if other:
             rows[key] = {**row, **other}
             found.append({"table": TABLE, "change": "changed", "what": " ".join(key), "keys": sorted(other)})
-    new = index.rows({key: group for key, group in groups.items() if key not in known}, "reading new releases", full)
+    new = index.rows(
+        {key: group for key, group in groups.items() if key not in known}, "reading new releases", full
+    )
     for key, row in new.items():
         rows[key] = row
         found.append({"table": TABLE, "change": "new", "what": " ".join(key), "row": row})
@@ -80,14 +88,17 @@ def _nvidia(tables: Tables, index: Index, found: list[dict[str, Any]], table: st
 
     rows = list(tables.store.all(table))
     known = {row["source"] for row in rows}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder:
         cache = Cache(Path(folder))
         if table == "cudnn":
             new = [nvidia.read_cudnn(project, file, index.settings, cache)
                    for project, file in index.wheels(nvidia.CUDNN) if file.filename not in known]  # fmt: skip
         else:
-            new = [nvidia.read_wheel(project, file, index.remote, cache)
-                   for project, file in index.wheels(nvidia.PROJECTS) if file.filename not in known]  # fmt: skip
+            new = [
+                nvidia.read_wheel(project, file, index.remote, cache)
+                for project, file in index.wheels(nvidia.PROJECTS)
+                if file.filename not in known
+            ]
     found += [{"table": table, "change": "new", "what": row["source"], "row": row} for row in new]
     return [*rows, *new]
 
@@ -97,17 +108,21 @@ def wheel_problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return [
         f"{row.get('source')}: no version, or no sha256 beside its file"
         for row in rows
-        if "package" in row and not (row.get("version") and re.fullmatch(r"[0-9a-f]{64}", row.get("sha256", "")))
+        if "package" in row
+        and not (row.get("version") and re.fullmatch(r"[0-9a-f]{64}", row.get("sha256", "")))
     ]
 
 
 def write(table: str, rows: list[dict[str, Any]]) -> Path:
-    """Lay a table into the user's data folder, with its hash beside it; what was there before is kept for undo."""
+    """Lay a table into the user's data folder, with its hash beside it; what was there before is kept for
+    undo."""
     from doctor.tables.reading.table import dump_table
 
     folder = user_folder()
     if folder is None:
-        raise UnableError(f"there is no place for refreshed tables: {NO_HOME}", "name a folder in TFGPU_DOCTOR_TABLES")
+        raise UnableError(
+            f"there is no place for refreshed tables: {NO_HOME}", "name a folder in TFGPU_DOCTOR_TABLES"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{table}.json"
     raw = dump_table(rows, f"{datetime.now(timezone.utc):%Y-%m-%d}").encode("utf-8")
@@ -128,7 +143,7 @@ def undo() -> int:
     folder = user_folder()
     paths = sorted(folder.glob("*.json")) if folder is not None else []
     if not paths:
-        say("There is no refreshed table: those that ship with the tool are in use.", sys.stdout)
+        say("There is no refreshed table: the tables that ship with the tool are in use.", sys.stdout)
         return 0
     for path in paths:
         for file in (path, _hash_of(path)):
@@ -136,13 +151,19 @@ def undo() -> int:
             previous = file.with_name(f"{file.name}.previous")
             if previous.exists():
                 previous.replace(file)
-        say(f"{path}: {'the refresh before the last one is back' if path.exists() else 'removed'}.", sys.stdout)
+        say(
+            f"{path}: {'the refresh before the last one is back' if path.exists() else 'removed'}.",
+            sys.stdout,
+        )
     return 0
 
 
 def _report(found: list[dict[str, Any]], written: list[Path], before: str, form: str) -> None:
     if form == "json":
-        say(json.dumps({"before": before, "written": [str(path) for path in written], "changes": found}), sys.stdout)
+        say(
+            json.dumps({"before": before, "written": [str(path) for path in written], "changes": found}),
+            sys.stdout,
+        )
         return
     for entry in found:
         if entry["change"] == "changed":

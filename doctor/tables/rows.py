@@ -7,14 +7,9 @@ stands in its file. Fields whose value is not known are None, never a guess.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from doctor.values import dataclass  # the same to everybody, and quick to define
-
+from doctor.values import dataclass, field
 
 PLATFORMS = ("linux-x86_64", "linux-aarch64", "windows-amd64", "macos-arm64", "macos-x86_64")
 """The platforms for which TensorFlow wheels exist."""
@@ -35,7 +30,8 @@ R = TypeVar("R", bound=Row)
 def made(kind: type[R], raw: Mapping[str, Any], about: str, **columns: Any) -> R:
     """A row of a type from a line of its file, cited as "`about`, from the line's source".
 
-    Fields take what the file holds under their name (a list as a tuple); `columns` are those that it names otherwise.
+    Fields take what the file holds under their name (a list as a tuple); `columns` are those that it names
+    otherwise.
     """
     own = [name for name in kind.__slots__ if name not in Row.__slots__]
     values = {name: raw[name] for name in own if raw.get(name) is not None}
@@ -68,10 +64,10 @@ class TensorFlowRelease(Row):
     """One release of one package on one platform, as read from its wheels.
 
     gpu: built with CUDA. cuda, cudnn: what it was built for (the SONAME decides where build_info is wrong).
-    libraries: every SONAME or DLL that it opens; libraries_required: those without which no GPU is registered.
-    pip_libraries_missed: of the required, those whose pip folder the build's RUNPATH leaves out.
-    extras: extra name to {requirement name: version specifier}.
-    of_wheel: read from a wheel; False for what another build states of itself (doctor.tables.own_builds).
+    libraries: every SONAME or DLL that it opens; libraries_required: those without which no GPU is
+    registered. pip_libraries_missed: of the required, those whose pip folder the build's RUNPATH leaves out.
+    extras: extra name to {requirement name: version specifier}. of_wheel: read from a wheel; False for what
+    another build states of itself (doctor.tables.own_builds).
     """
 
     package: str
@@ -113,7 +109,8 @@ class Toolkit(Row):
 
 @dataclass(frozen=True, slots=True)
 class DriverFloor(Row):
-    """The lowest driver on which a CUDA runtime starts; `rule`: minor-version (a whole CUDA major) or toolkit."""
+    """The lowest driver on which a CUDA runtime starts; `rule`: minor-version (a whole CUDA major) or
+    toolkit."""
 
     cuda: str
     platform: str
@@ -141,7 +138,8 @@ class PtxIsa(Row):
 
 @dataclass(frozen=True, slots=True)
 class Architecture(Row):
-    """A GPU architecture: capabilities, first and last CUDA toolkit, last driver branch (None: still served)."""
+    """A GPU architecture: capabilities, first and last CUDA toolkit, last driver branch (None: still
+    served)."""
 
     name: str
     capabilities: tuple[str, ...]
@@ -162,8 +160,8 @@ class ForwardCompatibility(Row):
 class GpuRow(Row):
     """A GPU: by PCI id where it has one. `capability` is None where the name alone does not decide.
 
-    memory_mib: every size with which a card of this name was sold; empty where no source has it. multiprocessors: None
-    where no source has them, or cards of the name differ.
+    memory_mib: every size with which a card of this name was sold; empty where no source has it.
+    multiprocessors: None where no source has them, or cards of the name differ.
     """
 
     name: str
@@ -198,10 +196,11 @@ class NvidiaWheel(Row):
 
 @dataclass(frozen=True, slots=True)
 class Framework(Row):
-    """A release of another GPU framework, or of a package through which one asks for CUDA: what it requires on Linux.
+    """A release of another GPU framework, or of a package through which one asks for CUDA: what it requires
+    on Linux.
 
-    requires, extras: requirements as METADATA writes them, with what their markers say of the Python. pythons: those
-    that it has wheels for; empty where one wheel serves all that requires_python allows.
+    requires, extras: requirements as METADATA writes them, with what their markers say of the Python.
+    pythons: those that it has wheels for; empty where one wheel serves all that requires_python allows.
     """
 
     package: str
@@ -214,7 +213,8 @@ class Framework(Row):
 
 @dataclass(frozen=True, slots=True)
 class PipLibrary(Row):
-    """Which nvidia-* package holds a SONAME: `package`, its `folder` in site-packages, first and last release."""
+    """Which nvidia-* package holds a SONAME: `package`, its `folder` in site-packages, first and last
+    release."""
 
     soname: str
     package: str
@@ -225,7 +225,8 @@ class PipLibrary(Row):
 
 @dataclass(frozen=True, slots=True)
 class Library(Row):
-    """A CUDA library by SONAME or DLL name: its component and the toolkit releases (or cuDNN majors) that hold it."""
+    """A CUDA library by SONAME or DLL name: its component and the toolkit releases (or cuDNN majors) that
+    hold it."""
 
     soname: str
     component: str

@@ -42,11 +42,11 @@ _MOST_REMEMBERED = 20_000
 
 
 class TableError(ValueError):
-    """A table file that cannot be read, or is none of ours."""
+    """A table file that cannot be read, or has another form."""
 
 
 class Remembering(Protocol):
-    """What keeps the answers that were found in it."""
+    """An object that remembers the answers of look-ups in it."""
 
     @property
     def answers(self) -> dict[Any, Any]: ...
@@ -95,7 +95,9 @@ def head_date(text: str) -> str | None:
     """The generation date in a table's head, or None."""
     head = text[:_HEAD]
     end = head.find('"rows"')
-    match = re.search(r'"(?:date|generated|generated_on)"\s*:\s*"(\d{4}-\d\d-\d\d)', head[: end if end >= 0 else _HEAD])
+    match = re.search(
+        r'"(?:date|generated|generated_on)"\s*:\s*"(\d{4}-\d\d-\d\d)', head[: end if end >= 0 else _HEAD]
+    )
     return match.group(1) if match else None
 
 
@@ -112,8 +114,8 @@ class Store:
         self.answers: dict[Any, Any] = {}
 
     def text(self, table: str) -> str:
-        """The text of a table's file; no rows and a note where a folder that is not ours lacks it. Raises TableError
-        where it is no UTF-8, or we lack it."""
+        """The text of a table's file; no rows and a note where a folder that is not ours lacks it. Raises
+        TableError if it is not UTF-8, or ours is missing."""
         if table not in self._texts:
             self._texts[table] = self._read(table)
         return self._texts[table]
@@ -174,13 +176,15 @@ class Store:
                 if only is None:
                     self.notes.append(f"{self.folder / table}.json is missing: nothing is known from it")
                 return only or '{"rows": []}'
-            raise TableError(f"cannot read {self.folder / table}.json: {error or 'it is not there'}") from error
+            raise TableError(
+                f"cannot read {self.folder / table}.json: {error or 'it is not there'}"
+            ) from error
         newer = self._read_refreshed(table, head_date(bundled))
         return bundled if newer is None else newer
 
     def _shipped(self, table: str) -> bytes:
         """The file of the folder itself. Raises OSError."""
-        if self.folder == BUNDLED:  # it may be no folder of the file system
+        if self.folder == BUNDLED:  # it may not be a folder of the file system
             return resources.read("compat_tables", f"{table}.json")
         return (self.folder / f"{table}.json").read_bytes()
 
@@ -206,7 +210,7 @@ class Store:
 
 
 def _mismatch(raw: bytes, path: Path) -> str | None:
-    """Why a refreshed file is not to be trusted, or None: its SHA-256 stands in a file beside it."""
+    """Why a refreshed file is not trusted, or None: its SHA-256 stands in a file beside it."""
     import hashlib
 
     try:

@@ -1,4 +1,4 @@
-"""One object that answers every look-up."""
+"""Look-ups in all tables through one object."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ class Tables:
     def gpu_builds(
         self, platform: str = "linux-x86_64", packages: Sequence[str] = ("tensorflow", "tensorflow-gpu")
     ) -> Iterator[TensorFlowRelease]:
-        """The GPU builds of a platform, newest first, one a version (of several packages the one named first);
-        yanked releases are left out."""
+        """The GPU builds of a platform, newest first, one a version (of several packages the one named
+        first); yanked releases are left out."""
         return tensorflow.newest_first(self.store, platform, packages)
 
     def build_opening(self, soname: str, platform: str | None = None) -> tuple[TensorFlowRelease, ...]:
@@ -91,8 +91,9 @@ class Tables:
     # --- driver and CUDA -------------------------------------------------------------------------
 
     def driver_floor(self, cuda: str, platform: str = "linux") -> DriverFloor | None:
-        """The lowest driver for a CUDA runtime: by minor-version compatibility for its whole major from 11 on,
-        before that the driver of the toolkit itself. `platform`: linux, windows or wsl (a Windows driver)."""
+        """The lowest driver for a CUDA runtime: by minor-version compatibility for its whole major from 11
+        on, before that the driver of the toolkit itself. `platform`: linux, windows or wsl (a Windows
+        driver)."""
         return drivers.driver_floor(self.store, cuda, platform)
 
     def driver_cuda(self, driver: str, platform: str = "linux") -> str | None:
@@ -142,7 +143,8 @@ class Tables:
     def pip_library(self, soname: str, cuda_major: str | None = None) -> PipLibrary | None:
         """Which nvidia-* package holds this SONAME, and in which folder of site-packages; None: no package.
 
-        libcusolver.so.11 is in the packages of CUDA 11 and of CUDA 12: `cuda_major` ("11") decides, by default 12.
+        libcusolver.so.11 is in the packages of CUDA 11 and of CUDA 12: `cuda_major` ("11") decides, by
+        default 12.
         """
         return libraries.pip_library(self.store, soname, cuda_major)
 
@@ -172,13 +174,15 @@ class Tables:
         return gpus.find(self.store, name_or_pci_or_capability)
 
     def capability(self, gpu_name: str) -> str | None:
-        """The compute capability of a GPU; None where it is not known or the name does not decide."""
+        """The compute capability of a GPU; None if it is unknown or the name is ambiguous."""
         return gpus.capability(self.store, gpu_name)
 
     @remembered
     def architecture(self, capability: str) -> Architecture | None:
         """The architecture of a compute capability."""
-        return next((row for row in drivers.architectures(self.store) if capability in row.capabilities), None)
+        return next(
+            (row for row in drivers.architectures(self.store) if capability in row.capabilities), None
+        )
 
     def architectures(self) -> tuple[Architecture, ...]:
         """Every GPU architecture, oldest first."""

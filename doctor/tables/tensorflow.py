@@ -22,10 +22,13 @@ def release(raw: Mapping[str, Any]) -> TensorFlowRelease:
     built = (
         "a CPU build"
         if raw.get("gpu") is False
-        else ", ".join(f"{name} {raw[key]}" for name, key in (("CUDA", "cuda"), ("cuDNN", "cudnn")) if raw.get(key))
+        else ", ".join(
+            f"{name} {raw[key]}" for name, key in (("CUDA", "cuda"), ("cuDNN", "cudnn")) if raw.get(key)
+        )
     )
     return TensorFlowRelease(
-        ref=f"{package} {version} {platform}: {built or 'CUDA not stated'}" + (f", from {wheel}" if wheel else ""),
+        ref=f"{package} {version} {platform}: {built or 'CUDA not stated'}"
+        + (f", from {wheel}" if wheel else ""),
         source=wheel,
         data=raw,
         package=package,
@@ -72,21 +75,26 @@ def everything(store: Store, platform: str | None, package: str | None) -> tuple
     rows = [
         r
         for r in store.all(TABLE)
-        if (platform is None or r.get("platform") == platform) and (package is None or r["package"] == package)
+        if (platform is None or r.get("platform") == platform)
+        and (package is None or r["package"] == package)
     ]
     return tuple(_value(store, r) for r in sorted(rows, key=_by_age))
 
 
 def newest_first(store: Store, platform: str, packages: Sequence[str]) -> Iterator[TensorFlowRelease]:
-    """The GPU builds of a platform that are not yanked, newest first, one a version: of several packages the one
-    named first. Rows become values only as they are asked for."""
+    """The GPU builds of a platform that are not yanked, newest first, one a version: of several packages the
+    one named first. Rows become values only as they are asked for."""
     for raw in _newest_rows(store, platform, tuple(packages)):
         yield _value(store, raw)
 
 
 @remembered
 def _newest_rows(store: Store, platform: str, packages: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
-    rows = [r for r in store.all(TABLE) if r.get("platform") == platform and r.get("gpu") and r["package"] in packages]
+    rows = [
+        r
+        for r in store.all(TABLE)
+        if r.get("platform") == platform and r.get("gpu") and r["package"] in packages
+    ]
     found: dict[str, dict[str, Any]] = {}
     for raw in sorted(rows, key=lambda r: (order(r["version"]), -packages.index(r["package"])), reverse=True):
         if raw.get("yanked") in (None, False):
@@ -126,7 +134,11 @@ def _by_age(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _of(store: Store, version: str) -> list[dict[str, Any]]:
     # a prefix of the value finds "2.3" in "2.3.1" as well as the exact release
-    return [r for r in store.matching(TABLE, f'"version": "{version}') if str(r.get("version", "")).startswith(version)]
+    return [
+        r
+        for r in store.matching(TABLE, f'"version": "{version}')
+        if str(r.get("version", "")).startswith(version)
+    ]
 
 
 def _within(found: str, asked: str) -> bool:
@@ -141,7 +153,14 @@ def _newest(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _preference(row: Mapping[str, Any]) -> tuple[int, int]:
-    packages = ("tensorflow", "tensorflow-gpu", "tf-nightly", "tensorflow-intel", "tensorflow-cpu", "tensorflow-macos")
+    packages = (
+        "tensorflow",
+        "tensorflow-gpu",
+        "tf-nightly",
+        "tensorflow-intel",
+        "tensorflow-cpu",
+        "tensorflow-macos",
+    )
     name = row["package"]
     return (0 if row.get("gpu") else 1, packages.index(name) if name in packages else len(packages))
 
@@ -158,7 +177,7 @@ def _capabilities(raw: Any) -> ComputeCapabilities | None:
 
 
 def _texts(raw: Any) -> tuple[str, ...]:
-    return tuple(str(v) for v in raw) if isinstance(raw, (list, tuple)) else ()
+    return tuple(map(str, raw)) if isinstance(raw, (list, tuple)) else ()
 
 
 def _maybe(raw: Any) -> tuple[str, ...] | None:

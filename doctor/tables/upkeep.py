@@ -17,8 +17,17 @@ from doctor.tables.tables import Tables
 from doctor.tables.tensorflow import TABLE
 
 OF_METADATA = (
-    "pythons", "wheels", "requires_python", "requires", "extras", "build_info", "summary", "size_mib", "yanked", "gpu",
-)  # fmt: skip
+    "pythons",
+    "wheels",
+    "requires_python",
+    "requires",
+    "extras",
+    "build_info",
+    "summary",
+    "size_mib",
+    "yanked",
+    "gpu",
+)
 """The keys that reading a wheel's metadata decides; the others come from its libraries."""
 
 
@@ -55,21 +64,34 @@ def verify(args: argparse.Namespace) -> int:
     missing = [version for version in wanted if version not in {version for _, version, _ in known}]
     if missing:
         near = nearest(missing[0], [row.version for row in tables.releases(None)])
-        raise UsageError(f"no release {', '.join(missing)} in the table", f"the nearest are {', '.join(near)}")
+        raise UsageError(
+            f"no release {', '.join(missing)} in the table", f"the nearest are {', '.join(near)}"
+        )
     index = Index()
     groups = index.groups(sorted({package for package, _, _ in known}))
     gone = [key for key in known if key not in groups]
-    read = index.rows({key: groups[key] for key in known if key in groups}, "reading releases again", args.full)
-    differences = {key: _different(known[key], row, [*row] if args.full else OF_METADATA) for key, row in read.items()}
+    read = index.rows(
+        {key: groups[key] for key in known if key in groups}, "reading releases again", args.full
+    )
+    differences = {
+        key: _different(known[key], row, [*row] if args.full else OF_METADATA) for key, row in read.items()
+    }
     for key in known:
         name = " ".join(key)
         if key in gone:
             say(f"{name}: no longer on the index", sys.stdout)
         elif not differences[key]:
-            say(f"{name}: as in the table ({'every key' if args.full else ', '.join(OF_METADATA)})", sys.stdout)
+            say(
+                f"{name}: as in the table ({'every key' if args.full else ', '.join(OF_METADATA)})",
+                sys.stdout,
+            )
         else:
             for column, (ours, theirs) in differences[key].items():
-                say(f"{name}: {column}: the table has {json.dumps(ours)}, the wheel says {json.dumps(theirs)}", sys.stdout)
+                say(
+                    f"{name}: {column}: the table has {json.dumps(ours)}, the wheel says"
+                    f" {json.dumps(theirs)}",
+                    sys.stdout,
+                )
     return 1 if gone or any(differences.values()) else 0
 
 

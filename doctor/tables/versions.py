@@ -1,7 +1,7 @@
 """Comparing version numbers: NVIDIA's dotted integers here, Python releases through `packaging`.
 
-NVIDIA's numbers (450.80.02, 12.10, 9.28.0.42) are no PEP 440 versions by contract, and none is a decimal
-fraction: 12.10 is newer than 12.2.
+NVIDIA's numbers (450.80.02, 12.10, 9.28.0.42) are not PEP 440 versions, and not decimal
+fractions: 12.10 is newer than 12.2.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import functools
 import re
 
-_NUMBERS = re.compile(r"\d+")
+from doctor import lazy
+
+_NUMBERS = lazy.compile(r"\d+")
 
 
 @functools.lru_cache(8192)
@@ -34,7 +36,8 @@ def at_least(version: str, floor: str) -> bool:
 
 
 def driver_at_least(driver: str, floor: str) -> bool:
-    """Whether a driver is `floor` or newer. A branch without a release ("525", as people say it) may be its newest."""
+    """Whether a driver is `floor` or newer. A branch without a release ("525", as people say it) may be its
+    newest."""
     number, wanted = dotted(driver), dotted(floor)
     return number[0] >= wanted[0] if len(number) == 1 else number >= wanted
 

@@ -1,4 +1,5 @@
-"""Shared objects with headers and no code: what a loader's search reads of a library, in a few hundred bytes."""
+"""Shared objects with headers and no code: what a loader's search reads of a library, in a few hundred
+bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ def skeleton(
 ) -> bytes:
     """A shared object with headers and no code, as ldconfig and a loader's search would read it.
 
-    `wants`: (library, symbol version) pairs; `gives`: versions that it defines; `filling`: bytes of data behind.
+    `wants`: (library, symbol version) pairs; `gives`: versions that it defines; `filling`: bytes of data
+    behind.
     """
     strings = bytearray(b"\0")
 
@@ -44,7 +46,9 @@ def skeleton(
     give = b""
     for at, version in enumerate(gives):
         following = 28 if at + 1 < len(gives) else 0
-        give += struct.pack("<HHHHIII", 1, 0, at + 1, 1, 0, 20, following) + struct.pack("<II", string(version), 0)
+        give += struct.pack("<HHHHIII", 1, 0, at + 1, 1, 0, 20, following) + struct.pack(
+            "<II", string(version), 0
+        )
     start = 64 + 2 * 56
     need_at, give_at = start, start + len(need)
     strings_at = give_at + len(give)

@@ -1,4 +1,5 @@
-"""What the one file and the page are made of: the project's modules and tables, and the plain Python that they need."""
+"""What the one file and the page are made of: the project's modules and tables, and the plain Python that
+they need."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ REQUIREMENTS = ROOT / "scripts" / "one_file" / "requirements.txt"
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The time of every member: a build's own would make each file another."""
 COMPILED = (".so", ".pyd", ".dll", ".dylib", ".pyc")
-LICENCE = re.compile(r"([\w.]+)-[\w.]+\.dist-info/(?:licenses/)?((?:LICEN[CS]E|NOTICE|COPYING)[^/]*)$", re.IGNORECASE)
+LICENCE = re.compile(
+    r"([\w.]+)-[\w.]+\.dist-info/(?:licenses/)?((?:LICEN[CS]E|NOTICE|COPYING)[^/]*)$", re.IGNORECASE
+)
 
 
 def own() -> Iterator[tuple[str, bytes]]:
@@ -30,8 +33,8 @@ def own() -> Iterator[tuple[str, bytes]]:
 def others(wheels: Path | None, only: Iterable[str] = ()) -> dict[str, bytes]:
     """The modules and licences of what the project needs, each checked by its hash.
 
-    wheels: a folder of wheels to take them from; None to fetch them by pip. only: the names that are wanted, of all.
-    Raises SystemExit where pip cannot, and for a wheel that is not plain Python.
+    wheels: a folder of wheels to take them from; None to fetch them by pip. only: the names that are wanted,
+    of all. Raises SystemExit where pip cannot, and for a wheel that is not plain Python.
     """
     with tempfile.TemporaryDirectory() as folder:
         _fetch(Path(folder), wheels, tuple(only))
@@ -54,13 +57,35 @@ def _unpacked(folder: Path) -> Iterator[tuple[str, bytes]]:
 def _fetch(folder: Path, wheels: Path | None, only: tuple[str, ...]) -> None:
     lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
     wanted = folder / "requirements.txt"
-    wanted.write_text("\n".join(line for line in lines if not only or line.partition("==")[0] in only), encoding="utf-8")
+    wanted.write_text(
+        "\n".join(line for line in lines if not only or line.partition("==")[0] in only), encoding="utf-8"
+    )
     source = ["--no-index", "--find-links", str(wheels)] if wheels else []
     pip = [
-        sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes",
-        "--only-binary", ":all:", "--python-version", "3.8", "--implementation", "py", "--abi", "none", "--platform", "any",
-        "--dest", str(folder), *source, "-r", str(wanted),
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "--python-version",
+        "3.8",
+        "--implementation",
+        "py",
+        "--abi",
+        "none",
+        "--platform",
+        "any",
+        "--dest",
+        str(folder),
+        *source,
+        "-r",
+        str(wanted),
+    ]
     done = subprocess.run(pip, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         sys.exit(f"pip could not fetch what is needed:\n{done.stdout.strip()}")

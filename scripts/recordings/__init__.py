@@ -1,1 +1,2 @@
-"""How the project's genuine logs are recorded: what is run, how, and how the text is made the same on every machine."""
+"""How the project's genuine logs are recorded: what is run, how, and how the text is made the same on every
+machine."""

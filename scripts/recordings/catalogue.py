@@ -1,11 +1,13 @@
-"""What is recorded: every fault of the simulation, mistakes in users' programs, and failures that need no GPU at all."""
+"""What is recorded: every fault of the simulation, mistakes in users' programs, and failures that need no GPU
+at all."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from doctor.simulate.faults import FAULTS, Fault
+from doctor.simulate.fault import Fault
+from doctor.simulate.faults import FAULTS
 
 # what a machine without a driver, and one with nothing wrong, lead to depends on the release: see catalogue()
 NO_DRIVER, CALM = "no driver", "nothing wrong"
@@ -17,9 +19,9 @@ class Recording:
     """One log to record.
 
     name: of the file. code: what `explain` must make of it. program: a file of tests/simulate/programs.
-    faults, gpus: of the simulated machine; `simulated` False: on the bare machine. variables: of the environment.
-    timeout: seconds, after which the program is killed. only: the TensorFlow releases that it can happen on, by the
-    beginning of their version; empty: all.
+    faults, gpus: of the simulated machine; `simulated` False: on the bare machine. variables: of the
+    environment. timeout: seconds, after which the program is killed. only: the TensorFlow releases that it
+    can happen on, by the beginning of their version; empty: all.
     """
 
     name: str
@@ -60,7 +62,9 @@ _USERS = (
     Recording("healthy-fit", CALM, "convolution"),
     Recording("healthy-two-gpus", CALM, "devices", gpus=("RTX 3070", "RTX 3070")),
     Recording("healthy-collective", CALM, "collective", gpus=("RTX 3070", "RTX 3070"), only=("2.21",)),
-    Recording("renumbered", CALM, "devices", gpus=("RTX 3070", "T4"), variables={"CUDA_VISIBLE_DEVICES": "1"}),
+    Recording(
+        "renumbered", CALM, "devices", gpus=("RTX 3070", "T4"), variables={"CUDA_VISIBLE_DEVICES": "1"}
+    ),
     Recording("growth-cures", CALM, "convolution", arguments=("growth",), faults=("cudnn-out-of-memory",)),
     Recording(
         "growth-by-variable-cures",
@@ -97,7 +101,9 @@ _BARE = (
     Recording("no-driver-hard-placement", NO_DRIVER, "bad_ordinal", simulated=False),
     Recording("no-driver-session-placement", NO_DRIVER, "session_placement", simulated=False),
     Recording("no-driver-mirrored", NO_DRIVER, "mirrored", simulated=False),
-    Recording("cpu-wanted", NO_DRIVER, "convolution", simulated=False, variables={"CUDA_VISIBLE_DEVICES": "-1"}),
+    Recording(
+        "cpu-wanted", NO_DRIVER, "convolution", simulated=False, variables={"CUDA_VISIBLE_DEVICES": "-1"}
+    ),
     Recording("api-session", "tf-api-version", "session", simulated=False),
     Recording("api-gpu-options", "tf-api-version", "gpu_options", simulated=False),
     Recording("api-contrib", "tf-api-version", "contrib", simulated=False),

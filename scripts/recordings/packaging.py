@@ -1,4 +1,5 @@
-"""Failures of Python packaging: environments that do not hold together, and what pip says when it cannot install."""
+"""Failures of Python packaging: environments that do not hold together, and what pip says when it cannot
+install."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ from tests.tensorflow_envs import package_env
 class Packaging:
     """One failure to record.
 
-    name, code: as of a Recording. tensorflow: the release that it belongs to. packages: what the environment holds.
-    steps: shell lines that are run in it, in which "python" and "pip" are the environment's; what they print is the log.
+    name, code: as of a Recording. tensorflow: the release that it belongs to. packages: what the environment
+    holds. steps: shell lines that are run in it, in which "python" and "pip" are the environment's; what they
+    print is the log.
     """
 
     name: str
@@ -31,7 +33,10 @@ class Packaging:
 
 
 _IMPORT = 'python -c "import tensorflow as tf; print(tf.__version__)"'
-_BUILT = 'python -c "import tensorflow as tf; print(tf.test.is_built_with_cuda(), tf.config.list_physical_devices())"'
+_BUILT = (
+    'python -c "import tensorflow as tf; print(tf.test.is_built_with_cuda(),'
+    ' tf.config.list_physical_devices())"'
+)
 _LIST = "pip list | grep -i -E 'tensor|keras|numpy|protobuf'"
 
 PACKAGING = (
@@ -90,13 +95,17 @@ PACKAGING = (
         "tf-import-failed",
         "2.21.0",
         ("tensorflow==2.21.0",),
-        ("printf 'import tensorflow as tf\\nprint(tf.__version__)\\n' > tensorflow.py", "python tensorflow.py"),
+        (
+            "printf 'import tensorflow as tf\\nprint(tf.__version__)\\n' > tensorflow.py",
+            "python tensorflow.py",
+        ),
     ),
 )
 
 
 def record_packaging(item: Packaging, work: Path) -> tuple[str, dict[str, Any]]:
-    """Make the environment in `work`, do the steps, and give the normalised text and what is to be known about it."""
+    """Make the environment in `work`, do the steps, and give the normalised text and what is to be known
+    about it."""
     python = package_env(f"recording-{item.name}", item.packages, 11, 11)
     project = work / item.name
     project.mkdir(parents=True, exist_ok=True)
@@ -135,5 +144,7 @@ def record_packaging(item: Packaging, work: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _environment(python: Path) -> dict[str, str]:
-    wanted = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_", "HOME", "LANG"))}
+    wanted = {
+        name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_", "HOME", "LANG"))
+    }
     return {**wanted, "PATH": f"{python.parent}:/usr/bin:/bin"}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.simulate import environment, prepare
-from doctor.simulate.guardian import MARK
+from doctor.simulate.watchdog import MARK
 from scripts.recordings.catalogue import Recording
 from scripts.recordings.text import normalised
 
@@ -22,7 +22,8 @@ _HOME = {"python": "/home/user/venv", "project": "/home/user/project", "machine"
 
 
 def record(recording: Recording, python: Path) -> tuple[str, dict[str, Any]]:
-    """Run it with this interpreter; the normalised text of what it printed, and what is to be known about it (its exit
+    """Run it with this interpreter; the normalised text of what it printed, and what is to be known about it
+    (its exit
     code is null where it was killed for want of time)."""
     with tempfile.TemporaryDirectory(prefix="recording-") as text:
         project = Path(text)
@@ -79,7 +80,9 @@ def _plain_environment(python: Path) -> dict[str, str]:
     }
 
 
-def _run(recording: Recording, python: Path, project: Path, variables: dict[str, str]) -> tuple[str, int | None]:
+def _run(
+    recording: Recording, python: Path, project: Path, variables: dict[str, str]
+) -> tuple[str, int | None]:
     """Standard output and standard error as one text, as a terminal shows them, and the exit code."""
     import resource
 

@@ -1,7 +1,8 @@
-"""Run by compile.mjs in Pyodide: /work/judge and /work/library hold modules as source, and get bytecode in its place.
+"""Run by compile.mjs in Pyodide: /work/judge and /work/library hold modules as source, and get bytecode in
+its place.
 
-Of the library those modules that the judge loads. To save what people have to fetch, without docstrings, except those of the
-rules, which are the pages of the codes.
+Of the library those modules that the judge loads. To save what people have to fetch, without docstrings,
+except those of the rules, which are the pages of the codes.
 """
 
 import sys
@@ -21,7 +22,11 @@ sys.path.insert(0, str(JUDGE))
 from doctor.site.judge import answer  # noqa: E402 its place is known only here
 
 for call, parameters, data in (
-    ("explain", {}, b"I have tensorflow 2.15 and an RTX 3080. Could not load dynamic library 'libcudart.so.12'"),
+    (
+        "explain",
+        {},
+        b"I have tensorflow 2.15 and an RTX 3080. Could not load dynamic library 'libcudart.so.12'",
+    ),
     ("plan", {"gpu": "RTX 3080"}, b""),
 ):
     found = answer(call, parameters, data)
@@ -32,4 +37,8 @@ for source in sorted(LIBRARY.rglob("*.py")):
     if called in loaded:
         compiled(source, called, 2)
 for source in sorted(JUDGE.rglob("*.py")):
-    compiled(source, f"/judge/{source.relative_to(JUDGE)}", 0 if JUDGE / "doctor" / "rules" in source.parents else 2)
+    compiled(
+        source,
+        f"/judge/{source.relative_to(JUDGE)}",
+        0 if JUDGE / "doctor" / "rules" in source.parents else 2,
+    )

@@ -7,7 +7,9 @@ from doctor.charts import Chart, Line, svg, text, ticks
 
 
 def taken(device: str, size: int, *milliseconds: float, transfer: bool = False) -> Measurement:
-    return Measurement("matmul", size, device, transfer, 1.0, tuple(t / 1000 for t in milliseconds), 2.0 * size**3)
+    return Measurement(
+        "matmul", size, device, transfer, 1.0, tuple(t / 1000 for t in milliseconds), 2.0 * size**3
+    )
 
 
 def bench(*measured: Measurement, load: tuple[float, float] | None = None, simulated: bool = False) -> Bench:

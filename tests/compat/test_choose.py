@@ -11,24 +11,42 @@ from doctor.tables import Tables
 from .releases import release
 
 CASES = [
-    ("RTX 3080, driver 535, Python 3.11", Situation(python="3.11", capabilities=("8.6",), driver="535.183.01"), "2.20.0"),
+    (
+        "RTX 3080, driver 535, Python 3.11",
+        Situation(python="3.11", capabilities=("8.6",), driver="535.183.01"),
+        "2.20.0",
+    ),
     ("GTX 1080, Python 3.12", Situation(python="3.12", capabilities=("6.1",), driver="535.183.01"), "2.20.0"),
     ("GTX 970, Python 3.10", Situation(python="3.10", capabilities=("5.2",)), "2.16.2"),
     ("K80, Python 3.9", Situation(python="3.9", capabilities=("3.7",), driver="470.256.02"), "2.14.1"),
     ("H100, driver 535", Situation(python="3.11", capabilities=("9.0",), driver="535.104.05"), "2.16.2"),
     ("H100, driver 555", Situation(python="3.11", capabilities=("9.0",), driver="555.42.06"), "2.20.0"),
     ("RTX 3080, driver 470", Situation(python="3.10", capabilities=("8.6",), driver="470.256.02"), "2.14.1"),
-    ("CUDA 10.1, cuDNN 7.6", Situation(python="3.8", capabilities=("7.5",), cuda="10.1", cudnn="7.6.5"), "2.3.4"),
-    ("CUDA 11.2, cuDNN 8.1", Situation(python="3.8", capabilities=("7.5",), cuda="11.2", cudnn="8.1.1"), "2.11.1"),
+    (
+        "CUDA 10.1, cuDNN 7.6",
+        Situation(python="3.8", capabilities=("7.5",), cuda="10.1", cudnn="7.6.5"),
+        "2.3.4",
+    ),
+    (
+        "CUDA 11.2, cuDNN 8.1",
+        Situation(python="3.8", capabilities=("7.5",), cuda="11.2", cudnn="8.1.1"),
+        "2.11.1",
+    ),
     ("CUDA 11.0", Situation(python="3.8", capabilities=("8.0",), cuda="11.0", cudnn="8.0.5"), "2.4.4"),
     ("CUDA 10.0", Situation(python="3.7", capabilities=("7.0",), cuda="10.0", cudnn="7.6.5"), "2.0.4"),
     ("CUDA 9.0", Situation(python="3.6", capabilities=("6.1",), cuda="9.0"), "1.12.0"),
-    ("Windows", Situation(platform="windows-amd64", python="3.10", capabilities=("8.9",), driver="551.23"), "2.10.1"),
+    (
+        "Windows",
+        Situation(platform="windows-amd64", python="3.10", capabilities=("8.9",), driver="551.23"),
+        "2.10.1",
+    ),
     ("Pascal and Ampere in one machine", Situation(python="3.11", capabilities=("8.6", "6.1")), "2.20.0"),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("situation", "version"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(
+    ("situation", "version"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
 def test_newest_build_that_does(tables: Tables, situation: Situation, version: str) -> None:
     found = newest(tables, situation)
     assert found is not None
@@ -37,7 +55,9 @@ def test_newest_build_that_does(tables: Tables, situation: Situation, version: s
     assert found.overall.verdict in ("yes", "unknown") or pinned
 
 
-@pytest.mark.parametrize(("situation", "version"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(
+    ("situation", "version"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
 def test_no_newer_build_runs_without_help(tables: Tables, situation: Situation, version: str) -> None:
     """What was passed over has a reason that stands in a row."""
     for judged in candidates(tables, situation):

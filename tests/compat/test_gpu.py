@@ -77,7 +77,9 @@ def test_blackwell_cannot_use_ptx_for_9_0a(tables: Tables) -> None:
 
 
 def test_blackwell_on_2_21_compiles_from_ptx(tables: Tables) -> None:
-    answer = runs_on_gpu(release(tables, "2.21.0"), Situation(capabilities=("12.0",), driver="570.86.10"), tables)
+    answer = runs_on_gpu(
+        release(tables, "2.21.0"), Situation(capabilities=("12.0",), driver="570.86.10"), tables
+    )
     assert answer.verdict == "slow"
 
 

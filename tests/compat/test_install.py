@@ -75,7 +75,9 @@ def test_build_without_the_extra_says_so(tables: Tables) -> None:
 
 def test_open_cudnn_range_gives_pascal_and_volta_a_cudnn_without_kernels(tables: Tables) -> None:
     for capability in ("6.1", "7.0"):
-        answer = runs_with_pip_libraries(release(tables, "2.20.0"), Situation(capabilities=(capability,)), tables)
+        answer = runs_with_pip_libraries(
+            release(tables, "2.20.0"), Situation(capabilities=(capability,)), tables
+        )
         assert answer.verdict == "no"
         assert "nvidia-cudnn-cu12" in answer.cure
     assert libraries(tables, "2.20.0", "7.5") == "yes"
@@ -88,8 +90,10 @@ def test_pip_takes_the_newest_cudnn_that_the_extra_allows(tables: Tables) -> Non
     assert pinned.version == "8.9.4.25"
     newest = pip_cudnn(release(tables, "2.20.0"), tables)
     assert newest is not None
-    assert newest.version == max((row.version for row in tables.cudnns() if row.package == "nvidia-cudnn-cu12"),
-                                 key=lambda v: [int(n) for n in v.split(".")])  # fmt: skip
+    assert newest.version == max(
+        (row.version for row in tables.cudnns() if row.package == "nvidia-cudnn-cu12"),
+        key=lambda v: [int(n) for n in v.split(".")],
+    )
     for_pascal = pip_cudnn(release(tables, "2.20.0"), tables, ("6.1",))
     assert for_pascal is not None
     assert for_pascal.version == "9.10.2.21"

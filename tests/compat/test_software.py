@@ -19,7 +19,12 @@ from .releases import release
 @pytest.mark.parametrize(
     ("version", "driver", "platform", "verdict"),
     [
-        ("2.21.0", "535.183.01", "linux", "yes"),  # the commonest wrong "no" of other tools: 12.5 on a 12.2 driver
+        (
+            "2.21.0",
+            "535.183.01",
+            "linux",
+            "yes",
+        ),  # the commonest wrong "no" of other tools: 12.5 on a 12.2 driver
         ("2.16.1", "535.54.03", "linux", "yes"),
         ("2.20.0", "525.60.13", "linux", "yes"),
         ("2.20.0", "525.60.12", "linux", "no"),
@@ -40,7 +45,9 @@ from .releases import release
 )
 def test_build_on_driver(tables: Tables, version: str, driver: str, platform: str, verdict: str) -> None:
     where = "windows-amd64" if platform == "windows" else "linux-x86_64"
-    assert runs_on_driver(release(tables, version, platform=where), driver, tables, platform).verdict == verdict
+    assert (
+        runs_on_driver(release(tables, version, platform=where), driver, tables, platform).verdict == verdict
+    )
 
 
 def test_driver_that_is_no_number_is_no_verdict(tables: Tables) -> None:

@@ -40,13 +40,20 @@ def run(*words: str, **more: Any) -> str:
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_option_stands_in_every_file(name: str) -> None:
-    """A command with a new option and the files of before: `python scripts/shell_files.py` makes them anew."""
+    """A command with a new option and the files of before: `python scripts/shell_files.py` makes them
+    anew."""
     parser = filled(argparse.ArgumentParser(), name)
-    options = {option for action in parser._actions for option in action.option_strings if option.startswith("--")} - {"--help"}
+    options = {
+        option for action in parser._actions for option in action.option_strings if option.startswith("--")
+    } - {"--help"}
     for file in FILES.values():
         text = (FOLDER / file).read_text(encoding="utf-8").replace("\\-", "-")
         assert name in text, file
-        shown = {option for option in options if option in text or (file.endswith(".fish") and f"-l {option[2:]}" in text)}
+        shown = {
+            option
+            for option in options
+            if option in text or (file.endswith(".fish") and f"-l {option[2:]}" in text)
+        }
         assert options - shown == set(), file
 
 
@@ -96,14 +103,21 @@ def test_zsh_takes_the_file(tmp_path: Path) -> None:
     folder = tmp_path / "functions"
     folder.mkdir()
     shutil.copy(FOLDER / FILES["zsh"], folder / "_tfgpu-doctor")
-    script = f"fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -d {tmp_path}/dump; print $_comps[tfgpu-doctor]"
+    script = (
+        f"fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -d {tmp_path}/dump; print"
+        " $_comps[tfgpu-doctor]"
+    )
     assert run(shell("zsh"), "-f", "-c", script).strip() == "_tfgpu-doctor"
     assert run(shell("zsh"), "-f", "-n", str(folder / "_tfgpu-doctor")) == ""
 
 
 def test_manual_page_is_read_without_a_warning() -> None:
     done = subprocess.run(
-        [shell("groff"), "-man", "-ww", "-Tutf8", str(FOLDER / FILES["man"])], capture_output=True, text=True, timeout=30, check=False
+        [shell("groff"), "-man", "-ww", "-Tutf8", str(FOLDER / FILES["man"])],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
     )
     assert done.returncode == 0
     assert "not defined" not in done.stderr
@@ -120,4 +134,22 @@ def test_files_are_what_the_script_makes(tmp_path: Path) -> None:
         pytest.skip("argparse writes its help in another way")
     run(sys.executable, str(ROOT / "scripts/shell_files.py"), str(tmp_path))
     for file in FILES.values():
-        assert (tmp_path / file).read_text(encoding="utf-8") == (FOLDER / file).read_text(encoding="utf-8"), f"python scripts/shell_files.py ({file})"
+        assert (tmp_path / file).read_text(encoding="utf-8") == (FOLDER / file).read_text(encoding="utf-8"), (
+            f"python scripts/shell_files.py ({file})"
+        )
+
+
+def test_command_reference_is_what_help_prints(tmp_path: Path) -> None:
+    if sys.version_info[:2] not in ((3, 11), (3, 12)):
+        pytest.skip("argparse writes its help in another way")
+    run(sys.executable, str(ROOT / "scripts/command_reference.py"), str(tmp_path / "reference.md"))
+    kept = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert (tmp_path / "reference.md").read_text(encoding="utf-8") == kept, (
+        "python scripts/command_reference.py"
+    )
+
+
+def test_every_link_between_the_pages_leads_somewhere() -> None:
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text(encoding="utf-8")):
+            assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from doctor.simulate import environment, prepare
+from tests.sampling import sampled
 from tests.tensorflow_envs import NEWEST, tensorflow_env
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,13 +40,19 @@ def workstation():
     """A lab's shared machine: three different GPUs, and somebody's job on the second."""
     with environment(prepare(gpus=("GTX 1080", "RTX 3070", "H100"), held_mib=(300, 7000, 300))) as simulation:
         yield {
-            k: v for k, v in simulation.environment.items() if k not in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+            k: v
+            for k, v in simulation.environment.items()
+            if k not in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
         }
 
 
 def test_memory_and_users_of_each_gpu_are_shown(workstation):
     gpus = devices(workstation)["gpus"]
-    assert [(gpu["free_mib"], gpu["memory_mib"]) for gpu in gpus] == [(7892, 8192), (1192, 8192), (81620, 81920)]
+    assert [(gpu["free_mib"], gpu["memory_mib"]) for gpu in gpus] == [
+        (7892, 8192),
+        (1192, 8192),
+        (81620, 81920),
+    ]
     (job,) = gpus[1]["processes"]
     assert (job["memory_mib"], job["name"]) == (7000, "memory_holder")
     assert job["user"]
@@ -64,8 +71,8 @@ def test_the_bus_decides_where_it_is_asked_to(workstation):
     assert page["driver_agrees"] is True
 
 
-@pytest.mark.parametrize("value", ["-1,0", "0,0", "1,7,0", "GPU-5101", "", "2,GPU-51"])
-def test_the_driver_shows_what_was_foretold(workstation, value):
+@pytest.mark.parametrize("value", sampled(["-1,0", "0,0", "1,7,0", "GPU-5101", "", "2,GPU-51"], 2))
+def test_the_driver_shows_what_was_predicted(workstation, value):
     assert devices(workstation, f"--visible={value}")["driver_agrees"] is True
 
 
@@ -104,7 +111,7 @@ def test_without_a_gpu_it_cannot_be_done_and_says_what_can(cli):
 
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("value", [None, "2,0", "1,-1,0"])
-def test_tensorflow_lists_what_was_foretold(value):
+def test_tensorflow_lists_what_was_predicted(value):
     python = tensorflow_env(NEWEST)
     with environment(prepare(python=str(python), gpus=("GTX 1080", "RTX 3070", "H100"))) as simulation:
         variables = dict(simulation.environment)

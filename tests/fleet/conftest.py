@@ -1,4 +1,5 @@
-"""Nodes for the tests of fleet: real servers on this machine, each skipped with a word where it cannot run."""
+"""Nodes for the tests of fleet: real servers on this machine, each skipped with a word where it cannot
+run."""
 
 from __future__ import annotations
 
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from tests.in_process import called_as_text
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,7 +53,8 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def environment(folder: Path, tensorflow: str) -> Path:
-    """A Python environment that says that it has this TensorFlow; its site-packages, for a node of its own to have."""
+    """A Python environment that says that it has this TensorFlow; its site-packages, for a node of its own to
+    have."""
     site = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     if not (folder / "bin").exists():
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=120)
@@ -65,7 +69,8 @@ def environment(folder: Path, tensorflow: str) -> Path:
 
 
 class Hosts(NamedTuple):
-    """config: for `ssh -F`. environment: the path of the Python environment on every node. folder: of all of it."""
+    """config: for `ssh -F`. environment: the path of the Python environment on every node. folder: of all of
+    it."""
 
     config: Path
     environment: Path
@@ -74,26 +79,39 @@ class Hosts(NamedTuple):
 
 @pytest.fixture(scope="session")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
-    """Hosts by ssh: n1, n2 and n3 answer (n2 has other files at the same paths, n3 is reached through n1), hangs does not
-    answer, refuses has no server, silent takes connections and says nothing, stranger's key is not known, noisy greets
-    with many lines, and old has no Python that would do."""
+    """Hosts by ssh: n1, n2 and n3 answer (n2 has other files at the same paths, n3 is reached through n1),
+    hangs does not answer, refuses has no server, silent takes connections and says nothing, stranger's key is
+    not known, noisy greets with many lines, and old has no Python that would do."""
     sshd = shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
     if sshd is None or shutil.which("ssh") is None:
         pytest.skip("there is no sshd (apt install openssh-server)")
     folder = tmp_path_factory.mktemp("ssh")
     for key in ("host", "user"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)], check=True, timeout=30)
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)], check=True, timeout=30
+        )
     shutil.copy(folder / "user.pub", folder / "authorized")
     mine, other = folder / "environment", folder / "other"
     environment(mine, "2.15.0")
     theirs = environment(other, "2.16.1")
-    own_files = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0 if shutil.which("unshare") else False
+    own_files = (
+        subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
+        if shutil.which("unshare")
+        else False
+    )
     site = mine / theirs.relative_to(other)
-    another = f"unshare -m sh -c 'mount --bind {theirs} {site} && exec sh -c \"$SSH_ORIGINAL_COMMAND\"'" if own_files else "exit 9"
+    another = (
+        f"unshare -m sh -c 'mount --bind {theirs} {site} && exec sh -c \"$SSH_ORIGINAL_COMMAND\"'"
+        if own_files
+        else "exit 9"
+    )
     forced = {
-        "n1": "", "n2": another, "hangs": "sleep 100", "noisy": "yes 'Welcome to the cluster' | head -2000; sh -c \"$SSH_ORIGINAL_COMMAND\"",
-        "old": f"PATH={folder / 'bin'} sh -c \"$SSH_ORIGINAL_COMMAND\"",
-    }  # fmt: skip
+        "n1": "",
+        "n2": another,
+        "hangs": "sleep 100",
+        "noisy": "yes 'Welcome to the cluster' | head -2000; sh -c \"$SSH_ORIGINAL_COMMAND\"",
+        "old": f'PATH={folder / "bin"} sh -c "$SSH_ORIGINAL_COMMAND"',
+    }
     (folder / "bin").mkdir()
     (folder / "bin" / "sh").symlink_to("/bin/sh")
     if os.getuid() == 0:
@@ -105,8 +123,9 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
         for name, command in forced.items():
             config = folder / f"sshd_{name}"
             config.write_text(
-                f"Port {ports[name]}\nListenAddress 127.0.0.1\nHostKey {folder / 'host'}\nAuthorizedKeysFile {folder / 'authorized'}\n"
-                f"PidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nMaxStartups 100\n"
+                f"Port {ports[name]}\nListenAddress 127.0.0.1\nHostKey {folder / 'host'}\nAuthorizedKeysFile"
+                f" {folder / 'authorized'}\nPidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication"
+                " no\nPermitRootLogin yes\nMaxStartups 100\n"
                 + (f"ForceCommand {command}\n" if command else "")
             )
             server = subprocess.Popen([sshd, "-D", "-e", "-f", str(config)], stderr=subprocess.DEVNULL)
@@ -115,13 +134,16 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
         public = (folder / "host.pub").read_text().split()
         known = [f"[127.0.0.1]:{port} {public[0]} {public[1]}" for port in ports.values()]
         (folder / "known").write_text("\n".join(known) + "\n")
-        ports.update(n3=ports["n1"], stranger=ports["n1"], refuses=free_port(), silent=silent.getsockname()[1])
+        ports.update(
+            n3=ports["n1"], stranger=ports["n1"], refuses=free_port(), silent=silent.getsockname()[1]
+        )
         for name, port in ports.items():
             extra = {"n3": "  ProxyJump n1\n", "stranger": "  HostKeyAlias somebody-else\n"}.get(name, "")
             blocks.append(f"Host {name}\n  Port {port}\n{extra}")
         common = (
-            f"Host *\n  HostName 127.0.0.1\n  User {getpass.getuser()}\n  IdentityFile {folder / 'user'}\n  IdentitiesOnly yes\n"
-            f"  UserKnownHostsFile {folder / 'known'}\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking no\n"
+            f"Host *\n  HostName 127.0.0.1\n  User {getpass.getuser()}\n  IdentityFile {folder / 'user'}\n "
+            f" IdentitiesOnly yes\n  UserKnownHostsFile {folder / 'known'}\n  GlobalKnownHostsFile"
+            " /dev/null\n  StrictHostKeyChecking no\n"
         )
         (folder / "config").write_text("".join(blocks) + common)
         yield Hosts(folder / "config", mine, folder)
@@ -133,26 +155,17 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
 
 @pytest.fixture
 def fleet() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run `fleet` as a process of its own: fleet("read", "folder"); its output is text."""
+    """Call `fleet`: fleet("read", "folder"); its output is text. env: variables beside those that are set."""
 
-    def run(*words: str, env: dict[str, str] | None = None, python: str = sys.executable, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [python, "-m", "doctor", "fleet", *words],
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            cwd=ROOT,
-            env={**os.environ, "TFGPU_DOCTOR_TABLES": "", **(env or {})},
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+    def run(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        return called_as_text("fleet", *words, env={**os.environ, **(env or {})})
 
     return run
 
 
 class Cluster(NamedTuple):
-    """variables: what Slurm's commands need to find it. folder: of all of it. environment: the path of the Python
-    environment on every node."""
+    """variables: what Slurm's commands need to find it. folder: of all of it. environment: the path of the
+    Python environment on every node."""
 
     variables: dict[str, str]
     folder: Path
@@ -190,9 +203,13 @@ SlurmdParameters=config_overrides
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """A Slurm cluster: n1 and n2 with two GPUs each (n2 has other files at the same paths), n3 without; dead, whose slurmd
-    was killed without the controller knowing; hangs, whose slurmd is stopped; broken, which is drained with a reason."""
-    programs = {name: shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin") for name in ("slurmctld", "slurmd", "munged", "sinfo")}
+    """A Slurm cluster: n1 and n2 with two GPUs each (n2 has other files at the same paths), n3 without; dead,
+    whose slurmd was killed without the controller knowing; hangs, whose slurmd is stopped; broken, which is
+    drained with a reason."""
+    programs = {
+        name: shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+        for name in ("slurmctld", "slurmd", "munged", "sinfo")
+    }
     if not all(programs.values()):
         pytest.skip("there is no Slurm (apt install slurm-wlm munge)")
     if os.getuid() != 0:
@@ -209,9 +226,9 @@ def cluster() -> Iterator[Cluster]:
     rows = [SLURM.format(host=host, port=free_port(), folder=folder)]
     for name, gpus in names.items():
         rows.append(
-            f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={free_port()} CPUs=4 RealMemory=1000 State=UNKNOWN"
-            + (f" Gres=gpu:{gpus}" if gpus else "") + "\n"
-        )  # fmt: skip
+            f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={free_port()} CPUs=4"
+            " RealMemory=1000 State=UNKNOWN" + (f" Gres=gpu:{gpus}" if gpus else "") + "\n"
+        )
     rows.append("PartitionName=gpu Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4\n")
     (folder / "slurm.conf").write_text("".join(rows))
     for name in ("gpu0", "gpu1"):
@@ -223,27 +240,47 @@ def cluster() -> Iterator[Cluster]:
 
     def start(*command: str) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            command, env={**os.environ, **variables}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            command,
+            env={**os.environ, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             start_new_session=True,
-        )  # fmt: skip
+        )
         running.append(process)
         return process
 
     def states() -> dict[str, str]:
         done = subprocess.run(
-            ["sinfo", "-h", "-N", "-o", "%N %T"], env={**os.environ, **variables}, capture_output=True, text=True, timeout=30, check=False
+            ["sinfo", "-h", "-N", "-o", "%N %T"],
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
         )
         return dict(row.split()[:2] for row in done.stdout.splitlines())  # type: ignore[misc]
 
     try:
-        start(programs["munged"] or "", "--foreground", "--force", f"--socket={folder}/munge.sock", f"--key-file={folder}/key",
-              f"--pid-file={folder}/munge.pid", f"--seed-file={folder}/seed", f"--log-file={folder}/munge.log")  # fmt: skip
+        start(
+            programs["munged"] or "",
+            "--foreground",
+            "--force",
+            f"--socket={folder}/munge.sock",
+            f"--key-file={folder}/key",
+            f"--pid-file={folder}/munge.pid",
+            f"--seed-file={folder}/seed",
+            f"--log-file={folder}/munge.log",
+        )
         wait_until(lambda: (folder / "munge.sock").exists(), "munged makes no socket")
         (folder / "state").mkdir()
         start(programs["slurmctld"] or "", "-D", "-c")
         site = mine / theirs.relative_to(other)
         (folder / "hosts").write_text(f"127.0.0.1 localhost {host} n1 n2 n3\n")
-        apart = shutil.which("unshare") and subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
+        apart = (
+            shutil.which("unshare")
+            and subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
+        )
         for name in names:
             if name == "broken":
                 continue
@@ -255,9 +292,15 @@ def cluster() -> Iterator[Cluster]:
                 command = ["unshare", "-m", "sh", "-c", line]
             by_name[name] = start(*command)
         ready = {name for name in names if name != "broken"}
-        wait_until(lambda: {n for n, state in states().items() if state == "idle"} >= ready, f"slurm does not get ready: {states()}")
+        wait_until(
+            lambda: {n for n, state in states().items() if state == "idle"} >= ready,
+            f"slurm does not get ready: {states()}",
+        )
         subprocess.run(
-            ["scontrol", "update", "NodeName=broken", "State=DRAIN", "Reason=bad DIMM | ask Kim"], env={**os.environ, **variables}, check=True, timeout=30
+            ["scontrol", "update", "NodeName=broken", "State=DRAIN", "Reason=bad DIMM | ask Kim"],
+            env={**os.environ, **variables},
+            check=True,
+            timeout=30,
         )
         by_name["dead"].kill()
         by_name["dead"].wait(5)

@@ -30,7 +30,9 @@ def ansible() -> Path:
 
 
 @pytest.mark.slow
-def test_the_playbook_collects_what_fleet_read_compares(ansible: Path, hosts: Hosts, fleet: Fleet, tmp_path: Path) -> None:
+def test_the_playbook_collects_what_fleet_read_compares(
+    ansible: Path, hosts: Hosts, fleet: Fleet, tmp_path: Path
+) -> None:
     playbook = re.search(r"```yaml\n(- hosts:.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert playbook
     assert len(playbook[1].splitlines()) <= 10
@@ -38,19 +40,36 @@ def test_the_playbook_collects_what_fleet_read_compares(ansible: Path, hosts: Ho
     tool = tmp_path / "tfgpu-doctor.pyz"
     shutil.make_archive(str(tool), "zip", _tool(tmp_path))
     tool.with_name("tfgpu-doctor.pyz.zip").rename(tool)
-    (tmp_path / "inventory").write_text("n1\nn2\nn3\nrefuses\n[all:vars]\n" f"ansible_python_interpreter={sys.executable}\n")
+    (tmp_path / "inventory").write_text(
+        f"n1\nn2\nn3\nrefuses\n[all:vars]\nansible_python_interpreter={sys.executable}\n"
+    )
     done = subprocess.run(
-        [str(ansible), "-i", "inventory", "fleet.yml", "--ssh-common-args", f"-F {hosts.config}"], cwd=tmp_path, capture_output=True, text=True,
-        timeout=150, check=False, stdin=subprocess.DEVNULL,
-        env={**os.environ, "ANSIBLE_HOST_KEY_CHECKING": "True", "HOME": str(tmp_path), "ANSIBLE_LOCAL_TEMP": str(tmp_path), "ANSIBLE_SSH_TRANSFER_METHOD": "piped",
-             "ANSIBLE_SSH_ARGS": "-o ControlMaster=no", "LC_ALL": "C.UTF-8"},  # a socket's path has 108 bytes at most
-    )  # fmt: skip
+        [str(ansible), "-i", "inventory", "fleet.yml", "--ssh-common-args", f"-F {hosts.config}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        env={
+            **os.environ,
+            "ANSIBLE_HOST_KEY_CHECKING": "True",
+            "HOME": str(tmp_path),
+            "ANSIBLE_LOCAL_TEMP": str(tmp_path),
+            "ANSIBLE_SSH_TRANSFER_METHOD": "piped",
+            # a socket's path has 108 bytes at most
+            "ANSIBLE_SSH_ARGS": "-o ControlMaster=no",
+            "LC_ALL": "C.UTF-8",
+        },
+    )
     for left in ("tfgpu-doctor.pyz", "tfgpu-doctor.json"):
         Path("/tmp", left).unlink(missing_ok=True)
     assert "unreachable=1" in done.stdout, done.stdout + done.stderr
     assert (tmp_path / "reports").is_dir(), done.stdout + done.stderr
     document = json.loads(fleet("read", str(tmp_path / "reports"), "--format", "json").stdout)
-    assert [(node["name"], node["status"]) for node in document["nodes"]] == [(name, "answered") for name in ("n1", "n2", "n3")], done.stdout
+    assert [(node["name"], node["status"]) for node in document["nodes"]] == [
+        (name, "answered") for name in ("n1", "n2", "n3")
+    ], done.stdout
 
 
 def _tool(folder: Path) -> str:

@@ -43,20 +43,36 @@ def address(python: Path) -> Iterator[str]:
     def start(*words: str, **env: str) -> None:
         started.append(
             subprocess.Popen(
-                [str(python.parent / "ray"), "start", *words, *common], env={**os.environ, **env}, stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                [str(python.parent / "ray"), "start", *words, *common],
+                env={**os.environ, **env},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
             )
-        )  # fmt: skip
+        )
 
     def alive() -> int:
         done = subprocess.run(
-            [str(python), "-c", f"import ray; ray.init('127.0.0.1:{port}', log_to_driver=False); print('alive', sum(n['Alive'] for n in ray.nodes()))"],
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+            [
+                str(python),
+                "-c",
+                (
+                    f"import ray; ray.init('127.0.0.1:{port}', log_to_driver=False); print('alive',"
+                    " sum(n['Alive'] for n in ray.nodes()))"
+                ),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
         return int(done.stdout.split()[-1]) if done.returncode == 0 else 0
 
     try:
-        start("--head", f"--port={port}", "--include-dashboard=false", "--node-name=r1", f"--temp-dir={folder}")
+        start(
+            "--head", f"--port={port}", "--include-dashboard=false", "--node-name=r1", f"--temp-dir={folder}"
+        )
         patience = time.monotonic() + 90
         while alive() < 1 and time.monotonic() < patience:
             time.sleep(0.5)
@@ -81,7 +97,12 @@ def address(python: Path) -> Iterator[str]:
 def _raylet(process: subprocess.Popen[bytes]) -> int:
     """The node's daemon below `ray start --block`."""
     done = subprocess.run(["pgrep", "-s", str(process.pid)], capture_output=True, text=True, check=False)
-    below = subprocess.run(["pgrep", "-P", ",".join([str(process.pid), *done.stdout.split()]), "raylet"], capture_output=True, text=True, check=False)
+    below = subprocess.run(
+        ["pgrep", "-P", ",".join([str(process.pid), *done.stdout.split()]), "raylet"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     found = below.stdout.split()
     assert found, "no raylet below ray start"
     return int(found[0])
@@ -90,20 +111,36 @@ def _raylet(process: subprocess.Popen[bytes]) -> int:
 def test_each_node_answers_or_says_why_not(python: Path, address: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "doctor", "fleet", "--ray", address, "--timeout", "12", "--format", "json"],
-        env={**os.environ, "VIRTUAL_ENV": str(python.parent.parent)}, capture_output=True, text=True, timeout=150, check=False, cwd=ROOT,
+        env={**os.environ, "VIRTUAL_ENV": str(python.parent.parent)},
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+        cwd=ROOT,
         stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     assert done.stdout, done.stderr
     nodes: dict[str, Any] = {node["name"]: node for node in json.loads(done.stdout)["nodes"]}
-    assert {name: node["status"] for name, node in nodes.items() if name != "r3"} == {"r1": "answered", "r2": "answered"}
+    assert {name: node["status"] for name, node in nodes.items() if name != "r3"} == {
+        "r1": "answered",
+        "r2": "answered",
+    }
     assert nodes["r3"]["status"] in ("timed-out", "unreachable"), nodes["r3"]
     env = {name: nodes[name]["report"]["facts"].get("env", {}).get("value", {}) for name in ("r1", "r2")}
-    assert "CUDA_VISIBLE_DEVICES" not in env["r1"]  # Ray gives a task without a GPU an empty one: it is not the node's
+    assert (
+        "CUDA_VISIBLE_DEVICES" not in env["r1"]
+    )  # Ray gives a task without a GPU an empty one: it is not the node's
     assert env["r2"]["CUDA_VISIBLE_DEVICES"] == "1"
 
 
 def test_a_cluster_that_is_not_there_is_told(python: Path, fleet: Fleet) -> None:
-    done = fleet("--ray", f"127.0.0.1:{free_port()}", "--timeout", "5", env={"VIRTUAL_ENV": str(python.parent.parent), "RAY_gcs_rpc_server_reconnect_timeout_s": "3"})
+    done = fleet(
+        "--ray",
+        f"127.0.0.1:{free_port()}",
+        "--timeout",
+        "5",
+        env={"VIRTUAL_ENV": str(python.parent.parent), "RAY_gcs_rpc_server_reconnect_timeout_s": "3"},
+    )
     assert done.returncode == 3, done.stdout
     assert "no Ray cluster is reached" in done.stderr
 

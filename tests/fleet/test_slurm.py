@@ -23,9 +23,28 @@ Fleet = Callable[..., "subprocess.CompletedProcess[str]"]
 def asked(cluster: Cluster) -> dict[str, Any]:
     """One run over nodes that answer or are down, from outside of any job."""
     done = subprocess.run(
-        [sys.executable, "-m", "doctor", "fleet", "--slurm", "n[1-3],broken", "-p", "gpu", "--python", str(cluster.environment), "--format", "json"],
-        capture_output=True, text=True, timeout=120, cwd=ROOT, check=False, stdin=subprocess.DEVNULL, env={**os.environ, **cluster.variables},
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "doctor",
+            "fleet",
+            "--slurm",
+            "n[1-3],broken",
+            "-p",
+            "gpu",
+            "--python",
+            str(cluster.environment),
+            "--format",
+            "json",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=ROOT,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **cluster.variables},
+    )
     assert done.stdout, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     document["exit"] = done.returncode
@@ -33,13 +52,17 @@ def asked(cluster: Cluster) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 def test_each_node_answers_or_says_why_not(asked: dict[str, Any]) -> None:
     nodes = asked["by_name"]
-    assert {name: node["status"] for name, node in nodes.items() if name in ("n1", "n2", "n3")} == dict.fromkeys(("n1", "n2", "n3"), "answered")
+    assert {
+        name: node["status"] for name, node in nodes.items() if name in ("n1", "n2", "n3")
+    } == dict.fromkeys(("n1", "n2", "n3"), "answered")
     assert nodes["broken"]["status"] == "unreachable"
     assert "bad DIMM | ask Kim" in nodes["broken"]["reason"]
 
 
+@pytest.mark.slow
 def test_a_dead_node_and_one_that_hangs_are_given_up(cluster: Cluster, fleet: Fleet) -> None:
     """The controller takes both for idle."""
     done = fleet("--slurm", "dead,hangs", "--timeout", "3", "--format", "json", env=cluster.variables)
@@ -51,12 +74,14 @@ def test_a_dead_node_and_one_that_hangs_are_given_up(cluster: Cluster, fleet: Fl
     assert done.returncode == 3
 
 
+@pytest.mark.slow
 def test_the_gpus_of_a_node_are_asked_for(asked: dict[str, Any]) -> None:
     env = {name: asked["by_name"][name]["report"]["facts"]["env"]["value"] for name in ("n1", "n3")}
     assert env["n1"]["SLURM_GPUS_ON_NODE"] == "2"
     assert "SLURM_GPUS_ON_NODE" not in env["n3"]
 
 
+@pytest.mark.slow
 def test_files_that_differ_on_one_node_are_found(asked: dict[str, Any]) -> None:
     difference = next((d for d in asked["differences"] if d["fact"] == "tensorflow"), None)
     if difference is None:
@@ -64,28 +89,47 @@ def test_files_that_differ_on_one_node_are_found(asked: dict[str, Any]) -> None:
     assert (difference["most"], difference["others"]) == ("2.15.0", {"n2": "2.16.1"})
 
 
+@pytest.mark.slow
 def test_no_job_is_left(asked: dict[str, Any], cluster: Cluster) -> None:
     done = subprocess.run(
-        ["squeue", "-h", "-t", "PD,R", "-o", "%j"], env={**os.environ, **cluster.variables}, capture_output=True, text=True, timeout=30, check=True
+        ["squeue", "-h", "-t", "PD,R", "-o", "%j"],
+        env={**os.environ, **cluster.variables},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
     )
     assert "tfgpu-doctor" not in done.stdout
 
 
+@pytest.mark.slow
 def test_in_a_job_its_own_nodes_are_asked(cluster: Cluster) -> None:
     inner = [sys.executable, "-m", "doctor", "fleet", "--slurm", "--timeout", "30", "--format", "json"]
     done = subprocess.run(
-        ["salloc", "-Q", "-w", "n1,n3", "-N", "2", "--immediate=20", *inner], env={**os.environ, **cluster.variables, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, timeout=100, check=False, cwd=ROOT, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        ["salloc", "-Q", "-w", "n1,n3", "-N", "2", "--immediate=20", *inner],
+        env={**os.environ, **cluster.variables, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+    )
     assert done.stdout, done.stderr
     nodes = json.loads(done.stdout)["nodes"]
     assert [(node["name"], node["status"]) for node in nodes] == [("n1", "answered"), ("n3", "answered")]
     assert "slurm" in nodes[0]["report"]["facts"]["environment"]["value"]
 
 
+@pytest.mark.slow
 def test_it_needs_no_root(cluster: Cluster, tmp_path: Path) -> None:
     python = "/usr/bin/python3"
-    if not shutil.which("setpriv") or subprocess.run([python, "-c", "import sys; sys.exit(sys.version_info < (3, 9))"], check=False).returncode:
+    if (
+        not shutil.which("setpriv")
+        or subprocess.run(
+            [python, "-c", "import sys; sys.exit(sys.version_info < (3, 9))"], check=False
+        ).returncode
+    ):
         pytest.skip("there is no Python that another user may start")
     import packaging
 
@@ -95,20 +139,49 @@ def test_it_needs_no_root(cluster: Cluster, tmp_path: Path) -> None:
     subprocess.run(["chmod", "-R", "a+rX", str(place)], check=True)
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     done = subprocess.run(
-        [*user, python, "-B", "-m", "doctor", "fleet", "--slurm", "n3", "--timeout", "30", "--format", "json"],
-        env={"PATH": "/usr/bin:/bin:/usr/sbin", "HOME": "/nonexistent", "PYTHONPATH": str(place), **cluster.variables},
-        cwd="/", capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        [
+            *user,
+            python,
+            "-B",
+            "-m",
+            "doctor",
+            "fleet",
+            "--slurm",
+            "n3",
+            "--timeout",
+            "30",
+            "--format",
+            "json",
+        ],
+        env={
+            "PATH": "/usr/bin:/bin:/usr/sbin",
+            "HOME": "/nonexistent",
+            "PYTHONPATH": str(place),
+            **cluster.variables,
+        },
+        cwd="/",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
     assert done.stdout, done.stderr
     assert [node["status"] for node in json.loads(done.stdout)["nodes"]] == ["answered"], done.stdout[:500]
 
 
+@pytest.mark.slow
 def test_a_check_on_a_login_node_says_that_it_is_one(cluster: Cluster) -> None:
     env = {k: v for k, v in os.environ.items() if not k.startswith("SLURM_")}
     done = subprocess.run(
-        [sys.executable, "-m", "doctor", "check", "--format", "json"], env={**env, **cluster.variables}, capture_output=True, text=True,
-        timeout=60, cwd=ROOT, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "doctor", "check", "--format", "json"],
+        env={**env, **cluster.variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=ROOT,
+        check=False,
+    )
     report = json.loads(done.stdout)
     assert "slurm-login" in report["facts"]["environment"]["value"]
     absent = next((f for f in report["findings"] if f["code"] == "gpu-absent"), None)
@@ -117,13 +190,16 @@ def test_a_check_on_a_login_node_says_that_it_is_one(cluster: Cluster) -> None:
         assert "srun" in absent["prescription"][0]["text"]
 
 
+@pytest.mark.slow
 def test_inside_of_a_job_no_partition_is_named(cluster: Cluster, fleet: Fleet) -> None:
     done = fleet("--slurm", "-p", "gpu", env={**cluster.variables, "SLURM_JOB_ID": "7"})
     assert done.returncode == 2
-    assert "inside of a job" in done.stderr
+    assert "inside a job" in done.stderr
 
 
-@pytest.mark.parametrize("words", [{"nodelist": "$(id)"}, {"partition": "-x"}, {"account": "a b"}, {"gres": "gpu:1;id"}])
+@pytest.mark.parametrize(
+    "words", [{"nodelist": "$(id)"}, {"partition": "-x"}, {"account": "a b"}, {"gres": "gpu:1;id"}]
+)
 def test_no_option_of_srun_comes_in_by_a_value(words: dict[str, str]) -> None:
     with pytest.raises(UsageError):
         slurm.Wish(**words)

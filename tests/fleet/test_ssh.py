@@ -27,14 +27,33 @@ def asked(hosts: Hosts) -> dict[str, Any]:
     names = "n1,n2,n3,refuses,stranger,noisy"
     before = {path for path in Path(hosts.folder).rglob("*")}
     done = subprocess.run(
-        [sys.executable, "-m", "doctor", "fleet", "--ssh", names, "--ssh-config", str(hosts.config), "--python", str(hosts.environment),
-         "--format", "json"],
-        capture_output=True, text=True, timeout=100, cwd=ROOT, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "doctor",
+            "fleet",
+            "--ssh",
+            names,
+            "--ssh-config",
+            str(hosts.config),
+            "--python",
+            str(hosts.environment),
+            "--format",
+            "json",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        cwd=ROOT,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
     assert done.stdout, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     document["exit"] = done.returncode
-    document["left"] = {path for path in Path(hosts.folder).rglob("*") if "environment" in path.parts} - before
+    document["left"] = {
+        path for path in Path(hosts.folder).rglob("*") if "environment" in path.parts
+    } - before
     document["by_name"] = {node["name"]: node for node in document["nodes"]}
     return document
 
@@ -43,8 +62,13 @@ def test_each_node_answers_or_says_why_not(asked: dict[str, Any]) -> None:
     nodes = asked["by_name"]
     states = {name: node["status"] for name, node in nodes.items()}
     assert states == {
-        "n1": "answered", "n2": "answered", "n3": "answered", "noisy": "answered", "refuses": "unreachable", "stranger": "unreachable",
-    }  # fmt: skip
+        "n1": "answered",
+        "n2": "answered",
+        "n3": "answered",
+        "noisy": "answered",
+        "refuses": "unreachable",
+        "stranger": "unreachable",
+    }
     assert "refuses connections" in nodes["refuses"]["reason"]
     assert "host key" in nodes["stranger"]["reason"]
     assert asked["exit"] == 1  # the nodes that answered have no GPU
@@ -52,7 +76,9 @@ def test_each_node_answers_or_says_why_not(asked: dict[str, Any]) -> None:
 
 def test_one_that_hangs_is_given_up_after_its_limit(hosts: Hosts, fleet: Fleet) -> None:
     began = time.monotonic()
-    done = fleet("--ssh", "hangs,silent", "--ssh-config", str(hosts.config), "--timeout", "2", "--format", "json")
+    done = fleet(
+        "--ssh", "hangs,silent", "--ssh-config", str(hosts.config), "--timeout", "2", "--format", "json"
+    )
     nodes = {node["name"]: node for node in json.loads(done.stdout)["nodes"]}
     assert nodes["hangs"]["status"] == "timed-out"
     assert "2 s" in nodes["hangs"]["reason"]
@@ -65,14 +91,21 @@ def test_files_that_differ_on_one_node_are_found(asked: dict[str, Any]) -> None:
     if asked["by_name"]["n2"]["status"] != "answered":
         pytest.skip("no mount namespaces here, so that no node can have files of its own")
     difference = next(d for d in asked["differences"] if d["fact"] == "tensorflow")
-    assert (difference["most"], difference["others"], difference["matters"]) == ("2.15.0", {"n2": "2.16.1"}, True)
+    assert (difference["most"], difference["others"], difference["matters"]) == (
+        "2.15.0",
+        {"n2": "2.16.1"},
+        True,
+    )
     assert [sorted(group["nodes"]) for group in asked["groups"]] == [["n1", "n3", "noisy"], ["n2"]]
     assert all(group["prescription"] for group in asked["groups"])
 
 
 def test_a_python_that_is_named_runs_the_tool_where_no_other_can(hosts: Hosts, fleet: Fleet) -> None:
     common = ("--ssh", "old", "--ssh-config", str(hosts.config), "--format", "json")
-    without, named = (json.loads(fleet(*common, *more).stdout)["nodes"][0] for more in ((), ("--python", str(hosts.environment))))
+    without, named = (
+        json.loads(fleet(*common, *more).stdout)["nodes"][0]
+        for more in ((), ("--python", str(hosts.environment)))
+    )
     assert without["status"] == "failed"
     assert without["reason"].startswith("there is no Python 3.")
     assert named["status"] == "answered"
@@ -82,12 +115,30 @@ def test_nothing_is_left_on_a_node(asked: dict[str, Any]) -> None:
     assert asked["left"] == set()
 
 
+@pytest.mark.slow
 def test_an_end_by_ctrl_c_keeps_what_has_answered_and_leaves_no_program(hosts: Hosts) -> None:
-    words = ["fleet", "--ssh", "n1,hangs", "--ssh-config", str(hosts.config), "--timeout", "60", "--format", "json"]
+    words = [
+        "fleet",
+        "--ssh",
+        "n1,hangs",
+        "--ssh-config",
+        str(hosts.config),
+        "--timeout",
+        "60",
+        "--format",
+        "json",
+    ]
     process = subprocess.Popen(
-        [sys.executable, "-m", "doctor", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True
+        [sys.executable, "-m", "doctor", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+        text=True,
     )
-    time.sleep(8)
+    for asked in (True, False):  # its ssh client is there, and then it has ended
+        _wait_until(process, "n1", asked)
+    _wait_until(process, "hangs", True)
+    time.sleep(1)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
@@ -96,6 +147,17 @@ def test_an_end_by_ctrl_c_keeps_what_has_answered_and_leaves_no_program(hosts: H
     assert not subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, check=False).stdout
 
 
+def _wait_until(process: subprocess.Popen[str], host: str, asked: bool) -> None:
+    """Until an ssh client to this host is, or is not, a child of the process."""
+    words = ["pgrep", "-P", str(process.pid), "-f", f" -- {host} "]
+    until = time.monotonic() + 60
+    while (subprocess.run(words, stdout=subprocess.DEVNULL, check=False).returncode == 0) != asked:
+        assert process.poll() is None
+        assert time.monotonic() < until, f"{host}: asked={asked} never came"
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
 def test_the_one_file_sends_itself(hosts: Hosts, tmp_path: Path) -> None:
     """As a release makes it, of what is installed here."""
     file = tmp_path / "tfgpu-doctor.pyz"
@@ -108,9 +170,26 @@ def test_the_one_file_sends_itself(hosts: Hosts, tmp_path: Path) -> None:
                     archive.write(path, path.relative_to(source.parent).as_posix())
         archive.write(ROOT / "scripts" / "one_file" / "main.py", "__main__.py")
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(file), "fleet", "--ssh", "n1", "--ssh-config", str(hosts.config), "--format", "json"],
-        capture_output=True, text=True, timeout=100, check=False, cwd=tmp_path, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-I",
+            "-S",
+            str(file),
+            "fleet",
+            "--ssh",
+            "n1",
+            "--ssh-config",
+            str(hosts.config),
+            "--format",
+            "json",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+    )
     assert [node["status"] for node in json.loads(done.stdout)["nodes"]] == ["answered"], done.stderr
 
 

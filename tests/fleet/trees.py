@@ -1,4 +1,5 @@
-"""Nodes as trees of files: a recorded machine, copied, in which one thing is another. `check --root` reads them."""
+"""Nodes as trees of files: a recorded machine, copied, in which one thing is another. `check --root` reads
+them."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ MACHINE = ROOT / "tests/data/machines/simulated-rtx3070-2.18.1"
 
 
 def tree(folder: Path, texts: Sequence[tuple[str, str]] = (), without: Sequence[str] = ()) -> Path:
-    """The recorded machine with texts replaced in its files and their names, and without those that match `without`."""
+    """The recorded machine with texts replaced in its files and their names, and without those that match
+    `without`."""
     shutil.copytree(MACHINE, folder, symlinks=True)
     for pattern in without:
         for path in folder.glob(pattern):
@@ -31,7 +33,11 @@ def tree(folder: Path, texts: Sequence[tuple[str, str]] = (), without: Sequence[
             data = path.read_bytes()
             new_data = data
             for old, instead in texts:
-                if len(old) == len(instead) or path.name == ".tfgpu-doctor.json" or path.stat().st_size < 4096:
+                if (
+                    len(old) == len(instead)
+                    or path.name == ".tfgpu-doctor.json"
+                    or path.stat().st_size < 4096
+                ):
                     new_data = new_data.replace(old.encode(), instead.encode())
             if new_data != data:
                 path.write_bytes(new_data)

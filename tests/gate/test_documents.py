@@ -15,7 +15,10 @@ from doctor.cli import COMMANDS, filled
 from tests.conftest import ROOT
 
 DOCUMENTS = ("ci.md", "notebooks.md", "assistants.md", "issue-trackers.md")
-LOG = "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\n"
+LOG = (
+    "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle:"
+    " CUDNN_STATUS_INTERNAL_ERROR\n"
+)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -41,5 +44,7 @@ def test_evidence_is_a_place_that_a_terminal_links(cli: Callable[..., object], t
     env = {"PYTHONPATH": str(ROOT)}
     said = cli("explain", "logs/train.log", cwd=tmp_path, env=env).stdout.decode()  # type: ignore[attr-defined]
     assert re.search(r"(?m)(?:^|\s)logs/train\.log:2$", said)
-    plan = cli("plan", "Dockerfile", "--gpu", "T4", "--os", "Ubuntu 22.04", cwd=tmp_path, env=env).stdout.decode()  # type: ignore[attr-defined]
+    plan = cli(
+        "plan", "Dockerfile", "--gpu", "T4", "--os", "Ubuntu 22.04", cwd=tmp_path, env=env
+    ).stdout.decode()  # type: ignore[attr-defined]
     assert re.search(r"(?m)\sDockerfile:2:", plan)

@@ -1,4 +1,5 @@
-"""`plan --check` over several files: exit codes, SARIF, GitHub's annotations, JSON, and cures in the files' own lines."""
+"""`plan --check` over several files: exit codes, SARIF, GitHub's annotations, JSON, and cures in the files'
+own lines."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ import pytest
 from doctor.plan.gate import Gate, cured, gate
 from doctor.plan.request import Request
 from doctor.render.gate import rendered
-from tests.conftest import ROOT
+from tests.conftest import ROOT, program
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -39,7 +40,12 @@ def held(*files: str | Path, **options: Any) -> Gate:
 
 
 def written(folder: Path, **files: str) -> list[Path]:
-    names = {"good": "requirements.txt", "bad": "requirements-gpu.txt", "open": "nightly.txt", "docker": "Dockerfile"}
+    names = {
+        "good": "requirements.txt",
+        "bad": "requirements-gpu.txt",
+        "open": "nightly.txt",
+        "docker": "Dockerfile",
+    }
     paths = []
     for name, text in files.items():
         path = folder / names.get(name, f"{name}.txt")
@@ -65,7 +71,7 @@ def test_exit_code_is_that_of_the_worst_file(tmp_path: Path, files: dict[str, st
 def test_file_without_tensorflow_is_passed_over_only_on_request(tmp_path: Path) -> None:
     (path,) = written(tmp_path, other="numpy\n")
     assert held(path, passes_over=True).exit_code == 0
-    assert rendered(held(path, passes_over=True), "text") == "passed over: no line asks for TensorFlow\n"
+    assert rendered(held(path, passes_over=True), "text") == "skipped: no line asks for TensorFlow\n"
     assert rendered(held(path), "text").startswith("could not examine: ")
 
 
@@ -89,7 +95,12 @@ def schema() -> Any:
 def test_sarif_is_valid_and_names_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     written(tmp_path, good=GOOD, bad=BAD, open=OPEN, docker=DOCKERFILE)
-    log = json.loads(rendered(held("requirements.txt", tmp_path / "requirements-gpu.txt", "./nightly.txt", "Dockerfile"), "sarif"))
+    log = json.loads(
+        rendered(
+            held("requirements.txt", tmp_path / "requirements-gpu.txt", "./nightly.txt", "Dockerfile"),
+            "sarif",
+        )
+    )
     jsonschema.Draft4Validator(schema()).validate(log)
     (run,) = log["runs"]
     assert run["invocations"][0]["exitCode"] == 1
@@ -97,7 +108,10 @@ def test_sarif_is_valid_and_names_the_line(tmp_path: Path, monkeypatch: pytest.M
     for result in run["results"]:
         assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
         where = result["locations"][0]["physicalLocation"]
-        places[result["ruleId"], where["artifactLocation"]["uri"]] = (where["region"]["startLine"], result["level"])
+        places[result["ruleId"], where["artifactLocation"]["uri"]] = (
+            where["region"]["startLine"],
+            result["level"],
+        )
     assert places["tf-gpu-package-removed", "requirements-gpu.txt"] == (3, "error")
     assert places["undetermined", "nightly.txt"] == (1, "warning")
     assert places["known-release-bug", "Dockerfile"] == (2, "error")
@@ -120,7 +134,10 @@ def test_annotations_stand_at_the_line(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     written(tmp_path, bad=BAD, open=OPEN)
     rows = rendered(held("requirements-gpu.txt", "nightly.txt"), "github").splitlines()
-    assert rows[0].startswith("::error file=requirements-gpu.txt,line=3,title=tensorflow-gpu ended with 2.11 [tf-gpu-package-removed]::")
+    assert rows[0].startswith(
+        "::error file=requirements-gpu.txt,line=3,title=tensorflow-gpu ended with 2.11"
+        " [tf-gpu-package-removed]::"
+    )
     assert rows[1].startswith("::warning file=nightly.txt,line=1,title=not examined%3A tf-nightly")
 
 
@@ -133,7 +150,9 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("line", HOSTILE)
-def test_a_file_is_no_source_of_workflow_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+def test_a_file_is_no_source_of_workflow_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     name = "##[error]requirements.txt"
     (tmp_path / name).write_text(f"{line}\n\r::error::x tensorflow\n")
@@ -189,7 +208,13 @@ def test_diff_is_what_git_applies(cli: Cli, tmp_path: Path) -> None:
     done = cli("plan", *files, "--fix", "--diff", *MACHINE, cwd=tmp_path, env=env)
     assert done.returncode == 1, "nothing was written"
     assert (tmp_path / "Dockerfile").read_text() == DOCKERFILE
-    subprocess.run(["git", "apply", "--unsafe-paths", "-p1", "-"], input=done.stdout, cwd=tmp_path, check=True, timeout=30)
+    subprocess.run(
+        ["git", "apply", "--unsafe-paths", "-p1", "-"],
+        input=done.stdout,
+        cwd=tmp_path,
+        check=True,
+        timeout=30,
+    )
     assert (tmp_path / "requirements-gpu.txt").read_text().endswith("tensorflow[and-cuda]==2.15.1  # pinned")
     assert held(*(tmp_path / name for name in files)).exit_code == 0
 
@@ -217,16 +242,28 @@ def test_file_that_is_not_utf8_is_never_rewritten(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_pre_commit_runs_the_hook(tmp_path: Path) -> None:
     """With the real client, which installs this project for itself, from the package index."""
-    pre_commit = shutil.which("pre-commit")
-    if pre_commit is None or shutil.which("git") is None:
-        pytest.skip("needs pre-commit and git (pip install pre-commit)")
+    pre_commit = program("pre-commit")
+    if shutil.which("git") is None:
+        pytest.skip("there is no git")
     env = {"PRE_COMMIT_HOME": str(tmp_path / "home"), "GIT_CONFIG_GLOBAL": "/dev/null"}
 
     def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(words, cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=300, check=False)
+        return subprocess.run(
+            words,
+            cwd=cwd,
+            env={**os.environ, **env},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
 
     def commit(folder: Path) -> None:
-        for words in (("init", "-q"), ("add", "-A"), ("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "x")):
+        for words in (
+            ("init", "-q"),
+            ("add", "-A"),
+            ("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "x"),
+        ):
             done = run("git", *words, cwd=folder)
             assert done.returncode == 0, done.stderr
 
@@ -245,8 +282,10 @@ def test_pre_commit_runs_the_hook(tmp_path: Path) -> None:
     done = run(pre_commit, "try-repo", str(hooks), "tfgpu-doctor-plan", "--all-files", cwd=project)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "requirements-gpu.txt: not ok: tf-gpu-package-removed" in done.stdout
-    assert "Dockerfile: passed over" in done.stdout
+    assert "Dockerfile: skipped" in done.stdout
     assert "notes.txt" not in done.stdout
-    passed = run(pre_commit, "try-repo", str(hooks), "tfgpu-doctor-plan", "--files", "Dockerfile", cwd=project)
+    passed = run(
+        pre_commit, "try-repo", str(hooks), "tfgpu-doctor-plan", "--files", "Dockerfile", cwd=project
+    )
     assert passed.returncode == 0, passed.stdout + passed.stderr
     assert "Passed" in passed.stdout

@@ -11,22 +11,34 @@ from doctor.plan.requirements import read
 from doctor.plan.yaml_lines import entries
 from doctor.tables import Tables
 from tests.gate.test_gate import held
-from tests.plan.grounds import errors, judged, left_out
+from tests.plan.contexts import errors, judged, left_out
 
 INDEX = "https://index.example/simple"
 
 
 def uv_lock(*packages: str, project: str = '{ name = "tensorflow", extra = ["and-cuda"] }') -> str:
-    head = f'version = 1\nrevision = 3\nrequires-python = ">=3.11, <3.12"\n\n[[package]]\nname = "demo"\nversion = "0.1"\nsource = {{ virtual = "." }}\ndependencies = [\n    {project},\n]\n\n[package.metadata]\nrequires-dist = [{{ name = "tensorflow", specifier = "==9.9" }}]\n'
+    head = (
+        'version = 1\nrevision = 3\nrequires-python = ">=3.11, <3.12"\n\n[[package]]\nname = "demo"\nversion'
+        ' = "0.1"\nsource = { virtual = "." }\ndependencies = [\n   '
+        f' {project},\n]\n\n[package.metadata]\nrequires-dist = [{{ name = "tensorflow", specifier = "==9.9"'
+        " }]\n"
+    )
     return head + "".join(f"\n[[package]]\n{package}\n" for package in packages)
 
 
 def uv_package(name: str, version: str, needs: str = "", source: str = f'{{ registry = "{INDEX}" }}') -> str:
-    return f'name = "{name}"\nversion = "{version}"\nsource = {source}\ndependencies = [\n{needs}]\nwheels = [\n    {{ url = "https://files.example/{name}-{version}.whl", hash = "sha256:00", size = 1 }},\n]'
+    return (
+        f'name = "{name}"\nversion = "{version}"\nsource = {source}\ndependencies = [\n{needs}]\nwheels = [\n'
+        f'    {{ url = "https://files.example/{name}-{version}.whl", hash = "sha256:00", size = 1 }},\n]'
+    )
 
 
-FOR_WINDOWS = "    { name = \"tensorflow-intel\", marker = \"sys_platform == 'win32'\" },\n"
-UV = uv_lock(uv_package("tensorflow", "2.15.1", FOR_WINDOWS), uv_package("tensorflow-intel", "2.15.1"), uv_package("numpy", "1.26.4"))
+FOR_WINDOWS = '    { name = "tensorflow-intel", marker = "sys_platform == \'win32\'" },\n'
+UV = uv_lock(
+    uv_package("tensorflow", "2.15.1", FOR_WINDOWS),
+    uv_package("tensorflow-intel", "2.15.1"),
+    uv_package("numpy", "1.26.4"),
+)
 POETRY = """\
 [[package]]
 name = "tensorflow"
@@ -158,9 +170,15 @@ def test_lock_with_two_releases_is_not_called_ok(tables: Tables) -> None:
 
 def test_fork_by_platform_is_told_apart(tables: Tables) -> None:
     """A project that takes another release on macOS: the one of this machine is judged."""
-    needs = "{ name = \"tensorflow\", version = \"2.15.1\", marker = \"sys_platform == 'darwin'\" },\n" \
-            "    { name = \"tensorflow\", version = \"2.20.0\", extra = [\"and-cuda\"], marker = \"sys_platform == 'linux'\" }"  # fmt: skip
-    found = judged(tables, "uv.lock", uv_lock(uv_package("tensorflow", "2.15.1"), uv_package("tensorflow", "2.20.0"), project=needs))
+    needs = (
+        '{ name = "tensorflow", version = "2.15.1", marker = "sys_platform == \'darwin\'" },\n    { name ='
+        ' "tensorflow", version = "2.20.0", extra = ["and-cuda"], marker = "sys_platform == \'linux\'" }'
+    )
+    found = judged(
+        tables,
+        "uv.lock",
+        uv_lock(uv_package("tensorflow", "2.15.1"), uv_package("tensorflow", "2.20.0"), project=needs),
+    )
     assert errors(found) == {}
     assert left_out(found) == []
     assert found.plans[0].tensorflow == "2.20.0"
@@ -176,25 +194,39 @@ def test_package_from_elsewhere_is_not_examined(tables: Tables) -> None:
 
 def test_requirement_only_of_another_platform_is_none(tables: Tables) -> None:
     """What a package for Windows requires in its turn is not wanted here either."""
-    needs = "{ name = \"windows-only\", marker = \"sys_platform == 'win32'\" },\n    { name = \"tensorflow\" }"
-    text = uv_lock(uv_package("windows-only", "1.0", '    { name = "tensorflow-cpu" },\n'), uv_package("tensorflow-cpu", "2.15.1"),
-                   uv_package("tensorflow", "2.15.1"), project=needs)  # fmt: skip
+    needs = '{ name = "windows-only", marker = "sys_platform == \'win32\'" },\n    { name = "tensorflow" }'
+    text = uv_lock(
+        uv_package("windows-only", "1.0", '    { name = "tensorflow-cpu" },\n'),
+        uv_package("tensorflow-cpu", "2.15.1"),
+        uv_package("tensorflow", "2.15.1"),
+        project=needs,
+    )
     assert "tf-cpu-only" not in errors(judged(tables, "uv.lock", text))
 
 
 def test_large_lock_with_many_ways_takes_no_time(tables: Tables) -> None:
     """Every package requires every other one under a marker of its own: the ways are counted, not walked."""
     names = [f"p{number}" for number in range(60)]
-    needs = {name: "".join(f"    {{ name = \"{other}\", marker = \"python_version > '3.{at}'\" }},\n" for at, other in enumerate(names)) for name in names}
+    needs = {
+        name: "".join(
+            f'    {{ name = "{other}", marker = "python_version > \'3.{at}\'" }},\n'
+            for at, other in enumerate(names)
+        )
+        for name in names
+    }
     text = uv_lock(*(uv_package(name, "1.0", needs[name]) for name in names), project='{ name = "p0" }')
     assert len(read(text, "uv.lock").requirements) == len(names)
 
 
 def test_hostile_locks_take_no_time(tables: Tables) -> None:
-    """A long chain of markers, many namesakes, and open brackets: read within seconds, at the largest size."""
-    chain = [uv_package(f"p{n}", "1.0", f"    {{ name = \"p{n + 1}\", marker = \"os_name == '{n}'\" }},\n") for n in range(8000)]
-    namesakes = [uv_package("a", f"1.{n}", "    { name = \"a\" },\n") for n in range(8000)]
-    brackets = ['dependencies = [ ' + "{ a = [ " * 2000 for _ in range(200)]
+    """A long chain of markers, many namesakes, and open brackets: read within seconds, at the largest
+    size."""
+    chain = [
+        uv_package(f"p{n}", "1.0", f'    {{ name = "p{n + 1}", marker = "os_name == \'{n}\'" }},\n')
+        for n in range(8000)
+    ]
+    namesakes = [uv_package("a", f"1.{n}", '    { name = "a" },\n') for n in range(8000)]
+    brackets = ["dependencies = [ " + "{ a = [ " * 2000 for _ in range(200)]
     begun = time.process_time()
     for packages in (chain, namesakes, brackets):
         read(uv_lock(*packages, project='{ name = "p0" }, { name = "a" }'), "uv.lock")
@@ -205,7 +237,10 @@ def test_hostile_locks_take_no_time(tables: Tables) -> None:
 
 
 def test_conda_explicit_list(tables: Tables) -> None:
-    text = "# platform: linux-64\n@EXPLICIT\nhttps://conda.example/conda-forge/linux-64/tensorflow-2.15.0-cuda120py311h5cbd639_3.conda#00\n"
+    text = (
+        "# platform:"
+        " linux-64\n@EXPLICIT\nhttps://conda.example/conda-forge/linux-64/tensorflow-2.15.0-cuda120py311h5cbd639_3.conda#00\n"
+    )
     assert left_out(judged(tables, "conda-linux-64.lock", text)) == [3]
 
 
@@ -260,19 +295,28 @@ RESERVED = """\
 ])  # fmt: skip
 def test_compose(tables: Tables, image: str, more: str, expected: dict[str, int]) -> None:
     found = judged(tables, "compose.yml", COMPOSE.format(image=image, more=more))
-    assert {f.code: f.evidence[0].line for f in found.findings if f.code in ("container-no-gpu", "tf-cpu-only")} == expected
+    assert {
+        f.code: f.evidence[0].line for f in found.findings if f.code in ("container-no-gpu", "tf-cpu-only")
+    } == expected
 
 
 def test_compose_judges_what_it_builds(tmp_path: Path) -> None:
     (tmp_path / "app").mkdir()
-    (tmp_path / "app" / "Dockerfile").write_text("FROM python:3.11\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n")
+    (tmp_path / "app" / "Dockerfile").write_text(
+        "FROM python:3.11\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n"
+    )
     (tmp_path / "app" / "requirements.txt").write_text("tensorflow-gpu\n")
     path = tmp_path / "docker-compose.yml"
-    path.write_text("services:\n  train:\n    build:\n      context: ./app\n    gpus: all\n  web:\n    build: ./web\n")
+    path.write_text(
+        "services:\n  train:\n    build:\n      context: ./app\n    gpus: all\n  web:\n    build: ./web\n"
+    )
     found = held(path)
     assert found.exit_code == 1
     (error,) = [f for f in found.whole.findings if f.severity == "error"]
-    assert (error.evidence[0].where, error.evidence[0].line) == (str(tmp_path / "app" / "requirements.txt"), 1)
+    assert (error.evidence[0].where, error.evidence[0].line) == (
+        str(tmp_path / "app" / "requirements.txt"),
+        1,
+    )
     assert any("web/Dockerfile" in f.explanation for f in found.whole.findings), "what is not there is not ok"
 
 
@@ -282,7 +326,23 @@ def test_yaml_paths() -> None:
     assert found == [(("a", 2, "b"), "1"), (("a", 2, "c"), "x: y"), (("a", 4), "d"), (("e", "h"), "[1, 2]")]
 
 
-@pytest.mark.parametrize("name", ["uv.lock", "poetry.lock", "conda-lock.yml", "pixi.lock", "pixi.toml", "compose.yml", "pylock.toml"])
-@pytest.mark.parametrize("text", ["", "\0", "[" * 5000, "{" * 5000, "- " * 5000, "a: " * 5000, '"' * 5001, "[[package]]\n" * 500, "name = \"" + "\\" * 4000])
+@pytest.mark.parametrize(
+    "name",
+    ["uv.lock", "poetry.lock", "conda-lock.yml", "pixi.lock", "pixi.toml", "compose.yml", "pylock.toml"],
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\0",
+        "[" * 5000,
+        "{" * 5000,
+        "- " * 5000,
+        "a: " * 5000,
+        '"' * 5001,
+        "[[package]]\n" * 500,
+        'name = "' + "\\" * 4000,
+    ],
+)
 def test_what_is_no_such_file_is_read_without_an_error(name: str, text: str) -> None:
     read(text, name)

@@ -1,4 +1,5 @@
-"""A package index of our own on disk, so that real pip and real venv can be watched failing without a network."""
+"""A package index of our own on disk, so that real pip and real venv can be watched failing without a
+network."""
 
 from __future__ import annotations
 
@@ -11,17 +12,22 @@ from pathlib import Path
 import pytest
 
 
-def wheel(folder: Path, name: str, version: str, requires: tuple[str, ...] = (), files: dict[str, str] | None = None) -> Path:
+def wheel(
+    folder: Path, name: str, version: str, requires: tuple[str, ...] = (), files: dict[str, str] | None = None
+) -> Path:
     """A small real wheel for any platform."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"{name.replace('-', '_')}-{version}"
     contents = {f"{name.replace('-', '_')}/__init__.py": f"__version__ = {version!r}\n", **(files or {})}
     info = f"{stem}.dist-info"
     extra = "Provides-Extra: and-cuda\n" if name == "tensorflow" else ""
-    contents[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{extra}" + "".join(
-        f"Requires-Dist: {r}\n" for r in requires
+    contents[f"{info}/METADATA"] = (
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{extra}"
+        + "".join(f"Requires-Dist: {r}\n" for r in requires)
     )
-    contents[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    contents[f"{info}/WHEEL"] = (
+        "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    )
     lines = []
     for path, text in contents.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
@@ -36,16 +42,30 @@ def wheel(folder: Path, name: str, version: str, requires: tuple[str, ...] = (),
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """index("tensorflow", "2.20.0"): a wheel on an index on disk, the only one that pip is given. hash: a wrong one."""
+    """index("tensorflow", "2.20.0"): a wheel on an index on disk, the only one that pip is given. hash: a
+    wrong one."""
     root = tmp_path / "index"
-    for variable in ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_REQUIREMENT", "PIP_CONSTRAINT"):
+    for variable in (
+        "PIP_EXTRA_INDEX_URL",
+        "PIP_FIND_LINKS",
+        "PIP_NO_INDEX",
+        "PIP_REQUIREMENT",
+        "PIP_CONSTRAINT",
+    ):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_INDEX_URL", root.as_uri())
     monkeypatch.setenv("PIP_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
-    def add(name: str, version: str, requires: tuple[str, ...] = (), *, hash: str = "", files: dict[str, str] | None = None) -> Path:
+    def add(
+        name: str,
+        version: str,
+        requires: tuple[str, ...] = (),
+        *,
+        hash: str = "",
+        files: dict[str, str] | None = None,
+    ) -> Path:
         place = root / name
         made = wheel(place, name, version, requires, files)
         digest = hash or hashlib.sha256(made.read_bytes()).hexdigest()

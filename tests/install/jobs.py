@@ -7,12 +7,21 @@ from pathlib import Path
 
 from doctor.install.job import Job, make_job
 from doctor.tables import Tables
-from tests.plan.grounds import first, outcome
+from tests.plan.contexts import first, outcome
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+RELEASE = next(
+    (
+        row.version
+        for row in reversed(Tables.bundled().releases("linux-x86_64", "tensorflow"))
+        if HERE in row.pythons
+    ),
+    "",
+)
+"""The newest TensorFlow release that has a wheel for this Python, or "" where none has."""
 
 
 def job(tables: Tables, env: Path, tensorflow: str = "2.20.0", installer: str = "pip", **more: bool) -> Job:
     """A job; the Python is this one, so that nothing has to be fetched for it."""
     found = outcome(tables, tensorflow, gpu="RTX 3080", python=HERE)
-    return make_job(first(found), found.ground, env, installer=installer, **more)
+    return make_job(first(found), found.context, env, installer=installer, **more)

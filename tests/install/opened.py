@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-NEWEST = ("libcudart.so.12", "libcublas.so.12", "libcufft.so.11", "libcusolver.so.11", "libcusparse.so.12", "libcudnn.so.9")
+NEWEST = (
+    "libcudart.so.12",
+    "libcublas.so.12",
+    "libcufft.so.11",
+    "libcusolver.so.11",
+    "libcusparse.so.12",
+    "libcudnn.so.9",
+)
 CUDA_12_CUDNN_8 = (*NEWEST[:-1], "libcudnn.so.8")
-CUDA_11 = ("libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcurand.so.10", "libcusolver.so.11",
-           "libcusparse.so.11", "libcudnn.so.8")  # fmt: skip
+CUDA_11 = (
+    "libcudart.so.11.0",
+    "libcublas.so.11",
+    "libcublasLt.so.11",
+    "libcufft.so.10",
+    "libcurand.so.10",
+    "libcusolver.so.11",
+    "libcusparse.so.11",
+    "libcudnn.so.8",
+)
 """What a GPU device needs."""
 
 OPEN_LIBRARIES = """

@@ -1,5 +1,5 @@
-"""TensorFlow 2.10 under Python 3.9 in a Debian 11 folder, as a user there gets it: the tool runs on a newer Python, and
-installs for the distribution's own. Everything runs inside, on Debian 11's C library."""
+"""TensorFlow 2.10 under Python 3.9 in a Debian 11 folder, as a user there gets it: the tool runs on a newer
+Python, and installs for the distribution's own. Everything runs inside, on Debian 11's C library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from doctor.install.proof import OUTSIDE
 from tests.debian_11 import WORK, debian_11, newer_python, reason_against, run_inside
 from tests.install.opened import CUDA_11, OPEN_LIBRARIES
 
-pytestmark = [pytest.mark.slow, pytest.mark.tensorflow, pytest.mark.skipif(bool(reason_against()), reason=reason_against() or "-")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.tensorflow,
+    pytest.mark.skipif(bool(reason_against()), reason=reason_against() or "-"),
+]
 ENV = f"/{WORK}/tf-gpu"
 
 
@@ -31,7 +35,20 @@ def installed() -> Iterator[tuple[Path, dict[str, Any]]]:
     if shutil.disk_usage(folder).free < 8 << 30:
         pytest.skip("less than 8 GiB of disk are free")
     shutil.rmtree(folder / ENV.lstrip("/"), ignore_errors=True)
-    done = tool(folder, "install", "--tensorflow", "2.10", "--python", "3.9", "--env", ENV, "--yes", "--format", "json", timeout=2400)
+    done = tool(
+        folder,
+        "install",
+        "--tensorflow",
+        "2.10",
+        "--python",
+        "3.9",
+        "--env",
+        ENV,
+        "--yes",
+        "--format",
+        "json",
+        timeout=2400,
+    )
     if "could not be reached" in done.stderr:
         pytest.skip("no package registry can be reached")
     assert done.returncode == 0, done.stderr[-3000:]
@@ -41,14 +58,19 @@ def installed() -> Iterator[tuple[Path, dict[str, Any]]]:
 
 def test_it_is_debian_11_with_python_3_9(installed: tuple[Path, dict[str, Any]]) -> None:
     folder, summary = installed
-    code = "import os, sys, tensorflow as tf; print('found', sys.version_info[:2], tf.__version__, os.confstr('CS_GNU_LIBC_VERSION'))"
+    code = (
+        "import os, sys, tensorflow as tf; print('found', sys.version_info[:2], tf.__version__,"
+        " os.confstr('CS_GNU_LIBC_VERSION'))"
+    )
     done = run_inside(folder, [f"{ENV}/bin/python", "-c", code], 300)
     assert "found (3, 9) 2.10.1 glibc 2.31" in done.stdout, done.stderr[-2000:]
     assert (summary["tensorflow"], summary["python"], summary["route"]) == ("2.10.1", "3.9", "pip-and-cuda")
     assert (folder / "etc/debian_version").read_text().startswith("11.")
 
 
-def test_installation_is_proved_as_far_as_can_be_without_a_gpu(installed: tuple[Path, dict[str, Any]]) -> None:
+def test_installation_is_proved_as_far_as_can_be_without_a_gpu(
+    installed: tuple[Path, dict[str, Any]],
+) -> None:
     _folder, summary = installed
     assert summary["result"] in ("consistent", "proved")
     assert "2.10.1" in summary["proof"][0]
@@ -58,22 +80,32 @@ def test_check_finds_nothing_wrong_inside_it(installed: tuple[Path, dict[str, An
     folder, _ = installed
     found = json.loads(tool(folder, "check", "--python", ENV, "--deep", "--format", "json").stdout)
     assert found["facts"]["os"]["value"] == "Debian GNU/Linux 11"
-    assert [f["code"] for f in found["findings"] if f["severity"] == "error" and f["code"] not in OUTSIDE] == []
+    assert [
+        f["code"] for f in found["findings"] if f["severity"] == "error" and f["code"] not in OUTSIDE
+    ] == []
     assert set(CUDA_11) <= set(found["facts"]["loaded_libraries"]["value"])
 
 
-def test_the_folder_read_from_outside_is_judged_alike(installed: tuple[Path, dict[str, Any]], cli: Any) -> None:
+def test_the_folder_read_from_outside_is_judged_alike(
+    installed: tuple[Path, dict[str, Any]], cli: Any
+) -> None:
     """check --root reads the same folder's files and runs nothing of it."""
     folder, _ = installed
     found = json.loads(cli("check", "--root", str(folder), "--python", ENV, "--format", "json").stdout)
     assert found["facts"]["tensorflow"]["value"] == "2.10.1"
-    assert [f["code"] for f in found["findings"] if f["severity"] == "error" and f["code"] not in OUTSIDE] == []
+    assert [
+        f["code"] for f in found["findings"] if f["severity"] == "error" and f["code"] not in OUTSIDE
+    ] == []
 
 
-def test_tensorflow_opens_the_libraries_of_cuda_11_through_the_links(installed: tuple[Path, dict[str, Any]]) -> None:
+def test_tensorflow_opens_the_libraries_of_cuda_11_through_the_links(
+    installed: tuple[Path, dict[str, Any]],
+) -> None:
     """With Debian 11's own loader, TensorFlow's own call, and no LD_LIBRARY_PATH."""
     folder, _ = installed
-    done = run_inside(folder, [f"{ENV}/bin/python", "-c", OPEN_LIBRARIES, f"{ENV}/lib/python3.9/site-packages"], 300)
+    done = run_inside(
+        folder, [f"{ENV}/bin/python", "-c", OPEN_LIBRARIES, f"{ENV}/lib/python3.9/site-packages"], 300
+    )
     assert set(CUDA_11) <= {Path(line).name for line in done.stdout.splitlines()}, done.stderr[-2000:]
 
 

@@ -1,5 +1,5 @@
-"""Real TensorFlow, really installed: gigabytes from the package registry, minutes of time; then proved as far as a
-machine without a GPU allows, and on the simulated GPU."""
+"""Real TensorFlow, really installed: gigabytes from the package registry, minutes of time; then proved as far
+as a machine without a GPU allows, and on the simulated GPU."""
 
 from __future__ import annotations
 
@@ -28,8 +28,12 @@ CASES = {
     "2.15.1": ("2.15.1", ("3.11", "3.10", "3.9"), ()),
     "2.10": ("2.10", ("3.9", "3.10", "3.8"), ()),
 }
+
+
 @pytest.fixture(scope="module", params=list(CASES))
-def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path, dict[str, object]]]:
+def installed(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Path, dict[str, object]]]:
     """One case, installed by the command; removed afterwards."""
     spec, pythons, more = CASES[request.param]
     python = next((p for p in pythons if interpreters.find(p)), None)
@@ -38,8 +42,24 @@ def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     folder = tmp_path_factory.mktemp("real")
     if shutil.disk_usage(folder).free < 16 << 30:
         pytest.skip("less than 16 GiB of disk are free")
-    command = [sys.executable, "-m", "doctor", "install", "--tensorflow", spec, "--python", python, "--env", str(folder / "tf"), "--yes",
-               "--gpu", "RTX 3080", "--format", "json", *more]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "doctor",
+        "install",
+        "--tensorflow",
+        spec,
+        "--python",
+        python,
+        "--env",
+        str(folder / "tf"),
+        "--yes",
+        "--gpu",
+        "RTX 3080",
+        "--format",
+        "json",
+        *more,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=3000, check=False, cwd=ROOT,
                           env={**os.environ, "TFGPU_DOCTOR_TABLES": ""})  # fmt: skip
     if "could not be reached" in done.stderr:
@@ -62,19 +82,31 @@ def test_installation_says_honestly_what_was_proved(installed: tuple[str, Path, 
     assert Path(str(summary["log"])).exists()
 
 
-def test_check_finds_nothing_wrong_inside(installed: tuple[str, Path, dict[str, object]], cli: Callable[..., subprocess.CompletedProcess[bytes]]) -> None:
+def test_check_finds_nothing_wrong_inside(
+    installed: tuple[str, Path, dict[str, object]], cli: Callable[..., subprocess.CompletedProcess[bytes]]
+) -> None:
     from doctor.install.proof import OUTSIDE
 
     _name, env, _ = installed
     found = json.loads(cli("check", "--python", str(env), "--format", "json").stdout)
-    assert [f["code"] for f in found["findings"] if f["severity"] == "error" and f["code"] not in OUTSIDE] == []
+    assert [
+        f["code"] for f in found["findings"] if f["severity"] == "error" and f["code"] not in OUTSIDE
+    ] == []
 
 
-def test_tensorflow_opens_every_library_of_its_own_environment(installed: tuple[str, Path, dict[str, object]]) -> None:
+def test_tensorflow_opens_every_library_of_its_own_environment(
+    installed: tuple[str, Path, dict[str, object]],
+) -> None:
     name, env, _ = installed
     clean = {k: v for k, v in os.environ.items() if k not in ("LD_LIBRARY_PATH", "LD_PRELOAD")}
-    done = subprocess.run([env / "bin/python", "-c", OPEN_LIBRARIES, site_packages(env)], capture_output=True, text=True, timeout=300,
-                          check=True, env=clean)  # fmt: skip
+    done = subprocess.run(
+        [env / "bin/python", "-c", OPEN_LIBRARIES, site_packages(env)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+        env=clean,
+    )
     opened = {Path(line).name for line in done.stdout.splitlines()}
     assert set({"newest": NEWEST, "2.15.1": CUDA_12_CUDNN_8, "2.10": CUDA_11}[name]) <= opened
 

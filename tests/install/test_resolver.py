@@ -13,7 +13,7 @@ from doctor.install.resolver import resolved
 from doctor.plan import Outcome
 from doctor.tables import Tables
 from tests.install.jobs import HERE
-from tests.plan.grounds import outcome
+from tests.plan.contexts import outcome
 
 
 @pytest.fixture
@@ -40,7 +40,9 @@ def test_conflict_among_plain_packages_is_a_finding_and_nothing_is_installed(
 
 
 @pytest.mark.slow
-def test_resolver_without_a_network_is_said(found: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resolver_without_a_network_is_said(
+    found: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     for name in ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS"):
         monkeypatch.delenv(name, raising=False)

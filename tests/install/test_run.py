@@ -23,7 +23,9 @@ from doctor.tables import Tables
 from tests.install.jobs import HERE, job
 from tests.privacy.secrets import PRIVATE, SECRETS
 
-pytestmark = pytest.mark.skipif(sys.version_info >= (3, 14), reason="TensorFlow has no final release for this Python")
+pytestmark = pytest.mark.skipif(
+    sys.version_info >= (3, 14), reason="TensorFlow has no final release for this Python"
+)
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -39,14 +41,30 @@ def left(folder: Path) -> set[str]:
     return {p.name for p in folder.iterdir()} - {"index", "cache", "install.log"}
 
 
-def test_environment_is_made_by_real_pip(tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log) -> None:
+@pytest.mark.slow  # venv and pip of a whole environment, ten seconds of processor time
+def test_environment_is_made_by_real_pip(
+    tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log
+) -> None:
     index("tensorflow", "2.20.0")
     made = job(tables, tmp_path / "tf", memory_growth=True)
     written = run(made, log, quiet=True)
     assert written == [str(made.site_packages / MEMORY_GROWTH)]
-    out = subprocess.run([made.python, "-c", "import tensorflow, os; print(tensorflow.__version__, os.environ['TF_FORCE_GPU_ALLOW_GROWTH'])"],
-                         capture_output=True, text=True, check=True, env={}, timeout=60)  # fmt: skip
-    assert out.stdout.split() == ["2.20.0", "true"], "it holds in a shell that knows nothing of the environment"
+    out = subprocess.run(
+        [
+            made.python,
+            "-c",
+            "import tensorflow, os; print(tensorflow.__version__, os.environ['TF_FORCE_GPU_ALLOW_GROWTH'])",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={},
+        timeout=60,
+    )
+    assert out.stdout.split() == [
+        "2.20.0",
+        "true",
+    ], "it holds in a shell that knows nothing of the environment"
     assert left(tmp_path) == {"tf"}, "the journal is gone"
     text = log.path.read_text()
     assert "-m venv" in text
@@ -54,7 +72,9 @@ def test_environment_is_made_by_real_pip(tables: Tables, tmp_path: Path, index: 
 
 
 @pytest.mark.slow
-def test_failing_package_leaves_nothing_behind(tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log) -> None:
+def test_failing_package_leaves_nothing_behind(
+    tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log
+) -> None:
     index("tensorflow", "2.20.0", ("no-such-package-at-all",))
     with pytest.raises(InstallFailedError, match="no-such-package-at-all"):
         run(job(tables, tmp_path / "deep" / "down" / "tf"), log, quiet=True)
@@ -62,19 +82,23 @@ def test_failing_package_leaves_nothing_behind(tables: Tables, tmp_path: Path, i
 
 
 @pytest.mark.slow
-def test_kept_environment_stays_on_demand(tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log) -> None:
+def test_kept_environment_stays_on_demand(
+    tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log
+) -> None:
     index("tensorflow", "2.20.0", ("no-such-package-at-all",))
     with pytest.raises(InstallFailedError):
         run(job(tables, tmp_path / "tf"), log, keep=True, quiet=True)
     assert left(tmp_path) == {"tf"}
     (tmp_path / "tf" / "thesis.tex").write_text("years of work")
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         run(job(tables, tmp_path / "tf"), log, quiet=True)
     assert (tmp_path / "tf" / "thesis.tex").exists(), "what was kept is the user's"
 
 
 @pytest.mark.slow
-def test_hash_mismatch_is_named_and_undone(tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log) -> None:
+def test_hash_mismatch_is_named_and_undone(
+    tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log
+) -> None:
     index("tensorflow", "2.20.0", hash="0" * 64)
     with pytest.raises(InstallFailedError, match="its hash differs") as caught:
         run(job(tables, tmp_path / "tf"), log, quiet=True)
@@ -95,11 +119,15 @@ def test_no_network_is_named_and_undone(
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="mounting a small disk needs root")
-def test_full_disk_is_named_and_undone(tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log) -> None:
+def test_full_disk_is_named_and_undone(
+    tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log
+) -> None:
     index("tensorflow", "2.20.0", files={"tensorflow/large.bin": "x" * (60 << 20)})
     small = tmp_path / "small"
     small.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", small], capture_output=True, check=False).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", small], capture_output=True, check=False
+    ).returncode:
         pytest.skip("no small disk can be mounted here")
     try:
         with pytest.raises(InstallFailedError, match="the disk is full"):
@@ -109,11 +137,13 @@ def test_full_disk_is_named_and_undone(tables: Tables, tmp_path: Path, index: Ca
         subprocess.run(["umount", small], check=True)
 
 
-def test_folder_that_is_there_is_not_touched(tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log) -> None:
+def test_folder_that_is_there_is_not_touched(
+    tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log
+) -> None:
     env = tmp_path / "tf"
     env.mkdir()
     (env / "thesis.tex").write_text("years of work")
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         run(job(tables, env), log, quiet=True)
     assert (env / "thesis.tex").read_text() == "years of work"
 
@@ -142,18 +172,23 @@ def test_replaced_folder_comes_back_where_the_new_one_fails(
 def test_interrupted_installation_leaves_nothing_behind(
     tables: Tables, tmp_path: Path, index: Callable[..., Path], number: int
 ) -> None:
-    """The whole command, in a process of its own, interrupted while pip waits for an answer that never comes."""
+    """The whole command, in a process of its own, interrupted while pip waits for an answer that never
+    comes."""
     import socket
 
     server = socket.create_server(("127.0.0.1", 0))
     try:
         code = (
-            "import sys; from pathlib import Path; from doctor.tables import Tables; from doctor.install.run import Log, run\n"
-            "from tests.install.jobs import job\n"
-            "p = Path(sys.argv[1]); made = job(Tables.bundled(), p / 'tf')\n"
-            "print('ready', flush=True); run(made, Log(p / 'install.log'), quiet=True)"
+            "import sys; from pathlib import Path; from doctor.tables import Tables; from doctor.install.run"
+            " import Log, run\nfrom tests.install.jobs import job\np = Path(sys.argv[1]); made ="
+            " job(Tables.bundled(), p / 'tf')\nprint('ready', flush=True); run(made, Log(p / 'install.log'),"
+            " quiet=True)"
         )
-        environment = {**os.environ, "PIP_INDEX_URL": f"http://127.0.0.1:{server.getsockname()[1]}/simple", "PYTHONPATH": str(ROOT)}
+        environment = {
+            **os.environ,
+            "PIP_INDEX_URL": f"http://127.0.0.1:{server.getsockname()[1]}/simple",
+            "PYTHONPATH": str(ROOT),
+        }
         process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], env=environment, cwd=ROOT,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
         server.settimeout(90)
@@ -190,7 +225,10 @@ def test_links_are_relative_and_made_once(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir(parents=True)
     for name in ("libcudnn.so.8", "libcudnn_ops_infer.so.8"):
         (tmp_path / "nvidia/cudnn/lib" / name).touch()
-    links = (Link("libcudnn.so.8", "nvidia/cudnn/lib", "nvidia/cuda_runtime/lib"), Link("libcudnn_ops_infer.so.8", "nvidia/cudnn/lib", "tensorflow"))
+    links = (
+        Link("libcudnn.so.8", "nvidia/cudnn/lib", "nvidia/cuda_runtime/lib"),
+        Link("libcudnn_ops_infer.so.8", "nvidia/cudnn/lib", "tensorflow"),
+    )
     made = write_links(tmp_path, links)
     assert {p.name: os.readlink(p) for p in made} == {
         "libcudnn.so.8": "../../cudnn/lib/libcudnn.so.8",
@@ -201,11 +239,15 @@ def test_links_are_relative_and_made_once(tmp_path: Path) -> None:
 
 def test_cudnn_is_linked_with_its_parts(tables: Tables, tmp_path: Path) -> None:
     """It opens them from the folder where it was found."""
-    linked = {link.library for link in job(tables, tmp_path / "tf", "2.16.1" if HERE < "3.13" else "2.21.0").links}
+    linked = {
+        link.library for link in job(tables, tmp_path / "tf", "2.16.1" if HERE < "3.13" else "2.21.0").links
+    }
     assert "libcudnn.so.8" not in linked or "libcudnn_ops_infer.so.8" in linked
 
 
-def test_program_that_cannot_be_started_is_an_error_not_a_traceback(tmp_path: Path, log: Log, tables: Tables, index: Callable[..., Path]) -> None:
+def test_program_that_cannot_be_started_is_an_error_not_a_traceback(
+    tmp_path: Path, log: Log, tables: Tables, index: Callable[..., Path]
+) -> None:
     made = job(tables, tmp_path / "tf")
     broken = Job(made.plan, made.env, (Action(("/no/such/program",), "never"),))
     with pytest.raises(InstallFailedError, match="cannot be started"):
@@ -225,17 +267,24 @@ def test_nothing_is_installed_into_the_python_that_runs_the_tool(
     assert HERE in str(made.site_packages)
 
 
-def test_log_and_error_hold_nothing_private(tables: Tables, tmp_path: Path, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every secret and every private name, in what an installer says; a secret in what it says last is in no message."""
+def test_log_and_error_hold_nothing_private(
+    tables: Tables, tmp_path: Path, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every secret and every private name, in what an installer says; a secret in what it says last is in no
+    message."""
     monkeypatch.setenv("HOME", "/root")
     made = job(tables, tmp_path / "tf")
-    told = {name: (text, private) for name, (text, private) in {**SECRETS, **PRIVATE}.items() if "\n" not in text}
+    told = {
+        name: (text, private) for name, (text, private) in {**SECRETS, **PRIVATE}.items() if "\n" not in text
+    }
     last = "ERROR: cannot read https://u:pw/hunterzwei/slash@repo.corp.example/simple with --token hunterzwei"
     code = f"import sys; print('\\n'.join([*{[text for text, _ in told.values()]!r}, {last!r}])); sys.exit(1)"
     program = tmp_path / "installer.py"
     program.write_text(code, encoding="utf-8")
     with pytest.raises(InstallFailedError, match="cannot read") as caught:
-        run(Job(made.plan, made.env, (Action((sys.executable, str(program)), "TensorFlow"),)), log, quiet=True)
+        run(
+            Job(made.plan, made.env, (Action((sys.executable, str(program)), "TensorFlow"),)), log, quiet=True
+        )
     assert "hunterzwei" not in str(caught.value)
     for text, _ in told.values():
         log.say(text)

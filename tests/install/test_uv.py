@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(sys.platform == "win32" or sys.version_info >= (3, 14), reason="TensorFlow has no final release for this Python"),
+    pytest.mark.skipif(
+        sys.platform == "win32" or sys.version_info >= (3, 14),
+        reason="TensorFlow has no final release for this Python",
+    ),
 ]
 Index: TypeAlias = "Callable[..., Path]"
 
@@ -60,27 +63,45 @@ def test_environment_is_made_by_real_uv(tables: Tables, tmp_path: Path, uv: Inde
     made = job(tables, tmp_path / "tf", installer="uv", memory_growth=True)
     assert "uv venv" in made.actions[0].line
     assert run(made, log, quiet=True) == [str(made.site_packages / MEMORY_GROWTH)]
-    out = subprocess.run([made.python, "-c", "import tensorflow, os; print(tensorflow.__version__, os.environ['TF_FORCE_GPU_ALLOW_GROWTH'])"],
-                         capture_output=True, text=True, check=True, env={}, timeout=60)  # fmt: skip
+    out = subprocess.run(
+        [
+            made.python,
+            "-c",
+            "import tensorflow, os; print(tensorflow.__version__, os.environ['TF_FORCE_GPU_ALLOW_GROWTH'])",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={},
+        timeout=60,
+    )
     assert out.stdout.split() == ["2.20.0", "true"]
-    assert not (made.site_packages / "pip").exists(), "uv brings no pip, so nothing that is prescribed later may need it"
+    assert not (made.site_packages / "pip").exists(), (
+        "uv brings no pip, so nothing that is prescribed later may need it"
+    )
 
 
-def test_failing_package_leaves_nothing_behind_with_uv_either(tables: Tables, tmp_path: Path, uv: Index, log: Log) -> None:
+def test_failing_package_leaves_nothing_behind_with_uv_either(
+    tables: Tables, tmp_path: Path, uv: Index, log: Log
+) -> None:
     uv("tensorflow", "2.20.0", ("no-such-package-at-all",))
     with pytest.raises(InstallFailedError, match="no-such-package-at-all"):
         run(job(tables, tmp_path / "tf", installer="uv"), log, quiet=True)
     assert not (tmp_path / "tf").exists()
 
 
-def test_hash_mismatch_is_named_with_uv(tables: Tables, tmp_path: Path, uv: Index, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hash_mismatch_is_named_with_uv(
+    tables: Tables, tmp_path: Path, uv: Index, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
     uv("tensorflow", "2.20.0", hash="0" * 64)
     with pytest.raises(InstallFailedError, match="its hash differs"):
         run(job(tables, tmp_path / "tf", installer="uv"), log, quiet=True)
     assert not (tmp_path / "tf").exists()
 
 
-def test_no_network_is_named_with_uv(tables: Tables, tmp_path: Path, uv: Index, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_network_is_named_with_uv(
+    tables: Tables, tmp_path: Path, uv: Index, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
     with pytest.raises(InstallFailedError, match="could not be reached"):

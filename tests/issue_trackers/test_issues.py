@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -17,15 +16,22 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.conftest import ROOT
+from doctor import issues
+from tests.conftest import ROOT, program
+from tests.in_process import called_as_text
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-OOM = "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\n"
+OOM = (
+    "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle:"
+    " CUDNN_STATUS_INTERNAL_ERROR\n"
+)
 MISSING = (
-    "W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library 'libcudart.so.11.0'; dlerror: "
-    "libcudart.so.11.0: cannot open shared object file: No such file or directory\n"
+    "W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library"
+    " 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file: No such file or"
+    " directory\n"
 )
 BOT = "github-actions[bot]"
 
@@ -73,7 +79,9 @@ class Handler(BaseHTTPRequestHandler):
             if self.command == "GET":
                 page = int((re.search(r"[?&]page=(\d+)", self.path) or ["", "1"])[1])
                 return self._answer(200, forge.comments[100 * page - 100 : 100 * page])
-            forge.comments.append({"id": 1000 + len(forge.calls), "user": {"login": BOT}, "author": {"username": BOT}, **data})
+            forge.comments.append(
+                {"id": 1000 + len(forge.calls), "user": {"login": BOT}, "author": {"username": BOT}, **data}
+            )
             return self._answer(201, forge.comments[-1])
         if comment:
             (found,) = [c for c in forge.comments if c["id"] == int(comment[1] or comment[2])]
@@ -109,10 +117,23 @@ def forge() -> Iterator[Forge]:
     thread.join(5)
 
 
-def event(body: str | None, action: str = "opened", *, kind: str = "User", labels: tuple[str, ...] = ("gpu",), **more: Any) -> dict[str, Any]:
+def event(
+    body: str | None,
+    action: str = "opened",
+    *,
+    kind: str = "User",
+    labels: tuple[str, ...] = ("gpu",),
+    **more: Any,
+) -> dict[str, Any]:
     issue = {"number": 3, "title": "No GPU", "body": body, "user": {"login": "someone", "type": kind},
              "labels": [{"name": name} for name in labels]}  # fmt: skip
-    return {"action": action, "issue": issue, "repository": {"full_name": "o/r"}, "sender": {"login": "x", "type": "User"}, **more}
+    return {
+        "action": action,
+        "issue": issue,
+        "repository": {"full_name": "o/r"},
+        "sender": {"login": "x", "type": "User"},
+        **more,
+    }
 
 
 Act: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
@@ -120,15 +141,28 @@ Act: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
 
 @pytest.fixture
 def act(forge: Forge, tmp_path: Path) -> Act:
-    """Runs the program on an event, with the environment of a runner."""
+    """Calls the program on an event, with the environment of a runner. process: as a process of its own, as
+    the action does."""
 
-    def run(data: Any, code: int = 0, **env: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        data: Any, code: int = 0, *, process: bool = False, **env: str
+    ) -> subprocess.CompletedProcess[str]:
         path = tmp_path / "event.json"
         path.write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
-        given = {"GITHUB_EVENT_PATH": str(path), "GITHUB_API_URL": forge.address, "TFGPU_TOKEN": "secret-token", **env}
-        done = subprocess.run(
-            [sys.executable, "-m", "doctor.issues"], cwd=ROOT, env={**os.environ, **given}, capture_output=True, text=True, timeout=90, check=False
-        )
+        given = {
+            "GITHUB_EVENT_PATH": str(path),
+            "GITHUB_API_URL": forge.address,
+            "TFGPU_TOKEN": "secret-token",
+            **env,
+        }
+        variables = {**os.environ, **given}
+        if process:
+            command = [sys.executable, "-m", "doctor.issues"]
+            done = subprocess.run(
+                command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=90, check=False
+            )
+        else:
+            done = called_as_text(env=variables, program=lambda _: issues.main())
         assert done.returncode == code, done.stdout + done.stderr
         assert "secret-token" not in done.stdout + done.stderr
         return done
@@ -137,7 +171,7 @@ def act(forge: Forge, tmp_path: Path) -> Act:
 
 
 def test_one_comment_is_posted_updated_and_withdrawn(forge: Forge, act: Act) -> None:
-    act(event(OOM))
+    act(event(OOM), process=True)
     (comment,) = forge.comments
     assert comment["body"].startswith("<!-- tfgpu-doctor: cudnn-init-oom -->\n")
     assert forge.tokens == {"Bearer secret-token"}
@@ -177,7 +211,11 @@ def test_only_issues_with_the_label_and_the_text(forge: Forge, act: Act) -> None
     act(event(OOM, labels=("question",)), TFGPU_NEEDS_LABEL="gpu")
     act(event(OOM), TFGPU_NEEDS_TEXT="### Report of tfgpu-doctor")
     assert forge.comments == []
-    act(event(f"### Report of tfgpu-doctor\n{OOM}"), TFGPU_NEEDS_LABEL="gpu", TFGPU_NEEDS_TEXT="### Report of tfgpu-doctor")
+    act(
+        event(f"### Report of tfgpu-doctor\n{OOM}"),
+        TFGPU_NEEDS_LABEL="gpu",
+        TFGPU_NEEDS_TEXT="### Report of tfgpu-doctor",
+    )
     assert len(forge.comments) == 1
     act(event(OOM, "edited", labels=()), TFGPU_NEEDS_LABEL="gpu")
     assert forge.comments == [], "the label is gone, and so is the answer"
@@ -225,7 +263,7 @@ def test_nothing_of_an_issue_is_a_mention_a_reference_or_a_command(forge: Forge,
 
 
 def test_dry_run_writes_nothing_and_no_line_of_it_is_a_command(forge: Forge, act: Act) -> None:
-    done = act(event(f"::error::owned\n{OOM}"), TFGPU_DRY_RUN="true", TFGPU_TOKEN="")
+    done = act(event(f"::error::owned\n{OOM}"), process=True, TFGPU_DRY_RUN="true", TFGPU_TOKEN="")
     assert forge.calls == []
     rows = done.stdout.splitlines()
     begin = re.fullmatch(r"::stop-commands::(\w{32})", rows[0])
@@ -265,11 +303,19 @@ def test_issue_of_the_largest_size_is_answered_in_time(forge: Forge, act: Act) -
 
 def test_gitlab(forge: Forge, act: Act, tmp_path: Path) -> None:
     data = {
-        "object_kind": "issue", "user": {"username": "someone"}, "project": {"id": 7}, "labels": [{"title": "gpu"}],
+        "object_kind": "issue",
+        "user": {"username": "someone"},
+        "project": {"id": 7},
+        "labels": [{"title": "gpu"}],
         "object_attributes": {"iid": 3, "action": "open", "title": "No GPU", "description": OOM},
-    }  # fmt: skip
-    env = {"GITLAB_CI": "true", "TRIGGER_PAYLOAD": str(tmp_path / "event.json"), "CI_API_V4_URL": forge.address, "TFGPU_LOGIN": BOT,
-           "TFGPU_LABELS": "cudnn-init-oom: memory"}  # fmt: skip
+    }
+    env = {
+        "GITLAB_CI": "true",
+        "TRIGGER_PAYLOAD": str(tmp_path / "event.json"),
+        "CI_API_V4_URL": forge.address,
+        "TFGPU_LOGIN": BOT,
+        "TFGPU_LABELS": "cudnn-init-oom: memory",
+    }
     act(data, **env)
     act(data, **env)
     assert len(forge.comments) == 1
@@ -284,28 +330,37 @@ def test_gitlab(forge: Forge, act: Act, tmp_path: Path) -> None:
 # --- the files
 
 
-def tool(name: str) -> str:
-    found = shutil.which(name, path=os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", ""))))
-    if found is None:
-        pytest.skip(f"needs {name} (pip install 'tfgpu-doctor[places]')")
-    return found
-
-
-@pytest.mark.parametrize(("schema", "path"), [
+@pytest.mark.parametrize(("schema", "path"), sampled([
     ("vendor.github-actions", "action.yml"),
     ("vendor.github-workflows", "examples/issue_tracker/workflow.yml"),
     ("vendor.github-workflows", "examples/gate/workflow.yml"),
     ("vendor.github-issue-forms", "examples/issue_tracker/gpu.yml"),
     ("vendor.gitlab-ci", "examples/issue_tracker/gitlab-ci.yml"),
-])  # fmt: skip
+], 1))  # fmt: skip
 def test_files_keep_their_forges_schemas(schema: str, path: str) -> None:
-    done = subprocess.run([tool("check-jsonschema"), "--builtin-schema", schema, str(ROOT / path)], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [program("check-jsonschema"), "--builtin-schema", schema, str(ROOT / path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout
 
 
 def test_zizmor_finds_nothing() -> None:
-    paths = [str(ROOT / "action.yml"), str(ROOT / "examples/issue_tracker/workflow.yml"), str(ROOT / "examples/gate/workflow.yml")]
-    done = subprocess.run([tool("zizmor"), "--offline", "--no-progress", *paths], capture_output=True, text=True, timeout=60, check=False)
+    paths = [
+        str(ROOT / "action.yml"),
+        str(ROOT / "examples/issue_tracker/workflow.yml"),
+        str(ROOT / "examples/gate/workflow.yml"),
+    ]
+    done = subprocess.run(
+        [program("zizmor"), "--offline", "--no-progress", *paths],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -332,7 +387,14 @@ def test_script_of_the_action_runs(forge: Forge, tmp_path: Path) -> None:
         "RUNNER_TEMP": str(tmp_path), "TFGPU_ACTION": str(ROOT), "TFGPU_TOKEN": "secret-token",
         "GITHUB_EVENT_PATH": str(tmp_path / "event.json"), "GITHUB_API_URL": forge.address,
     }  # fmt: skip
-    done = subprocess.run(["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(tmp_path / "step.sh")], cwd=tmp_path, env=env,
-                          capture_output=True, text=True, timeout=300, check=False)  # fmt: skip
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(tmp_path / "step.sh")],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(forge.comments) == 1

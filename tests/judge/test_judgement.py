@@ -1,4 +1,5 @@
-"""What the tables say of stated versions, and what sentences say, come to a verdict; neither is called certain."""
+"""What the tables say of stated versions, and what sentences say, come to a verdict; neither is called
+certain."""
 
 from __future__ import annotations
 
@@ -13,8 +14,10 @@ from tests.rules.situation import told
 STATED = {
     "TensorFlow 1.4.1, CUDA 8, cuDNN 7.0.5, import fails\n": {"cudnn-version-mismatch"},
     "RTX 5070, tensorflow 2.20.0, CUDA_ERROR_INVALID_HANDLE when I call fit\n": {"gpu-arch-too-new"},
-    "RTX 5080, fresh venv, pip install tensorflow==2.17, nvidia-smi works, "
-    "tf.config.list_physical_devices('GPU') is empty.\n": {"cuda-missing", "gpu-arch-too-new"},
+    "RTX 5080, fresh venv, pip install tensorflow==2.17, nvidia-smi works, tf.config.list_physical_devices('GPU') is empty.\n": {
+        "cuda-missing",
+        "gpu-arch-too-new",
+    },
 }
 
 
@@ -28,9 +31,49 @@ def test_stated_versions_are_judged_by_the_tables(text: str, codes: set[str]) ->
     assert codes <= {diagnosis.verdict.code, *(other.code for other in diagnosis.alternatives)}
 
 
+WORKS_ELSEWHERE = {
+    "Since TensorFlow 2.11 (Windows 11, no WSL) the GPU is no longer used. 2.10.1 is fine.\n": (
+        "tf-windows-native"
+    ),
+    "Windows 10, CUDA 11.8, cuDNN 8.6. TF 2.10 works on my GPU, with 2.12.0 I get GPU is NOT AVAILABLE.\n": (
+        "tf-windows-native"
+    ),
+    "The image has cudnn 9. TF 2.16 in it doesn't see the GPU. The image with cudnn 8 works.\n": (
+        "cudnn-version-mismatch"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), WORKS_ELSEWHERE.items(), ids=[text[:30] for text in WORKS_ELSEWHERE]
+)
+def test_the_versions_of_a_run_that_works_are_not_judged_for_the_one_that_fails(text: str, code: str) -> None:
+    assert told(text).verdict.code == code
+
+
+def test_windows_without_wsl_is_windows() -> None:
+    codes = [
+        told(f"Windows 11, {said}, TF 2.15, the GPU list is empty.\n").verdict.code
+        for said in ("no WSL", "without WSL2", "in WSL2")
+    ]
+    assert codes[:2] == ["tf-windows-native"] * 2
+    assert codes[2] != "tf-windows-native"
+
+
+def test_one_environment_that_finds_the_gpu_and_one_that_does_not_is_no_matter_of_versions_that_fit() -> None:
+    verdict = told(
+        "Python 3.10, TF 2.15, CUDA 12.2: in RStudio tf$config$list_physical_devices('GPU') returns list(),"
+        " while the same virtualenv finds the GPU when it is started from a terminal where LD_LIBRARY_PATH is"
+        " set.\n"
+    ).verdict
+    assert verdict.code == "library-path"
+
+
 def test_one_command_cures_a_missing_cuda_and_a_gpu_that_is_too_new() -> None:
     verdict = told(next(text for text in STATED if "5080" in text)).verdict
-    assert any("tensorflow[and-cuda]==" in step.text and "2.17" not in step.text for step in verdict.prescription)
+    assert any(
+        "tensorflow[and-cuda]==" in step.text and "2.17" not in step.text for step in verdict.prescription
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,8 +93,17 @@ def test_versions_that_go_together_are_no_fault(text: str) -> None:
     ("text", "code"),
     [
         ("The laptop only has an Intel graphics chip, there is no NVIDIA card in it at all.\n", "gpu-absent"),
-        ("Es stellte sich heraus, dass der Container ohne --gpus gestartet wurde; mit --gpus all geht es.\n", "container-no-gpu"),
-        ("Another training job of my colleague already holds all of the memory of that card.\n", "gpu-memory-held"),
+        (
+            (
+                "Es stellte sich heraus, dass der Container ohne --gpus gestartet wurde; mit --gpus all geht"
+                " es.\n"
+            ),
+            "container-no-gpu",
+        ),
+        (
+            "Another training job of my colleague already holds all of the memory of that card.\n",
+            "gpu-memory-held",
+        ),
     ],
 )
 def test_sentences_name_a_cause_and_are_never_certain(text: str, code: str) -> None:
@@ -82,3 +134,32 @@ def test_weights_cut_short_are_refused() -> None:
 def test_what_a_program_proves_outweighs_what_a_sentence_says() -> None:
     assert WEIGHTS["rule certain"] > WEIGHTS["rule certain in prose"]
     assert WEIGHTS["rule likely"] > WEIGHTS["rule likely in prose"]
+
+
+def test_an_op_of_ones_own_that_lacks_a_name_of_tensorflow_is_an_add_on_for_another_release() -> None:
+    assert (
+        told(
+            'I get "grouping_so.so: undefined symbol: _ZTIN10tensorflow8OpKernelE" with tensorflow 1.13.1\n'
+        ).verdict.code
+        == "tf-addon-mismatch"
+    )
+    broken = (
+        "ImportError: /usr/lib/python3.8/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so:"
+        " undefined symbol: _ZTIN10tensorflow8OpKernelE\n"
+    )
+    assert told(broken).verdict.code != "tf-addon-mismatch"
+
+
+def test_a_quoted_end_of_the_message_names_the_name_that_tensorflow_2_lacks() -> None:
+    assert told("Same here with TensorFlow 2.6.0, no attribute 'contrib'.\n").verdict.code == "tf-api-version"
+    assert (
+        told("AttributeError: 'Namespace' object has no attribute 'contrib'\n").verdict.code
+        != "tf-api-version"
+    )
+
+
+def test_who_asks_for_a_tensorflow_gpu_that_still_had_code_does_not_meet_the_end_of_the_package() -> None:
+    text = (
+        "pip install tensorflow-gpu==1.1.0 fails for me, that version simply is not there for python 3.6.\n"
+    )
+    assert told(text).verdict.code != "tf-gpu-package-removed"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -12,6 +10,7 @@ from doctor.logs import read
 from doctor.rules import all_rules
 from doctor.tables import Tables
 from doctor.trace import trace
+from tests.in_process import called_as_text
 from tests.rules.cases import FIRES
 from tests.rules.situation import Fires
 
@@ -42,8 +41,7 @@ def test_a_rule_that_found_something_names_the_lines(tables: Tables) -> None:
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown"])
 def test_explain_shows_it(form: str) -> None:
-    command = [sys.executable, "-m", "doctor", "explain", "-", "--trace", "--format", form]
-    done = subprocess.run(command, input=LOG, capture_output=True, text=True, check=False, timeout=60)
+    done = called_as_text("explain", "-", "--trace", "--format", form, input=LOG.encode())
     assert done.returncode == 1
     if form == "json":
         assert {row["stage"] for row in json.loads(done.stdout)["trace"]} >= {"rule", "rank"}

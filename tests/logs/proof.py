@@ -1,8 +1,8 @@
 """A proof that a pattern cannot match without one of some words in its match.
 
-The strings that a pattern can match are followed as a small set of abstract ones, in which GAP stands for any text and
-DIGIT for a digit. The answer errs on one side only: a word that is said to be in every match is, as far as white space
-counts as one space (two where the pattern wants two).
+The strings that a pattern can match are followed as a small set of abstract ones, in which GAP stands for any
+text and DIGIT for a digit. The answer errs on one side only: a word that is said to be in every match is, as
+far as white space counts as one space (two where the pattern wants two).
 """
 
 from __future__ import annotations
@@ -39,8 +39,12 @@ def unproved(pattern: str, words: Iterable[str]) -> list[str]:
 class _Proof:
     def __init__(self, words: Iterable[str]) -> None:
         known = set(words)
-        known |= {w[:-1] + DIGIT for w in known if w[-1].isdigit() and all(w[:-1] + d in known for d in "0123456789")}
-        self.words = tuple(known)
+        known |= {
+            w[:-1] + DIGIT
+            for w in known
+            if w[-1].isdigit() and all(w[:-1] + d in known for d in "0123456789")
+        }
+        self.word = re.compile("|".join(map(re.escape, sorted(known)))).search
         self.longest = max(map(len, known))
 
     def of(self, parsed: Sequence[tuple[Any, Any]]) -> list[str]:
@@ -59,8 +63,10 @@ class _Proof:
     def _joined(self, before: str, after: str, whole: bool) -> str:
         if _PROVED in (before, after):
             return _PROVED
-        text = re.sub(f"{GAP}+", GAP, before + after)
-        if any(word in text for word in self.words):
+        text = before + after
+        while GAP + GAP in text:
+            text = text.replace(GAP + GAP, GAP)
+        if self.word(text):
             return _PROVED
         first, last = text.find(GAP), text.rfind(GAP)
         if last < 0:

@@ -10,13 +10,20 @@ from typing import Any
 import pytest
 
 from doctor import api
+from tests.sampling import sampled
 
 DATA = Path(__file__).parent.parent / "data" / "collectors"
 
 SHOWN: dict[str, dict[str, Any]] = {
     "build-info.txt": {},
     "conda-info.txt": {"driver_cuda": "12.0", "platform": "linux", "environment": ["conda"]},
-    "conda-list.txt": {"tensorflow": "1.4.0", "python": "3.5.4", "cuda": "8.0", "cudnn": "6.0", "environment": ["conda"]},
+    "conda-list.txt": {
+        "tensorflow": "1.4.0",
+        "python": "3.5.4",
+        "cuda": "8.0",
+        "cudnn": "6.0",
+        "environment": ["conda"],
+    },
     "docker-info.txt": {},
     "docker-info-runtimes.txt": {"os": "Fedora 27 (Workstation Edition)"},
     "docker-inspect.json": {"tensorflow": "2.15.0", "environment": ["docker"]},
@@ -24,7 +31,14 @@ SHOWN: dict[str, dict[str, Any]] = {
     "dpkg-l-nvidia.txt": {"driver": "470.129.06", "cuda": "12.2.140", "cudnn": "8.9.7.29"},
     "ld-debug.txt": {"missing_libraries": ["libcuda.so.1"], "loaded_libraries": ["libcudart.so.12"]},
     "ldconfig-p.txt": {"cuda": "13.0", "platform": "linux"},
-    "ldd.txt": {"loaded_libraries": ["libcublas.so.12", "libcublasLt.so.12", "libcusparse.so.12", "libnvJitLink.so.12"]},
+    "ldd.txt": {
+        "loaded_libraries": [
+            "libcublas.so.12",
+            "libcublasLt.so.12",
+            "libcusparse.so.12",
+            "libnvJitLink.so.12",
+        ]
+    },
     "lspci-nnk.txt": {},
     "module-list.txt": {"python": "3.10.8", "cuda": "11.8", "cudnn": "8.6.0.163"},
     "nvidia-bug-report.txt": {"driver": "520.56.06", "platform": "linux"},
@@ -34,19 +48,37 @@ SHOWN: dict[str, dict[str, Any]] = {
     "nvidia-smi-q.txt": {"driver": "440.36", "driver_cuda": "10.2"},
     "nvidia-smi-topo.txt": {},
     "pip-debug.txt": {"python": "3.11.7", "platform": "linux"},
-    "pip-inspect.json": {"tensorflow": "2.18.1", "python": "3.11.7", "cudnn": "9.3.0.75", "platform": "linux"},
+    "pip-inspect.json": {
+        "tensorflow": "2.18.1",
+        "python": "3.11.7",
+        "cudnn": "9.3.0.75",
+        "platform": "linux",
+    },
     "pip-list.txt": {"tensorflow": "2.18.1", "keras": "3.15.1", "cudnn": "9.3.0.75"},
     "rpm-qa.txt": {"driver": "550.90.07", "cuda": "12.4.127", "cudnn": "9.1.1.17"},
     "strace.txt": {"missing_libraries": ["libcuda.so.1"], "loaded_libraries": ["libcudart.so.12"]},
-    "tf-env-2017.txt": {"tensorflow": "1.3.0", "tensorflow_package": "tensorflow-gpu", "driver": "375.66", "cuda": "8.0.61"},
+    "tf-env-2017.txt": {
+        "tensorflow": "1.3.0",
+        "tensorflow_package": "tensorflow-gpu",
+        "driver": "375.66",
+        "cuda": "8.0.61",
+    },
     "tf-env-no-cudnn.txt": {
-        "tensorflow": "2.10.1", "python": "3.7.4", "cuda": "11.2.152", "driver": "470.82.01", "driver_cuda": "11.4",
+        "tensorflow": "2.10.1",
+        "python": "3.7.4",
+        "cuda": "11.2.152",
+        "driver": "470.82.01",
+        "driver_cuda": "11.4",
         "missing_libraries": ["libcudnn.so.8"],
     },
     "tf-env-with-gpu.txt": {"tensorflow": "2.9.1", "driver": "460.32.03", "environment": ["docker"]},
-    "tf-env-without-gpu.txt": {"tensorflow": "2.15.1", "python": "3.11.7", "missing_libraries": ["libcudart.so.12"]},
+    "tf-env-without-gpu.txt": {
+        "tensorflow": "2.15.1",
+        "python": "3.11.7",
+        "missing_libraries": ["libcudart.so.12"],
+    },
     "torch-collect-env.txt": {"python": "3.7.4", "driver": "460.32.03", "cuda": "11.2.152", "cudnn": "8.2.0"},
-}  # fmt: skip
+}
 """What each recorded report shows, as the facts of the answer name it."""
 CARDS = {
     "lspci-nnk.txt": "GeForce GTX 1050 Mobile",
@@ -83,9 +115,14 @@ def test_a_report_is_read_by_its_structure(name: str) -> None:
     found = explained((DATA / name).read_bytes())
     facts = {key: value["value"] for key, value in found["facts"].items()}
     assert {key: facts.get(key) for key in SHOWN[name]} == SHOWN[name]
-    assert [gpu["name"] for gpu in facts.get("gpus", [])] == ([CARDS[name]] if name in CARDS else facts_of_cards(name, facts))
+    assert [gpu["name"] for gpu in facts.get("gpus", [])] == (
+        [CARDS[name]] if name in CARDS else facts_of_cards(name, facts)
+    )
     extra = set(facts) & set(PLACES) - set(SHOWN[name])
-    assert not extra & {"environment", "missing_libraries"}, "a name in a list or a question was taken for a statement"
+    assert not extra & {
+        "environment",
+        "missing_libraries",
+    }, "a name in a list or a question was taken for a statement"
     assert found["findings"][0]["code"] == NAMED.get(name, "undetermined")
 
 
@@ -117,7 +154,10 @@ def test_what_is_missing_alone_is_asked_for_alone() -> None:
 
 def test_a_report_among_other_lines_leaves_them_to_be_read() -> None:
     report = (DATA / "pip-list.txt").read_text(encoding="utf-8")
-    text = f"My training stops.\n\n```\n{report}```\n\nImportError: libcudnn.so.9: cannot open shared object file: No such file or directory\n"
+    text = (
+        f"My training stops.\n\n```\n{report}```\n\nImportError: libcudnn.so.9: cannot open shared object"
+        " file: No such file or directory\n"
+    )
     found = explained(text.encode())
     assert found["facts"]["missing_libraries"]["value"] == ["libcudnn.so.9"]
     assert found["facts"]["tensorflow"]["value"] == "2.18.1"
@@ -142,19 +182,22 @@ def test_a_closed_device_file_is_seen_in_a_trace() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "pip version: pip 23.2 sys.platform: ",
-        "== check python ========",
-        "Package    Version sys.platform: ",
-        "==============NVSMI LOG==============",
-        "0: find library=libcuda.so.1 [0]; searching",
-        "     active environment : active env location :",
-        '1 openat(AT_FDCWD, "/dev/nvidia0"',
-        "  1: calling init: libcuda.so.1",
-        "GPU0 GPU1 CPU Affinity",
-        "01:00.0 VGA compatible controller: NVIDIA Corporation",
-        "NVRM version: 5",
-    ],
+    sampled(
+        [
+            "pip version: pip 23.2 sys.platform: ",
+            "== check python ========",
+            "Package    Version sys.platform: ",
+            "==============NVSMI LOG==============",
+            "0: find library=libcuda.so.1 [0]; searching",
+            "     active environment : active env location :",
+            '1 openat(AT_FDCWD, "/dev/nvidia0"',
+            "  1: calling init: libcuda.so.1",
+            "GPU0 GPU1 CPU Affinity",
+            "01:00.0 VGA compatible controller: NVIDIA Corporation",
+            "NVRM version: 5",
+        ],
+        3,
+    ),
 )
 def test_a_text_of_beginnings_takes_time_in_proportion(line: str) -> None:
     taken = []

@@ -1,4 +1,5 @@
-"""Every word of a list is found, wherever it stands: in short texts each on its own, in longer ones in one pass."""
+"""Every word of a list is found, wherever it stands: in short texts each on its own, in longer ones in one
+pass."""
 
 from __future__ import annotations
 
@@ -30,23 +31,33 @@ def offsets(word: str, text: str) -> list[int]:
 
 @either_way
 @given(words=st.lists(LETTERS.filter(bool), max_size=8), text=LETTERS)
-def test_every_occurrence_of_every_word_is_found_overlapping_ones_too(words: list[str], text: str, filling: str) -> None:
+def test_every_occurrence_of_every_word_is_found_overlapping_ones_too(
+    words: list[str], text: str, filling: str
+) -> None:
     search = Literals(words)
     found = [(number, end - before) for end, (number, before) in search.hits(text + filling)]
-    assert sorted(found) == sorted((n, at) for n, word in enumerate(search.words) for at in offsets(word, text))
+    assert sorted(found) == sorted(
+        (n, at) for n, word in enumerate(search.words) for at in offsets(word, text)
+    )
 
 
 @either_way
 @given(words=st.lists(LETTERS.filter(bool), max_size=8), text=LETTERS)
-def test_occurrences_come_one_by_one_in_the_order_of_their_ends(words: list[str], text: str, filling: str) -> None:
+def test_occurrences_come_one_by_one_in_the_order_of_their_ends(
+    words: list[str], text: str, filling: str
+) -> None:
     ends = [end for end, _ in Literals(words).hits(text + filling)]
     assert ends == sorted(ends)
 
 
-@given(words=st.lists(LETTERS.filter(bool), max_size=8), text=LETTERS, cut=st.tuples(st.integers(0, 40), st.integers(0, 40)))
+@given(
+    words=st.lists(LETTERS.filter(bool), max_size=8),
+    text=LETTERS,
+    cut=st.tuples(st.integers(0, 40), st.integers(0, 40)),
+)
 def test_a_part_of_a_text_is_searched_alike(words: list[str], text: str, cut: tuple[int, int]) -> None:
     start, end = sorted(min(at, len(text)) for at in cut)
-    numbers = {word: 100 + n for n, word in enumerate(dict.fromkeys(words))}
+    numbers = [100 + n for n, _ in enumerate(dict.fromkeys(words))]
     short = list(Literals(words, numbers).hits(text, start, end))
     long = list(Literals(words, numbers).hits(text + "." * SHORT, start, end))
     assert sorted(short) == sorted(long)

@@ -1,4 +1,5 @@
-"""What TensorFlow and NVIDIA's libraries can say of GPUs is known by a row, or listed with the reason why not."""
+"""What TensorFlow and NVIDIA's libraries can say of GPUs is known by a row, or listed with the reason why
+not."""
 
 from __future__ import annotations
 
@@ -24,7 +25,15 @@ def test_every_message_that_a_row_knew_is_known() -> None:
 def test_every_name_of_an_error_is_known_or_has_a_reason() -> None:
     found = coverage.errors()
     assert {name: figures["unknown"] for name, figures in found.items() if figures["unknown"]} == {}
-    assert {"CUDA driver (CUresult)", "CUDA runtime (cudaError_t)", "NVML (nvmlReturn_t)", "Xid"} <= set(found)
+    assert {"CUDA driver (CUresult)", "CUDA runtime (cudaError_t)", "NVML (nvmlReturn_t)", "Xid"} <= set(
+        found
+    )
+
+
+def test_what_installers_loaders_and_container_runtimes_print_is_known() -> None:
+    found = coverage.programs()
+    assert {"pip", "uv", "glibc's loader", "container runtimes"} <= set(found)
+    assert {name: figures["unknown"] for name, figures in found.items() if figures["unknown"]} == {}
 
 
 def test_recorded_releases_are_covered() -> None:
@@ -60,8 +69,15 @@ def test_a_message_that_nobody_listed_is_reported(text: str) -> None:
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_messages_are_read_from_a_library(tmp_path: Path) -> None:
     source = tmp_path / "a.c"
-    texts = ["Could not find the CUDA driver on this machine", "gpu_device", "no word of it here at all", "_ZN10tensorflow3gpu of a name"]
-    source.write_text("const char *texts[] = {" + ", ".join(f'"{text}"' for text in texts) + "};\n", encoding="utf-8")
+    texts = [
+        "Could not find the CUDA driver on this machine",
+        "gpu_device",
+        "no word of it here at all",
+        "_ZN10tensorflow3gpu of a name",
+    ]
+    source.write_text(
+        "const char *texts[] = {" + ", ".join(f'"{text}"' for text in texts) + "};\n", encoding="utf-8"
+    )
     library = tmp_path / "a.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(source)], check=True, timeout=60)
     assert coverage.messages([library]) == texts[:1]

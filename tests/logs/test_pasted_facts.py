@@ -34,9 +34,15 @@ def test_device_query_names_the_driver_s_cuda_its_own_and_the_card() -> None:
 
 @pytest.mark.parametrize(
     ("value", "cuda", "cudnn"),
-    [("10.2 cuda / 7.6 cudnn", "10.2", "7.6"), ("10.2 / 7.6", "10.2", "7.6"), ("CUDA 10.2, cuDNN 7.6", "10.2", "7.6")],
+    [
+        ("10.2 cuda / 7.6 cudnn", "10.2", "7.6"),
+        ("10.2 / 7.6", "10.2", "7.6"),
+        ("CUDA 10.2, cuDNN 7.6", "10.2", "7.6"),
+    ],
 )
-def test_the_form_s_field_is_read_with_its_numbers_before_or_after_the_names(value: str, cuda: str, cudnn: str) -> None:
+def test_the_form_s_field_is_read_with_its_numbers_before_or_after_the_names(
+    value: str, cuda: str, cudnn: str
+) -> None:
     shown = facts(f"- TensorFlow version: 2.1.0\n- CUDA/cuDNN version: {value}\n")
     assert (shown["cuda"], shown["cudnn"]) == (cuda, cudnn)
 
@@ -61,11 +67,20 @@ def test_the_name_of_nvidia_s_installer_is_the_driver_s() -> None:
     [
         ("I metal_plugin/src/device/metal_device.cc:1154] Metal device set to: Apple M3 Max", "Apple M3 Max"),
         (
-            "I tensorflow/core/common_runtime/gpu/gpu_device.cc:2266] Ignoring visible gpu device (device: 0, name: AMD Radeon RX 6600, "
-            "pci bus id: 0000:03:00.0) with AMDGPU version : gfx1032. The supported AMDGPU versions are gfx1030, gfx900.",
+            (
+                "I tensorflow/core/common_runtime/gpu/gpu_device.cc:2266] Ignoring visible gpu device"
+                " (device: 0, name: AMD Radeon RX 6600, pci bus id: 0000:03:00.0) with AMDGPU version :"
+                " gfx1032. The supported AMDGPU versions are gfx1030, gfx900."
+            ),
             "AMD Radeon RX 6600",
         ),
-        ("Created device /device:GPU:0 with 15089 MB memory:  -> device: 0, name: Vega 20, pci bus id: 0000:26:00.0", "Vega 20"),
+        (
+            (
+                "Created device /device:GPU:0 with 15089 MB memory:  -> device: 0, name: Vega 20, pci bus id:"
+                " 0000:26:00.0"
+            ),
+            "Vega 20",
+        ),
     ],
 )
 def test_gpus_of_other_makers_are_named_where_there_is_no_nvidia_gpu(line: str, name: str) -> None:
@@ -73,18 +88,23 @@ def test_gpus_of_other_makers_are_named_where_there_is_no_nvidia_gpu(line: str, 
 
 
 def test_a_sentence_is_no_part_of_a_card_s_name() -> None:
-    assert facts("It is an AMD Radeon RX 580. There is no other card in it, and TensorFlow does not use the GPU\n")["gpus"] == [
-        {"name": "AMD Radeon RX 580"}
-    ]
+    assert facts(
+        "It is an AMD Radeon RX 580. There is no other card in it, and TensorFlow does not use the GPU\n"
+    )["gpus"] == [{"name": "AMD Radeon RX 580"}]
 
 
 def test_another_maker_s_card_beside_nvidia_s_is_left_out() -> None:
-    assert facts("GPUs: RTX 3060, AMD Radeon Vega 8\n")["gpus"] == [{"name": "RTX 3060", "compute_capability": "8.6"}]
+    assert facts("GPUs: RTX 3060, AMD Radeon Vega 8\n")["gpus"] == [
+        {"name": "RTX 3060", "compute_capability": "8.6"}
+    ]
 
 
 def test_a_bound_on_the_compute_capability_is_no_card() -> None:
     """As tensorflow/core/grappler/devices.cc prints it, whatever cards there are."""
-    line = "I tensorflow/core/grappler/devices.cc:66] Number of eligible GPUs (core count >= 8, compute capability >= 0.0): 1\n"
+    line = (
+        "I tensorflow/core/grappler/devices.cc:66] Number of eligible GPUs (core count >= 8, compute"
+        " capability >= 0.0): 1\n"
+    )
     assert "gpus" not in facts(line)
 
 

@@ -1,25 +1,21 @@
-"""No way in which a pattern can match is dead: each holds a literal, and a word of each set that it needs beside it."""
+"""No way in which a pattern can match is dead: each holds a literal, and a word of each set that it needs
+beside it."""
 
 from __future__ import annotations
 
 import pytest
 
-from doctor.logs.signatures import Signature, catalogue
+from doctor.logs.signatures import catalogue
 from tests.logs.proof import unproved
 from tests.sampling import sampled
 
-CATALOGUE = catalogue()
 
-
-def _id(signature: Signature) -> str:
-    return f"{signature.kind}-{CATALOGUE.index(signature)}"
-
-
-@pytest.mark.parametrize("signature", sampled(CATALOGUE, 200), ids=_id)
-def test_every_match_holds_a_word_that_leads_to_it(signature: Signature) -> None:
-    for words in (signature.literals, *signature.near):
-        assert unproved(signature.pattern, words) == []
-        assert all(word == word.lower() and "\n" not in word for word in words)
+@pytest.mark.parametrize("part", sampled(range(9), 1))
+def test_every_match_holds_a_word_that_leads_to_it(part: int) -> None:
+    for number, signature in list(enumerate(catalogue()))[part::9]:
+        for words in (signature.literals, *signature.near):
+            assert unproved(signature.pattern, words) == [], (number, signature.kind)
+            assert all(word == word.lower() and "\n" not in word for word in words), (number, signature.kind)
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,22 @@ from doctor.logs.parse import parse
 from doctor.logs.prose.segment import sentences
 from doctor.logs.reader import read
 from doctor.logs.signatures import catalogue
+from tests.sampling import each
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 NEWEST = {path.stem: path for path in sorted(LOGS.rglob("*.log"))}
 """One recorded log of each case: all of it was printed by programs."""
 STATUSES = (
-    "INTERNAL: Autotuning failed for HLO: %fusion.2 = f32[64,24] fusion(%p), with error: NOT_FOUND: No valid config found!",
-    "UNKNOWN: the library that the kernel was launched from has not been found in this process at all",
-    "INVALID_ARGUMENT: the tensor that was given to this operation has a shape that nobody expected",
+    (
+        "INTERNAL: Autotuning failed for HLO: %fusion.2 = f32[64,24] fusion(%p), with error: NOT_FOUND: No"
+        " valid config found!"
+    ),
     "RESOURCE_EXHAUSTED: Out of memory while trying to allocate the buffer of a convolution",
     "pynvml.NVMLError_Unknown: Unknown Error",
-    "packaging.requirements.InvalidRequirement: Expected semicolon (after name with no version specifier) or end",
+    (
+        "packaging.requirements.InvalidRequirement: Expected semicolon (after name with no version specifier)"
+        " or end"
+    ),
 )
 OWN_WORDS = (
     "EDIT: it works now with the older driver.",
@@ -39,7 +44,7 @@ def _sentences(text: bytes) -> list[str]:
     return [sentence.text for sentence in sentences(report, printed)]
 
 
-@pytest.mark.parametrize("case", sorted(NEWEST))
+@each("case", sorted(NEWEST))
 def test_a_log_that_programs_printed_holds_no_sentence(case: str) -> None:
     assert json.loads(NEWEST[case].with_suffix(".json").read_text())["code"]
     assert _sentences(NEWEST[case].read_bytes()) == []
@@ -56,5 +61,8 @@ def test_what_somebody_added_is_a_sentence(line: str) -> None:
 
 
 def test_the_line_below_a_frame_is_code() -> None:
-    frame = '  File "/home/u/a.py", line 3, in run\n    url, specifier, marker = read the details of it\nIt fails for me every time.\n'
+    frame = (
+        '  File "/home/u/a.py", line 3, in run\n    url, specifier, marker = read the details of it\nIt fails'
+        " for me every time.\n"
+    )
     assert _sentences(frame.encode()) == ["It fails for me every time."]

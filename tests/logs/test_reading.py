@@ -1,4 +1,5 @@
-"""The same report in every wrapping in which people paste it: the same facts, with the lines that an editor shows."""
+"""The same report in every wrapping in which people paste it: the same facts, with the lines that an editor
+shows."""
 
 from __future__ import annotations
 
@@ -12,18 +13,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from doctor import api
 from doctor.diagnose import diagnose
 from doctor.facts import CudnnVersion, Facts, Gpu, GpuMemory, LibraryNotLoaded
 from doctor.logs import NotText, read
 from doctor.logs.reader import encoding_of
 from doctor.logs.text import Text, split, unwrap
 from doctor.tables import Tables
+from tests.sampling import examples
 
 BEFORE = "a first line\nanother: 内存 über 東京\n"
 MESSAGE = (
-    "2020-05-01 10:00:00.123456: W tensorflow/stream_executor/platform/default/dso_loader.cc:55] Could not load dynamic "
-    "library 'libcudnn.so.7'; dlerror: libcudnn.so.7: cannot open shared object file: No such file or directory; "
-    "LD_LIBRARY_PATH: /usr/local/cuda/lib64"
+    "2020-05-01 10:00:00.123456: W tensorflow/stream_executor/platform/default/dso_loader.cc:55] Could not"
+    " load dynamic library 'libcudnn.so.7'; dlerror: libcudnn.so.7: cannot open shared object file: No such"
+    " file or directory; LD_LIBRARY_PATH: /usr/local/cuda/lib64"
 )
 REPORT = BEFORE + MESSAGE + "\nlast line\n"
 
@@ -33,7 +36,9 @@ def missing(facts: Facts) -> list[tuple[str, int | None]]:
 
 
 def wrapped(text: str, width: int) -> str:
-    return "\n".join(line[i : i + width] for line in text.split("\n") for i in range(0, max(1, len(line)), width))
+    return "\n".join(
+        line[i : i + width] for line in text.split("\n") for i in range(0, max(1, len(line)), width)
+    )
 
 
 def notebook(text: str) -> str:
@@ -53,27 +58,37 @@ SAME_LINE: dict[str, Callable[[str], bytes]] = {
     "utf-16 big end": lambda t: t.encode("utf-16-be"),
     "gbk": lambda t: (t.replace("über 東京", "显存不足 加载失败 请检查驱动")).encode("gbk"),
     "shift-jis": lambda t: t.replace("内存 über 東京", "ライブラリをロードできませんでした").encode("cp932"),
-    "euc-kr": lambda t: t.replace("内存 über 東京", "드라이버를 설치했는데 로드할 수 없습니다").encode("cp949"),
-    "big5": lambda t: t.replace("内存 über 東京", "無法載入這個動態連結函式庫,請檢查驅動程式").encode("cp950"),
+    "euc-kr": (
+        lambda t: t.replace("内存 über 東京", "드라이버를 설치했는데 로드할 수 없습니다").encode("cp949")
+    ),
+    "big5": (
+        lambda t: t.replace("内存 über 東京", "無法載入這個動態連結函式庫,請檢查驅動程式").encode("cp950")
+    ),
     "line ends of old Macs": lambda t: t.replace("\n", "\r").encode(),
     "latin-1": lambda t: t.replace("内存", "").replace("東京", "déjà").encode("latin-1"),
     "windows line ends": lambda t: t.replace("\n", "\r\n").encode(),
     "windows console in utf-16": lambda t: t.replace("\n", "\r\n").encode("utf-16"),
     "colours": lambda t: t.replace("Could", "\x1b[1;31mCould").replace("library", "lib\x1b[0mrary").encode(),
-    "hidden letters": lambda t: t.replace("dynamic", "dyn\u200bamic").replace("Could not", "Could\u00a0not").encode(),
+    "hidden letters": lambda t: (
+        t.replace("dynamic", "dyn\u200bamic").replace("Could not", "Could\u00a0not").encode()
+    ),
     "entities": lambda t: html.escape(t).replace("'", "&#39;").encode(),
     "quoted": lambda t: "\n".join("> > " + line for line in t.split("\n")).encode(),
     "numbered": lambda t: "\n".join(f"{i:5d}: {line}" for i, line in enumerate(t.split("\n"), 1)).encode(),
     "commented": lambda t: "\n".join("# " + line for line in t.split("\n")).encode(),
     "grep": lambda t: "\n".join(f"train.log:{i}:{line}" for i, line in enumerate(t.split("\n"), 1)).encode(),
     "docker": lambda t: "\n".join(f"worker_1  | {line}" for line in t.split("\n")).encode(),
-    "kubectl": lambda t: "\n".join(
-        f"2020-05-01T10:00:00.123456789Z stderr F {line}" for line in t.split("\n")
-    ).encode(),
+    "kubectl": (
+        lambda t: "\n".join(
+            f"2020-05-01T10:00:00.123456789Z stderr F {line}" for line in t.split("\n")
+        ).encode()
+    ),
     "truncated start and end": lambda t: t[5:-6].encode(),
     "progress bars": lambda t: t.replace("a first", "1/9\r2/9\r9/9 a first").encode(),
     "backspaces": lambda t: t.replace("a first", "1/9\b\b\b2/9\b\b\b" * 50 + " a first").encode(),
-    "bar in front of it": lambda t: t.replace("2020-", "12%|█▏       | 3/25\r24%|██▍      | 6/25\r2020-").encode(),
+    "bar in front of it": (
+        lambda t: t.replace("2020-", "12%|█▏       | 3/25\r24%|██▍      | 6/25\r2020-").encode()
+    ),
 }
 
 
@@ -91,12 +106,19 @@ def test_wrapped_message_is_read_and_stands_where_it_begins(width: int) -> None:
     found = missing(read(wrapped(REPORT, width).encode(), "a.log"))
     assert found
     assert {name for name, _ in found} == {"libcudnn.so.7"}
-    assert {line for _, line in found} <= {3, 4, 5}, "the message begins in line 3 and its words in 3 or after"
+    assert {line for _, line in found} <= {
+        3,
+        4,
+        5,
+    }, "the message begins in line 3 and its words in 3 or after"
 
 
 @pytest.mark.parametrize("width", [66, 72, 79])
 def test_a_record_that_is_wrapped_between_words_is_read_though_its_time_stands_alone(width: int) -> None:
-    folded = "\n".join(textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) for line in REPORT.split("\n"))
+    folded = "\n".join(
+        textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+        for line in REPORT.split("\n")
+    )
     assert re.search(r": W$", folded, re.MULTILINE), "the file's name did not fit beside the time"
     assert missing(read(folded.encode(), "a.log"))[0][0] == "libcudnn.so.7"
 
@@ -107,8 +129,9 @@ def test_what_follows_a_time_that_stands_alone_is_no_record_without_a_file() -> 
 
 
 SEVERAL = (
-    "2018-05-01 10:00:00.123456: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1405] Found device 0 with properties: \n"
-    "name: GeForce GTX 1080 Ti major: 6 minor: 1 memoryClockRate(GHz): 1.582\npciBusID: 0000:03:00.0\ntotalMemory: 10.92GiB freeMemory: 312.06MiB"
+    "2018-05-01 10:00:00.123456: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1405] Found device 0 with"
+    " properties: \nname: GeForce GTX 1080 Ti major: 6 minor: 1 memoryClockRate(GHz): 1.582\npciBusID:"
+    " 0000:03:00.0\ntotalMemory: 10.92GiB freeMemory: 312.06MiB"
 )
 """A message of four lines."""
 
@@ -122,11 +145,24 @@ SEVERAL = (
         lambda line: f"Thu Jun 18 14:28:35 2020[1,2]<stderr>:{line}",
         lambda line: "      " + json.dumps(line + "\n") + ",",
         lambda line: "      " + json.dumps(f"\x1b[31m{line}\x1b[0m\n"),
-        lambda line: json.dumps({"log": line + "\n", "stream": "stderr", "time": "2021-05-04T10:11:12.131415161Z"}, separators=(",", ":")),
+        lambda line: json.dumps(
+            {"log": line + "\n", "stream": "stderr", "time": "2021-05-04T10:11:12.131415161Z"},
+            separators=(",", ":"),
+        ),
     ],
-    ids=["a container runtime", "a runner of GitHub's", "mpirun", "mpirun with times", "a part of a notebook", "a notebook's colours", "Docker's files"],
+    ids=[
+        "a container runtime",
+        "a runner of GitHub's",
+        "mpirun",
+        "mpirun with times",
+        "a part of a notebook",
+        "a notebook's colours",
+        "Docker's files",
+    ],
 )
-def test_a_message_of_several_lines_is_read_through_what_stands_before_each(stamped: Callable[[str], str]) -> None:
+def test_a_message_of_several_lines_is_read_through_what_stands_before_each(
+    stamped: Callable[[str], str],
+) -> None:
     facts = read(("\n".join(stamped(line) for line in SEVERAL.split("\n")) + "\n").encode(), "a.log")
     assert [m.free_mib for m in facts.of(GpuMemory)] == [312]
     assert {g.bus_id for g in facts.of(Gpu) if g.bus_id} == {"0000:03:00.0"}
@@ -139,7 +175,16 @@ def test_one_line_with_a_time_of_its_own_is_left_as_it_stands() -> None:
 
 
 def test_an_element_of_json_that_holds_several_lines_keeps_its_number() -> None:
-    assert list(split('x\n   "first\\nsecond \\"quoted\\" C:\\\\new\\n",')) == [(1, "x"), (2, "first"), (2, 'second "quoted" C:\\new')]
+    assert list(split('x\n   "first\\nsecond \\"quoted\\" C:\\\\new\\n",')) == [
+        (1, "x"),
+        (2, "first"),
+        (2, 'second "quoted" C:\\new'),
+    ]
+
+
+def test_a_notebook_without_a_line_of_text_is_read() -> None:
+    empty = '{"cells": [{"cell_type": "code", "source": [], "outputs": [[]]}], "nbformat": 4}'
+    assert api.explain(empty).verdict.code == "undetermined"
 
 
 def test_notebook_gives_the_lines_of_its_file() -> None:
@@ -177,11 +222,14 @@ def test_text_with_a_few_odd_bytes_is_text() -> None:
 
 def test_numbers_without_end_are_no_trouble(tables: Tables) -> None:
     nines = "9" * 5000
-    text = f"GPU {nines}: x\nCUDA Version: {nines}.{nines}\nCreated device /job:a/device:GPU:{nines} with {nines} MB memory\nnumpy=={nines}\n"
+    text = (
+        f"GPU {nines}: x\nCUDA Version: {nines}.{nines}\nCreated device /job:a/device:GPU:{nines} with"
+        f" {nines} MB memory\nnumpy=={nines}\n"
+    )
     diagnose(read(text.encode(), "x"), tables)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.binary(max_size=3000))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     try:
@@ -192,7 +240,7 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
         assert fact.source.line is None or 1 <= fact.source.line <= facts.lines
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
         st.sampled_from(
@@ -225,10 +273,15 @@ def test_shuffled_messages_are_diagnosed(words: list[str]) -> None:
 
 def test_what_a_program_prints_after_a_short_record_is_not_its_rest() -> None:
     records = [
-        "2026-01-02 03:04:05.678901: I external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:454] Loaded cuDNN version 8907",
+        (
+            "2026-01-02 03:04:05.678901: I external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:454]"
+            " Loaded cuDNN version 8907"
+        ),
         "4/4 - 0s - 0ms/step - loss: 0.0000e+00",
-        "2026-01-02 03:04:05.678901: I external/local_xla/xla/service/service.cc:168] XLA service 0x5 initialized for platform CUDA "
-        "(this does not guarantee that XLA will be used). Devices:",
+        (
+            "2026-01-02 03:04:05.678901: I external/local_xla/xla/service/service.cc:168] XLA service 0x5"
+            " initialized for platform CUDA (this does not guarantee that XLA will be used). Devices:"
+        ),
     ]
     assert {f.version for f in read("\n".join(records).encode()).of(CudnnVersion)} == {"8.9.7"}
 
@@ -250,7 +303,10 @@ def test_record_that_a_program_wrapped_and_indented_is_joined() -> None:
         ("cp950", "我的顯示卡沒有被偵測到,安裝了驅動程式也不行,請問這個錯誤怎麼解決"),
         ("cp949", "그래픽 카드가 인식되지 않습니다. 드라이버를 설치했는데도 오류가 납니다"),
         ("cp932", "ドライバをインストールしたのにグラフィックカードが認識されません"),
-        ("cp1252", "La carte graphique n'est pas détectée après l'installation du pilote, où est l'erreur à présent"),
+        (
+            "cp1252",
+            "La carte graphique n'est pas détectée après l'installation du pilote, où est l'erreur à présent",
+        ),
     ],
 )
 def test_language_of_a_code_page_is_told_by_its_letters(encoding: str, text: str) -> None:
@@ -262,13 +318,22 @@ def test_progress_bar_among_lines_does_not_count_as_lines() -> None:
 
 
 def test_an_error_of_its_own_after_a_record_is_no_rest_of_it() -> None:
-    record = "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR"
-    report = f"{record}\nUnknownError: Failed to get convolution algorithm. This is probably because cuDNN failed to initialize\n"
+    record = (
+        "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle:"
+        " CUDNN_STATUS_INTERNAL_ERROR"
+    )
+    report = (
+        f"{record}\nUnknownError: Failed to get convolution algorithm. This is probably because cuDNN failed"
+        " to initialize\n"
+    )
     assert unwrap(Text.of("pasted", split(report), 2)) is None
 
 
 def test_a_record_that_is_cut_at_a_terminal_s_width_is_joined() -> None:
-    record = "W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load\nLibrary 'libcudnn.so.8'\n"
+    record = (
+        "W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load\nLibrary"
+        " 'libcudnn.so.8'\n"
+    )
     joined = unwrap(Text.of("pasted", split(record), 2))
     assert joined is not None
     assert "'libcudnn.so.8'" in joined.text

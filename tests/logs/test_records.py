@@ -11,9 +11,15 @@ from doctor.logs.windows import PRINTED, RECORD
 
 RECORDS = (
     "I tensorflow/stream_executor/dso_loader.cc:108] successfully opened CUDA library libcudnn.so locally",
-    "W c:\\tf_jenkins\\home\\workspace\\release-win\\m\\windows-gpu\\py\\35\\tensorflow\\core\\platform\\cpu.cc:45] text",
+    (
+        "W c:\\tf_jenkins\\home\\workspace\\release-win\\m\\windows-gpu\\py\\35\\tensorflow\\core\\platform\\cpu.cc:45]"
+        " text"
+    ),
     "E external/local_xla/xla/stream_executor/cuda/cuda_fft.cc:477] Unable to register cuFFT factory",
-    "2017-12-20 11:41:07.533246: I C:\\tf_jenkins\\tensorflow\\core\\platform\\cpu_feature_guard.cc:137] text",
+    (
+        "2017-12-20 11:41:07.533246: I C:\\tf_jenkins\\tensorflow\\core\\platform\\cpu_feature_guard.cc:137]"
+        " text"
+    ),
     "2019-05-26 13:15:45.771379: I tensorflow/stream_executor/platform/default/dso_loader.cc:53] text",
     "    2023-03-09 01:02:02.481150: W tensorflow/compiler/xla/stream_executor/cuda/cuda_driver.cc:269] text",
     "> 2019-07-19 10:34:52.877992: W tensorflow/core/common_runtime/colocation_graph.cc:1016] text",
@@ -21,11 +27,17 @@ RECORDS = (
     "I0000 00:00:1741057715.471755     137 gpu_device.cc:2022] Created device",
     "E0528 07:05:32.758850   25920 pjrt_stream_executor_client.cc:2826] Execution of replica 0 failed",
     "[2018-06-01 10:11:12,123] [I] text",
-    '  File "/usr/local/lib/python3.5/dist-packages/tensorflow/python/pywrap_tensorflow.py", line 58, in <module>',
+    (
+        '  File "/usr/local/lib/python3.5/dist-packages/tensorflow/python/pywrap_tensorflow.py", line 58, in'
+        " <module>"
+    ),
 )
 OTHERS = (
     "I use TensorFlow 2.3 with a GTX 1080",
-    "It prints 2019-05-26 13:15:45.771379: I tensorflow/stream_executor/platform/default/dso_loader.cc:53] text",
+    (
+        "It prints 2019-05-26 13:15:45.771379: I"
+        " tensorflow/stream_executor/platform/default/dso_loader.cc:53] text"
+    ),
     "2021-03-04 I bought an RTX 3080 and TensorFlow does not use it",
     "- TensorFlow version: 2.4.1",
     "tensorflow-gpu         2.3.1",
@@ -63,5 +75,7 @@ def test_a_report_that_lost_its_line_ends_is_read_though_a_record_begins_it() ->
 
 
 def test_what_programs_print_is_not_marked_as_unlogged() -> None:
-    wrong = [s.example for s in catalogue() if s.unlogged and any(PRINTED.match(x) for x in s.example.split("\n"))]
+    wrong = [
+        s.example for s in catalogue() if s.unlogged and any(PRINTED.match(x) for x in s.example.split("\n"))
+    ]
     assert wrong == []

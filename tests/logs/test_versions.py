@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.case import Case
 from doctor.facts import DriverCuda
 from doctor.logs import read
-from doctor.picture import Picture
 from doctor.tables import Tables
 
 MARKDOWN_TABLE = """| Part | Installed | |
@@ -37,7 +37,7 @@ CUDNN_HEADER = """$ grep CUDNN_MAJOR -A 2 /usr/include/cudnn_version.h
 
 
 def stated(text: str) -> dict[str, str]:
-    picture = Picture(read(text.encode(), "report"), Tables.bundled())
+    picture = Case(read(text.encode(), "report"), Tables.bundled())
     names = ("tensorflow", "python", "cuda", "cudnn", "driver")
     found = {name: getattr(picture, name) for name in names}
     return {name: fact.version for name, fact in found.items() if fact is not None}
@@ -56,6 +56,12 @@ def stated(text: str) -> dict[str, str]:
         ("| NVIDIA-SMI 460.73.01    Driver Version: 460.73.01    CUDA Version: 11.2", {"driver": "460.73.01"}),
         ("| NVIDIA-SMI 580.95.02    KMD Version: 581.42    CUDA Version: 13.0  |\n", {"driver": "581.42"}),
         ("In March I upgraded tensorflow to 1.6, then reinstalled cuda to 9.2\n", {"tensorflow": "1.6", "cuda": "9.2"}),
+        ("TF 2.10 works on my GPU, in 2.12 the list is empty\n", {"tensorflow": "2.12"}),
+        ("With TF 2.15.0 my venv finds the GPU. A new one with TF 2.16.1 does not.\n", {"tensorflow": "2.16.1"}),
+        ("TF 2.3 works on the CPU only, a TF 2.4 from conda does not\n", {"tensorflow": "2.3"}),
+        ("Tried my GPU with TF 2.10, it works\n", {"tensorflow": "2.10"}),
+        ("TF 2.10 works on my GPU in 2.5 minutes\n", {"tensorflow": "2.10"}),
+        ("The server has CUDA 11. It came with cudnn 8.\n", {"cuda": "11", "cudnn": "8"}),
         ("You should upgrade tensorflow to 2.4 first\n", {}),
         ("This is why CUDA 11.2 was not installed\n", {}),
         ("CUDA 11.2 isn't there, CUDA 11.8 is installed\n", {"cuda": "11.8"}),
@@ -72,7 +78,7 @@ def stated(text: str) -> dict[str, str]:
         ("NVRM version:   515.65.01\nCUDA version:   11.7\n", {"driver": "515.65.01"}),
         ("видеокарта GTX 1660, драйвер 456.71, CUDA 10.1\n", {"cuda": "10.1", "driver": "456.71"}),
     ],
-    ids=["Markdown table", "table of what is needed", "conda list", "cuDNN's header after a grep", "TF:", "nightly", "macOS", "nvidia-smi cut short", "nvidia-smi in WSL", "what an update led to", "advice", "denied", "denied beside another", "resolved libcuda", "resolved link of libcuda", "a remark before the version", "v.", "nvidia-container-cli info", "Russian"],
+    ids=["Markdown table", "table of what is needed", "conda list", "cuDNN's header after a grep", "TF:", "nightly", "macOS", "nvidia-smi cut short", "nvidia-smi in WSL", "what an update led to", "one works, a bare number fails", "one works, another fails", "works on the CPU only", "the only one there is", "a number of minutes", "at the end of a sentence", "advice", "denied", "denied beside another", "resolved libcuda", "resolved link of libcuda", "a remark before the version", "v.", "nvidia-container-cli info", "Russian"],
 )  # fmt: skip
 def test_versions_are_read_from(text: str, versions: dict[str, str]) -> None:
     assert stated(text) == versions
@@ -94,17 +100,23 @@ def test_a_header_of_cudnn_shows_no_gpu_in_use() -> None:
     ],
 )
 def test_a_distribution_is_known_by_its_version_and_by_a_slip_of_the_pen(text: str, name: str) -> None:
-    system = Picture(read(text.encode(), "report"), Tables.bundled()).os
+    system = Case(read(text.encode(), "report"), Tables.bundled()).os
     assert system is not None
     assert system.name == name
-    assert Picture(read(text.encode(), "report"), Tables.bundled()).platform == "linux"
+    assert Case(read(text.encode(), "report"), Tables.bundled()).platform == "linux"
 
 
 @pytest.mark.parametrize(
     ("text", "versions"),
     [
         ("See https://blog.example/posts/install-tensorflow-2.4.0-on-ubuntu.html\n", {}),
-        ("pip install https://wheels.example/linux/gpu/tensorflow_gpu-1.13.1-cp37-cp37m-linux_x86_64.whl\n", {"tensorflow": "1.13.1", "python": "3.7"}),
+        (
+            (
+                "pip install"
+                " https://wheels.example/linux/gpu/tensorflow_gpu-1.13.1-cp37-cp37m-linux_x86_64.whl\n"
+            ),
+            {"tensorflow": "1.13.1", "python": "3.7"},
+        ),
         ("> Driver 535.54.03\n", {"driver": "535.54.03"}),
         ("It wants a driver >= 535.54.03\n", {}),
     ],
@@ -123,7 +135,7 @@ def test_what_an_address_and_a_mark_of_quotation_say(text: str, versions: dict[s
     ],
 )
 def test_a_card_is_known_by_its_number_where_somebody_owns_it(text: str, names: list[str]) -> None:
-    assert [gpu.name for gpu in Picture(read(text.encode(), "report"), Tables.bundled()).gpus] == names
+    assert [gpu.name for gpu in Case(read(text.encode(), "report"), Tables.bundled()).gpus] == names
 
 
 @pytest.mark.parametrize(

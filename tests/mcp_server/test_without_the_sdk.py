@@ -10,7 +10,15 @@ from tests.conftest import ROOT
 
 def test_what_is_missing_is_one_line_and_the_next_step() -> None:
     code = "import sys; sys.modules['mcp'] = None; from doctor.cli import main; sys.exit(main(['mcp']))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 3
     assert done.stdout == ""
     assert "pip install" in done.stderr

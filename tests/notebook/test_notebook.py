@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,14 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, program
 from tests.tensorflow_envs import NEWEST, package_env, tensorflow_env
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-nbformat = pytest.importorskip("nbformat", reason="needs nbclient and ipykernel (pip install nbclient ipykernel)")
-nbclient = pytest.importorskip("nbclient", reason="needs nbclient and ipykernel (pip install nbclient ipykernel)")
+nbformat = pytest.importorskip(
+    "nbformat", reason="needs nbclient and ipykernel (pip install nbclient ipykernel)"
+)
+nbclient = pytest.importorskip(
+    "nbclient", reason="needs nbclient and ipykernel (pip install nbclient ipykernel)"
+)
 pytest.importorskip("ipykernel", reason="needs nbclient and ipykernel (pip install nbclient ipykernel)")
 
 pytestmark = [
@@ -29,11 +32,12 @@ pytestmark = [
 ]
 LOAD = "%load_ext doctor.notebook"
 LOG = (
-    "2024-03-01 10:00:00.000000: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library "
-    "'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file: No such file or directory\\n"
-    "2024-03-01 10:00:00.100000: W tensorflow/core/common_runtime/gpu/gpu_device.cc:1850] Cannot dlopen some GPU libraries. Please "
-    "make sure the missing libraries mentioned above are installed properly if you would like to use GPU.\\n"
-    "Skipping registering GPU devices...\\n"
+    "2024-03-01 10:00:00.000000: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not"
+    " load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file:"
+    " No such file or directory\\n2024-03-01 10:00:00.100000: W"
+    " tensorflow/core/common_runtime/gpu/gpu_device.cc:1850] Cannot dlopen some GPU libraries. Please make"
+    " sure the missing libraries mentioned above are installed properly if you would like to use"
+    " GPU.\\nSkipping registering GPU devices...\\n"
 )
 PRINTS = f'import os; _ = os.write(2, b"{LOG}")'
 """What TensorFlow's C++ code does: it writes to the descriptor, past Python's sys.stderr."""
@@ -87,8 +91,17 @@ def errors(outputs: list[dict[str, Any]]) -> list[str]:
     return [out["ename"] for out in outputs if out["output_type"] == "error"]
 
 
-def test_a_cell_is_explained_below_itself(kernels: Run) -> None:
-    _, cell, quiet = run(kernels(), LOAD, f"%%tfgpu\n{PRINTS}\nprint('done')", "%%tfgpu\nx = 1")
+def test_a_cell_is_explained_below_itself_and_its_exception_stays_its_own(kernels: Run) -> None:
+    _, cell, quiet, *failing = run(
+        kernels(),
+        LOAD,
+        f"%%tfgpu\n{PRINTS}\nprint('done')",
+        "%%tfgpu\nx = 1",
+        "%%tfgpu\nraise KeyError('mine')",
+        "%%tfgpu\nx = = 1",
+        "x = 2",
+        "1 / 0",
+    )
     (explanation,) = shown(cell)
     assert "cuda-missing" in explanation["text/plain"] or "not on this machine" in explanation["text/plain"]
     assert set(explanation) == {"text/plain", "text/markdown", "text/html"}
@@ -98,22 +111,29 @@ def test_a_cell_is_explained_below_itself(kernels: Run) -> None:
     assert "libcudart.so.11.0" in streams(cell, "stderr"), "what is captured is passed on"
     (nothing,) = shown(quiet)
     assert "printed nothing in this cell" in nothing["text/plain"]
+    assert [errors(one) for one in failing] == [["KeyError"], ["SyntaxError"], [], ["ZeroDivisionError"]]
+    assert len(shown(failing[0])) == 1
 
 
 def test_auto_explains_tensorflows_trouble_once_and_nothing_else(kernels: Run) -> None:
     outputs = run(
-        kernels(), LOAD, "%tfgpu auto", "1 / 0", "raise MemoryError('CUDA out of memory')", PRINTS, PRINTS,
-        "import sys; print('careful', file=sys.stderr)", "%tfgpu off", "%tfgpu auto", PRINTS, "%tfgpu off", PRINTS,
-    )  # fmt: skip
+        kernels(),
+        LOAD,
+        "%tfgpu auto",
+        "1 / 0",
+        "raise MemoryError('CUDA out of memory')",
+        PRINTS,
+        PRINTS,
+        "import sys; print('careful', file=sys.stderr)",
+        "%tfgpu off",
+        "%tfgpu auto",
+        PRINTS,
+        "%tfgpu off",
+        PRINTS,
+    )
     assert [len(shown(cell)) for cell in outputs] == [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0]
     assert errors(outputs[2]) == ["ZeroDivisionError"]
     assert errors(outputs[3]) == ["MemoryError"]
-
-
-def test_exception_of_a_cell_stays_its_own(kernels: Run) -> None:
-    outputs = run(kernels(), LOAD, "%%tfgpu\nraise KeyError('mine')", "%%tfgpu\nx = = 1", "x = 2", "1 / 0")
-    assert [errors(cell) for cell in outputs[1:]] == [["KeyError"], ["SyntaxError"], [], ["ZeroDivisionError"]]
-    assert len(shown(outputs[1])) == 1
 
 
 DESCRIPTORS = """import os
@@ -125,58 +145,95 @@ def target(name):
 print(os.fstat(2).st_ino, os.get_inheritable(2), sorted(t for t in map(target, os.listdir("/proc/self/fd")) if t.startswith("pipe:")))"""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts descriptors in /proc")
 def test_descriptors_are_left_as_they_were(kernels: Run) -> None:
     cells = ["%%tfgpu\nimport os; _ = os.write(2, b'x' * 300000)", "%%tfgpu\nraise ValueError"] * 4
-    outputs = run(kernels(), LOAD, *cells[:2], DESCRIPTORS, *cells, "%tfgpu auto", *(["1"] * 5), "%tfgpu off", DESCRIPTORS)
+    outputs = run(
+        kernels(),
+        LOAD,
+        *cells[:2],
+        DESCRIPTORS,
+        *cells,
+        "%tfgpu auto",
+        *(["1"] * 5),
+        "%tfgpu off",
+        DESCRIPTORS,
+    )
     assert streams(outputs[3]) == streams(outputs[-1])
     assert streams(outputs[4], "stderr").count("x") == 300000
 
 
+@pytest.mark.slow
 def test_program_in_the_background_holds_no_cell_up(kernels: Run) -> None:
     start = (
         "%%tfgpu\nimport subprocess, time\nbegun = time.time()\n"
         "p = subprocess.Popen(['sh', '-c', 'sleep 3; echo later >&2; sleep 1'])"
     )
-    outputs = run(kernels(), LOAD, start, "took = time.time() - begun; print(took < 1.5, took)", "print(p.wait())")
+    outputs = run(
+        kernels(), LOAD, start, "took = time.time() - begun; print(took < 1.5, took)", "print(p.wait())"
+    )
     assert streams(outputs[2]).startswith("True"), streams(outputs[2])
     assert streams(outputs[3]).strip() == "0", "it was not killed by a pipe that nobody reads"
 
 
+@pytest.mark.slow
 def test_this_kernel_is_examined_and_compared_with_a_login_shell(kernels: Run, tmp_path: Path) -> None:
     (tmp_path / "home" / ".bashrc").write_text("export LD_LIBRARY_PATH=/usr/local/cuda/lib64\n")
     name = kernels(CUDA_VISIBLE_DEVICES="-1", LD_LIBRARY_PATH="", HOME=str(tmp_path / "home"))
-    _, first, _, second = run(name, LOAD, "%tfgpu", "import os; os.environ['LD_LIBRARY_PATH'] = '/late'", "%tfgpu")
+    _, first, _, second = run(
+        name, LOAD, "%tfgpu", "import os; os.environ['LD_LIBRARY_PATH'] = '/late'", "%tfgpu"
+    )
     (answer,) = shown(first)
     text = answer["text/plain"]
     assert "CUDA_VISIBLE_DEVICES is '-1' in this kernel" in text
     in_container = Path("/.dockerenv").exists() or "was not compared" in text
-    assert in_container or "LD_LIBRARY_PATH is not set in this kernel; a login shell sets it to '/usr/local/cuda/lib64'" in text
+    assert (
+        in_container
+        or "LD_LIBRARY_PATH is not set in this kernel; a login shell sets it to '/usr/local/cuda/lib64'"
+        in text
+    )
     assert f"{sys.version_info.major}.{sys.version_info.minor}" in text
     assert "after this kernel had started" in shown(second)[0]["text/plain"]
 
 
-@pytest.mark.parametrize(("variable", "where"), [("COLAB_RELEASE_TAG", "Colab"), ("KAGGLE_KERNEL_RUN_TYPE", "Kaggle")])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("variable", "where"), [("COLAB_RELEASE_TAG", "Colab"), ("KAGGLE_KERNEL_RUN_TYPE", "Kaggle")]
+)
 def test_services_layouts_are_known(kernels: Run, variable: str, where: str) -> None:
-    _, outputs = run(kernels(**{variable: "release-1"}), LOAD, "from doctor import api\nimport sys\nprint(api.check(sys.executable).to_dict()['facts']['environment']['value'])")
+    _, outputs = run(
+        kernels(**{variable: "release-1"}),
+        LOAD,
+        "from doctor import api\nimport"
+        " sys\nprint(api.check(sys.executable).to_dict()['facts']['environment']['value'])",
+    )
     assert where.lower() in streams(outputs)
 
 
+@pytest.mark.slow
 def test_extension_goes_without_a_trace(kernels: Run) -> None:
-    outputs = run(kernels(), LOAD, "%tfgpu auto", "%unload_ext doctor.notebook", PRINTS, "%tfgpu", LOAD, "%tfgpu nonsense")
+    outputs = run(
+        kernels(),
+        LOAD,
+        "%tfgpu auto",
+        "%unload_ext doctor.notebook",
+        PRINTS,
+        "%tfgpu",
+        LOAD,
+        "%tfgpu nonsense",
+    )
     assert shown(outputs[3]) == []
     assert "UsageError" in streams(outputs[4], "stderr") + "".join(errors(outputs[4]))
-    assert "takes nothing, auto or off" in streams(outputs[6])
+    assert "takes no argument, `auto` or `off`" in streams(outputs[6])
 
 
+@pytest.mark.slow
 def test_papermill_fails_as_it_would_without(kernels: Run, tmp_path: Path) -> None:
-    papermill = shutil.which("papermill")
-    if papermill is None:
-        pytest.skip("needs papermill (pip install papermill)")
     cells = [LOAD, "%tfgpu auto", PRINTS, "%%tfgpu\nraise RuntimeError('of the cell')", "print('never')"]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     nbformat.write(notebook, tmp_path / "in.ipynb")
-    command = [papermill, "-k", kernels(), "--no-progress-bar", "in.ipynb", "out.ipynb"]
+    command = [program("papermill"), "-k", kernels(), "--no-progress-bar", "in.ipynb", "out.ipynb"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1
     assert "RuntimeError: of the cell" in done.stderr
@@ -202,15 +259,38 @@ def test_real_tensorflow_on_the_simulated_gpu(kernels: Run) -> None:
     import ipykernel
 
     behind = str(Path(ipykernel.__file__).parent.parent)
-    launch = f"import sys; sys.path.append({behind!r}); from ipykernel import kernelapp; kernelapp.launch_new_instance()"
-    simulated = [sys.executable, "-m", "doctor", "simulate", "--gpu", "T4", "--fault", "cudnn-out-of-memory", "--"]
+    launch = (
+        f"import sys; sys.path.append({behind!r}); from ipykernel import kernelapp;"
+        " kernelapp.launch_new_instance()"
+    )
+    simulated = [
+        sys.executable,
+        "-m",
+        "doctor",
+        "simulate",
+        "--gpu",
+        "T4",
+        "--fault",
+        "cudnn-out-of-memory",
+        "--",
+    ]
     kernel = kernels(*simulated, str(tensorflow_env(NEWEST)), "-c", launch)
     conv = "x = tf.nn.conv2d(tf.ones((1, 8, 8, 1)), tf.ones((3, 3, 1, 1)), 1, 'SAME')"
-    unrelated = "import keras\nclass Own(keras.callbacks.Callback):\n  def on_epoch_begin(self, *a): raise KeyError('mine')\n" \
-                "with tf.device('CPU:0'):\n  m = keras.Sequential([keras.layers.Dense(1)]); m.compile(loss='mse')\n" \
-                "  m.fit(tf.ones((2, 1)), tf.ones((2, 1)), verbose=0, callbacks=[Own()])"  # fmt: skip
-    outputs = run(kernel, LOAD, "%tfgpu auto", "import tensorflow as tf; len(tf.config.list_physical_devices('GPU'))", conv, conv, unrelated,
-                  timeout=300)  # fmt: skip
+    unrelated = (
+        "import keras\nclass Own(keras.callbacks.Callback):\n  def on_epoch_begin(self, *a): raise"
+        " KeyError('mine')\nwith tf.device('CPU:0'):\n  m = keras.Sequential([keras.layers.Dense(1)]);"
+        " m.compile(loss='mse')\n  m.fit(tf.ones((2, 1)), tf.ones((2, 1)), verbose=0, callbacks=[Own()])"
+    )
+    outputs = run(
+        kernel,
+        LOAD,
+        "%tfgpu auto",
+        "import tensorflow as tf; len(tf.config.list_physical_devices('GPU'))",
+        conv,
+        conv,
+        unrelated,
+        timeout=300,
+    )
     assert outputs[2][-1]["data"]["text/plain"] == "1"
     assert errors(outputs[3])
     (explanation,) = shown(outputs[3])

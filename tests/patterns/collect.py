@@ -1,8 +1,8 @@
 """Every regular expression of the package, with the way in which it is used.
 
-Signatures come from their catalogue, as they are compiled. All others are read from the source: calls of `re`, and the
-methods of what `re.compile` gave. What a pattern takes from names of its module is filled in with their values; what it
-takes from a variable of a function stands as a plain word.
+Signatures come from their catalogue, as they are compiled. All others are read from the source: calls of
+`re`, and the methods of what `re.compile` or `lazy.compile` gave. What a pattern takes from names of its
+module is filled in with their values; what it takes from a variable of a function stands as a plain word.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from doctor.logs.parse import bounded
 from doctor.logs.signatures import catalogue
+from tests.sources import parsed
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SEARCHING = {"search", "sub", "subn", "findall", "finditer", "split"}
@@ -23,7 +25,8 @@ ANCHORED = {"match", "fullmatch"}
 
 
 class Pattern(NamedTuple):
-    """One expression. anchored: tried at one place only. whole: to the end. without: characters that its text never holds."""
+    """One expression. anchored: tried at one place only. whole: to the end. without: characters that its text
+    never holds."""
 
     where: str
     pattern: str | bytes
@@ -33,38 +36,55 @@ class Pattern(NamedTuple):
     without: str = ""
 
 
+@lru_cache(maxsize=None)
 def signatures() -> list[Pattern]:
     """The patterns of the catalogue."""
     flags = re.IGNORECASE | re.MULTILINE | re.ASCII
     return [
-        Pattern(f"signature {number} ({s.kind})", bounded(s.pattern), flags, without="\n" if s.lines == 1 else "")
+        Pattern(
+            f"signature {number} ({s.kind})", bounded(s.pattern), flags, without="\n" if s.lines == 1 else ""
+        )
         for number, s in enumerate(catalogue())
     ]
 
 
+@lru_cache(maxsize=None)
 def others() -> list[Pattern]:
     """The patterns in the source of the package."""
     return [found for path in sorted((ROOT / "doctor").rglob("*.py")) for found in _of_module(path)]
 
 
 def _of_module(path: Path) -> Iterator[Pattern]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-    ours = [call for call in calls if isinstance(call.func.value, ast.Name) and call.func.value.id == "re"]  # type: ignore[attr-defined]
+    text = path.read_text(encoding="utf-8")
+    if "re." not in text and "lazy." not in text:
+        return
+    nodes = list(ast.walk(parsed(path)))
+    calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    ours = [
+        call
+        for call in calls
+        if isinstance(call.func.value, ast.Name) and call.func.value.id in ("re", "lazy")  # type: ignore[attr-defined]
+    ]
     if not ours:
         return
     parts = path.relative_to(ROOT).with_suffix("").parts
     name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
     names = vars(importlib.import_module(name))
     used: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr in SEARCHING | ANCHORED:
             base = node.value
-            known = base.id if isinstance(base, ast.Name) else base.attr if isinstance(base, ast.Attribute) else ""
+            known = (
+                base.id
+                if isinstance(base, ast.Name)
+                else base.attr
+                if isinstance(base, ast.Attribute)
+                else ""
+            )
             used.setdefault(known, set()).add(node.attr)
     assigned = {
         id(node.value): target.id if isinstance(target, ast.Name) else getattr(target, "attr", "")
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Assign)
         for target in node.targets
     }
@@ -76,12 +96,24 @@ def _of_module(path: Path) -> Iterator[Pattern]:
         if text is None:
             continue
         given = next((k.value for k in call.keywords if k.arg == "flags"), None)
-        place = {"compile": 1, "search": 2, "match": 2, "fullmatch": 2, "findall": 2, "finditer": 2}.get(method)
+        place = {"compile": 1, "search": 2, "match": 2, "fullmatch": 2, "findall": 2, "finditer": 2}.get(
+            method
+        )
         if given is None and place is not None and len(call.args) > place:
             given = call.args[place]
-        flags = int(eval(compile(ast.Expression(given), "flags", "eval"), {**names, "re": re})) if given is not None else 0
+        flags = (
+            int(eval(compile(ast.Expression(given), "flags", "eval"), {**names, "re": re}))
+            if given is not None
+            else 0
+        )
         ways = used.get(assigned.get(id(call), ""), set()) if method == "compile" else {method}
-        yield Pattern(f"{path.relative_to(ROOT)}:{call.lineno}", text, flags, bool(ways) and ways <= ANCHORED, "fullmatch" in ways)
+        yield Pattern(
+            f"{path.relative_to(ROOT)}:{call.lineno}",
+            text,
+            flags,
+            bool(ways) and ways <= ANCHORED,
+            "fullmatch" in ways,
+        )
 
 
 def _value(node: ast.expr, names: dict[str, Any]) -> str | bytes | None:

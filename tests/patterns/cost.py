@@ -1,14 +1,14 @@
 """An upper bound of what a regular expression costs for each character of a text, from the pattern alone.
 
-A backtracking search is slow where one text can be read along many paths. Two repeats p and q multiply the paths
-where some word v can be read in p, from p to q, and in q (Weber and Seidl, On the degree of ambiguity of finite
-automata, 1991): repetitions of v may then be divided between the two at any place. The search itself, which starts again
-at each character, counts as a repeat of anything before the pattern. One repeat that reads the same word along two paths
-is exponential.
+A backtracking search is slow where one text can be read along many paths. Two repeats p and q multiply the
+paths where some word v can be read in p, from p to q, and in q (Weber and Seidl, On the degree of ambiguity
+of finite automata, 1991): repetitions of v may then be divided between the two at any place. The search
+itself, which starts again at each character, counts as a repeat of anything before the pattern. One repeat
+that reads the same word along two paths is exponential.
 
-The pattern becomes an automaton of its characters. A repeat with a limit stays a loop, which counts with its limit; so
-the answer errs on one side only: a cost that is said to be an upper bound is one, but for lookbehinds of several
-characters and references to groups, which are taken to hold everywhere.
+The pattern becomes an automaton of its characters. A repeat with a limit stays a loop, which counts with its
+limit; so the answer errs on one side only: a cost that is said to be an upper bound is one, but for
+lookbehinds of several characters and references to groups, which are taken to hold everywhere.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import re
 import warnings
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -33,13 +34,16 @@ with warnings.catch_warnings():
 COPIES = 4
 """A group that holds repeats is written out where it occurs so often at most; more occurrences are a loop."""
 _REPEATS = tuple(
-    getattr(constants, name) for name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") if hasattr(constants, name)
+    getattr(constants, name)
+    for name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+    if hasattr(constants, name)
 )
 _ATOMIC = getattr(constants, "ATOMIC_GROUP", None)
 
 
 class Cost(NamedTuple):
-    """steps: paths that may be tried for each character (infinite: more, the longer the text). why: the repeats."""
+    """steps: paths that may be tried for each character (infinite: more, the longer the text). why: the
+    repeats."""
 
     steps: float
     why: str
@@ -68,20 +72,37 @@ def cost(
 ) -> Cost:
     """The cost of a pattern.
 
-    anchored: it is tried at one place only (match, fullmatch). whole: it has to match to the end of the text (fullmatch).
-    without: characters that the text does not hold.
+    anchored: it is tried at one place only (match, fullmatch). whole: it has to match to the end of the text
+    (fullmatch). without: characters that the text does not hold.
     """
-    return _Automaton(parser.parse(pattern, flags), isinstance(pattern, bytes), anchored, whole, without).cost()
+    return _Automaton(
+        parser.parse(pattern, flags), isinstance(pattern, bytes), anchored, whole, without
+    ).cost()
+
+
+@lru_cache(maxsize=None)
+def _is_of(escape: str, letter: str, ascii_only: bool, of_bytes: bool) -> bool:
+    """Whether a class such as \\w holds a letter."""
+    if of_bytes:
+        return re.match(escape.encode(), letter.encode("latin-1"), re.ASCII * ascii_only) is not None
+    return re.match(escape, letter, re.ASCII * ascii_only) is not None
 
 
 class _Automaton:
-    """Nodes that read one letter of a set, joined by empty steps; node 0 reads what the search passes over."""
+    """Nodes that read one letter of a set, joined by empty steps; node 0 reads what the search passes
+    over."""
 
     def __init__(self, parsed: Any, of_bytes: bool, anchored: bool, whole: bool, without: str) -> None:
-        self.flags: int = parsed.state.flags
+        self.flags = int(parsed.state.flags)
+        self.folds = bool(self.flags & re.IGNORECASE)
         self.of_bytes = of_bytes
         self.chars = [c for c in self._alphabet(parsed) if c not in without]
         self.all = (1 << len(self.chars)) - 1
+        self.letters: dict[str, int] = {}
+        """The set of each letter, with those that are the same where case counts for nothing."""
+        for i, c in enumerate(self.chars):
+            key = c.lower() if self.folds else c
+            self.letters[key] = self.letters.get(key, 0) | 1 << i
         self.word = self._category("\\w")
         self.reads: dict[int, int] = {}
         """The letters that a node reads; other nodes read none."""
@@ -109,17 +130,12 @@ class _Automaton:
         return sum(1 << i for i, yes in enumerate(chosen) if yes)
 
     def _category(self, escape: str) -> int:
-        text: Any = escape.encode() if self.of_bytes else escape
-        form = re.compile(text, self.flags & re.ASCII)
-        return self._set(
-            form.match(c.encode("latin-1") if self.of_bytes else c) is not None for c in self.chars  # type: ignore[arg-type]
-        )
+        ascii_only = bool(self.flags & re.ASCII)
+        return self._set(_is_of(escape, c, ascii_only, self.of_bytes) for c in self.chars)
 
     def _letter(self, code: int) -> int:
-        if not self.flags & re.IGNORECASE:
-            return self._set(ord(c) == code for c in self.chars)
-        low = chr(code).lower()
-        return self._set(c.lower() == low for c in self.chars)
+        letter = chr(code)
+        return self.letters.get(letter.lower() if self.folds else letter, 0)
 
     def _class(self, items: Sequence[tuple[Any, Any]]) -> int:
         found, negated = 0, False
@@ -130,9 +146,9 @@ class _Automaton:
                 found |= self._letter(argument)
             elif operator is constants.RANGE:
                 low, high = argument
-                fold = self.flags & re.IGNORECASE
                 found |= self._set(
-                    low <= ord(c) <= high or (fold and any(low <= ord(o) <= high for o in (c.lower()[:1], c.upper()[:1])))
+                    low <= ord(c) <= high
+                    or (self.folds and any(low <= ord(o) <= high for o in (c.lower()[:1], c.upper()[:1])))
                     for c in self.chars
                 )
             elif operator is constants.CATEGORY:
@@ -214,7 +230,10 @@ class _Automaton:
             return end
         around = self._loops
         unlimited = most == constants.MAXREPEAT
-        self._loops = (*around, Loop(math.inf if unlimited else most - least + 1, _written(body, least, most)))
+        self._loops = (
+            *around,
+            Loop(math.inf if unlimited else most - least + 1, _written(body, least, most)),
+        )
         begin, end = self._node(), self._node()
         self._step(start, begin)
         last = self._sequence(body, begin)
@@ -269,7 +288,8 @@ class _Automaton:
         return self._single(operator, argument)
 
     def _before(self, end: int) -> set[int]:
-        """The nodes after which nothing more has to be there: who comes to one has found a match, and tries nothing else."""
+        """The nodes after which nothing more has to be there: who comes to one has found a match, and tries
+        nothing else."""
         into: defaultdict[int, list[int]] = defaultdict(list)
         for start, steps in self.empty.items():
             for to, gate in steps:
@@ -289,7 +309,8 @@ class _Automaton:
     def _follow(self) -> dict[int, list[tuple[int, Gate, bool]]]:
         """For each reading node those that may come next; the last: along more than one path."""
         return {
-            node: [(end, gate, times > 1) for (end, gate), times in self._behind(node).items()] for node in self.reads
+            node: [(end, gate, times > 1) for (end, gate), times in self._behind(node).items()]
+            for node in self.reads
         }
 
     def _behind(self, node: int) -> dict[tuple[int, Gate], int]:
@@ -318,11 +339,14 @@ class _Automaton:
         looping = [
             part
             for part in parts
-            if not part & self.done and (len(part) > 1 or any(end in part for node in part for end, *_ in self.next[node]))
+            if not part & self.done
+            and (len(part) > 1 or any(end in part for node in part for end, *_ in self.next[node]))
         ]
         for part in looping:
             if 0 not in part and self._twice(part):
-                return Cost(math.inf, f"one repeat reads the same text along two paths: {self._loop(part).text}")
+                return Cost(
+                    math.inf, f"one repeat reads the same text along two paths: {self._loop(part).text}"
+                )
         return self._chain(looping)
 
     def _loop(self, part: frozenset[int]) -> Loop:
@@ -359,16 +383,20 @@ class _Automaton:
             return False
         graph = {pair: [(end, None, False) for end in ends] for pair, ends in pairs.items()}
         return any(
-            any(a == b for a, b in several) and any(a != b for a, b in several) for several in _components(graph)
+            any(a == b for a, b in several) and any(a != b for a, b in several)
+            for several in _components(graph)
         )
 
     def _chain(self, looping: list[frozenset[int]]) -> Cost:
         """The most expensive chain of repeats that share words.
 
-        A repeat that begins a chain at a fixed place costs no more than what it divides: the smaller of the two counts.
+        A repeat that begins a chain at a fixed place costs no more than what it divides: the smaller of the
+        two counts.
         """
         ahead = {part: self._ahead(min(part)) for part in looping}
-        ordered = sorted(looping, key=lambda part: sum(min(part) in ahead[other] for other in looping if other != part))
+        ordered = sorted(
+            looping, key=lambda part: sum(min(part) in ahead[other] for other in looping if other != part)
+        )
         paired: dict[frozenset[int], Cost] = {}
         reached: dict[frozenset[int], Cost] = {}
         for part in ordered:
@@ -383,7 +411,13 @@ class _Automaton:
                 begun, fixed = paired[other], reached[other]
                 along = begun.steps * max(1.0, loop.choices / word) if begun.why else 0
                 anew = fixed.steps * max(1.0, min(first.choices, loop.choices) / word)
-                why = begun.why if along >= anew and begun.why else f"{fixed.why}; {first.text}" if fixed.why else first.text
+                why = (
+                    begun.why
+                    if along >= anew and begun.why
+                    else f"{fixed.why}; {first.text}"
+                    if fixed.why
+                    else first.text
+                )
                 pairs.append(Cost(max(along, anew), f"{why} ~ {loop.text}"))
             by_steps = itemgetter(0)
             paired[part] = max(pairs, key=by_steps, default=Cost(1, ""))
@@ -402,7 +436,9 @@ class _Automaton:
 
     def _shared(self, first: frozenset[int], second: frozenset[int]) -> int | None:
         """The length of the shortest word that may be read in one loop, between the two, and in the other."""
-        lengths = [length for p in first for q in second if (length := self._word(p, q, first, second)) is not None]
+        lengths = [
+            length for p in first for q in second if (length := self._word(p, q, first, second)) is not None
+        ]
         return min(lengths, default=None)
 
     def _word(self, p: int, q: int, first: frozenset[int], second: frozenset[int]) -> int | None:

@@ -1,4 +1,5 @@
-"""Texts that make a backtracking search slow, made of a pattern's own pieces: what scripts/fuzz.py and the tests pump."""
+"""Texts that make a backtracking search slow, made of a pattern's own pieces: what scripts/fuzz.py and the
+tests pump."""
 
 from __future__ import annotations
 

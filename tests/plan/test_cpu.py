@@ -10,11 +10,11 @@ import pytest
 
 from doctor.cli import main
 from doctor.facts import Absent, EnvironmentKind, Facts, Platform, PythonVersion, Source
-from doctor.plan import Ground, Wish, make_plans
+from doctor.plan import PlanContext, VersionRequest, make_plans
 from doctor.plan.files import judged_files
 from doctor.plan.reasons import against_newer
 from doctor.tables import Tables
-from tests.plan.grounds import outcome
+from tests.plan.contexts import outcome
 from tests.sampling import sampled
 
 HERE = Source("the machine")
@@ -35,7 +35,7 @@ def machine(*more: EnvironmentKind, python: str = "3.12") -> Facts:
 
 
 def test_without_a_gpu_the_first_plan_brings_no_cuda(tables: Tables) -> None:
-    found = make_plans(Ground(machine(), tables, Wish()))
+    found = make_plans(PlanContext(machine(), tables, VersionRequest()))
     assert found.works
     first = found.plans[0]
     assert first.route == "cpu"
@@ -45,15 +45,14 @@ def test_without_a_gpu_the_first_plan_brings_no_cuda(tables: Tables) -> None:
 
 
 def test_a_login_node_prepares_for_the_nodes_with_gpus(tables: Tables) -> None:
-    found = make_plans(Ground(machine(EnvironmentKind(HERE, "slurm")), tables, Wish()))
+    found = make_plans(PlanContext(machine(EnvironmentKind(HERE, "slurm")), tables, VersionRequest()))
     assert found.plans[0].route == "pip-and-cuda"
 
 
-@pytest.mark.parametrize(
-    "asked",
+@pytest.mark.parametrize(("asked", "command"), sampled(itertools.product(
     [["--cpu"], ["--gpu", "none"], ["--gpu", "None", "--os", "Ubuntu 24.04"], ["--cpu", "--gpu", "RTX 5090"]],
-)
-@pytest.mark.parametrize("command", ["plan", "install"])
+    ["plan", "install"],
+), 2))  # fmt: skip
 def test_the_cpu_can_be_asked_for(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str, asked: list[str]
 ) -> None:
@@ -77,17 +76,17 @@ def test_a_wish_that_no_release_fulfils_on_the_cpu_is_said(capsys: pytest.Captur
     assert "tf-no-wheel" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("system", "wish", "python"), sampled(itertools.product(
+@pytest.mark.parametrize(("system", "version_request", "python"), sampled(itertools.product(
     ("Ubuntu 18.04", "Ubuntu 20.04", "Ubuntu 22.04", "Debian 12", "RHEL 8", "Fedora 40", "linux"),
     ("", "1.15", "2.4", "2.14", "2.15", "latest"), (None, "3.6", "3.14"),
-), 26))  # fmt: skip
+), 8))  # fmt: skip
 def test_no_sentence_names_a_python_that_is_not_the_plans(
-    tables: Tables, system: str, wish: str, python: str | None
+    tables: Tables, system: str, version_request: str, python: str | None
 ) -> None:
-    facts = outcome(tables, wish, os=system, gpu="RTX 3060").ground.facts
+    facts = outcome(tables, version_request, os=system, gpu="RTX 3060").context.facts
     if python is not None:
         facts = Facts((*facts, PythonVersion(HERE, python, 64)), "machine", "a machine")
-    found = make_plans(Ground(facts, tables, Wish(wish)))
+    found = make_plans(PlanContext(facts, tables, VersionRequest(version_request)))
     told = [f.title + f.explanation for f in found.findings] + [
         why for plan in found.plans for why in plan.why
     ]
@@ -97,7 +96,7 @@ def test_no_sentence_names_a_python_that_is_not_the_plans(
             assert not [
                 why
                 for why in plan.why
-                if why.startswith("not ") and f"no wheel for Python {found.ground.python}" in why
+                if why.startswith("not ") and f"no wheel for Python {found.context.python}" in why
             ]
     assert against_newer(found.plans[0].candidate, []) == []
 
@@ -112,14 +111,17 @@ WITHOUT_A_GPU = {
     "tensorflow-cpu==2.15.0\n": 3,
     "tensorflow-cpu==2.15.0\ntensorflow==2.15.0\n": 1,
 }
-"""Files and the exit code of the gate for the CPU: only pip can refuse them, since no GPU and no CUDA is asked for."""
+"""Files and the exit code of the gate for the CPU: only pip can refuse them, since no GPU and no CUDA is
+asked for."""
 
 
-@pytest.mark.parametrize("asked", [["--cpu"], ["--gpu", "none"], ["--cpu", "--gpu", "RTX 5090"]], ids=" ".join)
-@pytest.mark.parametrize(("text", "code"), WITHOUT_A_GPU.items())
+@pytest.mark.parametrize(("text", "asked"), sampled(itertools.product(
+    WITHOUT_A_GPU, [["--cpu"], ["--gpu", "none"], ["--cpu", "--gpu", "RTX 5090"]],
+), 10))  # fmt: skip
 def test_a_file_is_judged_for_the_cpu_where_that_is_asked_for(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, code: int, asked: list[str]
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, asked: list[str]
 ) -> None:
+    code = WITHOUT_A_GPU[text]
     path = tmp_path / "requirements.txt"
     path.write_text(text)
     call = ["plan", "-r", str(path), "--python", "3.11", "--os", "Ubuntu 24.04", *asked]
@@ -137,10 +139,14 @@ def test_a_file_is_judged_for_the_cpu_where_that_is_asked_for(
 ])  # fmt: skip
 def test_an_image_is_judged_for_the_cpu_where_that_is_asked_for(tmp_path: Path, base: str, code: int) -> None:
     (tmp_path / "Dockerfile").write_text(f"FROM {base}\n")
-    assert main(["plan", "-r", str(tmp_path / "Dockerfile"), "--cpu", "--os", "Ubuntu 24.04", "--check"]) == code
+    assert (
+        main(["plan", "-r", str(tmp_path / "Dockerfile"), "--cpu", "--os", "Ubuntu 24.04", "--check"]) == code
+    )
 
 
 def test_an_extra_that_pip_cannot_install_is_no_ok_without_a_gpu(tables: Tables) -> None:
     """The first plan is for the CPU then, and nobody looked at the extra of the line."""
-    found = judged_files(Ground(machine(python="3.11"), tables, Wish()), {"requirements.txt": "tensorflow[and-cuda]==2.15.0\n"})
+    found = judged_files(
+        PlanContext(machine(python="3.11"), tables, VersionRequest()), {"requirements.txt": "tensorflow[and-cuda]==2.15.0\n"}
+    )
     assert [f.code for f in found.findings if f.severity == "error"] == ["known-release-bug"]

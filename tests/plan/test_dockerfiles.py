@@ -8,7 +8,7 @@ import pytest
 
 from doctor.plan.requirements import read
 from doctor.tables import Tables
-from tests.plan.grounds import errors, judged, left_out
+from tests.plan.contexts import errors, judged, left_out
 
 
 def cures(tables: Tables, text: str, **machine: str) -> list[str]:
@@ -53,13 +53,17 @@ def test_driver_of_the_host_is_no_line_of_the_file(tables: Tables) -> None:
 
 
 @pytest.mark.parametrize(("system", "expected"), [("ubuntu22.04", {}), ("ubuntu24.04", {"tf-no-wheel": 2})])
-def test_python_is_that_of_the_image_and_not_of_this_machine(tables: Tables, system: str, expected: dict[str, int]) -> None:
+def test_python_is_that_of_the_image_and_not_of_this_machine(
+    tables: Tables, system: str, expected: dict[str, int]
+) -> None:
     text = f"FROM nvidia/cuda:11.8.0-cudnn8-runtime-{system}\nRUN pip install tensorflow==2.13.1\n"
     for here in ("Ubuntu 20.04", "Ubuntu 24.04", "Debian 12"):
         assert errors(judged(tables, "Dockerfile", text, os=here)) == expected
 
 
-def test_another_tensorflow_in_an_official_image_is_held_to_the_libraries_of_that_image(tables: Tables) -> None:
+def test_another_tensorflow_in_an_official_image_is_held_to_the_libraries_of_that_image(
+    tables: Tables,
+) -> None:
     text = "FROM tensorflow/tensorflow:2.17.0-gpu\nRUN pip install tensorflow=={}\n"
     assert "cudnn-version-mismatch" in errors(judged(tables, "Dockerfile", text.format("2.20.0")))
     assert errors(judged(tables, "Dockerfile", text.format("2.17.1"))) == {}
@@ -89,5 +93,7 @@ def test_forms_of_an_installation(text: str, expected: list[tuple[str, str, int]
 
 def test_file_that_the_image_copies_is_the_one_beside_it(tables: Tables) -> None:
     text = "FROM python:3.12\nCOPY requirements.txt /app/\nRUN pip install -r /app/requirements.txt\n"
-    assert errors(judged(tables, "Dockerfile", text, {"requirements.txt": "tensorflow==2.10.1\n"})) == {"tf-no-wheel": 1}
+    assert errors(judged(tables, "Dockerfile", text, {"requirements.txt": "tensorflow==2.10.1\n"})) == {
+        "tf-no-wheel": 1
+    }
     assert left_out(judged(tables, "Dockerfile", text, {"requirements.txt": None})) == [1]

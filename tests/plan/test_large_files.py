@@ -1,4 +1,5 @@
-"""Requirement files of any size and shape are read in time that grows with their size, or refused with a clear word."""
+"""Requirement files of any size and shape are read in time that grows with their size, or refused with a
+clear word."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import pytest
 
 from doctor.plan.requirements import read
 from doctor.tables import Tables
-from tests.plan.grounds import judged, left_out
+from tests.plan.contexts import judged, left_out
 from tests.sampling import sampled
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ PUMPS: dict[str, Callable[[int], str]] = {
     "conda's brackets": lambda n: "dependencies:\n  - tensorflow[" + "version='" * n,
     "conda's channels": lambda n: "dependencies:\n  - " + "a::" * n,
     "poetry's extras": lambda n: "[tool.poetry.dependencies]\ntensorflow = {" + "extras = [" * n,
-    "poetry's tables": lambda n: "".join(f'[tool.poetry.dependencies.a{at}]\nversion="1"\n' for at in range(n)),
+    "poetry's tables": lambda n: "".join(
+        f'[tool.poetry.dependencies.a{at}]\nversion="1"\n' for at in range(n)
+    ),
 }
 
 
@@ -60,7 +63,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 @pytest.mark.parametrize(("pump", "name"), sampled(
-    itertools.product(PUMPS, ("requirements.txt", "pyproject.toml", "environment.yml", "Dockerfile")), 33,
+    itertools.product(PUMPS, ("requirements.txt", "pyproject.toml", "environment.yml", "Dockerfile")), 13,
 ))  # fmt: skip
 def test_time_of_reading_grows_with_the_size_alone(name: str, pump: str) -> None:
     short, long = PUMPS[pump](500), PUMPS[pump](4000)
@@ -72,7 +75,9 @@ def test_specifier_of_12_000_parts_is_judged_at_once_or_named(tables: Tables) ->
     start = time.process_time()
     same = judged(tables, "requirements.txt", "tensorflow[and-cuda]" + ",".join([">=2.15"] * 2_000) + "\n")
     assert left_out(same) == [], "a bound that is repeated is one bound"
-    many = judged(tables, "requirements.txt", "tensorflow" + ",".join(f">=2.{at}" for at in range(2_000)) + "\n")
+    many = judged(
+        tables, "requirements.txt", "tensorflow" + ",".join(f">=2.{at}" for at in range(2_000)) + "\n"
+    )
     assert left_out(many) == [1]
     assert "2000 version bounds" in many.unexamined[0].explanation
     long = judged(tables, "requirements.txt", "tensorflow" + ">=1," * 12_000 + "\n")
@@ -97,12 +102,14 @@ def test_lines_beyond_the_limit_are_named(tables: Tables) -> None:
     (lambda folder: [(folder / f"{n}.txt").write_text(f"-r {n + 1}.txt\n") for n in range(80)] and (folder / "r.txt").write_text("-r 0.txt\n"),
      "more than 50 files"),
     (lambda folder: ((folder / "r.txt").write_text("-r big.txt\n-r big2.txt\n"), (folder / "big.txt").write_bytes(b"#a\n" * (1 << 20)),
-                     (folder / "big2.txt").write_bytes(b"#a\n" * (1 << 20))), "larger than 4 MiB with what it takes in"),
+                     (folder / "big2.txt").write_bytes(b"#a\n" * (1 << 20))), "larger than 4 MiB with the files that it includes"),
     (lambda folder: ((folder / "r.txt").write_text("-r x.txt\n"), (folder / "x.txt").symlink_to("x.txt")), "x.txt"),
     (lambda folder: ((folder / "r.txt").write_text("-r pipe\n"), __import__("os").mkfifo(folder / "pipe")), "no regular file"),
     (lambda folder: (folder / "r.txt").write_text("-r .\n"), "no regular file"),
 ], ids=["large", "chain", "large together", "link to itself", "pipe", "folder"])  # fmt: skip
-def test_file_that_cannot_be_read_is_refused_with_a_reason(cli: Cli, tmp_path: Path, make: Callable[[Path], object], word: str) -> None:
+def test_file_that_cannot_be_read_is_refused_with_a_reason(
+    cli: Cli, tmp_path: Path, make: Callable[[Path], object], word: str
+) -> None:
     make(tmp_path)
     done = cli("plan", "--check", "--gpu", "RTX 3080", "-r", str(tmp_path / "r.txt"))
     assert done.returncode == 2
@@ -114,5 +121,14 @@ def test_files_that_take_in_one_another_end(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("-r b.txt\n-c b.txt\ntensorflow[and-cuda]==2.20.0\n")
     (tmp_path / "b.txt").write_text("-r a.txt\n-r ./b.txt\n-c a.txt\n")
     (tmp_path / "sub").mkdir()
-    done = cli("plan", "--check", "--gpu", "RTX 3080", "--os", "Ubuntu 24.04", "-r", str(tmp_path / "sub" / ".." / "a.txt"))
+    done = cli(
+        "plan",
+        "--check",
+        "--gpu",
+        "RTX 3080",
+        "--os",
+        "Ubuntu 24.04",
+        "-r",
+        str(tmp_path / "sub" / ".." / "a.txt"),
+    )
     assert done.returncode == 0, done.stdout

@@ -1,5 +1,5 @@
-"""Every set of requirements that any plan of the whole grid prints resolves against the package index, for its Python and
-platform: by a real resolver, with everything that the packages themselves require."""
+"""Every set of requirements that any plan of the whole grid prints resolves against the package index, for
+its Python and platform: by a real resolver, with everything that the packages themselves require."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from doctor.plan.routes import install_options
 from doctor.tables import Tables
-from tests.plan.grounds import outcome
+from tests.plan.contexts import outcome
 from tests.plan.test_grid import SIZE, cases
 from tests.tensorflow_envs import package_env
 
@@ -22,24 +22,29 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 pytestmark = [pytest.mark.online, pytest.mark.slow]
-PLATFORMS = {"linux-x86_64": "x86_64-manylinux_2_28", "linux-aarch64": "aarch64-manylinux_2_28", "windows-amd64": "x86_64-pc-windows-msvc",
-             "macos-arm64": "aarch64-apple-darwin", "macos-x86_64": "x86_64-apple-darwin"}  # fmt: skip
+PLATFORMS = {
+    "linux-x86_64": "x86_64-manylinux_2_28",
+    "linux-aarch64": "aarch64-manylinux_2_28",
+    "windows-amd64": "x86_64-pc-windows-msvc",
+    "macos-arm64": "aarch64-apple-darwin",
+    "macos-x86_64": "x86_64-apple-darwin",
+}
 OLD = "x86_64-manylinux2014"
 """For a glibc below 2.28: the strictest."""
 Wanted: TypeAlias = "tuple[str, str, tuple[str, ...], tuple[str, ...]]"
 
 
 def printed(tables: Tables) -> set[Wanted]:
-    """Platform (as uv names it), Python, requirements and uv's options of every plan that goes through pip or uv, in conda's
-    environments too."""
+    """Platform (as uv names it), Python, requirements and uv's options of every plan that goes through pip or
+    uv, in conda's environments too."""
     found: set[Wanted] = set()
-    for wish, machine in cases(SIZE):
-        judged = outcome(tables, wish, **machine)
+    for version_request, machine in cases(SIZE):
+        judged = outcome(tables, version_request, **machine)
         for plan in judged.plans:
             candidate = plan.candidate
             if candidate.python is None:
                 continue
-            options = install_options(candidate, judged.ground, uv=True)
+            options = install_options(candidate, judged.context, uv=True)
             platform = OLD if options else PLATFORMS[candidate.build.platform]
             found.add((platform, candidate.python, tuple(candidate.installation.requirements), options))
     return found
@@ -56,32 +61,65 @@ def resolved(uv: Path, wanted: Wanted, folder: Path) -> str:
     if "PIP_INDEX_URL" in os.environ:
         environment.setdefault("UV_INDEX_URL", os.environ["PIP_INDEX_URL"])
     done = subprocess.run(
-        [uv, "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version", python, "--python-platform", platform,
-         *wheels, *options, str(file)],
-        capture_output=True, text=True, timeout=600, check=False, env=environment,
-    )  # fmt: skip
+        [
+            uv,
+            "pip",
+            "compile",
+            "--quiet",
+            "--no-header",
+            "--no-annotate",
+            "--python-version",
+            python,
+            "--python-platform",
+            platform,
+            *wheels,
+            *options,
+            str(file),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+        env=environment,
+    )
     if done.returncode:
         return f"{wanted}: {done.stderr.strip()[-2000:]}"
-    missing = [name for name in names if not re.search(rf"^{re.escape(name)}(\[.*\])?==", done.stdout, re.MULTILINE)]
+    missing = [
+        name for name in names if not re.search(rf"^{re.escape(name)}(\[.*\])?==", done.stdout, re.MULTILINE)
+    ]
     return f"{wanted}: {missing} not in the answer" if missing else ""
 
 
-def test_every_set_of_requirements_of_every_plan_resolves_for_its_python_and_platform(tables: Tables, tmp_path: Path) -> None:
+def test_every_set_of_requirements_of_every_plan_resolves_for_its_python_and_platform(
+    tables: Tables, tmp_path: Path
+) -> None:
     sets = printed(tables)
     print(f"{SIZE} machines and wishes: {len(sets)} sets of requirements")
     assert len(sets) > 60
     uv = package_env("uv", ["uv"]).parent / "uv"
     with ThreadPoolExecutor(2) as pool:
-        wrong = [problem for problem in pool.map(lambda wanted: resolved(uv, wanted, tmp_path), sorted(sets)) if problem]
+        wrong = [
+            problem
+            for problem in pool.map(lambda wanted: resolved(uv, wanted, tmp_path), sorted(sets))
+            if problem
+        ]
     assert wrong == []
 
 
 def test_the_wheel_of_each_row_is_of_the_platform_that_the_plan_is_for(tables: Tables) -> None:
     """The row names the file that was read from the index for this very Python and platform."""
-    tags = {"linux-x86_64": r"manylinux.*x86_64|any", "windows-amd64": "win_amd64|any", "linux-aarch64": r"manylinux.*aarch64|any",
-            "macos-arm64": r"macosx.*(arm64|universal2)|any", "macos-x86_64": r"macosx.*(x86_64|universal2)|any"}  # fmt: skip
-    for wish, machine in cases(SIZE)[:250]:
-        for plan in outcome(tables, wish, **machine).plans:
+    tags = {
+        "linux-x86_64": r"manylinux.*x86_64|any",
+        "windows-amd64": "win_amd64|any",
+        "linux-aarch64": r"manylinux.*aarch64|any",
+        "macos-arm64": r"macosx.*(arm64|universal2)|any",
+        "macos-x86_64": r"macosx.*(x86_64|universal2)|any",
+    }
+    for version_request, machine in cases(SIZE)[:250]:
+        for plan in outcome(tables, version_request, **machine).plans:
             build, python = plan.candidate.build, plan.candidate.python
             if python is not None:
-                assert re.search(tags[build.platform], build.data["wheels"][python]["file"]), (plan.tensorflow, python)
+                assert re.search(tags[build.platform], build.data["wheels"][python]["file"]), (
+                    plan.tensorflow,
+                    python,
+                )

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from doctor.facts import CudaVersion, CudnnVersion, DriverVersion, Fact, Facts, Gpu, Platform, PythonVersion, Source
-from doctor.plan import Ground, Plan, Wish, make_plans
+from doctor.facts import (
+    CudaVersion,
+    CudnnVersion,
+    DriverVersion,
+    Fact,
+    Facts,
+    Gpu,
+    Platform,
+    PythonVersion,
+    Source,
+)
+from doctor.plan import Plan, PlanContext, VersionRequest, make_plans
 from doctor.plan.routes import install_options
 from doctor.tables import Tables
-from tests.plan.grounds import codes, commands, first, outcome
+from tests.plan.contexts import codes, commands, first, outcome
 
 
 def by_route(plans: tuple[Plan, ...], route: str) -> Plan:
@@ -22,7 +32,9 @@ def test_driver_470_and_rtx_3090_gets_the_last_release_for_cuda_11(tables: Table
     assert newer, "the plan with a newer driver is named, after the one that leaves it alone"
     assert {p.tensorflow for p in newer} >= {"2.20.0"}
     assert all("525.60.13" in " ".join(p.changes) for p in newer)
-    assert any(r.startswith("not 2.15.0 to 2.21.0: driver 470.256.02 is older than 525.60.13") for r in plan.why), "why no newer one"
+    assert any(
+        r.startswith("not 2.15.0 to 2.21.0: driver 470.256.02 is older than 525.60.13") for r in plan.why
+    ), "why no newer one"
 
 
 def test_driver_470_and_python_3_12_takes_another_python_before_another_driver(tables: Tables) -> None:
@@ -43,7 +55,9 @@ def test_gtx_1080_on_a_fresh_ubuntu_24_04_gets_a_cudnn_with_pascal_kernels(table
 def test_tesla_k80_ends_with_2_14_and_branch_470(tables: Tables) -> None:
     plan = first(outcome(tables, gpu="Tesla K80"))
     assert plan.tensorflow == "2.14.1"
-    assert (plan.driver_minimum, plan.driver_last) == ("450.80.02", "470"), "a driver of today does not serve it"
+    assert (plan.driver_minimum, plan.driver_last) == ("450.80.02", "470"), (
+        "a driver of today does not serve it"
+    )
     found = outcome(tables, os="Ubuntu 22.04", gpu="Tesla K80", driver="535.183.01")
     assert codes(found) == ["driver-too-new"]
     assert "R470" in found.findings[0].explanation
@@ -62,7 +76,9 @@ def test_rtx_5090_gets_2_21_with_its_library_linked(tables: Tables) -> None:
     assert plan.tensorflow == "2.21.0"
     assert "nvidia/cusolver/lib/libcusolver.so.11" in commands(plan)
     assert "libcusolver.so.11" in commands(plan)
-    assert any("at the first start" in reason for reason in plan.why), "that it compiles at the first start is said"
+    assert any("at the first start" in reason for reason in plan.why), (
+        "that it compiles at the first start is said"
+    )
     assert any("XLA" in reason for reason in plan.why), "and what does not work at all"
     assert {p.tensorflow for p in found.plans if p.route != "cpu"} == {"2.21.0"}
 
@@ -73,7 +89,9 @@ def test_rtx_5090_with_driver_550_needs_another_driver_not_the_cpu(tables: Table
     assert "Blackwell (compute capability 12.0) came with CUDA 12.8" in found.findings[0].explanation
     plan = first(found)
     assert (plan.tensorflow, plan.driver_minimum) == ("2.21.0", "570.26")
-    assert not any("550.54.14 offers" in reason for reason in plan.why), "the reasons are of the driver that the plan takes"
+    assert not any("550.54.14 offers" in reason for reason in plan.why), (
+        "the reasons are of the driver that the plan takes"
+    )
 
 
 def test_windows_with_a_gpu_older_than_pascal_stays_on_windows(tables: Tables) -> None:
@@ -95,7 +113,10 @@ def test_cuda_11_2_and_cudnn_8_1_fixed_by_an_administrator(tables: Tables) -> No
     plan = first(found)
     assert (plan.tensorflow, plan.route, plan.python) == ("2.11.1", "pip-system-cuda", "3.10")
     assert "numpy<2" in commands(plan), "2.11 sets no bound on NumPy itself"
-    assert any(step.kind == "manual" and "Let the loader find CUDA 11.2 and cuDNN 8.1" in step.text for step in plan.commands)
+    assert any(
+        step.kind == "manual" and "Let the loader find CUDA 11.2 and cuDNN 8.1" in step.text
+        for step in plan.commands
+    )
     own = by_route(found.plans, "pip-and-cuda")
     assert any("stays untouched" in change for change in own.changes)
 
@@ -178,8 +199,13 @@ def test_windows_on_arm_has_no_cuda(tables: Tables) -> None:
 
 
 def test_empty_wheel_is_planned_only_where_what_it_requires_has_a_file(tables: Tables) -> None:
-    """The files of tensorflow-intel, tensorflow-macos and tensorflow-cpu-aws on the package index; 2.13.0 has those for 3.8."""
-    for system, version, python in (("Windows 11", "2.13.1", "3.8"), ("macOS arm64", "2.13.1", "3.8"), ("linux aarch64", "2.11.1", "3.10")):
+    """The files of tensorflow-intel, tensorflow-macos and tensorflow-cpu-aws on the package index; 2.13.0 has
+    those for 3.8."""
+    for system, version, python in (
+        ("Windows 11", "2.13.1", "3.8"),
+        ("macOS arm64", "2.13.1", "3.8"),
+        ("linux aarch64", "2.11.1", "3.10"),
+    ):
         last = outcome(tables, version, os=system, python=python).plans[-1]
         assert (last.tensorflow, last.python) != (version, python), system
         assert f"TensorFlow {last.tensorflow} instead of {version}" in last.changes
@@ -189,7 +215,9 @@ def test_empty_wheel_is_planned_only_where_what_it_requires_has_a_file(tables: T
 
 def test_official_image_is_offered_outside_of_a_container_only(tables: Tables) -> None:
     plan = by_route(outcome(tables, os="Ubuntu 22.04", gpu="RTX 3080").plans, "docker")
-    assert "docker run --rm --gpus all tensorflow/tensorflow:2.17.0-gpu" in commands(plan), "later images hold cuDNN 8 for a build that opens 9"
+    assert "docker run --rm --gpus all tensorflow/tensorflow:2.17.0-gpu" in commands(plan), (
+        "later images hold cuDNN 8 for a build that opens 9"
+    )
     assert any("not verified here" in step.why for step in plan.commands), "no registry was asked for the tag"
     inside = outcome(tables, os="docker", gpu="RTX 3080", driver="470.82.01")
     assert "docker" not in {p.route for p in inside.plans}
@@ -199,9 +227,17 @@ def test_official_image_is_offered_outside_of_a_container_only(tables: Tables) -
 
 def test_2_10_on_debian_11_gets_cuda_11_from_nvidias_packages_and_links(tables: Tables) -> None:
     plan = first(outcome(tables, "2.10", os="Debian 11", gpu="RTX 3060"))
-    assert (plan.tensorflow, plan.python, plan.route, plan.cuda, plan.cudnn) == ("2.10.1", "3.9", "pip-and-cuda", "11.8", "8.7")
+    assert (plan.tensorflow, plan.python, plan.route, plan.cuda, plan.cudnn) == (
+        "2.10.1",
+        "3.9",
+        "pip-and-cuda",
+        "11.8",
+        "8.7",
+    )
     text = commands(plan)
-    assert "tensorflow==2.10.1 nvidia-cublas-cu11==11.11.3.6" in text, "the versions that 2.14, the last for CUDA 11, pins"
+    assert "tensorflow==2.10.1 nvidia-cublas-cu11==11.11.3.6" in text, (
+        "the versions that 2.14, the last for CUDA 11, pins"
+    )
     assert "[and-cuda]" not in text
     assert "['tensorflow/' + os.path" in text, "2.10 looks beside itself only"
     assert "'numpy<2'" in text
@@ -218,7 +254,11 @@ def test_2_14_under_python_3_11_takes_its_libraries_by_name(tables: Tables) -> N
 
 def test_2_4_has_no_libraries_on_the_index(tables: Tables) -> None:
     """libcusolver.so.10 was never in a package of pip's."""
-    assert "pip-and-cuda" not in {p.route for p in outcome(tables, "2.4", python="3.8", gpu="RTX 3060").plans if p.tensorflow.startswith("2.4")}
+    assert "pip-and-cuda" not in {
+        p.route
+        for p in outcome(tables, "2.4", python="3.8", gpu="RTX 3060").plans
+        if p.tensorflow.startswith("2.4")
+    }
 
 
 def test_2_15_0_becomes_2_15_1_where_its_extra_cannot_be_installed(tables: Tables) -> None:
@@ -262,14 +302,23 @@ def test_2_12_on_python_3_8_builds_jax_where_all_else_has_to_be_a_wheel(tables: 
     """jax up to 0.4.15 is a source archive of plain Python, and no later one takes Python 3.8."""
     found = outcome(tables, "2.12", os="CentOS 7", python="3.8")
     assert (first(found).tensorflow, first(found).python) == ("2.12.1", "3.8")
-    assert install_options(first(found).candidate, found.ground, uv=True) == ("--only-binary", ":all:", "--no-binary", "jax")
+    assert install_options(first(found).candidate, found.context, uv=True) == (
+        "--only-binary",
+        ":all:",
+        "--no-binary",
+        "jax",
+    )
 
 
 def test_python_that_the_distribution_does_not_have_comes_through_uv(tables: Tables) -> None:
     asked = commands(first(outcome(tables, os="Ubuntu 24.04", gpu="RTX 4090", python="3.13")))
     assert "uv venv --python 3.13 tf-gpu" in asked, "Ubuntu 24.04 has 3.12"
-    assert "python3.12 -m venv tf-gpu" in commands(first(outcome(tables, os="Ubuntu 24.04", gpu="RTX 4090", python="3.12")))
-    assert "python3.13 -m venv tf-gpu" in commands(first(outcome(tables, gpu="RTX 4090", python="3.13"))), "it was said to be there"
+    assert "python3.12 -m venv tf-gpu" in commands(
+        first(outcome(tables, os="Ubuntu 24.04", gpu="RTX 4090", python="3.12"))
+    )
+    assert "python3.13 -m venv tf-gpu" in commands(first(outcome(tables, gpu="RTX 4090", python="3.13"))), (
+        "it was said to be there"
+    )
     old = outcome(tables, "2.4", os="Ubuntu 20.04", python="3.6", cuda="11.0", cudnn="8.0")
     assert "python3.6 -m venv tf-gpu" in commands(first(old)), "uv brings none before 3.8"
 
@@ -285,22 +334,44 @@ def test_uv_is_found_by_the_shell_that_installed_it(tables: Tables) -> None:
 
 
 def test_every_plan_ends_with_the_cpu(tables: Tables) -> None:
-    for machine in ({"gpu": "RTX 3090"}, {"os": "Windows 11"}, {"os": "macOS x86_64"}, {"gpu": "Tesla K80", "driver": "535"}):
+    for machine in (
+        {"gpu": "RTX 3090"},
+        {"os": "Windows 11"},
+        {"os": "macOS x86_64"},
+        {"gpu": "Tesla K80", "driver": "535"},
+    ):
         assert outcome(tables, **machine).plans[-1].route == "cpu"
 
 
-def looked_at(*facts: Fact) -> Ground:
+def looked_at(*facts: Fact) -> PlanContext:
     """A Linux machine with a GPU, a driver and Python 3.11, where more was seen."""
     here = Source("the machine")
-    more = (Platform(here, "linux", "x86_64"), Gpu(here, "an NVIDIA card", "8.6"), DriverVersion(here, "550.54.14"), PythonVersion(here, "3.11.2", 64))
-    return Ground(Facts((*more, *facts), "machine", "a machine"), Tables.bundled(), Wish())
+    more = (
+        Platform(here, "linux", "x86_64"),
+        Gpu(here, "an NVIDIA card", "8.6"),
+        DriverVersion(here, "550.54.14"),
+        PythonVersion(here, "3.11.2", 64),
+    )
+    return PlanContext(Facts((*more, *facts), "machine", "a machine"), Tables.bundled(), VersionRequest())
 
 
 def test_cuda_that_pip_or_conda_brought_into_an_environment_serves_no_other(tables: Tables) -> None:
-    wheels, conda, toolkit = "/home/me/venv/lib/python3.11/site-packages", "/opt/conda/envs/tf", "/usr/local/cuda-12.3"
+    wheels, conda, toolkit = (
+        "/home/me/venv/lib/python3.11/site-packages",
+        "/opt/conda/envs/tf",
+        "/usr/local/cuda-12.3",
+    )
     inside = (
-        CudaVersion(Source(f"{wheels}/nvidia_cuda_runtime_cu12-12.9.79.dist-info"), "12.9.79", f"{wheels}/nvidia/cuda_runtime/lib"),
-        CudnnVersion(Source(f"{wheels}/nvidia_cudnn_cu12-9.28.0.42.dist-info"), "9.28.0.42", f"{wheels}/nvidia/cudnn/lib"),
+        CudaVersion(
+            Source(f"{wheels}/nvidia_cuda_runtime_cu12-12.9.79.dist-info"),
+            "12.9.79",
+            f"{wheels}/nvidia/cuda_runtime/lib",
+        ),
+        CudnnVersion(
+            Source(f"{wheels}/nvidia_cudnn_cu12-9.28.0.42.dist-info"),
+            "9.28.0.42",
+            f"{wheels}/nvidia/cudnn/lib",
+        ),
         CudaVersion(Source(f"{conda}/conda-meta/cudatoolkit-11.8.0-h1.json"), "11.8.0", f"{conda}/lib"),
         CudnnVersion(Source(f"{conda}/lib/libcudnn.so.8"), "8.9.7", f"{conda}/lib"),
     )
@@ -308,6 +379,8 @@ def test_cuda_that_pip_or_conda_brought_into_an_environment_serves_no_other(tabl
     cuda = CudaVersion(Source(f"{toolkit}/version.json"), "12.3", toolkit)
     without_cudnn = make_plans(looked_at(*inside, cuda))
     assert "pip-system-cuda" not in {p.route for p in without_cudnn.plans}, "its cuDNN is the environments'"
-    cudnn = CudnnVersion(Source("/usr/lib/x86_64-linux-gnu/libcudnn.so.8"), "8.9.7", "/usr/lib/x86_64-linux-gnu")
+    cudnn = CudnnVersion(
+        Source("/usr/lib/x86_64-linux-gnu/libcudnn.so.8"), "8.9.7", "/usr/lib/x86_64-linux-gnu"
+    )
     own = by_route(make_plans(looked_at(*inside, cuda, cudnn)).plans, "pip-system-cuda")
     assert (own.cuda, own.cudnn) == ("12.3", "8.9.7")

@@ -10,7 +10,8 @@ from packaging.specifiers import SpecifierSet
 from doctor.plan.requirements import read
 from doctor.plan.specifiers import keeps_within, range_of, together
 from doctor.tables import Tables
-from tests.plan.grounds import errors, judged
+from tests.plan.contexts import errors, judged
+from tests.sampling import examples
 
 
 def test_line_without_a_wheel_for_this_python(tables: Tables) -> None:
@@ -25,7 +26,9 @@ def test_line_that_wants_another_cuda_than_the_machine_has(tables: Tables) -> No
 
 
 def test_tensorflow_gpu_of_today_is_a_stub(tables: Tables) -> None:
-    assert errors(judged(tables, "requirements.txt", "tensorflow-gpu==2.12.0\n")) == {"tf-gpu-package-removed": 1}
+    assert errors(judged(tables, "requirements.txt", "tensorflow-gpu==2.12.0\n")) == {
+        "tf-gpu-package-removed": 1
+    }
 
 
 def test_two_packages_that_are_both_tensorflow(tables: Tables) -> None:
@@ -39,7 +42,10 @@ def test_cpu_package_is_named(tables: Tables) -> None:
 
 def test_pins_beside_tensorflow_are_held_to_its_metadata(tables: Tables) -> None:
     text = "tensorflow[and-cuda]==2.18.0\nnumpy==2.3.0\nnvidia-cudnn-cu12==8.9.7.29\nkeras==3.5.0\n"
-    assert errors(judged(tables, "requirements.txt", text)) == {"python-dependency-conflict": 2, "cudnn-version-mismatch": 3}
+    assert errors(judged(tables, "requirements.txt", text)) == {
+        "python-dependency-conflict": 2,
+        "cudnn-version-mismatch": 3,
+    }
 
 
 def test_marker_for_another_platform_does_not_count(tables: Tables) -> None:
@@ -57,11 +63,17 @@ dependencies:
   - pip:
     - tensorflow==2.4.0  # the model
 """
-    assert errors(judged(tables, "environment.yml", text)) == {"cuda-version-mismatch": 5, "cudnn-version-mismatch": 6}
+    assert errors(judged(tables, "environment.yml", text)) == {
+        "cuda-version-mismatch": 5,
+        "cudnn-version-mismatch": 6,
+    }
 
 
 def test_dockerfile_counts_the_python_of_its_base_and_the_line_within_a_command(tables: Tables) -> None:
-    text = 'FROM python:3.13-slim\nRUN apt-get update\nRUN pip install --no-cache-dir \\\n    numpy \\\n    "tensorflow[and-cuda]==2.18.0"\n'
+    text = (
+        "FROM python:3.13-slim\nRUN apt-get update\nRUN pip install --no-cache-dir \\\n    numpy \\\n   "
+        ' "tensorflow[and-cuda]==2.18.0"\n'
+    )
     found = judged(tables, "Dockerfile", text)
     assert errors(found) == {"tf-no-wheel": 5}
     assert any(e.line == 1 for e in found.findings[0].evidence), "where the Python comes from is said"
@@ -73,15 +85,22 @@ def test_dockerfile_counts_the_python_of_its_base_and_the_line_within_a_command(
         ("nvidia/cuda:12.2.0-cudnn8-runtime-ubuntu22.04", {"cudnn-version-mismatch": 2}),
         ("nvidia/cuda:12.5.1-cudnn-runtime-ubuntu22.04", {}),
         ("nvidia/cuda:12.5.1-runtime-ubuntu22.04", {"cudnn-missing": 2}),
-        ("nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04", {"cuda-version-mismatch": 2, "cudnn-version-mismatch": 2}),
+        (
+            "nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04",
+            {"cuda-version-mismatch": 2, "cudnn-version-mismatch": 2},
+        ),
         ("tensorflow/tensorflow:2.17.0-gpu", {"cudnn-version-mismatch": 2}),
         ("ubuntu:22.04", {}),
     ],
 )
-def test_line_without_its_libraries_is_held_to_the_base_image(tables: Tables, base: str, expected: dict[str, int]) -> None:
+def test_line_without_its_libraries_is_held_to_the_base_image(
+    tables: Tables, base: str, expected: dict[str, int]
+) -> None:
     found = judged(tables, "Dockerfile", f"FROM {base}\nRUN pip install tensorflow==2.20.0\n")
     assert errors(found) == expected
-    assert not errors(judged(tables, "Dockerfile", f"FROM {base}\nRUN pip install 'tensorflow[and-cuda]==2.20.0'\n"))
+    assert not errors(
+        judged(tables, "Dockerfile", f"FROM {base}\nRUN pip install 'tensorflow[and-cuda]==2.20.0'\n")
+    )
 
 
 def test_line_without_its_libraries_is_doubted_where_nothing_brings_them(tables: Tables) -> None:
@@ -92,20 +111,38 @@ def test_line_without_its_libraries_is_doubted_where_nothing_brings_them(tables:
     assert doubts("requirements.txt", "tensorflow[and-cuda]==2.20.0\n") == []
     assert doubts("requirements.txt", "tensorflow==2.20.0\nnvidia-cudnn-cu12==9.3.0.75\n") == []
     assert doubts("Dockerfile", "FROM python:3.11\nRUN pip install tensorflow==2.20.0\n") == ["cuda-missing"]
-    assert doubts("Dockerfile", "FROM python:3.11\nRUN apt-get install -y cuda-toolkit-12-5 libcudnn9\nRUN pip install tensorflow==2.20.0\n") == []
+    assert (
+        doubts(
+            "Dockerfile",
+            "FROM python:3.11\nRUN apt-get install -y cuda-toolkit-12-5 libcudnn9\nRUN pip install"
+            " tensorflow==2.20.0\n",
+        )
+        == []
+    )
 
 
 def test_later_stage_of_a_dockerfile_starts_anew() -> None:
-    wanted = read("FROM a\nRUN pip install tensorflow==1.15\nFROM python:3.11\nRUN pip install tensorflow\n", "Dockerfile")
+    wanted = read(
+        "FROM a\nRUN pip install tensorflow==1.15\nFROM python:3.11\nRUN pip install tensorflow\n",
+        "Dockerfile",
+    )
     assert [(a.name, a.specifier, a.line) for a in wanted.requirements] == [("tensorflow", "", 4)]
 
 
 def test_pyproject_of_pep_621_and_of_poetry(tables: Tables) -> None:
     text = '[project]\nname = "x"\ndependencies = [\n  "numpy",\n  "tensorflow[and-cuda]>=2.15,<2.16",\n]\n'
     assert errors(judged(tables, "pyproject.toml", text, python="3.13")) == {"tf-no-wheel": 5}
-    text = '[tool.poetry.dependencies]\npython = "^3.13"\ntensorflow = {version = "~2.15", extras = ["and-cuda"]}\n'
+    text = (
+        '[tool.poetry.dependencies]\npython = "^3.13"\ntensorflow = {version = "~2.15", extras ='
+        ' ["and-cuda"]}\n'
+    )
     [line] = read(text, "pyproject.toml").requirements
-    assert (line.name, line.specifier, line.extras, line.line) == ("tensorflow", ">=2.15,<2.16", ("and-cuda",), 3)
+    assert (line.name, line.specifier, line.extras, line.line) == (
+        "tensorflow",
+        ">=2.15,<2.16",
+        ("and-cuda",),
+        3,
+    )
 
 
 def test_file_without_tensorflow_says_so(tables: Tables) -> None:
@@ -130,8 +167,13 @@ def test_spellings_of_a_requirement(line: str, expected: tuple[str, str]) -> Non
 
 
 @pytest.mark.parametrize("name", ["requirements.txt", "pyproject.toml", "environment.yml", "Dockerfile"])
-@given(text=st.text(alphabet=st.sampled_from("tensorflow-gpu=<>~!.,[]{}:;@#\\\"' \n\t-RUNFROMpip0123456789é"), max_size=300))
-@settings(max_examples=60, deadline=None)
+@given(
+    text=st.text(
+        alphabet=st.sampled_from("tensorflow-gpu=<>~!.,[]{}:;@#\\\"' \n\t-RUNFROMpip0123456789é"),
+        max_size=300,
+    )
+)
+@settings(max_examples=examples(60), deadline=None)
 def test_no_text_breaks_the_reader(name: str, text: str) -> None:
     for asked in read(text, name).requirements:
         assert 1 <= asked.line <= text.count("\n") + 1
@@ -145,21 +187,29 @@ def test_tensorflow_gpu_without_an_upper_bound_is_the_stub(tables: Tables, line:
 
 
 def test_ranges_that_exclude_what_tensorflow_requires(tables: Tables) -> None:
-    found = judged(tables, "requirements.txt", "tensorflow[and-cuda]==2.15.1\nnumpy>=2\nprotobuf<3.20\nwrapt<1.15\n")
+    found = judged(
+        tables, "requirements.txt", "tensorflow[and-cuda]==2.15.1\nnumpy>=2\nprotobuf<3.20\nwrapt<1.15\n"
+    )
     assert [(f.code, f.evidence[0].line) for f in found.findings if f.severity == "error"] == [
         ("python-dependency-conflict", 2), ("python-dependency-conflict", 3)]  # fmt: skip
 
 
 def test_numpy_2_beside_a_release_whose_metadata_lets_it_in(tables: Tables) -> None:
-    unbounded = judged(tables, "requirements.txt", "tensorflow==2.10.1\nnumpy\nprotobuf<3.20\n", python="3.10")
+    unbounded = judged(
+        tables, "requirements.txt", "tensorflow==2.10.1\nnumpy\nprotobuf<3.20\n", python="3.10"
+    )
     assert errors(unbounded) == {}
     assert [f.evidence[0].line for f in unbounded.findings if f.code == "python-dependency-conflict"] == [2]
-    assert errors(judged(tables, "requirements.txt", "tensorflow==2.10.1\nnumpy==2.0.1\n", python="3.10")) == {"python-dependency-conflict": 2}
+    assert errors(
+        judged(tables, "requirements.txt", "tensorflow==2.10.1\nnumpy==2.0.1\n", python="3.10")
+    ) == {"python-dependency-conflict": 2}
     for fine in ("numpy<2", "numpy==1.26.4", "numpy~=1.24"):
         bounded = judged(tables, "requirements.txt", f"tensorflow==2.10.1\n{fine}\n", python="3.10")
         assert not [f for f in bounded.findings if f.code == "python-dependency-conflict"], fine
     on_3_8 = judged(tables, "requirements.txt", "tensorflow==2.10.1\n", python="3.8")
-    assert not [f for f in on_3_8.findings if f.code == "python-dependency-conflict"], "NumPy 2 does not take Python 3.8"
+    assert not [f for f in on_3_8.findings if f.code == "python-dependency-conflict"], (
+        "NumPy 2 does not take Python 3.8"
+    )
 
 
 def test_extra_that_a_release_does_not_have_brings_nothing(tables: Tables) -> None:
@@ -176,19 +226,37 @@ def test_lines_that_exclude_each_other(tables: Tables) -> None:
 
 
 def test_file_that_is_taken_in_counts_with_its_own_name(tables: Tables) -> None:
-    found = judged(tables, "requirements.txt", "tensorflow==2.18.0\n-r base.txt\n", {"base.txt": "# more\nkeras==2.9\n"})
-    assert [(s.where, s.line) for s in found.findings[0].evidence] == [("base.txt", 2), ("requirements.txt", 1)]
+    found = judged(
+        tables, "requirements.txt", "tensorflow==2.18.0\n-r base.txt\n", {"base.txt": "# more\nkeras==2.9\n"}
+    )
+    assert [(s.where, s.line) for s in found.findings[0].evidence] == [
+        ("base.txt", 2),
+        ("requirements.txt", 1),
+    ]
 
 
 def test_constraint_bounds_what_is_asked_for_and_asks_for_nothing(tables: Tables) -> None:
-    constrained = judged(tables, "requirements.txt", "tensorflow\n-c constraints.txt\n", {"constraints.txt": "tensorflow==2.10.1\nnumpy<2\n"})
+    constrained = judged(
+        tables,
+        "requirements.txt",
+        "tensorflow\n-c constraints.txt\n",
+        {"constraints.txt": "tensorflow==2.10.1\nnumpy<2\n"},
+    )
     assert constrained.plans[0].tensorflow == "2.10.1"
-    found = judged(tables, "requirements.txt", "pandas\n-c constraints.txt\n", {"constraints.txt": "tensorflow==2.10.1\n"})
+    found = judged(
+        tables,
+        "requirements.txt",
+        "pandas\n-c constraints.txt\n",
+        {"constraints.txt": "tensorflow==2.10.1\n"},
+    )
     assert [f.code for f in found.findings] == ["tf-not-installed"]
 
 
 def test_optional_groups_of_a_pyproject_are_ways_to_choose_from(tables: Tables) -> None:
-    text = '[project]\ndependencies = ["numpy"]\n[project.optional-dependencies]\ncpu = ["tensorflow-cpu"]\ngpu = ["tensorflow[and-cuda]"]\n'
+    text = (
+        '[project]\ndependencies = ["numpy"]\n[project.optional-dependencies]\ncpu = ["tensorflow-cpu"]\ngpu'
+        ' = ["tensorflow[and-cuda]"]\n'
+    )
     assert errors(judged(tables, "pyproject.toml", text)) == {"tf-cpu-only": 4}
 
 
@@ -198,12 +266,17 @@ def test_python_that_a_project_requires_has_to_have_a_wheel(tables: Tables) -> N
     newer = judged(tables, "pyproject.toml", text.replace("2.10.1", "2.20.0"))
     assert errors(newer) == {}
     assert newer.plans[0].python == "3.13", "Ubuntu 22.04 has 3.10, which the project refuses"
-    poetry = '[tool.poetry.dependencies]\npython = "^3.8"\ntensorflow = {version = "2.20.0", extras = ["and-cuda"]}\n'
+    poetry = (
+        '[tool.poetry.dependencies]\npython = "^3.8"\ntensorflow = {version = "2.20.0", extras ='
+        ' ["and-cuda"]}\n'
+    )
     assert judged(tables, "pyproject.toml", poetry).plans[0].python == "3.10"
 
 
 def test_marker_on_the_python_is_held_to_the_one_at_hand(tables: Tables) -> None:
-    text = "tensorflow==2.10.1; python_version < '3.9'\ntensorflow[and-cuda]==2.20.0; python_version >= '3.9'\n"
+    text = (
+        "tensorflow==2.10.1; python_version < '3.9'\ntensorflow[and-cuda]==2.20.0; python_version >= '3.9'\n"
+    )
     assert judged(tables, "requirements.txt", text).plans[0].tensorflow == "2.20.0"
 
 
@@ -226,10 +299,20 @@ def test_specifiers_that_go_together(one: str, other: str, expected: bool) -> No
     assert together(one, other) is expected is together(other, one)
 
 
-@given(st.lists(st.tuples(st.sampled_from(["<", "<=", ">", ">=", "==", "~="]), st.integers(1, 4), st.integers(0, 3)), max_size=3),
-       st.lists(st.tuples(st.sampled_from(["<", "<=", ">", ">=", "=="]), st.integers(1, 4), st.integers(0, 3)), max_size=3))
-@settings(max_examples=300, deadline=None)
-def test_specifiers_go_together_as_packaging_has_it(one: list[tuple[str, int, int]], other: list[tuple[str, int, int]]) -> None:
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["<", "<=", ">", ">=", "==", "~="]), st.integers(1, 4), st.integers(0, 3)),
+        max_size=3,
+    ),
+    st.lists(
+        st.tuples(st.sampled_from(["<", "<=", ">", ">=", "=="]), st.integers(1, 4), st.integers(0, 3)),
+        max_size=3,
+    ),
+)
+@settings(max_examples=examples(300), deadline=None)
+def test_specifiers_go_together_as_packaging_has_it(
+    one: list[tuple[str, int, int]], other: list[tuple[str, int, int]]
+) -> None:
     """Tried on versions around every bound."""
     first, second = (",".join(f"{sign}{a}.{b}" for sign, a, b in parts) for parts in (one, other))
     trials = [f"{a}.{b}{end}" for a in range(6) for b in range(5) for end in ("", ".1")]

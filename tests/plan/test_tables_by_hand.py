@@ -24,7 +24,9 @@ def test_what_no_registry_was_asked_for_says_so(tables: Tables, name: str) -> No
 
 def test_images_that_hold_another_cudnn_than_their_tensorflow_opens_are_left_out(tables: Tables) -> None:
     """2.18.0 and later: tensorflow/build#217 and #221."""
-    assert not [row["image"] for row in tables.store.all("images") if order(row["version"]) >= order("2.18.0")]
+    assert not [
+        row["image"] for row in tables.store.all("images") if order(row["version"]) >= order("2.18.0")
+    ]
 
 
 def test_each_image_is_of_a_release_with_cuda(tables: Tables) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from doctor.plan.conda import match_spec
 from doctor.tables import Tables
-from tests.plan.grounds import errors, judged, left_out
+from tests.plan.contexts import errors, judged, left_out
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -50,7 +50,9 @@ def check(cli: Cli, path: Path, text: str) -> tuple[int, str]:
     ("Dockerfile", "FROM python:3.11\nRUN pip install tensorflow==$VERSION\n", 2),
     ("Dockerfile", "FROM python:3.11\nRUN pip install -r missing.txt 'tensorflow[and-cuda]==2.20.0'\n", 1),
 ])  # fmt: skip
-def test_gate_says_that_it_could_not_examine_a_line(cli: Cli, tmp_path: Path, name: str, text: str, line: int) -> None:
+def test_gate_says_that_it_could_not_examine_a_line(
+    cli: Cli, tmp_path: Path, name: str, text: str, line: int
+) -> None:
     code, words = check(cli, tmp_path / name, text)
     assert code == 3, words
     assert words.startswith("could not examine: ")
@@ -69,7 +71,9 @@ def test_error_comes_before_what_was_not_examined(cli: Cli, tmp_path: Path) -> N
 
 
 def test_plain_packages_are_named_and_are_no_obstacle(cli: Cli, tmp_path: Path) -> None:
-    code, words = check(cli, tmp_path / "requirements.txt", "tensorflow[and-cuda]==2.20.0\npandas==1.0\nnumpy<2.3\n")
+    code, words = check(
+        cli, tmp_path / "requirements.txt", "tensorflow[and-cuda]==2.20.0\npandas==1.0\nnumpy<2.3\n"
+    )
     assert code == 0
     assert "not examined: the requirements of pandas" in words
     assert "numpy" not in words
@@ -96,7 +100,9 @@ def test_match_specifications_of_conda_as_pip_writes_them(text: str, expected: t
     assert (found.name, found.specifier, found.build) == expected
 
 
-@pytest.mark.parametrize("text", ["tensorflow=2.10|2.11", "tensorflow[version='2.1|2.2']", "=2.10", "tensorflow=^2$"])
+@pytest.mark.parametrize(
+    "text", ["tensorflow=2.10|2.11", "tensorflow[version='2.1|2.2']", "=2.10", "tensorflow=^2$"]
+)
 def test_match_specification_that_pip_cannot_say_is_none(text: str) -> None:
     assert match_spec(text, 1, text) is None
 
@@ -107,8 +113,15 @@ def test_match_specification_that_pip_cannot_say_is_none(text: str) -> None:
     ("cudnn=8.9", {"cudnn-version-mismatch": 2}, []), ("cudnn>=8,<9", {"cudnn-version-mismatch": 2}, []), ("cudnn>=9.3,<9.4", {}, []),
     ("cudnn>=8", {}, [2]),
 ])  # fmt: skip
-def test_cuda_of_conda_beside_tensorflow_of_pip(tables: Tables, pins: str, expected: dict[str, int], open_: list[int]) -> None:
-    found = judged(tables, "environment.yml", f"dependencies:\n  - {pins}\n  - pip:\n    - tensorflow==2.20.0\n", driver="550.54.14")
+def test_cuda_of_conda_beside_tensorflow_of_pip(
+    tables: Tables, pins: str, expected: dict[str, int], open_: list[int]
+) -> None:
+    found = judged(
+        tables,
+        "environment.yml",
+        f"dependencies:\n  - {pins}\n  - pip:\n    - tensorflow==2.20.0\n",
+        driver="550.54.14",
+    )
     assert errors(found) == expected
     assert left_out(found) == open_
 

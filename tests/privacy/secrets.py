@@ -1,4 +1,5 @@
-"""What must not leave a machine, each with the part of it that may stand nowhere; and what must stay as it is.
+"""What must not leave a machine, each with the part of it that may stand nowhere; and what must stay as it
+is.
 
 Nothing here opens a door: every value was made up in the shape of one.
 """
@@ -115,23 +116,65 @@ PRIVATE: dict[str, tuple[str, str]] = {
 }
 
 KEPT = (
-    "cudatoolkit-10.1.243", "nvidia-curand-cu12==10.3.5.147", "cuDNN 8.9.7.29", "libcublas.so.12.4.5.8", "27.21.14.5671",
-    "nvidia-cublas-cu11 10.2.1.243", "10.2.10.91", "NVIDIA-SMI 470.82.01   Driver Version: 470.82.01   CUDA Version: 11.4",
-    "0000:01:00.0", "00000000:01:00.0 Off", "pciBusID: 0000:0a:00.0", "name: Tesla T4, pci bus id: 0000:00:1e.0",
-    "5be9eb8b1e0f3a9d7f6c5b4a3928170615243342", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-    "memcpy@GLIBC_2.14", "cublasLtCreate@libcublasLt.so.11", "actions/checkout@v4", "git@github.com:tensorflow/tensorflow",
-    "tensorflow @ file:///tmp/x.whl", "cudnn@8.1", "compute capability 8.6", "TF_CPP_VMODULE=dso_loader=1",
-    "LD_LIBRARY_PATH=/usr/local/cuda-11.2/lib64:/usr/lib/x86_64-linux-gnu", "CUDA_VISIBLE_DEVICES=0,1",
+    "cudatoolkit-10.1.243",
+    "nvidia-curand-cu12==10.3.5.147",
+    "cuDNN 8.9.7.29",
+    "libcublas.so.12.4.5.8",
+    "27.21.14.5671",
+    "nvidia-cublas-cu11 10.2.1.243",
+    "10.2.10.91",
+    "NVIDIA-SMI 470.82.01   Driver Version: 470.82.01   CUDA Version: 11.4",
+    "0000:01:00.0",
+    "00000000:01:00.0 Off",
+    "pciBusID: 0000:0a:00.0",
+    "name: Tesla T4, pci bus id: 0000:00:1e.0",
+    "5be9eb8b1e0f3a9d7f6c5b4a3928170615243342",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "memcpy@GLIBC_2.14",
+    "cublasLtCreate@libcublasLt.so.11",
+    "actions/checkout@v4",
+    "git@github.com:tensorflow/tensorflow",
+    "tensorflow @ file:///tmp/x.whl",
+    "cudnn@8.1",
+    "compute capability 8.6",
+    "TF_CPP_VMODULE=dso_loader=1",
+    "LD_LIBRARY_PATH=/usr/local/cuda-11.2/lib64:/usr/lib/x86_64-linux-gnu",
+    "CUDA_VISIBLE_DEVICES=0,1",
     "XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda",
     "https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2204/x86_64/cuda-keyring_1.1-1_all.deb",
-    "docker://tensorflow/tensorflow:2.9.1-gpu", "nvcr.io/nvidia/tensorflow:24.02-tf2-py3", "pad_token_id = 50256",
-    "max_tokens: 512", "token = tokenizer.encode('x')", "session = tf.compat.v1.Session(config=config)", "KeyError: 'x'",
-    "SyntaxError: invalid token", "sorted(x, key=len)", "_ZN10tensorflow8OpKernel11TraceStringEPNS_15OpKernelContextEb",
-    "2026-01-02 03:04:05.678901: W tensorflow/core/common_runtime/gpu/gpu_device.cc:2256] Cannot dlopen some GPU libraries.",
-    "I0000 00:00:1767323045.678901    4242 gpu_device.cc:2022] Created device /job:localhost/replica:0/task:0/device:GPU:0",
-    "File \"/usr/lib/python3.11/site-packages/tensorflow/python/client/session.py\", line 1322, in _do_call",
-    "tensorflow::ops::MatMul", "http://localhost:8888/tree", "grpc://127.0.0.1:2222", "/root/.cache", "~/venv/bin/python",
-    "/home/runner/work/x", "threading.local()", "train.py:1200: warning", "Platform Host", "platform Host (this does not",
-    "docker run -v \"$PWD:/work\" x", "apt-key adv --fetch-keys", "NVRM: Xid (PCI:0000:65:00): 79, pid=1234",
-    "The public key is not available: NO_PUBKEY A4B469963BF863CC", "author: somebody", "monkey = 7",
-)  # fmt: skip
+    "docker://tensorflow/tensorflow:2.9.1-gpu",
+    "nvcr.io/nvidia/tensorflow:24.02-tf2-py3",
+    "pad_token_id = 50256",
+    "max_tokens: 512",
+    "token = tokenizer.encode('x')",
+    "session = tf.compat.v1.Session(config=config)",
+    "KeyError: 'x'",
+    "SyntaxError: invalid token",
+    "sorted(x, key=len)",
+    "_ZN10tensorflow8OpKernel11TraceStringEPNS_15OpKernelContextEb",
+    (
+        "2026-01-02 03:04:05.678901: W tensorflow/core/common_runtime/gpu/gpu_device.cc:2256] Cannot dlopen"
+        " some GPU libraries."
+    ),
+    (
+        "I0000 00:00:1767323045.678901    4242 gpu_device.cc:2022] Created device"
+        " /job:localhost/replica:0/task:0/device:GPU:0"
+    ),
+    'File "/usr/lib/python3.11/site-packages/tensorflow/python/client/session.py", line 1322, in _do_call',
+    "tensorflow::ops::MatMul",
+    "http://localhost:8888/tree",
+    "grpc://127.0.0.1:2222",
+    "/root/.cache",
+    "~/venv/bin/python",
+    "/home/runner/work/x",
+    "threading.local()",
+    "train.py:1200: warning",
+    "Platform Host",
+    "platform Host (this does not",
+    'docker run -v "$PWD:/work" x',
+    "apt-key adv --fetch-keys",
+    "NVRM: Xid (PCI:0000:65:00): 79, pid=1234",
+    "The public key is not available: NO_PUBKEY A4B469963BF863CC",
+    "author: somebody",
+    "monkey = 7",
+)

@@ -32,6 +32,7 @@ from doctor.tables.reading.registry import IndexFile, RegistryError, parse_index
 from doctor.tables.reading.remote import Remote, RemoteError
 from doctor.tables.reading.wheeltexts import read_texts
 from doctor.web import Guard, RefusedError, guarded, kind_of
+from tests.sampling import sampled
 
 BOMB = gzip.compress(bytes(80 << 20), 1)
 
@@ -134,7 +135,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         monkeypatch.delenv(name)
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Hostile)
     httpd.daemon_threads = True
-    threading.Thread(target=httpd.serve_forever, daemon=True).start()
+    threading.Thread(target=httpd.serve_forever, args=(0.02,), daemon=True).start()
     Hostile.seen.clear()
     Hostile.files.clear()
     yield f"http://127.0.0.1:{httpd.server_address[1]}"
@@ -163,7 +164,7 @@ def timed(work: Callable[[], object]) -> float:
 # --- time
 
 
-@pytest.mark.parametrize("how", ["drip", "headers", "silent"])
+@pytest.mark.parametrize("how", sampled(["drip", "headers", "silent"], 1))
 def test_an_address_has_a_time_limit_for_all_of_it(how: str, server: str, quick: None) -> None:
     assert timed(lambda: addresses.fetch(f"{server}/{how}/x").read()) < 8
 
@@ -216,7 +217,14 @@ def test_a_longer_answer_than_promised_is_read_as_far_as_promised(server: str) -
 
 
 @pytest.mark.parametrize(
-    "to", ["http://169.254.169.254/latest/meta-data", "http://[fe80::1]/x", "file:///etc/passwd", "ftp://127.0.0.1/x", "gopher://x/"]
+    "to",
+    [
+        "http://169.254.169.254/latest/meta-data",
+        "http://[fe80::1]/x",
+        "file:///etc/passwd",
+        "ftp://127.0.0.1/x",
+        "gopher://x/",
+    ],
 )
 def test_a_server_sends_nobody_where_nobody_asked_to_go(to: str, server: str) -> None:
     start = time.monotonic()
@@ -276,7 +284,9 @@ def test_addresses_that_are_for_nobody_are_never_public(address: str) -> None:
 
 def test_a_token_goes_to_no_other_server(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     got: list[str | None] = []
-    monkeypatch.setattr(Hostile, "say_text", lambda self, rest: (got.append(self.headers.get("Authorization")), self._head()))
+    monkeypatch.setattr(
+        Hostile, "say_text", lambda self, rest: (got.append(self.headers.get("Authorization")), self._head())
+    )
     monkeypatch.setenv("GITHUB_SERVER_URL", server)
     monkeypatch.setenv("GITHUB_API_URL", f"{server}/to/{server.replace('127.0.0.1', 'localhost')}/text")
     monkeypatch.setenv("GITHUB_TOKEN", "s3cret")
@@ -295,11 +305,18 @@ def test_a_message_holds_no_secret_of_the_address(server: str) -> None:
 
 
 def page(url: str, **more: object) -> bytes:
-    entry = {"filename": "tensorflow-9.1.0-cp311-cp311-win_amd64.whl", "url": url, "hashes": {"sha256": "0" * 64}, **more}
+    entry = {
+        "filename": "tensorflow-9.1.0-cp311-cp311-win_amd64.whl",
+        "url": url,
+        "hashes": {"sha256": "0" * 64},
+        **more,
+    }
     return json.dumps({"files": [entry]}).encode()
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://x/y.whl", "http://elsewhere.example/y.whl", "http://[x", "data:,x"])
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "ftp://x/y.whl", "http://elsewhere.example/y.whl", "http://[x", "data:,x"]
+)
 def test_a_wheel_comes_by_https_or_from_the_named_server_only(url: str, server: str) -> None:
     Hostile.files["json/tensorflow"] = page(url)
     with pytest.raises(RegistryError):
@@ -313,9 +330,14 @@ def test_a_wheel_by_https_or_beside_its_index_is_taken(url: str, server: str) ->
     assert file.sha256 == "0" * 64
 
 
-@pytest.mark.parametrize("digest", ["../../../../tmp/x", "/etc/x", "0" * 63, "0" * 65, "", None, 7, ["x"], "0" * 63 + "/", "G" * 64])
+@pytest.mark.parametrize(
+    "digest",
+    ["../../../../tmp/x", "/etc/x", "0" * 63, "0" * 65, "", None, 7, ["x"], "0" * 63 + "/", "G" * 64],
+)
 def test_an_index_names_no_file(digest: object, tmp_path: Path) -> None:
-    (file,) = parse_index(page("https://x.example/y.whl", hashes={"sha256": digest}).decode(), "json", "https://x.example/")
+    (file,) = parse_index(
+        page("https://x.example/y.whl", hashes={"sha256": digest}).decode(), "json", "https://x.example/"
+    )
     assert file.sha256 == ""
     before = sorted(tmp_path.parent.rglob("*"))
     cache = Cache(tmp_path)
@@ -327,7 +349,10 @@ def test_an_index_names_no_file(digest: object, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../x.whl", "a/b.whl", "a\\b.whl", "a\0.whl"])
 def test_a_file_name_of_an_index_is_one(name: str) -> None:
-    assert parse_index(page("https://x.example/y.whl", filename=name).decode(), "json", "https://x.example/") == []
+    assert (
+        parse_index(page("https://x.example/y.whl", filename=name).decode(), "json", "https://x.example/")
+        == []
+    )
 
 
 def wheel(content: bytes, stated: int | None = None) -> bytes:
@@ -349,7 +374,7 @@ def test_a_member_that_says_less_than_it_holds_is_left(server: str) -> None:
 def test_a_member_that_is_mostly_nothing_is_not_unpacked(server: str) -> None:
     Hostile.files["a.whl"] = wheel(bytes(100 << 20))
     (member,) = list_members(remote(server), f"{server}/file/a.whl", len(Hostile.files["a.whl"]))
-    with pytest.raises(ArchiveError, match="which no library is"):
+    with pytest.raises(ArchiveError, match="too much for a library"):
         next(inflate(remote(server), f"{server}/file/a.whl", member))
 
 
@@ -385,5 +410,3 @@ def test_a_broken_archive_is_an_error_of_the_archive(server: str) -> None:
             read_texts(remote(server), IndexFile("a.whl", f"{server}/file/a.whl", ""))
         except (ArchiveError, RemoteError):
             continue
-
-

@@ -1,6 +1,7 @@
 """Machines as folders: each method adds what one thing leaves in a file system, as it was seen on real ones.
 
-The shared objects are skeletons (headers, no code): what a search for libraries looks at, and nothing that could run.
+The shared objects are skeletons (headers, no code): what a search for libraries looks at, and nothing that
+could run.
 """
 
 from __future__ import annotations
@@ -21,24 +22,97 @@ from scripts.machines.skeleton import skeleton
 
 # SONAMEs by CUDA release, from NVIDIA's packages of these releases
 CUDA: dict[str, tuple[str, ...]] = {
-    "10.0": ("cudart.so.10.0", "cublas.so.10.0", "cufft.so.10.0", "curand.so.10.0", "cusolver.so.10.0", "cusparse.so.10.0", "cupti.so.10.0"),
-    "10.1": ("cudart.so.10.1", "cublas.so.10", "cufft.so.10", "curand.so.10", "cusolver.so.10", "cusparse.so.10", "cupti.so.10.1"),
-    "11.2": ("cudart.so.11.0", "cublas.so.11", "cublasLt.so.11", "cufft.so.10", "curand.so.10", "cusolver.so.11", "cusparse.so.11", "cupti.so.11.2"),
-    "11.8": ("cudart.so.11.0", "cublas.so.11", "cublasLt.so.11", "cufft.so.10", "curand.so.10", "cusolver.so.11", "cusparse.so.11", "cupti.so.11.8"),
-    "12.2": ("cudart.so.12", "cublas.so.12", "cublasLt.so.12", "cufft.so.11", "curand.so.10", "cusolver.so.11", "cusparse.so.12", "cupti.so.12", "nvJitLink.so.12"),
-    "12.5": ("cudart.so.12", "cublas.so.12", "cublasLt.so.12", "cufft.so.11", "curand.so.10", "cusolver.so.11", "cusparse.so.12", "cupti.so.12", "nvJitLink.so.12"),
-    "13.0": ("cudart.so.13", "cublas.so.13", "cublasLt.so.13", "cufft.so.12", "curand.so.10", "cusolver.so.12", "cusparse.so.12", "cupti.so.13", "nvJitLink.so.13"),
-}  # fmt: skip
+    "10.0": (
+        "cudart.so.10.0",
+        "cublas.so.10.0",
+        "cufft.so.10.0",
+        "curand.so.10.0",
+        "cusolver.so.10.0",
+        "cusparse.so.10.0",
+        "cupti.so.10.0",
+    ),
+    "10.1": (
+        "cudart.so.10.1",
+        "cublas.so.10",
+        "cufft.so.10",
+        "curand.so.10",
+        "cusolver.so.10",
+        "cusparse.so.10",
+        "cupti.so.10.1",
+    ),
+    "11.2": (
+        "cudart.so.11.0",
+        "cublas.so.11",
+        "cublasLt.so.11",
+        "cufft.so.10",
+        "curand.so.10",
+        "cusolver.so.11",
+        "cusparse.so.11",
+        "cupti.so.11.2",
+    ),
+    "11.8": (
+        "cudart.so.11.0",
+        "cublas.so.11",
+        "cublasLt.so.11",
+        "cufft.so.10",
+        "curand.so.10",
+        "cusolver.so.11",
+        "cusparse.so.11",
+        "cupti.so.11.8",
+    ),
+    "12.2": (
+        "cudart.so.12",
+        "cublas.so.12",
+        "cublasLt.so.12",
+        "cufft.so.11",
+        "curand.so.10",
+        "cusolver.so.11",
+        "cusparse.so.12",
+        "cupti.so.12",
+        "nvJitLink.so.12",
+    ),
+    "12.5": (
+        "cudart.so.12",
+        "cublas.so.12",
+        "cublasLt.so.12",
+        "cufft.so.11",
+        "curand.so.10",
+        "cusolver.so.11",
+        "cusparse.so.12",
+        "cupti.so.12",
+        "nvJitLink.so.12",
+    ),
+    "13.0": (
+        "cudart.so.13",
+        "cublas.so.13",
+        "cublasLt.so.13",
+        "cufft.so.12",
+        "curand.so.10",
+        "cusolver.so.12",
+        "cusparse.so.12",
+        "cupti.so.13",
+        "nvJitLink.so.13",
+    ),
+}
 NEEDS = {
     "cublas": ("cublasLt",),
     "cusolver": ("cublas", "cusparse", "nvJitLink"),
     "cusparse": ("nvJitLink",),
 }
 WHEEL_FOLDERS = {
-    "cudart": "cuda_runtime", "cublas": "cublas", "cublasLt": "cublas", "cufft": "cufft", "curand": "curand",
-    "cusolver": "cusolver", "cusparse": "cusparse", "cupti": "cuda_cupti", "nvJitLink": "nvjitlink", "cudnn": "cudnn",
-}  # fmt: skip
-# What the releases say of themselves in build_info.py: CUDA, cuDNN; and the folders in their library's RUNPATH
+    "cudart": "cuda_runtime",
+    "cublas": "cublas",
+    "cublasLt": "cublas",
+    "cufft": "cufft",
+    "curand": "curand",
+    "cusolver": "cusolver",
+    "cusparse": "cusparse",
+    "cupti": "cuda_cupti",
+    "nvJitLink": "nvjitlink",
+    "cudnn": "cudnn",
+}
+# What the releases say of themselves in build_info.py: CUDA, cuDNN; and the folders in their library's
+# RUNPATH
 BUILDS = {
     "1.15.0": ("10", "7", ()),
     "2.10.0": ("11.2", "8", ()),
@@ -54,12 +128,24 @@ CUDNN_PARTS = {
 MODERN = "fpu sse sse2 ssse3 sse4_1 sse4_2 popcnt cx16 lahf_lm avx avx2 bmi1 bmi2 f16c fma abm movbe"
 
 
+def open_to_others(folder: Path) -> None:
+    """Let every user read a test's folder, and go through those above it that are of this run of the tests."""
+    for place in (folder, *folder.parents):
+        if place.stat().st_uid == os.geteuid() and "pytest-of-" in str(place):
+            place.chmod(place.stat().st_mode | 0o055)
+
+
 class Folder:
     """A Linux machine under a folder: x86-64, Ubuntu 22.04, no GPU and no Python until they are added."""
 
     def __init__(self, root: Path, *, glibc: str = "2.35") -> None:
         self.root = root
-        self.record: dict[str, object] = {"name": root.name, "env": {}, "system": "linux", "processor": "x86_64"}
+        self.record: dict[str, object] = {
+            "name": root.name,
+            "env": {},
+            "system": "linux",
+            "processor": "x86_64",
+        }
         self.write("/etc/os-release", 'NAME="Ubuntu"\nVERSION_ID="22.04"\nPRETTY_NAME="Ubuntu 22.04.4 LTS"\n')
         self.write("/proc/sys/kernel/osrelease", "5.15.0-105-generic\n")
         self.write("/proc/cpuinfo", f"processor\t: 0\nflags\t\t: {MODERN}\n")
@@ -86,7 +172,9 @@ class Folder:
         place.symlink_to(target)
         return self
 
-    def library(self, path: str, *, soname: str | None = None, needed: tuple[str, ...] = (), **more: object) -> Folder:
+    def library(
+        self, path: str, *, soname: str | None = None, needed: tuple[str, ...] = (), **more: object
+    ) -> Folder:
         """A skeleton of a shared object."""
         name = soname or Path(path).name
         return self.write(path, skeleton(soname=name, needed=(*needed, "libc.so.6"), **more))  # type: ignore[arg-type]
@@ -137,7 +225,12 @@ class Folder:
         return self.kernel_module(version).user_driver(version)
 
     def answers(
-        self, *, cuda: str = "12.4", capability: str = "8.6", name: str = "NVIDIA GeForce RTX 3070", cuinit: str = ""
+        self,
+        *,
+        cuda: str = "12.4",
+        capability: str = "8.6",
+        name: str = "NVIDIA GeForce RTX 3070",
+        cuinit: str = "",
     ) -> Folder:
         """What NVML and libcuda answered when the machine was recorded."""
         major, minor = (int(n) for n in capability.split("."))
@@ -155,13 +248,23 @@ class Folder:
         if cuinit:
             libcuda = {"cuda": number, "devices": [], "files": [], "failed": "cuInit", "error": cuinit}
         nvml = {
-            "files": [], "driver": self.version, "devices": [{
-                "index": 0, "name": name, "uuid": "GPU-00000000-0000-0000-0000-000000000001", "bus_id": "00000000:01:00.0",
-                "memory": [8 << 30, 300 << 20, (8 << 30) - (300 << 20)], "capability": capability, "compute_mode": 0,
-            }],
-        }  # fmt: skip
+            "files": [],
+            "driver": self.version,
+            "devices": [
+                {
+                    "index": 0,
+                    "name": name,
+                    "uuid": "GPU-00000000-0000-0000-0000-000000000001",
+                    "bus_id": "00000000:01:00.0",
+                    "memory": [8 << 30, 300 << 20, (8 << 30) - (300 << 20)],
+                    "capability": capability,
+                    "compute_mode": 0,
+                }
+            ],
+        }
         out = "\n".join(
-            json.dumps({"part": part, "answer": answer}) for part, answer in (("nvml", nvml), ("cuda", libcuda))
+            json.dumps({"part": part, "answer": answer})
+            for part, answer in (("nvml", nvml), ("cuda", libcuda))
         )
         self.record["answers"] = {"driver": {"status": 0, "out": out}}
         return self
@@ -182,7 +285,8 @@ class Folder:
         """A virtual environment in use."""
         self.prefix, self.site = prefix, f"{prefix}/lib/python{version}/site-packages"
         self.write(
-            f"{prefix}/pyvenv.cfg", f"home = /usr/bin\nversion = {version}.9\ninclude-system-site-packages = false\n"
+            f"{prefix}/pyvenv.cfg",
+            f"home = /usr/bin\nversion = {version}.9\ninclude-system-site-packages = false\n",
         )
         self.write(f"{prefix}/bin/python", skeleton(needed=("libc.so.6",)))
         (self.root / self.site.lstrip("/")).mkdir(parents=True)
@@ -199,7 +303,9 @@ class Folder:
     def package(self, name: str, version: str, metadata: str = "", record: str = "") -> Folder:
         """A distribution's info folder."""
         info = f"{self.site}/{name.replace('-', '_')}-{version}.dist-info"
-        self.write(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{metadata}\n")
+        self.write(
+            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{metadata}\n"
+        )
         self.write(f"{info}/INSTALLER", "pip\n")
         return self.write(f"{info}/RECORD", record)
 
@@ -213,23 +319,32 @@ class Folder:
         conda: bool = False,
         **more: str,
     ) -> Folder:
-        """TensorFlow as its wheel lays it out; conda's own build has an RPATH to the environment's lib instead."""
+        """TensorFlow as its wheel lays it out; conda's own build has an RPATH to the environment's lib
+        instead."""
         cuda, cudnn, folders = BUILDS[release]
         core = f"{self.site}/tensorflow_core" if release.startswith("1.15") else f"{self.site}/tensorflow"
-        self.write(f"{self.site}/tensorflow/__init__.py", "raise RuntimeError('the doctor never imports TensorFlow')\n")
+        self.write(
+            f"{self.site}/tensorflow/__init__.py",
+            "raise RuntimeError('the doctor never imports TensorFlow')\n",
+        )
         self.write(f"{core}/python/__init__.py", "")
         if release.startswith("1."):
             info = f"is_cuda_build = {gpu}\n" + (
                 f"cuda_version_number = '{cuda}'\ncudnn_version_number = '{cudnn}'\n" if gpu else ""
             )
         else:
-            pairs = [("is_cuda_build", gpu), *([("cuda_version", cuda), ("cudnn_version", cudnn)] if gpu else [])]
+            pairs = [
+                ("is_cuda_build", gpu),
+                *([("cuda_version", cuda), ("cudnn_version", cudnn)] if gpu else []),
+            ]
             info = f"import collections\n\nbuild_info = collections.OrderedDict({pairs!r})\n"
         self.write(f"{core}/python/platform/build_info.py", info)
         major = release.split(".")[0]
         runpath = ":".join(["$ORIGIN/", *(f"$ORIGIN/../nvidia/{folder}/lib" for folder in folders)])
         where = {"rpath": "$ORIGIN/../../../.."} if conda else {"runpath": runpath}
-        self.library(f"{core}/libtensorflow_framework.so.{major}", **where, wants=(("libc.so.6", f"GLIBC_{glibc}"),))
+        self.library(
+            f"{core}/libtensorflow_framework.so.{major}", **where, wants=(("libc.so.6", f"GLIBC_{glibc}"),)
+        )
         import base64
         import hashlib
 
@@ -248,7 +363,8 @@ class Folder:
                 self.cuda_library(f"{self.site}/nvidia/{WHEEL_FOLDERS[stem]}/lib", name, release, wheel=True)
                 folder = WHEEL_FOLDERS[stem].replace("_", "-")
                 self.package(
-                    f"nvidia-{folder}-cu{major}", f"{release}.82" if folder == "cuda-runtime" else f"{release}.3"
+                    f"nvidia-{folder}-cu{major}",
+                    f"{release}.82" if folder == "cuda-runtime" else f"{release}.3",
                 )
         return self
 
@@ -283,7 +399,9 @@ class Folder:
             self.cuda_library(f"{home}/lib64", name, release)
         if release.startswith("10."):
             return self.write(f"{home}/version.txt", f"CUDA Version {release}.130\n")
-        return self.write(f"{home}/version.json", json.dumps({"cuda": {"name": "CUDA SDK", "version": f"{release}.0"}}))
+        return self.write(
+            f"{home}/version.json", json.dumps({"cuda": {"name": "CUDA SDK", "version": f"{release}.0"}})
+        )
 
     def in_loader_cache(self, *folders: str) -> Folder:
         """Run the real ldconfig over the folder, with more folders configured."""

@@ -1,4 +1,5 @@
-"""Shared objects for the tests: real ones from the C compiler, and skeletons written by hand where none is needed."""
+"""Shared objects for the tests: real ones from the C compiler, and skeletons written by hand where none is
+needed."""
 
 from __future__ import annotations
 
@@ -13,7 +14,12 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
 
 
 def compile_library(
-    path: Path, *, soname: str | None = None, needs: tuple[Path, ...] = (), flags: tuple[str, ...] = (), code: str = ""
+    path: Path,
+    *,
+    soname: str | None = None,
+    needs: tuple[Path, ...] = (),
+    flags: tuple[str, ...] = (),
+    code: str = "",
 ) -> Path:
     """A real shared object; `needs` become DT_NEEDED through their SONAMEs."""
     assert COMPILER is not None
@@ -27,7 +33,9 @@ def compile_library(
     return path
 
 
-def compile_program(path: Path, code: str, *, needs: tuple[Path, ...] = (), flags: tuple[str, ...] = ()) -> Path:
+def compile_program(
+    path: Path, code: str, *, needs: tuple[Path, ...] = (), flags: tuple[str, ...] = ()
+) -> Path:
     """A real program."""
     assert COMPILER is not None
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -19,8 +19,9 @@ from doctor.facts import Absent, Facts, LibraryNotLoaded, Symptom, Unreadable
 from doctor.probe import NoPythonError, examine
 from doctor.probe.machine import Machine
 from doctor.tables import Tables
-from tests.probe.machines import Folder
+from tests.probe.machines import Folder, open_to_others
 from tests.probe.test_verdicts import with_wheels
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -131,7 +132,7 @@ CLOSED = {  # what is closed, what must not be called absent
 }
 
 
-@pytest.mark.parametrize("what", CLOSED)
+@pytest.mark.parametrize("what", sampled(CLOSED, 6))
 def test_what_cannot_be_looked_at_is_not_absent(what: str, tmp_path: Path) -> None:
     path, never = CLOSED[what]
     machine = whole(tmp_path)
@@ -178,10 +179,12 @@ def test_a_check_does_not_end_well_without_what_decides(what: str, tmp_path: Pat
     text = " ".join(done.stdout.decode().split())
     assert done.returncode in (1, 3), text
     assert "Too many levels of symbolic links" in text
-    assert "Nothing that was examined stands between" not in text
+    assert "The checks found nothing that keeps TensorFlow from" not in text
 
 
-@pytest.mark.parametrize("what", ["the system's libraries", "the driver's library", "the folder of devices"])
+@pytest.mark.parametrize(
+    "what", sampled(["the driver's library", "the system's libraries", "the folder of devices"], 1)
+)
 def test_a_driver_that_could_not_be_looked_at_is_not_well(what: str, tmp_path: Path) -> None:
     """Where it was not asked, as with any root that is no record: what it answers would be enough."""
     machine = whole(tmp_path)
@@ -200,7 +203,7 @@ def test_the_verdict_names_what_could_not_be_examined(tmp_path: Path, cli: Cli) 
     verdict = json.loads(done.stdout)["findings"][0]
     assert done.returncode == 3
     assert verdict["code"] == "undetermined"
-    assert verdict["title"] == "What decides could not be examined"
+    assert verdict["title"] == "A decisive part could not be examined"
     assert SITE in verdict["explanation"]
     assert verdict["prescription"]
 
@@ -257,9 +260,7 @@ def test_packages_that_this_user_may_not_read_are_not_absent(tmp_path: Path) -> 
     machine = whole(tmp_path)
     machine.machine()
     (machine.root / SITE.lstrip("/")).chmod(0o700)
-    for place in (tmp_path, *tmp_path.parents):
-        if place.stat().st_uid == 0 and str(place).startswith("/tmp/"):
-            place.chmod(place.stat().st_mode | 0o055)
+    open_to_others(tmp_path)
     command = [
         "setpriv",
         "--reuid=65534",
@@ -282,7 +283,9 @@ def test_packages_that_this_user_may_not_read_are_not_absent(tmp_path: Path) -> 
         check=False,
         env={**os.environ, "TFGPU_DOCTOR_TABLES": ""},
     )
-    if not done.stdout and ("Permission denied" in done.stderr or "error while loading shared libraries" in done.stderr):
+    if not done.stdout and (
+        "Permission denied" in done.stderr or "error while loading shared libraries" in done.stderr
+    ):
         pytest.skip("another user may not run this Python or read this checkout")
     assert done.returncode == 3, done.stdout + done.stderr
     assert "Permission denied" in done.stdout

@@ -51,13 +51,17 @@ nn = _Named(conv2d=lambda *a: _Result(36.0))
 
 def seen(tmp_path: Path, limit: float = 60.0, **parts: str) -> Facts:
     """The facts of a deep check over a stand-in."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True, timeout=120)
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True, timeout=120
+    )
     (site,) = (tmp_path / "venv").glob("lib/python3*/site-packages")
     (site / "tensorflow").mkdir()
     values = {"start": "", "enter": "pass", "gpus": "1", "product": "64.0", **parts}
     (site / "tensorflow/__init__.py").write_text(STAND_IN.format(**values))
     (site / "tensorflow-2.15.1.dist-info").mkdir()
-    machine = dataclasses.replace(Machine.here(), env={"PATH": os.environ["PATH"], "TF_CPP_MIN_LOG_LEVEL": "3"})
+    machine = dataclasses.replace(
+        Machine.here(), env={"PATH": os.environ["PATH"], "TF_CPP_MIN_LOG_LEVEL": "3"}
+    )
     found = look(machine, str(tmp_path / "venv"))
     assert found.environment is not None
     return found.facts.plus(deep.examine(machine, found.environment, found.facts, limit))
@@ -81,8 +85,9 @@ def test_wrong_numbers_are_told_apart_from_right_ones(tmp_path: Path) -> None:
 
 def test_what_tensorflow_prints_is_read_as_a_report_is(tmp_path: Path) -> None:
     line = (
-        "2026-01-01 00:00:00.000000: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load "
-        "dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such file or directory"
+        "2026-01-01 00:00:00.000000: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could"
+        " not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file:"
+        " No such file or directory"
     )
     facts = seen(tmp_path, start=f"sys.stderr.write({line!r} + chr(10))", gpus="0")
     logged = [fact for fact in facts.of(LibraryNotLoaded) if fact.source.where == deep.LOG]
@@ -91,7 +96,9 @@ def test_what_tensorflow_prints_is_read_as_a_report_is(tmp_path: Path) -> None:
 
 
 def test_what_hides_tensorflows_words_is_taken_away(tmp_path: Path) -> None:
-    check = "assert 'TF_CPP_MIN_LOG_LEVEL' not in os.environ and 'dso_loader=1' in os.environ['TF_CPP_VMODULE']"
+    check = (
+        "assert 'TF_CPP_MIN_LOG_LEVEL' not in os.environ and 'dso_loader=1' in os.environ['TF_CPP_VMODULE']"
+    )
     assert not seen(tmp_path, start=check).has("deep-import-failed")
 
 
@@ -104,7 +111,11 @@ def test_an_import_that_fails_is_the_verdict_in_its_own_words(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("code", "name"),
-    [("os.kill(os.getpid(), 11)", "SIGSEGV"), ("os.kill(os.getpid(), 4)", "SIGILL"), ("os.abort()", "SIGABRT")],
+    [
+        ("os.kill(os.getpid(), 11)", "SIGSEGV"),
+        ("os.kill(os.getpid(), 4)", "SIGILL"),
+        ("os.abort()", "SIGABRT"),
+    ],
 )
 def test_a_crash_is_a_fact_with_its_signal_and_stage(tmp_path: Path, code: str, name: str) -> None:
     facts = seen(tmp_path, start=code)
@@ -113,6 +124,7 @@ def test_a_crash_is_a_fact_with_its_signal_and_stage(tmp_path: Path, code: str, 
     assert diagnose(facts, Tables.bundled()).worst == "error"
 
 
+@pytest.mark.slow
 def test_a_hang_ends_with_the_limit(tmp_path: Path) -> None:
     start = time.monotonic()
     facts = seen(tmp_path, limit=3.0, enter="import time; time.sleep(600)")

@@ -61,7 +61,12 @@ class TestLibcuda:
     def test_its_gpus_and_versions_become_facts(self, tmp_path: Path) -> None:
         facts = asked(with_libcuda(tmp_path, "return 0;"))
         (gpu,) = [fact for fact in facts if isinstance(fact, Gpu)]
-        assert (gpu.name, gpu.compute_capability, gpu.memory_mib, gpu.multiprocessors) == ("Test GPU", "8.6", 8192, 46)
+        assert (gpu.name, gpu.compute_capability, gpu.memory_mib, gpu.multiprocessors) == (
+            "Test GPU",
+            "8.6",
+            8192,
+            46,
+        )
         assert [fact.version for fact in facts if isinstance(fact, DriverCuda)] == ["12.4"]
         (opened,) = [fact for fact in facts if isinstance(fact, LibraryLoaded)]
         assert opened.path == str(tmp_path / "libcuda.so.1")
@@ -73,7 +78,9 @@ class TestLibcuda:
 
     def test_a_code_without_a_name_keeps_its_number(self, tmp_path: Path) -> None:
         facts = asked(with_libcuda(tmp_path, "return 999;"))
-        assert [f.error for f in facts if isinstance(f, CudaCallFailed) and f.call == "cuInit"] == ["CUDA_ERROR_999"]
+        assert [f.error for f in facts if isinstance(f, CudaCallFailed) and f.call == "cuInit"] == [
+            "CUDA_ERROR_999"
+        ]
 
     def test_a_driver_that_hangs_is_a_fact_after_the_limit(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -93,7 +100,9 @@ class TestLibcuda:
 
     def test_a_library_without_the_functions_is_no_driver(self, tmp_path: Path) -> None:
         compile_library(tmp_path / "libcuda.so.1", soname="libcuda.so.1")
-        machine = dataclasses.replace(Machine.here(), env={"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": str(tmp_path)})
+        machine = dataclasses.replace(
+            Machine.here(), env={"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": str(tmp_path)}
+        )
         (refused,) = [f for f in asked(machine) if isinstance(f, CudaCallFailed) and f.call == "cuInit"]
         assert "symbol not found" in refused.error
 
@@ -101,7 +110,12 @@ class TestLibcuda:
 def test_one_gpu_is_told_once_with_all_that_is_known_of_it(tmp_path: Path) -> None:
     facts = Folder(tmp_path).working_gpu().facts()
     (gpu,) = facts.of(Gpu)
-    assert (gpu.name, gpu.pci_id, gpu.memory_mib, gpu.index) == ("NVIDIA GeForce RTX 3070", "10de:2484", 8192, 0)
+    assert (gpu.name, gpu.pci_id, gpu.memory_mib, gpu.index) == (
+        "NVIDIA GeForce RTX 3070",
+        "10de:2484",
+        8192,
+        0,
+    )
     assert facts.of(GpuMemory)[0].free_mib == 8192 - 300
     assert facts.absent("nvidia gpu") is None
 
@@ -109,7 +123,10 @@ def test_one_gpu_is_told_once_with_all_that_is_known_of_it(tmp_path: Path) -> No
 def test_hostile_answers_are_no_facts_and_no_crash(tmp_path: Path) -> None:
     machine = Folder(tmp_path).gpu().driver()
     lines = [
-        '{"part": "nvml", "answer": {"devices": [1, null, {"index": "x", "memory": ["a"], "name": 5}], "driver": 7}}',
+        (
+            '{"part": "nvml", "answer": {"devices": [1, null, {"index": "x", "memory": ["a"], "name": 5}],'
+            ' "driver": 7}}'
+        ),
         '{"part": "cuda", "answer": {"cuda": "no", "devices": "none", "files": 3}}',
         "no json at all",
         '{"part": 7}',
@@ -127,14 +144,20 @@ def test_processes_are_named_only_where_the_answer_names_them(tmp_path: Path) ->
     )
     machine.record["answers"] = {"driver": {"status": 0, "out": answer}}
     facts = machine.facts()
-    assert [(p.pid, p.name, p.memory_mib) for p in facts.of(GpuProcess)] == [(10, "python", 1024), (11, None, 2)]
+    assert [(p.pid, p.name, p.memory_mib) for p in facts.of(GpuProcess)] == [
+        (10, "python", 1024),
+        (11, None, 2),
+    ]
     assert facts.has("compute-mode-exclusive", "mig-enabled")
 
 
 @pytest.mark.parametrize(
     ("line", "version"),
     [
-        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023", "535.129.03"),
+        (
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023",
+            "535.129.03",
+        ),
         ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.14  Release Build", "550.54.14"),
         ("NVRM version: NVIDIA UNIX aarch64 Kernel Module  570.26  Tue", "570.26"),
     ],

@@ -1,4 +1,5 @@
-"""Machines of which nothing but files is known: no recorded variables, no answers, as a mounted disk or an image is.
+"""Machines of which nothing but files is known: no recorded variables, no answers, as a mounted disk or an
+image is.
 
 The layouts are those of NVIDIA's packages for Jetson Linux 36, of nixpkgs, of TensorFlow's own images, of the
 cuda-compat packages and of conda.
@@ -33,7 +34,9 @@ class Disk(Folder):
 
     arch = 62
 
-    def library(self, path: str, *, soname: str | None = None, needed: tuple[str, ...] = (), **more: object) -> Disk:
+    def library(
+        self, path: str, *, soname: str | None = None, needed: tuple[str, ...] = (), **more: object
+    ) -> Disk:
         super().library(path, soname=soname, needed=needed, **{"machine": self.arch, **more})
         return self
 
@@ -54,12 +57,16 @@ class Disk(Folder):
 
     def venv(self, prefix: str, home: str = "/usr/bin") -> Disk:
         self.python("3.11", prefix)
-        self.write(f"{prefix}/pyvenv.cfg", f"home = {home}\nversion = 3.11.4\n").without(f"{prefix}/bin/python")
+        self.write(f"{prefix}/pyvenv.cfg", f"home = {home}\nversion = 3.11.4\n").without(
+            f"{prefix}/bin/python"
+        )
         self.write(f"{home}/python3.11", skeleton(machine=self.arch, needed=("libc.so.6",)))
         self.link(f"{prefix}/bin/python", f"{home}/python3.11")
         return self
 
-    def build(self, version: str, cuda: str, cudnn: str, folders: tuple[str, ...] = (), *, as_version: str = "") -> Disk:
+    def build(
+        self, version: str, cuda: str, cudnn: str, folders: tuple[str, ...] = (), *, as_version: str = ""
+    ) -> Disk:
         known = dict(BUILDS)
         BUILDS[version] = (cuda, cudnn, folders)
         try:
@@ -93,7 +100,8 @@ def working(machine: Disk) -> Disk:
 
 
 def jetson(machine: Disk) -> Disk:
-    """JetPack 6: nvgpu computes; nvidia.ko, /dev/nvidia0 and its 540 drive the display, and there is no nvidia-uvm."""
+    """JetPack 6: nvgpu computes; nvidia.ko, /dev/nvidia0 and its 540 drive the display, and there is no
+    nvidia-uvm."""
     machine.arch = 183
     machine.without(LIB).library(f"{ARM}/libc.so.6", soname="libc.so.6", gives=("GLIBC_2.17", "GLIBC_2.35"))
     machine.write("/bin/sh", skeleton(machine=183)).write("/proc/cpuinfo", "Features\t: fp asimd\n")
@@ -121,7 +129,9 @@ def nix_ld(machine: Disk) -> Disk:
     machine.without(LIB).write("/etc/os-release", 'NAME=NixOS\nID=nixos\nVERSION_ID="24.11"\n')
     store, libraries = "/nix/store/a-nvidia-x11/lib", "/nix/store/b-nix-ld/lib"
     machine.gpu().kernel_module("550.54.14").user_driver("550.54.14", store)
-    machine.library("/nix/store/c-glibc/lib/libc.so.6", soname="libc.so.6", gives=("GLIBC_2.17", "GLIBC_2.40"))
+    machine.library(
+        "/nix/store/c-glibc/lib/libc.so.6", soname="libc.so.6", gives=("GLIBC_2.17", "GLIBC_2.40")
+    )
     for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
         machine.link(f"{libraries}/{name}", f"{store}/{name}")
     machine.link(f"{libraries}/libc.so.6", "/nix/store/c-glibc/lib/libc.so.6")
@@ -133,7 +143,8 @@ def nix_ld(machine: Disk) -> Disk:
 
 
 def conda(machine: Disk, *, script: bool = True) -> Disk:
-    """CUDA from conda's packages and TensorFlow from pip, which has no path to them but what activate.d sets."""
+    """CUDA from conda's packages and TensorFlow from pip, which has no path to them but what activate.d
+    sets."""
     machine.gpu().driver()
     machine.conda("3.10", "/home/u/mamba/envs/tf").write(
         "/home/u/mamba/envs/tf/bin/python", skeleton(needed=("libc.so.6",))
@@ -179,7 +190,9 @@ HEALTHY: dict[str, Callable[[Disk], Disk]] = {
     "conda in a container that a shell activates": lambda m: in_container(m, b"/bin/bash\0-l"),
     "forward compatibility on a data-centre GPU": lambda m: compat(m, "20b0", "550.54.14", "535.183.01"),
     "the same driver's library in a compat folder": lambda m: compat(m, "2484", "550.54.14", "550.54.14"),
-    "tensorflow-text of the same minor number": lambda m: text_beside(m, "2.17.0", "tensorflow<2.18,>=2.17.0"),
+    "tensorflow-text of the same minor number": lambda m: text_beside(
+        m, "2.17.0", "tensorflow<2.18,>=2.17.0"
+    ),
 }
 
 
@@ -221,7 +234,12 @@ def image(machine: Disk, *, stub: bool = False, marked: bool = False) -> Disk:
 def test_an_image_at_rest_has_no_driver_to_look_for(stub: bool, marked: bool, tmp_path: Path) -> None:
     machine = image(Disk(tmp_path / "image"), stub=stub, marked=marked)
     facts = machine.facts()
-    assert not {fact.what for fact in facts.of(Absent)} & {"libcuda", "nvidia driver", "device nodes", "nvidia gpu"}
+    assert not {fact.what for fact in facts.of(Absent)} & {
+        "libcuda",
+        "nvidia driver",
+        "device nodes",
+        "nvidia gpu",
+    }
     assert "libcuda.so.1" not in {fact.name for fact in facts.of(LibraryNotLoaded)}
     diagnosis = machine.diagnosis()
     assert diagnosis.verdict.code == "undetermined", codes(diagnosis)
@@ -263,7 +281,9 @@ def test_without_a_cache_the_loader_s_configuration_is_read(tmp_path: Path) -> N
 
 UNFIT = {
     "a GeForce card": lambda m: compat(m, "2484", "550.54.14", "535.183.01"),
-    "a GeForce card, by the loader's cache": lambda m: compat(m, "2484", "550.54.14", "535.183.01", cache=True),
+    "a GeForce card, by the loader's cache": lambda m: compat(
+        m, "2484", "550.54.14", "535.183.01", cache=True
+    ),
     "a driver newer than the package": lambda m: compat(m, "20b0", "535.104.05", "570.86.10"),
 }
 
@@ -286,7 +306,11 @@ def text_beside(machine: Disk, version: str, requires: str, package: str = "tens
 
 
 OTHERS = {
-    "as its metadata says": ("tensorflow-text", "2.13.0", 'tensorflow (<2.14,>=2.13.0) ; platform_machine != "arm64"'),
+    "as its metadata says": (
+        "tensorflow-text",
+        "2.13.0",
+        'tensorflow (<2.14,>=2.13.0) ; platform_machine != "arm64"',
+    ),
     "by its number": ("tensorflow-text", "2.13.0", "tensorflow-hub>=0.8.0"),
     "decision forests": ("tensorflow-decision-forests", "1.8.1", "tensorflow~=2.15.0"),
 }
@@ -373,7 +397,10 @@ SAID = {
     ),
     "a hook of a flake": (
         "/home/u/project/flake.nix",
-        f"mkShell {{ shellHook = ''\n  export LD_LIBRARY_PATH={NAMED}:${{pkgs.zlib}}/lib:''${{LD_LIBRARY_PATH}}\n''; }}\n",
+        (
+            "mkShell { shellHook = ''\n  export"
+            f" LD_LIBRARY_PATH={NAMED}:${{pkgs.zlib}}/lib:''${{LD_LIBRARY_PATH}}\n''; }}\n"
+        ),
     ),
     "a list of makeLibraryPath": (
         "/home/u/project/default.nix",
@@ -394,7 +421,10 @@ def test_a_file_of_the_project_or_the_login_names_the_folder(what: str, tmp_path
 
 def test_pixi_s_activation_is_part_of_its_environment(tmp_path: Path) -> None:
     machine = apart(Disk(tmp_path / "machine"), "/home/u/project/.pixi/envs/default")
-    text = f'[activation]\nLD_LIBRARY_PATH = "/no"\n[activation.env]\nLD_LIBRARY_PATH = "{NAMED}"  # here\n[tasks]\n'
+    text = (
+        f'[activation]\nLD_LIBRARY_PATH = "/no"\n[activation.env]\nLD_LIBRARY_PATH = "{NAMED}"  #'
+        " here\n[tasks]\n"
+    )
     assert machine.write("/home/u/project/pixi.toml", text).diagnosis().verdict.code == "healthy"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from scripts.machines.skeleton import skeleton
 from tests.probe.machines import Folder
 from tests.probe.test_verdicts import with_wheels
 from tests.probe.test_windows import dll
+from tests.sampling import examples, sampled
 
 LIBRARY = skeleton(
     soname="libx.so.1",
@@ -49,7 +51,7 @@ def test_a_skeleton_is_read_as_it_was_written() -> None:
     assert header.missing_bytes == 0
 
 
-@settings(max_examples=400, deadline=2000)
+@settings(max_examples=examples(400), deadline=2000)
 @given(changes, st.integers(0, 600))
 def test_a_damaged_library_is_read_or_refused(edits: list[tuple[int, int]], cut: int) -> None:
     try:
@@ -60,7 +62,7 @@ def test_a_damaged_library_is_read_or_refused(edits: list[tuple[int, int]], cut:
     assert header.missing_bytes >= 0
 
 
-@settings(max_examples=300, deadline=2000)
+@settings(max_examples=examples(300), deadline=2000)
 @given(st.binary(max_size=300), st.sampled_from([b"", b"\x7fELF", LIBRARY[:64], LIBRARY[:200]]))
 def test_any_bytes_are_read_or_refused(data: bytes, head: bytes) -> None:
     try:
@@ -69,7 +71,7 @@ def test_any_bytes_are_read_or_refused(data: bytes, head: bytes) -> None:
         return
 
 
-@settings(max_examples=300, deadline=2000)
+@settings(max_examples=examples(300), deadline=2000)
 @given(changes, st.integers(0, 900))
 def test_a_damaged_dll_is_read_or_refused(edits: list[tuple[int, int]], cut: int) -> None:
     try:
@@ -78,7 +80,7 @@ def test_a_damaged_dll_is_read_or_refused(edits: list[tuple[int, int]], cut: int
         return
 
 
-@settings(max_examples=200, deadline=2000)
+@settings(max_examples=examples(200), deadline=2000)
 @given(st.binary(max_size=400), st.booleans())
 def test_any_cache_is_read_or_refused(data: bytes, marked: bool) -> None:
     try:
@@ -88,7 +90,7 @@ def test_any_cache_is_read_or_refused(data: bytes, marked: bool) -> None:
 
 
 @pytest.mark.skipif(not CACHE.exists(), reason="no loader cache here")
-@settings(max_examples=100, deadline=5000)
+@settings(max_examples=examples(100), deadline=5000)
 @given(changes, st.integers(0, 5000))
 def test_a_damaged_cache_is_read_or_refused(edits: list[tuple[int, int]], cut: int) -> None:
     try:
@@ -97,29 +99,29 @@ def test_a_damaged_cache_is_read_or_refused(edits: list[tuple[int, int]], cut: i
         return
 
 
-@settings(max_examples=200, deadline=2000)
+@settings(max_examples=examples(200), deadline=2000)
 @given(st.text(max_size=200))
 def test_any_build_info_is_read(text: str) -> None:
     assert isinstance(build_info(text), dict)
 
 
-@pytest.mark.parametrize("content", ["\0" * 100, "é=", "x" * 100_000])
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/etc/os-release",
-        "/proc/modules",
-        "/proc/cpuinfo",
-        "/proc/driver/nvidia/version",
-        "/sys/bus/pci/devices/0000:01:00.0/class",
-        "/opt/venv/pyvenv.cfg",
-        "/usr/local/cuda-12.2/version.json",
-        "/etc/ld.so.cache",
-        "/opt/venv/lib/python3.11/site-packages/tensorflow/python/platform/build_info.py",
-        "/opt/venv/lib/python3.11/site-packages/tensorflow-2.15.1.dist-info/METADATA",
-    ],
+FILES = (
+    "/etc/os-release",
+    "/proc/modules",
+    "/proc/cpuinfo",
+    "/proc/driver/nvidia/version",
+    "/sys/bus/pci/devices/0000:01:00.0/class",
+    "/opt/venv/pyvenv.cfg",
+    "/usr/local/cuda-12.2/version.json",
+    "/etc/ld.so.cache",
+    "/opt/venv/lib/python3.11/site-packages/tensorflow/python/platform/build_info.py",
+    "/opt/venv/lib/python3.11/site-packages/tensorflow-2.15.1.dist-info/METADATA",
 )
+CONTENTS = {"zeros": "\0" * 100, "no value": "é=", "one long word": "x" * 100_000}
+
+
+@pytest.mark.parametrize(("path", "content"), sampled(itertools.product(FILES, CONTENTS), 10))
 def test_no_file_makes_a_probe_fail(path: str, content: str, tmp_path: Path) -> None:
-    machine = with_wheels(Folder(tmp_path).working_gpu(), "2.15.1").write(path, content)
+    machine = with_wheels(Folder(tmp_path).working_gpu(), "2.15.1").write(path, CONTENTS[content])
     facts = machine.facts()
     assert not [fact for fact in facts if "the probe failed" in str(getattr(fact, "reason", ""))]

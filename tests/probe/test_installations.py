@@ -11,6 +11,7 @@ from doctor.facts import Package, PythonVersion, TensorFlowVersion
 from scripts.machines.skeleton import skeleton
 from tests.probe.machines import Folder
 from tests.probe.test_verdicts import codes
+from tests.sampling import sampled
 
 RELEASE = "2.15.1"
 
@@ -111,6 +112,9 @@ HEALTHY: dict[str, Callable[[Folder], Folder]] = {
         HOME="/home/me"
     ),
     "the site of a user whom nothing names": in_site("/home/me/.local/lib/python3.10/site-packages"),
+    "the site of a container's user beside a root without one": lambda m: in_site(
+        "/home/vscode/.local/lib/python3.10/site-packages"
+    )(m).env(HOME="/root"),
     "PYTHONUSERBASE": lambda m: in_site("/data/base/lib/python3.10/site-packages")(m).env(
         PYTHONUSERBASE="/data/base"
     ),
@@ -134,7 +138,7 @@ HEALTHY: dict[str, Callable[[Folder], Folder]] = {
 }
 
 
-@pytest.mark.parametrize("name", HEALTHY)
+@pytest.mark.parametrize("name", sampled(HEALTHY, 6))
 def test_tensorflow_is_found_where_its_python_finds_it(name: str, tmp_path: Path) -> None:
     machine = HEALTHY[name](Folder(tmp_path / "machine").working_gpu())
     diagnosis = machine.diagnosis()
@@ -238,9 +242,13 @@ def test_what_is_wrong_with_an_installation_is_named(name: str, tmp_path: Path) 
     assert diagnosis.verdict.code == code, codes(diagnosis)
 
 
-@pytest.mark.parametrize("spelt", ["nvidia-cudnn-cu12", "nvidia_cudnn_cu12", "nvidia.cudnn.cu12", "NVIDIA_cudnn-Cu12"])
+@pytest.mark.parametrize(
+    "spelt", ["nvidia-cudnn-cu12", "nvidia_cudnn_cu12", "nvidia.cudnn.cu12", "NVIDIA_cudnn-Cu12"]
+)
 def test_a_name_counts_however_it_is_spelt(spelt: str, tmp_path: Path) -> None:
     machine = Folder(tmp_path).python().write("/opt/venv/lib/python3.11/site-packages/x.txt", "")
     info = f"{machine.site}/{spelt.replace('-', '_')}-9.3.0.75.dist-info"
     facts = machine.write(f"{info}/METADATA", f"Name: {spelt}\nVersion: 9.3.0.75\n").facts()
-    assert [package.version for package in facts.of(Package) if package.name == "nvidia-cudnn-cu12"] == ["9.3.0.75"]
+    assert [package.version for package in facts.of(Package) if package.name == "nvidia-cudnn-cu12"] == [
+        "9.3.0.75"
+    ]

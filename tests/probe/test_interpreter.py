@@ -30,7 +30,9 @@ def live(**variables: str) -> Machine:
 @pytest.fixture
 def venv(tmp_path: Path) -> Path:
     """An environment without pip."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True, timeout=120)
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True, timeout=120
+    )
     return tmp_path / "venv"
 
 
@@ -58,13 +60,20 @@ def test_a_wrong_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NoPythonError, match="holds no Python: neither"):
         interpreter.examine(live(), str(tmp_path))
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "python").symlink_to("/opt/python3.7/bin/python3.7")  # which an upgrade of the system took away
-    with pytest.raises(NoPythonError, match=r"bin/python leads to /opt/python3.7/bin/python3.7, and nothing is there"):
+    (tmp_path / "bin" / "python").symlink_to(
+        "/opt/python3.7/bin/python3.7"
+    )  # which an upgrade of the system took away
+    with pytest.raises(
+        NoPythonError, match=r"bin/python leads to /opt/python3.7/bin/python3.7, and nothing is there"
+    ):
         interpreter.examine(live(), str(tmp_path))
 
 
 def test_a_site_that_prints_and_fails_does_no_harm(venv: Path) -> None:
-    noise = "import sys\nprint('{\"version\": \"6.6.6\"}')\nsys.stderr.write('trouble\\n')\nraise RuntimeError('broken site')\n"
+    noise = (
+        "import sys\nprint('{\"version\": \"6.6.6\"}')\nsys.stderr.write('trouble\\n')\nraise"
+        " RuntimeError('broken site')\n"
+    )
     (site_of(venv) / "sitecustomize.py").write_text(noise)
     assert interpreter.examine(live(), str(venv)).version == VERSION
 
@@ -90,8 +99,13 @@ def test_a_python_that_hangs_leaves_the_files_to_be_read(venv: Path, monkeypatch
 def test_tensorflow_is_read_and_never_imported(venv: Path, tmp_path: Path) -> None:
     site = site_of(venv)
     (site / "tensorflow/python/platform").mkdir(parents=True)
-    (site / "tensorflow/__init__.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w')\nraise RuntimeError\n")
-    info = "import collections\nbuild_info = collections.OrderedDict([('is_cuda_build', True), ('cuda_version', '12.2')])\n"
+    (site / "tensorflow/__init__.py").write_text(
+        f"open({str(tmp_path / 'imported')!r}, 'w')\nraise RuntimeError\n"
+    )
+    info = (
+        "import collections\nbuild_info = collections.OrderedDict([('is_cuda_build', True), ('cuda_version',"
+        " '12.2')])\n"
+    )
     (site / "tensorflow/python/platform/build_info.py").write_text(info)
     (site / "tensorflow-2.15.1.dist-info").mkdir()
     facts = examine_machine(live(), str(venv))
@@ -108,7 +122,9 @@ def test_pythonpath_and_the_current_folder_come_first(venv: Path, tmp_path: Path
     assert [stray.get("path") for stray in strays] == [str(tmp_path / "project/tensorflow.py")]
 
 
-@pytest.mark.parametrize("python", ["python2.7", "python3.6", "python3.7", "python3.8", "python3.9", "python3.13"])
+@pytest.mark.parametrize(
+    "python", ["python2.7", "python3.6", "python3.7", "python3.8", "python3.9", "python3.13"]
+)
 def test_other_pythons_understand_the_question(python: str) -> None:
     version = removeprefix(python, "python")
     kept = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
@@ -148,7 +164,10 @@ def test_build_info_of_every_generation(tmp_path: Path) -> None:
     from doctor.probe.build import build_info
 
     assert build_info("is_cuda_build = True\ncuda_version_number = '10.0'\n")["cuda_version_number"] == "10.0"
-    assert build_info("build_info = {'is_cuda_build': True, 'cuda_version': '64_112'}")["cuda_version"] == "64_112"
+    assert (
+        build_info("build_info = {'is_cuda_build': True, 'cuda_version': '64_112'}")["cuda_version"]
+        == "64_112"
+    )
     assert build_info("import os\nos.system('echo')\nis_cuda_build = False") == {"is_cuda_build": False}
     assert build_info("def (") == {}
     assert build_info("x = " + "(" * 5000) == {}

@@ -19,6 +19,7 @@ from doctor.facts import Absent, DriverVersion, Gpu, Unreadable
 from scripts.machines.skeleton import skeleton
 from tests.probe.machines import Folder
 from tests.probe.test_verdicts import codes, with_wheels
+from tests.sampling import sampled
 
 LIB = "/usr/lib/x86_64-linux-gnu"
 WSL_KERNEL = "5.15.153.1-microsoft-standard-WSL2\n"
@@ -87,6 +88,23 @@ def podman(machine: Folder) -> Folder:
     return ready(host_with_driver(machine).write("/run/.containerenv", 'engine="podman-5.0.3"\n'))
 
 
+def snap(machine: Folder) -> Folder:
+    """A strictly confined snap: the host lies under hostfs, its device nodes are there."""
+    host_with_driver(machine).nodes().write("/var/lib/snapd/hostfs/usr/bin/nvidia-smi", "")
+    return ready(machine).env(SNAP_NAME="jupyter")
+
+
+def divided(machine: Folder, *compute: str) -> Folder:
+    """An A100 in MIG mode with two GPU instances; compute: the compute instances in each."""
+    machine.gpu("20b0").driver()
+    for gi in ("gi1", "gi2"):
+        folder = f"/proc/driver/nvidia/capabilities/gpu0/mig/{gi}"
+        machine.write(f"{folder}/access", "DeviceFileMinor: 12\nDeviceFileMode: 292\nDeviceFileModify: 1\n")
+        for ci in compute:
+            machine.write(f"{folder}/{ci}/access", "DeviceFileMinor: 13\n")
+    return ready(machine)
+
+
 def docker(machine: Folder) -> Folder:
     return ready(host_with_driver(machine).write("/.dockerenv", ""))
 
@@ -136,17 +154,27 @@ HEALTHY: dict[str, Callable[[Folder], Folder]] = {
         .env(LD_LIBRARY_PATH="/.singularity.d/libs")
     ),
     "a container that shows no bus": lambda m: _without_bus(given(docker(m))),
-    "a hybrid laptop whose GPU sleeps": lambda m: laptop(m, bound=True, power="D3cold").write(
-        "/etc/prime-discrete", "on-demand\n"
+    "a snap with the opengl interface": (
+        lambda m: given(snap(m), "/var/lib/snapd/lib/gl").env(LD_LIBRARY_PATH="/var/lib/snapd/lib/gl")
+    ),
+    "MIG instances": lambda m: divided(m, "ci0"),
+    "a GPU that could be divided": lambda m: _with_folder(ready(m.gpu("20b0").driver())),
+    "a hybrid laptop whose GPU sleeps": (
+        lambda m: laptop(m, bound=True, power="D3cold").write("/etc/prime-discrete", "on-demand\n")
     ),
     "NVSwitch with its fabric manager": lambda m: fabric_manager(nvswitch(m)),
     "nodes that are made at need": lambda m: _without_nodes(
         ready(m.gpu().driver()).write("/usr/bin/nvidia-modprobe", "")
     ),
-    "a toolkit's stub behind the driver's library": lambda m: ready(m.gpu().driver()).library(
-        "/usr/local/cuda/lib64/stubs/libcuda.so.1"
+    "a toolkit's stub behind the driver's library": (
+        lambda m: ready(m.gpu().driver()).library("/usr/local/cuda/lib64/stubs/libcuda.so.1")
     ),
 }
+
+
+def _with_folder(machine: Folder) -> Folder:
+    (machine.root / "proc/driver/nvidia/capabilities/gpu0/mig").mkdir(parents=True)
+    return machine
 
 
 def _without_bus(machine: Folder) -> Folder:
@@ -162,7 +190,7 @@ def _without_nodes(machine: Folder) -> Folder:
     return machine
 
 
-@pytest.mark.parametrize("name", HEALTHY)
+@pytest.mark.parametrize("name", sampled(HEALTHY, 6))
 def test_a_healthy_machine_of_any_kind_is_not_called_broken(name: str, tmp_path: Path) -> None:
     diagnosis = HEALTHY[name](Folder(tmp_path / "healthy")).diagnosis()
     assert diagnosis.verdict.code == "healthy", codes(diagnosis)
@@ -180,6 +208,12 @@ FAULTS: dict[str, tuple[str, str, Callable[[Folder], Folder]]] = {
     "LXC without a GPU": ("container-no-gpu", "lxc config device add", lxc),
     "nspawn without a GPU": ("container-no-gpu", "systemd-nspawn --bind=/dev/nvidia0", nspawn),
     "Apptainer without --nv": ("container-no-gpu", "--nv", apptainer),
+    "a snap without the opengl interface": ("container-no-gpu", "sudo snap connect jupyter:opengl", snap),
+    "GPU instances without a compute instance": (
+        "gpu-reserved",
+        "sudo nvidia-smi mig -i 0 -gi 1,2 -cci",
+        divided,
+    ),
     "a stub for the driver in a container": (
         "container-no-gpu",
         "docker run",
@@ -250,7 +284,8 @@ FAULTS: dict[str, tuple[str, str, Callable[[Folder], Folder]]] = {
             .write("/var/cache/envycontrol/cache.json", "{}")
             .write(
                 "/etc/udev/rules.d/50-remove-nvidia.rules",
-                'ACTION=="add", SUBSYSTEM=="pci", ATTR{vendor}=="0x10de", ATTR{class}=="0x03[0-9]*", ATTR{power/control}="auto", ATTR{remove}="1"\n',
+                'ACTION=="add", SUBSYSTEM=="pci", ATTR{vendor}=="0x10de", ATTR{class}=="0x03[0-9]*",'
+                ' ATTR{power/control}="auto", ATTR{remove}="1"\n',
             )
         ),
     ),
@@ -283,7 +318,8 @@ FAULTS: dict[str, tuple[str, str, Callable[[Folder], Folder]]] = {
         "nvidia-fabricmanager-550",
         lambda m: fabric_manager(nvswitch(m)).write(
             "/var/lib/dpkg/status",
-            "Package: nvidia-fabricmanager-535\nStatus: install ok installed\nPriority: optional\nVersion: 535.161.08-1\n",
+            "Package: nvidia-fabricmanager-535\nStatus: install ok installed\nPriority: optional\nVersion:"
+            " 535.161.08-1\n",
         ),
     ),
 }
@@ -294,7 +330,7 @@ def _without(machine: Folder, node: str) -> Folder:
     return machine
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", sampled(FAULTS, 9))
 def test_the_fault_is_named_with_the_cure_of_its_kind(name: str, tmp_path: Path) -> None:
     code, cure, make = FAULTS[name]
     diagnosis = make(Folder(tmp_path / "machine")).diagnosis()
@@ -383,3 +419,15 @@ def test_the_processor_is_that_of_the_files(path: str, tmp_path: Path) -> None:
     )  # the folder's name may tell it, nothing else is there
     file.write_bytes(skeleton(machine=183))
     assert Machine.at(tmp_path).processor == "aarch64"
+
+
+def test_a_part_of_cudnn_that_needs_a_library_of_the_system(tmp_path: Path) -> None:
+    """A small image has no libz, and cuDNN's parts are opened only when a convolution runs."""
+    machine = ready(Folder(tmp_path).working_gpu())
+    folder = "/opt/venv/lib/python3.11/site-packages/nvidia/cudnn/lib"
+    for part in ("ops_infer", "ops_train", "cnn_infer", "cnn_train", "adv_infer", "adv_train"):
+        machine.library(f"{folder}/libcudnn_{part}.so.8", needed=("libz.so.1",))
+    verdict = machine.diagnosis().findings[0]
+    assert verdict.code == "library-broken"
+    assert "libz.so.1" in verdict.explanation
+    assert any("zlib1g" in step.text for step in verdict.prescription)

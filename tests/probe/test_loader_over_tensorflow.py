@@ -25,8 +25,9 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="glibc's loader is Linux's"),
 ]
 
-# Imports TensorFlow and calls every exported Get...DsoHandle() of TensorFlow's loader: they return a StatusOr<void*> through a hidden pointer,
-# which is the first argument (System V ABI for x86-64). That is what TensorFlow itself calls before it registers a GPU.
+# Imports TensorFlow and calls every exported Get...DsoHandle() of TensorFlow's loader: they return a
+# StatusOr<void*> through a hidden pointer, which is the first argument (System V ABI for x86-64). That is
+# what TensorFlow itself calls before it registers a GPU.
 CALLS = """
 import ctypes, json, sys
 framework, names = sys.argv[1], json.loads(sys.argv[2])
@@ -59,7 +60,7 @@ def environment(release: str, *, wheels: bool) -> Path:
 
 @pytest.mark.parametrize("case", ["wheels", "without wheels", "wheels on LD_LIBRARY_PATH"])
 @pytest.mark.parametrize("release", ["2.15.1", "2.16.1", "2.18.1", "2.21.0"])
-def test_the_libraries_that_tensorflow_maps_are_those_foretold(release: str, case: str) -> None:
+def test_the_libraries_that_tensorflow_maps_are_those_predicted(release: str, case: str) -> None:
     place = environment(release, wheels=case != "without wheels")
     (site,) = place.glob("lib/python3*/site-packages")
     env = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
@@ -76,7 +77,7 @@ OLDER = {  # release: lowest and highest Python 3, what to install; stand-ins fo
 
 @pytest.mark.parametrize("case", ["none", "all", "some"])
 @pytest.mark.parametrize("release", OLDER)
-def test_older_releases_open_what_was_foretold(release: str, case: str, tmp_path: Path) -> None:
+def test_older_releases_open_what_was_predicted(release: str, case: str, tmp_path: Path) -> None:
     lowest, highest, packages = OLDER[release]
     try:
         place = package_env(release, packages, lowest, highest).parent.parent
@@ -95,7 +96,7 @@ def test_older_releases_open_what_was_foretold(release: str, case: str, tmp_path
 
 
 def compare(place: Path, env: dict[str, str]) -> None:
-    """What the real loader maps when TensorFlow asks, against what was foretold from the files."""
+    """What the real loader maps when TensorFlow asks, against what was predicted from the files."""
     (framework,) = place.glob("lib/python3*/site-packages/tensorflow*/libtensorflow_framework.so.[12]")
     names = handles(framework)
     assert len(names) >= 7
@@ -122,7 +123,7 @@ def compare(place: Path, env: dict[str, str]) -> None:
     assert opened.keys() | refused == wanted
     for name, path in opened.items():
         assert path is not None
-        assert os.path.realpath(path) in mapped, f"{name} was foretold to come from {path}"
+        assert os.path.realpath(path) in mapped, f"{name} was predicted to come from {path}"
     for name in refused:
-        assert name not in sonames, f"{name} was foretold to fail"
+        assert name not in sonames, f"{name} was predicted to fail"
         assert name in asked, f"TensorFlow did not ask for {name}"

@@ -46,7 +46,11 @@ def test_nothing_is_run_under_another_root(tmp_path: Path) -> None:
 
 
 def test_a_record_answers_in_place_of_programs(tmp_path: Path) -> None:
-    record = {"env": {"A": "b"}, "answers": {"driver": {"status": 0, "out": "{}"}}, "denied": ["/dev/nvidia0"]}
+    record = {
+        "env": {"A": "b"},
+        "answers": {"driver": {"status": 0, "out": "{}"}},
+        "denied": ["/dev/nvidia0"],
+    }
     (tmp_path / RECORD).write_text(json.dumps(record))
     machine = Machine.at(tmp_path)
     ran = machine.run("driver", ["anything"], 1)
@@ -82,14 +86,16 @@ def test_a_windows_root_is_known_by_its_folders(tmp_path: Path) -> None:
 @unix
 def test_a_program_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
     mark = tmp_path / "alive"
-    child = f"import time; time.sleep(3); open({str(mark)!r}, 'w')"
-    code = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
+    child = f"import time; time.sleep(1.5); open({str(mark)!r}, 'w')"
+    code = (
+        f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
+    )
     start = time.monotonic()
     ran = run_program([sys.executable, "-c", code], 1.0, dict(os.environ))
     assert ran.timed_out
     assert ran.status is None
     assert time.monotonic() - start < 10
-    time.sleep(3.5)
+    time.sleep(1.5)
     assert not mark.exists()
 
 

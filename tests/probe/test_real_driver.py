@@ -1,4 +1,5 @@
-"""NVIDIA's own user-space driver, from Debian's packages: it loads here and fails as it does without its kernel module."""
+"""NVIDIA's own user-space driver, from Debian's packages: it loads here and fails as it does without its
+kernel module."""
 
 from __future__ import annotations
 
@@ -20,8 +21,12 @@ from tests.probe.test_verdicts import with_wheels
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.online,
-    pytest.mark.skipif(not (shutil.which("apt-get") and shutil.which("dpkg")), reason="Debian's tools are needed"),
-    pytest.mark.skipif(kernel_version(Machine.here()) is not None, reason="this machine has a driver of its own"),
+    pytest.mark.skipif(
+        not (shutil.which("apt-get") and shutil.which("dpkg")), reason="Debian's tools are needed"
+    ),
+    pytest.mark.skipif(
+        kernel_version(Machine.here()) is not None, reason="this machine has a driver of its own"
+    ),
 ]
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -47,7 +52,9 @@ def drivers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ]
 
     def apt(*words: str, cwd: Path) -> None:
-        done = subprocess.run(["apt-get", *options, *words], cwd=cwd, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(
+            ["apt-get", *options, *words], cwd=cwd, capture_output=True, text=True, timeout=600
+        )
         if done.returncode:
             pytest.skip(f"Debian's archive did not answer: {done.stderr.strip().splitlines()[-1:]}")
 
@@ -87,7 +94,11 @@ def test_without_its_kernel_module_the_real_driver_says_so(branch: str, drivers:
     facts: list[Fact] = list(calls.ask(here_with(drivers[branch])))
     refused = {fact.call: fact.error for fact in facts if isinstance(fact, CudaCallFailed)}
     assert refused["nvmlInit"] == "NVML_ERROR_DRIVER_NOT_LOADED"
-    assert refused["cuInit"] in ("CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_UNKNOWN", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH")
+    assert refused["cuInit"] in (
+        "CUDA_ERROR_NO_DEVICE",
+        "CUDA_ERROR_UNKNOWN",
+        "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+    )
     offered = [fact.version for fact in facts if isinstance(fact, DriverCuda)]
     assert offered == [{"535": "12.2", "470": "11.4"}[branch]]
 
@@ -101,7 +112,8 @@ def test_its_version_is_read_from_its_files(branch: str, drivers: dict[str, Path
 
 
 def machine_with(tmp_path: Path, root: Path) -> Folder:
-    """A machine with a GPU, TensorFlow, its wheels, and the real libraries with the answers that they give."""
+    """A machine with a GPU, TensorFlow, its wheels, and the real libraries with the answers that they
+    give."""
     machine = with_wheels(Folder(tmp_path / "machine").gpu(driver=None), "2.15.1")
     for path in libraries(root).iterdir():
         target = tmp_path / "machine/usr/lib/x86_64-linux-gnu" / path.name
@@ -124,12 +136,16 @@ def machine_with(tmp_path: Path, root: Path) -> Folder:
     return machine
 
 
-def test_the_real_libraries_without_a_module_are_driver_not_loaded(drivers: dict[str, Path], tmp_path: Path) -> None:
+def test_the_real_libraries_without_a_module_are_driver_not_loaded(
+    drivers: dict[str, Path], tmp_path: Path
+) -> None:
     diagnosis = machine_with(tmp_path, drivers["535"]).diagnosis()
     assert diagnosis.verdict.code == "driver-not-loaded"
 
 
-def test_the_real_libraries_beside_another_module_are_a_mismatch(drivers: dict[str, Path], tmp_path: Path) -> None:
+def test_the_real_libraries_beside_another_module_are_a_mismatch(
+    drivers: dict[str, Path], tmp_path: Path
+) -> None:
     machine = machine_with(tmp_path, drivers["535"])
     diagnosis = machine.kernel_module("550.54.14").diagnosis()
     assert diagnosis.facts.of(DriverMismatch)[0].kernel == "550.54.14"
@@ -140,6 +156,8 @@ def test_the_real_nvidia_smi_is_understood(drivers: dict[str, Path]) -> None:
     named = [path for path in drivers["535"].rglob("nvidia-smi") if path.is_file() and not path.is_symlink()]
     program = max(named, key=lambda path: path.stat().st_size)  # the others are completions and manual pages
     machine = here_with(drivers["535"])
-    machine = dataclasses.replace(machine, env={**machine.env, "PATH": f"{program.parent}:{machine.env['PATH']}"})
+    machine = dataclasses.replace(
+        machine, env={**machine.env, "PATH": f"{program.parent}:{machine.env['PATH']}"}
+    )
     said = [fact.kind for fact in calls.ask(machine) if isinstance(fact, Symptom)]
     assert "smi-no-driver" in said

@@ -18,6 +18,7 @@ from doctor.redact import Redactor
 from doctor.tables import Tables
 from tests.probe.machines import Folder
 from tests.probe.test_verdicts import FAULTS
+from tests.sampling import examples
 
 TYPES = sorted(
     (
@@ -34,7 +35,9 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 def any_fact(draw: st.DrawFn) -> Fact:
     """A fact of any type with values of its fields' types."""
     kind = draw(st.sampled_from(TYPES))
-    values: dict[str, object] = {"source": Source(draw(TEXT), draw(st.none() | st.integers(1, 10**6)), draw(TEXT))}
+    values: dict[str, object] = {
+        "source": Source(draw(TEXT), draw(st.none() | st.integers(1, 10**6)), draw(TEXT))
+    }
     for field in dataclasses.fields(kind):
         if field.name == "source":
             continue
@@ -42,7 +45,9 @@ def any_fact(draw: st.DrawFn) -> Fact:
         if "tuple[int" in hint:
             value: object = tuple(draw(st.lists(st.integers(1, 10**6), max_size=3)))
         elif "tuple" in hint:
-            value = tuple(draw(st.lists(st.tuples(TEXT, TEXT) if "tuple[tuple" in hint else TEXT, max_size=3)))
+            value = tuple(
+                draw(st.lists(st.tuples(TEXT, TEXT) if "tuple[tuple" in hint else TEXT, max_size=3))
+            )
         elif "bool" in hint:
             value = draw(st.booleans())
         elif "float" in hint:
@@ -61,7 +66,7 @@ def any_fact(draw: st.DrawFn) -> Fact:
     return kind(**values)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(any_fact(), max_size=8))
 def test_what_is_read_back_is_what_was_written(facts: list[Fact]) -> None:
     written = Facts(tuple(facts), "machine", "here")
@@ -82,7 +87,9 @@ def test_a_saved_machine_gets_the_same_findings_elsewhere(name: str, tmp_path: P
 
 
 def test_redaction_keeps_the_verdict(tmp_path: Path) -> None:
-    machine = Folder(tmp_path / "machine").working_gpu().python(prefix="/home/alice/venv").tensorflow("2.16.1")
+    machine = (
+        Folder(tmp_path / "machine").working_gpu().python(prefix="/home/alice/venv").tensorflow("2.16.1")
+    )
     facts = machine.cuda_wheels("12.2").cudnn_wheel("8.9.7.29").facts()
     kept = Redactor("alice", "alice-laptop", "/home/alice").tree(record.to_record(facts, "1", "2026-01-01"))
     assert "alice" not in json.dumps(kept)
@@ -100,7 +107,11 @@ def test_redaction_keeps_the_verdict(tmp_path: Path) -> None:
         {"kind": record.KIND, "schema": 1, "facts": "many"},
         {"kind": record.KIND, "schema": 1, "facts": [{"fact": "Gpu"}]},
         {"kind": record.KIND, "schema": 1, "facts": [{"fact": "LibraryNotLoaded", "source": {"where": "x"}}]},
-        {"kind": record.KIND, "schema": 1, "facts": [{"fact": "Gpu", "source": {"where": "x"}, "name": {"a": 1}}]},
+        {
+            "kind": record.KIND,
+            "schema": 1,
+            "facts": [{"fact": "Gpu", "source": {"where": "x"}, "name": {"a": 1}}],
+        },
     ],
 )
 def test_what_is_no_record_is_refused(value: object) -> None:
@@ -118,7 +129,9 @@ def test_a_fact_of_a_later_version_is_left_out() -> None:
 
 
 def test_names_that_are_no_facts_are_not_called() -> None:
-    listed = [{"fact": name, "source": {"where": "x"}} for name in ("Facts", "dataclass", "__builtins__", "Source")]
+    listed = [
+        {"fact": name, "source": {"where": "x"}} for name in ("Facts", "dataclass", "__builtins__", "Source")
+    ]
     assert record.from_record({"kind": record.KIND, "schema": 1, "facts": listed}).items == ()
 
 

@@ -85,7 +85,9 @@ def telling(facts: list[Fact]) -> set[tuple[object, ...]]:
 def test_recording_this_machine_keeps_what_decides(tmp_path: Path) -> None:
     record = tmp_path / "record"
     command = [sys.executable, str(ROOT / "scripts" / "record_machine.py"), str(record)]
-    done = subprocess.run(command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     assert not [path for path in record.rglob("*") if path.is_symlink() and leads_out(record, path)]
     live, kept = examine(Machine.here()), examine(Machine.at(record))
@@ -93,17 +95,25 @@ def test_recording_this_machine_keeps_what_decides(tmp_path: Path) -> None:
 
 
 def test_verdict_of_a_simulation_says_that_the_environments_own_libraries_were_not_tested() -> None:
-    """The recorded environment has no CUDA of its own: the simulation's libraries stood in for all of them."""
+    """The recorded environment has no CUDA of its own: the simulation's libraries stood in for all of
+    them."""
     verdict = diagnose(examine(Machine.at(RECORDS / "simulated-rtx3070-2.18.1")), Tables.bundled()).verdict
     assert "own CUDA libraries were not tested" in verdict.title
-    assert "libcudnn.so.9" in verdict.explanation.partition("would not open")[2]
+    assert "libcudnn.so.9" in verdict.explanation.partition("would not load")[2]
 
 
 def test_environment_with_its_own_cuda_has_it_looked_for_outside_of_the_simulation() -> None:
     """The wheels' environment, with a simulation put in force: only what the plain check misses is named."""
     machine = Machine.at(RECORDS / "debian12-no-gpu-2.21.0-wheels")
-    plain = {fact.name for fact in examine(machine).of(LibraryNotLoaded)} - {"libcuda.so.1", "libnvidia-ml.so.1"}
-    env = {**machine.env, "TFGPU_DOCTOR_SIMULATION": "/tmp/simulation/machine", "LD_LIBRARY_PATH": "/tmp/simulation/cuda"}
+    plain = {fact.name for fact in examine(machine).of(LibraryNotLoaded)} - {
+        "libcuda.so.1",
+        "libnvidia-ml.so.1",
+    }
+    env = {
+        **machine.env,
+        "TFGPU_DOCTOR_SIMULATION": "/tmp/simulation/machine",
+        "LD_LIBRARY_PATH": "/tmp/simulation/cuda",
+    }
     symptom = examine(dataclasses.replace(machine, env=env)).symptoms("simulated-libraries")[0]
     assert set(symptom.get("missing").split(", ")) == {name for name in plain if name in symptom.get("asked")}
     assert "libcudart.so.12" in symptom.get("asked")

@@ -14,7 +14,10 @@ from doctor import api, resources
 
 SCRIPT = resources.text("doctor.probe", "collect.sh")
 SHELLS = [["dash"], ["bash", "--posix"], ["bash"], ["busybox", "sh"], ["sh"]]
-NO_TENSORFLOW = "Traceback (most recent call last):\n  File \"<string>\", line 2, in <module>\nModuleNotFoundError: No module named 'tensorflow'"
+NO_TENSORFLOW = (
+    'Traceback (most recent call last):\n  File "<string>", line 2, in <module>\nModuleNotFoundError: No'
+    " module named 'tensorflow'"
+)
 SMI = """\
 Fri Nov 20 10:00:00 2026
 +-----------------------------------------------------------------------------+
@@ -38,7 +41,14 @@ CASES = [
     ("no driver", NVIDIA, None, NO_TENSORFLOW, "", {"driver-missing", "tf-not-installed"}),
     ("no CUDA", NVIDIA, SMI, NO_CUDART, "tensorflow 2.6.0", {"cuda-missing"}),
     ("a build for the CPU", NVIDIA, SMI, CPU_BUILD, "tensorflow-cpu 2.6.0", {"tf-cpu-only"}),
-    ("another driver in the kernel", NVIDIA, MISMATCH, NO_TENSORFLOW, "", {"driver-library-mismatch", "tf-not-installed"}),
+    (
+        "another driver in the kernel",
+        NVIDIA,
+        MISMATCH,
+        NO_TENSORFLOW,
+        "",
+        {"driver-library-mismatch", "tf-not-installed"},
+    ),
 ]
 
 Machine = Callable[..., "tuple[Path, dict[str, str]]"]
@@ -48,19 +58,33 @@ Machine = Callable[..., "tuple[Path, dict[str, str]]"]
 def machine(tmp_path: Path) -> Machine:
     """A folder in place of /, and the variables with which its programs are found."""
 
-    def make(card: tuple[str, str, str], smi: str | None, tensorflow: str, packages: str) -> tuple[Path, dict[str, str]]:
+    def make(
+        card: tuple[str, str, str], smi: str | None, tensorflow: str, packages: str
+    ) -> tuple[Path, dict[str, str]]:
         device = tmp_path / "root/sys/bus/pci/devices/0000:00:1e.0"
         device.mkdir(parents=True)
         for name, value in zip(("vendor", "device", "class"), card):
             (device / name).write_text(value + "\n")
         programs = tmp_path / "bin"
         programs.mkdir()
-        for name in ("uname", "head", "cat", "ls", "grep", "readlink", "sleep", "kill"):  # no more than the smallest systems have
+        for name in (
+            "uname",
+            "head",
+            "cat",
+            "ls",
+            "grep",
+            "readlink",
+            "sleep",
+            "kill",
+        ):  # no more than the smallest systems have
             (programs / name).symlink_to(str(shutil.which(name)))
         answers = {"nvidia-smi": smi} if smi else {}
         for name, text in answers.items():
             program(programs / name, f"cat <<'END'\n{text}\nEND\n")
-        asked = f"case $2 in pip) echo '{packages}';; *import*) cat <<'END'\n{tensorflow}\nEND\n;; *) echo Python 3.6.9;; esac\n"
+        asked = (
+            f"case $2 in pip) echo '{packages}';; *import*) cat <<'END'\n{tensorflow}\nEND\n;; *) echo Python"
+            " 3.6.9;; esac\n"
+        )
         program(programs / "python3", asked)
         return tmp_path, {"PATH": str(programs), "ROOT": str(tmp_path / "root")}
 
@@ -79,7 +103,9 @@ def report_of(shell: list[str], where: Path, variables: dict[str, str]) -> str:
     (where / "collect.sh").write_text(SCRIPT)
     before = sorted(where.rglob("*"))
     call = [known, *shell[1:], str(where / "collect.sh")]
-    done = subprocess.run(call, env=variables, cwd=where, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        call, env=variables, cwd=where, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.stderr == ""
     assert sorted(where.rglob("*")) == before, "it writes no file"
     return done.stdout
@@ -92,7 +118,9 @@ def test_it_is_short_and_says_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
-@pytest.mark.parametrize(("card", "smi", "tensorflow", "packages", "codes"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+@pytest.mark.parametrize(
+    ("card", "smi", "tensorflow", "packages", "codes"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+)
 def test_its_report_is_read_to_the_right_verdict(
     machine: Machine,
     shell: list[str],
@@ -110,10 +138,16 @@ def test_its_report_is_read_to_the_right_verdict(
 
 def test_a_python_that_hangs_is_ended(machine: Machine) -> None:
     where, variables = machine(NVIDIA, SMI, CPU_BUILD, "")
-    text = SCRIPT.replace("limited 20", "limited 1").replace("limited 30", "limited 1").replace("limited 60", "limited 1")
+    text = (
+        SCRIPT.replace("limited 20", "limited 1")
+        .replace("limited 30", "limited 1")
+        .replace("limited 60", "limited 1")
+    )
     program(where / "bin" / "python3", "exec sleep 300\n")
     (where / "collect.sh").write_text(text)
-    done = subprocess.run(["/bin/sh", str(where / "collect.sh")], env=variables, capture_output=True, timeout=30, check=False)
+    done = subprocess.run(
+        ["/bin/sh", str(where / "collect.sh")], env=variables, capture_output=True, timeout=30, check=False
+    )
     assert b"nvidia-smi" in done.stdout
 
 

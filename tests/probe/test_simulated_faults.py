@@ -1,4 +1,5 @@
-"""Every fault of the simulated machine that shows without starting TensorFlow, examined by the real command."""
+"""Every fault of the simulated machine that shows without starting TensorFlow, examined by the real
+command."""
 
 from __future__ import annotations
 
@@ -69,10 +70,10 @@ DEEP_VERDICTS = {
 }
 
 
-def check(fault: str | None, *options: str) -> dict[str, object]:
+def check(fault: str | None, *options: str, simulation: tuple[str, ...] = ()) -> dict[str, object]:
     """What `check` prints in a simulation."""
     python = str(tensorflow_env(OLDER))
-    wrong = ["--fault", fault] if fault else []
+    wrong = [*simulation, *(["--fault", fault] if fault else [])]
     command = [*DOCTOR, "simulate", "--python", python, *wrong, "--", *DOCTOR, "check", "--python", python]
     done = subprocess.run(
         [*command, "--format", "json", *options], cwd=HERE, capture_output=True, text=True, timeout=300
@@ -102,3 +103,29 @@ def test_the_deep_check_names_what_shows_only_at_run_time(fault: str | None) -> 
     assert isinstance(facts, dict)
     assert facts["registered_gpus"]["value"] == 1
     assert "simulated-gpu" in facts["environment"]["value"]
+
+
+AFTER = {  # fault: a step that is printed, and the options of the simulation after it
+    "mig-empty": ("sudo nvidia-smi mig -i 0 -cgi 0 -C", ("--gpu", "A100", "--mig", "7g.40gb")),
+    "exclusive-mode": ("sudo nvidia-smi -c DEFAULT", ("--held", "1000")),
+    "prohibited-mode": ("sudo nvidia-smi -c DEFAULT", ()),
+    "memory-held": ("End your own processes that hold it", ()),
+    "ecc-error": ("sudo nvidia-smi -i 0 --gpu-reset", ("--gpu", "A100")),
+    "gpu-needs-reset": ("sudo nvidia-smi --gpu-reset", ()),
+    "gpu-lost": ("Restart the machine", ()),
+    "unknown-error": ("sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm", ()),
+    "fabric-manager": ("sudo systemctl enable --now nvidia-fabricmanager", ()),
+    "driver-mismatch": ("sudo reboot", ()),
+    "hidden": ("unset CUDA_VISIBLE_DEVICES", ()),
+}
+
+
+@pytest.mark.parametrize("fault", AFTER)
+def test_after_the_printed_step_the_next_check_is_healthy(fault: str) -> None:
+    step, options = AFTER[fault]
+    findings = check(fault)["findings"]
+    assert isinstance(findings, list)
+    texts = [one["text"] for one in findings[0]["prescription"]]
+    assert any(text.startswith(step) for text in texts), texts
+    assert not any(text.startswith("export CUDA_VISIBLE_DEVICES") for text in texts)  # there is one GPU
+    assert verdict(check(None, simulation=options)) == "healthy"

@@ -12,6 +12,7 @@ import pytest
 from doctor.facts import Absent, EnvVar
 from tests.probe.machines import Folder
 from tests.probe.test_verdicts import codes, libraries_from_conda
+from tests.sampling import sampled
 
 HOME = "/home/ann"
 VENV = f"{HOME}/venv"
@@ -57,13 +58,14 @@ def lua(machine: Folder) -> Folder:
     root = "/apps/easybuild/modules/all"
     machine.write(
         f"{root}/CUDA/11.2.lua",
-        'help([==[CUDA]==])\nlocal root = "/apps/cuda-11.2"\nconflict("CUDA")\n'
-        'prepend_path("PATH", pathJoin(root, "bin"))\nprepend_path("LD_LIBRARY_PATH", pathJoin(root, "lib64"))\n'
-        'setenv("EBROOTCUDA", root)\n',
+        'help([==[CUDA]==])\nlocal root = "/apps/cuda-11.2"\nconflict("CUDA")\nprepend_path("PATH",'
+        ' pathJoin(root, "bin"))\nprepend_path("LD_LIBRARY_PATH", pathJoin(root,'
+        ' "lib64"))\nsetenv("EBROOTCUDA", root)\n',
     )
     return machine.write(
         f"{root}/cuDNN/8.1.1-CUDA-11.2.lua",
-        'local root = "/apps/cudnn"\ndepends_on("CUDA/11.2")\nprepend_path("LD_LIBRARY_PATH", root .. "/lib")\n',
+        'local root = "/apps/cudnn"\ndepends_on("CUDA/11.2")\nprepend_path("LD_LIBRARY_PATH", root ..'
+        ' "/lib")\n',
     )
 
 
@@ -100,8 +102,8 @@ GUIDE = (
     "export LD_LIBRARY_PATH=$CONDA_PREFIX/lib/:$CUDNN_PATH/lib:$LD_LIBRARY_PATH\n"
 )
 LOOP = (
-    'NVIDIA=$(python -c "import nvidia; print(nvidia.__path__[0])")\n'
-    'for dir in $NVIDIA/*; do\n  if [ -d "$dir/lib" ]; then\n    export LD_LIBRARY_PATH="$dir/lib:$LD_LIBRARY_PATH"\n  fi\ndone\n'
+    'NVIDIA=$(python -c "import nvidia; print(nvidia.__path__[0])")\nfor dir in $NVIDIA/*; do\n  if [ -d'
+    ' "$dir/lib" ]; then\n    export LD_LIBRARY_PATH="$dir/lib:$LD_LIBRARY_PATH"\n  fi\ndone\n'
 )
 
 
@@ -226,7 +228,8 @@ HEALTHY: dict[str, tuple[str, Callable[[Folder], Folder]]] = {
         "warning",
         lambda m: venv(m).write(
             f"{HOME}/work/.idea/workspace.xml",
-            f'<option name="SDK_HOME" value="{VENV}/bin/python" /><envs><env name="LD_LIBRARY_PATH" value="{TOOLKIT}" /></envs>',
+            f'<option name="SDK_HOME" value="{VENV}/bin/python" /><envs><env name="LD_LIBRARY_PATH"'
+            f' value="{TOOLKIT}" /></envs>',
         ),
     ),
     "modules in a job": (
@@ -242,7 +245,7 @@ HEALTHY: dict[str, tuple[str, Callable[[Folder], Folder]]] = {
 }
 
 
-@pytest.mark.parametrize("name", HEALTHY)
+@pytest.mark.parametrize("name", sampled(HEALTHY, 8))
 def test_what_a_file_sets_for_the_way_of_starting_makes_it_healthy(name: str, tmp_path: Path) -> None:
     worst, make = HEALTHY[name]
     diagnosis = make(Folder(tmp_path / "machine")).diagnosis()
@@ -361,7 +364,7 @@ FAULTS: dict[str, tuple[str, str, Callable[[Folder], Folder]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", sampled(FAULTS, 6))
 def test_what_the_way_of_starting_lacks_is_named_with_its_file(name: str, tmp_path: Path) -> None:
     code, word, make = FAULTS[name]
     diagnosis = make(Folder(tmp_path / "machine")).diagnosis()

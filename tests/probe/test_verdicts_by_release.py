@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import pytest
 from scripts.machines.skeleton import skeleton
 from tests.probe.machines import Folder
 from tests.probe.test_verdicts import LIB, codes, volta, with_toolkit
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -72,8 +74,7 @@ CASES: dict[str, tuple[str, Change]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(("release", "case"), sampled(itertools.product(RELEASES, CASES), 9))
 def test_the_verdict_with_every_generation(release: str, case: str, tmp_path: Path) -> None:
     verdict, change = CASES[case]
     machine = change(with_toolkit(volta(Folder(tmp_path / "machine")), release), release)

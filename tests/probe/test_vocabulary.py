@@ -1,4 +1,5 @@
-"""The words of the probes: each symptom that they make is in the list of doctor.probe, and each word of the list is made."""
+"""The words of the probes: each symptom that they make is in the list of doctor.probe, and each word of the
+list is made."""
 
 from __future__ import annotations
 
@@ -25,14 +26,30 @@ def made() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Symptom" and len(node.args) > 1
     )
-    return {n.value for call in calls for n in ast.walk(call.args[1]) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    return {
+        n.value
+        for call in calls
+        for n in ast.walk(call.args[1])
+        if isinstance(n, ast.Constant) and isinstance(n.value, str)
+    }
 
 
 def test_every_symptom_that_a_probe_makes_is_told() -> None:
-    assert {kind for kind in made() if not any(word == kind or (kind.endswith("-") and word.startswith(kind)) for word in told())} == set()
+    assert {
+        kind
+        for kind in made()
+        if not any(word == kind or (kind.endswith("-") and word.startswith(kind)) for word in told())
+    } == set()
 
 
 def test_every_symptom_that_is_told_can_be_made() -> None:
-    texts = " ".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py") if path.name != "__init__.py")
+    texts = " ".join(
+        path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py") if path.name != "__init__.py"
+    )
     assert len(told()) > 30
-    assert {word for word in told() if f'"{word}"' not in texts and not any(word.startswith(kind) for kind in made() if kind.endswith("-"))} == set()
+    assert {
+        word
+        for word in told()
+        if f'"{word}"' not in texts
+        and not any(word.startswith(kind) for kind in made() if kind.endswith("-"))
+    } == set()

@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import struct
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from doctor.facts import (
     LibraryLoaded,
     LibraryNotLoaded,
     LibraryWanted,
+    Package,
     Platform,
 )
 from doctor.probe import examine, pe
@@ -29,7 +31,15 @@ from doctor.tables import Tables
 from tests.probe.hives import Tree, hive
 
 CUDA = "Program Files/NVIDIA GPU Computing Toolkit/CUDA/v11.2"
-NAMES = ("cudart64_110", "cublas64_11", "cublasLt64_11", "cufft64_10", "curand64_10", "cusolver64_11", "cusparse64_11")
+NAMES = (
+    "cudart64_110",
+    "cublas64_11",
+    "cublasLt64_11",
+    "cufft64_10",
+    "curand64_10",
+    "cusolver64_11",
+    "cusparse64_11",
+)
 
 
 def dll(imports: tuple[str, ...] = (), machine: int = 0x8664, size: int = 0) -> bytes:
@@ -37,7 +47,9 @@ def dll(imports: tuple[str, ...] = (), machine: int = 0x8664, size: int = 0) -> 
     head = b"MZ" + bytes(58) + struct.pack("<I", 64)
     optional = struct.pack("<H", 0x20B) + bytes(110) + struct.pack("<II", 0, 0)
     base, raw = 0x1000, 512
-    table = b"".join(bytes(12) + struct.pack("<II", base + 2048 + 64 * n, 1) for n in range(len(imports))) + bytes(20)
+    table = b"".join(
+        bytes(12) + struct.pack("<II", base + 2048 + 64 * n, 1) for n in range(len(imports))
+    ) + bytes(20)
     names = b"".join(name.encode().ljust(64, b"\0") for name in imports)
     section = (table.ljust(2048, b"\0") + names).ljust(8192, b"\0")
     optional += struct.pack("<II", base if imports else 0, len(table)) + bytes(112)
@@ -76,7 +88,9 @@ class Windows:
         file.write_bytes(data)
 
     def facts(self) -> Facts:
-        (self.root / RECORD).write_text(json.dumps({"system": "windows", "processor": "x86_64", "env": self.env}))
+        (self.root / RECORD).write_text(
+            json.dumps({"system": "windows", "processor": "x86_64", "env": self.env})
+        )
         return examine(Machine.at(self.root))
 
 
@@ -90,7 +104,9 @@ def test_every_dll_of_a_healthy_machine_is_found(tmp_path: Path) -> None:
     facts = Windows(tmp_path).facts()
     assert facts.of(Platform)[0].kind == "windows"
     opened = {fact.name for fact in facts.of(LibraryLoaded)}
-    assert opened >= {f"{name}.dll" for name in NAMES} - {"cublasLt64_11.dll", "curand64_10.dll"} | {"cudnn64_8.dll"}
+    assert opened >= {f"{name}.dll" for name in NAMES} - {"cublasLt64_11.dll", "curand64_10.dll"} | {
+        "cudnn64_8.dll"
+    }
     assert not missed(facts)
     assert [fact.version for fact in facts.of(CudaVersion)] == ["11.2"]
 
@@ -118,6 +134,27 @@ def test_a_dll_cut_short_or_for_another_processor_is_broken(tmp_path: Path) -> N
     assert broken["cufft64_10.dll"] == "made for x86, not x86_64"
 
 
+@pytest.mark.parametrize(("processor", "broken"), [(0x8664, False), (0xAA64, True), (None, False)])
+def test_the_processor_of_a_windows_folder_is_that_of_its_kernel(
+    tmp_path: Path, processor: int | None, broken: bool
+) -> None:
+    machine = Windows(tmp_path)
+    if processor is not None:
+        machine.write("Windows/System32/kernel32.dll", dll(machine=processor))
+    (tmp_path / RECORD).write_text(json.dumps({"system": "windows", "env": machine.env}))
+    assert bool(missed(examine(Machine.at(tmp_path)))) is broken
+
+
+def test_a_package_name_with_a_hyphen_in_its_folder_is_read_whole(tmp_path: Path) -> None:
+    machine = Windows(tmp_path)
+    site = "venv/Lib/site-packages"
+    machine.write(f"{site}/Keras_Preprocessing-1.1.2.dist-info/METADATA", b"Version: 1.1.2\n")
+    machine.write(f"{site}/Keras-Applications-1.0.8.dist-info/METADATA", b"Version: 1.0.8\n")
+    machine.write(f"{site}/keras-2.10.0.dist-info/METADATA", b"Version: 2.10.0\n")
+    names = {(package.name, package.version) for package in machine.facts().of(Package)}
+    assert {("keras-preprocessing", "1.1.2"), ("keras-applications", "1.0.8"), ("keras", "2.10.0")} <= names
+
+
 def test_a_missing_visual_c_runtime_is_seen(tmp_path: Path) -> None:
     machine = Windows(tmp_path)
     (tmp_path / "Windows/System32/msvcp140_1.dll").unlink()
@@ -137,9 +174,16 @@ def in_registry(machine: Windows, *folders: str, user: str = "") -> Windows:
     """A machine whose PATH stands in its registry alone."""
     path = ";".join(("%SystemRoot%\\system32", "%SystemRoot%", *folders))
     display = "{4d36e968-e325-11ce-bfc1-08002be10318}"
-    adapter: Tree = {"ClassGUID": display, "Driver": f"{display}\\0000", "DeviceDesc": "@oem1.inf,%x%;NVIDIA GeForce RTX 3070"}
+    adapter: Tree = {
+        "ClassGUID": display,
+        "Driver": f"{display}\\0000",
+        "DeviceDesc": "@oem1.inf,%x%;NVIDIA GeForce RTX 3070",
+    }
     audio: Tree = {"ClassGUID": "{4d36e96c-e325-11ce-bfc1-08002be10318}"}
-    devices: Tree = {"VEN_10DE&DEV_2484&SUBSYS_1": {"4&1": adapter}, "VEN_10DE&DEV_228B&SUBSYS_1": {"4&2": audio}}
+    devices: Tree = {
+        "VEN_10DE&DEV_2484&SUBSYS_1": {"4&1": adapter},
+        "VEN_10DE&DEV_228B&SUBSYS_1": {"4&2": audio},
+    }
     system: Tree = {
         "Control": {
             "Session Manager": {"Environment": {"Path": path, "OS": "Windows_NT"}},
@@ -245,16 +289,25 @@ def test_tensorflow_over_tensorflow_intel_is_one_installation_without_gpu_suppor
     machine = Windows(tmp_path)
     site = "venv/Lib/site-packages"
     shutil.rmtree(tmp_path / f"{site}/tensorflow-2.10.0.dist-info")
-    machine.write(f"{site}/tensorflow/python/platform/build_info.py", b"build_info = {'is_cuda_build': False}\n")
-    pin = b"Name: tensorflow\nVersion: 2.15.0\nRequires-Dist: tensorflow-intel ==2.15.0 ; platform_system == 'Windows'\n"
+    machine.write(
+        f"{site}/tensorflow/python/platform/build_info.py", b"build_info = {'is_cuda_build': False}\n"
+    )
+    pin = (
+        b"Name: tensorflow\nVersion: 2.15.0\nRequires-Dist: tensorflow-intel ==2.15.0 ; platform_system =="
+        b" 'Windows'\n"
+    )
     machine.write(f"{site}/tensorflow-2.15.0.dist-info/METADATA", pin)
     machine.write(f"{site}/tensorflow-2.15.0.dist-info/RECORD", b"tensorflow-2.15.0.dist-info/METADATA,,\n")
-    machine.write(f"{site}/tensorflow_intel-2.15.0.dist-info/METADATA", b"Name: tensorflow-intel\nVersion: 2.15.0\n")
+    machine.write(
+        f"{site}/tensorflow_intel-2.15.0.dist-info/METADATA", b"Name: tensorflow-intel\nVersion: 2.15.0\n"
+    )
     machine.write(f"{site}/tensorflow_intel-2.15.0.dist-info/RECORD", b"tensorflow/__init__.py,,\n")
     facts = machine.facts()
     assert not facts.symptoms("tensorflow-several", "tensorflow-files-missing")
     diagnosis = diagnose(facts, Tables.bundled())
-    assert [finding.code for finding in diagnosis.findings if finding.severity == "error"] == ["tf-windows-native"]
+    assert [finding.code for finding in diagnosis.findings if finding.severity == "error"] == [
+        "tf-windows-native"
+    ]
 
 
 @pytest.mark.parametrize(("version", "found"), [("8.1.1", True), ("8.6.0", False), ("8.9.7", False)])
@@ -314,9 +367,54 @@ def test_a_current_folder_that_is_forbidden_is_not_searched(tmp_path: Path) -> N
     machine = Windows(tmp_path)
     (tmp_path / CUDA / "bin/cudart64_110.dll").unlink()
     machine.write("work/cudart64_110.dll", dll())
-    tree: Tree = {"Select": {"Current": 1}, "ControlSet001": {"Control": {"Session Manager": {"CWDIllegalInDllSearch": 0xFFFFFFFF}}}}
+    tree: Tree = {
+        "Select": {"Current": 1},
+        "ControlSet001": {"Control": {"Session Manager": {"CWDIllegalInDllSearch": 0xFFFFFFFF}}},
+    }
     record = {"system": "windows", "processor": "x86_64", "env": machine.env, "cwd": "C:\\work"}
     (tmp_path / RECORD).write_text(json.dumps(record))
     assert not missed(examine(Machine.at(tmp_path)))
     machine.write("Windows/System32/config/SYSTEM", hive(tree))
     assert [fact.name for fact in missed(examine(Machine.at(tmp_path)))] == ["cudart64_110.dll"]
+
+
+class Registry:
+    """winreg as the running Windows has it, over one key."""
+
+    HKEY_LOCAL_MACHINE = 0
+
+    def __init__(self, **values: object) -> None:
+        self.values, self.asked = list(values.items()), ""
+
+    def OpenKey(self, root: int, name: str) -> Registry:
+        self.asked = name
+        return self
+
+    def __enter__(self) -> Registry:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def QueryInfoKey(self, key: object) -> tuple[int, int, int]:
+        return 0, len(self.values), 0
+
+    def EnumValue(self, key: object, number: int) -> tuple[str, object, int]:
+        if number >= len(self.values):
+            raise OSError("no more data")
+        return (*self.values[number], 4)
+
+
+@pytest.mark.parametrize(
+    ("values", "place"),
+    [({}, 4), ({"SafeDllSearchMode": 0}, 1), ({"CWDIllegalInDllSearch": 0xFFFFFFFF, "Other": b""}, None)],
+)
+def test_a_running_windows_is_asked_for_the_order_of_the_search(
+    values: dict[str, object], place: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from doctor.probe.windows_registry import current_folder_in_search
+
+    registry = Registry(**values)
+    monkeypatch.setitem(sys.modules, "winreg", registry)
+    assert current_folder_in_search(Machine("/", {}, "windows", "x86_64", runner=lambda *_: None)) == place
+    assert registry.asked == "SYSTEM\\CurrentControlSet\\Control\\Session Manager"

@@ -1,7 +1,8 @@
-"""What the printed commands do, done to a machine that is a folder: what a person would see after following them.
+"""What the printed commands do, done to a machine that is a folder: what a person would see after following
+them.
 
-Exports and pipes run in a real shell, the Python of a step runs as it is printed; what an installer, a driver's package
-or a container's runtime would change is laid out as it leaves it.
+Exports and pipes run in a real shell, the Python of a step runs as it is printed; what an installer, a
+driver's package or a container's runtime would change is laid out as it leaves it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from packaging.requirements import Requirement
 from doctor.backports import removeprefix
 from doctor.findings import Finding
 from doctor.tables import Tables, TensorFlowRelease, dotted
-from tests.probe.machines import BUILDS, Folder
+from tests.probe.machines import BUILDS, MODERN, Folder
 
 PLATFORM = "linux-x86_64"
 NEWEST = {"": "570.86.10", "470": "470.256.02", "580": "580.65.06", "535": "535.183.01", "550": "550.54.14"}
@@ -54,7 +55,8 @@ def remove_tensorflow(machine: Folder) -> None:
 
 
 def bring(machine: Folder, package: str, specifiers: list[str], tables: Tables) -> None:
-    """The newest wheel of NVIDIA's that all the specifiers allow, with the files that the tables know of it."""
+    """The newest wheel of NVIDIA's that all the specifiers allow, with the files that the tables know of
+    it."""
     wanted = Requirement(f"{package}{','.join(specifiers)}").specifier
     wheels = [wheel for wheel in tables.nvidia_wheels(package) if wanted.contains(wheel.version)]
     if not wheels:  # none with a library
@@ -116,6 +118,7 @@ def user_driver(machine: Folder, version: str) -> None:
 
 def start_again(machine: Folder) -> None:
     """A restart: the kernel's module is that of the libraries, bound to the GPU, and answers."""
+    new_boot(machine)
     found = sorted((machine.root / LIB.lstrip("/")).glob("libcuda.so.*.*"))
     if not found:
         return
@@ -124,10 +127,23 @@ def start_again(machine: Folder) -> None:
         (machine.root / old).unlink() if (machine.root / old).exists() else None
     machine.write("/proc/modules", "ext4 983040 1 - Live 0x0\n").kernel_module(version)
     for device in (machine.root / "sys/bus/pci/devices").iterdir():
-        if (device / "vendor").read_text().strip() == "0x10de" and (device / "class").read_text().startswith("0x03"):
+        if (device / "vendor").read_text().strip() == "0x10de" and (device / "class").read_text().startswith(
+            "0x03"
+        ):
             (device / "driver").unlink() if (device / "driver").is_symlink() else None
             (device / "driver").symlink_to("../../../bus/pci/drivers/nvidia")
     answer_again(machine)
+
+
+BOOT = "Nov 21 09:00:00 host kernel: [    0.000000] Linux version 5.15.0-105-generic (buildd@x) #115\n"
+
+
+def new_boot(machine: Folder) -> None:
+    """The kernel's log begins anew: what it held is of an earlier boot, also to a GPU that was reset before
+    it."""
+    log = machine.root / "var/log/kern.log"
+    if log.exists():
+        log.write_text(log.read_text() + BOOT)
 
 
 def answer_again(machine: Folder) -> None:
@@ -144,10 +160,18 @@ def pass_in(machine: Folder) -> None:
         for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
             machine.library(f"{LIB}/{name}")
         return
-    version = stated.read_text().split("Module  ")[1].split()[0]
+    version = stated.read_text().split("  ")[1].split()[0]
     machine.nodes()
     user_driver(machine, version)
     machine.env(LD_LIBRARY_PATH="")
+
+
+def nvidia_image(machine: Folder) -> None:
+    """NVIDIA's own image on an Arm server."""
+    from tests.probe.test_unusual_machines import nvidia_build
+
+    remove_tensorflow(machine)
+    nvidia_build(machine)  # type: ignore[arg-type]
 
 
 def discrete(machine: Folder) -> None:
@@ -187,7 +211,9 @@ def fabric_manager(machine: Folder) -> None:
 
 
 def fabric_package(machine: Folder, branch: str) -> None:
-    text = f"Package: nvidia-fabricmanager-{branch}\nStatus: install ok installed\nVersion: {NEWEST[branch]}-1\n"
+    text = (
+        f"Package: nvidia-fabricmanager-{branch}\nStatus: install ok installed\nVersion: {NEWEST[branch]}-1\n"
+    )
     machine.write("/var/lib/dpkg/status", text).write("/usr/bin/nv-fabricmanager", "")
 
 
@@ -195,14 +221,89 @@ def configured(machine: Folder) -> None:
     """ldconfig, over what the files of ld.so.conf.d and the distribution name."""
     named = [p.read_text() for p in sorted((machine.root / "etc/ld.so.conf.d").glob("*.conf"))]
     before = machine.root / "etc/ld.so.conf"
-    old = [line for line in before.read_text().splitlines() if line.startswith("/")] if before.exists() else []
+    old = (
+        [line for line in before.read_text().splitlines() if line.startswith("/")] if before.exists() else []
+    )
     folders = [line for text in named for line in text.splitlines() if line.strip()]
     machine.in_loader_cache(*dict.fromkeys((*old, *folders)))
+    ldconfig = shutil.which("ldconfig", path=f"{os.environ['PATH']}:/sbin:/usr/sbin")
+    assert ldconfig is not None
+    subprocess.run(
+        [ldconfig, "-r", machine.root, "-N"], check=True, timeout=60, capture_output=True
+    )  # the links
 
 
-def archives(machine: Folder) -> None:
-    """What NVIDIA's archives hold for TensorFlow 1.15, named to the loader."""
-    machine.toolkit("10.0").cudnn("7.6.5", "/usr/local/cuda-10.0/lib64").env(LD_LIBRARY_PATH="/usr/local/cuda-10.0/lib64")
+# --- files that say how a program is started
+
+
+def edited(machine: Folder, path: str, change: Callable[[str], str]) -> None:
+    file = machine.root / path.lstrip("/")
+    file.write_text(change(file.read_text()))
+
+
+def without_variable(machine: Folder, path: str) -> None:
+    """The line, the entry of a unit's line or the member of a JSON file that sets CUDA_VISIBLE_DEVICES is
+    removed."""
+
+    def drop(node: object) -> object:
+        if isinstance(node, dict):
+            return {key: drop(value) for key, value in node.items() if key != "CUDA_VISIBLE_DEVICES"}
+        return [drop(item) for item in node] if isinstance(node, list) else node
+
+    def change(text: str) -> str:
+        return (
+            json.dumps(drop(json.loads(text)))
+            if text[0] == "{"
+            else re.sub(r" ?CUDA_VISIBLE_DEVICES=\S*", "", text)
+        )
+
+    edited(machine, path, change)
+
+
+def without_line(machine: Folder, path: str, number: str) -> None:
+    edited(
+        machine,
+        path,
+        lambda text: "".join(line for n, line in enumerate(text.splitlines(True), 1) if n != int(number)),
+    )
+
+
+def load(machine: Folder, names: list[str]) -> None:
+    """module load: each name is that of a module, which may name others."""
+    from tests.probe.test_starts import TOOLKIT
+
+    for name in names:
+        assert [*machine.root.rglob(f"{name}"), *machine.root.rglob(f"{name}.lua")], name
+    machine.env(LD_LIBRARY_PATH=TOOLKIT)
+
+
+def conda_install(machine: Folder, wanted: list[str]) -> None:
+    """conda's work for cudatoolkit and cudnn."""
+    lib = f"{machine.prefix}/lib"
+    for requirement in wanted:
+        name, _, version = requirement.partition("=")
+        if name == "cudnn":
+            full = {"7.6": "7.6.5", "8.1": "8.1.1", "8.9": "8.9.7"}[version]
+            for old in (machine.root / lib.lstrip("/")).glob("libcudnn*"):
+                old.unlink()
+            for old in (machine.root / f"{machine.prefix}/conda-meta".lstrip("/")).glob("cudnn-*"):
+                old.unlink()
+            machine.cudnn(full, lib).write(f"{machine.prefix}/conda-meta/cudnn-{full}-h1.json", "{}")
+        else:
+            assert name == "cudatoolkit", requirement
+
+
+def first_process(machine: Folder, command: str) -> None:
+    """The container is started with another command."""
+    machine.write("/proc/1/cmdline", "\0".join(shlex.split(command.replace("…", "train.py"))))
+
+
+def archives(machine: Folder, cuda: str, cudnn: str) -> None:
+    """What NVIDIA's archives hold, named to the loader."""
+    lib = f"/usr/local/cuda-{cuda}/lib64"
+    machine.toolkit(cuda).cudnn({"7": "7.6.5", "8": "8.9.7", "9": "9.13.0"}[cudnn], lib).env(
+        LD_LIBRARY_PATH=lib
+    )
 
 
 Effect = Callable[[Folder], None]
@@ -211,18 +312,91 @@ EFFECTS: tuple[tuple[str, Effect], ...] = (
     (r"sudo reboot|sudo dkms autoinstall && sudo modprobe nvidia\b|.*[Rr]estart the machine", start_again),
     (r"sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm", answer_again),
     (r"sudo nvidia-modprobe", lambda m: (m.nodes(), answer_again(m), None)[-1]),
-    (r"docker run .*--gpus all|podman run .*--device nvidia.com/gpu|Give the pod|Start the container (?:with|anew)|.*lxc config device add",
-     pass_in),
-    (r"sudo prime-select nvidia|echo ON \| sudo tee|supergfxctl -m Hybrid|sudo envycontrol -s hybrid|Switch the GPU on", discrete),
+    (r"docker run --rm --gpus all nvcr.io/nvidia/tensorflow", lambda m: nvidia_image(m)),
+    (
+        (
+            r"docker run .*--gpus all|podman run .*--device nvidia.com/gpu|Give the pod|Start the container"
+            r" (?:with|again|anew)|.*lxc config device add"
+        ),
+        pass_in,
+    ),
+    (
+        (
+            r"sudo prime-select nvidia|echo ON \| sudo tee|supergfxctl -m Hybrid|sudo envycontrol -s"
+            r" hybrid|Switch the GPU on"
+        ),
+        discrete,
+    ),
     (r"sudo apt remove --purge '\^nvidia", without_linux_driver),
     (r"Install an NVIDIA driver .* on Windows", windows_driver),
     (r"sudo apt remove 'cuda-compat", without_compat),
     (r"sudo systemctl enable --now nvidia-fabricmanager", fabric_manager),
     (r"sudo ldconfig", configured),
-    (r"Install the CUDA Toolkit 10.0 and cuDNN 7", lambda m: archives(m)),
     (r"Install cuDNN 8 ", lambda m: (m.cudnn("8.9.7", LIB), None)[-1]),
-    (r"Rename /home/me/project/tensorflow.py", lambda m: (m.root / "home/me/project/tensorflow.py").unlink()),
-)  # fmt: skip
+    (r"Switch the machine off and on again|Start that program again; reset the GPU", start_again),
+    (r"Use a system or an image with glibc", lambda m: on_glibc(m)),
+    (
+        r"sudo chmod a\+rw /dev/",
+        lambda m: ([p.chmod(0o666) for p in (m.root / "dev").glob("nvidia*")], answer_again(m))[-1],
+    ),
+    (r"sudo snap connect \w+:opengl", lambda m: (user_driver(m, m.version), None)[-1]),
+    (r"sudo akmods --force|Use the GPU inside the virtual machine, or give it back", start_again),
+    (r"Run on a machine or node that has an NVIDIA GPU", lambda m: (m.gpu().driver(), None)[-1]),
+    (
+        r"In a virtual machine: set the CPU type to host",
+        lambda m: (m.write("/proc/cpuinfo", f"flags\t\t: {MODERN}\n"), None)[-1],
+    ),
+)
+
+
+def add_to_group(machine: Folder, group: str) -> None:
+    if (machine.root / "etc/group").exists():
+        edited(machine, "/etc/group", lambda text: re.sub(rf"(?m)^({group}:.*)", r"\1,u", text))
+    answer_again(machine)
+
+
+def compute_instances(machine: Folder, gpu: str, instances: str) -> None:
+    for number in instances.split(","):
+        machine.write(f"/proc/driver/nvidia/capabilities/gpu{gpu}/mig/gi{number}/ci0/access", "")
+
+
+def on_glibc(machine: Folder) -> None:
+    """The same on a system with glibc."""
+    (machine.root / "lib/ld-musl-x86_64.so.1").unlink()
+    machine.write("/etc/os-release", 'NAME="Ubuntu"\nVERSION_ID="22.04"\n')
+    machine.library(f"{LIB}/libc.so.6", soname="libc.so.6", gives=tuple(f"GLIBC_2.{n}" for n in range(2, 36)))
+
+
+NAMED: tuple[tuple[str, Callable[..., object]], ...] = (
+    (r"Rename (\S+)", lambda m, path: (m.root / path.lstrip("/")).unlink()),
+    (r"Remove or correct the line that sets it in (/[^:, ]+)", without_variable),
+    (r"Take it out of the line that sets LD_LIBRARY_PATH in ([^:]+):(\d+)", without_line),
+    (
+        r"Put the same line at the end of (\S+)",
+        lambda m, path: m.write(path, f'export LD_LIBRARY_PATH="{m.record["env"]["LD_LIBRARY_PATH"]}"\n'),
+    ),
+    (r"module load (.+)", lambda m, names: load(m, names.split())),
+    (
+        r"In (\S+) add, before the program: (.+)",
+        lambda m, path, line: edited(m, path, lambda t: t.replace("python ", f"{line}\npython ", 1)),
+    ),
+    (
+        r"In (\S+), below \[Service\], add (.+)",
+        lambda m, path, line: edited(m, path, lambda t: f"{t}{line}\n"),
+    ),
+    (
+        r"Start the program with the variables of the container's first process: (\w+)=([^;]+);",
+        lambda m, name, value: m.env(**{name: value}),
+    ),
+    (r"conda install -c conda-forge (.+)", lambda m, wanted: conda_install(m, wanted.split())),
+    (r"Install cuDNN 9 for CUDA 12", lambda m: (m.cudnn("9.5.0", LIB), configured(m))),
+    (r"Install the CUDA Toolkit ([\d.]+) and cuDNN (\d)", archives),
+    (r"sudo nvidia-smi mig -i (\d+) -gi ([\d,]+) -cci", compute_instances),
+    (r"sudo usermod -aG (\w+) \"\$USER\"", add_to_group),
+    (r"Start the container's program with (conda run .+)", first_process),
+    (r"sudo mv (\S+) (\S+)", lambda m, old, new: (m.root / old.lstrip("/")).rename(m.root / new.lstrip("/"))),
+)
+"""The same with what the step names."""
 
 
 def packages_of_apt(machine: Folder, words: list[str]) -> bool:
@@ -242,11 +416,15 @@ def packages_of_apt(machine: Folder, words: list[str]) -> bool:
 def in_a_shell(machine: Folder, text: str) -> None:
     """Run a line for what it sets, or writes below the machine's folder."""
     env = {**json.loads(json.dumps(machine.record["env"])), "PATH": os.environ["PATH"]}
-    for path in re.findall(r"(?<![\w.:$\"'{])/(?:opt|home|etc)/[\w./-]+", text) if "export " not in text[:7] else ():
-        text = text.replace(path, f"{machine.root}{path}")
-        (machine.root / path.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
+    if not text.startswith("export "):
+        paths = r"(?<![\w.:$\"'{])/(?:opt|home|etc)/[\w./-]+"
+        for path in re.findall(paths, text):
+            (machine.root / path.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
+        text = re.sub(paths, lambda match: f"{machine.root}{match[0]}", text)
     line = text.replace("sudo ", "").replace("&& ldconfig", "")
-    shown = subprocess.run(["/bin/sh", "-c", f"{line} >&2\nenv -0"], env=env, capture_output=True, timeout=30, check=True)
+    shown = subprocess.run(
+        ["/bin/sh", "-c", f"{line} >&2\nenv -0"], env=env, capture_output=True, timeout=30, check=True
+    )
     after = dict(pair.split("=", 1) for pair in shown.stdout.decode().split("\0") if "=" in pair)
     for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"):
         if name in after:
@@ -262,6 +440,16 @@ def carry_out(machine: Folder, finding: Finding, tables: Tables, monkeypatch: py
         if (done and f"{step.why} {step.text}".lower().startswith("or ")) or step.text.startswith("Or "):
             break  # another way to the same
         effect = next((effect for pattern, effect in EFFECTS if re.match(pattern, step.text)), None)
+        if effect is None:
+            named = ((change, re.match(pattern, step.text)) for pattern, change in NAMED)
+            effect = next(
+                (
+                    lambda m, change=change, match=match: change(m, *match.groups())
+                    for change, match in named
+                    if match
+                ),
+                None,
+            )
         if effect is not None:
             effect(machine)
             done += 1

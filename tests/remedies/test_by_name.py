@@ -10,7 +10,7 @@ from doctor.diagnose import diagnose
 from doctor.facts import Fact, Platform, Source
 from doctor.logs import read
 from doctor.tables import Tables
-from tests.plan.grounds import first, outcome
+from tests.plan.contexts import first, outcome
 
 REPORT = """TensorFlow version: {version}
 Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file: No such file or directory
@@ -27,7 +27,11 @@ def prescribed(tables: Tables, version: str, *more: Fact) -> list[str]:
 
 @pytest.mark.parametrize("version", ["2.5.0", "2.10.1", "2.13.1"])
 def test_cuda_11_comes_from_the_packages_that_plan_names(tables: Tables, version: str) -> None:
-    pins = [pin.requirement for pin in first(outcome(tables, f"=={version}")).candidate.pins if pin.requirement.startswith("nvidia-")]
+    pins = [
+        pin.requirement
+        for pin in first(outcome(tables, f"=={version}")).candidate.pins
+        if pin.requirement.startswith("nvidia-")
+    ]
     steps = prescribed(tables, version)
     assert len(pins) == 7
     assert all(pin in steps[0] for pin in pins)
@@ -41,4 +45,7 @@ def test_2_4_opens_a_library_that_no_package_holds(tables: Tables) -> None:
 
 
 def test_windows_has_no_such_packages(tables: Tables) -> None:
-    assert not any("nvidia-cublas-cu11" in step for step in prescribed(tables, "2.10.1", Platform(Source("told"), "windows", "x86_64")))
+    assert not any(
+        "nvidia-cublas-cu11" in step
+        for step in prescribed(tables, "2.10.1", Platform(Source("told"), "windows", "x86_64"))
+    )

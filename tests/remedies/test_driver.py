@@ -8,13 +8,26 @@ import pytest
 
 from doctor.remedies.driver import family, install
 
-SYSTEMS = ("Ubuntu 24.04", "Debian 12", "Rocky Linux 9", "Red Hat Enterprise Linux 10", "CentOS 7", "Amazon Linux 2023", "Fedora 41",
-           "openSUSE Leap 15.6", "Arch Linux", "Gentoo", "")  # fmt: skip
+SYSTEMS = (
+    "Ubuntu 24.04",
+    "Debian 12",
+    "Rocky Linux 9",
+    "Red Hat Enterprise Linux 10",
+    "CentOS 7",
+    "Amazon Linux 2023",
+    "Fedora 41",
+    "openSUSE Leap 15.6",
+    "Arch Linux",
+    "Gentoo",
+    "",
+)
 
 
 def first(system: str, last: str = "") -> str:
     """The first step for a GPU whose last branch is given."""
-    return install("linux", system, family(system), minimum="525.60.13" if last != "470" else "450.80.02", last=last)[0].text
+    return install(
+        "linux", system, family(system), minimum="525.60.13" if last != "470" else "450.80.02", last=last
+    )[0].text
 
 
 @pytest.mark.parametrize(("system", "newest", "last_580", "last_470"), [
@@ -25,8 +38,11 @@ def first(system: str, last: str = "") -> str:
     ("Debian 12", "sudo apt install nvidia-driver", "sudo apt install nvidia-driver", "sudo apt install nvidia-tesla-470-driver"),
     ("Fedora 41", "sudo dnf install akmod-nvidia", "branch R580", "sudo dnf install akmod-nvidia-470xx"),
 ])  # fmt: skip
-def test_driver_of_the_branch_that_serves_the_gpu(system: str, newest: str, last_580: str, last_470: str) -> None:
-    """Pascal's last branch is 580 and Kepler's 470: the newest driver of a rolling distribution serves neither."""
+def test_driver_of_the_branch_that_serves_the_gpu(
+    system: str, newest: str, last_580: str, last_470: str
+) -> None:
+    """Pascal's last branch is 580 and Kepler's 470: the newest driver of a rolling distribution serves
+    neither."""
     assert first(system) == newest
     assert last_580 in first(system, "580")
     assert last_470 in first(system, "470")
@@ -34,7 +50,9 @@ def test_driver_of_the_branch_that_serves_the_gpu(system: str, newest: str, last
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("last", ["", "580", "470"])
-def test_every_command_parses_needs_an_administrator_and_is_checked_after_the_restart(system: str, last: str) -> None:
+def test_every_command_parses_needs_an_administrator_and_is_checked_after_the_restart(
+    system: str, last: str
+) -> None:
     steps = install("linux", system, family(system), minimum="450.80.02", last=last)
     assert steps[0].needs_root
     for step in steps:

@@ -1,8 +1,13 @@
-"""What check prescribes leads to a machine that the next check calls healthy: the printed packages are laid out as the
-tables know their files, the printed links are made by the printed code, the printed exports run in a shell."""
+"""What check prescribes leads to a machine that the next check calls healthy: the printed packages are laid
+out as the tables know their files, the printed links are made by the printed code, the printed exports run in
+a shell.
+"""
 
 from __future__ import annotations
 
+import itertools
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,18 +15,22 @@ import pytest
 from doctor.diagnose import diagnose
 from doctor.tables import Tables
 from tests.probe.machines import Folder
-from tests.probe.test_kinds_of_machine import FAULTS as OF_KINDS
-from tests.probe.test_verdicts import FAULTS
+from tests.probe.test_windows import CUDA, FOLDER, Windows, dll, in_registry
+from tests.remedies import windows
+from tests.remedies.faulty import EVERY
 from tests.remedies.following import carry_out
+from tests.sampling import sampled
 
 CARDS = {
-    "RTX 3070": ("2484", "8.6"), "Tesla T4": ("1eb8", "7.5"), "Tesla V100": ("1db4", "7.0"), "GTX 1080": ("1b80", "6.1"),
-}  # fmt: skip
+    "RTX 3070": ("2484", "8.6"),
+    "Tesla T4": ("1eb8", "7.5"),
+    "Tesla V100": ("1db4", "7.0"),
+    "GTX 1080": ("1b80", "6.1"),
+}
 INSTALLED = ("2.21.0", "2.18.1", "2.16.1", "2.15.1", "2.10.0", "cpu", None)
 
 
-@pytest.mark.parametrize("card", CARDS)
-@pytest.mark.parametrize("installed", INSTALLED)
+@pytest.mark.parametrize(("installed", "card"), sampled(itertools.product(INSTALLED, CARDS), 5))
 def test_the_check_after_the_cure_is_healthy(
     tmp_path: Path, tables: Tables, monkeypatch: pytest.MonkeyPatch, installed: str | None, card: str
 ) -> None:
@@ -60,35 +69,64 @@ def test_a_machine_without_a_gpu_gets_nothing_of_cuda(
     steps = " ".join(step.text for finding in found for step in finding.prescription)
     assert "[and-cuda]" not in steps
     assert "nvidia-" not in steps
-    carry_out(machine, found[0], tables, monkeypatch)
+    if found[0].code != "gpu-absent":
+        carry_out(machine, found[0], tables, monkeypatch)
     assert diagnose(machine.facts(), tables).verdict.code == "gpu-absent"
 
 
-EVERY = {**{name: make for name, (_, make) in FAULTS.items()}, **{name: make for name, (_, _, make) in OF_KINDS.items()}}
-NO_COMMAND_CURES = {
-    "no_gpu": "there is no GPU",
-    "only_an_amd_gpu": "there is no GPU",
-    "cpu_without_avx": "another processor is needed",
-    "a GPU kept for a virtual machine": "what keeps it has to be told by whoever gave it away",
-}
-
-LEFT = {"blackwell_with_a_build_of_2023": "gpu-arch-too-new"}
-"""What is left as a warning: no wheel has machine code for this GPU, the driver compiles it at the first start."""
+LEFT = dict.fromkeys(
+    ("blackwell_with_a_build_of_2023", "a GPU that needs the open modules"), "gpu-arch-too-new"
+)
+"""What is left as a warning: no wheel has machine code for this GPU, the driver compiles it at the first
+start."""
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if name not in NO_COMMAND_CURES])
+@pytest.mark.parametrize("name", sampled(EVERY, 12))
 def test_a_fault_s_cure_leads_to_a_healthy_machine(
     name: str, tmp_path: Path, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every fault that the other tests make: the cure of the first finding, then of what the next check finds."""
-    machine = EVERY[name](Folder(tmp_path / "machine"))
+    """Every fault that the other tests make: the cure of the first finding, then of what the next check
+    finds."""
+    machine, sound = EVERY[name](tmp_path / "machine"), LEFT.get(name, "healthy")
     followed = []
     for _ in range(3):
         verdict = machine.diagnosis().verdict
-        if verdict.severity != "error":
+        if verdict.code == sound and verdict.severity != "error":
             break
         followed.append((verdict.code, [step.text for step in verdict.prescription]))
         assert carry_out(machine, verdict, tables, monkeypatch) > 0, followed
-    assert (verdict.code, verdict.severity == "error") == (LEFT.get(name, "healthy"), False), (followed, verdict.code, verdict.explanation)
+    verdict = machine.diagnosis().verdict
+    assert (verdict.code, verdict.severity == "error") == (sound, False), (
+        followed,
+        verdict.code,
+        verdict.explanation,
+    )
     codes = [code for code, _ in followed]
+    assert followed
     assert len(set(codes)) == len(codes), f"the same cure was printed again: {followed}"
+
+
+def runtime(machine: Windows) -> None:
+    (machine.root / "Windows/System32/msvcp140_1.dll").unlink()
+
+
+ON_WINDOWS: dict[str, Callable[[Windows], object]] = {
+    "a toolkit that is not on PATH": lambda m: m.env.update(PATH="C:\\Windows;"),
+    "cuDNN without zlibwapi": lambda m: (m.root / CUDA / "bin/zlibwapi.dll").unlink(),
+    "cuDNN cut short": lambda m: m.write(f"{CUDA}/bin/cudnn64_8.dll", dll(size=4000)),
+    "no cuDNN": lambda m: (m.root / CUDA / "bin/cudnn64_8.dll").unlink(),
+    "an older cuDNN": lambda m: m.write(f"{CUDA}/include/cudnn_version.h", windows.OLDER),
+    "no CUDA": lambda m: shutil.rmtree(m.root / "Program Files"),
+    "no Visual C++ runtime": runtime,
+}
+
+
+@pytest.mark.parametrize("name", ON_WINDOWS)
+def test_a_cure_on_windows_leads_to_a_healthy_machine(name: str, tmp_path: Path, tables: Tables) -> None:
+    machine = in_registry(Windows(tmp_path), FOLDER)
+    machine.env["PATH"] = f"C:\\Windows;{FOLDER}"
+    ON_WINDOWS[name](machine)
+    first = diagnose(machine.facts(), tables).verdict
+    assert first.severity == "error"
+    assert windows.carry_out(machine, first) > 0, [step.text for step in first.prescription]
+    assert diagnose(machine.facts(), tables).verdict.code == "healthy"

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 Cli: TypeAlias = "Callable[..., subprocess.CompletedProcess[bytes]]"
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX paths")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="POSIX paths"),
+    pytest.mark.skipif(sys.version_info >= (3, 14), reason="TensorFlow has no final release for this Python"),
+]
 
 
 @pytest.fixture
@@ -24,7 +27,9 @@ def bare(tmp_path: Path) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True, timeout=120)
     site = next((tmp_path / "env").glob("lib/python3*/site-packages"))
     (site / "numpy-1.26.4.dist-info").mkdir()
-    (site / "numpy-1.26.4.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 1.26.4\n")
+    (site / "numpy-1.26.4.dist-info/METADATA").write_text(
+        "Metadata-Version: 2.1\nName: numpy\nVersion: 1.26.4\n"
+    )
     (site / "numpy-1.26.4.dist-info/INSTALLER").write_text("uv")
     return tmp_path / "env"
 
@@ -42,7 +47,9 @@ def test_environment_without_pip_gets_uv_or_ensurepip_first(cli: Cli, bare: Path
 
 @pytest.mark.slow
 def test_with_pip_brought_by_ensurepip_its_own_pip_is_prescribed(cli: Cli, bare: Path) -> None:
-    done = subprocess.run([bare / "bin/python", "-m", "ensurepip"], capture_output=True, check=False, timeout=180)
+    done = subprocess.run(
+        [bare / "bin/python", "-m", "ensurepip"], capture_output=True, check=False, timeout=180
+    )
     if done.returncode:
         pytest.skip("this Python has no ensurepip (Debian packs it apart)")
     text = "\n".join(prescribed(cli, bare))

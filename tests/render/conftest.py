@@ -46,14 +46,17 @@ def diagnosed(tables: Tables) -> Callable[..., Diagnosis]:
 
 @pytest.fixture
 def tool(tmp_path: Path) -> Run:
-    """Run `tfgpu-doctor` with arguments, input and environment; returns what it printed, as bytes. It runs in a process of
+    """Run `tfgpu-doctor` with arguments, input and environment; returns what it printed, as bytes. It runs in
+    a process of
     its own where variables are given: how it opens its streams depends on them."""
 
     def run(*arguments: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
         import os
 
         base = {
-            k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "PYTHONIOENCODING")
+            k: v
+            for k, v in os.environ.items()
+            if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "PYTHONIOENCODING")
         }
         if not env:
             return called(*arguments, input=stdin, cwd=tmp_path, env=base)

@@ -117,27 +117,47 @@ function tried(width) {
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="needs a browser: apt install chromium")
 @pytest.mark.parametrize(("scheme", "dark"), [(0, True), (1, False)])
-def test_browser_shows_it_on_a_phone_and_a_desk_in_dark_and_light(tmp_path: Path, scheme: int, dark: bool) -> None:
+def test_browser_shows_it_on_a_phone_and_a_desk_in_dark_and_light(
+    tmp_path: Path, scheme: int, dark: bool
+) -> None:
     command = "python3 -m pip install " + " ".join(f"'package-{i}=={i}'" for i in range(40))
     finding = Finding(
-        "cuda-missing", "error", "A <b>title</b>", "Because. " * 40 + "x" * 300,
-        (Source("/a/very/long/path/" * 12 + "report.txt", 1, "<script>parent.owned=1;owned=1</script>" + "y" * 400),),
-        prescription=(shell(Literal(command), "w"),), proof=shell(Literal("true")),
-    )  # fmt: skip
+        "cuda-missing",
+        "error",
+        "A <b>title</b>",
+        "Because. " * 40 + "x" * 300,
+        (
+            Source(
+                "/a/very/long/path/" * 12 + "report.txt",
+                1,
+                "<script>parent.owned=1;owned=1</script>" + "y" * 400,
+            ),
+        ),
+        prescription=(shell(Literal(command), "w"),),
+        proof=shell(Literal("true")),
+    )
     text = page(Diagnosis(Facts((), "report", "r", 1), (finding, finding)))
     assert BROWSER is not None
     harness = tmp_path / "harness.html"
     harness.write_text(HARNESS.replace("PAGE", json.dumps(text).replace("</", "<\\/")), encoding="utf-8")
     run = subprocess.run(
         [
-            BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-            f"--user-data-dir={tmp_path / 'profile'}", f"--blink-settings=preferredColorScheme={scheme}",
-            "--virtual-time-budget=8000", "--dump-dom", harness.as_uri(),
+            BROWSER,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            f"--blink-settings=preferredColorScheme={scheme}",
+            "--virtual-time-budget=8000",
+            "--dump-dom",
+            harness.as_uri(),
         ],
         capture_output=True,
         timeout=120,
         check=True,
-    )  # fmt: skip
+    )
     found = re.search(r"<output>(.*?)</output>", run.stdout.decode(), re.DOTALL)
     assert found, run.stderr.decode()[-2000:]
     for seen in json.loads(html.unescape(found[1])):

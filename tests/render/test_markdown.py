@@ -16,6 +16,7 @@ from doctor.render import Options, rendered
 from doctor.render.markdown import escaped, fence
 from doctor.shell import Literal
 from tests.render.conftest import MISMATCH
+from tests.sampling import examples
 
 markdown_it = pytest.importorskip("markdown_it")
 MARKDOWN = Options("markdown")
@@ -73,7 +74,7 @@ def test_nothing_of_a_report_becomes_markup_link_or_mention(text: str) -> None:
     _holds_only_our_markup(page)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(alphabet=st.sampled_from("`~<>@#&[]()!*_|\\-=+.:/ \nawGH1\u202e\x1b\r"), max_size=40))
 def test_no_text_becomes_markup_link_or_mention(text: str) -> None:
     _holds_only_our_markup(rendered(with_texts(text), MARKDOWN))
@@ -143,7 +144,9 @@ def test_commands_stand_whole_in_fences() -> None:
 
 @pytest.mark.parametrize("form", ["markdown", "html"])
 def test_what_is_made_for_sharing_names_nobody(diagnosed: Callable[..., Diagnosis], form: str) -> None:
-    report = MISMATCH.replace("Skipping", "token=abcdef123456 ghp_" + "a1B2" * 9 + "\nE tensorflow/x.cc:1] Skipping")
+    report = MISMATCH.replace(
+        "Skipping", "token=abcdef123456 ghp_" + "a1B2" * 9 + "\nE tensorflow/x.cc:1] Skipping"
+    )
     page = rendered(diagnosed(report, "/home/alice/logs/report.txt"), Options(form))
     for private in ("alice", "render-box", "abcdef123456", "ghp_a1B2"):
         assert private not in page

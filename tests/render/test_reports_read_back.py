@@ -1,9 +1,11 @@
-"""A report of ours that is pasted gets the verdict that it states, and nothing in it is believed but facts."""
+"""A report of ours that is pasted gets the verdict that it states, and nothing in it is believed but
+facts."""
 
 from __future__ import annotations
 
 import base64
 import contextlib
+import itertools
 import json
 import re
 import zlib
@@ -26,10 +28,25 @@ from doctor.tables import Tables
 from tests.probe.machines import Folder
 from tests.probe.test_recorded_machines import RECORDS, VERDICTS
 from tests.probe.test_verdicts import FAULTS
+from tests.sampling import examples, sampled
 
 FORMS = ("markdown", "json", "text")
-LISTED = ("tensorflow", "tensorflow_package", "keras", "python", "cuda", "cudnn", "driver", "driver_cuda", "os", "platform",
-          "environment", "missing_libraries", "loaded_libraries", "registered_gpus")  # fmt: skip
+LISTED = (
+    "tensorflow",
+    "tensorflow_package",
+    "keras",
+    "python",
+    "cuda",
+    "cudnn",
+    "driver",
+    "driver_cuda",
+    "os",
+    "platform",
+    "environment",
+    "missing_libraries",
+    "loaded_libraries",
+    "registered_gpus",
+)
 """What a report for the terminal lists whole."""
 
 
@@ -80,8 +97,7 @@ def held(facts: Facts, form: str, text: str) -> None:
     assert "a report of tfgpu-doctor" in rendered(after, options(form))
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", VERDICTS)
+@pytest.mark.parametrize(("name", "form"), sampled(itertools.product(VERDICTS, FORMS), 4))
 def test_report_of_a_recorded_machine_reads_back_the_same(name: str, form: str) -> None:
     facts = examine(Machine.at(RECORDS / name))
     text = report(facts, form)
@@ -90,10 +106,13 @@ def test_report_of_a_recorded_machine_reads_back_the_same(name: str, form: str) 
     held(again.facts, form, rendered(again, options(form)))
 
 
-WAYS: tuple[tuple[str, dict[str, int]], ...] = (*((form, {}) for form in FORMS), ("text", {"width": 200, "symbols": False}))
+WAYS: tuple[tuple[str, dict[str, int]], ...] = (
+    *((form, {}) for form in FORMS),
+    ("text", {"width": 200, "symbols": False}),
+)
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", sampled(FAULTS, 7))
 def test_report_of_a_faulty_machine_reads_back_the_same(name: str, tmp_path: Path) -> None:
     _code, make = FAULTS[name]
     form, more = WAYS[list(FAULTS).index(name) % len(WAYS)]
@@ -188,7 +207,7 @@ def test_nothing_of_a_forged_report_becomes_a_command_or_takes_long(facts: Facts
     assert "evil" not in rendered(after, options("text"))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(st.binary(max_size=60), st.integers(0, 400), st.sampled_from(FORMS))
 def test_any_edit_of_a_report_is_read_without_a_traceback(noise: bytes, at: int, form: str) -> None:
     data = TEXTS.setdefault(

@@ -1,4 +1,5 @@
-"""The acceptance script, rehearsed on a simulated GPU; the record of a real one is made where there is a GPU."""
+"""The acceptance script, rehearsed on a simulated GPU; the record of a real one is made where there is a
+GPU."""
 
 from __future__ import annotations
 
@@ -40,12 +41,19 @@ def test_every_step_is_right_and_the_record_says_that_it_was_a_simulation(tmp_pa
     python = tensorflow_env(NEWEST)
     with environment(prepare(python=str(python), gpus=("RTX 3070",))) as simulation:
         done = accept(
-            simulation.environment, "--python", str(python), "--quick", "--output", str(tmp_path / "record.json")
+            simulation.environment,
+            "--python",
+            str(python),
+            "--quick",
+            "--output",
+            str(tmp_path / "record.json"),
         )
     record = json.loads((tmp_path / "record.json").read_text())
     steps = {name: step["right"] for name, step in record["steps"].items()}
     assert all(steps.values()), done.stderr
-    assert {"native, first time", "native, second time", "with TensorFlow", "bench", "devices after"} <= set(steps)
+    assert {"native, first time", "native, second time", "with TensorFlow", "bench", "devices after"} <= set(
+        steps
+    )
     assert record["simulated"] is True
     assert done.returncode == 0
 

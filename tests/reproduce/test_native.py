@@ -34,8 +34,16 @@ def card():
         yield simulation
 
 
-def test_the_handle_fails_with_the_gpu_full_and_is_made_with_memory_free(card):
-    done = reproduce(card.environment, "--format", "json")
+@pytest.fixture(scope="module")
+def reproduced():
+    """A run on a card of its own, and what its ledger of memory holds afterwards."""
+    with environment(prepare(gpus=("T4",))) as simulation:
+        done = reproduce(simulation.environment, "--format", "json")
+        yield done, Path(simulation.folder / "ledger").read_bytes()
+
+
+def test_the_handle_fails_with_the_gpu_full_and_is_made_with_memory_free(reproduced):
+    done, _ = reproduced
     answer = json.loads(done.stdout)
     assert [(r["mode"], r["outcome"], r["verdict"]) for r in answer["rows"]] == [
         ("ample memory", "passed", "healthy"),
@@ -48,12 +56,14 @@ def test_the_handle_fails_with_the_gpu_full_and_is_made_with_memory_free(card):
     assert answer["simulated"] is True
 
 
-def test_everything_is_given_back(card):
-    answer = json.loads(reproduce(card.environment, "--format", "json").stdout)
+def test_everything_is_given_back(reproduced):
+    done, ledger = reproduced
+    answer = json.loads(done.stdout)
     assert answer["free_at_end_mib"] == answer["free_at_start_mib"] == 16384
-    assert not any(bytes(Path(card.folder / "ledger").read_bytes()))
+    assert not any(ledger)
 
 
+@pytest.mark.slow
 def test_a_gpu_that_others_use_is_refused_with_their_names():
     with environment(prepare(gpus=("T4",), held_mib=(3000,))) as simulation:
         refused = reproduce(simulation.environment)
@@ -64,6 +74,7 @@ def test_a_gpu_that_others_use_is_refused_with_their_names():
     assert json.loads(forced.stdout)["reproduced"] is True
 
 
+@pytest.mark.slow
 def test_a_handle_that_never_works_is_not_blamed_on_memory():
     with environment(prepare(gpus=("T4",)).striking("fail cudnnCreate 1001")) as simulation:
         done = reproduce(simulation.environment, "--format", "json")
@@ -73,6 +84,7 @@ def test_a_handle_that_never_works_is_not_blamed_on_memory():
     assert done.returncode == 3
 
 
+@pytest.mark.slow
 def test_a_call_that_hangs_is_ended_at_the_limit():
     with environment(prepare(gpus=("T4",)).striking("hang cudnnCreate")) as simulation:
         done = reproduce(simulation.environment, "--format", "json", "--limit", "2")
@@ -82,6 +94,7 @@ def test_a_call_that_hangs_is_ended_at_the_limit():
     assert done.returncode == 3
 
 
+@pytest.mark.slow
 def test_the_plot_is_written_as_svg(card, tmp_path):
     done = reproduce(card.environment, "--output", str(tmp_path / "memory.svg"))
     assert done.returncode == 0

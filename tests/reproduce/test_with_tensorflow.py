@@ -52,7 +52,9 @@ def test_the_default_fails_genuinely_and_every_cure_passes(version):
         "async allocator": "passed",
     }
     assert all("Loaded cuDNN version" in row["line"] for row in cures)
-    assert len({row["held_by_other_mib"] for row in answer["rows"]}) == 1, "every attempt meets the same pressure"
+    assert len({row["held_by_other_mib"] for row in answer["rows"]}) == 1, (
+        "every attempt meets the same pressure"
+    )
     assert answer["free_at_end_mib"] == answer["free_at_start_mib"]
     assert answer["simulated"] is True
     assert done.returncode == 0

@@ -1,4 +1,5 @@
-"""What is wrong with a step of a prescription, if anything: whether it can be pasted, and whether the tables bear it out."""
+"""What is wrong with a step of a prescription, if anything: whether it can be pasted, and whether the tables
+bear it out."""
 
 from __future__ import annotations
 
@@ -15,7 +16,12 @@ from doctor.findings import Finding, Step
 from doctor.tables import Tables
 from doctor.tables.store import BUNDLED
 
-PLATFORMS = {"linux": "linux-x86_64", "wsl": "linux-x86_64", "windows": "windows-amd64", "macos": "macos-arm64"}
+PLATFORMS = {
+    "linux": "linux-x86_64",
+    "wsl": "linux-x86_64",
+    "windows": "windows-amd64",
+    "macos": "macos-arm64",
+}
 CONDA = json.loads((BUNDLED / "conda.json").read_text(encoding="utf-8"))["rows"]
 
 
@@ -30,26 +36,46 @@ def environments(steps: Iterable[Step]) -> dict[str, str]:
     return made
 
 
-def faults_of_finding(finding: Finding, tables: Tables, *, platform: str, python: str | None) -> Iterator[tuple[str, str]]:
+def faults_of_finding(
+    finding: Finding, tables: Tables, *, platform: str, python: str | None
+) -> Iterator[tuple[str, str]]:
     """(what is wrong, the text that it is wrong with), for every step and the command that shows the cure."""
     made = environments(finding.prescription)
     commands = [(step.platform, step.text) for step in finding.prescription if step.kind == "shell"]
-    yield from (("is told more than once", text) for n, (where, text) in enumerate(commands) if (where, text) in commands[:n])
+    yield from (
+        ("is told more than once", text)
+        for n, (where, text) in enumerate(commands)
+        if (where, text) in commands[:n]
+    )
     for step in finding.prescription:
-        inside = next((version for name, version in made.items() if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", step.text)), python)
+        inside = next(
+            (
+                version
+                for name, version in made.items()
+                if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", step.text)
+            ),
+            python,
+        )
         yield from ((fault, step.text) for fault in faults(step, tables, platform=platform, python=inside))
     if finding.verify:
-        yield from ((fault, finding.verify) for fault in faults_of_command(finding.verify, tables, platform=platform, python=python))
+        yield from (
+            (fault, finding.verify)
+            for fault in faults_of_command(finding.verify, tables, platform=platform, python=python)
+        )
 
 
 @lru_cache(maxsize=None)
 def parses(command: str) -> bool:
     """Whether a POSIX shell can read a command; it is not run."""
-    return subprocess.run(["bash", "-n", "-c", command], capture_output=True, timeout=20, check=False).returncode == 0
+    return (
+        subprocess.run(["bash", "-n", "-c", command], capture_output=True, timeout=20, check=False).returncode
+        == 0
+    )
 
 
 def faults(step: Step, tables: Tables, *, platform: str, python: str | None) -> Iterator[str]:
-    """Everything that is wrong with a step on a platform (linux, wsl, windows, macos) with a Python ("3.9")."""
+    """Everything that is wrong with a step on a platform (linux, wsl, windows, macos) with a Python
+    ("3.9")."""
     if step.kind == "python":
         try:
             compile(step.text, "prescription", "exec")
@@ -59,9 +85,16 @@ def faults(step: Step, tables: Tables, *, platform: str, python: str | None) -> 
     if step.kind == "manual":
         return
     there = step.platform or platform
-    python = python if (there == "windows") == (platform == "windows") else None  # WSL has a Python of its own
+    python = (
+        python if (there == "windows") == (platform == "windows") else None
+    )  # WSL has a Python of its own
     yield from faults_of_command(step.text, tables, platform=there, python=python)
-    at_home = {"linux": {"linux"}, "wsl": {"linux", "wsl", "windows"}, "windows": {"windows", "wsl"}, "macos": {"macos"}}
+    at_home = {
+        "linux": {"linux"},
+        "wsl": {"linux", "wsl", "windows"},
+        "windows": {"windows", "wsl"},
+        "macos": {"macos"},
+    }
     if step.platform and step.platform not in at_home[platform]:
         yield f"is for {step.platform}, and the case is on {platform}"
 
@@ -151,7 +184,12 @@ def _tensorflow(wanted: Requirement, tables: Tables, platform: str, python: str 
         return
     if wanted.name == "tensorflow-cpu":
         return  # the tables hold tensorflow and tensorflow-gpu
-    rows = [r for one in where for r in tables.releases(one, wanted.name) if wanted.specifier.contains(r.version) and not r.yanked]
+    rows = [
+        r
+        for one in where
+        for r in tables.releases(one, wanted.name)
+        if wanted.specifier.contains(r.version) and not r.yanked
+    ]
     if python is not None:
         rows = [r for r in rows if python in r.pythons]
     if not rows:
@@ -180,6 +218,7 @@ def _conda(words: list[str]) -> Iterator[str]:
         if not [
             r
             for r in CONDA
-            if (r["cudatoolkit"], r["channel"]) == (pins["cudatoolkit"], channel) and pins.get("cudnn", r["cudnn"]) == r["cudnn"]
+            if (r["cudatoolkit"], r["channel"]) == (pins["cudatoolkit"], channel)
+            and pins.get("cudnn", r["cudnn"]) == r["cudnn"]
         ]:
             yield f"asks conda for {pins}, which the tables do not know from {channel}"

@@ -32,7 +32,8 @@ class Fires:
 
 @dataclass(frozen=True)
 class NearMiss:
-    """A text that looks like `code` and is not: its verdict is `verdict`, and `code` is not among the findings."""
+    """A text that looks like `code` and is not: its verdict is `verdict`, and `code` is not among the
+    findings."""
 
     code: str
     situation: str

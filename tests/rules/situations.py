@@ -17,11 +17,21 @@ SYSTEMS = {"linux": "Ubuntu 22.04", "wsl": "Ubuntu 22.04", "windows": "Windows 1
 TOLD = (TensorFlowVersion, PythonVersion, Platform, OperatingSystem, EnvironmentKind, TensorFlowBuild)
 
 
-def moved(facts: Facts, *, platform: str, release: str | None, python: str | None, environments: tuple[str, ...] = ()) -> Facts:
+def moved(
+    facts: Facts,
+    *,
+    platform: str,
+    release: str | None,
+    python: str | None,
+    environments: tuple[str, ...] = (),
+) -> Facts:
     """The same symptoms, on another system with another TensorFlow and Python; None: not told."""
     where = Source("moved", 1, f"{platform}, TensorFlow {release}, Python {python}")
     items = [f for f in facts if not isinstance(f, TOLD)]
-    items += [Platform(where, platform, "arm64" if platform == "macos" else "x86_64"), OperatingSystem(where, SYSTEMS[platform])]
+    items += [
+        Platform(where, platform, "arm64" if platform == "macos" else "x86_64"),
+        OperatingSystem(where, SYSTEMS[platform]),
+    ]
     items += [EnvironmentKind(where, name) for name in environments]
     items += [TensorFlowVersion(where, release)] if release else []
     items += [PythonVersion(where, python)] if python else []

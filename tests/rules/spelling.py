@@ -1,7 +1,7 @@
 """Texts as TensorFlow's releases print them, composed line by line.
 
-`log("2.3.1", opened("libcudart.so.10.1"), refused("libcudnn.so.7"))` gives the lines in the spelling, with the
-prefix and from the source paths of that release. A plain string among the events stands as it is: what a
+`log("2.3.1", opened("libcudart.so.10.1"), refused("libcudnn.so.7"))` gives the lines in the spelling, with
+the prefix and from the source paths of that release. A plain string among the events stands as it is: what a
 program, a shell or a person wrote. Hosts, paths and dates are invented.
 """
 
@@ -36,10 +36,16 @@ class Release:
         where = self._path(file)
         if self.number >= (2, 18) and absl:
             base = file.rsplit("/", 1)[-1]
-            return f"{level}0000 00:00:1741000{tick:03d}.{100000 + 7919 * tick % 899999}    4711 {base}:{number}] {message}"
+            return (
+                f"{level}0000 00:00:1741000{tick:03d}.{100000 + 7919 * tick % 899999}    4711"
+                f" {base}:{number}] {message}"
+            )
         if self.number <= (1, 0):
             return f"{level} {where}:{number}] {message}"
-        return f"2020-06-1{tick % 9} 09:{tick // 60:02d}:{tick % 60:02d}.{100000 + 7919 * tick % 899999}: {level} {where}:{number}] {message}"
+        return (
+            f"2020-06-1{tick % 9} 09:{tick // 60:02d}:{tick % 60:02d}.{100000 + 7919 * tick % 899999}:"
+            f" {level} {where}:{number}] {message}"
+        )
 
     def _path(self, file: str) -> str:
         if self.number >= (2, 14) and file.startswith("stream_executor/"):
@@ -47,7 +53,11 @@ class Release:
         if self.number >= (2, 11) and file.startswith("stream_executor/"):
             return "tensorflow/compiler/xla/" + file
         if self.windows and self.number <= (1, 12):
-            return r"c:\tf_jenkins\workspace\rel-win\m\windows-gpu\py\36\tensorflow" + "\\" + file.replace("/", "\\")
+            return (
+                r"c:\tf_jenkins\workspace\rel-win\m\windows-gpu\py\36\tensorflow"
+                + "\\"
+                + file.replace("/", "\\")
+            )
         return "tensorflow/" + file
 
 
@@ -93,7 +103,12 @@ def opened(*names: str) -> Event:
     def lines(r: Release) -> Iterable[str]:
         for name in names:
             if r.number <= (1, 12):
-                yield r.line("I", "stream_executor/dso_loader.cc", 135, f"successfully opened CUDA library {name} locally")
+                yield r.line(
+                    "I",
+                    "stream_executor/dso_loader.cc",
+                    135,
+                    f"successfully opened CUDA library {name} locally",
+                )
             elif r.number < (2, 12):  # later releases say nothing where a library opens
                 yield r.line("I", DSO, 44, f"Successfully opened dynamic library {name}")
 
@@ -106,7 +121,11 @@ def refused(*names: str, path: str = "", error: str = "") -> Event:
     def lines(r: Release) -> Iterable[str]:
         tail = f"; LD_LIBRARY_PATH: {path}" if path else ""
         for name in names:
-            why = error or (f"{name} not found" if name.endswith(".dll") else f"{name}: cannot open shared object file: No such file or directory")
+            why = error or (
+                f"{name} not found"
+                if name.endswith(".dll")
+                else f"{name}: cannot open shared object file: No such file or directory"
+            )
             if r.number <= (1, 12):
                 told = f"Couldn't open CUDA library {name}. LD_LIBRARY_PATH: {path}"
                 yield r.line("I", "stream_executor/dso_loader.cc", 126, told)
@@ -122,15 +141,18 @@ def skipped(r: Release) -> Iterable[str]:
     """The GPU is left out for want of a library."""
     device = "core/common_runtime/gpu/gpu_device.cc"
     if r.number <= (1, 14):
-        yield r.line("W", device, 1663, "Cannot dlopen some GPU libraries. Skipping registering GPU devices...")
+        yield r.line(
+            "W", device, 1663, "Cannot dlopen some GPU libraries. Skipping registering GPU devices..."
+        )
     else:
         yield r.line(
             "W",
             device,
             1598,
-            "Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly if you would like "
-            "to use GPU. Follow the guide at https://www.tensorflow.org/install/gpu for how to download and setup the required libraries for "
-            "your platform.",
+            "Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are"
+            " installed properly if you would like to use GPU. Follow the guide at"
+            " https://www.tensorflow.org/install/gpu for how to download and setup the required libraries for"
+            " your platform.",
             absl=True,
         )
         yield "Skipping registering GPU devices..."
@@ -138,12 +160,22 @@ def skipped(r: Release) -> Iterable[str]:
 
 def no_cuda_drivers(r: Release) -> Iterable[str]:
     """What 2.12 and later say where libcudart does not open."""
-    yield r.line("I", "stream_executor/cuda/cudart_stub.cc", 32, "Could not find cuda drivers on your machine, GPU will not be used.")
+    yield r.line(
+        "I",
+        "stream_executor/cuda/cudart_stub.cc",
+        32,
+        "Could not find cuda drivers on your machine, GPU will not be used.",
+    )
 
 
 def ignore_cudart(r: Release) -> Iterable[str]:
     """What 1.15 to 2.10 say after the first library."""
-    yield r.line("I", "stream_executor/cuda/cudart_stub.cc", 29, "Ignore above cudart dlerror if you do not have a GPU set up on your machine.")
+    yield r.line(
+        "I",
+        "stream_executor/cuda/cudart_stub.cc",
+        29,
+        "Ignore above cudart dlerror if you do not have a GPU set up on your machine.",
+    )
 
 
 # --- the driver
@@ -173,7 +205,10 @@ def diagnosed(message: str) -> Event:
 
 def no_module(host: str) -> Event:
     """The kernel module does not run."""
-    return diagnosed(f"kernel driver does not appear to be running on this host ({host}): /proc/driver/nvidia/version does not exist")
+    return diagnosed(
+        f"kernel driver does not appear to be running on this host ({host}): /proc/driver/nvidia/version does"
+        " not exist"
+    )
 
 
 # --- devices
@@ -189,7 +224,10 @@ def found(name: str, capability: str, *, total: str = "", free: str = "", bus: s
         yield r.line("I", DEVICE, 1618, "Found device 0 with properties: ")
         if r.number >= (2, 2):
             yield f"pciBusID: {bus} name: {name} computeCapability: {capability}"
-            yield f"coreClock: 1.71GHz coreCount: 34 deviceMemorySize: {total or '7.79GiB'} deviceMemoryBandwidth: 417.23GiB/s"
+            yield (
+                f"coreClock: 1.71GHz coreCount: 34 deviceMemorySize: {total or '7.79GiB'}"
+                " deviceMemoryBandwidth: 417.23GiB/s"
+            )
         elif r.number >= (1, 4):
             yield f"name: {name} major: {major} minor: {minor} memoryClockRate(GHz): 1.71"
             yield f"pciBusID: {bus}"
@@ -205,12 +243,17 @@ def found(name: str, capability: str, *, total: str = "", free: str = "", bus: s
     return lines
 
 
-def created(name: str, capability: str, memory: int, *, index: int = 0, physical: int = 0, bus: str = "0000:01:00.0") -> Event:
+def created(
+    name: str, capability: str, memory: int, *, index: int = 0, physical: int = 0, bus: str = "0000:01:00.0"
+) -> Event:
     """The GPU device that TensorFlow makes; memory in MB as printed."""
 
     def lines(r: Release) -> Iterable[str]:
         if r.number < (1, 5):
-            told = f"Creating TensorFlow device (/gpu:{index}) -> (device: {physical}, name: {name}, pci bus id: {bus})"
+            told = (
+                f"Creating TensorFlow device (/gpu:{index}) -> (device: {physical}, name: {name}, pci bus id:"
+                f" {bus})"
+            )
             yield r.line("I", DEVICE, 977, told)
             return
         card = f"device: {physical}, name: {name}, pci bus id: {bus}, compute capability: {capability}"
@@ -225,7 +268,9 @@ def created(name: str, capability: str, memory: int, *, index: int = 0, physical
 
 def loaded_cudnn(number: int) -> Event:
     """cuDNN is in use."""
-    return lambda r: [r.line("I", "stream_executor/cuda/cuda_dnn.cc", 384, f"Loaded cuDNN version {number}", absl=True)]
+    return lambda r: [
+        r.line("I", "stream_executor/cuda/cuda_dnn.cc", 384, f"Loaded cuDNN version {number}", absl=True)
+    ]
 
 
 def cudnn_failed(status: str, driver: str = "") -> Event:
@@ -233,7 +278,13 @@ def cudnn_failed(status: str, driver: str = "") -> Event:
 
     def lines(r: Release) -> Iterable[str]:
         could = "could" if r.number < (1, 12) else "Could"
-        yield r.line("E", "stream_executor/cuda/cuda_dnn.cc", 329, f"{could} not create cudnn handle: {status}", absl=True)
+        yield r.line(
+            "E",
+            "stream_executor/cuda/cuda_dnn.cc",
+            329,
+            f"{could} not create cudnn handle: {status}",
+            absl=True,
+        )
         if driver:
             possibly = "possibly" if r.number < (1, 12) else "Possibly"
             told = f"{possibly} insufficient driver version: {driver}"
@@ -245,7 +296,9 @@ def cudnn_failed(status: str, driver: str = "") -> Event:
 def cublas_failed(r: Release) -> Iterable[str]:
     """cuBLAS cannot make its handle."""
     status = "the library was not initialized" if r.number >= (2, 13) else "CUBLAS_STATUS_NOT_INITIALIZED"
-    yield r.line("E", "stream_executor/cuda/cuda_blas.cc", 238, f"failed to create cublas handle: {status}", absl=True)
+    yield r.line(
+        "E", "stream_executor/cuda/cuda_blas.cc", 238, f"failed to create cublas handle: {status}", absl=True
+    )
 
 
 def logged(level: str, file: str, message: str, number: int = 100) -> Event:
@@ -258,8 +311,16 @@ def logged(level: str, file: str, message: str, number: int = 100) -> Event:
 
 def numa(r: Release) -> Iterable[str]:
     """The NUMA node of a desktop machine."""
-    node = "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA node, so returning NUMA node zero"
-    tail = ". See more at https://github.com/torvalds/linux/blob/v6.0/Documentation/ABI/testing/sysfs-bus-pci#L344-L355" if r.number >= (2, 12) else ""
+    node = (
+        "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA"
+        " node, so returning NUMA node zero"
+    )
+    tail = (
+        ". See more at"
+        " https://github.com/torvalds/linux/blob/v6.0/Documentation/ABI/testing/sysfs-bus-pci#L344-L355"
+        if r.number >= (2, 12)
+        else ""
+    )
     yield r.line("I", "stream_executor/cuda/cuda_gpu_executor.cc", 981, node + tail)
 
 
@@ -269,15 +330,19 @@ def onednn(r: Release) -> Iterable[str]:
         "I",
         "core/util/port.cc",
         104,
-        "oneDNN custom operations are on. You may see slightly different numerical results due to floating-point round-off errors from different "
-        "computation orders. To turn them off, set the environment variable `TF_ENABLE_ONEDNN_OPTS=0`.",
+        "oneDNN custom operations are on. You may see slightly different numerical results due to"
+        " floating-point round-off errors from different computation orders. To turn them off, set the"
+        " environment variable `TF_ENABLE_ONEDNN_OPTS=0`.",
     )
 
 
 def cpu_features(r: Release) -> Iterable[str]:
     """The notice of CPU instructions."""
     if r.number >= (2, 5):
-        told = "This TensorFlow binary is optimized with oneAPI Deep Neural Network Library (oneDNN) to use the following CPU instructions in performance-critical operations:  AVX AVX2"
+        told = (
+            "This TensorFlow binary is optimized with oneAPI Deep Neural Network Library (oneDNN) to use the"
+            " following CPU instructions in performance-critical operations:  AVX AVX2"
+        )
     else:
         told = "Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA"
     yield r.line("I", "core/platform/cpu_feature_guard.cc", 193, told)
@@ -291,5 +356,8 @@ def tf_trt(r: Release) -> Iterable[str]:
 def factories(r: Release) -> Iterable[str]:
     """Plugins registered twice (2.14 and later)."""
     for plugin in ("cuFFT", "cuDNN", "cuBLAS"):
-        told = f"Unable to register {plugin} factory: Attempting to register factory for plugin {plugin} when one has already been registered"
+        told = (
+            f"Unable to register {plugin} factory: Attempting to register factory for plugin {plugin} when"
+            " one has already been registered"
+        )
         yield r.line("E", f"stream_executor/cuda/cuda_{plugin[2:].lower()}.cc", 479, told, absl=True)

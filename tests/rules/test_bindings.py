@@ -27,33 +27,48 @@ def test_the_language_is_read_and_no_python_is_asked_for(language: str) -> None:
 
 @pytest.mark.parametrize("language", IN_ANOTHER_LANGUAGE)
 def test_each_language_has_its_own_way_to_the_build_for_the_gpu(language: str) -> None:
-    verdict = told(f"{IN_ANOTHER_LANGUAGE[language]}\nI installed the CPU version of TensorFlow, and the GPU is not used.\n").verdict
+    verdict = told(
+        f"{IN_ANOTHER_LANGUAGE[language]}\nI installed the CPU version of TensorFlow, and the GPU is not"
+        " used.\n"
+    ).verdict
     assert verdict.code == "tf-cpu-only"
     assert "GPU" in verdict.prescription[0].text.upper()
     assert not [s.text for s in verdict.prescription if "pip" in s.text]
 
 
 def test_a_traceback_of_python_is_pythons() -> None:
-    text = 'npm i @tensorflow/tfjs-node\n\nTraceback (most recent call last):\n  File "convert.py", line 1, in <module>\nImportError: libcudart.so.10.0: cannot open shared object file\n'
+    text = (
+        'npm i @tensorflow/tfjs-node\n\nTraceback (most recent call last):\n  File "convert.py", line 1, in'
+        " <module>\nImportError: libcudart.so.10.0: cannot open shared object file\n"
+    )
     diagnosis = told(text)
     assert diagnosis.facts.of(Symptom)
     assert any("pip" in s.text or "conda" in s.text for s in diagnosis.verdict.prescription)
 
 
 def test_r_runs_the_tensorflow_of_a_python_that_reticulate_names() -> None:
-    text = "> library(keras)\nCould not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file\n"
+    text = (
+        "> library(keras)\nCould not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0:"
+        " cannot open shared object file\n"
+    )
     steps = [s.text for s in told(text).verdict.prescription]
     assert "reticulate::py_config()" in steps[0]
     assert any("pip" in step for step in steps)
 
 
 def test_an_environment_that_is_made_for_r_is_named_to_r() -> None:
-    text = "> reticulate::py_config()\nOS: Windows 10\ntensorflow 2.15.0\nThe GPU is not used.\n> tf$config$list_physical_devices('GPU')\nlist()\n"
+    text = (
+        "> reticulate::py_config()\nOS: Windows 10\ntensorflow 2.15.0\nThe GPU is not used.\n>"
+        " tf$config$list_physical_devices('GPU')\nlist()\n"
+    )
     steps = [s.text for s in told(text).verdict.prescription]
     assert any("conda create" in step for step in steps)
     assert 'reticulate::use_condaenv("tf-gpu", required = TRUE)' in steps[-1]
 
 
 def test_what_needs_no_python_says_nothing_of_r() -> None:
-    text = "> library(keras)\n> reticulate::py_config()\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n"
+    text = (
+        "> library(keras)\n> reticulate::py_config()\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown"
+        " error\n"
+    )
     assert not [s.text for s in told(text).verdict.prescription if "reticulate" in s.text]

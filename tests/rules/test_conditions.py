@@ -1,9 +1,11 @@
-"""Conditions inside single rules that a whole report seldom decides by: each from the few facts that it turns on."""
+"""Conditions inside single rules that a whole report seldom decides by: each from the few facts that it turns
+on."""
 
 from __future__ import annotations
 
 import pytest
 
+from doctor.case import Case
 from doctor.facts import (
     FORM,
     INFERRED,
@@ -35,8 +37,7 @@ from doctor.facts import (
     TensorFlowVersion,
 )
 from doctor.findings import Finding
-from doctor.picture import Picture
-from doctor.rules import Panel, rule_of
+from doctor.rules import RuleSet, rule_of
 from doctor.rules.gpu.visible_devices import hides
 from tests.rules.situation import bundled
 
@@ -45,9 +46,9 @@ HERE = Source("case", 1, "as it was told")
 
 def judged(code: str, *facts: Fact, kind: str = "report") -> list[Finding]:
     """What one rule says of these facts."""
-    picture = Picture(Facts(facts, kind), bundled())
+    picture = Case(Facts(facts, kind), bundled())
     rule = rule_of(code)
-    assert Panel([rule]).ready(picture.seen), f"{code} does not even look at these facts"
+    assert RuleSet.of([rule]).ready(picture.seen), f"{code} does not even look at these facts"
     return list(rule.judge(picture))
 
 
@@ -89,7 +90,10 @@ def test_a_process_with_little_or_unknown_memory_does_not_hold_the_gpu(mib: int 
 def test_a_gpu_that_is_served_from_ptx_is_a_warning_and_one_that_is_not_served_an_error(
     release: str, gpu: str, severity: str
 ) -> None:
-    facts = (Gpu(HERE, gpu), TensorFlowVersion(HERE, release, "tensorflow-gpu" if release < "2" else "tensorflow"))
+    facts = (
+        Gpu(HERE, gpu),
+        TensorFlowVersion(HERE, release, "tensorflow-gpu" if release < "2" else "tensorflow"),
+    )
     findings = judged("gpu-arch-too-new", *facts, Platform(HERE, "linux", "x86_64"), kind="machine")
     assert [finding.severity for finding in findings] == [severity]
 
@@ -111,11 +115,16 @@ def test_a_file_of_the_wanted_name_in_a_report_is_no_other_version() -> None:
 
 
 def test_the_wanted_cuda_measured_outweighs_another_in_passing() -> None:
-    assert judged("cuda-version-mismatch", WANTED, installed("10.0", MEASURED), installed("10.1", INFERRED)) == []
+    assert (
+        judged("cuda-version-mismatch", WANTED, installed("10.0", MEASURED), installed("10.1", INFERRED))
+        == []
+    )
 
 
 def test_the_wanted_cuda_in_a_sentence_does_not_outweigh_another_one() -> None:
-    (finding,) = judged("cuda-version-mismatch", WANTED, installed("10.0", PROSE), installed("10.1", INFERRED))
+    (finding,) = judged(
+        "cuda-version-mismatch", WANTED, installed("10.0", PROSE), installed("10.1", INFERRED)
+    )
     assert "CUDA 10.1 is there" in finding.explanation
 
 
@@ -126,12 +135,12 @@ ABSENT = Symptom(Source("case", 5, "No module named 'tensorflow'"), "tensorflow-
 
 def test_tensorflow_in_a_package_list_means_that_another_python_ran() -> None:
     (finding,) = judged("tf-not-installed", ABSENT, Package(HERE, "tensorflow", "2.15.0"))
-    assert "another Python or environment" in finding.explanation
+    assert "different Python or environment" in finding.explanation
 
 
 def test_other_packages_in_a_list_do_not_mean_that_another_python_ran() -> None:
     (finding,) = judged("tf-not-installed", ABSENT, Package(HERE, "numpy", "1.26.4"))
-    assert "another Python or environment" not in finding.explanation
+    assert "different Python or environment" not in finding.explanation
 
 
 # --- wsl-driver
@@ -146,7 +155,9 @@ def test_wsl_is_certain_where_it_was_seen_and_likely_where_it_was_said(rank: int
 
 # --- driver-missing
 
-NO_LIBCUDA = LibraryNotLoaded(Source("case", 1, "libcuda.so.1: cannot open"), "libcuda.so.1", "cannot open shared object file")
+NO_LIBCUDA = LibraryNotLoaded(
+    Source("case", 1, "libcuda.so.1: cannot open"), "libcuda.so.1", "cannot open shared object file"
+)
 
 
 def driver(part: str, rank: int) -> DriverVersion:
@@ -159,7 +170,9 @@ def test_a_driver_whose_kernel_module_was_seen_running_is_not_missing(part: str)
 
 
 @pytest.mark.parametrize(("part", "rank"), [("kernel", PROSE), ("user", MEASURED)])
-def test_a_driver_that_is_only_spoken_of_or_has_libraries_alone_may_still_be_missing(part: str, rank: int) -> None:
+def test_a_driver_that_is_only_spoken_of_or_has_libraries_alone_may_still_be_missing(
+    part: str, rank: int
+) -> None:
     (finding,) = judged("driver-missing", NO_LIBCUDA, driver(part, rank))
     assert finding.confidence == "certain"
 
@@ -167,7 +180,9 @@ def test_a_driver_that_is_only_spoken_of_or_has_libraries_alone_may_still_be_mis
 # --- ptx-jit-or-kernel-crash
 
 
-@pytest.mark.parametrize(("kind", "confidence"), [("illegal-address", "certain"), ("cudnn-launch-failed", "likely")])
+@pytest.mark.parametrize(
+    ("kind", "confidence"), [("illegal-address", "certain"), ("cudnn-launch-failed", "likely")]
+)
 def test_a_crashed_kernel_is_certain_and_a_failed_cudnn_call_likely(kind: str, confidence: str) -> None:
     (finding,) = judged("ptx-jit-or-kernel-crash", Symptom(HERE, kind))
     assert finding.confidence == confidence
@@ -177,7 +192,10 @@ def test_a_crashed_kernel_is_certain_and_a_failed_cudnn_call_likely(kind: str, c
 
 
 def multiprocessors(*counts: int) -> list[Finding]:
-    cards = [Gpu(Source("NVML", i, f"card {i}"), f"card {i}", "6.1", index=i, multiprocessors=n) for i, n in enumerate(counts)]
+    cards = [
+        Gpu(Source("NVML", i, f"card {i}"), f"card {i}", "6.1", index=i, multiprocessors=n)
+        for i, n in enumerate(counts)
+    ]
     return [f for f in judged("gpu-arch-too-old", *cards, kind="machine") if "multiprocessors" in f.title]
 
 
@@ -187,7 +205,9 @@ def test_a_small_gpu_beside_a_large_one_is_left_out_by_tensorflow() -> None:
 
 
 @pytest.mark.parametrize("counts", [(6,), (6, 5), (46, 8)])
-def test_a_small_gpu_without_a_larger_one_and_one_of_eight_multiprocessors_are_used(counts: tuple[int, ...]) -> None:
+def test_a_small_gpu_without_a_larger_one_and_one_of_eight_multiprocessors_are_used(
+    counts: tuple[int, ...],
+) -> None:
     assert multiprocessors(*counts) == []
 
 
@@ -204,21 +224,32 @@ def module_absent() -> tuple[Fact, ...]:
 
 def test_a_module_that_is_built_for_another_kernel_is_named_with_both_kernels() -> None:
     detail = (("running", "6.1.0-21-amd64"), ("built", "6.1.0-18-amd64"))
-    other = Symptom(Source("/lib/modules", None, "built for 6.1.0-18-amd64"), "driver-module-for-other-kernel", detail)
+    other = Symptom(
+        Source("/lib/modules", None, "built for 6.1.0-18-amd64"), "driver-module-for-other-kernel", detail
+    )
     (finding,) = judged("driver-not-loaded", *module_absent(), other, kind="machine")
     assert "built for kernel 6.1.0-18-amd64 only, and 6.1.0-21-amd64 is running" in finding.explanation
     assert "built for 6.1.0-18-amd64" in evidence(finding)
 
 
 def test_a_module_for_the_running_kernel_that_is_not_loaded_sends_to_the_kernels_log() -> None:
-    unloaded = Symptom(Source("/lib/modules", None, "built for the running kernel"), "driver-module-not-loaded")
+    unloaded = Symptom(
+        Source("/lib/modules", None, "built for the running kernel"), "driver-module-not-loaded"
+    )
     (finding,) = judged("driver-not-loaded", *module_absent(), unloaded, kind="machine")
     assert "dmesg" in finding.explanation
     assert "built for the running kernel" in evidence(finding)
 
 
 def bound(*buses: str) -> list[Symptom]:
-    return [Symptom(Source(f"/sys/bus/pci/devices/{bus}/driver", None, "vfio-pci"), "gpu-bound-to-other-driver", (("driver", "vfio-pci"), ("bus", bus))) for bus in buses]
+    return [
+        Symptom(
+            Source(f"/sys/bus/pci/devices/{bus}/driver", None, "vfio-pci"),
+            "gpu-bound-to-other-driver",
+            (("driver", "vfio-pci"), ("bus", bus)),
+        )
+        for bus in buses
+    ]
 
 
 def test_a_gpu_that_is_kept_for_a_virtual_machine_is_named_as_such() -> None:
@@ -229,7 +260,10 @@ def test_a_gpu_that_is_kept_for_a_virtual_machine_is_named_as_such() -> None:
 
 
 def test_a_second_gpu_that_is_kept_for_a_virtual_machine_is_no_fault_of_the_first() -> None:
-    cards = [Gpu(HERE, "NVIDIA GeForce RTX 3080", "8.6", bus_id=bus, index=i) for i, bus in enumerate(("0000:01:00.0", "0000:02:00.0"))]
+    cards = [
+        Gpu(HERE, "NVIDIA GeForce RTX 3080", "8.6", bus_id=bus, index=i)
+        for i, bus in enumerate(("0000:01:00.0", "0000:02:00.0"))
+    ]
     assert judged("gpu-reserved", *cards, *bound("0000:02:00.0"), kind="machine") == []
 
 
@@ -240,12 +274,20 @@ def test_a_mismatch_in_the_kernels_log_alone_may_be_of_an_earlier_start() -> Non
     logged = Symptom(Source("/var/log/kern.log", None, "NVRM: API mismatch"), "nvrm-api-mismatch")
     kernel, user = (DriverVersion(HERE, "535.104.05", part, MEASURED) for part in ("kernel", "user"))
     assert judged("driver-library-mismatch", logged, kernel, user, kind="machine") == []
-    (finding,) = judged("driver-library-mismatch", logged, kernel, DriverVersion(HERE, "550.54.14", "user", MEASURED), kind="machine")
+    (finding,) = judged(
+        "driver-library-mismatch",
+        logged,
+        kernel,
+        DriverVersion(HERE, "550.54.14", "user", MEASURED),
+        kind="machine",
+    )
     assert "NVRM: API mismatch" in evidence(finding)
 
 
 @pytest.mark.parametrize(("part", "rank", "fires"), [("user", MEASURED, True), ("any", PROSE, False)])
-def test_a_module_that_does_not_run_is_no_finding_unless_the_drivers_library_is_there(part: str, rank: int, fires: bool) -> None:
+def test_a_module_that_does_not_run_is_no_finding_unless_the_drivers_library_is_there(
+    part: str, rank: int, fires: bool
+) -> None:
     down = Symptom(HERE, "kernel-driver-not-running")
     assert bool(judged("driver-not-loaded", down, driver(part, rank))) == fires
 
@@ -253,7 +295,10 @@ def test_a_module_that_does_not_run_is_no_finding_unless_the_drivers_library_is_
 # --- gpu-hidden
 
 
-@pytest.mark.parametrize(("value", "around", "fires"), [("none", "docker", True), ("void", "docker", True), ("all", "docker", False), ("none", "conda", False)])
+@pytest.mark.parametrize(
+    ("value", "around", "fires"),
+    [("none", "docker", True), ("void", "docker", True), ("all", "docker", False), ("none", "conda", False)],
+)
 def test_nvidia_visible_devices_hides_gpus_from_containers_only(value: str, around: str, fires: bool) -> None:
     variable = EnvVar(Source("env", None, f"NVIDIA_VISIBLE_DEVICES={value}"), "NVIDIA_VISIBLE_DEVICES", value)
     findings = judged("gpu-hidden", variable, EnvironmentKind(HERE, around), Symptom(HERE, "gpu-list-empty"))
@@ -269,7 +314,9 @@ def test_nvidia_visible_devices_hides_gpus_from_containers_only(value: str, arou
     ("7.6.5", PROSE, "/opt/cudnn/lib64", False),
     ("8.1.0", FORM, "/opt/cudnn/lib64", False),
 ])  # fmt: skip
-def test_a_cudnn_that_a_form_places_somewhere_is_out_of_sight(version: str, rank: int, location: str | None, fires: bool) -> None:
+def test_a_cudnn_that_a_form_places_somewhere_is_out_of_sight(
+    version: str, rank: int, location: str | None, fires: bool
+) -> None:
     missing = LibraryNotLoaded(HERE, "libcudnn.so.7", "cannot open shared object file")
     told = CudnnVersion(Source("case", 3, f"cuDNN {version}"), version, location, rank)
     findings = judged("library-path", missing, installed("10.1", FORM), told)
@@ -282,7 +329,9 @@ def test_a_cudnn_that_a_form_places_somewhere_is_out_of_sight(version: str, rank
 def test_a_device_with_little_memory_is_a_weaker_sign_than_a_failed_context() -> None:
     card = Gpu(HERE, "Tesla V100", "7.0", memory_mib=16160)
     small = GpuRegistered(Source("case", 4, "Created device GPU:0 with 300 MB"), 0, 300, "Tesla V100")
-    full = CudaCallFailed(Source("case", 5, "cuDevicePrimaryCtxRetain"), "cuDevicePrimaryCtxRetain", "CUDA_ERROR_OUT_OF_MEMORY")
+    full = CudaCallFailed(
+        Source("case", 5, "cuDevicePrimaryCtxRetain"), "cuDevicePrimaryCtxRetain", "CUDA_ERROR_OUT_OF_MEMORY"
+    )
     oom = Symptom(HERE, "resource-exhausted")
     assert [f.confidence for f in judged("gpu-memory-held", card, small, oom)] == ["likely"]
     assert [f.confidence for f in judged("gpu-memory-held", card, small, full, oom)] == ["certain"]
@@ -304,9 +353,17 @@ def test_a_cudnn_of_another_major_is_a_mismatch_where_it_is_stated_and_where_its
 # --- tf-no-wheel
 
 
-@pytest.mark.parametrize(("python", "says"), [("3.12", "TensorFlow 2.16.1 to "), ("3.99", "No TensorFlow release has a wheel for Python 3.99")])
+@pytest.mark.parametrize(
+    ("python", "says"),
+    [("3.12", "TensorFlow 2.16.1 to "), ("3.99", "No TensorFlow release has a wheel for Python 3.99")],
+)
 def test_the_releases_that_a_python_can_have_are_named(python: str, says: str) -> None:
-    (finding,) = judged("tf-no-wheel", Symptom(HERE, "no-matching-distribution"), PythonVersion(HERE, python), Platform(HERE, "linux", "x86_64"))
+    (finding,) = judged(
+        "tf-no-wheel",
+        Symptom(HERE, "no-matching-distribution"),
+        PythonVersion(HERE, python),
+        Platform(HERE, "linux", "x86_64"),
+    )
     assert says in finding.explanation
 
 
@@ -317,11 +374,16 @@ def test_the_releases_that_a_python_can_have_are_named(python: str, says: str) -
 def test_windows_drivers_are_measured_by_the_floor_for_windows(platform: str, fires: bool) -> None:
     """CUDA 12 starts on 525.60.13 on Linux and on 528.33 on Windows, whose driver counts in WSL2."""
     release = TensorFlowVersion(HERE, "2.10.1" if platform == "windows" else "2.18.1", "tensorflow")
-    version = "450.99" if platform == "windows" else "526.98"  # 2.10 is made for CUDA 11: 450.80.02 and 452.39
+    version = (
+        "450.99" if platform == "windows" else "526.98"
+    )  # 2.10 is made for CUDA 11: 450.80.02 and 452.39
     facts = (DriverVersion(HERE, version, "any", MEASURED), release, Platform(HERE, platform, "x86_64"))
     assert bool(judged("driver-too-old", *facts, kind="machine")) == fires
     if platform == "windows":
-        assert judged("driver-too-old", facts[0], release, Platform(HERE, "linux", "x86_64"), kind="machine") == []
+        assert (
+            judged("driver-too-old", facts[0], release, Platform(HERE, "linux", "x86_64"), kind="machine")
+            == []
+        )
 
 
 def test_ptx_that_the_driver_cannot_compile_is_foretold_unless_the_log_says_what_happened() -> None:
@@ -334,7 +396,12 @@ def test_ptx_that_the_driver_cannot_compile_is_foretold_unless_the_log_says_what
     )
     (foretold,) = judged("driver-too-old", *facts, kind="machine")
     assert "PTX" in foretold.explanation
-    (told,) = judged("driver-too-old", *facts, Symptom(Source("log", 7, "insufficient"), "driver-insufficient"), kind="machine")
+    (told,) = judged(
+        "driver-too-old",
+        *facts,
+        Symptom(Source("log", 7, "insufficient"), "driver-insufficient"),
+        kind="machine",
+    )
     assert "insufficient" in evidence(told)
     assert told.confidence == "certain"
 
@@ -353,9 +420,13 @@ def test_a_value_whose_first_entry_may_be_a_gpu_does_not_hide_all(value: str) ->
 
 
 @pytest.mark.parametrize(("value", "confidence"), [("", "certain"), ("7", "likely")])
-def test_an_empty_list_of_devices_is_certain_and_a_number_that_may_be_wrong_likely(value: str, confidence: str) -> None:
+def test_an_empty_list_of_devices_is_certain_and_a_number_that_may_be_wrong_likely(
+    value: str, confidence: str
+) -> None:
     none = CudaCallFailed(HERE, "cuInit", "CUDA_ERROR_NO_DEVICE")
-    (finding,) = judged("gpu-hidden", none, EnvVar(HERE, "CUDA_VISIBLE_DEVICES", value), Gpu(HERE, "Tesla T4", "7.5"))
+    (finding,) = judged(
+        "gpu-hidden", none, EnvVar(HERE, "CUDA_VISIBLE_DEVICES", value), Gpu(HERE, "Tesla T4", "7.5")
+    )
     assert finding.confidence == confidence
 
 
@@ -366,8 +437,15 @@ def test_a_release_that_misses_exactly_the_libraries_that_fail_is_the_cause() ->
     release = bundled().tensorflow("2.16.1", None, "linux-x86_64")
     assert release is not None
     assert release.pip_libraries_missed
-    failed = [LibraryNotLoaded(HERE, name, "cannot open shared object file") for name in release.pip_libraries_missed]
-    around = (TensorFlowVersion(HERE, "2.16.1"), Symptom(HERE, "and-cuda-installed"), Symptom(HERE, "gpu-skipped"))
+    failed = [
+        LibraryNotLoaded(HERE, name, "cannot open shared object file")
+        for name in release.pip_libraries_missed
+    ]
+    around = (
+        TensorFlowVersion(HERE, "2.16.1"),
+        Symptom(HERE, "and-cuda-installed"),
+        Symptom(HERE, "gpu-skipped"),
+    )
     assert any("pip's folders" in f.explanation for f in judged("library-path", *around, *failed))
     assert not any("pip's folders" in f.explanation for f in judged("library-path", *around, failed[0]))
 
@@ -375,7 +453,12 @@ def test_a_release_that_misses_exactly_the_libraries_that_fail_is_the_cause() ->
 def test_what_works_in_a_terminal_names_the_version_that_was_spoken_of() -> None:
     missing = LibraryNotLoaded(HERE, "libcudnn.so.7", "cannot open shared object file")
     spoken = CudnnVersion(Source("case", 3, "with cuDNN 7.6.5"), "7.6.5", None, PROSE)
-    (finding,) = judged("library-path", missing, spoken, Symptom(Source("case", 4, "works in a terminal"), "works-in-terminal"))
+    (finding,) = judged(
+        "library-path",
+        missing,
+        spoken,
+        Symptom(Source("case", 4, "works in a terminal"), "works-in-terminal"),
+    )
     assert evidence(finding) >= {"with cuDNN 7.6.5", "works in a terminal"}
 
 
@@ -392,24 +475,34 @@ def test_a_module_of_tensorflow_1_is_old_code_by_itself() -> None:
 # --- tf-import-failed
 
 
-@pytest.mark.parametrize(("needs", "conda"), [("GLIBCXX_3.4.29", True), ("CXXABI_1.3.13", True), ("GLIBC_2.27", False)])
+@pytest.mark.parametrize(
+    ("needs", "conda"), [("GLIBCXX_3.4.29", True), ("CXXABI_1.3.13", True), ("GLIBC_2.27", False)]
+)
 def test_a_newer_libstdcxx_comes_from_conda_and_a_newer_glibc_does_not(needs: str, conda: bool) -> None:
     detail = (("library", "/lib64/libstdc++.so.6"), ("needs", needs))
-    (finding,) = judged("tf-import-failed", Symptom(HERE, "glibc-too-old", detail), Platform(HERE, "linux", "x86_64"))
+    (finding,) = judged(
+        "tf-import-failed", Symptom(HERE, "glibc-too-old", detail), Platform(HERE, "linux", "x86_64")
+    )
     assert any("libstdcxx-ng" in step.text for step in finding.prescription) == conda
 
 
 @pytest.mark.parametrize(("platform", "runtime"), [("windows", True), ("linux", False)])
 def test_the_visual_cxx_runtime_is_for_windows(platform: str, runtime: bool) -> None:
-    (finding,) = judged("tf-import-failed", Symptom(HERE, "native-runtime-failed"), Platform(HERE, platform, "x86_64"))
+    (finding,) = judged(
+        "tf-import-failed", Symptom(HERE, "native-runtime-failed"), Platform(HERE, platform, "x86_64")
+    )
     assert any("VCRedist" in step.text for step in finding.prescription) == runtime
 
 
 # --- host-oom
 
 
-@pytest.mark.parametrize(("also", "fires"), [((), False), (("process-died",), True), (("host-memory-said",), True)])
-def test_a_shuffle_buffer_that_fills_is_a_fault_only_where_something_died(also: tuple[str, ...], fires: bool) -> None:
+@pytest.mark.parametrize(
+    ("also", "fires"), [((), False), (("process-died",), True), (("host-memory-said",), True)]
+)
+def test_a_shuffle_buffer_that_fills_is_a_fault_only_where_something_died(
+    also: tuple[str, ...], fires: bool
+) -> None:
     filling = Symptom(Source("case", 2, "Filling up shuffle buffer"), "shuffle-buffer")
     findings = judged("host-oom", filling, *(Symptom(HERE, kind) for kind in also))
     assert ["Filling up shuffle buffer" in evidence(f) for f in findings] == ([True] if fires else [])
@@ -420,7 +513,11 @@ def test_a_shuffle_buffer_that_fills_is_a_fault_only_where_something_died(also: 
 
 @pytest.mark.parametrize(("listed", "sessions"), [(False, True), (True, False)])
 def test_the_words_of_tensorflow_1_get_code_with_a_session(listed: bool, sessions: bool) -> None:
-    told = Source("case", 1, "Cannot assign a device for operation 'MatMul': no supported kernel for GPU devices is available")
+    told = Source(
+        "case",
+        1,
+        "Cannot assign a device for operation 'MatMul': no supported kernel for GPU devices is available",
+    )
     facts = [Symptom(told, "no-gpu-kernel"), *([Symptom(HERE, "device-listed")] if listed else [])]
     (finding,) = judged("op-no-gpu-kernel", *facts)
     assert any("ConfigProto" in step.text for step in finding.prescription) == sessions
@@ -429,7 +526,9 @@ def test_the_words_of_tensorflow_1_get_code_with_a_session(listed: bool, session
 # --- xla-toolchain-missing
 
 
-@pytest.mark.parametrize(("kind", "confidence"), [("ptxas-missing", "certain"), ("ptxas-old", "certain"), ("jit-failed", "likely")])
+@pytest.mark.parametrize(
+    ("kind", "confidence"), [("ptxas-missing", "certain"), ("ptxas-old", "certain"), ("jit-failed", "likely")]
+)
 def test_a_tool_that_is_named_is_certain_and_a_failed_compilation_likely(kind: str, confidence: str) -> None:
     assert [f.confidence for f in judged("xla-toolchain-missing", Symptom(HERE, kind))] == [confidence]
 
@@ -447,14 +546,20 @@ def test_cuda_that_is_missing_is_a_warning_in_a_report_that_asks_for_no_gpu(kind
 
 
 def test_the_row_of_a_gpu_build_does_not_bear_out_that_the_build_is_for_the_cpu() -> None:
-    facts = (TensorFlowBuild(HERE, False), TensorFlowVersion(HERE, "2.15.1"), Platform(HERE, "linux", "x86_64"))
+    facts = (
+        TensorFlowBuild(HERE, False),
+        TensorFlowVersion(HERE, "2.15.1"),
+        Platform(HERE, "linux", "x86_64"),
+    )
     assert [f.tables for f in judged("tf-cpu-only", *facts)] == [()]
 
 
 # --- device-not-found
 
 
-@pytest.mark.parametrize(("available", "check"), [("/device:CPU:0", True), ("/device:CPU:0, /device:GPU:0", False)])
+@pytest.mark.parametrize(
+    ("available", "check"), [("/device:CPU:0", True), ("/device:CPU:0, /device:GPU:0", False)]
+)
 def test_why_there_is_no_gpu_is_asked_only_where_there_is_none(available: str, check: bool) -> None:
     detail = (("device", "/device:GPU:1"), ("available", available))
     (finding,) = judged("device-not-found", Symptom(HERE, "device-unknown", detail))
@@ -465,7 +570,9 @@ def test_why_there_is_no_gpu_is_asked_only_where_there_is_none(available: str, c
 
 
 @pytest.mark.parametrize(("needed", "counts"), [(True, True), (False, False), (None, False)])
-def test_a_missing_nvml_counts_on_a_machine_only_for_a_build_that_needs_it(needed: bool | None, counts: bool) -> None:
+def test_a_missing_nvml_counts_on_a_machine_only_for_a_build_that_needs_it(
+    needed: bool | None, counts: bool
+) -> None:
     nvml = LibraryNotLoaded(HERE, "libnvidia-ml.so.1", "cannot open shared object file")
     wanted = [] if needed is None else [LibraryWanted(HERE, "libnvidia-ml.so.1", needed)]
     assert bool(judged("driver-missing", nvml, *wanted, kind="machine")) == counts
@@ -475,17 +582,40 @@ def test_a_missing_nvml_counts_on_a_machine_only_for_a_build_that_needs_it(neede
 # --- cudnn-missing
 
 
-@pytest.mark.parametrize(("also", "confidence"), [((Symptom(HERE, "gpu-skipped"),), "certain"), ((LibraryLoaded(HERE, "libcudart.so.11.0"),), "certain"), ((), "likely")])
-def test_a_missing_cudnn_is_certain_where_cuda_opens_or_the_gpu_is_skipped(also: tuple[Fact, ...], confidence: str) -> None:
+@pytest.mark.parametrize(
+    ("also", "confidence"),
+    [
+        ((Symptom(HERE, "gpu-skipped"),), "certain"),
+        ((LibraryLoaded(HERE, "libcudart.so.11.0"),), "certain"),
+        ((), "likely"),
+    ],
+)
+def test_a_missing_cudnn_is_certain_where_cuda_opens_or_the_gpu_is_skipped(
+    also: tuple[Fact, ...], confidence: str
+) -> None:
     assert [f.confidence for f in judged("cudnn-missing", CUDNN_8, *also)] == [confidence]
 
 
 # --- tf-windows-native
 
 
-@pytest.mark.parametrize(("rank", "wish", "confidence"), [(MEASURED, "gpu-list-empty", "certain"), (FORM, "gpu-list-empty", "certain"), (PROSE, "gpu-list-empty", "likely"), (MEASURED, "mentions-gpu", "possible")])
-def test_a_late_release_on_windows_is_as_sure_as_its_version_and_the_wish_for_a_gpu(rank: int, wish: str, confidence: str) -> None:
-    facts = (TensorFlowVersion(HERE, "2.15.0", "tensorflow", rank=rank), Platform(HERE, "windows", "x86_64"), Symptom(HERE, wish))
+@pytest.mark.parametrize(
+    ("rank", "wish", "confidence"),
+    [
+        (MEASURED, "gpu-list-empty", "certain"),
+        (FORM, "gpu-list-empty", "certain"),
+        (PROSE, "gpu-list-empty", "likely"),
+        (MEASURED, "mentions-gpu", "possible"),
+    ],
+)
+def test_a_late_release_on_windows_is_as_sure_as_its_version_and_the_wish_for_a_gpu(
+    rank: int, wish: str, confidence: str
+) -> None:
+    facts = (
+        TensorFlowVersion(HERE, "2.15.0", "tensorflow", rank=rank),
+        Platform(HERE, "windows", "x86_64"),
+        Symptom(HERE, wish),
+    )
     assert [f.confidence for f in judged("tf-windows-native", *facts)] == [confidence]
 
 
@@ -502,7 +632,9 @@ def test_a_late_release_on_windows_is_as_sure_as_its_version_and_the_wish_for_a_
         (("blas-launch-failed", "cudnn-handle-failed", "illegal-address"), True),
     ],
 )
-def test_a_launch_that_fails_beside_a_crash_or_in_cudnn_alone_is_no_lack_of_memory(kinds: tuple[str, ...], fires: bool) -> None:
+def test_a_launch_that_fails_beside_a_crash_or_in_cudnn_alone_is_no_lack_of_memory(
+    kinds: tuple[str, ...], fires: bool
+) -> None:
     assert bool(judged("cudnn-init-oom", *(Symptom(HERE, kind) for kind in kinds))) == fires
 
 
@@ -510,7 +642,9 @@ def test_a_launch_that_fails_beside_a_crash_or_in_cudnn_alone_is_no_lack_of_memo
 
 
 @pytest.mark.parametrize(("around", "fires"), [((), True), ((EnvironmentKind(HERE, "docker"),), False)])
-def test_a_stub_that_answers_in_a_container_is_the_container_without_a_gpu(around: tuple[Fact, ...], fires: bool) -> None:
+def test_a_stub_that_answers_in_a_container_is_the_container_without_a_gpu(
+    around: tuple[Fact, ...], fires: bool
+) -> None:
     answered = CudaCallFailed(HERE, "cuInit", "CUDA_ERROR_STUB_LIBRARY")
     skipped = Symptom(HERE, "gpu-skipped")
     assert any("stub" in f.explanation for f in judged("library-path", answered, skipped, *around)) == fires
@@ -519,7 +653,10 @@ def test_a_stub_that_answers_in_a_container_is_the_container_without_a_gpu(aroun
 # --- tf-conflicting-packages
 
 
-@pytest.mark.parametrize(("kind", "says"), [("both-packages", "names both distributions"), ("hollow-module", "no whole package")])
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [("both-packages", "names both distributions"), ("hollow-module", "not a complete package")],
+)
 def test_both_distributions_and_a_hollow_package_are_told_apart(kind: str, says: str) -> None:
     (finding,) = judged("tf-conflicting-packages", Symptom(HERE, kind), Symptom(HERE, "gpu-list-empty"))
     assert says in finding.explanation
@@ -543,9 +680,16 @@ def test_the_dlls_of_cuda_are_spoken_of_on_windows_only(platform: str, says: boo
     [
         (GpuRegistered(Source("case", 1, "GPU:0"), 0), True),  # listed above, without a name
         (GpuRegistered(Source("case", 9, "GPU:0"), 0), False),  # made after the driver's library was missed
-        (GpuRegistered(Source("case", 1, "GPU:0"), 0, name="Tesla T4"), False),  # TensorFlow's own line, with the card
+        (
+            GpuRegistered(Source("case", 1, "GPU:0"), 0, name="Tesla T4"),
+            False,
+        ),  # TensorFlow's own line, with the card
     ],
 )
-def test_a_list_of_devices_above_the_missing_driver_may_be_of_another_machine(device: GpuRegistered, fires: bool) -> None:
-    missing = LibraryNotLoaded(Source("case", 5, "libcuda.so.1: cannot open"), "libcuda.so.1", "cannot open shared object file")
+def test_a_list_of_devices_above_the_missing_driver_may_be_of_another_machine(
+    device: GpuRegistered, fires: bool
+) -> None:
+    missing = LibraryNotLoaded(
+        Source("case", 5, "libcuda.so.1: cannot open"), "libcuda.so.1", "cannot open shared object file"
+    )
     assert bool(judged("driver-missing", missing, device)) == fires

@@ -1,4 +1,5 @@
-"""What is prescribed cures: the TensorFlow that the steps lead to runs on the GPU, the driver and the Python of the case."""
+"""What is prescribed cures: the TensorFlow that the steps lead to runs on the GPU, the driver and the Python
+of the case."""
 
 from __future__ import annotations
 
@@ -12,28 +13,39 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from doctor import compat
+from doctor.case import Case
 from doctor.diagnose import diagnose
 from doctor.facts import DriverVersion, Facts, Gpu, Source
 from doctor.findings import Finding
-from doctor.picture import Picture
 from doctor.tables import TensorFlowRelease
 from tests.rules.cases import FIRES
 from tests.rules.pasting import PLATFORMS, environments, faults_of_finding
 from tests.rules.situation import Fires, bundled, told
 from tests.rules.situations import moved
 from tests.rules.test_prescriptions import NEWEST_OF_EACH_MINOR, possible
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-CARDS = (None, ("Tesla K80", "3.7"), ("GeForce GTX 1080", "6.1"), ("Tesla T4", "7.5"), ("GeForce RTX 3080", "8.6"), ("H100 PCIe", "9.0"))
+CARDS = (
+    None,
+    ("Tesla K80", "3.7"),
+    ("GeForce GTX 1080", "6.1"),
+    ("Tesla T4", "7.5"),
+    ("GeForce RTX 3080", "8.6"),
+    ("H100 PCIe", "9.0"),
+)
 DRIVERS = (None, "390.87", "470.82.01", "535.183.01")
 PYTHONS = (None, "3.7", "3.10", "3.12")
-Situation: TypeAlias = "tuple[Fires, str, str | None, str | None, tuple[str, ...], tuple[str, str] | None, str | None]"
+Situation: TypeAlias = (
+    "tuple[Fires, str, str | None, str | None, tuple[str, ...], tuple[str, str] | None, str | None]"
+)
 
 
 def led_to(finding: Finding, platform: str) -> Iterator[tuple[TensorFlowRelease, str | None]]:
-    """The builds that a prescription asks pip for, each with the Python of the environment that the steps make for it."""
+    """The builds that a prescription asks pip for, each with the Python of the environment that the steps
+    make for it."""
     for step in finding.prescription:
         made = environments([other for other in finding.prescription if other.platform == step.platform])
         for package, version in re.findall(r"(tensorflow(?:-gpu)?)(?:\[and-cuda\])?==([\d.]+\d)", step.text):
@@ -42,7 +54,7 @@ def led_to(finding: Finding, platform: str) -> Iterator[tuple[TensorFlowRelease,
                 yield row, next((python for name, python in made.items() if name in step.text), None)
 
 
-def wrong(finding: Finding, picture: Picture) -> Iterator[str]:
+def wrong(finding: Finding, picture: Case) -> Iterator[str]:
     """What of a prescription the tables forbid in the case."""
     platform = picture.platform or "linux"
     side = platform if platform in ("windows", "wsl") else "linux"
@@ -53,7 +65,11 @@ def wrong(finding: Finding, picture: Picture) -> Iterator[str]:
             if compat.runs_on_gpu(build, situation, bundled()).verdict == "no":
                 yield f"{build.requirement} has no code for {capability}"
         driver = picture.driver
-        if driver is not None and not tells_driver and compat.runs_on_driver(build, driver.version, bundled(), side).verdict == "no":
+        if (
+            driver is not None
+            and not tells_driver
+            and compat.runs_on_driver(build, driver.version, bundled(), side).verdict == "no"
+        ):
             yield f"{build.requirement} does not run on driver {driver.version}"
         if python is not None and python not in build.pythons:
             yield f"{build.requirement} has no wheel for Python {python}"
@@ -72,31 +88,54 @@ def with_hardware(facts: Facts, card: tuple[str, str] | None, driver: str | None
     return replace(facts, items=tuple(items))
 
 
-CASES = [case for case in FIRES if case.code.startswith(("cuda-", "cudnn-", "gpu-arch", "tf-", "driver-too", "library-path", "known-"))]
+CASES = [
+    case
+    for case in FIRES
+    if case.code.startswith(("cuda-", "cudnn-", "gpu-arch", "tf-", "driver-too", "library-path", "known-"))
+]
 anything = st.tuples(
-    st.sampled_from(CASES), st.sampled_from(("linux", "wsl", "windows")), st.sampled_from((None, *NEWEST_OF_EACH_MINOR)), st.sampled_from(PYTHONS),
-    st.sampled_from(((), ("conda",), ("docker",), ("colab",), ("slurm",))), st.sampled_from(CARDS), st.sampled_from(DRIVERS),
-)  # fmt: skip
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow], derandomize=True)
+    st.sampled_from(CASES),
+    st.sampled_from(("linux", "wsl", "windows")),
+    st.sampled_from((None, *NEWEST_OF_EACH_MINOR)),
+    st.sampled_from(PYTHONS),
+    st.sampled_from(((), ("conda",), ("docker",), ("colab",), ("slurm",))),
+    st.sampled_from(CARDS),
+    st.sampled_from(DRIVERS),
+)
+patient = settings(
+    deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow], derandomize=True
+)
 
 
-def check(case: Fires, platform: str, release: str | None, python: str | None, around: tuple[str, ...], card: tuple[str, str] | None, driver: str | None) -> None:
+def check(
+    case: Fires,
+    platform: str,
+    release: str | None,
+    python: str | None,
+    around: tuple[str, ...],
+    card: tuple[str, str] | None,
+    driver: str | None,
+) -> None:
     assume(possible(case, platform, release, python, around))
-    facts = with_hardware(moved(told(case.text).facts, platform=platform, release=release, python=python, environments=around), card, driver)
+    facts = with_hardware(
+        moved(told(case.text).facts, platform=platform, release=release, python=python, environments=around),
+        card,
+        driver,
+    )
     diagnosis = diagnose(facts, bundled())
-    picture = Picture(diagnosis.facts, bundled())
+    picture = Case(diagnosis.facts, bundled())
     for finding in diagnosis.findings:
         assert not list(wrong(finding, picture)), (finding.code, [step.text for step in finding.prescription])
 
 
-@settings(patient, max_examples=60)
+@settings(patient, max_examples=examples(60))
 @given(anything)
 def test_no_step_leads_to_a_build_that_cannot_work_here(situation: Situation) -> None:
     check(*situation)
 
 
 @pytest.mark.slow
-@settings(patient, max_examples=1500)
+@settings(patient, max_examples=examples(1500))
 @given(anything)
 def test_no_step_leads_to_a_build_that_cannot_work_in_many_situations(situation: Situation) -> None:
     check(*situation)
@@ -118,7 +157,10 @@ def test_an_old_cuda_is_not_fetched_for_a_gpu_that_it_cannot_serve() -> None:
 
 
 def test_the_check_speaks_the_language_of_the_release_that_is_prescribed() -> None:
-    kepler = "Ignoring visible gpu device (device: 0, name: Quadro K2000M, pci bus id: 0000:01:00.0, compute capability: 3.0) with Cuda compute capability 3.0. The minimum required Cuda capability is 3.5."
+    kepler = (
+        "Ignoring visible gpu device (device: 0, name: Quadro K2000M, pci bus id: 0000:01:00.0, compute"
+        " capability: 3.0) with Cuda compute capability 3.0. The minimum required Cuda capability is 3.5."
+    )
     verdict = told(kepler).verdict
     assert any("tensorflow-gpu==1." in step.text for step in verdict.prescription)
     assert "device_lib" in verdict.verify
@@ -129,7 +171,9 @@ def test_the_check_speaks_the_language_of_the_release_that_is_prescribed() -> No
     [("", "Install the CUDA Toolkit"), ("(base) conda environment: conda activate tf\n", "conda install"), ("slurmstepd: error: *** JOB 1 ON gpu01 ***\n", "module avail")],
 )  # fmt: skip
 def test_libraries_come_the_way_of_the_surroundings(around: str, first: str) -> None:
-    report = f"{around}TensorFlow version: 2.4.1\n" + CUDA_10_ON_AMPERE.replace("10.0", "11.0").replace("RTX 3080", "RTX 2080")
+    report = f"{around}TensorFlow version: 2.4.1\n" + CUDA_10_ON_AMPERE.replace("10.0", "11.0").replace(
+        "RTX 3080", "RTX 2080"
+    )
     verdict = told(report.replace("libcublas.so.11.0", "libcublas.so.11")).verdict
     assert verdict.prescription[0].text.startswith(first), [step.text for step in verdict.prescription]
 
@@ -149,9 +193,16 @@ def test_the_way_into_wsl_is_told_once_where_no_windows_release_serves_the_card(
     assert "tf-gpu/bin/python" in verdict.verify
 
 
-@pytest.mark.parametrize("case", [case for case in FIRES if any("nvidia-cudnn-cu12==9.10" in step for step in case.says)], ids=lambda case: case.situation)
+@pytest.mark.parametrize(
+    "case",
+    [case for case in FIRES if any("nvidia-cudnn-cu12==9.10" in step for step in case.says)],
+    ids=lambda case: case.situation,
+)
 def test_no_cudnn_of_pip_is_prescribed_on_windows(case: Fires) -> None:
-    diagnosis = diagnose(moved(told(case.text).facts, platform="windows", release=None, python=None, environments=()), bundled())
+    diagnosis = diagnose(
+        moved(told(case.text).facts, platform="windows", release=None, python=None, environments=()),
+        bundled(),
+    )
     mismatch = next(finding for finding in diagnosis.findings if finding.code == "cudnn-version-mismatch")
     assert mismatch.prescription
     assert not list(faults_of_finding(mismatch, bundled(), platform="windows", python=None))

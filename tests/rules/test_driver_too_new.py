@@ -11,8 +11,13 @@ KEPLER = {"name": "NVIDIA GeForce GTX 680", "compute_capability": "3.0", "bus_id
 
 
 def _verdict(gpu: Gpu, tables: Tables) -> str:
-    facts = (Platform(HERE, "linux", "x86_64"), KernelModule(HERE, "nvidia"), DriverVersion(HERE, "550.54.14", "kernel"), gpu,
-             TensorFlowVersion(HERE, "2.15.1", "tensorflow"))  # fmt: skip
+    facts = (
+        Platform(HERE, "linux", "x86_64"),
+        KernelModule(HERE, "nvidia"),
+        DriverVersion(HERE, "550.54.14", "kernel"),
+        gpu,
+        TensorFlowVersion(HERE, "2.15.1", "tensorflow"),
+    )
     return diagnose(Facts(facts, "machine", "a machine"), tables).verdict.code
 
 
@@ -21,4 +26,7 @@ def test_a_gpu_that_only_the_bus_shows_is_one_that_the_driver_dropped(tables: Ta
 
 
 def test_a_gpu_that_the_driver_lists_is_served_by_it(tables: Tables) -> None:
-    assert _verdict(Gpu(HERE, **KEPLER, uuid="GPU-00000001-0000-0000-0000-000000000000", index=0), tables) == "gpu-arch-too-old"
+    assert (
+        _verdict(Gpu(HERE, **KEPLER, uuid="GPU-00000001-0000-0000-0000-000000000000", index=0), tables)
+        == "gpu-arch-too-old"
+    )

@@ -34,17 +34,21 @@ from doctor.facts import (
 from doctor.findings import Diagnosis, Step
 from doctor.logs import read
 from doctor.logs.signatures import catalogue
-from doctor.plan import Ground, Wish, make_plans
+from doctor.plan import PlanContext, VersionRequest, make_plans
 from doctor.probe import examine
 from doctor.probe.machine import Machine
 from doctor.shell import Path as ShellPath
 from doctor.shell import commands_of, one_line
 from tests.rules.cases import FIRES
 from tests.rules.situation import bundled, told
+from tests.sampling import sampled
 from tests.shell_readers import PAYLOADS, executed, held
 
 RECORDS = Path(__file__).resolve().parents[1] / "data" / "machines"
-INDEXES = {"--extra-index-url", *(row["index"] for row in bundled().store.all("nvidia_builds") if row.get("index"))}
+INDEXES = {
+    "--extra-index-url",
+    *(row["index"] for row in bundled().store.all("nvidia_builds") if row.get("index")),
+}
 """Of NVIDIA's wheels for its boards, from the tables."""
 PIP_OPTIONS = {
     "--force-reinstall",
@@ -68,7 +72,8 @@ def steps_of(diagnosis: Diagnosis) -> Iterator[Step]:
 def safe(diagnosis: Diagnosis, platform: str, *, report: bool) -> list[str]:
     """Asserts that every command of a diagnosis is what it was made of, and returns the texts for sh.
 
-    report: the facts are of a text, whose words reach a command only as a version, a name or a path of a known form.
+    report: the facts are of a text, whose words reach a command only as a version, a name or a path of a
+    known form.
     """
     texts = []
     for step in steps_of(diagnosis):
@@ -88,13 +93,18 @@ def safe(diagnosis: Diagnosis, platform: str, *, report: bool) -> list[str]:
                 assert not re.search(r"evil|PWNED|calc\.exe", step.text), step.text
             if "install" in words and {"pip", "uv"} & set(words[:4]):
                 asked = words[words.index("install") + 1 :]
-                wrong = [w for w in asked if w and w not in PIP_OPTIONS | INDEXES and validated.requirement(w) is None]
+                wrong = [
+                    w
+                    for w in asked
+                    if w and w not in PIP_OPTIONS | INDEXES and validated.requirement(w) is None
+                ]
                 assert not wrong, step.text
     return texts
 
 
 def filled(fact: Fact, payload: str, *, whole: bool) -> Iterator[Fact]:
-    """The fact with each of its texts in turn filled: replaced as a whole, or with the payload behind what is there."""
+    """The fact with each of its texts in turn filled: replaced as a whole, or with the payload behind what is
+    there."""
     for field in dataclasses.fields(fact):
         value = getattr(fact, field.name)
         if field.name in ("source", "code") or (isinstance(fact, Symptom) and field.name == "kind"):
@@ -109,7 +119,8 @@ def filled(fact: Fact, payload: str, *, whole: bool) -> Iterator[Fact]:
 
 
 def diagnosed(facts: Facts, changed: list[Fact], platform: str) -> Diagnosis | None:
-    """The diagnosis; None where a rule refuses a value that no reader makes: then there is an error and no command."""
+    """The diagnosis; None where a rule refuses a value that no reader makes: then there is an error and no
+    command."""
     kept = changed if platform == "linux" else [f for f in changed if not isinstance(f, Platform)]
     more = [] if platform == "linux" else [Platform(Source("moved"), platform)]
     try:
@@ -118,16 +129,17 @@ def diagnosed(facts: Facts, changed: list[Fact], platform: str) -> Diagnosis | N
         return None
 
 
-PARTS = [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 9))]
-"""Each takes every ninth: all of them is slow."""
+PARTS = 36
+"""Each takes every 36th: all of them is slow."""
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", sampled(range(PARTS), 2))
 def test_every_group_of_every_pattern_filled_runs_nothing(part: int, tmp_path: Path) -> None:
-    """As text: each named group's words in the pattern's own example give way to a payload, and the tool reads the result."""
+    """As text: each named group's words in the pattern's own example give way to a payload, and the tool
+    reads the result."""
     payloads = itertools.cycle(PAYLOADS[part:] + PAYLOADS[:part])
     texts: set[str] = set()
-    for signature in catalogue()[part::9]:
+    for signature in catalogue()[part::PARTS]:
         match = re.search(signature.pattern, signature.example, re.I)
         assert match is not None
         for name, value in match.groupdict().items():
@@ -141,14 +153,15 @@ def test_every_group_of_every_pattern_filled_runs_nothing(part: int, tmp_path: P
     executed(sorted(texts), tmp_path)
 
 
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("platform", ["linux", "windows"])
+@pytest.mark.parametrize(
+    ("platform", "part"), sampled(itertools.product(["linux", "windows"], range(PARTS)), 2)
+)
 def test_every_value_of_every_fact_filled_runs_nothing(platform: str, part: int, tmp_path: Path) -> None:
     """As facts, which pass by the patterns: each text of each fact of the cases that make the codes fire."""
     payloads = itertools.cycle(PAYLOADS[part:] + PAYLOADS[:part])
     texts: set[str] = set()
     seen: set[tuple[str, ...]] = set()
-    for case in FIRES[part::9]:
+    for case in FIRES[part::PARTS]:
         facts = told(case.text).facts
         items = list(facts)
         for at, fact in enumerate(items):
@@ -166,9 +179,10 @@ def test_every_value_of_every_fact_filled_runs_nothing(platform: str, part: int,
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the records hold symbolic links and colons in names")
-@pytest.mark.parametrize("platform", ["linux", "windows"])
+@pytest.mark.parametrize(("platform", "name"), sampled(itertools.product(
+    ["linux", "windows"], sorted((path.name for path in RECORDS.iterdir() if path.is_dir()), reverse=True),
+), 2))  # fmt: skip
 @pytest.mark.parametrize("most", [1, pytest.param(4, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", sorted(path.name for path in RECORDS.iterdir() if path.is_dir()))
 def test_every_value_of_a_recorded_machine_filled_runs_nothing(
     name: str, platform: str, most: int, tmp_path: Path
 ) -> None:
@@ -213,7 +227,7 @@ def test_a_plan_for_a_recorded_machine_with_any_value_filled_runs_nothing(tmp_pa
         for hostile in filled(fact, next(payloads), whole=False) if isinstance(fact, decide) else ():
             facts = Facts((*items[:at], hostile, *items[at + 1 :]), "machine", "machine")
             try:
-                outcome = make_plans(Ground(facts, bundled(), Wish()))
+                outcome = make_plans(PlanContext(facts, bundled(), VersionRequest()))
             except (ValueError, KeyError, UsageError):
                 continue  # it says what it cannot read
             for step in (s for plan in outcome.plans for s in plan.commands):
@@ -225,8 +239,9 @@ def test_a_plan_for_a_recorded_machine_with_any_value_filled_runs_nothing(tmp_pa
     executed(sorted(texts), tmp_path)
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
-@pytest.mark.parametrize("platform", ["linux", "windows"])
+@pytest.mark.parametrize(
+    ("platform", "payload"), sampled(itertools.product(["linux", "windows"], PAYLOADS), 14)
+)
 def test_an_interpreter_of_any_name_runs_as_that_name(payload: str, platform: str, tmp_path: Path) -> None:
     """`--python` with a folder that is called like a command."""
     named = PythonVersion(Source("machine", None, "--python"), "3.11.2", None, f"/srv/{payload}/bin/python")

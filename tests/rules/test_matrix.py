@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from doctor.rules import all_rules
 from tests.rules.cases import FIRES, NEAR_MISSES
 from tests.rules.situation import Fires, NearMiss, line_of, told
+from tests.sampling import each
 
 CODES = tuple(rule.code for rule in all_rules())
 
 
-@pytest.mark.parametrize("code", CODES)
+@each("code", CODES)
 def test_code_has_a_firing_text_and_a_near_miss(code: str) -> None:
     assert [case for case in FIRES if case.code == code], f"{code} has no text that makes it fire"
     assert [case for case in NEAR_MISSES if case.code == code], f"{code} has no text that it must leave alone"
@@ -23,7 +22,7 @@ def test_every_case_is_of_a_code_that_exists() -> None:
     assert not [case for case in NEAR_MISSES if case.code == case.verdict]
 
 
-@pytest.mark.parametrize("case", FIRES, ids=lambda case: f"{case.code}: {case.situation}")
+@each("case", FIRES, ids=lambda case: f"{case.code}: {case.situation}")
 def test_fires(case: Fires) -> None:
     diagnosis = told(case.text)
     verdict = diagnosis.verdict
@@ -39,7 +38,9 @@ def test_fires(case: Fires) -> None:
         assert steps
     for piece in case.says:
         assert [s for s in steps if piece in s], f"no step says {piece!r}: {steps}"
-    here = [s.text for s in verdict.prescription if s.platform != "wsl"]  # the inside of WSL2 is another machine
+    here = [
+        s.text for s in verdict.prescription if s.platform != "wsl"
+    ]  # the inside of WSL2 is another machine
     for piece in case.never:
         assert not [s for s in here if piece in s], f"a step says {piece!r}: {here}"
     for piece in case.words:
@@ -47,7 +48,7 @@ def test_fires(case: Fires) -> None:
     assert case.verify in verdict.verify
 
 
-@pytest.mark.parametrize("case", NEAR_MISSES, ids=lambda case: f"{case.code}: {case.situation}")
+@each("case", NEAR_MISSES, ids=lambda case: f"{case.code}: {case.situation}")
 def test_keeps_quiet(case: NearMiss) -> None:
     """Where nothing is proved, what the sentences make possible may be named, and no more than that."""
     findings = told(case.text).findings

@@ -9,22 +9,31 @@ import pytest
 from doctor.findings import Diagnosis
 from tests.rules.situation import line_of, told
 
-MISSING = ("libcudart.so.10.0", "libcublas.so.10.0", "libcufft.so.10.0", "libcurand.so.10.0", "libcusolver.so.10.0", "libcusparse.so.10.0")
+MISSING = (
+    "libcudart.so.10.0",
+    "libcublas.so.10.0",
+    "libcufft.so.10.0",
+    "libcurand.so.10.0",
+    "libcusolver.so.10.0",
+    "libcusparse.so.10.0",
+)
 
 _DSO = "tensorflow/stream_executor/platform/default/dso_loader.cc"
 _REFUSED = "\n".join(
-    f"2019-09-03 16:20:44.8{n}1207: I {_DSO}:53] Could not dlopen library '{name}'; dlerror: {name}: cannot open shared object file: No such file or directory; "
-    "LD_LIBRARY_PATH: /usr/local/cuda-10.1/lib64:/opt/openmpi/lib"
+    f"2019-09-03 16:20:44.8{n}1207: I {_DSO}:53] Could not dlopen library '{name}'; dlerror: {name}: cannot"
+    " open shared object file: No such file or directory; LD_LIBRARY_PATH:"
+    " /usr/local/cuda-10.1/lib64:/opt/openmpi/lib"
     for n, name in enumerate(MISSING, 10)
 )
 _XLA = "\n".join(
-    f'name: "/device:XLA_GPU:{n}"\ndevice_type: "XLA_GPU"\nmemory_limit: 17179869184\nlocality {{\n}}\nincarnation: 551720394817{n}\n'
-    'physical_device_desc: "device: XLA_GPU device"'
+    f'name: "/device:XLA_GPU:{n}"\ndevice_type: "XLA_GPU"\nmemory_limit: 17179869184\nlocality'
+    f' {{\n}}\nincarnation: 551720394817{n}\nphysical_device_desc: "device: XLA_GPU device"'
     for n in range(4)
 )
 _CARD = "\n".join(
-    f"2019-09-03 16:20:44.79{n}402: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1640] Found device {n} with properties: \n"
-    f"name: Tesla P100-PCIE-16GB major: 6 minor: 0 memoryClockRate(GHz): 1.3285\npciBusID: 0000:{bus}:00.0"
+    f"2019-09-03 16:20:44.79{n}402: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1640] Found device {n}"
+    " with properties: \nname: Tesla P100-PCIE-16GB major: 6 minor: 0 memoryClockRate(GHz):"
+    f" 1.3285\npciBusID: 0000:{bus}:00.0"
     for n, bus in enumerate(("08", "0c", "84", "88"))
 )
 
@@ -143,7 +152,7 @@ def test_cuda_10_1_under_a_build_that_opens_10_0() -> None:
     assert "10.0" in verdict.explanation
     assert "10.1" in verdict.explanation
     assert "XLA_GPU" in verdict.explanation
-    assert "do not mean that the GPUs are used" in verdict.explanation
+    assert "do not mean that TensorFlow uses the GPUs" in verdict.explanation
     assert "libcudnn" not in " ".join(s.text for s in verdict.evidence if "Could not" in s.text)
     steps = [step.text for step in verdict.prescription]
     assert any("cudatoolkit=10.0" in step or "CUDA Toolkit 10.0" in step for step in steps)
@@ -152,7 +161,11 @@ def test_cuda_10_1_under_a_build_that_opens_10_0() -> None:
 
 
 def test_the_missing_libraries_are_one_finding_and_no_error_of_another_cause() -> None:
-    codes = [finding.code for finding in told(CUDA_10_1_UNDER_TENSORFLOW_1_14).findings if finding.severity == "error"]
+    codes = [
+        finding.code
+        for finding in told(CUDA_10_1_UNDER_TENSORFLOW_1_14).findings
+        if finding.severity == "error"
+    ]
     assert codes == ["cuda-version-mismatch"]
 
 
@@ -194,7 +207,9 @@ def test_a_healthy_log_of_2_10_is_no_error(text: str) -> None:
     diagnosis = told(text)
     assert diagnosis.worst == "info"
     assert diagnosis.verdict.code in ("benign-messages", "healthy")
-    assert not diagnosis.verdict.prescription or all(step.kind == "manual" for step in diagnosis.verdict.prescription)
+    assert not diagnosis.verdict.prescription or all(
+        step.kind == "manual" for step in diagnosis.verdict.prescription
+    )
 
 
 def test_the_frightening_lines_of_a_healthy_log_are_named_as_harmless() -> None:
@@ -206,7 +221,8 @@ def test_the_frightening_lines_of_a_healthy_log_are_named_as_harmless() -> None:
 
 
 def test_what_rules_say_holds_of_a_machine_as_of_a_text() -> None:
-    """A rule that judges machines and reports alike speaks of neither: no sentence of a finding names "the text"."""
+    """A rule that judges machines and reports alike speaks of neither: no sentence of a finding names "the
+    text"."""
     import ast
     from pathlib import Path
 
@@ -216,22 +232,36 @@ def test_what_rules_say_holds_of_a_machine_as_of_a_text() -> None:
     for path in sorted(Path(doctor.rules.__file__).parent.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         documented = (ast.Module, ast.FunctionDef, ast.ClassDef)
-        pages = {id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)}
+        pages = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+        }
         notes = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in pages | notes and re.search(r"\bthe text\b", node.value):
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and id(node) not in pages | notes
+                and re.search(r"\bthe text\b", node.value)
+            ):
                 found.append((path.name, node.lineno, node.value[:60]))
     assert found == []
 
 
 def handle_failed(free_mib: int) -> str:
     return (
-        "TensorFlow 2.15.0\nE external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:447] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\n"
-        f"E external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:456] Memory usage: {free_mib << 20} bytes free, {8192 << 20} bytes total.\n"
+        "TensorFlow 2.15.0\nE external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:447] Could not create"
+        " cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\nE"
+        f" external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:456] Memory usage: {free_mib << 20} bytes"
+        f" free, {8192 << 20} bytes total.\n"
     )
 
 
-@pytest.mark.parametrize(("free_mib", "confidence"), [(4, "likely"), (300, "likely"), (1100, "possible"), (1536, "possible"), (1900, "possible")])
+@pytest.mark.parametrize(
+    ("free_mib", "confidence"),
+    [(4, "likely"), (300, "likely"), (1100, "possible"), (1536, "possible"), (1900, "possible")],
+)
 def test_memory_is_blamed_surely_only_where_little_was_free(free_mib: int, confidence: str) -> None:
     verdict = told(handle_failed(free_mib)).verdict
     assert (verdict.code, verdict.confidence) == ("cudnn-init-oom", confidence)

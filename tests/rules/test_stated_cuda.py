@@ -1,24 +1,35 @@
-"""A library that does not open, and the CUDA that the form states: whether they belong together decides the verdict."""
+"""A library that does not open, and the CUDA that the form states: whether they belong together decides the
+verdict."""
 
 from __future__ import annotations
 
-import pytest
+import itertools
 
 from doctor.tables import Tables
 from tests.rules.situation import told
+from tests.sampling import each
 
 TABLES = Tables.bundled()
-STATED = sorted({row.cuda for row in TABLES.toolkits()} & {"8.0", "9.0", "9.1", "9.2", "10.0", "10.1", "10.2", "11.0", "11.2", "11.8", "12.0", "12.4"})
-RELEASES = [("1.4.0", "8.0", "libcudart.so.8.0"), ("1.12.0", "9.0", "libcudart.so.9.0"), ("1.14.0", "10.0", "libcudart.so.10.0"),
-            ("2.3.0", "10.1", "libcudart.so.10.1"), ("2.4.0", "11", "libcudart.so.11.0"), ("2.10.0", "11", "libcudart.so.11.0"),
-            ("2.15.1", "12", "libcudart.so.12")]  # fmt: skip
+STATED = sorted(
+    {row.cuda for row in TABLES.toolkits()}
+    & {"8.0", "9.0", "9.1", "9.2", "10.0", "10.1", "10.2", "11.0", "11.2", "11.8", "12.0", "12.4"}
+)
+RELEASES = [
+    ("1.4.0", "8.0", "libcudart.so.8.0"),
+    ("1.12.0", "9.0", "libcudart.so.9.0"),
+    ("1.14.0", "10.0", "libcudart.so.10.0"),
+    ("2.3.0", "10.1", "libcudart.so.10.1"),
+    ("2.4.0", "11", "libcudart.so.11.0"),
+    ("2.10.0", "11", "libcudart.so.11.0"),
+    ("2.15.1", "12", "libcudart.so.12"),
+]
 
 
-@pytest.mark.parametrize("stated", STATED)
-@pytest.mark.parametrize(("release", "opens", "library"), RELEASES)
+@each("stated, row", list(itertools.product(STATED, RELEASES)))
 def test_another_cuda_than_the_file_s_is_a_mismatch_and_the_same_is_none(
-    release: str, opens: str, library: str, stated: str
+    row: tuple[str, str, str], stated: str
 ) -> None:
+    release, opens, library = row
     report = (
         f"- OS Platform: Ubuntu 18.04\n- TensorFlow version: {release}\n- CUDA/cuDNN version: {stated}\n"
         f"ImportError: {library}: cannot open shared object file: No such file or directory\n"

@@ -49,5 +49,6 @@ def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     yield folder
-    # TensorFlow's autograph writes modules into the temporary folder and leaves the folder of their bytecode there
+    # TensorFlow's autograph writes modules into the temporary folder and leaves the folder of their bytecode
+    # there
     assert [name for name in os.listdir(folder) if name != "__pycache__"] == []  # noqa: PTH208

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.simulate.guardian import processes_inside
+from doctor.simulate.watchdog import processes_inside
+from tests.sampling import sampled
 
 RUN = "import sys; from doctor.cli import main; sys.exit(main())"
 # a command that says where it runs, and leaves a child of its own behind in a session of its own
@@ -57,7 +58,7 @@ def nothing_is_left(folder: str) -> bool:
     return not Path(folder).exists() and not processes_inside(folder)
 
 
-@pytest.mark.parametrize("code", [0, 3])
+@pytest.mark.parametrize("code", sampled([0, 3], 1))
 def test_after_the_command_ended(code):
     child, folder = start("--held", "1000", seconds=0, code=code)
     assert child.wait(30) == code
@@ -67,13 +68,15 @@ def test_after_the_command_ended(code):
 
 def test_after_ctrl_c():
     child, folder = start("--held", "1000", group=True)
-    wait_until(lambda: len(processes_inside(folder)) == 3)  # the command, what it started, and the holder of memory
+    wait_until(
+        lambda: len(processes_inside(folder)) == 3
+    )  # the command, what it started, and the holder of memory
     os.killpg(child.pid, signal.SIGINT)
     assert child.wait(30) == 128 + signal.SIGINT
     assert nothing_is_left(folder)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", sampled([signal.SIGTERM, signal.SIGHUP], 1))
 def test_after_a_request_to_end(number):
     child, folder = start()
     child.send_signal(number)
@@ -88,19 +91,20 @@ def test_after_a_kill():
     wait_until(lambda: nothing_is_left(folder))
 
 
-def guardian_of(folder: str) -> int:
+def watchdog_of(folder: str) -> int:
     """The process that watches over a simulation, by its arguments."""
     for line in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             words = line.read_bytes().split(b"\0")
             if folder.encode() in words and b"-I" in words:
                 return int(line.parent.name)
-    raise AssertionError("there is no guardian")
+    raise AssertionError("there is no watchdog")
 
 
-def test_after_the_guardian_was_killed():
+@pytest.mark.slow
+def test_after_the_watchdog_was_killed():
     child, folder = start("--held", "1000")
-    os.kill(guardian_of(folder), signal.SIGKILL)
+    os.kill(watchdog_of(folder), signal.SIGKILL)
     child.send_signal(signal.SIGTERM)
     assert child.wait(30) == 128 + signal.SIGTERM
     assert nothing_is_left(folder)
@@ -115,9 +119,9 @@ def test_after_the_command_was_killed():
     assert nothing_is_left(folder)
 
 
-def test_after_simulation_and_guardian_were_killed_together_the_next_simulation_cleans_up():
+def test_after_simulation_and_watchdog_were_killed_together_the_next_simulation_cleans_up():
     child, folder = start()
-    os.kill(guardian_of(folder), signal.SIGKILL)
+    os.kill(watchdog_of(folder), signal.SIGKILL)
     child.kill()
     child.wait()
     assert Path(folder).exists()
@@ -129,6 +133,7 @@ def test_after_simulation_and_guardian_were_killed_together_the_next_simulation_
     assert nothing_is_left(others)
 
 
+@pytest.mark.slow
 def test_a_simulation_leaves_others_alone_that_run():
     first, one = start()
     second, two = start(seconds=0)
@@ -141,8 +146,12 @@ def test_a_simulation_leaves_others_alone_that_run():
     assert nothing_is_left(two)
 
 
+@pytest.mark.slow
 def test_a_command_that_ignores_requests_to_end_is_killed():
-    stubborn = "import os, signal, time; signal.signal(15, signal.SIG_IGN); print(os.environ['TFGPU_DOCTOR_SIMULATION'], flush=True); time.sleep(600)"
+    stubborn = (
+        "import os, signal, time; signal.signal(15, signal.SIG_IGN);"
+        " print(os.environ['TFGPU_DOCTOR_SIMULATION'], flush=True); time.sleep(600)"
+    )
     child = subprocess.Popen(
         [sys.executable, "-c", RUN, "simulate", "--", sys.executable, "-c", stubborn],
         stdout=subprocess.PIPE,
@@ -160,7 +169,8 @@ def test_a_command_that_ignores_requests_to_end_is_killed():
 
 def test_processes_of_others_are_not_inside():
     child = subprocess.Popen(
-        [sys.executable, "-c", "import time; time.sleep(600)"], env={"TFGPU_DOCTOR_SIMULATION": "/tmp/other/machine"}
+        [sys.executable, "-c", "import time; time.sleep(600)"],
+        env={"TFGPU_DOCTOR_SIMULATION": "/tmp/other/machine"},
     )
     try:
         assert processes_inside("/tmp/oth") == []

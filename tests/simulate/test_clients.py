@@ -30,7 +30,9 @@ def card():
 
 
 def output(card, *command):
-    done = subprocess.run(command, env=card.environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, env=card.environment, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -42,7 +44,10 @@ def test_gpustat_shows_both_gpus_and_the_holder_of_memory(clients, card):
         ("NVIDIA GeForce RTX 3070", 3256, 8192),
         ("Tesla T4", 1000, 16384),
     ]
-    assert [process["gpu_memory_usage"] for gpu in shown["gpus"] for process in gpu["processes"]] == [3256, 1000]
+    assert [process["gpu_memory_usage"] for gpu in shown["gpus"] for process in gpu["processes"]] == [
+        3256,
+        1000,
+    ]
     assert {process["command"] for gpu in shown["gpus"] for process in gpu["processes"]} == {"memory_holder"}
 
 
@@ -77,7 +82,11 @@ def test_their_own_pages_come_out_whole_and_without_a_complaint(clients, command
 def test_gpustat_tells_a_driver_that_does_not_run(clients):
     with environment(prepare(faults=["nvml-driver-not-loaded"])) as simulation:
         done = subprocess.run(
-            [str(clients / "gpustat")], env=simulation.environment, capture_output=True, text=True, check=False
+            [str(clients / "gpustat")],
+            env=simulation.environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
     assert done.returncode != 0
     assert "Driver Not Loaded" in done.stdout + done.stderr

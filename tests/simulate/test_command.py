@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
+import subprocess
 import sys
 import time
 
@@ -13,6 +15,8 @@ from doctor.cli import main
 from doctor.simulate import FAULTS
 from doctor.simulate.compilation import CallError
 from doctor.simulate.libraries import find_interpreter
+from tests.conftest import ROOT
+from tests.sampling import sampled
 
 
 @pytest.fixture
@@ -33,6 +37,17 @@ def test_it_says_what_it_is_at_the_start_and_at_the_end(simulate):
     assert (code, out) == (0, "hello\n")
     assert "a simulation, there is no such GPU: Tesla T4 (16384 MiB), driver 550.54.14" in first
     assert "the simulation is over (the command's exit code is 0); what ran in it had no GPU" in last
+
+
+def test_where_no_temporary_file_can_be_written_it_says_how_to_name_a_folder():
+    limited = 'ulimit -f 0; exec "$@"'  # no file may have a byte: as on a full disk
+    words = ["sh", "-c", limited, "sh", sys.executable, "-B", "-m", "doctor", "simulate", "--", "true"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.splitlines() == [
+        "tfgpu-doctor: there is no folder for temporary files that can be written",
+        "hint: TMPDIR=FOLDER names one",
+    ]
 
 
 def test_the_exit_code_is_the_commands(simulate):
@@ -63,13 +78,19 @@ def test_without_a_command_the_users_shell_runs(simulate, monkeypatch, tmp_path)
         (("--gpu", "GeForce MX450", "--", "true"), "say it with --memory MIB"),
         (("--fault", "cudnn-mising", "--", "true"), "near it: cudnn-missing"),
         (("--count", "17", "--", "true"), "1 to 16 GPUs"),
-        (("--count", "2", "--gpu", "T4", "--gpu", "T4", "--gpu", "T4", "--", "true"), "does not go with 3 --gpu"),
+        (
+            ("--count", "2", "--gpu", "T4", "--gpu", "T4", "--gpu", "T4", "--", "true"),
+            "does not go with 3 --gpu",
+        ),
         (("--memory", "0", "--", "true"), "MiB above 0"),
         (("--held", "90000", "--", "true"), "90000 MiB cannot be held"),
         (("--gpu", "T4", "--mig", "1g.5gb", "--", "true"), "a Tesla T4 cannot be divided"),
-        (("--gpu", "A100", "--mig", "5g.5gb", "--", "true"), "'5g.5gb' is no MIG profile"),
+        (("--gpu", "A100", "--mig", "5g.5gb", "--", "true"), "'5g.5gb' is not a MIG profile"),
         (("--gpu", "A100", "--mig", "4g.20gb,4g.20gb", "--", "true"), "it has 7 slices and 40 GiB"),
-        (("--gpu", "A100", "--mig", "1g.5gb", "--held", "9", "--", "true"), "not simulated on a GPU that is divided"),
+        (
+            ("--gpu", "A100", "--mig", "1g.5gb", "--held", "9", "--", "true"),
+            "cannot be simulated on a GPU that is divided",
+        ),
         (("--driver", "1.2", "--", "true"), "driver 1.2"),
         (("--python", "/nonexistent", "--", "true"), "/nonexistent is neither a Python interpreter nor"),
         (("--", "no-such-command"), "there is no command 'no-such-command'"),
@@ -88,8 +109,8 @@ def test_a_python_that_cannot_be_looked_at_or_started_is_not_told_as_none(tmp_pa
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "env" / "bin").mkdir(parents=True)
     (tmp_path / "env" / "bin" / "python").touch(0o644)
-    for wish, said in {"loop/env": "cannot be looked at", "env": "env/bin/python is no program that this user may start",
-                       "env/bin/python": "may start", "gone": "is neither", "env/bin/python/x": "is neither"}.items():  # fmt: skip
+    for wish, said in {"loop/env": "cannot be looked at", "env": "env/bin/python is not a program that this user may run",
+                       "env/bin/python": "may run", "gone": "is neither", "env/bin/python/x": "is neither"}.items():  # fmt: skip
         with pytest.raises(CallError, match=said):
             find_interpreter(str(tmp_path / wish), [])
 
@@ -146,12 +167,15 @@ def on_a_terminal(width: int, *arguments: str) -> str:
     return said.decode()
 
 
-@pytest.mark.parametrize("option", ["--list-faults", "--about"])
-@pytest.mark.parametrize("width", [40, 80, 132])
+@pytest.mark.parametrize(
+    ("width", "option"), sampled(itertools.product([40, 80, 132], ["--list-faults", "--about"]), 2)
+)
 def test_on_a_terminal_no_line_is_longer_than_it_is_wide(option, width):
     said = on_a_terminal(width, option)
     assert max(map(len, said.splitlines())) <= max(width, 60 if option == "--list-faults" else 0)
-    assert ("cudnn-out-of-memory" if option == "--list-faults" else "Nothing can be learnt") in " ".join(said.split())
+    assert ("cudnn-out-of-memory" if option == "--list-faults" else "Nothing can be learnt") in " ".join(
+        said.split()
+    )
 
 
 def test_a_shell_on_a_terminal_is_interactive_and_ctrl_c_does_not_end_it(monkeypatch):

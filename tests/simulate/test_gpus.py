@@ -11,17 +11,44 @@ import pytest
 from doctor.simulate.compilation import CallError
 from doctor.simulate.gpus import find_gpu
 from doctor.tables import Tables
+from tests.sampling import each
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
 Raw: TypeAlias = "Callable[[str], list[dict[str, Any]]]"
 MEMORY = {
-    "RTX 4070": 12, "L40S": 48, "GTX 1070": 8, "RTX 3060 Ti": 8, "A6000": 48, "TITAN V": 12, "RTX 2080": 8, "GTX 970": 4,
-    "RTX 4090 Laptop GPU": 16, "RTX 2060 SUPER": 8, "Quadro P5000": 16, "P40": 24, "RTX 5070 Ti": 16, "A2": 16,
-    "RTX 3070": 8, "T4": 16, "1080": 8, "1080 Ti": 11, "A100": 40, "V100": 16, "H100": 80, "K80": 12, "A30": 24, "L4": 24,
-    "GTX 1060": 6, "GTX 1060 3GB": 3, "RTX 3080": 10, "RTX 6000 Ada": 48, "GTX 1650": 4, "GTX 980 Ti": 6,
-}  # fmt: skip
+    "RTX 4070": 12,
+    "L40S": 48,
+    "GTX 1070": 8,
+    "RTX 3060 Ti": 8,
+    "A6000": 48,
+    "TITAN V": 12,
+    "RTX 2080": 8,
+    "GTX 970": 4,
+    "RTX 4090 Laptop GPU": 16,
+    "RTX 2060 SUPER": 8,
+    "Quadro P5000": 16,
+    "P40": 24,
+    "RTX 5070 Ti": 16,
+    "A2": 16,
+    "RTX 3070": 8,
+    "T4": 16,
+    "1080": 8,
+    "1080 Ti": 11,
+    "A100": 40,
+    "V100": 16,
+    "H100": 80,
+    "K80": 12,
+    "A30": 24,
+    "L4": 24,
+    "GTX 1060": 6,
+    "GTX 1060 3GB": 3,
+    "RTX 3080": 10,
+    "RTX 6000 Ada": 48,
+    "GTX 1650": 4,
+    "GTX 980 Ti": 6,
+}
 """GiB, from NVIDIA's product pages."""
 TWICE_SOLD = {"RTX 4060 Ti": ("8192", "16384"), "RTX 5060 Ti": ("8192", "16384")}
 
@@ -32,7 +59,7 @@ def raw(tables: Tables) -> Raw:
     return lambda table: list(tables.store.all(table))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("name", "gib"), MEMORY.items())
+@each("name, gib", MEMORY.items())
 def test_name_gives_its_memory(tables: Tables, name: str, gib: int) -> None:
     gpu = find_gpu(name, tables)
     assert gpu.memory_mib == gib * 1024
@@ -77,7 +104,9 @@ def test_simulated_cards_of_nvidias_documents_agree_with_the_table(raw: Raw) -> 
         sheet = sheets[card["pci_id"]]
         if len(sheet.get("memory_mib", ())) == 1:
             assert sheet["memory_mib"] == [card["memory_gib"] * 1024], card
-            assert abs(sheet.get("multiprocessors", card["multiprocessors"]) - card["multiprocessors"]) <= 2, card  # an L4 has 58, not the list's 60
+            assert (
+                abs(sheet.get("multiprocessors", card["multiprocessors"]) - card["multiprocessors"]) <= 2
+            ), card  # an L4 has 58, not the list's 60
 
 
 def test_every_memory_names_its_source(raw: Raw) -> None:

@@ -41,13 +41,17 @@ def seen():
 
 @pytest.fixture
 def machine():
-    """A machine with one GPU of 8192 MiB; gives a function that runs code on it, or starts it (wait=False)."""
+    """A machine with one GPU of 8192 MiB; gives a function that runs code on it, or starts it
+    (wait=False)."""
     started = []
     with environment(prepare(gpus=["RTX 3070"])) as simulation:
 
         def run(code, wait=True):
             child = subprocess.Popen(
-                [sys.executable, "-c", PRELUDE + code], env=simulation.environment, stdout=subprocess.PIPE, text=True
+                [sys.executable, "-c", PRELUDE + code],
+                env=simulation.environment,
+                stdout=subprocess.PIPE,
+                text=True,
             )
             started.append(child)
             line = child.stdout.readline()
@@ -72,7 +76,8 @@ def test_a_context_and_an_allocation_are_seen_by_driver_and_nvml(machine):
 
 def test_freed_memory_is_there_again(machine):
     before, during, after = machine(
-        "start(); a = free(); s, p = take(1000); b = free(); driver.cuMemFree_v2(p); print(json.dumps([a, b, free()]))"
+        "start(); a = free(); s, p = take(1000); b = free(); driver.cuMemFree_v2(p); print(json.dumps([a, b,"
+        " free()]))"
     )
     assert (before, during, after) == (7936, 6936, 7936)
 
@@ -86,7 +91,11 @@ def test_another_process_finds_only_what_is_left(machine):
     used, free, holders = machine("print(json.dumps(seen()))")
     assert (used, free) == (5256, 8192 - 5256)
     assert holders == {str(holder.pid): 5256}
-    assert machine("start(); print(json.dumps([free(), take(3000)[0], take(2000)[0]]))") == [8192 - 5256 - 256, 2, 0]
+    assert machine("start(); print(json.dumps([free(), take(3000)[0], take(2000)[0]]))") == [
+        8192 - 5256 - 256,
+        2,
+        0,
+    ]
 
 
 @pytest.mark.parametrize("reaped", [True, False], ids=["reaped", "zombie"])
@@ -111,7 +120,10 @@ def wait_for_zombie(pid: int) -> None:
 
 
 def test_many_processes_at_once_lose_and_invent_nothing(machine):
-    code = "start()\nfor _ in range(50):\n  s, p = take(10); assert s == 0; driver.cuMemFree_v2(p)\ntake(7)\nprint('held', flush=True); time.sleep(60)"
+    code = (
+        "start()\nfor _ in range(50):\n  s, p = take(10); assert s == 0;"
+        " driver.cuMemFree_v2(p)\ntake(7)\nprint('held', flush=True); time.sleep(60)"
+    )
     children = [machine(code, wait=False) for _ in range(6)]
     used, _, holders = machine("print(json.dumps(seen()))")
     assert len(holders) == len(children)
@@ -120,9 +132,15 @@ def test_many_processes_at_once_lose_and_invent_nothing(machine):
 
 def test_memory_held_from_the_start_belongs_to_a_process():
     with environment(prepare(gpus=["RTX 3070", "T4"], held_mib=[7000, 300])) as simulation:
-        code = PRELUDE + "u, f, h = seen(); print(json.dumps([u, [open(f'/proc/{p}/comm').read() for p in h]]))"
+        code = (
+            PRELUDE + "u, f, h = seen(); print(json.dumps([u, [open(f'/proc/{p}/comm').read() for p in h]]))"
+        )
         done = subprocess.run(
-            [sys.executable, "-c", code], env=simulation.environment, capture_output=True, text=True, check=True
+            [sys.executable, "-c", code],
+            env=simulation.environment,
+            capture_output=True,
+            text=True,
+            check=True,
         )
     assert json.loads(done.stdout) == [7000, ["memory_holder\n"]]
 

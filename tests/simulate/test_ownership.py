@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -82,7 +83,7 @@ def test_what_others_could_have_written_is_refused(
 def test_what_is_ours_is_used_and_nobody_else_may_write_to_it(built: Path) -> None:
     assert build(["libnvidia-ml.so.1"]) == built
     for place in (built, *built.parents):
-        if place == Path("/tmp"):
+        if place.stat().st_mode & stat.S_ISVTX:  # the folder for everybody's temporary files
             break
         assert place.stat().st_mode & 0o022 == 0
 
@@ -125,7 +126,7 @@ def test_a_library_that_is_a_link_is_refused(built: Path, tmp_path: Path) -> Non
     library = built / "libnvidia-ml.so.1"
     library.rename(tmp_path / "elsewhere.so")
     library.symlink_to(tmp_path / "elsewhere.so")
-    with pytest.raises(SimulationError, match="is no plain file"):
+    with pytest.raises(SimulationError, match="is not a regular file"):
         build(["libnvidia-ml.so.1"])
 
 
@@ -135,4 +136,4 @@ def test_the_command_says_what_to_do(built: Path, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 3
     assert "may be written by everybody" in done.stderr
-    assert "set XDG_CACHE_HOME to a folder that is yours alone" in done.stderr
+    assert "set XDG_CACHE_HOME to a folder that only you can write to" in done.stderr

@@ -100,7 +100,8 @@ def test_memory_growth_cures_it(python, arguments, variables):
 
 @pytest.fixture
 def shared_card(python: Path) -> Iterator[tuple[Simulation, Callable[..., subprocess.Popen[str]]]]:
-    """A card of 8 GiB on which a cuDNN handle takes 450 MiB (TensorFlow 2.21 makes two), and a way to start TensorFlow programs on it."""
+    """A card of 8 GiB on which a cuDNN handle takes 450 MiB (TensorFlow 2.21 makes two), and a way to start
+    TensorFlow programs on it."""
     started = []
     scenario = prepare(python=str(python), gpus=["RTX 3070"]).setting(cudnn__handle_mib=450)
     with environment(scenario) as simulation:
@@ -126,7 +127,10 @@ HOLD = "import tensorflow as tf, time; x = tf.zeros([8]); print('held', flush=Tr
 CONVOLVE = "print(tf.nn.conv2d(tf.zeros([1, 8, 8, 3]), tf.zeros([3, 3, 3, 4]), 1, 'SAME').device)"
 IMPORT = "import tensorflow as tf; gpu = tf.config.list_physical_devices('GPU')[0]; "
 GROW = "tf.config.experimental.set_memory_growth(gpu, True); "
-LIMIT = "tf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDeviceConfiguration(memory_limit=200)]); "
+LIMIT = (
+    "tf.config.set_logical_device_configuration(gpu,"
+    " [tf.config.LogicalDeviceConfiguration(memory_limit=200)]); "
+)
 
 
 def test_two_processes_contend_for_one_card(shared_card):
@@ -166,5 +170,7 @@ def test_growth_that_comes_too_late_is_caught(python):
 def test_cuda_visible_devices_gives_tensorflow_the_same_devices_as_the_driver(python):
     code = "import tensorflow as tf; print(len(tf.config.list_physical_devices('GPU')))"
     for value, count in (("1,0", 2), ("0,7,1", 1), ("-1,0", 0), ("0,0", 0)):
-        done = simulate(python, "--count", "2", "--", "python", "-c", code, variables={"CUDA_VISIBLE_DEVICES": value})
+        done = simulate(
+            python, "--count", "2", "--", "python", "-c", code, variables={"CUDA_VISIBLE_DEVICES": value}
+        )
         assert done.stdout.strip() == str(count), value

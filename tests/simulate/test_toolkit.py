@@ -27,7 +27,9 @@ def test_ptxas_tells_its_version_and_writes_its_output(tmp_path, option):
 
 
 def test_the_users_own_flags_come_after_ours():
-    with environment(prepare(), base={"XLA_FLAGS": "--xla_dump_to=/tmp/x", "PATH": "/usr/bin:/bin"}) as simulation:
+    with environment(
+        prepare(), base={"XLA_FLAGS": "--xla_dump_to=/tmp/x", "PATH": "/usr/bin:/bin"}
+    ) as simulation:
         assert simulation.environment["XLA_FLAGS"].split() == [
             f"--xla_gpu_cuda_data_dir={simulation.folder}/toolkit",
             "--xla_dump_to=/tmp/x",
@@ -45,14 +47,24 @@ def test_without_ptxas_there_is_none_to_be_found():
     assert done.stdout == b""
 
 
-@pytest.mark.parametrize(("release", "target", "compiles"), [("12.5", "sm_120a", False), ("12.9", "sm_120a", True), ("12.5", "sm_90a", True), ("12.7", "sm_100a", False)])
+@pytest.mark.parametrize(
+    ("release", "target", "compiles"),
+    [
+        ("12.5", "sm_120a", False),
+        ("12.9", "sm_120a", True),
+        ("12.5", "sm_90a", True),
+        ("12.7", "sm_100a", False),
+    ],
+)
 def test_ptxas_refuses_the_gpus_that_came_after_its_cuda(tmp_path, release, target, compiles):
     """In the words of ptxas 12.5.82; 12.9.86 compiles what XLA of TensorFlow 2.21.0 makes for 12.0."""
     write_toolkit(tmp_path / "cuda", release)
     command = [tmp_path / "cuda/bin/ptxas", "a.ptx", f"-arch={target}", "-o", tmp_path / "out"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode == 0) is compiles
-    assert compiles or done.stderr == f"ptxas fatal   : Value '{target}' is not defined for option 'gpu-name'\n"
+    assert (
+        compiles or done.stderr == f"ptxas fatal   : Value '{target}' is not defined for option 'gpu-name'\n"
+    )
 
 
 def test_a_new_gpu_gets_a_driver_that_knows_it():

@@ -1,4 +1,5 @@
-"""CUDA_VISIBLE_DEVICES on a simulated machine with four GPUs, asked through the driver as any program asks."""
+"""CUDA_VISIBLE_DEVICES on a simulated machine with four GPUs, asked through the driver as any program
+asks."""
 
 from __future__ import annotations
 
@@ -8,9 +9,11 @@ import sys
 import pytest
 
 from doctor.simulate import environment, prepare
+from tests.sampling import sampled
 
 FOUR = ("T4", "RTX 3070", "H100", "GTX 1080")
-# what the process sees, as the buses of the GPUs in its own order; the H100 is the fastest, so CUDA counts it first
+# what the process sees, as the buses of the GPUs in its own order; the H100 is the fastest, so CUDA counts it
+# first
 ASK = """
 import ctypes
 driver = ctypes.CDLL("libcuda.so.1")
@@ -48,33 +51,36 @@ def uuid(index: int) -> str:
 
 @pytest.mark.parametrize(
     ("value", "buses"),
-    [
-        (None, [1, 2, 3, 4]),
-        ("0,1,2,3", [1, 2, 3, 4]),
-        ("2", [3]),
-        ("3,1", [4, 2]),
-        ("", []),
-        ("-1", []),
-        ("-1,0", []),
-        ("0,-1,1", [1]),
-        ("0,2,-1,1", [1, 3]),
-        ("0,7,1", [1]),
-        ("7", []),
-        ("0,0", []),
-        ("1,0,1", []),
-        (" 1 , 2 ", [2, 3]),
-        ("1gpu2,2ampere", [2, 3]),
-        ("all", []),
-        ("NoDevFiles", []),
-        ("0,GPU-51", [1]),
-        ("MIG-8932f937-d72c-4106-c12f-20bd9faed9f6", []),
-        ("MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/1/0", []),
-        ("GPU-5", []),  # fits all four
-        ("GPU-5102", [3]),
-        ("gpu-5102", [3]),
-        ("GPU-5103,GPU-5100", [4, 1]),
-        ("GPU-00000000", []),
-    ],
+    sampled(
+        [
+            (None, [1, 2, 3, 4]),
+            ("0,1,2,3", [1, 2, 3, 4]),
+            ("2", [3]),
+            ("3,1", [4, 2]),
+            ("", []),
+            ("-1", []),
+            ("-1,0", []),
+            ("0,-1,1", [1]),
+            ("0,2,-1,1", [1, 3]),
+            ("0,7,1", [1]),
+            ("7", []),
+            ("0,0", []),
+            ("1,0,1", []),
+            (" 1 , 2 ", [2, 3]),
+            ("1gpu2,2ampere", [2, 3]),
+            ("all", []),
+            ("NoDevFiles", []),
+            ("0,GPU-51", [1]),
+            ("MIG-8932f937-d72c-4106-c12f-20bd9faed9f6", []),
+            ("MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/1/0", []),
+            ("GPU-5", []),  # fits all four
+            ("GPU-5102", [3]),
+            ("gpu-5102", [3]),
+            ("GPU-5103,GPU-5100", [4, 1]),
+            ("GPU-00000000", []),
+        ],
+        9,
+    ),
 )
 def test_a_value_shows_what_the_driver_would_show(seen, value, buses):
     assert seen(value) == buses
@@ -96,28 +102,34 @@ if driver.cuInit(0) == 0:
 
 @pytest.mark.parametrize(
     ("driver", "value", "shown"),
-    [
-        # MIG User Guide, "CUDA Device Enumeration", before R570: one instance, and then no whole GPU
-        ("550.54.14", None, ["MIG 3g.20gb 20"]),
-        ("550.54.14", "0", ["whole 40"]),
-        ("550.54.14", "1", ["MIG 3g.20gb 20"]),
-        ("550.54.14", "0,1", ["MIG 3g.20gb 20"]),
-        ("550.54.14", "MIG-52010007", ["MIG 1g.5gb 5"]),
-        ("550.54.14", "MIG-52010007,MIG-52010001", ["MIG 1g.5gb 5"]),
-        ("550.54.14", "MIG-GPU-5101/7/0", ["MIG 1g.5gb 5"]),
-        ("550.54.14", "MIG-GPU-5101/7/1", []),
-        ("550.54.14", "MIG-GPU-5100/7/0", []),  # a whole GPU has no instances
-        ("550.54.14", "MIG-8932f937-d72c-4106-c12f-20bd9faed9f6", []),
-        # before R470 an instance has no UUID of its own
-        ("460.32.03", "MIG-GPU-5101/1/0", ["MIG 3g.20gb 20"]),
-        ("460.32.03", "MIG-52010007", []),
-        # from R570 on every instance, and the whole GPUs, too
-        ("570.86.10", None, ["whole 40", "MIG 3g.20gb 20", "MIG 1g.5gb 5"]),
-        ("570.86.10", "MIG-52010007,MIG-52010001", ["MIG 1g.5gb 5", "MIG 3g.20gb 20"]),
-    ],
+    sampled(
+        [
+            # MIG User Guide, "CUDA Device Enumeration", before R570: one instance, and then no whole GPU
+            ("550.54.14", None, ["MIG 3g.20gb 20"]),
+            ("550.54.14", "0", ["whole 40"]),
+            ("550.54.14", "1", ["MIG 3g.20gb 20"]),
+            ("550.54.14", "0,1", ["MIG 3g.20gb 20"]),
+            ("550.54.14", "MIG-52010007", ["MIG 1g.5gb 5"]),
+            ("550.54.14", "MIG-52010007,MIG-52010001", ["MIG 1g.5gb 5"]),
+            ("550.54.14", "MIG-GPU-5101/7/0", ["MIG 1g.5gb 5"]),
+            ("550.54.14", "MIG-GPU-5101/7/1", []),
+            ("550.54.14", "MIG-GPU-5100/7/0", []),  # a whole GPU has no instances
+            ("550.54.14", "MIG-8932f937-d72c-4106-c12f-20bd9faed9f6", []),
+            # before R470 an instance has no UUID of its own
+            ("460.32.03", "MIG-GPU-5101/1/0", ["MIG 3g.20gb 20"]),
+            ("460.32.03", "MIG-52010007", []),
+            # from R570 on every instance, and the whole GPUs, too
+            ("570.86.10", None, ["whole 40", "MIG 3g.20gb 20", "MIG 1g.5gb 5"]),
+            ("570.86.10", "MIG-52010007,MIG-52010001", ["MIG 1g.5gb 5", "MIG 3g.20gb 20"]),
+        ],
+        5,
+    ),
 )
 def test_instances_of_a_divided_gpu_are_shown_as_each_driver_shows_them(inside, driver, value, shown):
-    variables = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", **({} if value is None else {"CUDA_VISIBLE_DEVICES": value})}
+    variables = {
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        **({} if value is None else {"CUDA_VISIBLE_DEVICES": value}),
+    }
     wishes = {"gpus": ["A100"], "count": 2, "mig": ["off", "1g.5gb,3g.20gb"], "driver": driver}
     assert inside(IN_MIG, variables=variables, **wishes).stdout.splitlines() == shown
 

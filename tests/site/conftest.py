@@ -17,21 +17,37 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
 FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 READY = "document.getElementById('state').classList.contains('ready')"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what cannot run here, and say why."""
-    needs = {"chromium": CHROMIUM, "chromium-driver": shutil.which("chromedriver"), "npm": shutil.which("npm"), "nodejs": shutil.which("node")}
+    needs = {
+        "chromium": CHROMIUM,
+        "chromium-driver": shutil.which("chromedriver"),
+        "npm": shutil.which("npm"),
+        "nodejs": shutil.which("node"),
+    }
     missing = [name for name, there in needs.items() if not there]
     if not missing:
         return
-    skip = pytest.mark.skip(reason=f"the page is built and driven with what is missing here: apt install {' '.join(missing)}")
+    skip = pytest.mark.skip(
+        reason=f"the page is built and driven with what is missing here: apt install {' '.join(missing)}"
+    )
     for item in items:
         if item.get_closest_marker("page") is not None:
             item.add_marker(skip)
@@ -41,7 +57,9 @@ class Page:
     """A browser, with what the tests of the page do in it."""
 
     def __init__(self, profile: Path, *more: str, width: int = 1400) -> None:
-        selenium = pytest.importorskip("selenium.webdriver", reason="the page is driven by selenium (pip install '.[tests]')")
+        selenium = pytest.importorskip(
+            "selenium.webdriver", reason="the page is driven by selenium (pip install '.[tests]')"
+        )
         from selenium.webdriver.chrome.service import Service
 
         options = selenium.ChromeOptions()
@@ -63,7 +81,9 @@ class Page:
         """What an expression gives as soon as it is true."""
         end = time.monotonic() + seconds
         while not (found := self.js(expression)):
-            assert time.monotonic() < end, f"not within {seconds} s: {expression}\n{self.js('document.body.innerText')[:2000]}"
+            assert time.monotonic() < end, (
+                f"not within {seconds} s: {expression}\n{self.js('document.body.innerText')[:2000]}"
+            )
             time.sleep(0.02)
         return found
 
@@ -74,10 +94,12 @@ class Page:
     def ask(self, call: str, parameters: dict[str, str], text: str = "") -> dict[str, Any]:
         """An answer of the judge of the page, as it comes."""
         answer = self.driver.execute_async_script(
-            "const [call, parameters, text, done] = arguments;"
-            "import('./judge.js').then(({ask}) => ask(call, parameters, new TextEncoder().encode(text))).then(done);",
-            call, parameters, text,
-        )  # fmt: skip
+            "const [call, parameters, text, done] = arguments;import('./judge.js').then(({ask}) => ask(call,"
+            " parameters, new TextEncoder().encode(text))).then(done);",
+            call,
+            parameters,
+            text,
+        )
         assert isinstance(answer, dict)
         return answer
 
@@ -85,8 +107,8 @@ class Page:
         """Judge a text as a person does; returns the verdict's code."""
         self.until("document.getElementById('judge')?.disabled === false")
         self.driver.execute_script(
-            "document.getElementById('verdicts').replaceChildren(); document.getElementById('text').value = arguments[0];"
-            "document.getElementById('judge').click()",
+            "document.getElementById('verdicts').replaceChildren(); document.getElementById('text').value ="
+            " arguments[0];document.getElementById('judge').click()",
             text,
         )
         found = self.until("document.querySelector('#verdicts article')?.dataset.verdict")
@@ -105,9 +127,11 @@ class Host:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+        self.server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))
+        )
         self.server.daemon_threads = True
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
         self.thread.start()
         self.address = f"http://127.0.0.1:{self.server.server_port}/"
 
@@ -119,7 +143,8 @@ class Host:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that scripts/build_site makes, in a folder of its own on the host: the site must not need to be at the root."""
+    """The folder that scripts/build_site makes, in a folder of its own on the host: the site must not need to
+    be at the root."""
     folder = tmp_path_factory.mktemp("host") / "some" / "where"
     command = [sys.executable, str(ROOT / "scripts" / "build_site"), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

@@ -35,13 +35,20 @@ def script() -> ModuleType:
 
 def imported(text: str) -> set[str]:
     """The modules that a module imports as it is imported itself."""
-    return {name.split()[0] for one, several in IMPORT.findall(text) for name in ([one] if one else several.split(",")) if name.strip()}
+    return {
+        name.split()[0]
+        for one, several in IMPORT.findall(text)
+        for name in ([one] if one else several.split(","))
+        if name.strip()
+    }
 
 
 @pytest.mark.page
 @pytest.mark.slow
 def test_the_site_is_small_and_whole(built: Path) -> None:
-    files = {path.relative_to(built).as_posix(): path.read_bytes() for path in built.rglob("*") if path.is_file()}
+    files = {
+        path.relative_to(built).as_posix(): path.read_bytes() for path in built.rglob("*") if path.is_file()
+    }
     assert sum(min(len(data), len(gzip.compress(data, 9))) for data in files.values()) < LIMIT
     kept = re.search(r"const FILES = (\[.*?\]);", files["sw.js"].decode(), re.DOTALL)
     assert kept
@@ -54,32 +61,53 @@ def test_the_site_is_small_and_whole(built: Path) -> None:
 
 @pytest.mark.page
 @pytest.mark.slow
-def test_the_same_sources_give_the_same_bytes_and_a_folder_of_others_is_left_alone(built: Path, tmp_path: Path) -> None:
+def test_the_same_sources_give_the_same_bytes_and_a_folder_of_others_is_left_alone(
+    built: Path, tmp_path: Path
+) -> None:
     again = tmp_path / "again"
     shutil.copytree(built, again)
     (again / "of-an-earlier-build.html").write_text("old")
-    subprocess.run([sys.executable, str(ROOT / "scripts/build_site"), str(again)], capture_output=True, timeout=300, check=True)
+    subprocess.run(
+        [sys.executable, str(ROOT / "scripts/build_site"), str(again)],
+        capture_output=True,
+        timeout=300,
+        check=True,
+    )
     files = {path.relative_to(built): path.read_bytes() for path in built.rglob("*") if path.is_file()}
-    assert {path.relative_to(again): path.read_bytes() for path in again.rglob("*") if path.is_file()} == files
+    assert {
+        path.relative_to(again): path.read_bytes() for path in again.rglob("*") if path.is_file()
+    } == files
     assert [p.name for p in tmp_path.iterdir()] == ["again"]
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.txt").write_text("mine")
-    done = subprocess.run([sys.executable, str(ROOT / "scripts/build_site"), str(other)], capture_output=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts/build_site"), str(other)],
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 1
     assert b"something else" in done.stderr
     assert (other / "thesis.txt").read_text() == "mine"
 
 
 def test_nothing_of_python_is_left_out_that_the_judge_imports(script: ModuleType) -> None:
-    """What a module imports only inside a function is found by the sixty logs and the plans of test_page.py."""
-    judge = [p for p in (ROOT / "doctor").rglob("*.py") if not p.relative_to(ROOT).as_posix().startswith(script.LEFT_OUT)]
+    """What a module imports only inside a function is found by the sixty logs and the plans of
+    test_page.py."""
+    judge = [
+        p
+        for p in (ROOT / "doctor").rglob("*.py")
+        if not p.relative_to(ROOT).as_posix().startswith(script.LEFT_OUT)
+    ]
     assert len(judge) > 200
     for path in judge:
         for name in imported(path.read_text(encoding="utf-8")):
             assert not script.NOT_IN_PYTHON.match(name.replace(".", "/") + "/"), f"{path.name} imports {name}"
             for end in (".py", "/"):
-                assert not f"{name.replace('.', '/')}{end}".startswith(script.LEFT_OUT), f"{path.name} imports {name}"
+                assert not f"{name.replace('.', '/')}{end}".startswith(script.LEFT_OUT), (
+                    f"{path.name} imports {name}"
+                )
 
 
 def test_the_lock_of_what_npm_fetches_names_hashes_and_no_host() -> None:

@@ -1,4 +1,5 @@
-"""The page in a real browser: it says what the command says, holds what a person needs, and tells nobody anything."""
+"""The page in a real browser: it says what the command says, holds what a person needs, and tells nobody
+anything."""
 
 from __future__ import annotations
 
@@ -34,11 +35,21 @@ def test_example_gets_the_verdict_of_the_tool(page: Page, name: str) -> None:
     assert page.until("document.querySelector('#verdicts article')?.dataset.verdict") == wanted.code
     assert page.js("document.querySelector('#verdicts h2').textContent") == wanted.title
     lines = sorted({e.line for e in wanted.evidence if e.line is not None})
-    assert page.js("[...document.querySelector('#verdicts .lines').querySelectorAll('tr.seen th')].map(e => Number(e.textContent))") == lines
-    assert page.js("[...document.querySelectorAll('#verdicts .meta a')].every(a => a.href.includes('/findings/'))")
+    assert (
+        page.js(
+            "[...document.querySelector('#verdicts .lines').querySelectorAll('tr.seen th')].map(e =>"
+            " Number(e.textContent))"
+        )
+        == lines
+    )
+    assert page.js(
+        "[...document.querySelectorAll('#verdicts .meta a')].every(a => a.href.includes('/findings/'))"
+    )
 
 
-def test_json_of_sixty_recorded_logs_is_that_of_the_command(page: Page, cli: Callable[..., subprocess.CompletedProcess[bytes]]) -> None:
+def test_json_of_sixty_recorded_logs_is_that_of_the_command(
+    page: Page, cli: Callable[..., subprocess.CompletedProcess[bytes]]
+) -> None:
     chosen = [str(path.relative_to(ROOT)) for path in LOGS[:: max(1, len(LOGS) // 60)]][:60]
     assert len(chosen) >= 50
     theirs = json_lines(cli("explain", *chosen, "--format", "json").stdout)
@@ -48,9 +59,13 @@ def test_json_of_sixty_recorded_logs_is_that_of_the_command(page: Page, cli: Cal
 
 
 PLANS: list[dict[str, str]] = [
-    {"gpu": "RTX 3090", "os": "Ubuntu 22.04", "driver": "470.82"}, {"gpu": "GTX 1080", "os": "Debian 12", "tensorflow": "2.15"},
-    {"gpu": "RTX 3070", "os": "Windows 11"}, {"os": "linux aarch64", "gpu": "GH200"}, {"cpu": "1", "python": "3.10"}, {"os": "macOS arm64"},
-]  # fmt: skip
+    {"gpu": "RTX 3090", "os": "Ubuntu 22.04", "driver": "470.82"},
+    {"gpu": "GTX 1080", "os": "Debian 12", "tensorflow": "2.15"},
+    {"gpu": "RTX 3070", "os": "Windows 11"},
+    {"os": "linux aarch64", "gpu": "GH200"},
+    {"cpu": "1", "python": "3.10"},
+    {"os": "macOS arm64"},
+]
 
 
 def test_plans_are_those_of_the_tool(page: Page) -> None:
@@ -82,7 +97,9 @@ def test_nothing_pasted_is_markup(page: Page) -> None:
 
 def test_a_name_of_a_file_and_of_a_library_is_no_markup(page: Page, tmp_path: Path) -> None:
     file = tmp_path / "<img src=x onerror=window.owned=1>.log"
-    file.write_text(f"Could not load dynamic library 'lib<img src=x onerror=owned=1>.so.11'\nE {OOM}\n", encoding="utf-8")
+    file.write_text(
+        f"Could not load dynamic library 'lib<img src=x onerror=owned=1>.so.11'\nE {OOM}\n", encoding="utf-8"
+    )
     (tmp_path / "b.log").write_bytes("Num GPUs Available: 0\n".encode("utf-16"))
     page.driver.find_element("css selector", "#files").send_keys(f"{file}\n{tmp_path / 'b.log'}")
     page.until("document.querySelectorAll('#verdicts article').length === 2")
@@ -91,7 +108,10 @@ def test_a_name_of_a_file_and_of_a_library_is_no_markup(page: Page, tmp_path: Pa
 
 
 def test_a_megabyte_is_judged_while_the_page_answers(page: Page) -> None:
-    noise = "".join(f"2024-01-01 00:00:00.{n:06}: I tensorflow/core/x.cc:1] step {n} of many, loss 0.{n}\n" for n in range(16000))
+    noise = "".join(
+        f"2024-01-01 00:00:00.{n:06}: I tensorflow/core/x.cc:1] step {n} of many, loss 0.{n}\n"
+        for n in range(16000)
+    )
     report = f"{noise}E {OOM}\n{noise[:100_000]}"
     assert len(report) > 1 << 20
     start = time.monotonic()
@@ -99,15 +119,18 @@ def test_a_megabyte_is_judged_while_the_page_answers(page: Page) -> None:
     assert time.monotonic() - start < 20
     assert page.js("document.querySelectorAll('#verdicts tr').length") < 100
     took, ticks = page.driver.execute_async_script(
-        "const [report, done] = arguments; let ticks = 0; setInterval(() => { ticks += 1; }, 20);"
-        "const data = new TextEncoder().encode(report.repeat(8)); const start = performance.now();"
-        "import('./judge.js').then(({ask}) => ask('explain', {}, data)).then(() => done([performance.now() - start, ticks]))",
+        "const [report, done] = arguments; let ticks = 0; setInterval(() => { ticks += 1; }, 20);const data ="
+        " new TextEncoder().encode(report.repeat(8)); const start ="
+        " performance.now();import('./judge.js').then(({ask}) => ask('explain', {}, data)).then(() =>"
+        " done([performance.now() - start, ticks]))",
         report,
     )
     assert ticks > took / 20 / 5, "the judge works in a worker: the page itself stays free"
 
 
-def test_a_first_answer_and_later_ones_come_soon(page: Page, host: str, record_property: Callable[[str, object], None]) -> None:
+def test_a_first_answer_and_later_ones_come_soon(
+    page: Page, host: str, record_property: Callable[[str, object], None]
+) -> None:
     """The budget is 5 s and 0.5 s on a machine that does nothing else; here other tests run."""
     start = time.monotonic()
     page.open(host)
@@ -120,7 +143,10 @@ def test_a_first_answer_and_later_ones_come_soon(page: Page, host: str, record_p
         later.append(time.monotonic() - start)
     record_property("first", first)
     record_property("later", statistics.median(later))
-    print(f"first answer with a warm cache {first:.2f} s, later ones {statistics.median(later):.2f} s (median), {max(later):.2f} s (worst)")
+    print(
+        f"first answer with a warm cache {first:.2f} s, later ones {statistics.median(later):.2f} s (median),"
+        f" {max(later):.2f} s (worst)"
+    )
     assert first < 10
     assert statistics.median(later) < 1
 
@@ -130,15 +156,24 @@ def test_what_somebody_says_of_the_system_changes_the_verdict(page: Page) -> Non
     before = page.paste(report)
     wanted = api.explain(report, platform="windows").verdict.code
     assert wanted != before
-    page.driver.execute_script("const s = document.querySelector('#verdicts select'); s.value = 'windows'; s.dispatchEvent(new Event('change'))")
+    page.driver.execute_script(
+        "const s = document.querySelector('#verdicts select'); s.value = 'windows'; s.dispatchEvent(new"
+        " Event('change'))"
+    )
     page.until(f"document.querySelector('#verdicts article')?.dataset.verdict === '{wanted}'")
 
 
 def test_the_markdown_is_redacted_and_the_link_holds_no_text(page: Page) -> None:
-    page.driver.execute_script("window.copied = []; navigator.clipboard.writeText = async (text) => { copied.push(text); }")
+    page.driver.execute_script(
+        "window.copied = []; navigator.clipboard.writeText = async (text) => { copied.push(text); }"
+    )
     page.paste(f"/home/margarethe/venv/lib/python3.11/site-packages/x.py\nE {OOM}\n")
     for button in ("Markdown", "link"):
-        page.driver.execute_script("[...document.querySelectorAll('#verdicts button')].find(b => b.textContent.includes(arguments[0])).click()", button)
+        page.driver.execute_script(
+            "[...document.querySelectorAll('#verdicts button')].find(b =>"
+            " b.textContent.includes(arguments[0])).click()",
+            button,
+        )
     markdown, link = page.until("copied.length === 2 && copied")
     assert "cudnn-init-oom" in markdown
     assert "margarethe" not in markdown
@@ -155,7 +190,9 @@ def test_keyboard_alone_gets_a_verdict(page: Page) -> None:
     assert page.js("document.activeElement.id") == "verdicts"
 
 
-def test_two_machines_stand_side_by_side_with_what_differs(page: Page, host: str, tmp_path: Path, cli: Callable[..., subprocess.CompletedProcess[bytes]]) -> None:
+def test_two_machines_stand_side_by_side_with_what_differs(
+    page: Page, host: str, tmp_path: Path, cli: Callable[..., subprocess.CompletedProcess[bytes]]
+) -> None:
     files, verdicts = [], []
     for machine in (MACHINES[0], MACHINES[-1]):
         file = tmp_path / f"{machine.name}.json"
@@ -166,7 +203,10 @@ def test_two_machines_stand_side_by_side_with_what_differs(page: Page, host: str
     page.ready()
     page.driver.find_element("css selector", "#reports").send_keys("\n".join(files))
     page.until("document.querySelectorAll('#compared article').length === 2")
-    assert page.js("[...document.querySelectorAll('#compared article > h2')].map(e => e.textContent)") == verdicts
+    assert (
+        page.js("[...document.querySelectorAll('#compared article > h2')].map(e => e.textContent)")
+        == verdicts
+    )
     assert page.js("document.querySelectorAll('#differences tbody tr').length") > 0
 
 
@@ -191,7 +231,11 @@ def test_a_table_is_searched_filtered_and_sorted(page: Page, host: str) -> None:
     page.open(f"{host}tables/tensorflow.html#c2=yes")
     page.until(f"{SHOWN}.every(r => r.cells[2].textContent === 'yes')", 10)
     page.driver.execute_script("document.querySelectorAll('table.data thead button')[3].click()")
-    cuda = [tuple(map(int, text.split("."))) for text in page.js(f"{SHOWN}.map(r => r.cells[3].textContent)") if text[:1].isdigit()]
+    cuda = [
+        tuple(map(int, text.split(".")))
+        for text in page.js(f"{SHOWN}.map(r => r.cells[3].textContent)")
+        if text[:1].isdigit()
+    ]
     assert cuda == sorted(cuda)
 
 
@@ -207,35 +251,60 @@ def test_tables_and_findings_work_as_files(built: Path, browser: Page) -> None:
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("where", ["", "#plan&gpu=RTX+3090", "#machines", "tables/index.html", "tables/driver.html", "findings/index.html", "findings/gpu-hidden.html"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "",
+        "#plan&gpu=RTX+3090",
+        "#machines",
+        "tables/index.html",
+        "tables/driver.html",
+        "findings/index.html",
+        "findings/gpu-hidden.html",
+    ],
+)
 def test_nobody_is_kept_out(browser: Page, host: str, axe: str, where: str, dark: bool) -> None:
     page = browser
-    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+    page.driver.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]},
+    )
     page.open(host + where)
     if where == "":
         page.paste((ROOT / "doctor/site/web/examples/in-words.txt").read_text(encoding="utf-8"))
     elif "plan" in where:
         page.until("document.querySelector('#plans article')")
     page.driver.execute_script(axe)
-    found = page.driver.execute_async_script("axe.run(document, {resultTypes: ['violations']}).then(arguments[0])")["violations"]
+    found = page.driver.execute_async_script(
+        "axe.run(document, {resultTypes: ['violations']}).then(arguments[0])"
+    )["violations"]
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     said = [(v["id"], v["impact"], [n["html"][:200] for n in v["nodes"][:3]]) for v in found]
     assert [v for v in said if v[1] in ("serious", "critical")] == []
 
 
 def test_a_narrow_screen_never_scrolls_sideways_and_nothing_jumps(page: Page, host: str) -> None:
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True})
+    page.driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True},
+    )
     try:
         page.open(host)
         page.ready()
         shift = page.driver.execute_async_script(
-            "const done = arguments[0]; let sum = 0;"
-            "new PerformanceObserver(list => { for (const e of list.getEntries()) sum += e.value; }).observe({type: 'layout-shift', buffered: true});"
-            "setTimeout(() => done(sum), 300)"
+            "const done = arguments[0]; let sum = 0;new PerformanceObserver(list => { for (const e of"
+            " list.getEntries()) sum += e.value; }).observe({type: 'layout-shift', buffered:"
+            " true});setTimeout(() => done(sum), 300)"
         )
         assert shift < 0.02
         page.paste((ROOT / "doctor/site/web/examples/cudnn-handle.txt").read_text(encoding="utf-8"))
-        for where in ("", "#plan&gpu=T4", "tables/index.html", "tables/tensorflow.html", "findings/index.html"):
+        for where in (
+            "",
+            "#plan&gpu=T4",
+            "tables/index.html",
+            "tables/tensorflow.html",
+            "findings/index.html",
+        ):
             if where:
                 page.open(host + where)
                 if "plan" in where:
@@ -252,18 +321,24 @@ def requested(log: Path) -> list[tuple[str, str]]:
     """(who asked, address) of every request in a log of the browser's network."""
     document = json.loads(log.read_text(encoding="utf-8"))
     kind = document["constants"]["logEventTypes"]["URL_REQUEST_START_JOB"]
-    events: list[dict[str, Any]] = [e["params"] for e in document["events"] if e["type"] == kind and "url" in e.get("params", {})]
+    events: list[dict[str, Any]] = [
+        e["params"] for e in document["events"] if e["type"] == kind and "url" in e.get("params", {})
+    ]
     return [(e.get("initiator", ""), e["url"]) for e in events]
 
 
 def test_no_request_goes_to_any_other_origin(built: Path, tmp_path: Path) -> None:
-    """The browser's own record of the network holds every request, of workers and of the service worker, too."""
+    """The browser's own record of the network holds every request, of workers and of the service worker,
+    too."""
     server = Host(built)
     page = Page(tmp_path / "profile", f"--log-net-log={tmp_path / 'net.json'}")
     try:
         page.open(server.address)
         page.ready()
-        page.paste((ROOT / "doctor/site/web/examples/hidden.txt").read_text(encoding="utf-8") + "\nhttps://example.org/x.png")
+        page.paste(
+            (ROOT / "doctor/site/web/examples/hidden.txt").read_text(encoding="utf-8")
+            + "\nhttps://example.org/x.png"
+        )
         page.ask("plan", {"gpu": "RTX 3080"})
         page.until("caches.keys().then(names => names.length)")
         for where in ("tables/index.html", "tables/gpu.html", "findings/index.html"):
@@ -303,12 +378,14 @@ def test_it_works_when_the_host_is_gone(built: Path, tmp_path: Path) -> None:
 
 
 def test_the_policy_binds_the_judge_too(page: Page) -> None:
-    """A worker of an address has a policy of its own, which a static host does not send; that of the page is in force."""
+    """A worker of an address has a policy of its own, which a static host does not send; that of the page is
+    in force."""
     refused = page.driver.execute_async_script(
-        "const done = arguments[0];"
-        "const source = `fetch('https://example.org/').then(() => postMessage('went'), () => postMessage('refused'))`;"
-        "const worker = new Worker(URL.createObjectURL(new Blob([source], {type: 'text/javascript'})));"
-        "addEventListener('securitypolicyviolation', (e) => {}); worker.onmessage = ({data}) => done(data);"
+        "const done = arguments[0];const source = `fetch('https://example.org/').then(() =>"
+        " postMessage('went'), () => postMessage('refused'))`;const worker = new"
+        " Worker(URL.createObjectURL(new Blob([source], {type:"
+        " 'text/javascript'})));addEventListener('securitypolicyviolation', (e) => {}); worker.onmessage ="
+        " ({data}) => done(data);"
     )
     assert refused == "refused"
     said = page.complaints()

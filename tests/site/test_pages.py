@@ -79,7 +79,11 @@ def test_no_page_holds_code_or_style_of_its_own(read: dict[str, Read]) -> None:
 def test_what_runs_in_the_page_makes_elements_without_markup() -> None:
     for name in SCRIPTS:
         text = (WEB / f"{name}.js").read_text(encoding="utf-8")
-        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|localStorage|cookie", text), name
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new"
+            r" Function|localStorage|cookie",
+            text,
+        ), name
         assert not re.search(r"https?://", text), name
 
 
@@ -122,8 +126,18 @@ def test_the_table_of_releases_holds_every_row_and_cell(site: dict[str, bytes], 
                 assert row.data["evidence"][key] in cells[-1], (row.requirement, key)
 
 
-@pytest.mark.parametrize(("name", "table"), [("gpu", ("gpus", "gpu_names")), ("cudnn", ("cudnn",)), ("trap", ("traps",)), ("library", ("libraries",))])
-def test_other_tables_hold_every_row_with_its_source(site: dict[str, bytes], tables: Tables, name: str, table: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("gpu", ("gpus", "gpu_names")),
+        ("cudnn", ("cudnn",)),
+        ("trap", ("traps",)),
+        ("library", ("libraries",)),
+    ],
+)
+def test_other_tables_hold_every_row_with_its_source(
+    site: dict[str, bytes], tables: Tables, name: str, table: tuple[str, ...]
+) -> None:
     shown = list(rows(site[f"tables/{name}.html"]).values())
     every: list[Any] = [row for one in table for row in tables.store.all(one)]
     assert len(shown) == len(every)
@@ -131,9 +145,15 @@ def test_other_tables_hold_every_row_with_its_source(site: dict[str, bytes], tab
 
 
 @pytest.mark.parametrize("platform", ["linux-x86_64", "windows-amd64"])
-def test_the_matrix_says_nothing_runs_that_has_no_code(site: dict[str, bytes], tables: Tables, platform: str) -> None:
+def test_the_matrix_says_nothing_runs_that_has_no_code(
+    site: dict[str, bytes], tables: Tables, platform: str
+) -> None:
     text = site["tables/index.html"].decode()
-    part = text[text.index("<table") : text.rindex("<h3>")] if platform.startswith("linux") else text[text.rindex("<h3>") :]
+    part = (
+        text[text.index("<table") : text.rindex("<h3>")]
+        if platform.startswith("linux")
+        else text[text.rindex("<h3>") :]
+    )
     cells = re.findall(r'class="cell (\w+)" title="(\S+?)==(\S+), ([\d.]+): ', part)
     assert len(cells) > 150
     assert {kind for kind, *_ in cells} <= set(MARKS)

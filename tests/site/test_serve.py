@@ -26,7 +26,7 @@ LOG = b"Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\n"
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     with Server() as found:
-        thread = threading.Thread(target=found.serve_forever)
+        thread = threading.Thread(target=found.serve_forever, args=(0.02,))
         thread.start()
         yield found
         found.shutdown()
@@ -34,9 +34,15 @@ def server() -> Iterator[Server]:
 
 
 class Asked:
-    def __init__(self, server: Server, method: str, path: str, body: bytes = b"", **headers: str | None) -> None:
+    def __init__(
+        self, server: Server, method: str, path: str, body: bytes = b"", **headers: str | None
+    ) -> None:
         host = f"127.0.0.1:{server.server_port}"
-        given: dict[str, str | None] = {"Host": host, **({"Origin": f"http://{host}"} if method == "POST" else {}), **headers}
+        given: dict[str, str | None] = {
+            "Host": host,
+            **({"Origin": f"http://{host}"} if method == "POST" else {}),
+            **headers,
+        }
         connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
         connection.putrequest(method, path, skip_host=True)
         for name, value in given.items():
@@ -51,7 +57,13 @@ class Asked:
 
 
 def test_the_page_and_its_files_come_with_the_headers_that_bind_them(server: Server) -> None:
-    for path, kind in (("", "text/html"), ("app.js", "text/javascript"), ("style.css", "text/css"), ("tables/gpu.html", "text/html"), ("icon.svg", "image/svg+xml")):
+    for path, kind in (
+        ("", "text/html"),
+        ("app.js", "text/javascript"),
+        ("style.css", "text/css"),
+        ("tables/gpu.html", "text/html"),
+        ("icon.svg", "image/svg+xml"),
+    ):
         found = Asked(server, "GET", f"/{server.token}/{path}")
         assert found.status == 200
         assert (found.headers["Content-Type"] or "").startswith(kind)
@@ -69,7 +81,10 @@ def test_it_judges_as_the_tool_does(server: Server) -> None:
     assert checked["report"]["source"]["kind"] == "machine"
 
 
-@pytest.mark.parametrize("path", ["/", "/index.html", "/{wrong}/", "/{short}/", "/{token}", "//{token}x/", "/{wrong}/judge/explain"])
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/index.html", "/{wrong}/", "/{short}/", "/{token}", "//{token}x/", "/{wrong}/judge/explain"],
+)
 def test_without_the_token_there_is_nothing(server: Server, path: str) -> None:
     token = server.token
     where = path.format(token=token, wrong=token[::-1], short=token[:-1])
@@ -88,7 +103,17 @@ def test_a_name_that_somebody_else_made_lead_here_is_refused(server: Server) -> 
         assert Asked(server, "POST", f"/{server.token}/judge/check", Origin=origin).status == 403
 
 
-@pytest.mark.parametrize("path", ["../pages.py", "..%2f..%2fetc/passwd", "tables/../../../etc/passwd", "/etc/passwd", "tables", "nothing.html"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../pages.py",
+        "..%2f..%2fetc/passwd",
+        "tables/../../../etc/passwd",
+        "/etc/passwd",
+        "tables",
+        "nothing.html",
+    ],
+)
 def test_no_path_leads_out_of_the_site(server: Server, path: str) -> None:
     assert Asked(server, "GET", f"/{server.token}/{path}").status == 404
 
@@ -103,13 +128,20 @@ def test_what_is_too_large_or_no_call_is_told(server: Server) -> None:
     assert Asked(server, "DELETE", where).status == 501
 
 
-def test_a_browser_that_goes_away_leaves_no_traceback(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_browser_that_goes_away_leaves_no_traceback(
+    server: Server, capfd: pytest.CaptureFixture[str]
+) -> None:
     for path in ("tables/gpu.html", "judge/explain"):
         with socket.create_connection(("127.0.0.1", server.server_port)) as connection:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closes with a reset
+            connection.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+            )  # closes with a reset
             host = f"127.0.0.1:{server.server_port}"
             method = "POST" if path.startswith("judge") else "GET"
-            connection.sendall(f"{method} /{server.token}/{path} HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nContent-Length: 9\r\n\r\n".encode())
+            connection.sendall(
+                f"{method} /{server.token}/{path} HTTP/1.1\r\nHost: {host}\r\nOrigin:"
+                f" http://{host}\r\nContent-Length: 9\r\n\r\n".encode()
+            )
     assert Asked(server, "GET", f"/{server.token}/").status == 200
     assert capfd.readouterr().err == ""
 
@@ -129,9 +161,11 @@ def test_ctrl_c_ends_it_quietly_and_a_taken_port_is_told(server: Server) -> None
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=20)
         assert (process.returncode, said) == (0, b"")
-    taken = subprocess.run([*command, "--port", str(server.server_port)], cwd=ROOT, capture_output=True, timeout=60, check=False)
+    taken = subprocess.run(
+        [*command, "--port", str(server.server_port)], cwd=ROOT, capture_output=True, timeout=60, check=False
+    )
     assert taken.returncode == 3
-    assert b"hint: leave --port out" in taken.stderr
+    assert b"hint: leave out --port" in taken.stderr
 
 
 def test_the_browser_judge_never_looks_at_a_machine() -> None:

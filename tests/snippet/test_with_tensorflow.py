@@ -16,7 +16,10 @@ from tests.tensorflow_envs import NEWEST, OLDER, tensorflow_env
 pytestmark = pytest.mark.tensorflow
 RUNNER = Path(__file__).with_name("each_in_its_own_process.py")
 GROWTH = "[tf.config.experimental.get_memory_growth(g) for g in tf.config.get_visible_devices('GPU')]"
-LIMITS = "[[c.memory_limit for c in tf.config.get_logical_device_configuration(g) or ()] for g in tf.config.list_physical_devices('GPU')]"
+LIMITS = (
+    "[[c.memory_limit for c in tf.config.get_logical_device_configuration(g) or ()] for g in"
+    " tf.config.list_physical_devices('GPU')]"
+)
 LOGICAL = "(tf.ones([2, 2]) @ tf.ones([2, 2])).device[-5:], len(tf.config.list_logical_devices('GPU'))"
 
 # name, wish, what to ask afterwards, what must be answered
@@ -39,7 +42,12 @@ CASES = [
     ("multi-gpu", {}, "(strategy.num_replicas_in_sync, batch_size)", "(2, 64)"),
     ("multi-gpu", {"gpus": (1,)}, "strategy.extended.worker_devices[0][-5:]", "'GPU:1'"),
     ("cpu-only", {}, LOGICAL, "('CPU:0', 0)"),
-    ("environment", {"gpus": (1,)}, "tf.config.list_physical_devices('GPU')[1:], " + LOGICAL, "([], 'GPU:0', 1)"),
+    (
+        "environment",
+        {"gpus": (1,)},
+        "tf.config.list_physical_devices('GPU')[1:], " + LOGICAL,
+        "([], 'GPU:0', 1)",
+    ),
 ]
 
 

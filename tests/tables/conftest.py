@@ -22,7 +22,9 @@ def raw() -> Callable[[str], list[dict[str, Any]]]:
     """The rows of one bundled table as they stand in the file."""
 
     def read(table: str) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = json.loads((BUNDLED / f"{table}.json").read_text(encoding="utf-8"))["rows"]
+        rows: list[dict[str, Any]] = json.loads((BUNDLED / f"{table}.json").read_text(encoding="utf-8"))[
+            "rows"
+        ]
         return rows
 
     return read
@@ -32,7 +34,9 @@ def raw() -> Callable[[str], list[dict[str, Any]]]:
 def small(tmp_path: Path) -> Callable[..., Path]:
     """Writes a table of a few rows, one a line, into a folder of its own."""
 
-    def write(table: str, rows: list[dict[str, Any]], date: str = "2026-01-02", folder: Path = tmp_path) -> Path:
+    def write(
+        table: str, rows: list[dict[str, Any]], date: str = "2026-01-02", folder: Path = tmp_path
+    ) -> Path:
         folder.mkdir(exist_ok=True)
         lines = ",\n".join(json.dumps(row) for row in rows)
         path = folder / f"{table}.json"

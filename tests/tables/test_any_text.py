@@ -11,9 +11,10 @@ from doctor.tables import Tables
 from doctor.tables.answers import NoSuchRowError
 from doctor.tables.lookup import look_up
 from doctor.tables.store import BUNDLED
+from tests.sampling import examples
 
 TABLES = Tables(BUNDLED)
-BOUNDED = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+BOUNDED = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ANYTHING = st.one_of(
     st.text(max_size=40),
     st.from_regex(r"[0-9.]{0,30}", fullmatch=True),
@@ -69,7 +70,9 @@ def test_verdict_on_any_version_is_a_verdict(driver: str, cuda: str, cudnn: str)
 
 @given(
     python=st.sampled_from(["2.7", "3.6", "3.8", "3.11", "3.13", "4.0"]),
-    capability=st.sampled_from(["2.1", "3.0", "3.7", "5.0", "6.1", "7.0", "7.5", "8.6", "9.0", "12.0", "13.0"]),
+    capability=st.sampled_from(
+        ["2.1", "3.0", "3.7", "5.0", "6.1", "7.0", "7.5", "8.6", "9.0", "12.0", "13.0"]
+    ),
     driver=st.sampled_from(
         [None, "390.77", "418.39", "450.80.02", "470.256.02", "525.60.13", "535.183.01", "580.95.05"]
     ),
@@ -79,7 +82,9 @@ def test_verdict_on_any_version_is_a_verdict(driver: str, cuda: str, cudnn: str)
 def test_build_that_is_named_as_newest_holds_in_every_question(
     python: str, capability: str, driver: str | None, platform: str
 ) -> None:
-    found = newest(TABLES, Situation(platform=platform, python=python, capabilities=(capability,), driver=driver))
+    found = newest(
+        TABLES, Situation(platform=platform, python=python, capabilities=(capability,), driver=driver)
+    )
     if found is None:
         return
     assert python in found.build.pythons

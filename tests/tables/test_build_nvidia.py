@@ -92,7 +92,9 @@ def test_one_wheel_a_release_for_linux_x86_64() -> None:
             *files("nvidia_cudnn_cu12-9.3.0.75-py3-none-manylinux2014_aarch64.whl"),
             *files("nvidia_cudnn_cu12-9.3.0.75-py3-none-win_amd64.whl"),
             *files("nvidia_cudnn_cu12-9.4.0.0-py3-none-manylinux2014_x86_64.whl", yanked="broken"),
-            *files("nvidia_cudnn_cu12-9.9.0rc1-py3-none-manylinux2014_x86_64.whl", "nvidia_cudnn_cu12-9.0.tar.gz"),
+            *files(
+                "nvidia_cudnn_cu12-9.9.0rc1-py3-none-manylinux2014_x86_64.whl", "nvidia_cudnn_cu12-9.0.tar.gz"
+            ),
         ]
     )
     assert [file.filename.split("-")[1] for file in found] == ["9.3.0.75", "9.10.2.21"]
@@ -129,7 +131,8 @@ def cudnn_wheel(tmp_path: Path) -> IndexFile:
         archive.writestr("nvidia/cudnn/include/cudnn.h", b"")
         archive.writestr(
             "nvidia_cudnn_cu12-9.99.0.1.dist-info/METADATA",
-            "Metadata-Version: 2.1\nName: nvidia-cudnn-cu12\nVersion: 9.99.0.1\nRequires-Dist: nvidia-cublas-cu12\n",
+            "Metadata-Version: 2.1\nName: nvidia-cudnn-cu12\nVersion: 9.99.0.1\nRequires-Dist:"
+            " nvidia-cublas-cu12\n",
         )
     return IndexFile(path.name, path.as_uri(), hashlib.sha256(path.read_bytes()).hexdigest())
 
@@ -141,10 +144,16 @@ def test_wheel_says_its_libraries_and_their_folder(cudnn_wheel: IndexFile, tmp_p
     assert row["source"] == cudnn_wheel.filename
 
 
-def test_cudnn_says_the_gpus_that_its_ops_library_has_code_for(cudnn_wheel: IndexFile, tmp_path: Path) -> None:
+def test_cudnn_says_the_gpus_that_its_ops_library_has_code_for(
+    cudnn_wheel: IndexFile, tmp_path: Path
+) -> None:
     settings: Any = nvidia.PipSettings(())
     row = nvidia.read_cudnn("nvidia-cudnn-cu12", cudnn_wheel, settings, Cache(tmp_path / "cache"))
-    assert row["capabilities"] == ["7.5", "9.0a", "12.0"], "12.0 is no 12.0a: its ELF ABI keeps the flag elsewhere"
+    assert row["capabilities"] == [
+        "7.5",
+        "9.0a",
+        "12.0",
+    ], "12.0 is no 12.0a: its ELF ABI keeps the flag elsewhere"
     assert (row["ptx"], row["ptx_isa"], row["lowest"]) == (["12.0"], {"12.0": ["8.8"]}, "7.5")
     assert (row["version"], row["cuda"]) == ("9.99.0.1", ["12"])
 
@@ -182,7 +191,11 @@ def test_better_reading_takes_the_place_of_the_older(tmp_path: Path) -> None:
     cache.put("a" * 64, "texts-2", {"read": 2})
     assert cache.get("a" * 64, "texts-1") is None
     assert cache.get("a" * 64, "texts-2") == {"read": 2}
-    assert sorted(p.name[0] + p.name[64:] for p in cache.folder.iterdir()) == ["a.dlls-1.json", "a.texts-2.json", "b.texts-1.json"]
+    assert sorted(p.name[0] + p.name[64:] for p in cache.folder.iterdir()) == [
+        "a.dlls-1.json",
+        "a.texts-2.json",
+        "b.texts-1.json",
+    ]
 
 
 METADATA = """\
@@ -212,8 +225,15 @@ def test_wheels_of_a_framework_are_those_of_final_releases_for_linux() -> None:
         found = frameworks.releases([IndexFile(file, "", "") for file in files], "2.0")
         return {str(version): [file.filename for file in wheels] for version, wheels in found.items()}
 
-    assert names("torch-1.13.0-cp310-cp310-manylinux1_x86_64.whl", "torch-2.1.0rc1-cp310-cp310-manylinux1_x86_64.whl",
-                 "torch-2.1.0-cp310-cp310-win_amd64.whl", "torch-2.1.0.tar.gz") == {}  # fmt: skip
+    assert (
+        names(
+            "torch-1.13.0-cp310-cp310-manylinux1_x86_64.whl",
+            "torch-2.1.0rc1-cp310-cp310-manylinux1_x86_64.whl",
+            "torch-2.1.0-cp310-cp310-win_amd64.whl",
+            "torch-2.1.0.tar.gz",
+        )
+        == {}
+    )
     both = ("torch-2.1.0-cp310-cp310-manylinux1_x86_64.whl", "torch-2.1.0-cp39-cp39-manylinux1_x86_64.whl")
     assert names(*both, "torch-2.1.0-cp313-cp313t-manylinux1_x86_64.whl") == {"2.1.0": [both[1], both[0]]}
     assert names("jax-2.1.0-py3-none-any.whl") == {"2.1.0": ["jax-2.1.0-py3-none-any.whl"]}

@@ -14,9 +14,19 @@ from doctor.tables.ordering import nearest
 from doctor.tables.store import BUNDLED
 
 KEYS = [
-    "package", "version", "platform", "gpu", "cuda", "cudnn", "pythons", "glibc", "compute_capabilities", "libraries",
-    "extras", "source",
-]  # fmt: skip
+    "package",
+    "version",
+    "platform",
+    "gpu",
+    "cuda",
+    "cudnn",
+    "pythons",
+    "glibc",
+    "compute_capabilities",
+    "libraries",
+    "extras",
+    "source",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +76,9 @@ def test_cpu_build_names_the_gpu_build_of_its_version(capsys: pytest.CaptureFixt
     assert "tensorflow-gpu==1.15.2" in capsys.readouterr().out
 
 
-def test_without_a_version_every_release_is_a_line(capsys: pytest.CaptureFixture[str], tables: Tables) -> None:
+def test_without_a_version_every_release_is_a_line(
+    capsys: pytest.CaptureFixture[str], tables: Tables
+) -> None:
     assert call("tensorflow", "--format", "json") == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert len(lines) == len(tables.releases(None))
@@ -105,7 +117,12 @@ def test_what_does_not_exist_exits_2_with_the_nearest(
 
 
 def test_nearest_are_those_around(tables: Tables) -> None:
-    assert nearest("2.3.9", ["2.3.4", "2.1.0", "2.4.0", "2.5.0", "2.3.3"]) == ["2.3.3", "2.3.4", "2.4.0", "2.5.0"]
+    assert nearest("2.3.9", ["2.3.4", "2.1.0", "2.4.0", "2.5.0", "2.3.3"]) == [
+        "2.3.3",
+        "2.3.4",
+        "2.4.0",
+        "2.5.0",
+    ]
 
 
 def test_driver_says_its_cuda_and_the_gpus_it_serves(capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +146,9 @@ def test_cuda_says_its_drivers_and_libraries(capsys: pytest.CaptureFixture[str])
     assert "tensorflow==2.12.0 (linux-x86_64)" in row["tensorflow"]
     ten = said(capsys, "cuda", "10.0")
     assert ten["driver_minimum"]["linux"] == "410.48"
-    assert not any("==2.1" in name or "==2.3" in name for name in ten["tensorflow"]), "those are made for 10.1"
+    assert not any("==2.1" in name or "==2.3" in name for name in ten["tensorflow"]), (
+        "those are made for 10.1"
+    )
 
 
 def test_cudnn_says_cuda_and_gpus(capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,7 +177,9 @@ def test_whole_table_in_every_format(capsys: pytest.CaptureFixture[str], table: 
     assert len(capsys.readouterr().out.splitlines()) > 10
 
 
-def test_text_fits_a_narrow_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_fits_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     assert call("tensorflow", "2.15.1") == 0
     long = [line for line in capsys.readouterr().out.splitlines() if len(line) > 60]
@@ -169,10 +190,14 @@ def test_format_that_makes_no_sense_is_refused(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit) as stopped:
         call("tensorflow", "2.15.1", "--format", "html")
     assert stopped.value.code == 2
-    assert "(choose from text, json, markdown)" in capsys.readouterr().err.replace("'", "")  # quoted before Python 3.14
+    assert "(choose from text, json, markdown)" in capsys.readouterr().err.replace(
+        "'", ""
+    )  # quoted before Python 3.14
 
 
-def test_a_toolkit_names_the_package_that_brings_it_over_older_drivers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_toolkit_names_the_package_that_brings_it_over_older_drivers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run(["tables", "cuda", "12.5"]) == 0
     assert "cuda-compat-12-5: NVIDIA data-center GPUs" in " ".join(capsys.readouterr().out.split())
     assert run(["tables", "cuda", "9.0"]) == 0

@@ -1,4 +1,5 @@
-"""Where tensorflow.org's pages (Build from source, Install with pip) and the wheels differ, the table has the wheels' answer."""
+"""Where tensorflow.org's pages (Build from source, Install with pip) and the wheels differ, the table has the
+wheels' answer."""
 
 from __future__ import annotations
 
@@ -9,7 +10,9 @@ from doctor.tables import Tables, TensorFlowRelease
 from doctor.tables.versions import dotted
 
 
-def row(tables: Tables, version: str, package: str = "tensorflow", platform: str = "linux-x86_64") -> TensorFlowRelease:
+def row(
+    tables: Tables, version: str, package: str = "tensorflow", platform: str = "linux-x86_64"
+) -> TensorFlowRelease:
     found = tables.tensorflow(version, package, platform)
     assert found is not None
     return found
@@ -67,9 +70,18 @@ def test_minor_of_cudnn_7_is_not_in_the_wheels(tables: Tables, version: str) -> 
 
 @pytest.mark.parametrize(
     ("version", "gone"),
-    [("2.5.3", "3.6"), ("2.6.3", "3.6"), ("2.11.1", "3.7"), ("2.1.3", "3.5"), ("2.2.2", "3.5"), ("2.3.2", "3.5")],
+    [
+        ("2.5.3", "3.6"),
+        ("2.6.3", "3.6"),
+        ("2.11.1", "3.7"),
+        ("2.1.3", "3.5"),
+        ("2.2.2", "3.5"),
+        ("2.3.2", "3.5"),
+    ],
 )
-def test_patch_release_lost_a_python_that_the_page_still_shows(tables: Tables, version: str, gone: str) -> None:
+def test_patch_release_lost_a_python_that_the_page_still_shows(
+    tables: Tables, version: str, gone: str
+) -> None:
     assert gone not in row(tables, version).pythons
     assert gone in row(tables, version.rsplit(".", 1)[0] + ".0").pythons
 
@@ -123,7 +135,15 @@ def test_page_says_ptx_for_the_latest_architecture_only(tables: Tables) -> None:
 
 
 def test_page_says_that_aarch64_and_windows_install_another_package(tables: Tables) -> None:
-    assert any(r.startswith("tensorflow-cpu-aws") for r in row(tables, "2.15.0", platform="linux-aarch64").requires)
-    assert not any(r.startswith("tensorflow-cpu-aws") for r in row(tables, "2.16.1", platform="linux-aarch64").requires)
-    assert any(r.startswith("tensorflow-intel") for r in row(tables, "2.18.0", platform="windows-amd64").requires)
-    assert not any(r.startswith("tensorflow-intel") for r in row(tables, "2.18.1", platform="windows-amd64").requires)
+    assert any(
+        r.startswith("tensorflow-cpu-aws") for r in row(tables, "2.15.0", platform="linux-aarch64").requires
+    )
+    assert not any(
+        r.startswith("tensorflow-cpu-aws") for r in row(tables, "2.16.1", platform="linux-aarch64").requires
+    )
+    assert any(
+        r.startswith("tensorflow-intel") for r in row(tables, "2.18.0", platform="windows-amd64").requires
+    )
+    assert not any(
+        r.startswith("tensorflow-intel") for r in row(tables, "2.18.1", platform="windows-amd64").requires
+    )

@@ -9,6 +9,7 @@ import pytest
 
 from doctor.tables import Tables
 from doctor.tables.gpus import key, trimmed
+from tests.sampling import each
 
 KNOWN = {
     "RTX 3080": "8.6",
@@ -72,7 +73,7 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(("name", "capability"), KNOWN.items())
+@each("name, capability", KNOWN.items())
 def test_name_gives_its_compute_capability(tables: Tables, name: str, capability: str) -> None:
     assert tables.capability(name) == capability
 
@@ -92,7 +93,18 @@ def test_name_that_does_not_decide_is_ambiguous(tables: Tables, name: str, capab
 
 
 @pytest.mark.parametrize(
-    "name", ["", "GPU", "NVIDIA Graphics Device", "Radeon RX 580", "nonsense", "10de:ffff", "GeForce RTX", "GTX 9", "x" * 9999]
+    "name",
+    [
+        "",
+        "GPU",
+        "NVIDIA Graphics Device",
+        "Radeon RX 580",
+        "nonsense",
+        "10de:ffff",
+        "GeForce RTX",
+        "GTX 9",
+        "x" * 9999,
+    ],
 )
 def test_unknown_name_is_unknown(tables: Tables, name: str) -> None:
     assert tables.gpu(name) == ()

@@ -50,13 +50,23 @@ def test_tensorflow_rows_keep_the_rules(raw: Raw) -> None:
 
 def good() -> dict[str, Any]:
     return {
-        "package": "tensorflow", "version": "2.15.1", "platform": "linux-x86_64", "gpu": True, "cuda": "12.2",
-        "cudnn": "8", "pythons": ["3.11"], "glibc": "2.17", "glibc_by_python": None,
+        "package": "tensorflow",
+        "version": "2.15.1",
+        "platform": "linux-x86_64",
+        "gpu": True,
+        "cuda": "12.2",
+        "cudnn": "8",
+        "pythons": ["3.11"],
+        "glibc": "2.17",
+        "glibc_by_python": None,
         "compute_capabilities": {"compiled": ["5.0", "8.0"], "ptx": ["8.0"], "ptx_isa": {"8.0": ["8.1"]}},
-        "libraries": ["libcudart.so.12", "libcudnn.so.8"], "libraries_required": ["libcudnn.so.8"],
-        "pip_libraries_found": ["libcudnn.so.8"], "pip_libraries_missed": [], "build_info": {"is_cuda_build": True},
+        "libraries": ["libcudart.so.12", "libcudnn.so.8"],
+        "libraries_required": ["libcudnn.so.8"],
+        "pip_libraries_found": ["libcudnn.so.8"],
+        "pip_libraries_missed": [],
+        "build_info": {"is_cuda_build": True},
         "source": {"file": "tensorflow-2.15.1-cp311-cp311-manylinux_2_17_x86_64.whl", "sha256": "0" * 64},
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
@@ -66,17 +76,17 @@ def good() -> dict[str, Any]:
         ({"cuda": "11.8"}, "opens libcudart.so.12 and says CUDA 11.8"),
         ({"cudnn": "9"}, "opens libcudnn.so.8 and says cuDNN 9"),
         ({"pythons": []}, "no Python"),
-        ({"pythons": ["cp311"]}, "is no Python version"),
-        ({"glibc": "manylinux"}, "is no glibc version"),
+        ({"pythons": ["cp311"]}, "is not a Python version"),
+        ({"glibc": "manylinux"}, "is not a glibc version"),
         ({"platform": "beos"}, "unknown platform"),
         ({"version": "2.15.2"}, "is not of this version"),
         ({"source": {"file": "tensorflow-2.15.1.whl", "sha256": ""}}, "no sha256"),
         ({"libraries": ["libcudart.so.12"]}, "needs libraries that it does not open"),
-        ({"libraries": ["rm -rf /", "libcudnn.so.8"]}, "is no library name"),
+        ({"libraries": ["rm -rf /", "libcudnn.so.8"]}, "is not a library name"),
         ({"pip_libraries_missed": ["libcusolver.so.11"]}, "are not the libraries that it needs"),
         ({"compute_capabilities": {"compiled": ["8.0", "5.0"], "ptx": []}}, "not in order"),
         ({"compute_capabilities": {"compiled": [], "ptx": []}}, "code for no GPU"),
-        ({"compute_capabilities": {"compiled": ["sm_80"], "ptx": []}}, "is no compute capability"),
+        ({"compute_capabilities": {"compiled": ["sm_80"], "ptx": []}}, "is not a compute capability"),
         ({"pythons": None}, "TypeError"),
     ],
 )
@@ -87,7 +97,7 @@ def test_rule_is_broken_and_noticed(change: dict[str, Any], complaint: str) -> N
 
 
 def test_same_row_twice_is_noticed() -> None:
-    assert "stands there twice" in problems([good(), good()])[0]
+    assert "appears twice" in problems([good(), good()])[0]
 
 
 def test_toolkits_and_drivers_rise_together(raw: Raw) -> None:
@@ -128,7 +138,9 @@ def test_cudnn_dropped_maxwell_pascal_and_volta_in_9_11(raw: Raw) -> None:
 
 def test_capability_of_every_chip_belongs_to_an_architecture(raw: Raw) -> None:
     known = {c for row in raw("architectures") for c in row["capabilities"]}
-    newer = [row for row in raw("chips") if dotted(row["capability"])[0] >= 2 and row["capability"] not in known]
+    newer = [
+        row for row in raw("chips") if dotted(row["capability"])[0] >= 2 and row["capability"] not in known
+    ]
     assert newer == []
 
 
@@ -139,7 +151,9 @@ def test_framework_rows_state_requirements_that_pip_can_read(raw: Raw) -> None:
     assert len({(row["package"], row["version"]) for row in rows}) == len(rows)
     for row in rows:
         assert re.fullmatch(r"[0-9a-f]{64}", row["sha256"]), row["source"]
-        assert row["source"].lower().startswith(f"{row['package'].replace('-', '_')}-{row['version']}-"), row["source"]
+        assert row["source"].lower().startswith(f"{row['package'].replace('-', '_')}-{row['version']}-"), row[
+            "source"
+        ]
         for line in (*row["requires"], *(line for lines in row["extras"].values() for line in lines)):
             assert "platform" not in str(Requirement(line).marker or ""), line
 
@@ -149,7 +163,9 @@ def test_framework_rows_state_requirements_that_pip_can_read(raw: Raw) -> None:
     ("jax-cuda12-plugin", "0.5.3", "jax-cuda12-pjrt==0.5.3"), ("jaxlib", "0.5.3", "numpy>=1.25"),
     ("cupy-cuda12x", "13.0.0", "numpy<1.29,>=1.22"),
 ])  # fmt: skip
-def test_framework_row_holds_what_the_wheel_states(tables: Any, package: str, version: str, line: str) -> None:
+def test_framework_row_holds_what_the_wheel_states(
+    tables: Any, package: str, version: str, line: str
+) -> None:
     [row] = [row for row in tables.frameworks(package) if row.version == version]
     assert line in row.requires
     assert row.source in row.ref

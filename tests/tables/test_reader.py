@@ -62,12 +62,20 @@ def test_release_as_builds_and_people_write_it(small: Callable[..., Path], writt
 
 def test_minor_with_a_wildcard_is_the_minor(small: Callable[..., Path]) -> None:
     small_tables = Tables(small("tensorflow", ROWS).parent)
-    assert small_tables.tensorflow("2.3.x") == small_tables.tensorflow("2.3.*") == small_tables.tensorflow("2.3")
+    assert (
+        small_tables.tensorflow("2.3.x") == small_tables.tensorflow("2.3.*") == small_tables.tensorflow("2.3")
+    )
     assert small_tables.tensorflow("2.3.11-rc1").version == "2.3.11rc1"  # type: ignore[union-attr]
 
 
 def test_gpu_builds_come_newest_first_and_one_a_version(small: Callable[..., Path]) -> None:
-    yanked = {"package": "tensorflow", "version": "9.0.0", "platform": "linux-x86_64", "gpu": True, "yanked": "bad"}
+    yanked = {
+        "package": "tensorflow",
+        "version": "9.0.0",
+        "platform": "linux-x86_64",
+        "gpu": True,
+        "yanked": "bad",
+    }
     builds = list(Tables(small("tensorflow", [*ROWS, yanked]).parent).gpu_builds())
     assert [b.version for b in builds] == ["2.30.0", "2.3.11rc1", "2.3.10", "2.3.9", "2.3.0", "1.14.0"]
     assert builds[-1].package == "tensorflow-gpu"
@@ -87,7 +95,12 @@ def test_platform_is_not_mixed_up(small: Callable[..., Path]) -> None:
 def test_absent_keys_are_unknown_not_guessed(small: Callable[..., Path]) -> None:
     row = Tables(small("tensorflow", ROWS).parent).tensorflow("2.3.9")
     assert row is not None
-    assert (row.cuda, row.cudnn, row.compute_capabilities, row.pip_libraries_missed) == (None, None, None, None)
+    assert (row.cuda, row.cudnn, row.compute_capabilities, row.pip_libraries_missed) == (
+        None,
+        None,
+        None,
+        None,
+    )
     assert (row.libraries, row.pythons, row.extras) == ((), (), {})
 
 
@@ -129,7 +142,9 @@ def test_refreshed_table_wins_where_it_is_newer(small: Callable[..., Path], tmp_
     assert both.store.notes == []
 
 
-def test_refreshed_table_that_was_changed_by_hand_is_not_used(small: Callable[..., Path], tmp_path: Path) -> None:
+def test_refreshed_table_that_was_changed_by_hand_is_not_used(
+    small: Callable[..., Path], tmp_path: Path
+) -> None:
     base = small("tensorflow", ROWS[:1], date="2026-01-02", folder=tmp_path / "bundled").parent
     newer = small("tensorflow", ROWS, date="2026-02-03", folder=tmp_path / "user")
     refreshed(newer)
@@ -139,7 +154,9 @@ def test_refreshed_table_that_was_changed_by_hand_is_not_used(small: Callable[..
     assert "does not match the hash" in both.store.notes[0]
 
 
-def test_refreshed_table_older_than_the_bundled_one_is_not_used(small: Callable[..., Path], tmp_path: Path) -> None:
+def test_refreshed_table_older_than_the_bundled_one_is_not_used(
+    small: Callable[..., Path], tmp_path: Path
+) -> None:
     base = small("tensorflow", ROWS[:1], date="2026-03-04", folder=tmp_path / "bundled").parent
     older = small("tensorflow", ROWS, date="2026-02-03", folder=tmp_path / "user")
     refreshed(older)

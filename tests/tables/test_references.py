@@ -28,7 +28,9 @@ def test_every_library_that_a_build_opens_is_in_the_catalogue(tables: Tables) ->
 def test_library_is_catalogued_for_the_platform_that_opens_it(tables: Tables) -> None:
     for row in tables.libraries():
         endings = {".dll": "windows", ".dylib": "macos"}
-        assert row.platform == next((p for e, p in endings.items() if row.soname.endswith(e)), "linux"), row.soname
+        assert row.platform == next((p for e, p in endings.items() if row.soname.endswith(e)), "linux"), (
+            row.soname
+        )
 
 
 def test_every_pin_of_the_extra_is_a_wheel_that_was_read(tables: Tables) -> None:
@@ -46,15 +48,17 @@ def test_every_pin_of_the_extra_is_a_wheel_that_was_read(tables: Tables) -> None
 
 def test_extra_that_asks_for_more_than_nvidias_wheels_is_a_known_trap(tables: Tables) -> None:
     for build in tables.releases():
-        others = [package for package in build.extras.get("and-cuda", {}) if not package.startswith("nvidia-")]
+        others = [
+            package for package in build.extras.get("and-cuda", {}) if not package.startswith("nvidia-")
+        ]
         traps = [t for t in tables.traps() if t.data["aspect"] == "extra"
                  and of_build(t.data["when"], build.package, build.version, build.platform)]  # fmt: skip
         assert bool(others) == bool(traps), (build.ref, others)
 
 
 def test_what_the_extra_brings_is_all_that_a_gpu_needs(tables: Tables) -> None:
-    """Each required library of a build with the extra lies in a wheel that the extra names, in the folder that the
-    table of wheels says."""
+    """Each required library of a build with the extra lies in a wheel that the extra names, in the folder
+    that the table of wheels says."""
     for build in tables.releases():
         pins = build.extras.get("and-cuda")
         if not pins or build.libraries_required == ():
@@ -71,7 +75,9 @@ def test_folders_in_the_runpath_are_the_folders_of_the_wheels(tables: Tables) ->
         if build.pip_libraries_found is None:
             continue
         folders = {
-            match.group(1) for entry in build.runpath if (match := re.search(r"\.\./(nvidia/\w+/lib)/?$", entry))
+            match.group(1)
+            for entry in build.runpath
+            if (match := re.search(r"\.\./(nvidia/\w+/lib)/?$", entry))
         }
         for soname in (*build.pip_libraries_found, *(build.pip_libraries_missed or ())):
             row = tables.pip_library(soname)
@@ -106,7 +112,9 @@ def test_every_capability_of_a_build_belongs_to_an_architecture(tables: Tables) 
 def test_compiled_cudnn_has_the_major_that_the_build_opens(tables: Tables) -> None:
     for build in tables.releases(None):
         for row in tables.compiled_cudnn():
-            about = build.package in row.data["packages"] and within(build.version, row.data["versions"], order)
+            about = build.package in row.data["packages"] and within(
+                build.version, row.data["versions"], order
+            )
             if about and build.gpu and build.cudnn:
                 assert dotted(row.data["cudnn"])[0] == dotted(build.cudnn)[0], (build.ref, row.ref)
 
@@ -117,13 +125,16 @@ def test_lower_bound_of_the_extra_is_the_compiled_cudnn(tables: Tables) -> None:
             if package.startswith("nvidia-cudnn-"):
                 floors = [s.version for s in SpecifierSet(specifier) if s.operator in ("==", ">=")]
                 said = [
-                    r.data["cudnn"] for r in tables.compiled_cudnn() if within(build.version, r.data["versions"], order)
+                    r.data["cudnn"]
+                    for r in tables.compiled_cudnn()
+                    if within(build.version, r.data["versions"], order)
                 ]
                 assert [minor(f) for f in floors] == said, build.ref
 
 
 def test_wheel_of_a_library_lies_within_the_catalogues_span(tables: Tables) -> None:
-    """nvidia-cuda-runtime-cu12 12.5.82 holds libcudart.so.12, which the catalogue gives to CUDA 12.0 to 12.9."""
+    """nvidia-cuda-runtime-cu12 12.5.82 holds libcudart.so.12, which the catalogue gives to CUDA 12.0 to
+    12.9."""
     for wheel in tables.nvidia_wheels():
         if not wheel.package.startswith("nvidia-cuda-runtime"):
             continue

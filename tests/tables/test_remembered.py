@@ -11,7 +11,13 @@ from doctor.tables import store as stores
 
 def tables_with(folder: Path, cuda: str) -> Tables:
     folder.mkdir()
-    row = {"package": "tensorflow", "version": "2.10.0", "platform": "linux-x86_64", "gpu": True, "cuda": cuda}
+    row = {
+        "package": "tensorflow",
+        "version": "2.10.0",
+        "platform": "linux-x86_64",
+        "gpu": True,
+        "cuda": cuda,
+    }
     (folder / "tensorflow.json").write_text(json.dumps({"table": "tensorflow", "rows": [row]}))
     return Tables(folder)
 

@@ -85,7 +85,12 @@ def test_trap_is_what_the_tables_show_of_every_release_it_names(trap: Trap) -> N
 @pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.name)
 def test_conditions_of_a_trap_can_be_read(trap: Trap) -> None:
     everything = Situation(
-        python="3.11", capabilities=("8.6",), driver="535.183.01", cuda="12.2", cudnn="8.9", route="pip-and-cuda"
+        python="3.11",
+        capabilities=("8.6",),
+        driver="535.183.01",
+        cuda="12.2",
+        cudnn="8.9",
+        route="pip-and-cuda",
     )
     for build in builds_of(trap)[:1]:
         assert applies(trap, build, everything, TABLES) in (True, False)
@@ -112,6 +117,10 @@ def test_every_build_with_code_for_one_gpu_only_is_a_trap() -> None:
 
 
 def test_every_build_with_ptx_for_one_gpu_only_is_a_trap() -> None:
-    suffixed = {b.version for b in TABLES.releases() if b.compute_capabilities and "9.0a" in b.compute_capabilities.ptx}
+    suffixed = {
+        b.version
+        for b in TABLES.releases()
+        if b.compute_capabilities and "9.0a" in b.compute_capabilities.ptx
+    }
     trap = next(t for t in TRAPS if t.name == "blackwell-sm90a")
     assert {b.version for b in builds_of(trap)} == suffixed

@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
+import subprocess
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
 from doctor.cli import run
 from doctor.tables import Tables
+from doctor.tables.reading import registry
 from doctor.tables.reading.nvidia import PROJECTS
 from doctor.tables.store import BUNDLED
 
@@ -34,7 +39,9 @@ def wheel(folder: Path, version: str, python: str = "313", cuda: bool = True) ->
     path = folder / f"tensorflow-{version}-cp{python}-cp{python}-manylinux_2_27_x86_64.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(f"tensorflow-{version}.dist-info/METADATA", METADATA.format(version=version))
-        build_info = f"build_info = {{'is_cuda_build': {cuda}, 'cuda_version': '12.5.1', 'cudnn_version': '9'}}\n"
+        build_info = (
+            f"build_info = {{'is_cuda_build': {cuda}, 'cuda_version': '12.5.1', 'cudnn_version': '9'}}\n"
+        )
         archive.writestr("tensorflow/python/platform/build_info.py", build_info)
         archive.writestr("tensorflow/libtensorflow_framework.so.2", b"\x7fELF")
     return path
@@ -72,6 +79,33 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
+@lru_cache(maxsize=None)
+def said_by_pip(address: str) -> str:
+    """What pip says of its configuration with this index, as `index` sets it."""
+    variables = {
+        **os.environ,
+        "PIP_CONFIG_FILE": "/dev/null",
+        "PIP_INDEX_URL": address,
+        "PIP_EXTRA_INDEX_URL": "",
+    }
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    return subprocess.run(
+        command, env=variables, capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+
+
+@pytest.fixture
+def pip_asked_once(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pip's answer of an earlier test, but for the address: it takes half a second of a test about something
+    else."""
+    said = said_by_pip("file:///an-index")
+    monkeypatch.setattr(
+        registry,
+        "pip_settings",
+        lambda: registry.settings_from_pip(said.replace("file:///an-index", index.as_uri())),
+    )
+
+
 @pytest.fixture
 def in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Callable[..., Path]) -> Path:
     """Makes a table of our own the bundled one, with a user folder beside it; returns that folder."""
@@ -95,7 +129,11 @@ def test_new_release_is_added_and_used(index: Path, in_use: Path, capsys: pytest
     assert row.extras["and-cuda"] == {"nvidia-cudnn-cu12": "<10.0,>=9.10"}
 
 
-def test_new_wheel_of_nvidia_is_added_and_used(index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.slow
+@pytest.mark.usefixtures("pip_asked_once")
+def test_new_wheel_of_nvidia_is_added_and_used(
+    index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = index / "nvidia-cufft-cu12"
     path = folder / "nvidia_cufft_cu12-99.1.2.3-py3-none-manylinux2014_x86_64.whl"
     with zipfile.ZipFile(path, "w") as archive:
@@ -111,14 +149,22 @@ def test_new_wheel_of_nvidia_is_added_and_used(index: Path, in_use: Path, capsys
     assert (row.package, row.folder, row.last) == ("nvidia-cufft-cu12", "nvidia/cufft/lib", "99.1.2.3")
 
 
-def test_second_refresh_finds_nothing_new(index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.slow
+@pytest.mark.usefixtures("pip_asked_once")
+def test_second_refresh_finds_nothing_new(
+    index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     call("refresh")
     capsys.readouterr()
     assert call("refresh") == 0
     assert "Nothing new" in capsys.readouterr().out
 
 
-def test_wheel_for_another_python_is_a_change(index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.slow
+@pytest.mark.usefixtures("pip_asked_once")
+def test_wheel_for_another_python_is_a_change(
+    index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     call("refresh")
     capsys.readouterr()
     wheel(index / "tensorflow", "9.8.0", python="314")
@@ -134,6 +180,7 @@ def test_wheel_for_another_python_is_a_change(index: Path, in_use: Path, capsys:
     assert row.cuda == "12.5", "what was known stays"
 
 
+@pytest.mark.usefixtures("pip_asked_once")
 def test_undo_goes_back_one_refresh_at_a_time(index: Path, in_use: Path) -> None:
     call("refresh")
     wheel(index / "tensorflow", "9.9.0")
@@ -148,6 +195,7 @@ def test_undo_goes_back_one_refresh_at_a_time(index: Path, in_use: Path) -> None
     assert call("refresh", "--undo") == 0
 
 
+@pytest.mark.usefixtures("pip_asked_once")
 def test_row_that_breaks_an_invariant_is_not_written(
     index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,6 +216,7 @@ def test_index_that_is_not_there_exits_3_and_names_the_next_step(
     assert "hint:" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("pip_asked_once")
 def test_verify_says_that_a_release_is_as_in_the_table(
     index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -177,6 +226,7 @@ def test_verify_says_that_a_release_is_as_in_the_table(
     assert "tensorflow 9.8.0 linux-x86_64: as in the table" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("pip_asked_once")
 def test_verify_shows_what_differs(index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call("refresh")
     capsys.readouterr()
@@ -186,6 +236,7 @@ def test_verify_shows_what_differs(index: Path, in_use: Path, capsys: pytest.Cap
     assert "gpu: the table has true, the wheel says false" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("pip_asked_once")
 def test_verify_of_a_release_that_is_not_in_the_table_names_the_nearest(
     index: Path, in_use: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

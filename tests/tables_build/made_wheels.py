@@ -1,4 +1,5 @@
-"""Wheels, libraries and a package index that the tests make themselves, in the form that TensorFlow's have."""
+"""Wheels, libraries and a package index that the tests make themselves, in the form that TensorFlow's
+have."""
 
 from __future__ import annotations
 
@@ -64,7 +65,9 @@ def fatbin(*entries: bytes) -> bytes:
     return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, sum(map(len, entries))) + b"".join(entries)
 
 
-def fatbin_entry(kind: int, arch: int, content: bytes, flags: int = 0, version: tuple[int, int] = (8, 1)) -> bytes:
+def fatbin_entry(
+    kind: int, arch: int, content: bytes, flags: int = 0, version: tuple[int, int] = (8, 1)
+) -> bytes:
     """`kind` 1 is PTX, 2 a cubin; `arch` 90 is sm_90; `version` that of the code (of PTX its ISA)."""
     padded = content + bytes(-len(content) % 8)
     packed = len(content) if flags else 0
@@ -83,7 +86,9 @@ def lz4_literals(content: bytes) -> bytes:
 
 
 def metadata(version: str, *lines: str) -> str:
-    return "\n".join(["Metadata-Version: 2.1", "Name: tensorflow", f"Version: {version}", *lines, "", "About it."])
+    return "\n".join(
+        ["Metadata-Version: 2.1", "Name: tensorflow", f"Version: {version}", *lines, "", "About it."]
+    )
 
 
 def make_wheel(path: Path, members: dict[str, str | bytes]) -> Path:
@@ -96,9 +101,9 @@ def make_wheel(path: Path, members: dict[str, str | bytes]) -> Path:
 
 @dataclass
 class Index:
-    """A package index on this machine. `json_form`: serve PEP 691 pages. `ranges` false: a server that ignores Range
-    headers. `break_after`: bytes after which the next answers are cut off, one answer for each number. `stalled`: ends
-    the wait of an answer for a file whose name holds `stall_on`."""
+    """A package index on this machine. `json_form`: serve PEP 691 pages. `ranges` false: a server that
+    ignores Range headers. `break_after`: bytes after which the next answers are cut off, one answer for each
+    number. `stalled`: ends the wait of an answer for a file whose name holds `stall_on`."""
 
     folder: Path
     url: str = ""
@@ -167,7 +172,9 @@ def served(index: Index) -> Iterator[Index]:
                 return self.answer(200, content, "application/zip")
             start, stop = int(asked[1]), int(asked[2]) + 1
             part = content[start:stop]
-            return self.answer(206, part, "application/zip", f"bytes {start}-{start + len(part) - 1}/{len(content)}")
+            return self.answer(
+                206, part, "application/zip", f"bytes {start}-{start + len(part) - 1}/{len(content)}"
+            )
 
         def answer(self, status: int, body: bytes, kind: str, content_range: str = "") -> None:
             self.send_response(status)
@@ -198,7 +205,8 @@ def served(index: Index) -> Iterator[Index]:
 
 
 def windows_library(imports: tuple[str, ...], code: bytes = b"", constants: bytes = b"") -> bytes:
-    """A PE library with an import table and, in .text and .rdata, `code` and `constants` from their first byte on."""
+    """A PE library with an import table and, in .text and .rdata, `code` and `constants` from their first
+    byte on."""
     text = code + bytes(-len(code) % 512)
     rdata_address = 0x1000 + max(0x1000, (len(text) + 0xFFF) // 0x1000 * 0x1000)
     table_at = len(constants) + -len(constants) % 16

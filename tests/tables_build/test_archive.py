@@ -22,7 +22,9 @@ NOISE = random.Random(7).getrandbits(3 << 23).to_bytes(3 << 20, "little")
 
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[Index]:
-    members: dict[str, str | bytes] = {f"package/module_{number}.py": f"x = {number}\n" for number in range(3000)}
+    members: dict[str, str | bytes] = {
+        f"package/module_{number}.py": f"x = {number}\n" for number in range(3000)
+    }
     members["package/library.so"] = NOISE
     make_wheel(tmp_path / "a.whl", members)
     with zipfile.ZipFile(tmp_path / "a.whl", "a", zipfile.ZIP_STORED) as archive:
@@ -49,7 +51,9 @@ def test_a_connection_that_breaks_is_taken_up_where_it_broke(index: Index) -> No
     remote, url, members = opened(index)
     index.break_after = [1_000_000, 500_000, 500_000]
     assert b"".join(inflate(remote, url, members["package/library.so"])) == NOISE
-    starts = [int(removeprefix(asked, "bytes=").partition("-")[0]) for _, asked in index.requests[-4:] if asked]
+    starts = [
+        int(removeprefix(asked, "bytes=").partition("-")[0]) for _, asked in index.requests[-4:] if asked
+    ]
     assert starts == sorted(set(starts))
     assert starts[-1] - starts[0] > 1_800_000
 
@@ -75,7 +79,9 @@ def test_a_member_too_large_to_be_a_text_is_not_read(index: Index) -> None:
         read_member(remote, url, members["package/library.so"], limit=1000)
 
 
-@pytest.mark.parametrize("content", [b"", b"no zip file", b"PK\x05\x06" + b"\xff" * 18, b"PK\x05\x06" + bytes(6)])
+@pytest.mark.parametrize(
+    "content", [b"", b"no zip file", b"PK\x05\x06" + b"\xff" * 18, b"PK\x05\x06" + bytes(6)]
+)
 def test_what_is_no_zip_file_is_an_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.whl").write_bytes(content)
     url = (tmp_path / "a.whl").as_uri()

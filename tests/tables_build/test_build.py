@@ -39,11 +39,15 @@ def index(tmp_path: Path) -> Iterator[Index]:
         made.fatbin_entry(2, 90, bytes(64)),
         made.fatbin_entry(1, 90, b".version 8.5\n.target sm_90a\n"),
     )
-    paths = "$ORIGIN/:$ORIGIN/../nvidia/cudnn/lib:$ORIGIN/../nvidia/cuda_runtime/lib:$ORIGIN/../nvidia/cudnn/lib"
+    paths = (
+        "$ORIGIN/:$ORIGIN/../nvidia/cudnn/lib:$ORIGIN/../nvidia/cuda_runtime/lib:$ORIGIN/../nvidia/cudnn/lib"
+    )
     framework = made.compile_library(
         tmp_path, "libtensorflow_framework.so.2", made.LOADER, f"-Wl,--enable-new-dtags,-rpath,{paths}"
     ).read_bytes()
-    kernel_library = made.compile_library(tmp_path, "libtensorflow_cc.so.2", kernels + "int unused;").read_bytes()
+    kernel_library = made.compile_library(
+        tmp_path, "libtensorflow_cc.so.2", kernels + "int unused;"
+    ).read_bytes()
     metadata = made.metadata(
         "9.1.0",
         "Requires-Python: >=3.10",
@@ -51,8 +55,9 @@ def index(tmp_path: Path) -> Iterator[Index]:
         "Requires-Dist: nvidia-cudnn-cu12==9.3.0.75; extra == 'and-cuda'",
     )
     build_info = (
-        "import collections\nbuild_info = collections.OrderedDict([('cuda_version', '12.5.1'), ('cudnn_version', '9'),"
-        " ('is_cuda_build', True), ('cuda_compute_capabilities', ['sm_60', 'compute_90'])])\n"
+        "import collections\nbuild_info = collections.OrderedDict([('cuda_version', '12.5.1'),"
+        " ('cudnn_version', '9'), ('is_cuda_build', True), ('cuda_compute_capabilities', ['sm_60',"
+        " 'compute_90'])])\n"
     )
     members: dict[str, str | bytes] = {
         "tensorflow-9.1.0.dist-info/METADATA": metadata,
@@ -62,11 +67,15 @@ def index(tmp_path: Path) -> Iterator[Index]:
         "tensorflow/include/someone/elses.dist-info/METADATA": "Metadata-Version: 2.1\n",
     }
     made.make_wheel(folder / LINUX, members)
-    made.make_wheel(folder / OLDER, {**members, "tensorflow/libtensorflow_cc.so.2": kernel_library + bytes(10)})
+    made.make_wheel(
+        folder / OLDER, {**members, "tensorflow/libtensorflow_cc.so.2": kernel_library + bytes(10)}
+    )
     made.make_wheel(
         folder / WINDOWS,
         {
-            "tensorflow-9.1.0.dist-info/METADATA": made.metadata("9.1.0", "Requires-Dist: tensorflow-intel==9.1.0"),
+            "tensorflow-9.1.0.dist-info/METADATA": made.metadata(
+                "9.1.0", "Requires-Dist: tensorflow-intel==9.1.0"
+            ),
         },
     )
     made.make_wheel(folder / "tensorflow_gpu-9.0.0-cp310-cp310-win_amd64.whl", {
@@ -130,10 +139,20 @@ def test_a_full_run_says_what_the_libraries_say(index: Index, tmp_path: Path) ->
         "tensorflow/libtensorflow_cc.so.2",
         "tensorflow/libtensorflow_framework.so.2",
     ]
-    derived = ("gpu", "cuda", "cudnn", "glibc", "compute_capabilities", "libraries", "libraries_required", "runpath")
+    derived = (
+        "gpu",
+        "cuda",
+        "cudnn",
+        "glibc",
+        "compute_capabilities",
+        "libraries",
+        "libraries_required",
+        "runpath",
+    )
     assert all(row["evidence"][key] for key in derived)
 
 
+@pytest.mark.slow
 def test_a_metadata_run_says_only_what_the_texts_say(index: Index, tmp_path: Path) -> None:
     assert build(index, tmp_path).returncode == 0
     found = rows(tmp_path)
@@ -183,7 +202,9 @@ def test_a_metadata_run_keeps_what_a_full_run_found(index: Index, tmp_path: Path
 @pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_stopped(index: Index, tmp_path: Path) -> None:
     removed = (index.folder / LINUX).read_bytes()
-    (index.folder / LINUX).write_bytes(removed[: len(removed) // 2])  # its directory is missing: it cannot be read
+    (index.folder / LINUX).write_bytes(
+        removed[: len(removed) // 2]
+    )  # its directory is missing: it cannot be read
     build(index, tmp_path, "--only", "9.0.0")
     failed = build(index, tmp_path)
     assert failed.returncode == 3
@@ -196,7 +217,8 @@ def test_an_interrupted_run_goes_on_where_it_stopped(index: Index, tmp_path: Pat
     assert "tensorflow_gpu-9.0.0-cp310-cp310-win_amd64.whl" not in read_again
 
 
-@pytest.mark.parametrize("options", [[], pytest.param(["--full"], marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [[], ["--full"]])
 def test_ctrl_c_ends_it_at_once_and_leaves_nothing_half_written(
     index: Index, tmp_path: Path, options: list[str]
 ) -> None:
@@ -238,7 +260,9 @@ def test_a_wheel_that_cannot_be_read_leaves_the_table_as_it_was(index: Index, tm
 
 
 @pytest.mark.slow
-def test_only_leaves_other_rows_alone_and_names_releases_that_do_not_exist(index: Index, tmp_path: Path) -> None:
+def test_only_leaves_other_rows_alone_and_names_releases_that_do_not_exist(
+    index: Index, tmp_path: Path
+) -> None:
     build(index, tmp_path)
     done = build(index, tmp_path, "--full", "--only", "9.0.0")
     assert done.returncode == 0

@@ -1,4 +1,5 @@
-"""The package index: its address from pip's settings, its pages in both forms, and what happens where it fails."""
+"""The package index: its address from pip's settings, its pages in both forms, and what happens where it
+fails."""
 
 from __future__ import annotations
 
@@ -28,7 +29,11 @@ def test_an_html_page_gives_address_hash_python_and_yanked() -> None:
     assert first.url == "https://index.example/files/tensorflow-2.0.0-cp37-cp37m-manylinux2010_x86_64.whl"
     assert (first.sha256, first.requires_python, first.yanked) == (SHA, ">=3.5", None)
     assert (second.filename, second.yanked) == ("tensorflow-2.0.1.tar.gz", "broken & gone")
-    assert (third.url, third.sha256, third.yanked) == ("https://index.example/x/tensorflow-2.0.2.tar.gz", "", "")
+    assert (third.url, third.sha256, third.yanked) == (
+        "https://index.example/x/tensorflow-2.0.2.tar.gz",
+        "",
+        "",
+    )
 
 
 def test_a_json_page_gives_the_same() -> None:
@@ -77,7 +82,9 @@ def test_without_any_setting_the_address_is_pips_own_default() -> None:
 def test_the_served_page_is_read_in_either_form(tmp_path: Path, json_form: bool) -> None:
     make_wheel(tmp_path / "tensorflow-9.1.0-cp311-cp311-win_amd64.whl", {"x": "y"})
     with served(Index(tmp_path, json_form=json_form)) as index:
-        (file,) = project_files("tensorflow", (index.url,), Remote(requests.Session, named=["http://127.0.0.1"]))
+        (file,) = project_files(
+            "tensorflow", (index.url,), Remote(requests.Session, named=["http://127.0.0.1"])
+        )
     assert file.filename == "tensorflow-9.1.0-cp311-cp311-win_amd64.whl"
     assert file.requires_python == ">=3.9"
     assert len(file.sha256) == 64
@@ -99,7 +106,9 @@ def test_a_registry_that_is_not_there_is_an_error_with_the_next_step() -> None:
         unused.bind(("127.0.0.1", 0))
         address = f"http://user:secret@127.0.0.1:{unused.getsockname()[1]}/simple"
         with pytest.raises(RegistryError) as caught:
-            project_files("tensorflow", (address,), Remote(requests.Session, named=["http://127.0.0.1"], pause_s=0))
+            project_files(
+                "tensorflow", (address,), Remote(requests.Session, named=["http://127.0.0.1"], pause_s=0)
+            )
     message = str(caught.value)
     assert "Connection refused" in message
     assert "Next: check the network" in message
@@ -108,13 +117,17 @@ def test_a_registry_that_is_not_there_is_an_error_with_the_next_step() -> None:
 
 
 def test_a_project_that_no_index_has_is_an_error_with_the_next_step(tmp_path: Path) -> None:
-    with served(Index(tmp_path)) as index, pytest.raises(RegistryError, match="Next: look at `pip config list`"):
+    with served(Index(tmp_path)) as index, pytest.raises(
+        RegistryError, match="Next: look at `pip config list`"
+    ):
         project_files("tensorflow", (index.url,), Remote(requests.Session, named=["http://127.0.0.1"]))
 
 
 def test_a_server_without_ranges_is_said_to_be_one(tmp_path: Path) -> None:
     make_wheel(tmp_path / "tensorflow-9.1.0-cp311-cp311-win_amd64.whl", {"x": "y"})
-    with served(Index(tmp_path, ranges=False)) as index, pytest.raises(RemoteError, match="ignores range requests"):
+    with served(Index(tmp_path, ranges=False)) as index, pytest.raises(
+        RemoteError, match="ignores range requests"
+    ):
         Remote(requests.Session, named=["http://127.0.0.1"]).size(
             index.url.replace("simple", "files") + "/tensorflow-9.1.0-cp311-cp311-win_amd64.whl"
         )

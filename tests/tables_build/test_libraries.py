@@ -14,6 +14,7 @@ import pytest
 from doctor.backports import removeprefix
 from doctor.tables.reading import dllnames, dlopened, elf, fatbin, macho, pe
 from doctor.tables.reading.window import Window
+from tests.sampling import each
 from tests.tables_build import made_wheels as made
 
 needs_compiler = pytest.mark.skipif(not made.HAVE_COMPILER, reason="needs gcc")
@@ -33,7 +34,13 @@ def scanned(content: bytes, size: int = 1000) -> fatbin.Fatbins:
 
 @pytest.mark.parametrize("size", [7, 1000, 1 << 20])
 def test_a_window_finds_reads_and_keeps_across_piece_borders(size: int) -> None:
-    content = random.Random(1).getrandbits(400_000).to_bytes(50_000, "little").replace(b"NEEDLE", b"") + b"NEEDLE" + bytes(1000) + b"NEEDLE" + b"end"
+    content = (
+        random.Random(1).getrandbits(400_000).to_bytes(50_000, "little").replace(b"NEEDLE", b"")
+        + b"NEEDLE"
+        + bytes(1000)
+        + b"NEEDLE"
+        + b"end"
+    )
     window = Window(pieces(content, size))
     kept = window.keep(20_000, 20_100)
     first = window.find(b"NEEDLE", 0)
@@ -77,7 +84,9 @@ def test_an_entry_that_contradicts_itself_is_counted_as_malformed() -> None:
 
 
 def test_ptx_that_cannot_be_unpacked_counts_by_the_entrys_own_header() -> None:
-    found = scanned(made.fatbin(made.fatbin_entry(1, 80, b"\xff" * 80, flags=0x2000, version=(7, 4))) + bytes(64))
+    found = scanned(
+        made.fatbin(made.fatbin_entry(1, 80, b"\xff" * 80, flags=0x2000, version=(7, 4))) + bytes(64)
+    )
     assert found.ptx == {("8.0", "7.4"): 1}
     assert found.unreadable == 1
 
@@ -89,9 +98,11 @@ def test_lz4_matches_are_copied_overlaps_too() -> None:
     assert fatbin.lz4_head(packed, 5) == b"ababa"
 
 
-@pytest.mark.parametrize("seed", range(50))
+@each("seed", range(50))
 def test_lz4_of_noise_ends(seed: int) -> None:
-    assert len(fatbin.lz4_head(random.Random(seed).getrandbits(24_000).to_bytes(3000, "little"), 1536)) <= 1536
+    assert (
+        len(fatbin.lz4_head(random.Random(seed).getrandbits(24_000).to_bytes(3000, "little"), 1536)) <= 1536
+    )
 
 
 @pytest.fixture
@@ -110,7 +121,9 @@ def dynamic_of(path: Path) -> elf.Dynamic:
     segments = elf.program_headers(content[: 64 << 10])
     dynamic = next(segment for segment in segments if segment.kind == elf.PT_DYNAMIC)
     entries = elf.dynamic_entries(content[dynamic.offset : dynamic.offset + dynamic.size])
-    ranges = {name: content[start:stop] for name, (start, stop) in elf.ranges_needed(segments, entries).items()}
+    ranges = {
+        name: content[start:stop] for name, (start, stop) in elf.ranges_needed(segments, entries).items()
+    }
     return elf.read_dynamic(entries, ranges["strings"], ranges["versions"])
 
 
@@ -128,11 +141,16 @@ def test_elf_needs_and_runpath_are_what_readelf_says(framework: Path) -> None:
 
 
 def test_the_newest_glibc_is_by_number_not_by_letter() -> None:
-    assert elf.newest_glibc(["GLIBC_2.9", "GLIBC_2.17", "GLIBC_2.2.5", "GLIBC_PRIVATE", "GLIBCXX_3.4.30"]) == "2.17"
+    assert (
+        elf.newest_glibc(["GLIBC_2.9", "GLIBC_2.17", "GLIBC_2.2.5", "GLIBC_PRIVATE", "GLIBCXX_3.4.30"])
+        == "2.17"
+    )
     assert elf.newest_glibc(["GLIBCXX_3.4"]) is None
 
 
-@pytest.mark.parametrize("content", [b"", b"MZ", b"\x7fELF\x01\x01" + bytes(100), b"\x7fELF\x02\x01" + b"\xff" * 100])
+@pytest.mark.parametrize(
+    "content", [b"", b"MZ", b"\x7fELF\x01\x01" + bytes(100), b"\x7fELF\x02\x01" + b"\xff" * 100]
+)
 def test_what_is_no_64_bit_elf_file_is_an_error(content: bytes) -> None:
     with pytest.raises(elf.ElfError):
         elf.program_headers(content)
@@ -148,7 +166,9 @@ def asked(path: Path) -> dict[str, list[str]]:
 
 @needs_compiler
 @needs_linux
-def test_the_names_are_those_that_the_loader_composes_and_nothing_is_opened(framework: Path, tmp_path: Path) -> None:
+def test_the_names_are_those_that_the_loader_composes_and_nothing_is_opened(
+    framework: Path, tmp_path: Path
+) -> None:
     # a libcudart that is really there must not change the answer
     made.compile_library(
         tmp_path,
@@ -157,7 +177,9 @@ def test_the_names_are_those_that_the_loader_composes_and_nothing_is_opened(fram
     )
     answers = asked(framework)
     assert answers.pop("load") == ["libcudart.so.12"]
-    by_function = {name.rpartition("DsoLoader")[2].lstrip("0123456789"): names for name, names in answers.items()}
+    by_function = {
+        name.rpartition("DsoLoader")[2].lstrip("0123456789"): names for name, names in answers.items()
+    }
     assert by_function == {
         "GetCudnnDsoHandleEv": ["libcudnn.so.9"],
         "GetCuptiDsoHandleEv": ["libcupti.so.12", "libcupti.so"],
@@ -193,7 +215,10 @@ def test_a_build_that_needs_a_cuda_library_itself_answers_without_it(tmp_path: P
 @needs_compiler
 @needs_linux
 def test_a_function_that_crashes_costs_only_its_own_answer(tmp_path: Path) -> None:
-    source = made.LOADER + "void _ZN3tsl8internal9DsoLoader15GetNvmDsoHandleEv(void *o) { *(volatile int *)0 = 1; }\n"
+    source = (
+        made.LOADER
+        + "void _ZN3tsl8internal9DsoLoader15GetNvmDsoHandleEv(void *o) { *(volatile int *)0 = 1; }\n"
+    )
     answers = asked(made.compile_library(tmp_path, "libtensorflow_framework.so.2", source))
     assert "_ZN3tsl8internal9DsoLoader15GetNvmDsoHandleEv" not in answers
     assert answers["_ZN3tsl8internal9DsoLoader17GetCudnnDsoHandleEv"] == ["libcudnn.so.9"]
@@ -256,7 +281,9 @@ def test_a_mac_librarys_needs_are_its_load_commands() -> None:
         return struct.pack("<IIIIII", kind, 24 + len(padded), 24, 0, 0, 0) + padded
 
     commands = (
-        command(0xC, b"@rpath/libcudart.8.0.dylib") + command(0x1D, b"x") + command(0x80000018, b"/usr/lib/libz.dylib")
+        command(0xC, b"@rpath/libcudart.8.0.dylib")
+        + command(0x1D, b"x")
+        + command(0x80000018, b"/usr/lib/libz.dylib")
     )
     start = struct.pack("<IIIIIIII", macho.MAGIC_64, 0, 0, 6, 3, len(commands), 0, 0) + commands
     assert macho.needed_libraries(start) == ["libcudart.8.0.dylib", "libz.dylib"]

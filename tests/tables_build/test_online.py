@@ -1,4 +1,5 @@
-"""The bundled table against the registry: one release of each age is read again, from nothing, and compared."""
+"""The bundled table against the registry: one release of each age is read again, from nothing, and
+compared."""
 
 from __future__ import annotations
 
@@ -21,13 +22,17 @@ def lines(table: Path, versions: list[str]) -> list[str]:
         for package in ("tensorflow", "tensorflow-gpu")
         for version in versions
     )
-    return [line.rstrip(",") for line in table.read_text(encoding="utf-8").splitlines() if line.startswith(starts)]
+    return [
+        line.rstrip(",") for line in table.read_text(encoding="utf-8").splitlines() if line.startswith(starts)
+    ]
 
 
 @pytest.mark.online
 @pytest.mark.slow
 def test_one_release_of_each_age_is_read_again_as_the_bundled_row_byte_for_byte(tmp_path: Path) -> None:
-    newest = max((row["version"] for row in json.loads(BUNDLED.read_text(encoding="utf-8"))["rows"]), key=Version)
+    newest = max(
+        (row["version"] for row in json.loads(BUNDLED.read_text(encoding="utf-8"))["rows"]), key=Version
+    )
     versions = [*AGES, *([newest] if newest not in AGES else [])]
     done = subprocess.run(
         [sys.executable, str(ROOT / "scripts/build_tables.py"), "--full", "--only", *versions,

@@ -15,7 +15,13 @@ from doctor.tables.reading.rows import Row, build_row, carry_over, complete_wind
 from doctor.tables.reading.wheeltexts import WheelTexts
 
 LINUX, WINDOWS = "manylinux_2_17_x86_64", "win_amd64"
-DEVICE_CODE = {"entries": 2, "compiled": {"8.0": 1}, "ptx": {"8.0": {"8.1": 1}}, "malformed": 0, "unreadable": 0}
+DEVICE_CODE = {
+    "entries": 2,
+    "compiled": {"8.0": 1},
+    "ptx": {"8.0": {"8.1": 1}},
+    "malformed": 0,
+    "unreadable": 0,
+}
 TRY = "_ZN3tsl8internal9DsoLoader26MaybeTryDlopenGPULibrariesEv"
 
 
@@ -26,11 +32,23 @@ def group(version: str, tag: str = LINUX, package: str = "tensorflow") -> Group:
 
 
 def texts(build_info: dict[str, Any] | None, extras: dict[str, dict[str, str]] | None = None) -> WheelTexts:
-    return WheelTexts(1 << 20, "METADATA", "build_info.py" if build_info else None, None, None, [], extras or {},
-                      build_info, [], 3)  # fmt: skip
+    return WheelTexts(
+        1 << 20,
+        "METADATA",
+        "build_info.py" if build_info else None,
+        None,
+        None,
+        [],
+        extras or {},
+        build_info,
+        [],
+        3,
+    )
 
 
-def linux_facts(*opened: str, needed: tuple[str, ...] = (), runpath: list[str] | None = None) -> dict[str, Any]:
+def linux_facts(
+    *opened: str, needed: tuple[str, ...] = (), runpath: list[str] | None = None
+) -> dict[str, Any]:
     member = {"needed": list(needed), "runpath": runpath, "glibc": "2.17", "fatbins": DEVICE_CODE}
     asked = {f"GetNumber{index}DsoHandleEv": [name] for index, name in enumerate(opened)}
     return {
@@ -61,7 +79,9 @@ def test_the_name_decides_the_major_and_build_info_or_a_pin_adds_the_minor(
     soname: str, build_info: dict[str, Any], pins: dict[str, str], cuda: str
 ) -> None:
     binary = derive(linux_facts(soname, "libcudnn.so.9"), "linux-x86_64")
-    row = build_row(group("9.0.0"), texts({"is_cuda_build": True, **build_info}, {"and-cuda": pins}), binary, {})
+    row = build_row(
+        group("9.0.0"), texts({"is_cuda_build": True, **build_info}, {"and-cuda": pins}), binary, {}
+    )
     assert row["cuda"] == cuda
     assert row["evidence"]["cuda"]
 
@@ -96,7 +116,9 @@ def test_what_the_operating_system_loads_first_is_required() -> None:
 
 def test_pips_folders_on_the_runpath_decide_what_is_missed() -> None:
     runpath = ["$ORIGIN/", "$ORIGIN/../nvidia/cublas/lib", "$ORIGIN/../../nvidia/cusolver/lib"]
-    facts = linux_facts("libcublas.so.12", "libcublasLt.so.12", "libcusolver.so.11", "libcudnn.so.9", runpath=runpath)
+    facts = linux_facts(
+        "libcublas.so.12", "libcublasLt.so.12", "libcusolver.so.11", "libcudnn.so.9", runpath=runpath
+    )
     binary = derive(facts, "linux-x86_64")
     row = build_row(group("9.0.0"), texts({"is_cuda_build": True}, {"and-cuda": {}}), binary, {})
     assert row["pip_libraries_found"] == ["libcublas.so.12", "libcublasLt.so.12"]
@@ -139,14 +161,19 @@ def test_a_windows_build_that_imports_no_cuda_is_believed_in_its_code_not_in_bui
 
 
 def test_two_version_constants_tell_cuda_and_cudnn_where_nothing_else_does() -> None:
-    binary = derive(windows_facts("msvcp140.dll"), "windows-amd64", {"names": [], "versions": ["64_5", "64_80"]})
+    binary = derive(
+        windows_facts("msvcp140.dll"), "windows-amd64", {"names": [], "versions": ["64_5", "64_80"]}
+    )
     row = build_row(group("1.0.0", WINDOWS, "tensorflow-gpu"), texts(None), binary, None)
     assert (row["cuda"], row["cudnn"], row["libraries"]) == ("8.0", "5", None)
 
 
 def test_a_windows_device_needs_what_the_linux_device_needs_by_its_own_names() -> None:
     linux = build_row(
-        group("2.10.1"), texts({}), derive(linux_facts("libcudart.so.11.0", "libcudnn.so.8"), "linux-x86_64"), {}
+        group("2.10.1"),
+        texts({}),
+        derive(linux_facts("libcudart.so.11.0", "libcudnn.so.8"), "linux-x86_64"),
+        {},
     )
     row = windows_row({"names": ["cudart64_110.dll", "cudnn64_8.dll", "cupti64_112.dll"], "versions": []})
     complete_windows([linux, row])

@@ -41,7 +41,10 @@ def test_build_info_of_every_age_is_read_without_running_it() -> None:
         "is_cuda_build": True,
         "cuda_version_number": "10",
     }
-    text = "import collections\nbuild_info = collections.OrderedDict([('cuda_version', '12.5.1'), ('is_cuda_build', True)])"
+    text = (
+        "import collections\nbuild_info = collections.OrderedDict([('cuda_version', '12.5.1'),"
+        " ('is_cuda_build', True)])"
+    )
     assert parse_build_info(text) == {"cuda_version": "12.5.1", "is_cuda_build": True}
     assert parse_build_info("build_info = {'cuda_version': '10.1'}") == {"cuda_version": "10.1"}
     assert parse_build_info("raise SystemExit(open('/etc/passwd').read())\nx = 1") == {"x": 1}
@@ -60,15 +63,20 @@ def test_a_version_in_build_info_is_read_in_both_spellings(written: str | None, 
 
 def test_requirements_are_told_apart_from_extras() -> None:
     metadata = parse_metadata(
-        "Metadata-Version: 2.1\nName: tensorflow\nSummary: It is.\nRequires-Python: >=3.9\n"
-        "Requires-Dist: numpy <2.0,>=1.23.5\n"
-        'Requires-Dist: tensorflow-intel (==2.11.0) ; platform_system == "Windows"\n'
-        "Requires-Dist: nvidia-cudnn-cu12 ==8.9.4.25 ; extra == 'and-cuda'\n"
-        "Requires-Dist: nvidia_nccl_cu12 >=2.16 ; (platform_system == 'Linux') and extra == 'and-cuda'\n\nText\n"
+        "Metadata-Version: 2.1\nName: tensorflow\nSummary: It is.\nRequires-Python: >=3.9\nRequires-Dist:"
+        " numpy <2.0,>=1.23.5\nRequires-Dist: tensorflow-intel (==2.11.0) ; platform_system =="
+        " \"Windows\"\nRequires-Dist: nvidia-cudnn-cu12 ==8.9.4.25 ; extra == 'and-cuda'\nRequires-Dist:"
+        " nvidia_nccl_cu12 >=2.16 ; (platform_system == 'Linux') and extra == 'and-cuda'\n\nText\n"
     )
-    assert metadata.requires == ("numpy<2.0,>=1.23.5", 'tensorflow-intel==2.11.0; platform_system == "Windows"')
+    assert metadata.requires == (
+        "numpy<2.0,>=1.23.5",
+        'tensorflow-intel==2.11.0; platform_system == "Windows"',
+    )
     assert metadata.extras == {
-        "and-cuda": {"nvidia-cudnn-cu12": "==8.9.4.25", "nvidia-nccl-cu12": '>=2.16; platform_system == "Linux"'}
+        "and-cuda": {
+            "nvidia-cudnn-cu12": "==8.9.4.25",
+            "nvidia-nccl-cu12": '>=2.16; platform_system == "Linux"',
+        }
     }
     assert (metadata.summary, metadata.requires_python) == ("It is.", ">=3.9")
 

@@ -1,8 +1,6 @@
-"""Reports of collectors, read by their own structure: what a field, a row or a step means, not what its words might.
-
-In: a text. Out: the facts of the reports in it, and the text without their lines, so that the name of a package or the
-question "are we in docker" is not taken for a statement. Lines that other programs print within a report stay.
-"""
+"""Reports of collecting tools (pip list, lspci ...), read by their structure: fields, rows and steps. In: a
+text. Out: the facts of its reports, and the text without their lines, so that a package's name or the
+question "are we in docker" is not mistaken for a statement. Lines of other programs within a report stay."""
 
 from __future__ import annotations
 
@@ -13,14 +11,12 @@ from doctor.logs.collectors.block import Collector, Line
 from doctor.logs.text import Text
 
 FAILURES = 8
-"""How often one reader may be called in vain: a text that only looks like a report costs no more than its length."""
+"""How often one reader may fail on a text: a text that only looks like a report stays cheap."""
 
 
 def read_collected(text: Text, printed: set[int]) -> tuple[Text, list[Fact]]:
-    """The facts of the collectors' reports in a text, and the text that is left; one and the same where there is none.
-
-    printed: is given the numbers of the reports' lines.
-    """
+    """The facts of the collectors' reports in a text, and the remaining text; the same object if there is no
+    report. printed: receives the numbers of the reports' lines."""
     from doctor.logs.collectors import hardware, loader, packages, reports
 
     families = (reports, packages, loader, hardware)
@@ -34,7 +30,7 @@ def read_collected(text: Text, printed: set[int]) -> tuple[Text, list[Fact]]:
 def _read(
     lines: Sequence[Line], known: Sequence[Collector], name: str, printed: set[int]
 ) -> tuple[list[Line], list[Fact]]:
-    """The lines that are left, and the facts of the reports of these collectors."""
+    """The remaining lines, and the facts of these collectors' reports."""
     left: list[Line] = []
     facts: list[Fact] = []
     failed = dict.fromkeys(known, 0)
@@ -51,7 +47,9 @@ def _read(
             left.append(lines[at])
             at += 1
             continue
-        inner = [line if i in block.keep else (line[0], "") for i, line in enumerate(lines[at : block.end], at)]
+        inner = [
+            line if i in block.keep else (line[0], "") for i, line in enumerate(lines[at : block.end], at)
+        ]
         facts += block.facts
         printed.update(number for number, _ in lines[at : block.end])
         others = [c for c in known if c.read is not collector.read]

@@ -1,4 +1,4 @@
-"""What a reader of one collector's report gives back, and what several of them need."""
+"""The result of reading one collector's report, and helpers that several readers share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from doctor import lazy
 from doctor.facts import (
     FORM,
     INFERRED,
@@ -27,7 +28,8 @@ Line: TypeAlias = "tuple[int, str]"
 
 
 class Block(NamedTuple):
-    """A report that was read: its lines end before index `end`; `keep` are the indexes that the signatures still read."""
+    """A report: its lines end before index `end`; the signatures still read the lines with the indexes
+    `keep`."""
 
     end: int
     facts: list[Fact]
@@ -35,10 +37,9 @@ class Block(NamedTuple):
 
 
 class Collector(NamedTuple):
-    """One collector's report. mark: stands in each; begins: a line with which one may begin (match, not search).
-
-    read: the lines of a text, the index of that line, the text's name; None where it is no such report after all.
-    """
+    """The reader of one collector. mark: a text that every report holds. begins: matches its first line
+    (match, not search). read: gets the lines of a text, the index of that line and the text's name; returns
+    None if it is not such a report."""
 
     mark: str
     begins: re.Pattern[str]
@@ -50,29 +51,29 @@ def source(name: str, line: Line) -> Source:
     return Source(name, line[0], line[1].strip()[:400])
 
 
-_GPU_LIBRARY = re.compile(
+_GPU_LIBRARY = lazy.compile(
     r"lib(?:cuda|cudart|cudnn|cublas|cufft|cupti|curand|cusolver|cusparse|nccl|nvinfer|nvrtc|nvjitlink|nvidia-ml)"
     r"[\w+-]{0,40}\.so(?:\.\d{1,6}){0,4}$",
     re.IGNORECASE,
 )
-_VERSIONED = re.compile(r"lib(cudart|cudnn)\.so\.(\d{1,2}(?:\.\d{1,4}){1,3})$")
+_VERSIONED = lazy.compile(r"lib(cudart|cudnn)\.so\.(\d{1,2}(?:\.\d{1,4}){1,3})$")
 
 
 def gpu_library(path: str) -> str:
-    """The file name of a library that serves a GPU; empty for any other file."""
+    """The file name of a library that a GPU needs; "" for any other file."""
     name = path[path.rfind("/") + 1 :]
     return name if len(name) < 80 and _GPU_LIBRARY.match(name) else ""
 
 
 def stated_version(path: str, where: Source) -> Iterator[Fact]:
-    """The CUDA or cuDNN that the name of a library file states."""
+    """The CUDA or cuDNN version in the name of a library file."""
     found = _VERSIONED.match(path[path.rfind("/") + 1 :][:80])
     if found:
         yield (CudaVersion if found[1] == "cudart" else CudnnVersion)(where, found[2], path[:300], FORM)
 
 
 def searched(begins: Source, tried: dict[str, Source], opened: dict[str, tuple[str, Source]]) -> list[Fact]:
-    """What a trace of Linux's loader shows. tried: libraries that were searched for; opened: name to path."""
+    """A trace of Linux's loader. tried: libraries that it searched for; opened: name to path."""
     facts: list[Fact] = [Platform(begins, "linux", rank=INFERRED)]
     facts += [LibraryLoaded(where, name, path) for name, (path, where) in opened.items()]
     error = "searched in every folder of the loader and not found"
@@ -81,14 +82,14 @@ def searched(begins: Source, tried: dict[str, Source], opened: dict[str, tuple[s
 
 
 def cuda(version: str, where: Source, rank: int = MEASURED) -> Iterator[Fact]:
-    """An installed CUDA, where there is such a release."""
+    """An installed CUDA, if that release exists."""
     number = re.match(r"\d{1,2}(?:\.\d{1,3}){1,2}(?![\d.])", version)
     if number and 5 <= int(number[0].split(".")[0]) <= 19:
         yield CudaVersion(where, number[0], rank=rank)
 
 
 def after(line: str, label: str) -> str:
-    """What follows a label and its colon; empty where the line does not begin with it."""
+    """The value after a label and its colon; "" if the line does not begin with the label."""
     head, colon, rest = line.partition(":")
     return rest.strip() if colon and head.strip() == label else ""
 
@@ -99,7 +100,7 @@ def until(lines: Sequence[Line], at: int, ends: Callable[[str], bool]) -> int:
 
 
 def fence(line: str) -> bool:
-    """Whether a line ends whatever was pasted before it."""
+    """Whether a line ends any block that was pasted before it."""
     return line.startswith(("```", "~~~", "</details>", "</pre>", "#", "**"))
 
 

@@ -26,7 +26,7 @@ from doctor.logs.collectors.packages import tensorflow_of
 _SYSTEMS = {"linux": "linux", "win32": "windows", "darwin": "macos"}
 _VARIABLES = ("NVIDIA_", "CUDA_", "LD_LIBRARY_PATH", "TF_")
 MOST = 5_000
-"""Entries of a document that are read."""
+"""The most entries of a document that are read."""
 
 
 def read_document(text: str, name: str) -> Facts | None:
@@ -41,7 +41,9 @@ def read_document(text: str, name: str) -> Facts | None:
     source = Source(name)
     if isinstance(document, dict) and "pip_version" in document:
         found = list(_pip_inspect(document, source))
-    elif isinstance(document, list) and document and all(isinstance(entry, dict) for entry in document[:MOST]):
+    elif (
+        isinstance(document, list) and document and all(isinstance(entry, dict) for entry in document[:MOST])
+    ):
         listed = all("name" in entry and "version" in entry for entry in document[:MOST])
         found = list(_listed(document, source) if listed else _docker_inspect(document, source))
     else:
@@ -60,7 +62,9 @@ def _pip_inspect(document: dict[str, Any], source: Source) -> Iterator[Fact]:
     """pip inspect: https://pip.pypa.io/en/stable/reference/inspect-report/"""
     environment = document.get("environment")
     if isinstance(environment, dict):
-        version, system, machine = (environment.get(key) for key in ("python_full_version", "sys_platform", "platform_machine"))
+        version, system, machine = (
+            environment.get(key) for key in ("python_full_version", "sys_platform", "platform_machine")
+        )
         where = Source(source.where, None, f"python {version} on {system} {machine}"[:200])
         if isinstance(version, str):
             yield PythonVersion(where, version[:20])
@@ -79,7 +83,9 @@ def _listed(document: list[dict[str, Any]], source: Source) -> Iterator[Fact]:
         conda = "build_string" in entry and entry.get("channel") != "pypi"
         yield from _distribution(entry["name"], entry["version"], source, "conda" if conda else "pip")
         if conda and entry["name"] == "python" and isinstance(entry["version"], str):
-            yield PythonVersion(Source(source.where, None, f"python {entry['version']}"[:80]), entry["version"][:20])
+            yield PythonVersion(
+                Source(source.where, None, f"python {entry['version']}"[:80]), entry["version"][:20]
+            )
 
 
 def _docker_inspect(document: list[dict[str, Any]], source: Source) -> Iterator[Fact]:

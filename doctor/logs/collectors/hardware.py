@@ -1,10 +1,11 @@
-"""What shows the machine: nvidia-smi -q and topo, nvidia-container-cli info, lspci -nnk, docker info."""
+"""Reports about hardware: nvidia-smi -q and topo, nvidia-container-cli info, lspci -nnk, docker info."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
+from doctor import lazy
 from doctor.facts import (
     DriverCuda,
     DriverVersion,
@@ -24,20 +25,27 @@ from doctor.logs.collectors.block import Block, Collector, Line, after, fence, s
 
 
 def smi_table(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """The table of nvidia-smi: the signatures read its rows; nobody wrote them."""
+    """The table of nvidia-smi. The signatures read its rows; no row counts as a person's text."""
     end = until(lines, at + 1, lambda line: bool(line.strip()) and not line.lstrip().startswith(("|", "+")))
     return Block(end, [], frozenset(range(at, end)))
 
 
 # --- nvidia-smi -q -----------------------------------------------------------------------------------
 
-_BOARD = re.compile(r"GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)\s{0,9}$")
-_MIB = re.compile(r"(\d{1,9}) MiB")
+_BOARD = lazy.compile(r"GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)\s{0,9}$")
+_MIB = lazy.compile(r"(\d{1,9}) MiB")
 
 
 def smi_q(lines: Sequence[Line], at: int, name: str) -> Block | None:
     """nvidia-smi -q (or -a): one block of indented fields for each GPU."""
-    end = until(lines, at + 1, lambda line: fence(line) or (bool(line.strip()) and " : " not in line and not line.startswith((" ", "GPU ", "="))))
+    end = until(
+        lines,
+        at + 1,
+        lambda line: (
+            fence(line)
+            or (bool(line.strip()) and " : " not in line and not line.startswith((" ", "GPU ", "=")))
+        ),
+    )
     facts: list[Fact] = []
     keep: set[int] = set()
     board: Board | None = None
@@ -69,7 +77,7 @@ def smi_q(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 
 class Board:
-    """One GPU of nvidia-smi -q, while its fields are read."""
+    """One GPU in nvidia-smi -q, filled field by field."""
 
     def __init__(self, index: int, bus_id: str, line: Line) -> None:
         self.index, self.bus_id, self.line = index, bus_id, line
@@ -79,7 +87,7 @@ class Board:
         self.process = 0
 
     def field(self, group: str, field: str, value: str, line: Line, name: str) -> Iterator[Fact]:
-        """Take one field in; what it says on its own."""
+        """Read one field; returns the facts that it states alone."""
         size = _MIB.match(value)
         if field == "Product Name" and "Error" not in value:
             self.name, self.line = value[:80], line
@@ -99,12 +107,17 @@ class Board:
         where = source(name, self.line)
         total = self.memory.get("Total")
         if self.name:
-            yield Gpu(where, self.name, memory_mib=total, index=self.index, bus_id=self.bus_id, uuid=self.uuid)
+            yield Gpu(
+                where, self.name, memory_mib=total, index=self.index, bus_id=self.bus_id, uuid=self.uuid
+            )
         if total:
             yield GpuMemory(where, self.index, total, self.memory.get("Used"), self.memory.get("Free"))
 
 
-_LINK = re.compile(r"\s{0,8}(?:(?:GPU|NIC|mlx\d_)\d{0,2}\s{1,12}(?:X|PIX|PXB|PHB|NODE|SYS|SOC|NV\d{1,2}|\t)|GPU0\s|Legend:|(?:X|SYS|NODE|PHB|PXB|PIX|NV#|SOC)\s{1,4}= |NIC\d{1,2}: )")
+_LINK = lazy.compile(
+    r"\s{0,8}(?:(?:GPU|NIC|mlx\d_)\d{0,2}\s{1,12}(?:X|PIX|PXB|PHB|NODE|SYS|SOC|NV\d{1,2}|\t)|GPU0\s|Legend:|(?:X|SYS|NODE|PHB|PXB|PIX|NV#|SOC)\s{1,4}="
+    r" |NIC\d{1,2}: )"
+)
 
 
 def topo(lines: Sequence[Line], at: int, name: str) -> Block | None:
@@ -115,7 +128,7 @@ def topo(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 # --- nvidia-container-cli info -----------------------------------------------------------------------
 
-_CLI_LOG = re.compile(r"[IWE]\d{4} \d\d:\d\d:\d\d\.\d{6} \d{1,9} ")
+_CLI_LOG = lazy.compile(r"[IWE]\d{4} \d\d:\d\d:\d\d\.\d{6} \d{1,9} ")
 
 
 def container_cli(lines: Sequence[Line], at: int, name: str) -> Block | None:
@@ -137,7 +150,12 @@ def container_cli(lines: Sequence[Line], at: int, name: str) -> Block | None:
             model = value[:80]
         elif field == "Architecture" and model and re.match(r"\d{1,2}\.\d$", value):
             facts.append(Gpu(where, model, value, index=index))
-        elif not (field in ("Device Minor", "Brand", "GPU UUID", "Bus Location") or _CLI_LOG.match(text[:60]) or text.startswith("-- WARNING") or not text):
+        elif not (
+            field in ("Device Minor", "Brand", "GPU UUID", "Bus Location")
+            or _CLI_LOG.match(text[:60])
+            or text.startswith("-- WARNING")
+            or not text
+        ):
             break
         end = i + 1
     return Block(end, facts) if len(facts) > 1 else None
@@ -145,16 +163,24 @@ def container_cli(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 # --- lspci -------------------------------------------------------------------------------------------
 
-_SLOT = re.compile(r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d (\S[^:\n]{2,50}?)(?: \[[0-9a-f]{4}\])?: ([^\n]{3,200})")
+_SLOT = lazy.compile(
+    r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d (\S[^:\n]{2,50}?)(?: \[[0-9a-f]{4}\])?: ([^\n]{3,200})"
+)
 _DISPLAY = ("VGA compatible controller", "3D controller", "Display controller")
-_CHIP = re.compile(r"\[(?P<name>[A-Za-z][^\[\]\n]{3,60})\](?: \[(?P<pci>10de:[0-9a-f]{4})\])?")
-_PCI = re.compile(r"\[(10de:[0-9a-f]{4})\]")
+_CHIP = lazy.compile(r"\[(?P<name>[A-Za-z][^\[\]\n]{3,60})\](?: \[(?P<pci>10de:[0-9a-f]{4})\])?")
+_PCI = lazy.compile(r"\[(10de:[0-9a-f]{4})\]")
 _VENDORS = (("Advanced Micro Devices", "amd"), ("Intel Corporation", "intel"))
 
 
 def lspci(lines: Sequence[Line], at: int, name: str) -> Block | None:
     """lspci, with -nnk the kernel module that drives each device."""
-    end = until(lines, at, lambda line: bool(line.strip()) and _SLOT.match(line[:300]) is None and not line.startswith((" ", "\t", "--")))
+    end = until(
+        lines,
+        at,
+        lambda line: (
+            bool(line.strip()) and _SLOT.match(line[:300]) is None and not line.startswith((" ", "\t", "--"))
+        ),
+    )
     facts: list[Fact] = []
     keep: set[int] = set()
     nvidia = False
@@ -168,7 +194,9 @@ def lspci(lines: Sequence[Line], at: int, name: str) -> Block | None:
             if nvidia:
                 facts.append(Gpu(where, chip["name"] if chip else None, pci_id=pci[1] if pci else None))
             elif slot[1] in _DISPLAY:
-                facts += (OtherGpu(where, slot[2][:80], kind) for vendor, kind in _VENDORS if vendor in slot[2])
+                facts += (
+                    OtherGpu(where, slot[2][:80], kind) for vendor, kind in _VENDORS if vendor in slot[2]
+                )
             continue
         driver = after(text, "Kernel driver in use")
         if nvidia and driver in ("nvidia", "nouveau"):
@@ -181,12 +209,16 @@ def lspci(lines: Sequence[Line], at: int, name: str) -> Block | None:
 # --- docker info -------------------------------------------------------------------------------------
 
 
-_DOCKER = re.compile(r"\s{0,2}(?:Containers: \d|Client:(?: Docker Engine.{0,40})?\s{0,4}$|Server:\s{0,4}$)")
+_DOCKER = lazy.compile(r"\s{0,2}(?:Containers: \d|Client:(?: Docker Engine.{0,40})?\s{0,4}$|Server:\s{0,4}$)")
 
 
 def docker_info(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """docker info: of the host, which need not be inside a container."""
-    end = until(lines, at, lambda line: fence(line) or (bool(line.strip()) and ":" not in line and not line.startswith(" ")))
+    """docker info, which describes the host; it does not show a container."""
+    end = until(
+        lines,
+        at,
+        lambda line: fence(line) or (bool(line.strip()) and ":" not in line and not line.startswith(" ")),
+    )
     facts: list[Fact] = []
     last = at
     for i in range(at, end):
@@ -202,10 +234,17 @@ def docker_info(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 
 COLLECTORS = (
-    Collector("| NVIDIA-SMI ", re.compile(r"\s{0,8}\| NVIDIA-SMI \d"), smi_table),
-    Collector("NVSMI LOG", re.compile(r"={8,20}NVSMI LOG={8,20}"), smi_q),
-    Collector("CPU Affinity", re.compile(r"\s{0,12}GPU0\s{1,8}(?:GPU1|CPU Affinity|NIC0|mlx)"), topo),
-    Collector("NVRM version:", re.compile(r"NVRM version:\s{1,8}\d|-- WARNING, the following logs are for debugging|I\d{4} [\d:.]{15} {1,2}\d{1,9} nvc"), container_cli),
+    Collector("| NVIDIA-SMI ", lazy.compile(r"\s{0,8}\| NVIDIA-SMI \d"), smi_table),
+    Collector("NVSMI LOG", lazy.compile(r"={8,20}NVSMI LOG={8,20}"), smi_q),
+    Collector("CPU Affinity", lazy.compile(r"\s{0,12}GPU0\s{1,8}(?:GPU1|CPU Affinity|NIC0|mlx)"), topo),
+    Collector(
+        "NVRM version:",
+        lazy.compile(
+            r"NVRM version:\s{1,8}\d|-- WARNING, the following logs are for debugging|I\d{4} [\d:.]{15}"
+            r" {1,2}\d{1,9} nvc"
+        ),
+        container_cli,
+    ),
     Collector("controller", _SLOT, lspci),
     Collector("Default Runtime:", _DOCKER, docker_info),
     Collector("Debug Mode: ", _DOCKER, docker_info),

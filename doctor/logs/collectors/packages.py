@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from doctor import lazy
 from doctor.facts import (
     FORM,
     CudnnVersion,
@@ -23,27 +24,27 @@ from doctor.facts import (
 )
 from doctor.logs.collectors.block import Block, Collector, Line, after, cuda, fence, kept, source, until
 
-_MATTERS = re.compile(
+_MATTERS = lazy.compile(
     r"\s{0,8}(?:tensorflow|tf[-_]|keras|nvidia|cuda|cudnn|numpy|protobuf|h5py|horovod|nccl|libnvinfer|libcudnn|_tflow|ml[-_]dtypes|typing[-_]extensions)",
     re.IGNORECASE,
 )
 
 
 def matters(row: str) -> bool:
-    """Whether the row of a list is of a package that decides something here; names of others mean nothing."""
+    """Whether a list's row names a package that matters here."""
     return _MATTERS.match(row[:80]) is not None
 
 
-_TENSORFLOW = re.compile(r"(?:tensorflow|tf[-_]nightly)(?:[-_](?:gpu|cpu|intel|macos))?$")
+_TENSORFLOW = lazy.compile(r"(?:tensorflow|tf[-_]nightly)(?:[-_](?:gpu|cpu|intel|macos))?$")
 
 
 def tensorflow_of(name: str, version: str, where: Source) -> Iterator[Fact]:
-    """The TensorFlow that a distribution of this name is."""
+    """The TensorFlow fact for a distribution with this name."""
     if _TENSORFLOW.match(name.lower()[:60]) and re.match(r"\d\.\d{1,2}", version):
         yield TensorFlowVersion(where, version[:40], name.lower().replace("_", "-"))
 
 
-_OLD_ROW = re.compile(r"\s{0,4}([A-Za-z0-9][\w.-]{1,60}) \((\d[\w.+]{0,30})(?:, [^)\n]{1,200})?\)\s{0,9}$")
+_OLD_ROW = lazy.compile(r"\s{0,4}([A-Za-z0-9][\w.-]{1,60}) \((\d[\w.+]{0,30})(?:, [^)\n]{1,200})?\)\s{0,9}$")
 
 
 def old_row(line: Line, name: str) -> Iterator[Fact]:
@@ -56,12 +57,14 @@ def old_row(line: Line, name: str) -> Iterator[Fact]:
 
 
 def _rows(lines: Sequence[Line], at: int, pattern: re.Pattern[str]) -> int:
-    """Where the rows of a list end."""
+    """The index at which the rows of a list end."""
     return until(lines, at, lambda line: pattern.match(line[:300]) is None)
 
 
-_ROW = re.compile(r"\s{0,4}[A-Za-z0-9_][\w.+-]{0,80} {1,80}[\dv]\S{0,60}(?: |\t|$)")
-_CONDA_ROW = re.compile(r"#|\s{0,4}[a-z0-9_][\w.+-]{0,80}\s{1,40}\d\S{0,60}(?:\s{1,40}\S|\s{0,9}$)", re.IGNORECASE)
+_ROW = lazy.compile(r"\s{0,4}[A-Za-z0-9_][\w.+-]{0,80} {1,80}[\dv]\S{0,60}(?: |\t|$)")
+_CONDA_ROW = lazy.compile(
+    r"#|\s{0,4}[a-z0-9_][\w.+-]{0,80}\s{1,40}\d\S{0,60}(?:\s{1,40}\S|\s{0,9}$)", re.IGNORECASE
+)
 
 
 def pip_list(lines: Sequence[Line], at: int, name: str) -> Block | None:
@@ -93,7 +96,11 @@ def pip_debug(lines: Sequence[Line], at: int, name: str) -> Block | None:
 def conda_info(lines: Sequence[Line], at: int, name: str) -> Block | None:
     """conda info: the Python in it is conda's own, not that of the environment."""
     facts: list[Fact] = [EnvironmentKind(source(name, lines[at]), "conda")]
-    end = until(lines, at, lambda line: fence(line) or (bool(line.strip()) and " : " not in line and not line.startswith("   ")))
+    end = until(
+        lines,
+        at,
+        lambda line: fence(line) or (bool(line.strip()) and " : " not in line and not line.startswith("   ")),
+    )
     for i in range(at, end):
         text = lines[i][1]
         where = source(name, lines[i])
@@ -124,7 +131,7 @@ def conda_list(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 
 def _of_pip(line: Line, name: str) -> Iterator[Fact]:
-    """A row that conda's lists up to 4.5 mark as installed by pip."""
+    """A row that conda list (up to 4.5) marks as installed by pip."""
     cells = line[1].split()
     if cells[2:3] == ["<pip>"] and matters(cells[0]):
         where = source(name, line)
@@ -142,22 +149,27 @@ def _conda_cuda(line: Line, name: str) -> Iterator[Fact]:
 
 # --- packages of a distribution ----------------------------------------------------------------------
 
-_DPKG_ROW = re.compile(r"\s{0,4}(?:[uirph][ncufhWti][ R] |\|\||\|[ /]|Desired=|\+\+\+-)")
-_DPKG = re.compile(r"\s{0,4}[ih]i  ?(\S{2,80}) {1,80}(\S{1,60})")
-_RPM_ROW = re.compile(r"\s{0,4}[A-Za-z0-9][\w.+~^-]{3,120}\.(?:x86_64|noarch|aarch64|i686|ppc64le)\s{0,9}$")
-_RPM = re.compile(r"\s{0,4}(\S{1,100}?)-(\d[\w.+~^]{0,40})-[\w.+~^]{1,60}\.\w{4,8}\s{0,9}$")
-_DRIVER = re.compile(r"(?:nvidia-(?:driver|utils|headless|compute-utils|kernel-common|libs|x11-drv|graphics-drivers)|libnvidia-compute|nvidia-legacy|xorg-x11-drv-nvidia|libcuda1)")
-_VERSION = re.compile(r"(?:\d:)?(\d{1,3}(?:\.\d{1,4}){1,3})")
+_DPKG_ROW = lazy.compile(r"\s{0,4}(?:[uirph][ncufhWti][ R] |\|\||\|[ /]|Desired=|\+\+\+-)")
+_DPKG = lazy.compile(r"\s{0,4}[ih]i  ?(\S{2,80}) {1,80}(\S{1,60})")
+_RPM_ROW = lazy.compile(r"\s{0,4}[A-Za-z0-9][\w.+~^-]{3,120}\.(?:x86_64|noarch|aarch64|i686|ppc64le)\s{0,9}$")
+_RPM = lazy.compile(r"\s{0,4}(\S{1,100}?)-(\d[\w.+~^]{0,40})-[\w.+~^]{1,60}\.\w{4,8}\s{0,9}$")
+_DRIVER = lazy.compile(
+    r"(?:nvidia-(?:driver|utils|headless|compute-utils|kernel-common|libs|x11-drv|graphics-drivers)|libnvidia-compute|nvidia-legacy|xorg-x11-drv-nvidia|libcuda1)"
+)
+_VERSION = lazy.compile(r"(?:\d:)?(\d{1,3}(?:\.\d{1,4}){1,3})")
 
 
 def _installed(package: str, version: str, where: Source) -> Iterator[Fact]:
-    """The driver, CUDA or cuDNN that a package of the distribution is."""
+    """The driver, CUDA or cuDNN fact for a Linux distribution's package."""
     number = _VERSION.match(version)
     if number is None:
         return
     if _DRIVER.match(package) and 170 <= int(number[1].split(".")[0]) <= 999:
         yield DriverVersion(where, number[1], "user")
-    elif re.match(r"(?:cuda-cudart-\d{1,2}-\d{1,2}|libcudart\d{1,2}(?:\.\d)?|cuda-toolkit-\d{1,2}-\d{1,2}|nvidia-cuda-toolkit)(?::|$)", package):
+    elif re.match(
+        r"(?:cuda-cudart-\d{1,2}-\d{1,2}|libcudart\d{1,2}(?:\.\d)?|cuda-toolkit-\d{1,2}-\d{1,2}|nvidia-cuda-toolkit)(?::|$)",
+        package,
+    ):
         yield from cuda(number[1], where, FORM)
     elif re.match(r"libcudnn\d{1,2}(?:-cuda-\d{1,2})?(?::|$)|cudnn\d?-cuda-\d", package):
         yield CudnnVersion(where, number[1], rank=FORM)
@@ -187,7 +199,7 @@ def rpm(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 # --- environment modules -----------------------------------------------------------------------------
 
-_MODULE = re.compile(r"\d{1,3}\) {1,4}(\S{1,80})")
+_MODULE = lazy.compile(r"\d{1,3}\) {1,4}(\S{1,80})")
 
 
 def modules(lines: Sequence[Line], at: int, name: str) -> Block | None:
@@ -214,11 +226,23 @@ def modules(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 
 COLLECTORS = (
-    Collector("Package ", re.compile(r"\s{0,4}Package {1,90}Version"), pip_list),
-    Collector("sys.platform: ", re.compile(r"pip version: pip |WARNING: This command is only meant for debugging"), pip_debug),
-    Collector("active env location :", re.compile(r"\s{0,12}active environment : "), conda_info),
-    Collector("# packages in environment at", re.compile(r"\s{0,4}# packages in environment at"), conda_list),
-    Collector("ii  ", re.compile(r"Desired=Unknown|\s{0,4}ii  ?\S{2,80} {1,80}\d"), dpkg),
-    Collector("nvidia-", re.compile(r"\s{0,4}(?:nvidia|kmod-nvidia|xorg-x11-drv-nvidia|cuda)[\w.+~^-]{3,120}\.(?:x86_64|noarch|aarch64)\s{0,9}$"), rpm),
-    Collector("Currently Loaded Module", re.compile(r"\s{0,8}Currently Loaded Module(?:file)?s:"), modules),
+    Collector("Package ", lazy.compile(r"\s{0,4}Package {1,90}Version"), pip_list),
+    Collector(
+        "sys.platform: ",
+        lazy.compile(r"pip version: pip |WARNING: This command is only meant for debugging"),
+        pip_debug,
+    ),
+    Collector("active env location :", lazy.compile(r"\s{0,12}active environment : "), conda_info),
+    Collector(
+        "# packages in environment at", lazy.compile(r"\s{0,4}# packages in environment at"), conda_list
+    ),
+    Collector("ii  ", lazy.compile(r"Desired=Unknown|\s{0,4}ii  ?\S{2,80} {1,80}\d"), dpkg),
+    Collector(
+        "nvidia-",
+        lazy.compile(
+            r"\s{0,4}(?:nvidia|kmod-nvidia|xorg-x11-drv-nvidia|cuda)[\w.+~^-]{3,120}\.(?:x86_64|noarch|aarch64)\s{0,9}$"
+        ),
+        rpm,
+    ),
+    Collector("Currently Loaded Module", lazy.compile(r"\s{0,8}Currently Loaded Module(?:file)?s:"), modules),
 )

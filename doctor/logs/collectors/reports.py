@@ -1,10 +1,12 @@
-"""Reports in sections: TensorFlow's tf_env_collect.sh, PyTorch's collect_env.py, NVIDIA's nvidia-bug-report.sh."""
+"""Reports in sections: TensorFlow's tf_env_collect.sh, PyTorch's collect_env.py, NVIDIA's
+nvidia-bug-report.sh."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
+from doctor import lazy
 from doctor.facts import (
     FORM,
     MEASURED,
@@ -20,19 +22,32 @@ from doctor.facts import (
     Platform,
     PythonVersion,
 )
-from doctor.logs.collectors.block import Block, Collector, Line, after, cuda, fence, kept, source, stated_version, until
+from doctor.logs.collectors.block import (
+    Block,
+    Collector,
+    Line,
+    after,
+    cuda,
+    fence,
+    kept,
+    source,
+    stated_version,
+    until,
+)
 from doctor.logs.collectors.packages import matters, old_row
 
 # --- tf_env_collect.sh -------------------------------------------------------------------------------
 
-_HEADER = re.compile(r"== {1,2}(\S[^=\n]{0,60}?) {0,2}={8,90}\s{0,9}$")
+_HEADER = lazy.compile(r"== {1,2}(\S[^=\n]{0,60}?) {0,2}={8,90}\s{0,9}$")
 _SYSTEMS = {"linux": "linux", "windows": "windows", "darwin": "macos"}
-_TUPLE = re.compile(r"\((\d), (\d{1,2}), (\d{1,2}), '")
-_OWN_FAILURE = re.compile(
-    r"\s{0,4}(?:Traceback \(most recent call last\)|File \"(?:/tmp/check_tf\.py|<string>|<stdin>)\"|with tf\.Session\(\)|\^{3}|~{3})"
+_TUPLE = lazy.compile(r"\((\d), (\d{1,2}), (\d{1,2}), '")
+_OWN_FAILURE = lazy.compile(
+    r"\s{0,4}(?:Traceback \(most recent call last\)|File \"(?:/tmp/check_tf\.py|<string>|<stdin>)\"|with"
+    r" tf\.Session\(\)|\^{3}|~{3})"
     r"|AttributeError: module 'tensorflow' has no attribute 'Session'|tf\.(?:version\.)?COMPILER_VERSION = "
 )
-"""The script ends with a tf.Session, which TensorFlow 2 does not have: its own failure says nothing, nor does the compiler."""
+"""Sections without evidence: the script ends with a tf.Session, which fails in TensorFlow 2, and the compiler
+does not matter."""
 
 
 def tf_env(lines: Sequence[Line], at: int, name: str) -> Block | None:
@@ -57,7 +72,9 @@ def _section(title: str, lines: Sequence[Line], name: str) -> Iterator[Fact]:
         where, text = source(name, line), line[1].strip()
         if title == "are we in docker" and text == "Yes":
             yield EnvironmentKind(where, "docker")
-        elif title == "check for virtualenv" and (text == "True" or text.startswith("Running inside a virtual")):
+        elif title == "check for virtualenv" and (
+            text == "True" or text.startswith("Running inside a virtual")
+        ):
             yield EnvironmentKind(where, "venv")
         elif title.startswith(("check python", "python version")):
             found = _TUPLE.match(text[:40])
@@ -115,12 +132,12 @@ def _readable(title: str, lines: Sequence[Line]) -> Iterator[int]:
 
 # --- PyTorch's collect_env.py ------------------------------------------------------------------------
 
-_GPU = re.compile(r"GPU (\d{1,2}): (\S[^\n(]{2,60})")
-_TORCH_ROWS = re.compile(r"\[(?:pip3?|conda|uv)\]")
+_GPU = lazy.compile(r"GPU (\d{1,2}): (\S[^\n(]{2,60})")
+_TORCH_ROWS = lazy.compile(r"\[(?:pip3?|conda|uv)\]")
 
 
 def torch_env(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """A report of torch.utils.collect_env. The CUDA that PyTorch was built with comes with PyTorch: TensorFlow has none of it."""
+    """A report of torch.utils.collect_env. PyTorch's own CUDA comes with PyTorch; TensorFlow does not use it."""
     end = until(lines, at, fence)
     facts: list[Fact] = []
     keep: set[int] = set()
@@ -147,11 +164,31 @@ def torch_env(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 
 _FIELDS = (
-    "PyTorch version", "Is debug build", "CUDA used to build PyTorch", "ROCM used to build PyTorch", "OS", "GCC version",
-    "Clang version", "CMake version", "Libc version", "Python version", "Python platform", "Is CUDA available", "CUDA runtime version",
-    "CUDA_MODULE_LOADING set to", "GPU models and configuration", "Nvidia driver version", "cuDNN version", "HIP runtime version",
-    "MIOpen runtime version", "Is XNNPACK available", "CPU", "Versions of relevant libraries", "Model name", "Architecture",
-)  # fmt: skip
+    "PyTorch version",
+    "Is debug build",
+    "CUDA used to build PyTorch",
+    "ROCM used to build PyTorch",
+    "OS",
+    "GCC version",
+    "Clang version",
+    "CMake version",
+    "Libc version",
+    "Python version",
+    "Python platform",
+    "Is CUDA available",
+    "CUDA runtime version",
+    "CUDA_MODULE_LOADING set to",
+    "GPU models and configuration",
+    "Nvidia driver version",
+    "cuDNN version",
+    "HIP runtime version",
+    "MIOpen runtime version",
+    "Is XNNPACK available",
+    "CPU",
+    "Versions of relevant libraries",
+    "Model name",
+    "Architecture",
+)
 
 
 def _torch_field(field: str, value: str, line: Line, name: str) -> Iterator[Fact]:
@@ -183,13 +220,28 @@ def _torch_field(field: str, value: str, line: Line, name: str) -> Iterator[Fact
 
 # --- nvidia-bug-report.sh ----------------------------------------------------------------------------
 
-_READ = ("/proc/driver/nvidia", "lspci", "dmesg", "journalctl", "nvidia-smi", "/etc/issue", "/etc/os-release", "/etc/redhat-release", "/proc/version",
-    "/var/log/messages", "/var/log/syslog", "/var/log/kern", "/etc/debian_version", "uname")  # fmt: skip
+_READ = (
+    "/proc/driver/nvidia",
+    "lspci",
+    "dmesg",
+    "journalctl",
+    "nvidia-smi",
+    "/etc/issue",
+    "/etc/os-release",
+    "/etc/redhat-release",
+    "/proc/version",
+    "/var/log/messages",
+    "/var/log/syslog",
+    "/var/log/kern",
+    "/etc/debian_version",
+    "uname",
+)
 _RULE = "____________________________________________"
 
 
 def bug_report(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """A log of nvidia-bug-report.sh: what the driver, the kernel, lspci and nvidia-smi say is read, X's logs and the rest are not."""
+    """A log of nvidia-bug-report.sh: reads the parts of the driver, the kernel, lspci and nvidia-smi; ignores
+    X's logs and the rest."""
     keep: set[int] = set()
     reading = True
     title = False
@@ -209,6 +261,10 @@ COLLECTORS = (
     Collector("== check p", _HEADER, tf_env),
     Collector("== are we in docker", _HEADER, tf_env),
     Collector("== tensorflow import", _HEADER, tf_env),
-    Collector("CUDA used to build PyTorch", re.compile(r"\s{0,8}(?:Collecting environment information|PyTorch version:)"), torch_env),
-    Collector("Start of NVIDIA bug report log", re.compile(r"Start of NVIDIA bug report log"), bug_report),
+    Collector(
+        "CUDA used to build PyTorch",
+        lazy.compile(r"\s{0,8}(?:Collecting environment information|PyTorch version:)"),
+        torch_env,
+    ),
+    Collector("Start of NVIDIA bug report log", lazy.compile(r"Start of NVIDIA bug report log"), bug_report),
 )

@@ -1,7 +1,8 @@
-"""What people write in a report, in their own words: which causes its sentences speak for.
+"""The causes that people's own sentences in a report suggest.
 
-In: a `Text`. Out: facts (`Prose`, `Likelihood`). The sentences are set apart from what programs printed (`segment`), and a
-linear model that was trained on examples (scripts/training/sentences.jsonl) reads them (`classify`).
+In: a `Text`. Out: facts (`Prose`, `Likelihood`). `segment` separates the sentences from programs' output,
+and a linear model trained on examples (scripts/training/sentences.jsonl) reads them
+(`classify`).
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "read_prose"]
 
 MOST = 6
-"""Causes that are kept of one report, the likeliest first.
-
-    printed: numbers of lines that a program printed.
-    """
+"""The causes of one report, the likeliest first. printed: numbers of lines that a program printed."""
 LEAST = 0.02
 """Probability below which a cause is not kept."""
 
 
 def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:
-    """What people wrote in a report (`Prose`) and the causes that it speaks for (`Likelihood`), the likeliest first."""
+    """The text that people wrote in a report (`Prose`) and the causes that it suggests (`Likelihood`), the
+    likeliest first."""
+    if all(number in printed or not line.strip() for number, line in text.lines()):
+        # imported here: compiling the patterns for sentences takes a tenth of a short log's time
+        return []
     from doctor.logs.prose.segment import sentences
 
     said = sentences(text, printed)
@@ -37,7 +39,7 @@ def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:
     reading = read_sentences([sentence.text for sentence in said])
     size = sum(len(sentence.text) for sentence in said)
     first = Source(text.name, said[0].line, said[0].text[:EVIDENCE_LIMIT])
-    found: list[Fact] = [Prose(first, tuple(sentence.line for sentence in said), size)]
+    found: list[Fact] = [Prose(first, tuple(sentence.line for sentence in said if not sentence.quotes), size)]
     for code, probability in reading.ranked()[:MOST]:
         if probability < LEAST:
             break

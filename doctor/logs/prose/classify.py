@@ -1,37 +1,42 @@
 """A linear model over character n-grams: sentences in, a probability for each finding code out.
 
-Trained by scripts/train_prose.py on scripts/training/sentences.jsonl; the weights are data (weights.bin). Features are
-hashed 2- to 5-grams of characters inside words and pairs of words, digits as 0, with 1 + log of their count and their
-inverse document frequency, scaled to unit length. Needs no numeric library: the weights of one n-gram for all codes
-are one integer with a lane of 32 bits for each code, so that one multiplication and one addition serve all of them.
+Trained by scripts/train_prose.py on scripts/training/sentences.jsonl; the weights are data (weights.bin).
+Features are hashed 2- to 5-grams of characters inside words and pairs of words, digits as 0, with 1 + log of
+their count and their inverse document frequency, scaled to unit length. Needs no numeric library: the weights
+of one n-gram for all codes are one integer with a lane of 32 bits for each code, so that one multiplication
+and one addition serve all of them.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
 import zlib
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from doctor import resources
+from doctor import lazy, resources
 
 SIZES = (2, 3, 4, 5)
-"""Characters of an n-gram."""
+"""The smallest and largest length of an n-gram."""
 SCALE = 256
-"""Steps of a feature's value in whole numbers."""
+"""The scale that turns a feature's value into a whole number."""
 WHOLE = 1_500
-"""Characters of a text that are read as a whole."""
-_DIGIT = re.compile(r"\d")
+"""The most characters of a text that are classified as a whole."""
+_DIGIT = lazy.compile(r"\d")
+_EMPTY = frozenset(
+    """apparently really actually simply obviously just currently somehow basically honestly certainly clearly definitely probably
+    seemingly literally unfortunately sadly frankly evidently presumably quite""".split()  # noqa: SIM905
+)
+"""Adverbs of certainty or regret, which say nothing about the cause."""
 
 
 def grams(text: str, buckets: int) -> dict[int, int]:
-    """How often each hashed n-gram and pair of words stands in a text."""
+    """The number of occurrences of each hashed n-gram and word pair in a text."""
     found: dict[int, int] = {}
     get = found.get
-    words = _DIGIT.sub("0", text.lower()).split()
+    words = [word for word in _DIGIT.sub("0", text.lower()).split() if word.rstrip(",") not in _EMPTY]
     for word in words:
         for bucket in _of_word(word, buckets):
             found[bucket] = get(bucket, 0) + 1
@@ -43,7 +48,7 @@ def grams(text: str, buckets: int) -> dict[int, int]:
 
 @lru_cache(maxsize=30_000)
 def _of_word(word: str, buckets: int) -> tuple[int, ...]:
-    """The buckets of the n-grams of a word; most words stand in many sentences."""
+    """The buckets of a word's n-grams, cached because most words occur in many sentences."""
     padded = f" {word[:60]} "
     end = len(padded) + 1
     pieces = (padded[at : at + size] for size in SIZES for at in range(end - size))
@@ -85,7 +90,7 @@ class Model(NamedTuple):
         return self.of_grams(grams(text, self.buckets))
 
     def of_grams(self, found: dict[int, int]) -> list[float]:
-        """The same of n-grams that were counted already."""
+        """The same for counted n-grams."""
         scores = [score / self.temperature for score in self.scores(found)]
         top = max(scores)
         powers = [math.exp(score - top) for score in scores]
@@ -121,12 +126,19 @@ def unpacked(data: bytes) -> Model:
     if len(rows) != buckets * len(head["codes"]):
         raise ValueError("the weights of the prose model are cut off")
     return Model(
-        tuple(head["codes"]), buckets, head["step"], tuple(head["intercepts"]), head["temperature"], frequencies, rows
+        tuple(head["codes"]),
+        buckets,
+        head["step"],
+        tuple(head["intercepts"]),
+        head["temperature"],
+        frequencies,
+        rows,
     )
 
 
 class Reading(NamedTuple):
-    """What the sentences of one report speak for: probabilities of the whole, and of each window of sentences."""
+    """The causes that one report's sentences suggest: probabilities for the whole, and for each window of
+    sentences."""
 
     codes: tuple[str, ...]
     whole: list[float]
@@ -137,13 +149,13 @@ class Reading(NamedTuple):
         return sorted(zip(self.codes, self.whole), key=lambda pair: -pair[1])
 
     def telling(self, code: str) -> int:
-        """The number of the sentence that speaks most for a code."""
+        """The number of the strongest sentence for a code."""
         at = self.codes.index(code)
         return max(range(len(self.windows)), key=lambda i: self.windows[i][at])
 
 
 def read_sentences(said: Sequence[str], model: Model | None = None) -> Reading:
-    """The causes that some sentences speak for, together and one by one."""
+    """The causes that sentences suggest, together and each alone."""
     model = model or bundled()
     if len(said) == 1:
         only = model.probabilities(said[0][:WHOLE])

@@ -1,157 +1,190 @@
-"""The sentences of a report, set apart from what programs printed, from code, commands, tables and lists of packages.
+"""The sentences of a report, set apart from what programs printed, from code, commands, tables and lists of
+packages.
 
-In: a `Text`. Out: sentences with the input line in which each begins. A line is prose where most of it is words of
-a natural language; lines that an editor or a mail program wrapped are joined again first.
+In: a `Text`. Out: sentences with the input line in which each begins. Whether a person wrote a sentence is
+learnt from examples of both (scripts/training/lines.jsonl, scripts/train_prose.py). Lines that an editor or a
+mail program wrapped are joined again first.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
+from doctor import lazy, resources
+from doctor.logs.prose.classify import Model, unpacked
+from doctor.logs.prose.courtesy import is_courtesy
 from doctor.logs.text import Text
 from doctor.logs.windows import PRINTED
 
 LINES = 2_000
-"""Lines of a report in which sentences are looked for, half of them at its end: the rest of a long log holds none."""
+"""The most lines in which sentences are searched for, half of them at the end; the middle of a long log holds
+none."""
+JUDGED = 60_000
+"""The most characters that are classified as a person's or a program's; more text adds nothing."""
 LONGEST = 1_200
-"""Characters of one line that are looked at: a longer line is no sentence, or says enough by then."""
+"""The most characters of one line to examine; a longer line is not a sentence, or its start is enough."""
+REPEATED = 4
+"""The number of lines that differ only in numbers from which on a program printed them."""
 MOST = 60
-"""Sentences that are kept: the first and the last ones of a long text."""
+"""The most sentences to keep: the first and the last of a long text."""
+PERSON = 0.6
+"""Probability from which on a person wrote a sentence."""
+AROUND = 0.7
+"""The same in a line that quotes a program's message."""
+ALONE = 0.25
+"""The same in a text that shows no line of a program, and in a sentence that is not in Latin letters."""
 
-_WIDE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_END = re.compile(r"(?<=[.!?])[\"')\]]{0,2}\s+(?=[\"'(\[]?[A-Z0-9\u00c0-\uffff])|(?<=[。！？])")
-_FENCE = re.compile(r"\s*(?:```|~~~|<pre>|</pre>|<code>|</code>)")
-_MARKUP = re.compile(r"^(?:\s*(?:>+|[-*+•]|\d{1,2}[.)]|#{1,6}|//)\s+)+|^\s*(?:Q:|A:)\s*|\*\*|__|<[^<>\n]{1,80}>")
-_WORD = re.compile(rf"[^\W\d_]{{2,}}|[{_WIDE}]")
-_FRAME = re.compile(r"[\s>|]{0,40}File \"[^\"]{1,300}\", line \d{1,7}, in [^ ]{1,120}\s{0,9}$")
+REST = 6
+"""A line under a program's message with fewer words than this continues the message."""
+
+_END = lazy.compile(r"(?<=[.!?])[\"')\]]{0,2}\s+(?=[\"'(\[]?[A-Z0-9\u00c0-\uffff])|(?<=[。！？])")
+_ASCII_END = lazy.compile(r"(?<=[.!?])[\"')\]]{0,2}\s+(?=[\"'(\[]?[A-Z0-9])")
+"""The same in a text of ASCII alone; the other takes longer to compile than most reports to read."""
+_FENCE = lazy.compile(r"\s*(?:(`{3,20}|~{3,20})|<pre>|</pre>|<code>|</code>)")
+_MARKUP = lazy.compile(
+    r"^(?:\s*(?:>+|[-*+•]|\d{1,2}[.)]|#{1,6}|//)\s+)+|^\s*(?:Q:|A:)\s*|\*\*|__|<[^<>\n]{1,80}>"
+)
+_WORD = lazy.compile(r"[^\W\d_]{2,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_ASCII_WORD = lazy.compile(r"[a-zA-Z]{2,}")
+_FOREIGN = lazy.compile(r"[\u0370-\u1fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+"""Letters of Greek, Cyrillic, Arabic, Indic and East Asian scripts: programs seldom print them."""
+_DIGITS = lazy.compile(r"\d{1,24}")
+_FRAME = lazy.compile(r"[\s>|]{0,40}File \"[^\"]{1,300}\", line \d{1,7}, in [^ ]{1,120}\s{0,9}$")
 """A frame of a traceback: the next line is code."""
-_STUFF = re.compile(r"[\\/_=<>{}()\[\]|$%^~;@#]")
-_MACHINE = re.compile(
-    r"^\s*(?:Traceback \(most|File \"|>>> ?|\.\.\. |\$ |# ?(?:pip|apt|conda|python|sudo)\b|In \[\d|Out\[\d|\(\w[\w.-]{0,40}\) ?(?:\$|[A-Z]:\\)"
-    r"|[\w.-]{1,40}@[\w.-]{1,60}[:~ ]|PS [A-Z]:|[A-Z]:\\[^ ]{0,80}>|from [\w.]{1,60} import|import [\w.]{1,60}(?: as \w{1,30})?\s*$"
-    r"|(?:Requirement already|Collecting|Downloading|Installing collected|Successfully installed|Using cached|Building wheel)\b"
-    r"|(?:WARNING|ERROR|INFO|DEBUG|CRITICAL|Epoch|Step|Get|Hit|Reading package lists)[:\[ ]|\w{1,40}(?:Error|Exception|Warning)\b ?[:(]"
-    r"|\[?\d{1,4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d|\[ *\d{1,8}\.\d{3,6}\]|[IWEF]\d{4} \d\d:|[IWEF] (?:\./)?(?:tensorflow|external|T:)"
-    r"|name: |device_type: |memory_limit|locality|incarnation|physical_device_desc|pciBusID|coreClock|totalMemory|major: |name='|\{\{node|\[\["
-    r"|device_identifier: |[×╰│╭] ?|\d+/\d+ - \d)",
-    re.IGNORECASE,
+_MACHINE = lazy.compile(
+    r"\s*(?:Traceback \(most|File \"|>>> ?|\.\.\. |\$ |In \[\d|Out\[\d|\(\w[\w.-]{0,40}\) ?(?:\$|[A-Z]:\\)"
+    r"|[\w.-]{1,40}@[\w.-]{1,60}[:~ ]|PS [A-Z]:|[A-Z]:\\[^ ]{0,80}>|\[?\d{1,4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d"
+    r"|\[ *\d{1,8}\.\d{3,6}\]|[IWEF]"
+    r" (?:\./)?(?:tensorflow|external|T:)|[\w.]{0,120}(?:Error|Exception|Warning)\b ?[:(]"
+    r"|\w{2,30}: ?\S{1,40}\s{1,9}\w{2,30}: ?\S)"
 )
-_PRINTS = re.compile(
-    r"tensorflow/(?:core|stream_executor|compiler|lite|python|c)/|\w\.cc:\d|[\w/]\.py\b[\"', :(]|/job:|/device:|0x[0-9a-f]{6}|\[\[|\bat 0x"
-    r"|Allocation of \d{5,} exceeds|reported version is: |NCCL (?:INFO|WARN|TRACE) |failed to run:|\b\w{3,60}\.(?:tflite|h5|pb|ckpt)$|Layer \(type\)|\(None, \d"
-)
-"""Marks of what programs print, within a line."""
-_CODE = re.compile(
-    r"^(?:return|raise|with|for|if|elif|else|def|class|import|from|print|try|except|while|assert|async|await|yield|del|lambda|@)\b[^?]{0,300}[()=:,\[\]._]"
-    r"|^[\w.]{1,80} ?[-+*/]?= ?[\w\"'(\[{.-]|\b(?:self|tf|np|os|keras|torch|config|model|context|sess|ops)\.\w{1,60}[.(]|^\w{1,60}(?:\.\w{1,60}){1,6}\("
-    r"|^[\w.]{0,120}(?:Error|Exception|Warning|Interrupt)(?:_\w{1,40})?\b ?:|^\w{1,60}(?:\.\w{1,60}){0,6}\.[A-Z]\w{1,60}: |^(?:\[?\"[^\"]{0,200}\",?\]?)$|^[\w.-]{2,60} +\d{1,4}(?:\.\d{1,6}){1,4}\S{0,20}$"
-    r"|^(?:INTERNAL|UNKNOWN|ABORTED|CANCELLED|UNAVAILABLE|UNIMPLEMENTED|UNAUTHENTICATED|OUT_OF_RANGE|DATA_LOSS"
-    r"|(?:INVALID|DEADLINE|NOT|ALREADY|PERMISSION|RESOURCE|FAILED)_[A-Z]{5,12}): "
-    r"|^(?:Status|Node|Op|Inputs?|Outputs?|Device|Name|Summary|Location): |^#\s{0,4}\w{1,30}[(.=]|;$|\)$(?<=\w\(\))"
-)
-"""Code, frames of a traceback, the names of exceptions and of statuses (absl/status/status.h), and rows of lists of packages."""
-_SAYS = re.compile(
-    r"Detected at node|defined at \(most recent|If the cause is memory fragmentation|The error could be from a previous operation"
-    r"|Restart your program to reset|Current allocation summary|Set NCCL_DEBUG=|Use `tf\.|^Hint: |original stack trace"
-    r"|Collective ops is aborted|This error may be|Original error|For more information,? (?:see|try)|^Note that|^\[Op:"
-    r"|^\d{1,6} (?:root error|successful operations|derived errors)|^Executing non-communication op|Lib\w{1,40} is (?:not )?supported"
-    r"|^You can choose the search directory|^For most apps, setting the environment variable"
-    r"|^NumPy [\d.]+ as it may|^versions of NumPy, modules|^Some module may need|^If you are a user of the module"
-    r"|^downgrade to 'numpy<|^We expect that some modules|^A module that was compiled using NumPy"
-    r"|^note: This error originates from|cannot open shared object file|^docker: Error response from daemon|OCI runtime create failed"
-    r"|^nvidia-(?:docker|container-cli|modprobe|smi) ?[|:] "
-)
-"""What the loader, containers, TensorFlow, XLA and NumPy print in whole sentences (core/common_runtime, python/eager,
-python/framework/errors_impl.py; service/gpu/llvm_gpu_backend; numpy/core/_multiarray_umath)."""
-_TEMPLATE = re.compile(
-    r"please (?:make sure|fill|see|go to|provide|include|describe|delete|remove)|this form is for|you can (?:also )?(?:collect|obtain)"
-    r"|have i written custom code|as opposed to using a stock|os platform and distribution|if the issue happens on mobile"
-    r"|tensorflow installed from|bazel version|gcc/compiler version|gpu model and memory|exact command to reproduce"
-    r"|(?:describe|tell us|provide|include|share) (?:the |any |a )?(?:current|expected|problem|sequence|reproducible|logs|code|link|other info|bug)"
-    r"|standalone code to reproduce|do you want to contribute|willing to contribute|e\.g\.,? linux|git_version, tf\.version"
-    r"|to enable (?:them|the following|these)|rebuild tensorflow with|delete the parts|steps to reproduce$|relevant log output",
-    re.IGNORECASE,
-)
-"""What issue forms ask, and what TensorFlow prints at every start: nobody's own words."""
-_FORM = re.compile(r"^[^:：.!?]{2,75}[:：]\*{0,2} ?\S{0,60}(?: \S{1,20}){0,3}$")
-"""A field of a form with a short answer: what it states is read as a fact, and its question is nobody's sentence."""
+"""Matches the start of a line that is always a program's: a prompt, a time stamp, an exception's name,
+fields."""
+_FORM = lazy.compile(r"^[^:：.!?]{2,75}[:：]\*{0,2} ?\S{0,60}(?: \S{1,20}){0,3}$")
+"""Matches a form's field with a short answer, which is read as a fact; the form's question is not a person's
+sentence."""
 
 
 class Sentence(NamedTuple):
-    """One sentence and the 1-based input line in which it begins."""
+    """One sentence and the 1-based input line in which it begins. quotes: that line also holds a program's
+    message."""
 
     line: int
     text: str
+    quotes: bool = False
+
+
+@lru_cache(maxsize=1)
+def writers() -> Model:
+    """The model that distinguishes a person's text from a program's output."""
+    return unpacked(resources.read("doctor.logs.prose", "writers.bin"))
+
+
+@lru_cache(maxsize=4_000)
+def _person(sentence: str) -> float:
+    """The probability that a person wrote a sentence."""
+    model = writers()
+    return model.probabilities(sentence)[model.codes.index("person")]
 
 
 def sentences(text: Text, printed: Collection[int] = ()) -> list[Sentence]:
     """The sentences that people wrote in a report, in their order; of very many the first and the last.
 
-    printed: numbers of lines that a program printed, which are passed over.
+    printed: numbers of lines that hold a program's message.
     """
-    found = [Sentence(number, part) for number, block in _paragraphs(text, printed) for part in _parts(block)]
+    found = _sentences(text, printed)
+    # some people put their whole text into a fence
+    if not found and ("```" in text.text or "~~~" in text.text):
+        found = _sentences(text, printed, fences=False)
     return found if len(found) <= MOST else [*found[: MOST // 2], *found[-MOST // 2 :]]
 
 
-def _parts(paragraph: str) -> Iterator[str]:
-    for part in _END.split(paragraph):
-        if part and len(_WORD.findall(part)) >= 2:
+def _sentences(text: Text, printed: Collection[int], *, fences: bool = True) -> list[Sentence]:
+    """The sentences with content, each once: a repeated or quoted sentence counts no more than a single one."""
+    found: dict[str, Sentence] = {}
+    for number, block in _paragraphs(text, printed, fences):
+        for part in parts(block):
+            if part not in found and not is_courtesy(part):
+                found[part] = Sentence(number, part, number in printed)
+    return list(found.values())
+
+
+def parts(paragraph: str) -> Iterator[str]:
+    """The sentences of a paragraph."""
+    for part in (_ASCII_END if paragraph.isascii() else _END).split(paragraph):
+        if part and _words(part) >= 2:
             yield part.strip()
 
 
-def _paragraphs(text: Text, printed: Collection[int]) -> Iterator[tuple[int, str]]:
-    """Runs of lines of prose, each joined into one line: (number of the first line, text)."""
+def _words(text: str) -> int:
+    """How many words stand in a text."""
+    return len((_ASCII_WORD if text.isascii() else _WORD).findall(text))
+
+
+def _paragraphs(text: Text, printed: Collection[int], fences: bool) -> Iterator[tuple[int, str]]:
+    """Runs of prose lines, each joined into one: (number of the first line, text). fences: text inside a code
+    fence is not prose."""
     lines = list(text.lines())
     if len(lines) > LINES:
         lines = [*lines[: LINES // 2], *lines[-LINES // 2 :]]
-    begin = last = 0
-    parts: list[str] = []
-    fenced = framed = False
+    shapes = Counter(_DIGITS.sub("0", line[:80]) for _, line in lines if len(line) > 20)
+    begin = size = 0
+    run: list[str] = []
+    least = PERSON if any(_programs(number, line, printed) for number, line in lines) else ALONE
+    fence, framed, below = "", False, False
     for number, line in lines:
-        fence = _FENCE.match(line)
-        prose = "" if fence or fenced or framed or number in printed else _prose(line[:LONGEST])
+        mark = _FENCE.match(line)
+        code = framed or size > JUDGED or (fences and (mark is not None or fence != ""))
+        code = code or (below and _words(line[:LONGEST]) < REST)
+        code = code or (
+            shapes[_DIGITS.sub("0", line[:80])] >= REPEATED and _DIGITS.search(line[:80]) is not None
+        )
+        prose = "" if code else own_words(line[:LONGEST], AROUND if number in printed else least)
+        size += 0 if code else min(len(line), LONGEST)
         framed = _FRAME.match(line) is not None
-        fenced ^= fence is not None and len(fence[0].strip()) == 3
-        if parts and (not prose or number != last + 1 or not _goes_on(parts[-1], prose)):
-            yield begin, " ".join(parts)
-            parts = []
+        below = number in printed or PRINTED.match(line) is not None
+        fence = _fence_after(mark, fence)
+        alone = number in printed or begin in printed
+        if run and (not prose or alone or not _goes_on(run[-1], prose)):
+            yield begin, " ".join(run)
+            run = []
         if prose:
-            begin = begin if parts else number
-            parts.append(prose)
-            last = number
-    if parts:
-        yield begin, " ".join(parts)
+            begin = begin if run else number
+            run.append(prose)
+    if run:
+        yield begin, " ".join(run)
+
+
+def _fence_after(mark: re.Match[str] | None, fence: str) -> str:
+    """The code fence that is open after a line; a longer fence may contain shorter ones."""
+    if mark is None or mark[1] is None:
+        return fence
+    if not fence:
+        return mark[1]
+    return "" if mark[1].startswith(fence) else fence
+
+
+def _programs(number: int, line: str, printed: Collection[int]) -> bool:
+    """Whether a line is known to be a program's: by its number, or by its first characters."""
+    return number in printed or PRINTED.match(line) is not None or _MACHINE.match(line) is not None
 
 
 def _goes_on(before: str, line: str) -> bool:
-    """Whether a line is the wrapped rest of the one before it."""
+    """Whether a line is the wrapped rest of the previous one."""
     return before[-1:] not in ".!?。！？:：" and (line[:1].islower() or len(before) > 55)
 
 
-_STATUS = re.compile(r"\b(?:CUDA_ERROR|CUDNN_STATUS|CUBLAS_STATUS|CUSOLVER_STATUS|CUFFT)_\w+|\bE?rror \d{3}\b")
-
-
-def _status_line(line: str) -> bool:
-    """Whether a line is a program's message that ends in a status, with few words around it."""
-    return _STATUS.search(line) is not None and len(_WORD.findall(_STATUS.sub("", line))) < 9
-
-
-def _prose(line: str) -> str:
-    """The line without its markup, where a person wrote it; else ""."""
+def own_words(line: str, least: float = PERSON) -> str:
+    """Those sentences of a line that a person wrote, without their markup; "" where there is none."""
     if PRINTED.match(line) or _MACHINE.match(line) or _FORM.match(line.strip()[:200]) or line.count("|") > 2:
         return ""
-    if _TEMPLATE.search(line) or _PRINTS.search(line) or _status_line(line):
-        return ""
     plain = _MARKUP.sub("", line).strip()
-    if _CODE.search(plain) or _SAYS.search(plain):
-        return ""
-    words = _WORD.findall(plain)
-    wide = sum(1 for word in words if len(word) == 1)
-    if len(words) < 3 and not (wide >= 2 or (len(words) == 2 and plain[-1:] in ".!?")):
-        return ""
-    letters = sum(map(len, words))
-    if letters < 0.5 * len(plain.replace(" ", "")) or (len(_STUFF.findall(plain)) > 0.12 * len(plain) and not wide):
-        return ""
-    return plain
+    return " ".join(
+        part
+        for part in parts(plain)
+        if _person(part) >= (ALONE if len(_FOREIGN.findall(part)) > 3 else least)
+    )

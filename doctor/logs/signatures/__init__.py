@@ -1,53 +1,85 @@
-"""The catalogue of signatures, one module a family. Adding one is adding a literal to its family."""
+"""The catalogue of signatures, one module for each family. To add a signature, add a `sig(...)` to its
+family.
+
+`python scripts/signature_index.py` writes the words of each signature to index.json, so that a text imports
+only the families whose words it holds.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterator
 from functools import lru_cache
+from importlib import import_module
+from itertools import accumulate
+from typing import Sequence, overload
 
+from doctor.logs.signatures.index import Index, indexed
 from doctor.logs.signatures.signature import Signature
 
-__all__ = ["Signature", "catalogue"]
+__all__ = ["FAMILIES", "Catalogue", "Signature", "catalogue", "family"]
+
+FAMILIES = (
+    *("loading", "driver", "management", "containers", "devices", "capability", "handles", "memory"),
+    *("placement", "names", "installers", "dependencies", "imports", "builds", "toolchain", "noise"),
+    *("outcome", "versions.tensorflow", "versions.python", "versions.cuda", "versions.cudnn"),
+    *("versions.driver", "versions.rows", "versions.fields", "systems", "environments", "variables", "cards"),
+    *("usage", "machines", "told", "words", "circumstances", "named", "records"),
+    *("said.program", "said.situations"),
+)
+"""The modules that hold signatures, in the order in which these are tried."""
+
+
+def family(name: str) -> tuple[Signature, ...]:
+    """The signatures of one module."""
+    signatures: tuple[Signature, ...] = import_module(f"{__name__}.{name}").SIGNATURES
+    return signatures
+
+
+class Catalogue(Sequence[Signature]):
+    """Every signature. A family is imported when one of its signatures is asked for."""
+
+    def __init__(self) -> None:
+        import json
+
+        from doctor import resources
+
+        self.leads = Index(**json.loads(resources.read(__name__, "index.json")))
+        self._starts = list(accumulate(self.leads.families.values(), initial=0))
+        self._known: list[Signature | None] = [None] * self._starts[-1]
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    @overload
+    def __getitem__(self, at: int) -> Signature: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Signature]: ...
+    def __getitem__(self, at: int | slice) -> Signature | Sequence[Signature]:
+        """Raises RuntimeError where index.json is older than a family."""
+        if isinstance(at, slice):
+            return tuple(self)[at]
+        return self._known[at] or self._imported(at % len(self))
+
+    def __iter__(self) -> Iterator[Signature]:
+        return map(self.__getitem__, range(len(self)))
+
+    def _imported(self, at: int) -> Signature:
+        place = bisect_right(self._starts, at) - 1
+        start, end = self._starts[place : place + 2]
+        signatures = family(list(self.leads.families)[place])
+        if len(signatures) != end - start:
+            raise RuntimeError("a signature came or went: run python scripts/signature_index.py")
+        self._known[start:end] = signatures
+        return signatures[at - start]
 
 
 @lru_cache(maxsize=1)
-def catalogue() -> tuple[Signature, ...]:
+def catalogue() -> Catalogue:
     """Every signature."""
-    from doctor.logs.signatures import (
-        builds,
-        capability,
-        cards,
-        circumstances,
-        containers,
-        dependencies,
-        devices,
-        driver,
-        environments,
-        handles,
-        imports,
-        installers,
-        loading,
-        machines,
-        management,
-        memory,
-        names,
-        noise,
-        outcome,
-        placement,
-        said,
-        systems,
-        told,
-        toolchain,
-        usage,
-        variables,
-        versions,
-        words,
-    )
+    return Catalogue()
 
-    families = (
-        *(loading, driver, management, containers, devices, capability, handles, memory, placement),
-        *(names, installers, dependencies, imports, builds, toolchain, noise, outcome),
-        *(versions.tensorflow, versions.python, versions.cuda, versions.cudnn, versions.driver, versions.rows, versions.fields),
-        *(systems, environments, variables, cards, usage, machines, told, words, circumstances),
-        *(said.program, said.situations),
-    )
-    return tuple(signature for family in families for signature in family.SIGNATURES)
+
+def index_of(signatures: Sequence[Signature]) -> Index:
+    """Which words lead to which of some signatures."""
+    return signatures.leads if isinstance(signatures, Catalogue) else indexed(signatures)

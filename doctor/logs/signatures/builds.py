@@ -13,7 +13,9 @@ from doctor.logs.signatures.signature import BLANK, Signature, glued, sig
 def pip_list_line(match: re.Match[str], source: Source) -> Fact | None:
     """A row of pip list, pip freeze or conda list."""
     build = match.groupdict().get("build") or ""
-    if "|" in match[0] and match["name"].lower() == "tensorflow":  # a table that a person wrote: the program's name
+    if (
+        "|" in match[0] and match["name"].lower() == "tensorflow"
+    ):  # a table that a person wrote: the program's name
         return None
     manager = "conda" if build or match.groupdict().get("channel") else "pip"
     return Package(source, normalised(match["name"]), match["version"], manager)
@@ -43,14 +45,16 @@ SIGNATURES: tuple[Signature, ...] = (
         "windows-native",
         "gpu support is not available on native windows",
         r"GPU support is not available on native Windows",
-        "WARNING:tensorflow:TensorFlow GPU support is not available on native Windows for TensorFlow >= 2.11.",
+        "WARNING:tensorflow:TensorFlow GPU support is not available on native Windows for TensorFlow >="
+        " 2.11.",
         lambda m, s: (Symptom(s, "windows-native"), Platform(s, "windows")),
         seen_in=">=2.19",
     ),
     sig(
         "built-with-cuda",
         ("is_built_with_cuda", "built with cuda"),
-        r"is_built_with_cuda\(\)\)?[^\n]{0,20}(?:\n{1,2}[^\n]{0,12})?\b(?P<answer>True|False)\b|built with CUDA(?: support)?\??:? ?\**\s*(?P<a2>True|False|yes|no)\b",
+        r"is_built_with_cuda\(\)\)?[^\n]{0,20}(?:\n{1,2}[^\n]{0,12})?\b(?P<answer>True|False)\b|built with"
+        r" CUDA(?: support)?\??:? ?\**\s*(?P<a2>True|False|yes|no)\b",
         ">>> tf.test.is_built_with_cuda()\nFalse",
         lambda m, s: TensorFlowBuild(s, (m["answer"] or m["a2"]).lower() in ("true", "yes")),
         lines=3,
@@ -79,7 +83,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "conda-tensorflow",
-        glued(("tensorflow", "tensorflow-base", "tensorflow-gpu", "tensorflow-mkl", "tensorflow-eigen"), BLANK),
+        glued(
+            ("tensorflow", "tensorflow-base", "tensorflow-gpu", "tensorflow-mkl", "tensorflow-eigen"), BLANK
+        ),
         r"^\W{0,4}(?:[\w-]+[/:]{1,2})?(?P<name>tensorflow(?:-base|-gpu|-mkl|-eigen)?)\s+(?P<version>\d+\.\d+(?:\.\d+)?)\s+(?P<build>(?:mkl|eigen|gpu|cpu|cuda)\w*)",
         "tensorflow                2.10.0          mkl_py310hd99672f_0",
         conda_build,
@@ -99,8 +105,18 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "conda-install",
         "conda install",
-        r"conda install (?:-\S+ (?:\w+ )?)*[^\n#`;&|]{0,60}?\btensorflow(?P<gpu>-gpu)?(?:\s?==?\s?(?P<version>[\d.]+\d))?(?=[\s`\"']|$)",
+        r"conda install (?:-\S+ (?:\w+"
+        r" )?)*[^\n#`;&|]{0,60}?\btensorflow(?P<gpu>-gpu)?(?:\s?==?\s?(?P<version>[\d.]+\d))?(?=[\s`\"']|$)",
         "conda install tensorflow==2.10.0",
+    ),
+    sig(  # conda's builds bring a CUDA of conda's choice: PyPI's rows say nothing of it
+        "tensorflow-of-conda",
+        ("conda install", "from conda", "from anaconda"),
+        r"conda install (?:-\S+ (?:\w+ )?)*[^\n#`;&|]{0,60}?\btensorflow\b|\b(?:tensorflow(?:[-_]gpu)?"
+        r"|TF)\b[ \w.=-]{0,20}"
+        r" from (?:ana)?conda\b",
+        "TF 1.12.0 from conda",
+        once=True,
     ),
     sig(
         "cpu-package",
@@ -126,7 +142,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # TensorFlow's issue form; such a build opens the CUDA that it was compiled with
         "own-build",
         ("(source or binary)", "from source", "bazel build"),
-        r"(?:installed from|Source) \(source or binary\)[*_: ]{1,6}(?:from )?source\b|(?:built|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build [^\n]{0,200}tensorflow",
+        r"(?:installed from|Source) \(source or binary\)[*_: ]{1,6}(?:from"
+        r" )?source\b|(?:built|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build"
+        r" [^\n]{0,200}tensorflow",
         "- TensorFlow installed from (source or binary): source",
         unlogged=True,
     ),

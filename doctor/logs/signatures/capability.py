@@ -23,20 +23,24 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-ignored",
         ("ignoring visible gpu device", "ignoring gpu device"),
-        r"Ignoring (?:visible )?gpu device \(device: \d+, name: (?P<name>[^,\n]{1,70})(?:[,)][^\n]{0,120}?)?with (?:Cuda )?compute capability (?P<cc>\d+\.\d+)"
+        r"Ignoring (?:visible )?gpu device \(device: \d+, name:"
+        r" (?P<name>[^,\n]{1,70})(?:[,)][^\n]{0,120}?)?with (?:Cuda )?compute capability (?P<cc>\d+\.\d+)"
         r"\.?(?:[^\n]{0,40}minimum required Cuda capability is (?P<minimum>\d+\.\d+))?",
-        "gpu_device.cc:1105] Ignoring visible gpu device (device: 0, name: GeForce GT 730, pci bus id: 0000:01:00.0, compute capability: 3.0) "
-        "with Cuda compute capability 3.0. The minimum required Cuda capability is 3.5.",
+        "gpu_device.cc:1105] Ignoring visible gpu device (device: 0, name: GeForce GT 730, pci bus id:"
+        " 0000:01:00.0, compute capability: 3.0) with Cuda compute capability 3.0. The minimum required Cuda"
+        " capability is 3.5.",
         ignored,
         origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
     ),
     sig(
         "gpu-ignored",
         ("ignoring visible gpu device", "ignoring gpu device"),
-        r"Ignoring (?:visible )?gpu device \(device: \d+, name: (?P<name>[^,\n]{1,70})(?:[^\n]{0,60}compute capability: (?P<cc>[\d.]+\d))?[^\n]{0,60}"
+        r"Ignoring (?:visible )?gpu device \(device: \d+, name: (?P<name>[^,\n]{1,70})(?:[^\n]{0,60}compute"
+        r" capability: (?P<cc>[\d.]+\d))?[^\n]{0,60}"
         r"with (?:Cuda multiprocessor count|core count): (?P<cores>\d+)",
-        "Ignoring visible gpu device (device: 1, name: Quadro K620, pci bus id: 0000:02:00.0, compute capability: 5.0) with core count: 3. "
-        "The minimum required count is 8. You can adjust this requirement with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.",
+        "Ignoring visible gpu device (device: 1, name: Quadro K620, pci bus id: 0000:02:00.0, compute"
+        " capability: 5.0) with core count: 3. The minimum required count is 8. You can adjust this"
+        " requirement with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.",
         ignored,
     ),
     sig(  # a title, or a line that was cut off before the reason
@@ -58,17 +62,20 @@ SIGNATURES: tuple[Signature, ...] = (
         ("minimum required cuda capability is", "compute capability"),
         r"minimum required Cuda capability is (?P<minimum>\d+\.\d+)"
         r"|(?:wants|requires?|needs?|minimum)\b[^\n]{0,40}\bcompute capability (?:of )?(?P<stated>\d\.\d)"
-        r"|\bcompute capability (?:of )?(?P<bound>\d\.\d)(?: or (?:higher|above|later|newer|greater))? (?:is|was|being|as) (?:the |a |its )?(?:minimum|lowest|required|needed)",
+        r"|\bcompute capability (?:of )?(?P<bound>\d\.\d)(?: or (?:higher|above|later|newer|greater))?"
+        r" (?:is|was|being|as) (?:the |a |its )?(?:minimum|lowest|required|needed)",
         "The minimum required Cuda capability is 3.5.",
-        lambda m, s: Symptom(s, "minimum-capability", (("minimum", m["minimum"] or m["stated"] or m["bound"]),)),
+        lambda m, s: Symptom(
+            s, "minimum-capability", (("minimum", m["minimum"] or m["stated"] or m["bound"]),)
+        ),
         near="minimum|want|require|need|lowest",
     ),
     sig(
         "jit-from-ptx",
         ("not built with cuda kernel binaries compatible with compute capability",),
         r"not built with CUDA kernel binaries compatible with compute capability (?P<cc>\d+\.\d+)a?",
-        "TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0. CUDA kernels will be jit-compiled "
-        "from PTX, which could take 30 minutes or longer.",
+        "TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0. CUDA"
+        " kernels will be jit-compiled from PTX, which could take 30 minutes or longer.",
         lambda m, s: (Symptom(s, "jit-from-ptx", (("cc", m["cc"]),)), Gpu(s, None, m["cc"])),
         seen_in=">=2.5",
         origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
@@ -82,9 +89,20 @@ SIGNATURES: tuple[Signature, ...] = (
             "device kernel image is invalid",
             "cuda_error_invalid_image",
         ),
-        r"no kernel image is available|CUDA_ERROR_NO_BINARY_FOR_GPU|cudaErrorNoKernelImageForDevice|device kernel image is invalid"
+        r"no kernel image is available|CUDA_ERROR_NO_BINARY_FOR_GPU|cudaErrorNoKernelImageForDevice|device"
+        r" kernel image is invalid"
         r"|CUDA_ERROR_INVALID_IMAGE",
         "Internal: no kernel image is available for execution on the device",
+    ),
+    sig(  # the macro with which ops that people compile themselves look at each launch
+        "own-op-without-code",
+        ("cudacheckerror() failed", "cuda kernel failed"),
+        r"(?:cudaCheckError\(\) failed in (?P<op>\w{1,80})|CUDA kernel failed) ?: ?(?:invalid device"
+        r" function|no kernel"
+        r" image is available)",
+        "cudaCheckError() failed in ROIPoolForward: invalid device function",
+        origin="roi_pooling_op_gpu.cu.cc of Faster-RCNN_TF and what is derived from it; sampling of"
+        " PointNet++",
     ),
     sig(
         "ptx-invalid",
@@ -95,22 +113,37 @@ SIGNATURES: tuple[Signature, ...] = (
             "is not defined for option 'gpu-",
             "unsupported gpu architecture 'compute_",
             "cuda_error_invalid_handle",
+            "is not a recognized processor for this target",
         ),
-        r"CUDA_ERROR_INVALID_PTX|a PTX JIT compilation failed|PTX version (?P<isa>[\d.]+\d) does not support target '(?P<target>sm_\w+)'"
-        r"|Value 'sm_(?P<sm>\w+)' is not defined for option 'gpu-name'|Value 'sm_(?:75|[89]\d|1\d\d)\w?' is not defined for option 'gpu-architecture'|Unsupported gpu architecture 'compute_(?:75|[89]\d|1\d\d)\w?'|'cuLaunchKernel[^\n]{0,160}CUDA_ERROR_INVALID_HANDLE",
-        "InternalError: CUDA error: Failed to load in-memory CUBIN: CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed",
+        r"'(?P<llvm>sm_\d{2,3}a?)' is not a recognized processor for this target|CUDA_ERROR_INVALID_PTX|a"
+        r" PTX JIT compilation failed|PTX version (?P<isa>[\d.]+\d) does not support"
+        r" target '(?P<target>sm_\w+)'"
+        r"|Value 'sm_(?P<sm>\w+)' is not defined for option 'gpu-name'|Value 'sm_(?:75|[89]\d|1\d\d)\w?' is"
+        r" not defined for option 'gpu-architecture'|Unsupported gpu architecture"
+        r" 'compute_(?:75|[89]\d|1\d\d)\w?'|'cuLaunchKernel[^\n]{0,160}CUDA_ERROR_INVALID_HANDLE",
+        "InternalError: CUDA error: Failed to load in-memory CUBIN: CUDA_ERROR_INVALID_PTX: a PTX JIT"
+        " compilation failed",
     ),
     sig(  # TensorFlow's build for ROCm says of an AMD GPU what that for CUDA says of an NVIDIA one
         "amd-gpu-ignored",
         "with amdgpu version",
-        r"Ignoring visible gpu device \(device: \d+, name: (?P<name>[^,\n]{1,60}),[^\n]{0,80}\) with AMDGPU version ?: (?P<version>gfx\w+)",
-        "Ignoring visible gpu device (device: 0, name: Radeon RX 7600, pci bus id: 0000:03:00.0) with AMDGPU version : gfx1102. The supported AMDGPU versions are gfx1030, gfx900.",
-        lambda m, s: (OtherGpu(s, m["name"], "amd"), Symptom(s, "amd-gpu-ignored", (("version", m["version"]),))),
+        r"Ignoring visible gpu device \(device: \d+, name: (?P<name>[^,\n]{1,60}),[^\n]{0,80}\) with AMDGPU"
+        r" version ?: (?P<version>gfx\w+)",
+        "Ignoring visible gpu device (device: 0, name: Radeon RX 7600, pci bus id: 0000:03:00.0) with AMDGPU"
+        " version : gfx1102. The supported AMDGPU versions are gfx1030, gfx900.",
+        lambda m, s: (
+            OtherGpu(s, m["name"], "amd"),
+            Symptom(s, "amd-gpu-ignored", (("version", m["version"]),)),
+        ),
         origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
     ),
     sig(
         "arch-mismatch",
-        ("cudnn_status_arch_mismatch", "cudnn_status_not_supported_arch_mismatch", "cublas_status_arch_mismatch"),
+        (
+            "cudnn_status_arch_mismatch",
+            "cudnn_status_not_supported_arch_mismatch",
+            "cublas_status_arch_mismatch",
+        ),
         r"CUDNN_STATUS_(?:NOT_SUPPORTED_)?ARCH_MISMATCH|CUBLAS_STATUS_ARCH_MISMATCH",
         "could not create cudnn handle: CUDNN_STATUS_ARCH_MISMATCH",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor import lazy
 from doctor.facts import FORM, PROSE, Fact, Gpu, OtherGpu, Source, Symptom
 from doctor.logs.signatures.devices import mib
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken, words
@@ -12,13 +13,16 @@ from doctor.logs.signatures.versions.spelling import elsewhere
 
 GPU_NAME = (
     r"(?:NVIDIA\s+)?(?:"
-    r"RTX\s?[2-5]0(?:xx)?(?=[ -]series)|(?:GeForce\s+)?(?:RTX|GTX)\s?[-_]?\s?(?:TITAN(?:\s?X|\s?Z|\s?Black)?|[A-Z]?\d{3,4}(?!\d))(?:\s?-?(?:Ti|SUPER|Max-?Q|Mobile|Laptop GPU|Laptop|Ada(?: Generation)?|FE|D|M)\b){0,3}"
+    r"RTX\s?[2-5]0(?:xx|(?=[ -]?(?:series|系|시리즈|シリーズ)))|(?:GeForce\s+)?(?:RTX|GTX)\s?[-_]?\s?(?:TITAN(?:\s?X"
+    r"|\s?Z|\s?Black)?|[A-Z]?\d{3,4}(?!\d))(?:\s?-?(?:Ti|SUPER|Max-?Q|Mobile|Laptop"
+    r" GPU|Laptop|Ada(?: Generation)?|FE|D|M)\b){0,3}"
     r"|(?:GeForce\s+)?GT\s?\d{3,4}M?X?\b|GeForce\s+(?:\w{1,3}\s?)?\d{3,4}\s?(?:MX|M|Ti)?\b|(?:GeForce\s+)?MX\s?[1-5][0-9]0\b|9[0-4]0MX\b"
     r"|TITAN\s?(?:RTX|Xp|X\s?\(Pascal\)|X|V|Z|Black)\b|Quadro\s+(?:RTX\s+)?(?:[A-Z]{1,2}\d{3,5}M?|\d{3,5}M?)\b"
-    r"|Tesla\s+[A-Z]\d{1,4}[A-Za-z]{0,2}(?:-[\w-]{2,20})?|GRID\s+[A-Z]\d\w*"
+    r"|(?:Quadro\s+)?NVS\s?\d{3,4}M?\b|Tesla\s+[A-Z]\d{1,4}[A-Za-z]{0,2}(?:-[\w-]{2,20})?|GRID\s+[A-Z]\d\w*"
     r"|(?<![A-WYZa-wyz0-9_.])(?:A100|H100|H200|H800|A800|V100S?|P100|L40S?|A6000|A5000|A4000|A30|A40|A10G?|B200|B300|GH200|GB200|GB300|GB10|K80|K40[mc]?|K20[mcx]?|P40|M60|M40|P4000|P5000|P6000|M4000|K620|P4|T4|L4)"
     r"(?:-(?:SXM\d?|PCI[Ee]|NVL)(?:-?\d{1,3}\s?GB)?|\s+(?:PCIe|SXM\d?)(?:\s+\d+GB)?)?(?![\w-]|\.\d)"
-    r"|NVIDIA[ -](?:GeForce )?(?:[1-5]0[5-9]0|16[56]0)(?!\d)(?:\s?(?:Ti|SUPER|Laptop|Mobile|M)\b){0,2}|T400\b|T1000\b|Jetson\s+(?:Nano|TX[12]|Xavier(?:\s+NX)?|AGX\s+\w+|Orin(?:\s+\w+)?)"
+    r"|NVIDIA[ -](?:GeForce )?[6-9][1-8]0MX?\b|NVIDIA[ -](?:GeForce"
+    r" )?(?:[1-5]0[5-9]0|16[56]0)(?!\d)(?:\s?(?:Ti|SUPER|Laptop|Mobile|M)\b){0,2}|T400\b|T1000\b|Jetson\s+(?:Nano|TX[12]|Xavier(?:\s+NX)?|AGX\s+\w+|Orin(?:\s+\w+)?)"
     r")(?:\s?\(?(?:\d{1,3})\s?GB\b)?"
 )
 
@@ -32,11 +36,20 @@ def _tidy_gpu(text: str) -> tuple[str, int | None]:
     return text, memory
 
 
-_SERIES = re.compile(r"(?:NVIDIA )?(?:GeForce )?RTX ?([2-5])(?:0xx|000|0)[ -]series?", re.IGNORECASE)
+_SERIES = lazy.compile(
+    r"(?:NVIDIA )?(?:GeForce )?RTX ?([2-5])(?:0xx|(?:000|0)[ -]?(?:series?|系|시리즈|シリーズ))",
+    re.IGNORECASE,
+)
+_AND_BELOW = lazy.compile(
+    r"[ -]?(?:series|系列?)?,? ?(?:及以下|以下|及以上|以上|之前|and (?:below|older|above|newer)|or (?:older|newer))"
+)
+"""After a series: it is a bound, and nobody's card."""
 _OF_SERIES = {"2": "7.5", "3": "8.6", "4": "8.9", "5": "12.0"}
 """The compute capability of all cards of a series (compat_tables/gpus.json), as people number them."""
 _NEW_CARD = (
-    r"(?:(?P<t11>(?:RTX ?)?\b30[5-9]0\b|RTX ?30(?:xx?|\d\d)?(?: ?series)?|RTX ?3000|\bA100\b|\bA6000\b|\bAmpere\b|(?:RTX ?)?\b[45]0[5-9]0\b|RTX ?[45]0(?:xx)?(?: ?series)|\bH100\b|\bHopper\b|\bBlackwell\b)"
+    r"(?:(?P<t11>(?:RTX ?)?\b30[5-9]0\b|RTX ?30(?:xx?|\d\d)?(?: ?series)?|RTX"
+    r" ?3000|\bA100\b|\bA6000\b|\bAmpere\b|(?:RTX ?)?\b[45]0[5-9]0\b|RTX ?[45]0(?:xx)?(?:"
+    r" ?series)|\bH100\b|\bHopper\b|\bBlackwell\b)"
     r"|(?P<t10>(?:RTX ?)\b20[6-8]0\b|\bTuring\b))"
 )
 _NEW_CARDS = (
@@ -75,12 +88,16 @@ def gpu_in(rank: int) -> Maker:
         found_names = list(re.finditer(GPU_NAME, value, re.I))[:16]
         if not found_names and rank == FORM:
             found_names = list(
-                re.finditer(r"\b(?:[1-5]0[5-9]0|16[56]0)(?:\s?Ti|\s?SUPER|\s?M)?(?:\s(?:RTX|GTX))?\b", value, re.I)
+                re.finditer(
+                    r"\b(?:[1-5]0[5-9]0|16[56]0)(?:\s?Ti|\s?SUPER|\s?M)?(?:\s(?:RTX|GTX))?\b", value, re.I
+                )
             )[:4]
         for found in found_names:
             name, memory = _tidy_gpu(found[0])
             after = start + found.end()
             series = _SERIES.match(name + match.string[after : after + 8].lower())
+            if series and _AND_BELOW.match(match.string[after : after + 16]):
+                continue
             if series:  # every card of it, not the Quadro of that number
                 yield Gpu(source, f"GeForce RTX {series[1]}0 series", _OF_SERIES[series[1]], rank=rank)
                 continue
@@ -100,6 +117,12 @@ def capability(match: re.Match[str], source: Source) -> Fact | None:
     """The compute capability of a card without a name."""
     before = match.string[max(0, match.start() - 60) : match.start()].lower()
     return None if re.search(_BOUND, before) else Gpu(source, None, match["cc"], rank=FORM)
+
+
+def other_gpu(match: re.Match[str], source: Source) -> Fact:
+    """A graphics device of another maker."""
+    vendor = str(match.lastgroup)
+    return OtherGpu(source, match[vendor].strip(), vendor)
 
 
 def smi_name(match: re.Match[str], source: Source) -> Fact:
@@ -129,26 +152,33 @@ SIGNATURES: tuple[Signature, ...] = (
         for pattern, example, near in (
             (
                 _NEW_CARD
-                + r"[^\n.]{0,30}?\b(?:needs?|requires?|wants?|only (?:works?|runs?|supports?)|(?:is|are) only supported|(?:is|are) only working)\b"
-                rf"(?: the following| at least| with| by| under| in| on| a| {_NEWER}| version| of|[:>= ]){{0,6}}\s?(?:CUDA|tensorflow|\bTF)\b",
+                + r"[^\n.]{0,30}?\b(?:needs?|requires?|wants?|only (?:works?|runs?|supports?)|(?:is|are) only"
+                r" supported|(?:is|are) only working)\b"
+                rf"(?: the following| at least| with| by| under| in| on| a| {_NEWER}| version| of|[:>="
+                r" ]){0,6}\s?(?:CUDA|tensorflow|\bTF)\b",
                 "The RTX 3080 needs CUDA 11.1",
                 "need|require|want|only",
             ),
             (
-                r"\b(?:tensorflow|TF|CUDA) ?v?(?:\d[\d.x]*|version|\b)[^\n.]{0,16} (?:does(?: not|n't)|did(?: not|n't)|cannot|can't|won't|is(?: not|n't)) (?:\w+ )?(?:support|run|work|know|go|made|compatible)\w*[^\n.]{0,16} (?:the |an? |my )?(?:NVIDIA |GeForce )?"
-                + _NEW_CARD,
+                r"\b(?:tensorflow|TF|CUDA) ?v?(?:\d[\d.x]*|version|\b)[^\n.]{0,16} (?:does(?: not|n't)|did(?:"
+                r" not|n't)|cannot|can't|won't|is(?: not|n't)) (?:\w+"
+                r" )?(?:support|run|work|know|go|made|compatible)\w*[^\n.]{0,16} (?:the |an? |my )?(?:NVIDIA"
+                r" |GeForce )?" + _NEW_CARD,
                 "TF 1.x does not support the RTX 3000",
                 " not|n't|cannot",
             ),
             (
-                rf"\b{_NEWER} (?:version )?(?:of )?(?:the )?(?:CUDA|tensorflow|TF)\b[^\n.]{{0,20}} (?:needed|required|necessary|wanted) (?:for|by|with) (?:the |an? |my )?(?:NVIDIA |GeForce )?"
-                + _NEW_CARD,
+                rf"\b{_NEWER} (?:version )?(?:of )?(?:the )?(?:CUDA|tensorflow|TF)\b[^\n.]{{0,20}}"
+                r" (?:needed|required|necessary|wanted) (?:for|by|with) (?:the |an? |my )?(?:NVIDIA"
+                r" |GeForce )?" + _NEW_CARD,
                 "a newer version of TensorFlow is needed for an RTX 3070",
                 "need|requir|necessary|wanted",
             ),
             (
                 _NEW_CARD
-                + r"[^\n.]{0,16} (?:does(?: not|n't)|did(?: not|n't)|cannot|can't|won't|(?:is|are)(?: not|n't)) (?:work|run|supported|compatible)\w* (?:with|by|on|under|in) (?:CUDA|tensorflow|TF)\b ?v?[\d.]",
+                + r"[^\n.]{0,16} (?:does(?: not|n't)|did(?: not|n't)|cannot|can't|won't|(?:is|are)(?:"
+                r" not|n't)) (?:work|run|supported|compatible)\w* (?:with|by|on|under|in)"
+                r" (?:CUDA|tensorflow|TF)\b ?v?[\d.]",
                 "RTX 3080 Ti does not work with TF 1.12",
                 " not|n't|cannot",
             ),
@@ -157,7 +187,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "smi-gpu",
         "|",
-        r"\|\s+(?P<index>\d{1,3})\s+(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|A\d|H\d|T\d|L\d)[\w/().-]{0,24}?(?: [\w/().-]{1,24}?){0,6}?)(?: {2,}|\.\.\. *)(?:(?:On|Off|WDDM|TCC|N/A|MCDM) *){0,2}\|\s+(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f:.]+)",
+        r"\|\s+(?P<index>\d{1,3})\s+(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|A\d|H\d|T\d|L\d)[\w/().-]{0,24}?(?:"
+        r" [\w/().-]{1,24}?){0,6}?)(?: {2,}|\.\.\. *)(?:(?:On|Off|WDDM|TCC|N/A|MCDM)"
+        r" *){0,2}\|\s+(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f:.]+)",
         "|   0  GeForce RTX 2060    Off  | 00000000:01:00.0  On |                  N/A |",
         smi_name,
     ),
@@ -171,10 +203,12 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "device-query",
         "cuda driver version / runtime version",
-        r'Device (?P<index>\d{1,2}): "(?P<name>[^"\n]{3,60})"\s*\n\s*CUDA Driver Version / Runtime Version[^\n]*\n\s*CUDA Capability Major/Minor version number:\s+(?P<cc>\d{1,2}\.\d)'
+        r'Device (?P<index>\d{1,2}): "(?P<name>[^"\n]{3,60})"\s*\n\s*CUDA Driver Version / Runtime'
+        r" Version[^\n]*\n\s*CUDA Capability Major/Minor version number:\s+(?P<cc>\d{1,2}\.\d)"
         r"(?:\s*\n\s*Total amount of global memory:\s+(?P<memory>\d{2,7}) MBytes)?",
-        'Device 0: "GeForce GTX 1070"\n  CUDA Driver Version / Runtime Version          10.1 / 10.0\n'
-        "  CUDA Capability Major/Minor version number:    6.1\n  Total amount of global memory:                 8119 MBytes (8513585152 bytes)",
+        'Device 0: "GeForce GTX 1070"\n  CUDA Driver Version / Runtime Version          10.1 / 10.0\n  CUDA'
+        " Capability Major/Minor version number:    6.1\n  Total amount of global memory:                "
+        " 8119 MBytes (8513585152 bytes)",
         lambda m, s: Gpu(
             s, m["name"].strip(), m["cc"], int(m["memory"]) if m["memory"] else None, index=int(m["index"])
         ),
@@ -184,14 +218,17 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "lspci-gpu",
         "nvidia corporation",
-        r"(?:VGA compatible|3D) controller(?: \[\w+\])?: NVIDIA Corporation (?:\w+ )?\[(?P<name>[^\]\n]{3,60})\](?: \[(?P<pci>10de:[0-9a-f]{4})\])?",
+        r"(?:VGA compatible|3D) controller(?: \[\w+\])?: NVIDIA Corporation (?:\w+"
+        r" )?\[(?P<name>[^\]\n]{3,60})\](?: \[(?P<pci>10de:[0-9a-f]{4})\])?",
         "01:00.0 VGA compatible controller: NVIDIA Corporation GP104 [GeForce GTX 1080] (rev a1)",
         lambda m, s: Gpu(s, m["name"], pci_id=m["pci"]),
     ),
     sig(
         "gpu-form",
         glued(_FIELDS, (*":：=-*`_", *(f" {mark}" for mark in ":：=-*`_("), "is", " is")),
-        r"(?<![/:_])(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?|video card|显卡|GPU name|CUDA device)(?: \([^)\n]{0,40}\))?(?: ?[*_`]{1,3})? ?(?:[:：=-]|is)[ *_`-]{0,6}(?!\d{1,2}['\"\])])(?P<value>[^\n]{2,120})",
+        r"(?<![/:_])(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?|video card|显卡|GPU"
+        r" name|CUDA device)(?: \([^)\n]{0,40}\))?(?: ?[*_`]{1,3})? ?(?:[:：=-]|is)["
+        r" *_`-]{0,6}(?!\d{1,2}['\"\])])(?P<value>[^\n]{2,120})",
         "- GPU model and memory: GeForce GTX 1060 6GB",
         gpu_in(FORM),
         unlogged=True,
@@ -208,12 +245,12 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "gpu-prose",
         (
-            *words("rtx|gtx|tesla|quadro|titan|geforce|jetson|grid|gt |900mx|910mx|920mx|930mx|940mx"),
+            *words("rtx|gtx|tesla|quadro|titan|geforce|jetson|grid|nvs|gt |900mx|910mx|920mx|930mx|940mx"),
             *words(
                 "a100|h100|h200|h800|a800|v100|p100|l40|a6000|a5000|a4000|a30|a40|a10|b200|b300|gh200|gb10|k80|k40|k20|p40|m60|m40|p4|p5000|p6000|k620|t4|l4|t1000"
             ),
             *glued(("mx", "mx "), "12345"),
-            *glued(("nvidia ", "nvidia-"), "12345"),
+            *glued(("nvidia ", "nvidia-"), "123456789"),
             *glued(("gt",), DIGITS),
         ),
         rf"(?<![A-WYZa-wyz0-9_/.]){GPU_NAME}",
@@ -223,36 +260,75 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # a number alone, as its owner calls it
         "gpu-prose",
         glued(glued((" 1", " 2", " 3", " 4", " 5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
-        r"\b(?:it's|it is|have|has|got|own|bought|using|use|with|my|our|on(?= an? | my )|to(?= an? | my )|до)(?: (?:a|an|my|our|one|two|dual|[2-8] ?x))? (?P<value>"
-        + _NUMBER
-        + r")\b"
-        r"(?![.,]?\d|[:%/=-]| ?(?:[x×*]|px|MB|MiB|GB|ms|s|seconds?|min|steps?|images?|epochs?|samples?|rows?|columns?|frames?|classes|features|words|tokens|iterations|files|points|videos|units|neurons|pixels?|people|cases|lines|errors?)\b)",
+        r"\b(?:it's|it is|have|has|got|own|bought|using|use|with|my|our|on(?= an? | my )|to(?= an? | my"
+        r" )|до)(?: (?:a|an|my|our|one|two|dual|[2-8] ?x))? (?P<value>" + _NUMBER + r")\b"
+        r"(?![.,]?\d|[:%/=-]|"
+        r" ?(?:[x×*]|px|MB|MiB|GB|ms|s|seconds?|min|steps?|images?|epochs?|samples?|rows?|columns?|frames?|classes|features|words|tokens|iterations|files|points|videos|units|neurons|pixels?|people|cases|lines|errors?)\b)",
         "Will it use my GPU? It's a 3090.",
         lambda m, s: Gpu(s, m["value"].strip(), rank=PROSE),
+    ),
+    spoken(  # a series by its number
+        "gpu-prose",
+        ("0系", "0 系"),
+        r"(?<![A-Za-z\d.])(?P<series>[2-5])0 ?系列?的?(?:显卡|卡|GPU)(?!及|以)",
+        "我是40系的显卡",
+        lambda m, s: Gpu(s, f"GeForce RTX {m['series']}0 series", _OF_SERIES[m["series"]], rank=PROSE),
+    ),
+    spoken(  # a number alone in languages that put no article before it
+        "gpu-prose",
+        glued(glued(("1", "2", "3", "4", "5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
+        r"(?:用|是|换|换成|换了|卡|张|块|买了|上了?|在)(?:的|了|成)?\s?(?P<value>(?:20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)(?: ?"
+        r"(?:Ti|SUPER|D)\b)?)"
+        r"(?![\d.:%/]|\s?(?:[x×*]|端口|年|行|个|次|步|元|条|MB|GB|ms))"
+        rf"|(?<![\d.,:/-])(?P<v2>{_NUMBER})(?=으로|에서|이랑|을 |를 |쓰|사용)",
+        "我用3090训练",
+        lambda m, s: Gpu(s, (m["value"] or m["v2"]).strip(), rank=PROSE),
+        near="用|是|换|卡|张|块|买|上|在|으로|에서|이랑|을|를|쓰|사용",
     ),
     sig(  # a number beside a word for a card
         "gpu-prose",
         glued(glued(("1", "2", "3", "4", "5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
-        rf"(?<![\w.,:/-])(?P<value>{_NUMBER}) ?(?:显卡|グラボ|그래픽|видеокарт|(?:graphics? |video )?cards?\b|GPUs?\b(?! hours?))"
-        rf"|(?:显卡|グラボ|그래픽 ?카드|видеокарт\S{{0,3}}|(?:graphics?|video) card)(?:是|は|:|：| is| -)?\s?(?:an? )?(?P<v2>{_NUMBER})(?![\w.,:%/])",
+        rf"(?<![\w.,:/-])(?P<value>{_NUMBER}) ?(?:显卡|グラボ|그래픽|видеокарт|(?:graphics? |video"
+        r" )?cards?\b|GPUs?\b(?! hours?))"
+        r"|(?:显卡|グラボ|그래픽 ?카드|видеокарт\S{0,3}|(?:graphics?|video) card)(?:是|は|:|：| is|"
+        rf" -)?\s?(?:an? )?(?P<v2>{_NUMBER})(?![\w.,:%/])",
         "那块 3060 显卡",
         lambda m, s: Gpu(s, (m["value"] or m["v2"]).strip(), rank=PROSE),
         near=(_BESIDE_NUMBER,),
     ),
     sig(
         "compute-capability",
-        ("compute capability", "computecapability", "compute_capability", "cuda capability"),
-        r"compute[_ ]?capability(?: \(?cc\)?)?(?!\W{0,3}[<>≥≤])\W{0,4}(?:of |is |version |: ?|= ?)?(?P<cc>[1-9]\d?\.\d)(?!\d)(?!\+|[^\n]{0,10}(?:or|and) (?:higher|above|later|newer|greater|better|up\b)| (?:is|was|being|as) (?:the |a |its )?(?:minimum|lowest|least|required|needed))",
+        (
+            "compute capability",
+            "computecapability",
+            "compute_capability",
+            "cuda capability",
+            "算力",
+            "계산 능력",
+        ),
+        r"(?:compute[_ ]?capability(?: \(?cc\)?)?|算力|계산 능력)(?!\W{0,3}[<>≥≤])\W{0,4}(?:(?:of|is|version|was"
+        r"|has|为|是|only|just|(?:my|the|this) (?:card|GPU))"
+        r" ?|[:=：] ?){0,4}(?P<cc>[1-9]\d?\.\d)(?!\d)(?!\+|[^\n]{0,10}(?:or|and)"
+        r" (?:higher|above|later|newer|greater|better|up\b)| (?:is|was|being|as) (?:the |a |its"
+        r" )?(?:minimum|lowest|least|required|needed))",
         "Compute Capability: 5.0",
         capability,
     ),
     sig(
         "other-gpu",
         words(
-            "radeon|rx5|rx6|rx7|intel(r) arc|intel(r) uhd|intel uhd|intel hd|iris|integrated graphics|amd gpu|rx 5|rx 6|rx 7|amd radeon|rocm|intel graphics|intel(r) hd|intel arc"
+            "firepro|firegl|intel (r)|apple m|apple silicon|m1|m2|m3|m4|radeon|rx5|rx6|rx7|intel(r)"
+            " arc|intel(r) uhd|intel uhd|intel hd|iris|integrated graphics|amd"
+            " gpu|rx 5|rx 6|rx 7|amd radeon|rocm|intel graphics|intel(r) hd|intel arc"
         ),
-        r"(?P<amd>(?:AMD )?Radeon(?:\(TM\)|™|(?<=n)s\b)?(?:[ -](?:RX|R[579]|HD|VII|Pro|Vega|Instinct|Graphics|XTX?|GRE|Mobile|M?W?\d{2,4}[a-z]{0,3})\b)*|\bRX ?[567]\d{3}\w{0,3}(?: ?XTX?)?)|(?P<intel>Intel(?:\(R\))? (?:U?HD|Iris|Arc)[\w (),.-]{0,24}|intel\s+integrated graphics|integrated graphics)",
+        r"(?P<apple>\bApple (?:Silicon|M[1-4]\b)|\bM[1-4] (?:Mac|chip|MacBook|(?:Pro|Max|Ultra)\b)|\b(?:Mac"
+        r"|MacBook|iMac|mini|Air|MBP)"
+        r" (?:\w+ )?M[1-4]\b)|(?P<amd>\bFire(?:Pro|GL)(?: ?[A-Z]?\d{3,4}\w?)?|(?:AMD )?Radeon(?:\(TM\)|™|"
+        r"(?<=n)s\b)?(?:["
+        r" -](?:RX|R[579]|HD|VII|Pro|Vega|Instinct|Graphics|XTX?|GRE|Mobile|M?W?\d{2,4}[a-z]{0,3})\b)*|\bRX"
+        r" ?[567]\d{3}\w{0,3}(?: ?XTX?)?)|(?P<intel>Intel(?: ?\(R\))? (?:U?HD|Iris|Arc)[\w"
+        r" ().-]{0,24}|intel\s+integrated graphics|integrated graphics)",
         "GPU: AMD Radeon RX 580",
-        lambda m, s: OtherGpu(s, (m["amd"] or m["intel"]).strip(), "amd" if m["amd"] else "intel"),
+        other_gpu,
     ),
 )

@@ -1,4 +1,5 @@
-"""What people and their programs say of the circumstances: memory, other processes, the end of a program, surroundings."""
+"""What people and their programs say of the circumstances: memory, other processes, the end of a program,
+surroundings."""
 
 from __future__ import annotations
 
@@ -12,12 +13,16 @@ from doctor.logs.signatures.signature import Signature, glued, sig, spoken, word
 def ran_out(match: re.Match[str], source: Source) -> Fact | None:
     """Memory that ran out, unless the words before say that this is not what happened."""
     before = match.string[max(0, match.start() - 48) : match.start()].rpartition("\n")[2]
-    denied = r"(?:nothing to do with|(?:not|n't) (?:\w+ )?(?:related|due) to|unrelated to|(?:not|n't) (?:because of|a matter of)|(?:is|was|'s) not|(?:is|was)n't)(?: (?:an?|the|any|some))?[ '\"`*]{1,3}(?:\w+ )?"
+    denied = (
+        r"(?:nothing to do with|(?:not|n't) (?:\w+ )?(?:related|due) to|unrelated to|(?:not|n't) (?:because"
+        r" of|a matter of)|(?:is|was|'s) not|(?:is|was)n't)(?: (?:an?|the|any|some))?[ '\"`*]{1,3}(?:\w+ )?"
+    )
     return None if re.search(rf"\b{denied}$", before, re.IGNORECASE) else Symptom(source, "oom-said")
 
 
 def of_host(match: re.Match[str], source: Source) -> Fact | None:
-    """Memory of the host that ran out; the Chinese word for it is said of the GPU's too, where the line names that."""
+    """Memory of the host that ran out; the Chinese word for it is said of the GPU's too, where the line names
+    that."""
     if "内存" in match[0] and re.search(r"GPU|显存|显卡|batch", source.text, re.IGNORECASE):
         return None
     return Symptom(source, "host-memory-said")
@@ -39,15 +44,27 @@ SIGNATURES: tuple[Signature, ...] = (
             *(" ram", "-ram", *glued(("ram",), _AFTER_RAM), "swap", "内存"),
             *glued(("cpu", "host", "system", "main"), (" memory", "-memory", "-ram")),
         ),
-        r"(?:CPU|host|system|main)[ -](?:ram|memory)\b[^\n.]{0,60}(?:used up|full|deplet|exhaust|runs? out|ran out|consum|increas|grow|explod|100 ?%)"
-        rf"|{_RAM}[^\n.]{{0,40}}(?:used up|is full|fills? up|filled up|(?:gets?|got|becomes?|goes|runs?) full|eaten up|all gone|deplet|exhaust|runs? out|ran out|overflow|100 ?%)|(?:eats?|eating|fills?|filling|uses?|using|takes?|taking|consum\w+) (?:up )?(?:all|every bit|the whole|most) (?:of )?(?:the |my |our |its )?(?:\w+ )?RAM\b|\bswap\b[^\n.]{{0,30}}(?:fills? up|is full|gets? full|used up|runs? out)|(?:out of|runs? out of|ran out of|not enough|fills?(?: up)?(?: the| all)?) (?:CPU |system |host )?RAM\b|内存(?:不足|溢出|爆)|(?:crash|kill|die)\w*[^\n.]{{0,60}}using all (?:available|the|your) RAM|(?:consum|us|eat|tak|need)(?:es?|ing|s|ption)? [^\n.]{{0,24}}{_RAM}[^\n.]{{0,40}}\b(?:(?:gets?|is|was|got|be|being) killed|crash(?:es|ed)?|dies|died)\b|session crashed after using all available RAM",
+        r"(?:CPU|host|system|main)[ -](?:ram|memory)\b[^\n.]{0,60}(?:used up|full|deplet|exhaust|runs?"
+        r" out|ran out|consum|increas|grow|explod|100 ?%)"
+        rf"|{_RAM}[^\n.]{{0,40}}(?:used up|is full|fills? up|filled up|(?:gets?|got|becomes?|goes|runs?)"
+        r" full|eaten up|all gone|deplet|exhaust|runs? out|ran out|overflow|100"
+        r" ?%)|(?:eats?|eating|fills?|filling|uses?|using|takes?|taking|consum\w+) (?:up )?(?:all|every"
+        r" bit|the whole|most) (?:of )?(?:the |my |our |its )?(?:\w+ )?RAM\b|\bswap\b[^\n.]{0,30}(?:fills?"
+        r" up|is full|gets? full|used up|runs? out)|(?:out of|runs? out of|ran out of|not enough|fills?(?:"
+        r" up)?(?: the| all)?) (?:CPU |system |host"
+        r" )?RAM\b|内存(?:不足|溢出|爆)|(?:crash|kill|die)\w*[^\n.]{0,60}using all (?:available|the|your)"
+        r" RAM|(?:consum|us|eat|tak|need)(?:es?|ing|s|ption)?"
+        rf" [^\n.]{{0,24}}{_RAM}[^\n.]{{0,40}}\b(?:(?:gets?|is|was|got|be|being)"
+        r" killed|crash(?:es|ed)?|dies|died)\b|session crashed after using all available RAM",
         "CPU RAM is used up bit by bit until the process dies",
         of_host,
     ),
     sig(
         "oom-said",
         ("out of memory", "oom", "显存", "内存不", "메모리", "メモリ不足"),
-        r"\bout of memory\b(?! trying to allocate [^\n]{0,80}(?:The caller indicates|$))|\bOOMs?\b|显存不(?:足|够)|(?:GPU|显卡)的?内存不(?:足|够)|爆显存|显存爆|메모리 ?부족|メモリ不足",
+        r"\bout of memory\b(?! trying to allocate [^\n]{0,80}(?:The caller"
+        r" indicates|$))|\bOOMs?\b|显存不(?:足|够)|(?:GPU|显卡)的?内存不(?:足|够)|爆显存|显存爆|메모리"
+        r" ?부족|メモリ不足",
         "it crashes (out of memory) after the third model",
         ran_out,
     ),
@@ -60,21 +77,30 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "process-died",
         ("crash", "killed", "dies", "died", "dead", "崩", "restart", "죽"),
-        r"(?:kernel|process|training|session|it|program|python)\b[^\n.]{0,30}(?:crash(?:es|ed)?|(?:is|was|gets|got|be) killed|dies|died|appears to have died|restart(?:s|ed|ing))|崩溃|崩了|죽",
+        r"(?:kernel|process|training|session|it|program|python)\b[^\n.]{0,30}(?:crash(?:es|ed)?|(?:is|was|gets|got|be)"
+        r" killed|dies|died|appears to have died|restart(?:s|ed|ing))|崩溃|崩了|죽",
         "The kernel appears to have died. It will restart automatically.",
     ),
     spoken(
         "memory-grows",
         ("memory", "speicher", "显存", "memoria"),
-        r"memory[^\n.]{0,60}(?:rising|rises|goes up|builds up|build up|piles up|accumulat\w*|creeps up|climbs|leaks?|is leaking)(?![^\n]{0,20}fragment)"
-        r"|(?:release|free|clear|reset)\w* (?:\w+ ){0,4}?(?:GPU |CUDA )?memory[^\n.?]{0,60}(?:fold|cross.validation|iteration|trial|each model|loop|between models)|显存[^\n]{0,12}(?:越来越|不断|一直)(?:大|增|上升)",
+        r"memory[^\n.]{0,60}(?:rising|rises|goes up|builds up|build up|piles up|accumulat\w*|creeps"
+        r" up|climbs|leaks?|is leaking)(?![^\n]{0,20}fragment)"
+        r"|(?:release|free|clear|reset)\w* (?:\w+ ){0,4}?(?:GPU |CUDA"
+        r" )?memory[^\n.?]{0,60}(?:fold|cross.validation|iteration|trial|each model|loop|between"
+        r" models)|显存[^\n]{0,12}(?:越来越|不断|一直)(?:大|增|上升)",
         "The GPU memory is rising through iterations of cross-validation",
-        near="rising|rises|goes up|builds up|build up|piles up|accumulat|creeps|climbs|leak|fold|validation|iteration|trial|each model|loop|between models|大|增|上升",
+        near=(
+            "rising|rises|goes up|builds up|build up|piles"
+            " up|accumulat|creeps|climbs|leak|fold|validation|iteration|trial|each model|loop|between"
+            " models|大|增|上升"
+        ),
     ),
     spoken(
         "exclusive-mode",
         ("exclusive", "prohibited", "e. process", "e. thread"),
-        r"exclusive[ _-](?:mode|process|thread)|compute[ _-]?mode[^\n]{0,20}(?:exclusive|prohibited)|%\s+(?:E\. (?:Process|Thread)|Prohibited)\b",
+        r"exclusive[ _-](?:mode|process|thread|use\b)|compute["
+        r" _-]?mode[^\n]{0,20}(?:exclusive|prohibited)|%\s+(?:E\. (?:Process|Thread)|Prohibited)\b",
         "The nvidia driver is in exclusive mode",
     ),
     sig(
@@ -91,31 +117,46 @@ SIGNATURES: tuple[Signature, ...] = (
             "aborted (core dumped)",
             "check failure stack trace",
         ),
-        r"Traceback \(most recent call last\)|Fatal Python error|Aborted \(core dumped\)|Check failure stack trace",
+        r"Traceback \(most recent call last\)|Fatal Python error|Aborted \(core dumped\)|Check failure stack"
+        r" trace",
         "Traceback (most recent call last):",
     ),
     spoken(
         "smi-works",
         ("nvidia-smi", "nvida-smi", "nvidia smi", "nvida smi"),
-        r"nvidi?a[- ]smi\W{0,3}[^\n.|]{0,30}?\b(?:works?|is (?:good|fine|ok)|(?:are |looks? )?(?:good|fine|ok)|shows? (?:the|my|both|all|a|2|two)|lists?|saw|sees|normal|正常)\b",
+        r"nvidi?a[- ]smi\W{0,3}[^\n.|]{0,30}?\b(?:works?|is (?:good|fine|ok)|(?:are |looks?"
+        r" )?(?:good|fine|ok)|shows? (?:the|my|both|all|a|2|two)|lists?|saw|sees|normal|正常)\b",
         "what nvidia-smi prints is good",
     ),
     spoken(
         "renumbered",
         ("visible_devices", "gpu:0", "gpu:1"),
-        r"VISIBLE_DEVICES[`'\"]? ?(?:=|to|as|is) ?[`'\"]?\d[^\n]{0,30}\b(?:but|yet|however)\b[^\n.]{0,24}\b(?:uses?|used|using|takes?|runs? on|ran on|goes to|allocates? (?:memory )?on|starts? on)\b[^\n.]{0,16}\bGPU[ :#]?\d"
-        r"|VISIBLE_DEVICES[^\n]{0,160}(?:\n[^\n]{0,160})?(?:no use|ignored|has no effect|does ?n[o']t work|not work\w*|keeps?|kept|always|all the same|none the less|nonetheless|still|but|seems?|in vain)\b[^\n]{0,60}\bgpu:?\s?[01]\b"
-        r"|(?:why|how)[^\n]{0,40}VISIBLE_DEVICES[^\n]{0,20}(?:no use|not work\w*|useless|ignored)|VISIBLE_DEVICES (?:is |does )?not work(?:ing)?"
-        r"|(?:starts|shows|uses|reports|takes) (?:with |only )?GPU:0[^\n]{0,40}(?:instead|although|even though|none the less|none ?the ?less)",
+        r"VISIBLE_DEVICES[`'\"]? ?(?:=|to|as|is)"
+        r" ?[`'\"]?\d[^\n]{0,30}\b(?:but|yet|however)\b[^\n.]{0,24}\b(?:uses?|used|using|takes?|runs? on|ran"
+        r" on|goes to|allocates? (?:memory )?on|starts? on)\b[^\n.]{0,16}\bGPU[ :#]?\d"
+        r"|VISIBLE_DEVICES[^\n]{0,160}(?:\n[^\n]{0,160})?(?:no use|ignored|has no effect|does ?n[o']t"
+        r" work|not work\w*|keeps?|kept|always|all the same|none the less|nonetheless|still|but|seems?|in"
+        r" vain)\b[^\n]{0,60}\bgpu:?\s?[01]\b"
+        r"|(?:why|how)[^\n]{0,40}VISIBLE_DEVICES[^\n]{0,20}(?:no use|not"
+        r" work\w*|useless|ignored)|VISIBLE_DEVICES (?:is |does )?not work(?:ing)?"
+        r"|(?:starts|shows|uses|reports|takes) (?:with |only )?GPU:0[^\n]{0,40}(?:instead|although|even"
+        r" though|none the less|none ?the ?less)",
         "CUDA_VISIBLE_DEVICES=2 is ignored, it still takes gpu:0",
         lines=2,
-        near="but|yet|however|no use|ignored|no effect|work|keep|kept|always|all the same|less|still|seem|in vain|instead|although|even though",
+        near=(
+            "but|yet|however|no use|ignored|no effect|work|keep|kept|always|all the same|less|still|seem|in"
+            " vain|instead|although|even though"
+        ),
     ),
     spoken(
         "renumbered",
         ("visible_devices", "nvidia-smi"),
-        r"\bGPU[ :#]?0\b[^\n.]{0,40}\b(?:even (?:if|though|when)?|although|despite|while)\b[^\n.]{0,30}VISIBLE_DEVICES[`'\"]? ?(?:=|to|is|as) ?[`'\"]?[1-9]"
-        r"|\b(?:devices?|GPUs?|cards?) (?:indexes|indices|index|ids?|numbers?|numbering|order(?:ing)?)\b[^\n.]{0,30}\b(?:mismatch\w*|differ\w*|(?:do(?:es)?|is|are)(?: not|n't) (?:match|agree|the same)|reversed|swapped)\b[^\n.]{0,24}nvidia-smi"
+        r"\bGPU[ :#]?0\b[^\n.]{0,40}\b(?:even"
+        r" (?:if|though|when)?|although|despite|while)\b[^\n.]{0,30}VISIBLE_DEVICES[`'\"]? ?(?:=|to|is|as)"
+        r" ?[`'\"]?[1-9]"
+        r"|\b(?:devices?|GPUs?|cards?)"
+        r" (?:indexes|indices|index|ids?|numbers?|numbering|order(?:ing)?)\b[^\n.]{0,30}\b(?:mismatch\w*|differ\w*|(?:do(?:es)?|is|are)(?:"
+        r" not|n't) (?:match|agree|the same)|reversed|swapped)\b[^\n.]{0,24}nvidia-smi"
         r"|nvidia-smi\b[^\n.]{0,40}\b(?:other|different|reversed?|opposite|another) order\b",
         "it runs on GPU 0 although CUDA_VISIBLE_DEVICES=2",
     ),
@@ -130,16 +171,29 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "other-process",
         words(
-            " process| notebook| kernel|进程| job|kill| training| session|memory stays|memory is still|memory remains|another notebook"
+            " process| notebook| kernel|进程| job|kill| training| session|memory stays|memory is still|memory"
+            " remains|another notebook"
         ),
-        r"(?:another|other|second|old|left-?over|zombie|background|two|several) (?:\w+ ){0,2}(?:python |tensorflow )?(?:process(?:es)?|notebooks?|kernels?|jobs?|trainings?|sessions?)\b[^\n.]{0,80}(?:memory|GPU|running|hold|taken|kill|occup)"
-        r"|(?:in|from) another notebook|kill(?:ed|ing)? (?:the |all |that |those )?(?:\w+ )?(?:python )?process(?:es)?|(?:sort|look)[^\n.]{0,40}python process|进程[^\n]{0,10}(?:占|杀)|memory (?:stays|is still|remains) (?:taken|allocated|occupied|in use)",
+        r"(?:another|other|second|old|left-?over|zombie|background|two|several) (?:\w+ ){0,2}(?:python"
+        r" |tensorflow"
+        r" )?(?:process(?:es)?|notebooks?|kernels?|jobs?|trainings?|sessions?)\b[^\n.]{0,80}(?:memory|GPU|running|hold|taken|kill|occup)"
+        r"|(?:in|from) another notebook|kill(?:ed|ing)? (?:the |all |that |those )?(?:\w+ )?(?:python"
+        r" )?process(?:es)?|(?:sort|look)[^\n.]{0,40}python process|进程[^\n]{0,10}(?:占|杀)|memory"
+        r" (?:stays|is still|remains) (?:taken|allocated|occupied|in use)",
         "I killed the old python processes and the memory was free again",
-        near="memory|gpu|running|hold|taken|kill|occup|another notebook|python process|占|杀|memory stays|memory is still|memory remains",
+        near=(
+            "memory|gpu|running|hold|taken|kill|occup|another notebook|python process|占|杀|memory"
+            " stays|memory is still|memory remains"
+        ),
     ),
     sig(
         "gpu-package-removed",
-        ("tensorflow-gpu-2.12.0.tar", "tensorflow_gpu-2.12.0.tar", "tensorflow-gpu==2.", "tensorflow_gpu==2."),
+        (
+            "tensorflow-gpu-2.12.0.tar",
+            "tensorflow_gpu-2.12.0.tar",
+            "tensorflow-gpu==2.",
+            "tensorflow_gpu==2.",
+        ),
         r"tensorflow[-_]gpu-2\.12\.0\.tar(?:\.gz)?|\binstall\b[^\n]{0,60}tensorflow[-_]gpu==2\.(?:1[2-9]|[2-9]\d)",
         "Using cached tensorflow-gpu-2.12.0.tar.gz (2.6 kB)",
     ),
@@ -152,14 +206,25 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "protobuf-conflict",
         ("_pb2.py",),
-        r"File \"[^\"\n]{0,200}tensorflow[/\\](?:core|python|tsl)[/\\][^\"\n]{0,120}_pb2\.py\", line \d+, in <module>",
-        'File "/usr/lib/python3.8/site-packages/tensorflow/core/framework/function_pb2.py", line 16, in <module>',
+        r"File \"[^\"\n]{0,200}tensorflow[/\\](?:core|python|tsl)[/\\][^\"\n]{0,120}_pb2\.py\", line \d+, in"
+        r" <module>",
+        'File "/usr/lib/python3.8/site-packages/tensorflow/core/framework/function_pb2.py", line 16, in'
+        " <module>",
     ),
     sig(
         "docker-no-gpu",
         ("[[gpu]]",),
         r"capabilities:? (?:with )?\[\[gpu\]\]",
         "no capabilities with [[gpu]], but GPU is available",
+    ),
+    spoken(
+        "one-gpu-said",
+        ("only", "single", "one gpu", "just "),
+        r"\b(?:the|my) only (?:GPU|(?:graphics |video )?card)\b(?! (?:that|which|to))|\b(?:only|just) (?:have"
+        r" |has |got )?(?:one|a single|1) (?:NVIDIA )?GPU\b|\b(?:one|a single) GPU in (?:the|my|this)"
+        r" (?:machine|computer|PC|box)\b",
+        "GTX 1070 (the only card)",
+        near="gpu|card",
     ),
     sig(
         "login-node",
@@ -194,8 +259,12 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "slow-first-run",
         words("minutes|mins|hours|slow|long|ages|forever|eternity"),
-        r"(?:takes?|took|needs?|taking) (?:too long|about |around |over |more than |up to )?(?:\d+(?:-\d+)?|several|many|ten|some)? ?(?:min(?:ute)?s\b|too long)|(?:too|very|extremely|so|really|quite|awfully|terribly|incredibly) (?:long|slow)(?:ly)?\b"
-        r"|\b(?:takes?|took|taking|needs?|needed|lasts?)\b[^\n.]{0,24}\b(?:ages|forever|hours|an eternity|(?:a )?(?:very |really |quite a )?long (?:time|while))\b|\bslow (?:\w+ )?(?:start|initiali[sz]ation|loading|first)",
+        r"(?:takes?|took|needs?|taking) (?:too long|about |around |over |more than |up to"
+        r" )?(?:\d+(?:-\d+)?|several|many|ten|some)? ?(?:min(?:ute)?s\b|too"
+        r" long)|(?:too|very|extremely|so|really|quite|awfully|terribly|incredibly) (?:long|slow)(?:ly)?\b"
+        r"|\b(?:takes?|took|taking|needs?|needed|lasts?)\b[^\n.]{0,24}\b(?:ages|forever|hours|an"
+        r" eternity|(?:a )?(?:very |really |quite a )?long (?:time|while))\b|\bslow (?:\w+"
+        r" )?(?:start|initiali[sz]ation|loading|first)",
         "the first call takes 35 minutes",
         near="take|took|taking|need|too|very|extremely|so |really|quite|awful|terrib|incredib|last|slow ",
     ),
@@ -214,7 +283,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "permission-by-escalation",
         ("privileged", "escalated", "as root", "sudo", "with root", "under root"),
-        r"non-?(?:escalated|privileged)[^\n]{0,80}(?:no GPU|saw no|fail|cuInit)|(?:only|works?)[^\n.]{0,20}(?:with|as|under) (?:sudo|root)\b",
+        r"non-?(?:escalated|privileged)[^\n]{0,80}(?:no GPU|saw"
+        r" no|fail|cuInit)|(?:only|works?)[^\n.]{0,20}(?:with|as|under) (?:sudo|root)\b",
         "non-escalated runs saw no GPU",
     ),
 )

@@ -1,7 +1,7 @@
 """What container runtimes and the start scripts of NVIDIA's images say about the host's driver and its GPUs.
 
-Sources: libnvidia-container (nvidia-container-cli), nvidia-docker 1, docker's device requests, and the entry point of
-the images on nvcr.io (checkSMVER.sh and the driver check beside it).
+Sources: libnvidia-container (nvidia-container-cli), nvidia-docker 1, docker's device requests, and the entry
+point of the images on nvcr.io (checkSMVER.sh and the driver check beside it).
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def image_driver(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 def image_gpu(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """A GPU outside the range of compute capabilities that an image was built for."""
-    yield Symptom(source, "container-gpu-newer" if match["yet"] else "container-gpu-older", (("gpu", match["name"]),))
+    yield Symptom(
+        source, "container-gpu-newer" if match["yet"] else "container-gpu-older", (("gpu", match["name"]),)
+    )
     yield Gpu(source, match["name"])
 
 
@@ -42,7 +44,8 @@ def cli_cuda(match: re.Match[str], source: Source) -> Fact:
 
 
 def blocked(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """NVML_ERROR_OPERATING_SYSTEM, which nvidia-smi words so; nearly always it is WSL that has no way to the GPU."""
+    """NVML_ERROR_OPERATING_SYSTEM, which nvidia-smi words so; nearly always it is WSL that has no way to the
+    GPU."""
     yield Symptom(source, "wsl-blocked")
     yield Platform(source, "wsl", rank=INFERRED)
 
@@ -72,12 +75,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "uvm-not-loaded",
         "uvm kernel module",
         r"Could not load UVM kernel module",
-        "nvidia-docker | 2017/03/02 10:11:12 Error: Could not load UVM kernel module. Is nvidia-modprobe installed?",
+        "nvidia-docker | 2017/03/02 10:11:12 Error: Could not load UVM kernel module. Is nvidia-modprobe"
+        " installed?",
     ),
     sig(  # of docker.io/tensorflow/tensorflow the tags with "gpu" hold CUDA, and no other
         "image-tag",
         "tensorflow/tensorflow",
-        r"(?<![\w./-])(?:docker\.io/)?tensorflow/tensorflow:(?P<tag>[\w.-]{1,60})|\bdocker (?:run|pull|create)\b[^\n]{0,200} tensorflow/tensorflow(?=[\s`'\"]|$)",
+        r"(?<![\w./-])(?:docker\.io/)?tensorflow/tensorflow:(?P<tag>[\w.-]{1,60})|\bdocker"
+        r" (?:run|pull|create)\b[^\n]{0,200} tensorflow/tensorflow(?=[\s`'\"]|$)",
         "docker run -it tensorflow/tensorflow:2.9.1-jupyter",
         image_tag,
     ),
@@ -90,7 +95,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "container-requirement",
         "this container was built for nvidia driver release",
-        r"This container was built for NVIDIA Driver Release (?P<needed>[\d.]+) or later,?(?: but)?\s+(?:but )?version (?P<version>[\d.]*) ?was detected and compatibility mode is UNAVAILABLE",
+        r"This container was built for NVIDIA Driver Release (?P<needed>[\d.]+) or later,?(?: but)?\s+(?:but"
+        r" )?version (?P<version>[\d.]*) ?was detected and compatibility mode is UNAVAILABLE",
         "ERROR: This container was built for NVIDIA Driver Release 460.32 or later, but\n"
         "       version 430.26 was detected and compatibility mode is UNAVAILABLE.",
         image_driver,
@@ -98,17 +104,23 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "container-gpu",
-        ("which is not yet supported in this version of the container", "which is not supported by this container"),
-        r"Detected (?:NVIDIA )?(?P<name>[^\n,]{2,60}?) GPU, which is not (?:(?P<yet>yet) supported in this version of the|supported by this) container",
-        "WARNING: Detected NVIDIA GeForce RTX 4060 GPU, which is not yet supported in this version of the container",
+        (
+            "which is not yet supported in this version of the container",
+            "which is not supported by this container",
+        ),
+        r"Detected (?:NVIDIA )?(?P<name>[^\n,]{2,60}?) GPU, which is not (?:(?P<yet>yet) supported in this"
+        r" version of the|supported by this) container",
+        "WARNING: Detected NVIDIA GeForce RTX 4060 GPU, which is not yet supported in this version of the"
+        " container",
         image_gpu,
     ),
     sig(
         "cuinit-failed",
         "but cuda failed to initialize",
-        r"The NVIDIA Driver is present, but CUDA failed to initialize\.[^\n]*\n\s*(?P<line>\[\[[^\n]{0,120}\(error (?P<number>\d+)\) ?\]\])",
-        "WARNING: The NVIDIA Driver is present, but CUDA failed to initialize.  GPU functionality will not be available.\n"
-        "   [[ Initialization error (error 3) ]]",
+        r"The NVIDIA Driver is present, but CUDA failed to"
+        r" initialize\.[^\n]*\n\s*(?P<line>\[\[[^\n]{0,120}\(error (?P<number>\d+)\) ?\]\])",
+        "WARNING: The NVIDIA Driver is present, but CUDA failed to initialize.  GPU functionality will not be"
+        " available.\n   [[ Initialization error (error 3) ]]",
         initialised,
         lines=2,
         at="line",
@@ -116,7 +128,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuinit-failed",
         "initialization error: cuda error:",
-        r"initialization error: cuda error: (?P<error>unknown error|initialization error|no cuda-capable device is detected)",
+        r"initialization error: cuda error: (?P<error>unknown error|initialization error|no cuda-capable"
+        r" device is detected)",
         "nvidia-container-cli: initialization error: cuda error: unknown error",
         cli_cuda,
     ),
@@ -129,7 +142,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "container-device-unknown",
         ("device error: ", "unknown device id"),
-        r"device error: (?:unknown device id: (?P<value>[\w./-]{1,60})|(?P<id>[\w./-]{1,60}): unknown device)",
+        r"device error: (?:unknown device id: (?P<value>[\w./-]{1,60})|(?P<id>[\w./-]{1,60}): unknown"
+        r" device)",
         "nvidia-container-cli: device error: 1: unknown device",
     ),
     sig(
@@ -140,13 +154,15 @@ SIGNATURES: tuple[Signature, ...] = (
             "nvidia-container-cli: mount error",
             "requirement error: invalid expression",
         ),
-        r"nvidia-container-cli: (?:(?:container|ldcache|mount) error: [^\n]{0,120}|requirement error: invalid expression)",
+        r"nvidia-container-cli: (?:(?:container|ldcache|mount) error: [^\n]{0,120}|requirement error: invalid"
+        r" expression)",
         "nvidia-container-cli: container error: cgroup subsystem devices not found: unknown.",
     ),
     sig(
         "docker-no-gpu",
         "nvidia-smi",
-        r"executable file [`'\"\\]{0,2}nvidia-smi[`'\"\\]{0,2} not found in \$PATH|exec: [\"\\]{0,2}nvidia-smi[\"\\]{0,2}: executable file not found",
+        r"executable file [`'\"\\]{0,2}nvidia-smi[`'\"\\]{0,2} not found in \$PATH|exec:"
+        r" [\"\\]{0,2}nvidia-smi[\"\\]{0,2}: executable file not found",
         "Error: crun: executable file `nvidia-smi` not found in $PATH: No such file or directory",
     ),
     sig(

@@ -11,7 +11,16 @@ from doctor.logs.signatures.signature import Signature, sig, words
 NAME = r"(?P<name>[A-Za-z][\w.()/+-]{0,40}(?: [\w.()/+-]{1,40}){0,7})"
 """Words between single spaces: what follows the name may begin with any number of them."""
 
-_UNITS = {"gib": 1024.0, "mib": 1.0, "gb": 1024.0, "mb": 1.0, "g": 1024.0, "m": 1.0, "kib": 1 / 1024, "b": 1 / 1048576}
+_UNITS = {
+    "gib": 1024.0,
+    "mib": 1.0,
+    "gb": 1024.0,
+    "mb": 1.0,
+    "g": 1024.0,
+    "m": 1.0,
+    "kib": 1 / 1024,
+    "b": 1 / 1048576,
+}
 
 AMD = r"\b(?:AMD|Radeon|Vega ?\d|gfx\d|Instinct|MI\d{2,3})\b"
 """Names of AMD's GPUs."""
@@ -39,7 +48,11 @@ def registered(match: re.Match[str], source: Source) -> Iterator[Fact]:
     elif name:
         physical = group.get("physical")
         yield Gpu(
-            source, name, group.get("cc"), index=int(physical) if physical else _index(match), bus_id=group.get("bus")
+            source,
+            name,
+            group.get("cc"),
+            index=int(physical) if physical else _index(match),
+            bus_id=group.get("bus"),
         )
 
 
@@ -56,7 +69,7 @@ def found_device(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def gpu_fact(match: re.Match[str], source: Source) -> Fact:
-    """A GPU with whatever the message says of it."""
+    """A GPU with all details in the message."""
     group = match.groupdict()
     return Gpu(source, (group.get("name") or "").strip() or None, group.get("cc"), index=_index(match))
 
@@ -71,7 +84,9 @@ def plugged(match: re.Match[str], source: Source) -> Iterator[Fact]:
     yield Symptom(source, "plugin-device", tuple((k, v.strip()) for k, v in match.groupdict().items() if v))
     if match["metal"]:
         name = match["metal"].strip()
-        yield OtherGpu(source, name, "apple" if name.startswith("Apple") else "amd" if "AMD" in name else "intel")
+        yield OtherGpu(
+            source, name, "apple" if name.startswith("Apple") else "amd" if "AMD" in name else "intel"
+        )
 
 
 def counted(match: re.Match[str], source: Source) -> Fact | None:
@@ -83,16 +98,38 @@ def counted(match: re.Match[str], source: Source) -> Fact | None:
 
 
 SIGNATURES: tuple[Signature, ...] = (
+    sig(  # `taken`: its GPUs that TensorFlow makes devices of, which it says after its libraries opened
+        "gpu-shown",
+        ("with properties:", "adding visible gpu device"),
+        r"Found device \d{1,3} with properties:|Adding visible gpu devices?: (?P<taken>\d[\d, ]{0,80})",
+        "gpu_device.cc:1746] Adding visible gpu devices: 0",
+        origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
+    ),
+    sig(  # whichever call failed so, or who says it
+        "no-device-shown",
+        "cuda_error_no_device",
+        r"CUDA_ERROR_NO_DEVICE",
+        "CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected",
+    ),
+    sig(
+        "xla-serves-no-device",
+        "no supported devices found for platform cuda",
+        r"no supported devices found for platform CUDA",
+        "Attempting to fetch value instead of handling error Internal: no supported devices found for"
+        " platform CUDA",
+        origin="tensorflow/compiler/xla/service/platform_util.cc",
+    ),
     sig(
         "found-device",
         "with properties:",
         r"Found device (?P<index>\d+) with properties:[ \t]*\n.{0,60}?name: "
         + NAME
         + r"\s+major: (?P<major>\d+) minor: (?P<minor>\d+)"
-        r"[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}totalMemory: (?P<total>[\d.]+[a-zA-Z]*)"
+        r"[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}totalMemory:"
+        r" (?P<total>[\d.]+[a-zA-Z]*)"
         r"\s+freeMemory: (?P<free>[\d.]+[a-zA-Z]*))?",
-        "gpu_device.cc:1105] Found device 0 with properties: \nname: GeForce GTX 1070 major: 6 minor: 1 memoryClockRate(GHz): 1.695\n"
-        "pciBusID: 0000:01:00.0\ntotalMemory: 7.92GiB freeMemory: 6.59GiB",
+        "gpu_device.cc:1105] Found device 0 with properties: \nname: GeForce GTX 1070 major: 6 minor: 1"
+        " memoryClockRate(GHz): 1.695\npciBusID: 0000:01:00.0\ntotalMemory: 7.92GiB freeMemory: 6.59GiB",
         found_device,
         lines=4,
         at="name",
@@ -104,10 +141,11 @@ SIGNATURES: tuple[Signature, ...] = (
         r"Found device (?P<index>\d+) with properties:[ \t]*\n[^\n]{0,20}name: "
         + NAME
         + r"\s*\n[^\n]{0,20}major: (?P<major>\d+) minor: "
-        r"(?P<minor>\d+)[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}Total memory: (?P<total>[\d.]+[a-zA-Z]*))?"
+        r"(?P<minor>\d+)[^\n]*(?:\n[^\n]{0,20}pciBusID:? (?P<bus>[0-9a-fA-F:.]+))?(?:\n[^\n]{0,20}Total"
+        r" memory: (?P<total>[\d.]+[a-zA-Z]*))?"
         r"(?:\n[^\n]{0,20}Free memory: (?P<free>[\d.]+[a-zA-Z]*))?",
-        "gpu_device.cc:885] Found device 0 with properties: \nname: GeForce GTX 1080\nmajor: 6 minor: 1 memoryClockRate (GHz) 1.7335\n"
-        "pciBusID 0000:01:00.0\nTotal memory: 7.92GiB\nFree memory: 190.31MiB",
+        "gpu_device.cc:885] Found device 0 with properties: \nname: GeForce GTX 1080\nmajor: 6 minor: 1"
+        " memoryClockRate (GHz) 1.7335\npciBusID 0000:01:00.0\nTotal memory: 7.92GiB\nFree memory: 190.31MiB",
         found_device,
         lines=6,
         at="name",
@@ -118,8 +156,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "computecapability:",
         r"pciBusID: (?P<bus>[0-9a-fA-F:.]+) name: " + NAME + r" computeCapability: (?P<cc>\d+\.\d+)"
         r"(?:\s*\n[^\n]*deviceMemorySize: (?P<total>[\d.]+[a-zA-Z]*))?",
-        "pciBusID: 0000:65:00.0 name: GeForce RTX 3090 computeCapability: 8.6\ncoreClock: 1.695GHz coreCount: 82 "
-        "deviceMemorySize: 23.70GiB deviceMemoryBandwidth: 871.81GiB/s",
+        "pciBusID: 0000:65:00.0 name: GeForce RTX 3090 computeCapability: 8.6\ncoreClock: 1.695GHz coreCount:"
+        " 82 deviceMemorySize: 23.70GiB deviceMemoryBandwidth: 871.81GiB/s",
         found_device,
         lines=2,
         seen_in=">=2.2,<2.7",
@@ -128,7 +166,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "found-device",
         ("major: ", "memoryclockrate"),
         r"name: " + NAME + r" major: (?P<major>\d+) minor: (?P<minor>\d+) memoryClockRate\(GHz\): [\d.]+"
-        r"(?:\s*\n[^\n]{0,20}pciBusID: (?P<bus>[0-9a-fA-F:.]+))?(?:\s*\n[^\n]{0,20}totalMemory: (?P<total>[\d.]+[a-zA-Z]*)"
+        r"(?:\s*\n[^\n]{0,20}pciBusID: (?P<bus>[0-9a-fA-F:.]+))?(?:\s*\n[^\n]{0,20}totalMemory:"
+        r" (?P<total>[\d.]+[a-zA-Z]*)"
         r"\s+freeMemory: (?P<free>[\d.]+[a-zA-Z]*))?",
         "name: GeForce GTX 1060 6GB major: 6 minor: 1 memoryClockRate(GHz): 1.7845",
         found_device,
@@ -137,7 +176,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "found-device",
         "memoryclockrate (ghz)",
-        r"name: " + NAME + r"\s*\n[^\n]{0,20}major: (?P<major>\d+) minor: (?P<minor>\d+) memoryClockRate \(GHz\)",
+        r"name: "
+        + NAME
+        + r"\s*\n[^\n]{0,20}major: (?P<major>\d+) minor: (?P<minor>\d+) memoryClockRate \(GHz\)",
         "name: GeForce GTX 750 Ti\nmajor: 5 minor: 0 memoryClockRate (GHz) 1.15",
         found_device,
         lines=2,
@@ -161,28 +202,35 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "device-created",
         words(
-            "created tensorflow device|creating tensorflow device|created device /|creating device |created device (|created device gpu:|created device device:|created device "
+            "created tensorflow device|creating tensorflow device|created device /|creating device |created"
+            " device (|created device gpu:|created device device:|created device "
         ),
-        r"Creat(?:ed|ing) (?:TensorFlow )?device \(?[/\w:]*?(?:device:)?GPU:(?P<index>\d+)(?: with (?P<memory>\d+) MB memory)?"
-        r"[^\n]{0,40}?-> (?:physical GPU )?\(?device: (?P<physical>\d+), name: (?P<name>[^\n,]{1,70}?),(?:\s+pci bus id: (?P<bus>[0-9a-fA-F:.]+)"
+        r"Creat(?:ed|ing) (?:TensorFlow )?device \(?[/\w:]*?(?:device:)?GPU:(?P<index>\d+)(?: with"
+        r" (?P<memory>\d+) MB memory)?"
+        r"[^\n]{0,40}?-> (?:physical GPU )?\(?device: (?P<physical>\d+), name:"
+        r" (?P<name>[^\n,]{1,70}?),(?:\s+pci bus id: (?P<bus>[0-9a-fA-F:.]+)"
         r"(?:,\s+compute capability:\s+(?P<cc>\d+\.\d+))?)?",
-        "gpu_device.cc:1304] Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 6310 MB memory) -> "
-        "physical GPU (device: 0, name: GeForce RTX 2060 SUPER, pci bus id: 0000:01:00.0, compute capability: 7.5)",
+        "gpu_device.cc:1304] Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with"
+        " 6310 MB memory) -> physical GPU (device: 0, name: GeForce RTX 2060 SUPER, pci bus id: 0000:01:00.0,"
+        " compute capability: 7.5)",
         registered,
         origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
     ),
     sig(  # a line that was cut before it names the card
         "device-created",
         " mb memory",
-        r"Created (?:TensorFlow )?device \(?[/\w:]*?(?:device:)?GPU:(?P<index>\d+) with (?P<memory>\d+) MB memory[):. -]{0,4}$",
+        r"Created (?:TensorFlow )?device \(?[/\w:]*?(?:device:)?GPU:(?P<index>\d+) with (?P<memory>\d+) MB"
+        r" memory[):. -]{0,4}$",
         "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 6000 MB memory",
         registered,
     ),
     sig(
         "device-created",
         "creating tensorflow device (/gpu:",
-        r"Creating TensorFlow device \(/gpu:(?P<index>\d+)\) -> \(device: \d+, name: (?P<name>[^\n,]{1,70}), pci bus id: (?P<bus>[0-9a-fA-F:.]+)\)",
-        "gpu_device.cc:975] Creating TensorFlow device (/gpu:0) -> (device: 0, name: GeForce GTX 1080, pci bus id: 0000:01:00.0)",
+        r"Creating TensorFlow device \(/gpu:(?P<index>\d+)\) -> \(device: \d+, name: (?P<name>[^\n,]{1,70}),"
+        r" pci bus id: (?P<bus>[0-9a-fA-F:.]+)\)",
+        "gpu_device.cc:975] Creating TensorFlow device (/gpu:0) -> (device: 0, name: GeForce GTX 1080, pci"
+        " bus id: 0000:01:00.0)",
         registered,
         seen_in="<1.5",
     ),
@@ -196,7 +244,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "device-listed",
         'device_type: "gpu"',
-        r'name: "(?:/job:localhost/replica:0/task:0)?/(?:device:)?gpu:(?P<index>\d+)"\s*\n\s*device_type: "GPU"',
+        r'name: "(?:/job:localhost/replica:0/task:0)?/(?:device:)?gpu:(?P<index>\d+)"\s*\n\s*device_type:'
+        r' "GPU"',
         'name: "/device:GPU:0"\ndevice_type: "GPU"',
         listed,
         lines=2,
@@ -218,14 +267,17 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "device-description",
         "physical_device_desc",
-        r'physical_device_desc: "device: (?P<index>\d+), name: (?P<name>[^,"\n]{1,70}), pci bus id: [0-9a-fA-F:.]+(?:, compute capability: (?P<cc>[\d.]+\d))?',
-        'physical_device_desc: "device: 0, name: Tesla K80, pci bus id: 0000:00:04.0, compute capability: 3.7"',
+        r'physical_device_desc: "device: (?P<index>\d+), name: (?P<name>[^,"\n]{1,70}), pci bus id:'
+        r" [0-9a-fA-F:.]+(?:, compute capability: (?P<cc>[\d.]+\d))?",
+        'physical_device_desc: "device: 0, name: Tesla K80, pci bus id: 0000:00:04.0, compute capability:'
+        ' 3.7"',
         gpu_fact,
     ),
     sig(
         "gpu-description",
         "streamexecutor device (",
-        r"StreamExecutor device \((?P<index>\d+)\): (?P<name>(?!Host|<undef)[^,\n]{2,70}), Compute Capability (?P<cc>\d+\.\d+)",
+        r"StreamExecutor device \((?P<index>\d+)\): (?P<name>(?!Host|<undef)[^,\n]{2,70}), Compute Capability"
+        r" (?P<cc>\d+\.\d+)",
         "StreamExecutor device (0): NVIDIA GeForce RTX 5060 Ti, Compute Capability 12.0",
         gpu_fact,
     ),
@@ -233,7 +285,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "devices-of-strategy",
         "mirroredstrategy with devices (",
         r"Using MirroredStrategy with devices \((?=[^)\n]{0,1400}device:GPU:\d)(?P<devices>[^)\n]{0,4000})\)",
-        "INFO:tensorflow:Using MirroredStrategy with devices ('/job:localhost/replica:0/task:0/device:GPU:0', '/job:localhost/replica:0/task:0/device:GPU:1')",
+        "INFO:tensorflow:Using MirroredStrategy with devices ('/job:localhost/replica:0/task:0/device:GPU:0',"
+        " '/job:localhost/replica:0/task:0/device:GPU:1')",
         lambda m, s: GpuRegistered(s, count=min(m["devices"].count("device:GPU:"), 1024)),
         origin="tensorflow/python/distribute/mirrored_strategy.py",
     ),
@@ -247,25 +300,29 @@ SIGNATURES: tuple[Signature, ...] = (
             "gpus available",
             "physical gpu,",
         ),
-        r"(?:Num GPUs Available|GPUs Available|number of GPUs)\s*:?\s*(?P<count>\d{1,4})\b|(?<!\d)(?P<count2>\d{1,3}) Physical GPUs?,",
+        r"(?:Num GPUs Available|GPUs Available|number of"
+        r" GPUs)\s*:?\s*(?P<count>\d{1,4})\b|(?<!\d)(?P<count2>\d{1,3}) Physical GPUs?,",
         "Num GPUs Available:  1",
         lambda m, s: (
             counted(m, s)
             if m["count"]
-            else GpuRegistered(s, count=int(m["count2"]))
-            if int(m["count2"])
-            else Symptom(s, "gpu-list-empty")
+            else (
+                GpuRegistered(s, count=int(m["count2"])) if int(m["count2"]) else Symptom(s, "gpu-list-empty")
+            )
         ),
     ),
     sig(
         "gpu-list-empty",
         words(
-            "list_physical_devices|is_gpu_available|gpu available|gpu_device_name|list_local_devices|is_gpu_available()|empty list"
+            "list_physical_devices|is_gpu_available|gpu"
+            " available|gpu_device_name|list_local_devices|is_gpu_available()|empty list"
         ),
         r"list_physical_devices\(\s*['\"]GPU['\"]\s*\)[^\n]{0,40}\n{1,2}(?:>>>)?\s*(?:Out\[\d+\]:\s*)?[*_`]{0,3}\[\s*\]"
-        r"|is_gpu_available\([^\n]{0,80}\)[^\n]{0,20}\n{1,3}[^\n]{0,12}\bFalse\b|GPU available:?\**\s*(?:False|no\b|0\b|\[\])"
+        r"|is_gpu_available\([^\n]{0,80}\)[^\n]{0,20}\n{1,3}[^\n]{0,12}\bFalse\b|GPU"
+        r" available:?\**\s*(?:False|no\b|0\b|\[\])"
         r"|(?:returns?|gives?|prints?|get|outputs?|shows?)[^\n]{0,20}(?:an )?empty list"
-        r"|is_gpu_available[^\n]{0,60}(?:returns?|is|as|=|:|却是|为)\W{0,8}False",
+        # not its cuda_only=False
+        r"|is_gpu_available(?:\([^\n()]{0,80}\))?[^\n(]{0,60}(?:returns?|is|as|=|:|却是|为)\W{0,8}False",
         ">>> tf.config.list_physical_devices('GPU')\n[]",
         lines=4,
     ),
@@ -284,13 +341,16 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cpu-only-listed",
         "/physical_device:cpu:0",
-        r"\[\s*PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)(?:,\s*PhysicalDevice\(name='/physical_device:XLA_CPU:0', device_type='XLA_CPU'\))?\s*\]",
+        r"\[\s*PhysicalDevice\(name='/physical_device:CPU:0',"
+        r" device_type='CPU'\)(?:,\s*PhysicalDevice\(name='/physical_device:XLA_CPU:0',"
+        r" device_type='XLA_CPU'\))?\s*\]",
         "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]",
     ),
     sig(  # a session's list_devices()
         "cpu-only-listed",
         "[_deviceattributes(",
-        r"\[_DeviceAttributes\([^()\n]{0,80}/device:(?:XLA_)?CPU:\d+, (?:XLA_)?CPU, [\d, ]{1,60}\)(?:, _DeviceAttributes\([^()\n]{0,80}/device:(?:XLA_)?CPU:\d+, (?:XLA_)?CPU, [\d, ]{1,60}\)){0,3}\]",
+        r"\[_DeviceAttributes\([^()\n]{0,80}/device:(?:XLA_)?CPU:\d+, (?:XLA_)?CPU, [\d, ]{1,60}\)(?:,"
+        r" _DeviceAttributes\([^()\n]{0,80}/device:(?:XLA_)?CPU:\d+, (?:XLA_)?CPU, [\d, ]{1,60}\)){0,3}\]",
         "[_DeviceAttributes(/job:localhost/replica:0/task:0/device:CPU:0, CPU, 268435456)]",
     ),
     sig(
@@ -301,9 +361,12 @@ SIGNATURES: tuple[Signature, ...] = (
             "directml device enumeration",
             "plugin optimizer for device_type gpu",
         ),
-        r"physical PluggableDevice \(device: \d+, name: (?P<name>[\w ]{1,30})|Metal device set to: (?P<metal>[^\n]{1,40})"
-        r"|DirectML device enumeration: found (?P<directml>\d+) compatible adapters?|Plugin optimizer for device_type GPU is enabled",
-        "Created TensorFlow device (/device:XPU:0 with 0 MB memory) -> physical PluggableDevice (device: 0, name: XPU, pci bus id: <undefined>)",
+        r"physical PluggableDevice \(device: \d+, name: (?P<name>[\w ]{1,30})|Metal device set to:"
+        r" (?P<metal>[^\n]{1,40})"
+        r"|DirectML device enumeration: found (?P<directml>\d+) compatible adapters?|Plugin optimizer for"
+        r" device_type GPU is enabled",
+        "Created TensorFlow device (/device:XPU:0 with 0 MB memory) -> physical PluggableDevice (device: 0,"
+        " name: XPU, pci bus id: <undefined>)",
         plugged,
     ),
 )

@@ -1,4 +1,4 @@
-"""The NVIDIA driver: what TensorFlow and the kernel say of its calls and its version."""
+"""The NVIDIA driver: messages of TensorFlow and the kernel about its calls and its version."""
 
 from __future__ import annotations
 
@@ -33,17 +33,20 @@ def cuinit(match: re.Match[str], source: Source) -> Fact:
     """A failed cuInit, by its symbolic name."""
     error = match["error"].upper()
     number = re.search(r"-?\d+", error) if not error.startswith("CUDA_ERROR") else None
-    return CudaCallFailed(source, "cuInit", CUDA_ERRORS.get(number[0], "CUDA_ERROR_UNKNOWN") if number else error)
+    return CudaCallFailed(
+        source, "cuInit", CUDA_ERRORS.get(number[0], "CUDA_ERROR_UNKNOWN") if number else error
+    )
 
 
 def named(match: re.Match[str], source: Source) -> Fact:
-    """An error that cuInit answers, told without the call."""
+    """An error of cuInit in a text that does not name the call."""
     unknown = (match["error"] or "").upper() == "CUDA_ERROR_UNKNOWN"
     return CudaCallFailed(source, "cuInit", "CUDA_ERROR_UNKNOWN" if unknown else "CUDA_ERROR_NO_DEVICE")
 
 
 def checked(match: re.Match[str], source: Source) -> Fact:
-    """A CUDA call that TensorFlow only checked; 303 is the stub's answer to any call where libcuda did not open."""
+    """A CUDA call that TensorFlow only checked; 303 is the stub's answer to any call where libcuda did not
+    open."""
     error = CUDA_ERRORS.get(match["error"], f"CUresult({match['error']})")
     return CudaCallFailed(source, "cuInit" if match["error"] == "303" else match["call"], error)
 
@@ -55,7 +58,11 @@ _RUNTIME = {"3": "CUDA_ERROR_NOT_INITIALIZED", "30": "CUDA_ERROR_UNKNOWN", "999"
 def asked(match: re.Match[str], source: Source) -> Fact | None:
     """A question about the devices that the driver did not answer."""
     group = match.groupdict()
-    error = group.get("error") or group.get("error2") or _RUNTIME.get(group.get("number") or group.get("count") or "")
+    error = (
+        group.get("error")
+        or group.get("error2")
+        or _RUNTIME.get(group.get("number") or group.get("count") or "")
+    )
     return CudaCallFailed(source, "cuDeviceGet", error.upper()) if error else None
 
 
@@ -72,7 +79,9 @@ def status(match: re.Match[str], source: Source) -> Fact:
 def mismatch(match: re.Match[str], source: Source) -> Fact:
     """Kernel module and user-space library of different versions."""
     found = match.groupdict()
-    return DriverMismatch(source, _trim(found.get("kernel") or "") or None, _trim(found.get("user") or "") or None)
+    return DriverMismatch(
+        source, _trim(found.get("kernel") or "") or None, _trim(found.get("user") or "") or None
+    )
 
 
 def driver(part: str, rank: int = 0):  # type: ignore[no-untyped-def]
@@ -94,7 +103,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-legacy",
         "legacy drivers",
-        r"NVRM: .{0,80}supported through the NVIDIA (?P<branch>\d{2,3}\.xx)\s+(?:NVRM:\s*)?Legacy drivers|supported through the\s+(?:NVRM:\s*)?NVIDIA (?P<b2>\d{2,3}\.xx) Legacy drivers",
+        r"NVRM: .{0,80}supported through the NVIDIA (?P<branch>\d{2,3}\.xx)\s+(?:NVRM:\s*)?Legacy"
+        r" drivers|supported through the\s+(?:NVRM:\s*)?NVIDIA (?P<b2>\d{2,3}\.xx) Legacy drivers",
         "NVRM: installed in this system is supported through the NVIDIA 470.xx Legacy drivers.",
         lines=2,
         origin="NVIDIA's kernel module (nvidia.ko)",
@@ -109,7 +119,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-switched-off",
         ("disabling discrete graphics", "(rev ff)", "acpi/bbswitch"),
-        r"(?P<by>bbswitch): disabling discrete graphics|NVIDIA .{0,120}\(rev ff\)|acpi/(?P<by2>bbswitch)\s+0000:\S{4,12} OFF",
+        r"(?P<by>bbswitch): disabling discrete graphics|NVIDIA .{0,120}\(rev"
+        r" ff\)|acpi/(?P<by2>bbswitch)\s+0000:\S{4,12} OFF",
         "bbswitch: disabling discrete graphics",
         lines=2,
         origin="bbswitch.c; lspci on a device that does not answer",
@@ -117,18 +128,27 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuinit-failed",
         ("failed call to cuinit", "cuinit"),
-        r"(?:failed call to )?cuInit(?:\(\d?\))?[:`'\"]*(?: (?:gives?|gave|returns?|returned|says?|said|fails with|failed with|reports?|answers?|yields?|error))? ?(?:INTERNAL: |RESOURCE_EXHAUSTED: )?(?:CUDA error: Failed call to cuInit: )?"
+        r"(?:failed call to )?cuInit(?:\(\d?\))?[:`'\"]*(?: (?:gives?|gave|returns?|returned|says?|said|fails"
+        r" with|failed with|reports?|answers?|yields?|error))? ?(?:INTERNAL: |RESOURCE_EXHAUSTED: )?(?:CUDA"
+        r" error: Failed call to cuInit: )?"
         r"(?P<error>CUDA_ERROR_\w+|UNKNOWN ERROR \(-?\d+\)|CUresult\(-?\d+\))",
-        "E tensorflow/stream_executor/cuda/cuda_driver.cc:328] failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable "
-        "device is detected",
+        "E tensorflow/stream_executor/cuda/cuda_driver.cc:328] failed call to cuInit: CUDA_ERROR_NO_DEVICE:"
+        " no CUDA-capable device is detected",
         cuinit,
         origin="tensorflow/stream_executor/cuda/cuda_driver.cc",
     ),
     sig(
         "cuinit-failed",
-        ("cuda_error_no_device", "no cuda-capable device is detected", "cudaerrornodevice", "cuda_error_unknown"),
-        r"^(?![^\n]*(?:cuInit|CUDA_ERROR_\w+: no CUDA-capable))[^\n]{0,300}?(?:\bCUDA_ERROR_NO_DEVICE\b|\bno CUDA-capable device is detected|cudaErrorNoDevice)"
-        r"|^(?![^\n]*(?:cuInit|\.cc:|failed to|synchroni[sz]|stream|event))[^\n]{0,300}?\b(?P<error>CUDA_ERROR_UNKNOWN)\b",
+        (
+            "cuda_error_no_device",
+            "no cuda-capable device is detected",
+            "cudaerrornodevice",
+            "cuda_error_unknown",
+        ),
+        r"^(?![^\n]*(?:cuInit|CUDA_ERROR_\w+: no CUDA-capable))[^\n]{0,300}?(?:\bCUDA_ERROR_NO_DEVICE\b|\bno"
+        r" CUDA-capable device is detected|cudaErrorNoDevice)"
+        r"|^(?![^\n]*(?:cuInit|\.cc:|failed"
+        r" to|synchroni[sz]|stream|event))[^\n]{0,300}?\b(?P<error>CUDA_ERROR_UNKNOWN)\b",
         "the experiment throws CUDA_ERROR_NO_DEVICE",
         named,
     ),
@@ -136,15 +156,18 @@ SIGNATURES: tuple[Signature, ...] = (
         "call-check-failed",
         "check failed: cuda_success ==",
         r"Check failed: CUDA_SUCCESS == (?P<call>cu\w+)\([^\n]{0,200}\) \(0 vs\. (?P<error>\d{2,3})\)",
-        "cuda_driver.cc:391] Check failed: CUDA_SUCCESS == cuDevicePrimaryCtxGetState(device, &flags, &active) (0 vs. 303)",
+        "cuda_driver.cc:391] Check failed: CUDA_SUCCESS == cuDevicePrimaryCtxGetState(device, &flags,"
+        " &active) (0 vs. 303)",
         checked,
         origin="tensorflow/stream_executor/cuda/cuda_driver.cc",
     ),
     sig(
         "context-failed",
         ("failed call to cudeviceprimaryctxretain", "failed call to cuctx", "failed call to cudeviceget"),
-        r"failed call to (?P<call>cuDevicePrimaryCtxRetain|cuCtx\w+|cuDeviceGet\w*): (?P<error>CUDA_ERROR_\w+)",
-        "Internal: failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory reported",
+        r"failed call to (?P<call>cuDevicePrimaryCtxRetain|cuCtx\w+|cuDeviceGet\w*):"
+        r" (?P<error>CUDA_ERROR_\w+)",
+        "Internal: failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total"
+        " memory reported",
         context,
     ),
     sig(
@@ -155,8 +178,10 @@ SIGNATURES: tuple[Signature, ...] = (
             "failed to get device properties",
             "cudagetdevicecount returned",
         ),
-        r"could not retrieve CUDA device count: (?P<error>CUDA_ERROR_\w+)|failed to get device attribute \d+ for device \d+: (?P<error2>CUDA_ERROR_\w+)"
-        r"|Failed to get device properties, error code: (?P<number>\d+)|cudaGetDeviceCount returned (?P<count>\d{1,4})\b",
+        r"could not retrieve CUDA device count: (?P<error>CUDA_ERROR_\w+)|failed to get device attribute \d+"
+        r" for device \d+: (?P<error2>CUDA_ERROR_\w+)"
+        r"|Failed to get device properties, error code: (?P<number>\d+)|cudaGetDeviceCount returned"
+        r" (?P<count>\d{1,4})\b",
         "could not retrieve CUDA device count: CUDA_ERROR_NOT_INITIALIZED",
         asked,
         origin="tensorflow/stream_executor/cuda/cuda_driver.cc",
@@ -172,10 +197,27 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-insufficient",
-        ("cuda driver version is in", "cudaerrorinsufficientdriver", "driver on your system is too old", "_incompatible_cuda_driver"),
+        (
+            "cuda driver version is in",
+            "cudaerrorinsufficientdriver",
+            "driver on your system is too old",
+            "_incompatible_cuda_driver",
+        ),
         r"CUDA driver version is ins{1,2}uf{1,2}i[cs]i?[ea]nt\b|cudaErrorInsufficientDriver"
         r"|NVIDIA driver on your system is too old|CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER",
-        "InternalError: cudaGetDevice() failed. Status: CUDA driver version is insufficient for CUDA runtime version",
+        "InternalError: cudaGetDevice() failed. Status: CUDA driver version is insufficient for CUDA runtime"
+        " version",
+    ),
+    sig(
+        "driver-below-ptxas",
+        "driver's cuda version is",
+        r"driver's CUDA version is (?P<offered>\d+\.\d+) which is older than the (?:PTX compiler|ptxas CUDA)"
+        r" version \(?(?P<ptxas>\d+\.\d+)",
+        "The NVIDIA driver's CUDA version is 12.4 which is older than the PTX compiler version 12.5.82."
+        " Because the driver is older than the PTX compiler version, XLA is disabling parallel compilation,"
+        " which may slow down compilation.",
+        seen_in="2.5 and later",
+        origin="xla/service/gpu/nvptx_compiler.cc",
     ),
     sig(
         "ptx-unsupported",
@@ -187,14 +229,15 @@ SIGNATURES: tuple[Signature, ...] = (
         "container-requirement",
         "requirement error: unsatisfied condition",
         r"requirement error: unsatisfied condition: (?P<condition>[^\n]{1,120})",
-        "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=11.2, please update your driver",
+        "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=11.2, please update your"
+        " driver",
     ),
     sig(
         "kernel-driver-not-running",
         "kernel driver does not appear to be running",
         r"kernel driver does not appear to be running on this host \((?P<host>[^)\n]{0,120})\)",
-        "I tensorflow/stream_executor/cuda/cuda_diagnostics.cc:156] kernel driver does not appear to be running on this host "
-        "(node): /proc/driver/nvidia/version does not exist",
+        "I tensorflow/stream_executor/cuda/cuda_diagnostics.cc:156] kernel driver does not appear to be"
+        " running on this host (node): /proc/driver/nvidia/version does not exist",
         origin="tensorflow/stream_executor/cuda/cuda_diagnostics.cc",
     ),
     sig(
@@ -213,15 +256,18 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # a line of TF_CPP_VMODULE and of TF_CPP_MAX_VLOG_LEVEL
         "driver-version",
         "with resolved path: ",
-        r"found DLL info with resolved path: [^\n]{0,120}?/libcuda\.so\.(?P<version>\d{3}\.\d+(?:\.\d+)?)(?![\w.])",
-        "cuda_diagnostics.cc:197] found DLL info with resolved path: /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01",
+        r"found DLL info with resolved path:"
+        r" [^\n]{0,120}?/libcuda\.so\.(?P<version>\d{3}\.\d+(?:\.\d+)?)(?![\w.])",
+        "cuda_diagnostics.cc:197] found DLL info with resolved path:"
+        " /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01",
         driver("user"),
         origin="xla/stream_executor/cuda/cuda_diagnostics.cc, Diagnostician::FindDsoVersion",
     ),
     sig(
         "libcuda-not-found",
         ("libcuda reported version is", "unable to find libcuda.so dso"),
-        r"libcuda reported version is: (?:NOT_FOUND|Not found)|(?<!: )was unable to find libcuda\.so DSO loaded into this program",
+        r"libcuda reported version is: (?:NOT_FOUND|Not found)|(?<!: )was unable to find libcuda\.so DSO"
+        r" loaded into this program",
         "libcuda reported version is: NOT_FOUND: was unable to find libcuda.so DSO loaded into this program",
     ),
     sig(
@@ -242,12 +288,18 @@ SIGNATURES: tuple[Signature, ...] = (
         "driver-mismatch",
         "does not match dso version",
         r"kernel version (?P<kernel>[\d.]+) does not match DSO version (?P<user>[\d.]+)",
-        "cuda_diagnostics.cc:306] kernel version 460.56.0 does not match DSO version 470.57.2 -- cannot find working devices",
+        "cuda_diagnostics.cc:306] kernel version 460.56.0 does not match DSO version 470.57.2 -- cannot find"
+        " working devices",
         mismatch,
     ),
     sig(
         "driver-mismatch",
-        ("driver/library version mismatch", "lib_rm_version_mismatch", "librmversionmismatch", "api mismatch: "),
+        (
+            "driver/library version mismatch",
+            "lib_rm_version_mismatch",
+            "librmversionmismatch",
+            "api mismatch: ",
+        ),
         r"Driver/library version mismatch|NVML_ERROR_LIB_RM_VERSION_MISMATCH|LibRmVersionMismatch"
         r"|API mismatch: the client has the version (?P<user>[\d.]+\d)",
         "Failed to initialize NVML: Driver/library version mismatch",
@@ -271,7 +323,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-version",
         "nvidia unix",
-        r"NVIDIA UNIX (?:Open )?(?:x86_64|aarch64|ppc64le) Kernel Module(?: for \w+)?\s+(?P<version>\d{3}\.\d+(?:\.\d+)?)",
+        r"NVIDIA UNIX (?:Open )?(?:x86_64|aarch64|ppc64le) Kernel Module(?: for"
+        r" \w+)?\s+(?P<version>\d{3}\.\d+(?:\.\d+)?)",
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.63.01  Tue Aug  3 20:44:16 UTC 2021",
         driver("kernel"),
     ),

@@ -35,7 +35,13 @@ SIGNATURES: tuple[Signature, ...] = (
             "nvcr.io",
             "--runtime",
         ),
-        r"\btf-docker\b|\bdocker (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|(?<!are we )\bin(?:side)? (?:a |the |my )?(?:docker|container)\b|docker[ -]?(?:images?|containers?)\b|\bin(?:side)? (?:a |the |my |this |our )(?:\w+ )?container\b|\b(?:my|our) container\b|--runtime[= ]nvidia\b|\bnvidia-container-(?:cli|toolkit|runtime)\b|docker ?(?:容器|镜像|里|中|内|コンテナ|컨테이너|에서)|podman run|docker:",
+        r"\btf-docker\b|\bdocker"
+        r" (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|(?<!are"
+        r" we )\bin(?:side)? (?:a |the |my )?(?:docker|container)\b|docker["
+        r" -]?(?:images?|containers?)\b|\bin(?:side)? (?:a |the |my |this |our )(?:\w+"
+        r" )?container\b|\b(?:my|our) container\b|--runtime[="
+        r" ]nvidia\b|\bnvidia-container-(?:cli|toolkit|runtime)\b|docker"
+        r" ?(?:容器|镜像|里|中|内|コンテナ|컨테이너|에서)|podman run|docker:",
         "docker run --rm tensorflow/tensorflow:latest-gpu",
         kind("docker"),
         once=True,
@@ -52,8 +58,24 @@ SIGNATURES: tuple[Signature, ...] = (
         "environment-docker",
         ("host (", "hostname: "),
         r"running on this host \([0-9a-f]{12}\)|hostname: [0-9a-f]{12}\b",
-        "kernel driver does not appear to be running on this host (916bec87a1e8): /proc/driver/nvidia/version does not exist",
+        "kernel driver does not appear to be running on this host (916bec87a1e8): /proc/driver/nvidia/version"
+        " does not exist",
         kind("docker"),
+        once=True,
+    ),
+    sig(  # a word of it, wherever it stands: not that the run was inside one
+        "mentions-container",
+        words("docker|container|podman|singularity|apptainer|kubernetes|容器|镜像"),
+        r"\b(?:docker|containers?|podman|singularity|apptainer|kubernetes)\b|容器|镜像",
+        "the docker worker stops",
+        once=True,
+    ),
+    sig(
+        "environment-lxc",
+        ("lxc", "lxd", "incus"),
+        r"\b(?:lxc|lxd|incus)\b",
+        "CUDA inside an lxc container",
+        kind("lxc"),
         once=True,
     ),
     sig(
@@ -81,14 +103,16 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "nv-flag-missing",
         ("singularity ", "apptainer "),
-        r"\b(?:singularity|apptainer) (?:-\w+ )?(?:run|exec|shell) (?![^\n]*(?:--?nv|--rocm|\$|\\\s*$))[^\n]{0,160}?(?:\.(?:sif|simg|img|sqsh)\b|docker://|library://)",
+        r"\b(?:singularity|apptainer) (?:-\w+ )?(?:run|exec|shell)"
+        r" (?![^\n]*(?:--?nv|--rocm|\$|\\\s*$))[^\n]{0,160}?(?:\.(?:sif|simg|img|sqsh)\b|docker://|library://)",
         "singularity shell tensorflow.sif",
     ),
     sig("nv-flag", "--nv", r"--nv(?:ccli)?\b", "apptainer exec --nv tensorflow.sif python train.py"),
     sig(  # the same of docker, whose image was made for the GPU
         "gpus-flag-missing",
         "docker run ",
-        r"(?<!nvidia-)\bdocker run (?![^\n]*(?:--gpus|--runtime|--device|nvidia-docker|\\\s*$))[^\n]{0,200}?(?:tensorflow/tensorflow:[\w.-]*gpu|nvcr\.io/nvidia/tensorflow:)",
+        r"(?<!nvidia-)\bdocker run"
+        r" (?![^\n]*(?:--gpus|--runtime|--device|nvidia-docker|\\\s*$))[^\n]{0,200}?(?:tensorflow/tensorflow:[\w.-]*gpu|nvcr\.io/nvidia/tensorflow:)",
         "docker run -it --rm tensorflow/tensorflow:2.11.0-gpu bash",
     ),
     sig(
@@ -101,7 +125,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "environment-conda",
         ("conda", "envs/", "envs\\", "miniforge", "mambaforge", "mamba install", "mamba create"),
-        r"\bconda (?:install|create|activate|list|env|update|info)|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+|miniforge|mambaforge|\bmamba (?:install|create)|(?<!packaged by )\bconda-forge\b",
+        r"\bconda"
+        r" (?:install|create|activate|list|env|update|info)|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+|miniforge|mambaforge|\bmamba"
+        r" (?:install|create)|(?<!packaged by )\bconda-forge\b",
         "/opt/conda/envs/tf/lib/python3.8/site-packages",
         kind("conda"),
         once=True,
@@ -132,21 +158,27 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "environment-codespaces",
         words(
-            "codespaces|github codespace|gitpod|readthedocs|github actions|runner/work|/home/runner|/home/docs/checkouts"
+            "codespaces|github codespace|gitpod|readthedocs|github"
+            " actions|runner/work|/home/runner|/home/docs/checkouts"
         ),
-        r"codespaces-\w+|GitHub Codespaces?|\bgitpod\b|/home/runner/work|GitHub Actions|readthedocs\.(?:org|io)/builds|/home/docs/checkouts",
-        "kernel driver does not appear to be running on this host (codespaces-8a48fe): /proc/driver/nvidia/version does not exist",
+        r"codespaces-\w+|GitHub Codespaces?|\bgitpod\b|/home/runner/work|GitHub"
+        r" Actions|readthedocs\.(?:org|io)/builds|/home/docs/checkouts",
+        "kernel driver does not appear to be running on this host (codespaces-8a48fe):"
+        " /proc/driver/nvidia/version does not exist",
         kind("ci"),
         once=True,
     ),
-    sig(  # where apps are hosted and functions run, there is no GPU: Heroku, AWS Lambda, Streamlit's and Render's machines
+    # where apps are hosted and functions run, there is no GPU: Heroku, AWS Lambda, Streamlit's and Render's
+    # machines
+    sig(
         "environment-hosted",
         (
             *("app[web.", "heroku[", "/.heroku/", "requestid: ", "/var/task/", "/var/lang/", "/mount/src/"),
             *("/home/adminuser/venv", "/opt/render/project", ".pythonanywhere.com"),
             "app[worker.",
         ),
-        r"\b(?:app|heroku)\[(?:web|worker)\.\d+\]:|/app/\.heroku/|\b(?:START|END|REPORT) RequestId: [0-9a-f]{8}-|/var/(?:task|lang)/[\w.-]"
+        r"\b(?:app|heroku)\[(?:web|worker)\.\d+\]:|/app/\.heroku/|\b(?:START|END|REPORT) RequestId:"
+        r" [0-9a-f]{8}-|/var/(?:task|lang)/[\w.-]"
         r"|[\s\"'(]/mount/src/\w|/home/adminuser/venv/|/opt/render/project/|\w\.pythonanywhere\.com",
         "2021-05-23T02:40:30.271713+00:00 app[web.1]: failed call to cuInit: UNKNOWN ERROR (303)",
         kind("hosted"),
@@ -192,24 +224,33 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "environment-pycharm",
-        words("pycharm|eclipse|spyder|vscode|vs code|visual studio code|systemd|cron|jupyterhub|rstudio|supervisor"),
-        r"\b(?P<tool>pycharm|eclipse|spyder|vs ?code|visual studio code|systemd|cron(?:tab)?|jupyterhub|rstudio)\b",
+        words(
+            "pycharm|eclipse|spyder|vscode|vs code|visual studio"
+            " code|systemd|cron|jupyterhub|rstudio|supervisor"
+        ),
+        r"\b(?P<tool>pycharm|eclipse|spyder|vs ?code|visual studio"
+        r" code|systemd|cron(?:tab)?|jupyterhub|rstudio)\b",
         "It works in a terminal, but not in PyCharm",
     ),
     spoken(
         "works-in-terminal",
         ("terminal", "command line", "cmd", "console", "shell", "bash"),
-        r"(?:(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command line|cmd|console|shell|bash)\b[^\n.]{0,60}\b(?:works?|fine|ok|no (?:error|problem)|succeeds?)"
-        r"|(?:works?|fine|ok|no (?:error|problem)s?|succeeds?)\b[^\n.]{0,40}(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command line|cmd|console|shell)\b)",
+        r"(?:(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command"
+        r" line|cmd|console|shell|bash)\b[^\n.]{0,60}\b(?:works?|fine|ok|no (?:error|problem)|succeeds?)"
+        r"|(?:works?|fine|ok|no (?:error|problem)s?|succeeds?)\b[^\n.]{0,40}(?:in|from|on|with) (?:a|the|my)?"
+        r" ?(?:terminal|command line|cmd|console|shell)\b)",
         "In a terminal import tensorflow works fine",
         near="work|fine|ok|no error|no problem|succeed",
     ),
     sig(  # TensorFlow's library in a program that is not Python's
         "binding",
         words(
-            'tfjs-node|tfjs_binding|tensorflow.net|tensorflowsharp|scisharp.tensorflow|org.tensorflow|tensorflow-core-platform|tensorflow_jni|tensorflow-java|tensorflow/go|tfgo|tensorflow.jl|("tensorflow")|new configproto|new gpuoptions|library(keras|library(tensorflow)|library(reticulate)|install_keras(|install_tensorflow(|reticulate::'
+            'tfjs-node|tfjs_binding|tensorflow.net|tensorflowsharp|scisharp.tensorflow|org.tensorflow|tensorflow-core-platform|tensorflow_jni|tensorflow-java|tensorflow/go|tfgo|tensorflow.jl|("tensorflow")|new'
+            " configproto|new"
+            " gpuoptions|library(keras|library(tensorflow)|library(reticulate)|install_keras(|install_tensorflow(|reticulate::"
         ),
-        r"(?P<node>\btfjs-node\b|\btfjs_binding\b)|(?P<dotnet>\bTensorFlow\.NET\b|\bTensorFlowSharp\b|\bSciSharp\.TensorFlow\b|\bnew (?:ConfigProto|GPUOptions)\b)"
+        r"(?P<node>\btfjs-node\b|\btfjs_binding\b)|(?P<dotnet>\bTensorFlow\.NET\b|\bTensorFlowSharp\b|\bSciSharp\.TensorFlow\b|\bnew"
+        r" (?:ConfigProto|GPUOptions)\b)"
         r"|(?P<java>\borg\.tensorflow\.(?:[A-Z]|op\.|types\.|internal\.|ndarray\.|exceptions\.)|\borg\.tensorflow:(?:lib)?tensorflow(?:_jni|-core\S{0,30})?(?![-\w])|\btensorflow-core-platform\b|tensorflow_jni\b|\btensorflow-java\b)"
         r"|(?P<go>\btensorflow/go(?=[\s\"'/`)]|$)|\btfgo\b)|(?P<julia>\bTensorFlow\.jl\b|\bPkg\.(?:add|build|test)\(\"TensorFlow\"\))"
         r"|(?P<r>\blibrary\((?:keras3?|tensorflow|reticulate)\)|\binstall_(?:keras|tensorflow)\(|\breticulate::)",

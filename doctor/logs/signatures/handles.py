@@ -30,7 +30,11 @@ def loaded_cudnn(match: re.Match[str], source: Source) -> Fact:
 
 def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
     """A library of cuDNN that the others do not find, or that is of another version."""
-    problem = "is of another version than the rest" if match["mixed"] else "or a library that it needs, does not load"
+    problem = (
+        "is of another version than the rest"
+        if match["mixed"]
+        else "or a library that it needs, does not load"
+    )
     return Symptom(source, "cudnn-part-broken", (("path", "A library"), ("problem", problem)))
 
 
@@ -38,8 +42,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-runtime-mismatch",
         ("source was compiled",),
-        r"Loaded (?:runtime )?CuDNN library: (?P<loaded>[\d.]+\d)(?: \(compatibility version \d+\))? but (?:the )?source was compiled(?:\s*\n[ \t#>*/|]*| )with:? (?P<compiled>[\d.]+\d)",
-        "cuda_dnn.cc:417] Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0.  CuDNN library needs to have matching",
+        r"Loaded (?:runtime )?CuDNN library: (?P<loaded>[\d.]+\d)(?: \(compatibility version \d+\))? but"
+        r" (?:the )?source was compiled(?:\s*\n[ \t#>*/|]*| )with:? (?P<compiled>[\d.]+\d)",
+        "cuda_dnn.cc:417] Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0.  CuDNN"
+        " library needs to have matching",
         runtime_mismatch,
         lines=2,
         origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
@@ -56,38 +62,51 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-handle-failed",
         ("could not create cudnn handle", "local cudnn handle failed", "compilation cudnn handle failed"),
-        r"could not create cudnn handle: (?P<status>CUDNN_STATUS_\w+)|Creation of (?:compilation|local) cudnn handle failed",
-        "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR",
+        r"could not create cudnn handle: (?P<status>CUDNN_STATUS_\w+)|Creation of (?:compilation|local) cudnn"
+        r" handle failed",
+        "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle:"
+        " CUDNN_STATUS_INTERNAL_ERROR",
         origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
     ),
     sig(
         "cudnn-part-broken",
-        ("cudnn_status_sublibrary_", "cudnn_status_version_mismatch", "_runtime_prerequisite_missing", "_sublibrary_unavailable"),
+        (
+            "cudnn_status_sublibrary_",
+            "cudnn_status_version_mismatch",
+            "_runtime_prerequisite_missing",
+            "_sublibrary_unavailable",
+        ),
         r"CUDNN_STATUS_(?:(?P<mixed>(?:SUBLIBRARY_)?VERSION_MISMATCH)|SUBLIBRARY_LOADING_FAILED|(?:NOT_SUPPORTED_)?(?:RUNTIME_PREREQUISITE_MISSING|SUBLIBRARY_UNAVAILABLE))\b",
-        "E external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:1] CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
+        "E external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:1]"
+        " CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
         part_of_cudnn,
         origin="cudnn_graph.h of cuDNN 9, cudnn_ops_infer.h of cuDNN 8",
     ),
     spoken(  # without the message around it, as titles and short questions name it; PyTorch says "cuDNN error: …"
         "cudnn-status-said",
         ("cudnn_status_internal_error", "cudnn_status_not_initialized", "cudnn_status_alloc_failed"),
-        r"(?<!cuDNN error: )(?<!cudnn handle: )\bCUDNN_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED|ALLOC_FAILED)\b",
+        r"(?<!cuDNN error: )(?<!cudnn handle:"
+        r" )\bCUDNN_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED|ALLOC_FAILED)\b",
         "What is CUDNN_STATUS_INTERNAL_ERROR?",
     ),
     sig(
         "conv-algorithm-failed",
         ("failed to get convolution algorithm", "cudnn failed to initialize"),
         r"Failed to get convolution algorithm|cuDNN failed to initialize",
-        "Failed to get convolution algorithm. This is probably because cuDNN failed to initialize, so try looking to see if a warning",
+        "Failed to get convolution algorithm. This is probably because cuDNN failed to initialize, so try"
+        " looking to see if a warning",
         seen_in=">=1.11,<2.9",
         origin="tensorflow/core/kernels/conv_ops.cc",
     ),
     sig(
         "dnn-not-found",
         words(
-            "dnn library is not found|fail to find the dnn implementation|streamexecutor without dnn support|no dnn in stream executor|dnn library initialization failed|failed to find a dnn implementation|find the dnn implementation|find a dnn implementation"
+            "dnn library is not found|fail to find the dnn implementation|streamexecutor without dnn"
+            " support|no dnn in stream executor|dnn library initialization failed|failed to find a dnn"
+            " implementation|find the dnn implementation|find a dnn implementation"
         ),
-        r"DNN library is not found|StreamExecutor without DNN support|Fail(?:ed)? to find (?:the|a) dnn implementation|No DNN in stream executor|DNN library initialization failed",
+        r"DNN library is not found|StreamExecutor without DNN support|Fail(?:ed)? to find (?:the|a) dnn"
+        r" implementation|No DNN in stream executor|DNN library initialization failed",
         "UNIMPLEMENTED: DNN library is not found.",
     ),
     sig(
@@ -100,7 +119,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "no-algorithm",
-        words("no algorithm worked|algorithms! error|getconvolvealgorithms(|getrnnalgorithms(|->getconvolve|->getrnn"),
+        words(
+            "no algorithm worked|algorithms!"
+            " error|getconvolvealgorithms(|getrnnalgorithms(|->getconvolve|->getrnn"
+        ),
         r"No algorithm worked|Check failed: stream->parent\(\)->Get(?:Convolve|Rnn)\w*Algorithms",
         "OP_REQUIRES failed at conv_ops.cc:1106 : Not found: No algorithm worked!",
     ),
@@ -115,71 +137,118 @@ SIGNATURES: tuple[Signature, ...] = (
             "thenrnnbackward",
             "failed to enqueue fused convolution",
         ),
-        r"cuDNN (?:Backward (?:Data|Filter) function )?launch failure|(?<!cuDNN error: )CUDNN_STATUS_EXECUTION_FAILED|failed to enqueue (?:fused )?convolution|Failed to call ThenRnn(?:Forward|Backward)\w*",
+        r"cuDNN (?:Backward (?:Data|Filter) function )?launch failure|(?<!cuDNN error:"
+        r" )CUDNN_STATUS_EXECUTION_FAILED|failed to enqueue (?:fused )?convolution|Failed to call"
+        r" ThenRnn(?:Forward|Backward)\w*",
         "InternalError: cuDNN launch failure : input shape([32,64,28,28]) filter shape([3,3,64,64])",
     ),
     sig(
         "cublas-handle-failed",
         ("failed to create cublas handle", "failed to create cublaslt handle"),
-        r"failed to create cublas(?:Lt)? handle:? ?(?P<status>CUBLAS_STATUS_\w+|the library was not initialized|[^\n]{3,60})?",
-        "E tensorflow/stream_executor/cuda/cuda_blas.cc:428] failed to create cublas handle: CUBLAS_STATUS_NOT_INITIALIZED",
+        r"failed to create cublas(?:Lt)? handle:? ?(?P<status>CUBLAS_STATUS_\w+|the library was not"
+        r" initialized|[^\n]{3,60})?",
+        "E tensorflow/stream_executor/cuda/cuda_blas.cc:428] failed to create cublas handle:"
+        " CUBLAS_STATUS_NOT_INITIALIZED",
         origin="tensorflow/stream_executor/cuda/cuda_blas.cc",
     ),
     sig(
         "cusolver-handle-failed",
-        ("failed to create cusolverdn instance", "cusolver_status_", "cusolverdncreate", "cusolver has not been initialized"),
-        r"Failed to create cuSolverDN instance|cuSolver has not been initialized|CUSOLVER_STATUS_(?:NOT_INITIALIZED|ALLOC_FAILED|INTERNAL_ERROR)|cusolverDnCreate[^\n]{0,60}fail",
-        "tensorflow/core/kernels/cuda_solvers.cc:159] Check failed: cusolverDnCreate(&cusolver_dn_handle) == CUSOLVER_STATUS_SUCCESS "
-        "Failed to create cuSolverDN instance.",
+        (
+            "failed to create cusolverdn instance",
+            "cusolver_status_",
+            "cusolverdncreate",
+            "cusolver has not been initialized",
+        ),
+        r"Failed to create cuSolverDN instance|cuSolver has not been"
+        r" initialized|CUSOLVER_STATUS_(?:NOT_INITIALIZED|ALLOC_FAILED|INTERNAL_ERROR)|cusolverDnCreate[^\n]{0,60}fail",
+        "tensorflow/core/kernels/cuda_solvers.cc:159] Check failed: cusolverDnCreate(&cusolver_dn_handle) =="
+        " CUSOLVER_STATUS_SUCCESS Failed to create cuSolverDN instance.",
     ),
     sig(
         "cufft-failed",
-        ("cufft plan", "cufft 1d plan", "cufft 2d plan", "cufft 3d plan", "cufft batched plan", "to run cufft routine", "cufft_"),
-        r"failed to (?:create|make|initialize|set (?:auto allocation for|work area for)) (?:cufft (?:[123]d |batched )?plan|batched cufft plan)[^\n]{0,60}?(?::? ?(?P<status>CUFFT_[A-Z]\w{1,40})|[.:\n]|$)"
-        r"|Failed to run cuFFT routine(?: \w{1,40})?:? ?(?P<s2>CUFFT_\w{1,40})?|(?<!\w)CUFFT_(?:ALLOC|SETUP|EXEC)_FAILED|(?<!\w)CUFFT_INTERNAL_ERROR",
+        (
+            "cufft plan",
+            "cufft 1d plan",
+            "cufft 2d plan",
+            "cufft 3d plan",
+            "cufft batched plan",
+            "to run cufft routine",
+            "cufft_",
+        ),
+        r"failed to (?:create|make|initialize|set (?:auto allocation for|work area for)) (?:cufft (?:[123]d"
+        r" |batched )?plan|batched cufft plan)[^\n]{0,60}?(?::? ?(?P<status>CUFFT_[A-Z]\w{1,40})|[.:\n]|$)"
+        r"|Failed to run cuFFT routine(?: \w{1,40})?:?"
+        r" ?(?P<s2>CUFFT_\w{1,40})?|(?<!\w)CUFFT_(?:ALLOC|SETUP|EXEC)_FAILED|(?<!\w)CUFFT_INTERNAL_ERROR",
         "E tensorflow/stream_executor/cuda/cuda_fft.cc:225] failed to make cuFFT batched plan:5",
         origin="tensorflow/stream_executor/cuda/cuda_fft.cc",
     ),
     sig(
         "blas-launch-failed",
         ("launch failed", "without blas support", "failed to run cublas routine"),
-        r"Blas \w+ launch failed|StreamExecutor without BLAS support|failed to run cuBLAS routine:?(?: (?P<routine>(?!CUBLAS_STATUS)\w+):?)?(?: (?P<status>CUBLAS_STATUS_\w+))?",
-        "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 256), m=128, n=256, k=784",
+        r"Blas \w+ launch failed|StreamExecutor without BLAS support|failed to run cuBLAS routine:?(?:"
+        r" (?P<routine>(?!CUBLAS_STATUS)\w+):?)?(?: (?P<status>CUBLAS_STATUS_\w+))?",
+        "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 256), m=128, n=256,"
+        " k=784",
+    ),
+    sig(  # where, unique and other ops that count with NVIDIA's CUB
+        "launch-failed",
+        "could not launch cub::",
+        r"Could not launch cub::\w{1,40}[^\n]{0,300}\bstatus: (?P<error>invalid resource handle|invalid"
+        r" configuration argument"
+        r"|invalid argument|too many resources requested for launch|unknown error)",
+        "WhereOp: Could not launch cub::DeviceReduce::Sum to count number of true / nonzero indices. "
+        " temp_storage_bytes: 5887, status: invalid resource handle",
+        origin="tensorflow/core/kernels/where_op_gpu.cu.h, unique_op_gpu.cu.h,"
+        " dynamic_partition_op_gpu.cu.cc",
     ),
     sig(
         "illegal-address",
         ("cuda_error_illegal_address", "illegal memory access was encountered", "cudaerrorillegaladdress"),
         r"CUDA_ERROR_ILLEGAL_ADDRESS|illegal memory access was encountered|cudaErrorIllegalAddress",
-        "could not synchronize on CUDA context: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered",
+        "could not synchronize on CUDA context: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was"
+        " encountered",
     ),
     sig(
         "launch-failed",
         words(
-            "cuda_error_launch_failed|unspecified launch failure|cuda_error_launch_timeout|the launch timed out and was terminated|cuda_error_misaligned_address|cuda_error_illegal_instruction|cuda_error_hardware_stack_error|cuda_error_assert|device-side assert triggered|unexpected event status: 1|gpu sync failed|launchkernel(|launchkernel (|launch timed out and was terminated"
+            "cuda_error_launch_failed|unspecified launch failure|cuda_error_launch_timeout|the launch timed"
+            " out and was"
+            " terminated|cuda_error_misaligned_address|cuda_error_illegal_instruction|cuda_error_hardware_stack_error|cuda_error_assert|device-side"
+            " assert triggered|unexpected event status: 1|gpu sync failed|launchkernel(|launchkernel (|launch"
+            " timed out and was terminated"
         ),
         r"CUDA_ERROR_(?P<error>LAUNCH_FAILED|LAUNCH_TIMEOUT|MISALIGNED_ADDRESS|ILLEGAL_INSTRUCTION|HARDWARE_STACK_ERROR|ASSERT)"
         r"|unspecified launch failure|launch timed out and was terminated|device-side assert triggered"
         r"|Unexpected Event status: 1|GPU sync failed"
-        r"|(?:Gpu|Cuda)LaunchKernel ?\([^\n]{0,600}\bstatus: \w+: (?:invalid configuration argument|invalid argument|unknown error|too many resources requested for launch)",
+        r"|(?:Gpu|Cuda)LaunchKernel ?\([^\n]{0,600}\bstatus: \w+: (?:invalid configuration argument|invalid"
+        r" argument|unknown error|too many resources requested for launch)",
         "could not synchronize on CUDA context: CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure",
     ),
     sig(
         "nan-results",
-        words("loss: nan|loss=nan|loss is nan|all nan|returns nan|nan loss|outputs nan|results are wrong|wrong results"),
+        words(
+            "loss: nan|loss=nan|loss is nan|all nan|returns nan|nan loss|outputs nan|results are wrong|wrong"
+            " results"
+        ),
         r"loss(?:: |=)nan|loss is NaN|all NaNs?|returns NaNs?|NaN loss|outputs NaN",
         "60/60 [=====] - 2s - loss: nan - accuracy: 0.1",
     ),
     spoken(
         "hangs",
-        words("hang|freez|stuck|takes forever|takes minutes|very slow to start|takes a long time|hung|minutes"),
-        r"\b(?:hangs?|hanging|hung|(?<!pip )(?<!pip3 )(?<!conda )freez(?:es?|ing)(?! [^\n.]{0,24}(?:graph|layer|model|weight|backbone))|stuck|takes forever|takes (?:several |many |\d+ )?minutes|takes a long time)\b",
+        words(
+            "hang|freez|stuck|takes forever|takes minutes|very slow to start|takes a long time|hung|minutes"
+        ),
+        r"\b(?:hangs?|hanging|hung|(?<!pip )(?<!pip3 )(?<!conda )freez(?:es?|ing)(?!"
+        r" [^\n.]{0,24}(?:graph|layer|model|weight|backbone))|stuck|takes forever|takes (?:several |many |\d+"
+        r" )?minutes|takes a long time)\b",
         "The first run hangs for minutes before anything happens",
     ),
     sig(
         "cudnn-symbol-missing",
         "cudnn dso",
         r"could not find (?P<symbol>cudnn\w+) in cudnn DSO|(?P<s2>\w*Convolution\w*) cudnn DSO dlerror",
-        "could not find cudnnConvolutionBackwardFilter_v3 in cudnn DSO; dlerror: /usr/lib/_pywrap_tensorflow.so: undefined symbol: cudnnConvolutionBackwardFilter_v3",
+        "could not find cudnnConvolutionBackwardFilter_v3 in cudnn DSO; dlerror:"
+        " /usr/lib/_pywrap_tensorflow.so: undefined symbol: cudnnConvolutionBackwardFilter_v3",
         seen_in="0.5-0.12",
         origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
     ),
@@ -187,6 +256,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "launch-failed",
         "== cudnn_status_success (3 vs. 0)",
         r"Check failed: (?P<call>cudnn\w+)\([^\n]{0,240}== CUDNN_STATUS_SUCCESS \(3 vs\. 0\)",
-        "Check failed: cudnnSetTensorNdDescriptor(handle_.get(), elem_type, nd, dims.data(), strides.data()) == CUDNN_STATUS_SUCCESS (3 vs. 0)",
+        "Check failed: cudnnSetTensorNdDescriptor(handle_.get(), elem_type, nd, dims.data(), strides.data())"
+        " == CUDNN_STATUS_SUCCESS (3 vs. 0)",
     ),
 )

@@ -24,7 +24,7 @@ LISTING = (*BLANK, "==", "|")
 def no_wheel(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """An installer that finds no TensorFlow to install."""
     group = match.groupdict()
-    requirement = (group.get("requirement") or "").strip()
+    requirement = (group.get("requirement") or group.get("quoted") or group.get("pinned") or "").strip()
     parts = re.match(r"([A-Za-z][\w-]*)(?:\[[\w,-]*\])?\s*(.*)", requirement)
     name, specifier = (normalised(parts[1]), parts[2].strip()) if parts else ("tensorflow", "")
     yield Symptom(
@@ -39,33 +39,81 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "no-matching-distribution",
         words(
-            "could not find a version that satisfies the requirement|no matching distribution found for|could not find any downloads that satisfy the requirement|no distributions at all found for"
+            "could not find a version that satisfies the requirement|no matching distribution found for|could"
+            " not find any downloads that satisfy the requirement|no distributions at all found for"
         ),
-        rf"(?:Could not find (?:a version that satisfies|any downloads that satisfy) the requirement|No (?:matching distribution|distributions at all) found for) (?P<requirement>(?:{TF})\b[^\s(<>=!~]*(?: ?[<>=!~][^(\n]{{0,40}})?)"
+        r"(?:Could not find (?:a version that satisfies|any downloads that satisfy) the requirement|No"
+        r" (?:matching distribution|distributions at all) found for)"
+        rf" (?P<requirement>(?:{TF})\b[^\s(<>=!~]*(?: ?[<>=!~][^(\n]{{0,40}})?)"
         r"[^(\n]{0,60}?(?:\([^\n]{0,60}?)??(?:\(from versions: ?(?P<versions>[^()\n]{0,3000}))?(?:\)|\n|$)",
-        "ERROR: Could not find a version that satisfies the requirement tensorflow==1.15 (from versions: 2.8.0, 2.8.1)",
+        "ERROR: Could not find a version that satisfies the requirement tensorflow==1.15 (from versions:"
+        " 2.8.0, 2.8.1)",
         no_wheel,
     ),
     sig(
         "no-matching-distribution",
         words(
-            "can't be installed because|only has wheels|no solution found|has no wheels with a matching|installation candidates for tensorflow|installation candidates|packagesnotfounderror|unsatisfiableerror|the following packages are not available|does not exist (perhaps a typo|resolvepackagenotfound|nothing provides requested|does not exist (perhaps"
+            "can't be installed because|only has wheels|no solution found|has no wheels with a"
+            " matching|installation candidates for tensorflow|installation"
+            " candidates|packagesnotfounderror|unsatisfiableerror|the following packages are not"
+            " available|does not exist (perhaps a typo|resolvepackagenotfound|nothing provides requested|does"
+            " not exist (perhaps"
         ),
-        rf"(?:Distribution )?`?(?P<requirement>(?:{TF})(?:==[\w.]+)?)[^\n`]{{0,80}}`? can't be installed because|`(?P<r2>{TF})` \(v[\w.]+\) only has wheels"
-        rf"|Unable to find installation candidates for (?P<r3>{TF})|(?P<r4>{TF})(?:==[\w.]+)? has no wheels with a matching"
-        rf"|(?:PackagesNotFoundError|ResolvePackageNotFound)[^\n]*\n(?:[^\n]*\n){{0,4}}?[^\n]{{0,20}}- (?P<r5>{TF})\b|nothing provides requested (?P<r6>{TF})\b|(?:{TF}) ?[\w=.]* does not exist \(perhaps",
-        "error: Distribution `tensorflow==2.18.0 @ registry+https://index.example/simple` can't be installed because it doesn't have a source "
-        "distribution or wheel for the current platform",
+        rf"(?:Distribution )?`?(?P<requirement>(?:{TF})(?:==[\w.]+)?)[^\n`]{{0,80}}`? can't be installed"
+        rf" because|`(?P<r2>{TF})` \(v[\w.]+\) only has wheels"
+        rf"|Unable to find installation candidates for (?P<r3>{TF})|(?P<r4>{TF})(?:==[\w.]+)? has no wheels"
+        r" with a matching"
+        r"|(?:PackagesNotFoundError|ResolvePackageNotFound)[^\n]*\n(?:[^\n]*\n){0,4}?[^\n]{0,20}-"
+        rf" (?P<r5>{TF})\b|nothing provides requested (?P<r6>{TF})\b|(?:{TF}) ?[\w=.]* does not exist"
+        r" \(perhaps",
+        "error: Distribution `tensorflow==2.18.0 @ registry+https://index.example/simple` can't be installed"
+        " because it doesn't have a source distribution or wheel for the current platform",
         lambda m, s: Symptom(
             s,
             "no-matching-distribution",
             (
-                ("name", next((g for k, g in m.groupdict().items() if g), "tensorflow").split("=")[0].lower()),
+                (
+                    "name",
+                    next((g for k, g in m.groupdict().items() if g), "tensorflow").split("=")[0].lower(),
+                ),
                 ("specifier", (m["requirement"] or "").partition("==")[2]),
                 ("versions", ""),
             ),
         ),
         lines=5,
+    ),
+    sig(  # setuptools, which python setup.py and older pips ask
+        "no-matching-distribution",
+        ("download links found for ", "could not find suitable distribution for "),
+        r"No local packages or (?:working )?download links found for (?P<requirement>(?:"
+        + TF
+        + r")\b(?: ?[<>=!~]=?[^\n]{0,40})?)"
+        r"|Could not find suitable distribution for Requirement\.parse\(['\"]"
+        r"(?P<quoted>(?:" + TF + r")\b(?: ?[<>=!~]=?[^'\"\n]{0,40})?)['\"]\)",
+        "No local packages or working download links found for tensorflow-gpu==1.4.0",
+        no_wheel,
+        origin="setuptools/package_index.py, setuptools/command/easy_install.py",
+    ),
+    sig(  # poetry and uv, whose resolvers name what no release meets
+        "no-matching-distribution",
+        ("which doesn't match any versions", "no versions of t", "there is no version of t"),
+        r"depends on (?P<requirement>" + TF + r") \([^)\n]{1,60}\) which doesn't match any versions"
+        r"|\bno versions of (?P<quoted>" + TF + r") match\b"
+        r"|\bthere is no version of (?P<pinned>(?:" + TF + r")(?:==[\w.]{1,20})?)",
+        "Because myproject depends on tensorflow-gpu (^1.15) which doesn't match any versions, version"
+        " solving"
+        " failed.",
+        no_wheel,
+        origin="poetry, src/poetry/mixology/incompatibility.py; uv, crates/uv-resolver/src/pubgrub/report.rs",
+    ),
+    sig(  # pipenv says no more than that: what pip printed is elsewhere
+        "install-fails-said",
+        "an error occurred while installing t",
+        r"An error occurred while installing (?P<requirement>(?:" + TF + r")\b(?:==[\w.]{1,20})?)",
+        "An error occurred while installing tensorflow-gpu==1.10.1 --hash=sha256:2872b24f8c86! Will try"
+        " again.",
+        lambda m, s: Symptom(s, "install-fails-said"),
+        origin="pipenv/core.py",
     ),
     sig(
         "wheel-platform",
@@ -76,14 +124,16 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "python-refused",
         ("requires a different python", "requires-python", "requires python"),
-        r"Package '?(?P<name>tensorflow[\w-]*)'? requires a different Python: (?P<python>[\d.]+\d) not in|tensorflow[^\n]{0,60}Requires-Python (?P<range>[<>=!~\d.,]+)",
+        r"Package '?(?P<name>tensorflow[\w-]*)'? requires a different Python: (?P<python>[\d.]+\d) not"
+        r" in|tensorflow[^\n]{0,60}Requires-Python (?P<range>[<>=!~\d.,]+)",
         "ERROR: Package 'tensorflow' requires a different Python: 3.8.10 not in '>=3.9'",
     ),
     sig(  # pip itself, on Windows: paths of more than 260 characters
         "install-broke-off",
         "windows long path support enabled",
         r"system does not have (?P<why>Windows Long Path support) enabled",
-        "HINT: This error might have occurred since this system does not have Windows Long Path support enabled.",
+        "HINT: This error might have occurred since this system does not have Windows Long Path support"
+        " enabled.",
         lambda m, s: (Symptom(s, "install-broke-off", (("why", "long-path"),)), Platform(s, "windows")),
     ),
     sig(  # a shell that reads the brackets as a pattern
@@ -96,13 +146,16 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # conda's name for what the driver offers: it sees none
         "conda-no-driver",
         "__cuda",
-        r"nothing provides (?:requested )?__cuda\b(?:[^\n]{0,60}[-_]cuda(?P<cuda>\d{3}))?|__cuda\b[^\n]{0,40}\bmissing on the system",
+        r"nothing provides (?:requested"
+        r" )?__cuda\b(?:[^\n]{0,60}[-_]cuda(?P<cuda>\d{3}))?|__cuda\b[^\n]{0,40}\bmissing on the system",
         "  - nothing provides __cuda needed by tensorflow-2.7.0-cuda112py39h9333c2f_0",
     ),
     sig(  # conda and mamba
         "python-refused",
         ("tensorflow", "nightly"),
-        rf"\b(?P<name>{TF})(?:[ =][^\n]{{0,40}})? -> python ?(?:\[version)?(?P<range>[<>=!~'\d][^\n]{{0,80}})|package (?P<n2>{TF})-\S{{1,40}} requires python (?P<r2>[<>=!~\d][^\n]{{0,40}})",
+        rf"\b(?P<name>{TF})(?:[ =][^\n]{{0,40}})? -> python"
+        rf" ?(?:\[version)?(?P<range>[<>=!~'\d][^\n]{{0,80}})|package (?P<n2>{TF})-\S{{1,40}} requires python"
+        r" (?P<r2>[<>=!~\d][^\n]{0,40})",
         "  - tensorflow -> python[version='3.5.*|3.6.*|3.7.*']",
         near="-> python|requires python",
         unlogged=True,
@@ -110,14 +163,18 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "python-32bit",
         ("32 bit", "32-bit", "win32", "i686", "i386", "armv7l", "armv6l"),
-        r"\[MSC v\.\d+ 32 bit|32[- ]bit (?:python|windows|os|system)|python[^\n]{0,20}32[- ]bit|\bi[36]86 GNU/Linux|\(Intel\)\] on win32.{0,10}32 bit"
+        r"\[MSC v\.\d+ 32 bit|32[- ]bit (?:python|windows|os|system)|python[^\n]{0,20}32[- ]bit|\bi[36]86"
+        r" GNU/Linux|\(Intel\)\] on win32.{0,10}32 bit"
         r"|-win32\.whl|architecture\W{1,6}(?:i[36]86|armv[67]l)|\barmv[67]l\b",
         "Python 3.6.5 (v3.6.5:f59c0932b4) [MSC v.1900 32 bit (Intel)] on win32",
     ),
     sig(
         "gpu-package-removed",
         words(
-            'tensorflow-gpu" package has been removed|the tensorflow-gpu package has been removed|tensorflow-gpu has been removed|tensorflow-gpu package has been removed|the \\"tensorflow-gpu\\" package|removed! please install|tensorflow-gpu" has been|tensorflow-gpu\\" has been|tensorflow-gpu\\" package has been|tensorflow-gpu\\ |package has been removed!'
+            'tensorflow-gpu" package has been removed|the tensorflow-gpu package has been'
+            " removed|tensorflow-gpu has been removed|tensorflow-gpu package has been removed|the"
+            ' \\"tensorflow-gpu\\" package|removed! please install|tensorflow-gpu" has been|tensorflow-gpu\\"'
+            ' has been|tensorflow-gpu\\" package has been|tensorflow-gpu\\ |package has been removed!'
         ),
         r"tensorflow-gpu\\?\"? (?:package )?has been removed|package has been removed!",
         'The "tensorflow-gpu" package has been removed!',
@@ -131,22 +188,28 @@ SIGNATURES: tuple[Signature, ...] = (
             "tensorflow-gpu (setup.py)",
             "failed to build",
         ),
-        r"(?:Running setup\.py (?:install|bdist_wheel|clean|egg_info) for|(?:Failed building|Building|ERROR: Failed building) wheel for) tensorflow[-_]gpu\b(?!==)"
+        r"(?:Running setup\.py (?:install|bdist_wheel|clean|egg_info) for|(?:Failed building|Building|ERROR:"
+        r" Failed building) wheel for) tensorflow[-_]gpu\b(?!==)"
         r"|Failed to build (?:[\w.-]+ ){0,4}tensorflow[-_]gpu\b",
         "  Building wheel for tensorflow-gpu (setup.py) ... error",
     ),
     sig(
         "pip-resolver-conflict",
         ("which is incompatible", "pip's dependency resolver does not currently"),
-        r"(?P<package>[\w-]+) (?P<version>[\w.]+) (?:requires|has requirement) (?P<requirement>[^\n]{1,80}?), (?:but you(?:'ll)? have|but you'll have) (?P<have>[\w-]+ [\w.]+) which is incompatible",
+        r"(?P<package>[\w-]+) (?P<version>[\w.]+) (?:requires|has requirement) (?P<requirement>[^\n]{1,80}?),"
+        r" (?:but you(?:'ll)? have|but you'll have) (?P<have>[\w-]+ [\w.]+) which is incompatible",
         "tensorflow 2.15.0 requires numpy<2.0.0,>=1.23.5, but you have numpy 2.0.1 which is incompatible.",
     ),
     sig(
         "wheel-address-gone",
-        ("error 404", "404 client error"),
-        rf"HTTP error 404 while getting \S*/(?P<wheel>(?:{TF})-[\w.+-]*\.whl)|\b(?P<w2>(?:{TF})-[\w.+-]*\.whl) because of (?:HTTP )?error 404"
+        ("error 404", "404 client error", "no such object: tensorflow/"),
+        r"No such object: tensorflow/\S{0,60}/(?P<w4>libtensorflow-[\w.-]{1,80}?\.(?:zip|tar\.gz))|"
+        r"HTTP error 404 while getting"
+        rf" \S*/(?P<wheel>(?:{TF})-[\w.+-]*\.whl)|\b(?P<w2>(?:{TF})-[\w.+-]*\.whl) because of (?:HTTP"
+        r" )?error 404"
         rf"|404 Client Error: Not Found for url: \S*/(?P<w3>(?:{TF})-[\w.+-]*\.whl)",
-        "ERROR: HTTP error 404 while getting https://storage.googleapis.com/tensorflow/linux/gpu/tensorflow_gpu-1.1.0-cp37-cp37m-linux_x86_64.whl",
+        "ERROR: HTTP error 404 while getting"
+        " https://storage.googleapis.com/tensorflow/linux/gpu/tensorflow_gpu-1.1.0-cp37-cp37m-linux_x86_64.whl",
     ),
     sig(  # the Windows wheels that `tensorflow` brings since 2.11
         "intel-package",

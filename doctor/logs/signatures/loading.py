@@ -26,6 +26,22 @@ _BROKEN = (
 _BLAMED = rf"(?:Error: ?)?(?P<file>(?:[\w./+~-]*/)?{LIBRARY}): cannot open shared object"
 
 
+PLUGINS = {
+    "tfdml_plugin.dll": "tensorflow-directml-plugin",
+    "libmetal_plugin.dylib": "tensorflow-metal",
+    "libitex_gpu.so": "intel-extension-for-tensorflow",
+    "libitex_cpu.so": "intel-extension-for-tensorflow",
+}
+"""Libraries in the folder tensorflow-plugins, and the packages that bring them."""
+
+
+def plugin(match: re.Match[str], source: Source) -> Fact | None:
+    """A plugin for other devices that does not load: built for another TensorFlow, or without what it needs
+    itself."""
+    addon = PLUGINS.get(match["library"].lower())
+    return Symptom(source, "addon-mismatch", (("addon", addon), ("plugin", "yes"))) if addon else None
+
+
 def _tidy(name: str) -> str:
     return name.strip("'\"` ").replace("\\", "/").rsplit("/", 1)[-1]
 
@@ -59,11 +75,19 @@ def loaded(match: re.Match[str], source: Source) -> Fact:
 def on_disk(match: re.Match[str], source: Source) -> Fact | None:
     """A library file that a listing, an ldconfig cache or a find shows."""
     path = match["path"].strip("'\"`(),")
-    link = re.search(r"\bln\s+-[a-rt-z]{0,6}s\w{0,6}\s+(\S{1,200}\.so\.[\d.]+)\s+\S{0,200}?(\.so\.[\d.]+)", source.text)
-    if re.search(r"\bln\s+-[a-z]{0,6}s", source.text) and (link is None or path != link[1] or f"{link[2]}." in f"{path}."):
-        return None  # a link is no proof of what is behind it, but one that gives a file another version's name is of that file
+    link = re.search(
+        r"\bln\s+-[a-rt-z]{0,6}s\w{0,6}\s+(\S{1,200}\.so\.[\d.]+)\s+\S{0,200}?(\.so\.[\d.]+)", source.text
+    )
+    if re.search(r"\bln\s+-[a-z]{0,6}s", source.text) and (
+        link is None or path != link[1] or f"{link[2]}." in f"{path}."
+    ):
+        # a link is no proof of what is behind it, but one that gives a file another version's name is of that
+        # file
+        return None
     name = _tidy(path)
-    if not re.match(r"(?:lib)?(?:cuda|cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvjitlink|cupti)", name, re.I):
+    if not re.match(
+        r"(?:lib)?(?:cuda|cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvjitlink|cupti)", name, re.I
+    ):
         return None
     return LibraryFile(source, name, path)
 
@@ -100,13 +124,28 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "library-not-loaded",
-        ("cannot open shared object file", "wrong elf class", "invalid elf header", "file too short"),
+        (
+            "cannot open shared object file",
+            "wrong elf class",
+            "invalid elf header",
+            "file too short",
+            "cannot enable executable stack",
+        ),
         rf"(?:ImportError|OSError|error while loading shared libraries|Error|Library .{{0,40}}"
         rf"|UnsatisfiedLinkError[^\n]{{0,200}}?\.so(?:\.\d+)*|Error: [^\n]{{0,200}}?\.(?:node|so(?:\.\d+)*)): ?"
         rf"(?P<name>(?:/[\w./+~-]+/)?{LIBRARY}):"
-        r" (?P<error>(?:cannot open shared object file|wrong ELF class|invalid ELF header|file too short)[^\n]{0,160})",
+        r" (?P<error>(?:cannot open shared object file|wrong ELF class|invalid ELF header|file too short"
+        r"|cannot enable executable stack)[^\n]{0,160})",
         "ImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory",
         not_loaded,
+    ),
+    sig(  # Windows: ERROR_BAD_EXE_FORMAT, of a library that ctypes was given by name
+        "library-not-loaded",
+        "is not a valid win32 application: '",
+        rf"(?P<error>%1 is not a valid Win32 application): '(?P<name>[^'\n]{{0,200}}?{LIBRARY})'",
+        "OSError: [WinError 193] %1 is not a valid Win32 application: 'cudnn64_8.dll'",
+        not_loaded,
+        origin="winerror.h",
     ),
     sig(  # macOS: a library that another one names through @rpath
         "library-not-loaded",
@@ -173,9 +212,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # a file by its name alone, which somebody says to have
         "library-on-disk",
-        "libcu",
+        ("libcu", "64_"),
         r"\b(?<!n't )(?<!not )(?<!never )(?<!should )(?<!must )(?:have|has|had|got|there (?:is|are)|found|exists?|installed|ldconfig -[vp]\W{1,6})(?:(?:\s|[`'\"*:(])|(?:now|only|here|a|the|just|is)\b){1,6}"
-        r"(?P<path>lib(?:cudart|cudnn|cublas|cusolver|cusparse|cufft|curand)\.so\.\d+(?:\.\d+){0,2})(?![\w.]*[`'\"*]{0,3} ?(?:not|is not|isn't|missing|cannot|:))",
+        r"(?P<path>lib(?:cudart|cudnn|cublas|cusolver|cusparse|cufft|curand)\.so\.\d+(?:\.\d+){0,2}"
+        r"|(?:cudart|cudnn|cublas|cusolver|cusparse|cufft|curand)64_\w{1,6}\.dll)(?![\w.]*[`'\"*]{0,3} ?(?:not|is not|isn't|missing|cannot|:))",
         "the toolkit has `libcudart.so.11`, not 12",
         on_disk,
         near="have|has|had|got|there|found|exist|installed|ldconfig",
@@ -183,14 +223,18 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "library-on-disk",
         (".dll",),
-        r"(?P<path>[A-Z]:\\[^\n\"'<>|:*?]{1,200}\\(?:cudart64|cudnn64|cublas64|cusolver64|cusparse64|cufft64|curand64)_\w{1,6}\.dll)",
+        r"(?P<path>(?:[A-Z]:[\\/][^\n\"'<>|:*?]{1,200}|\bbin)[\\/](?:cudart64|cudnn64|cublas64|cusolver64|cusparse64|cufft64|curand64)_\w{1,6}\.dll)",
         r"where cudart64_110.dll gives C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\v11.0\bin\cudart64_110.dll",
         on_disk,
         unlogged=True,
     ),
     sig(
         "gpu-skipped",
-        ("skipping registering gpu devices", "cannot dlopen some gpu libraries", "cannot dlopen all cuda libraries"),
+        (
+            "skipping registering gpu devices",
+            "cannot dlopen some gpu libraries",
+            "cannot dlopen all cuda libraries",
+        ),
         r"Cannot dlopen (?:some GPU|all CUDA) libraries|Skipping registering GPU devices",
         "W tensorflow/core/common_runtime/gpu/gpu_device.cc:2251] Cannot dlopen some GPU libraries. Please make sure",
         seen_in=">=1.14",
@@ -225,9 +269,35 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:(?<![\w./+~-])(?P<library>[\w./+~-]+\.so[\w.]*))?:? ?undefined symbol: (?!cublasGetSmCountTarget)(?P<symbol>\w+)|Symbol not found in flat namespace",
         "ImportError: /usr/lib/libcudnn.so.8: undefined symbol: cublasLtGetStatusString, version libcublasLt.so.11",
     ),
+    sig(  # the file is there, with another release's contents
+        "undefined-symbol",
+        "with link time reference",
+        r"symbol (?P<symbol>\w{1,200})(?:\.{3})?,? version [\w.+-]{1,80} not defined in file"
+        r" (?P<library>[\w./+-]{1,200}) with link time reference",
+        "/usr/local/cuda/lib64/libcublas.so: symbol free_gemm_select version libcublasLt.so.11 not defined"
+        " in file"
+        " libcublasLt.so.11 with link time reference",
+        origin="glibc, elf/dl-lookup.c",
+    ),
+    sig(  # plugins for devices of other makers: a library that was built for another TensorFlow does not load
+        "addon-mismatch",
+        "tensorflow-plugins",
+        r"NotFoundError: [^\n]{0,300}[/\\]tensorflow-plugins[/\\](?P<library>[\w.-]{1,80}\.(?:dll|so|dylib))"
+        r"(?: not found|: undefined symbol)",
+        "tensorflow.python.framework.errors_impl.NotFoundError:"
+        " C:\\Python310\\lib\\site-packages\\tensorflow-plugins"
+        "\\tfdml_plugin.dll not found",
+        plugin,
+        seen_in=">=2.5",
+        origin="tensorflow/python/framework/load_library.py (load_pluggable_device_library)",
+    ),
     sig(
         "addon-mismatch",
-        ("horovodversionmismatcherror", "horovod has been built with", "framework tensorflow installed with version"),
+        (
+            "horovodversionmismatcherror",
+            "horovod has been built with",
+            "framework tensorflow installed with version",
+        ),
         r"HorovodVersionMismatchError|Framework (?P<addon>tensorflow) installed with version \S{1,20} but found version"
         r"|(?i:horovod) has been built with",
         "horovod.common.exceptions.HorovodVersionMismatchError: Framework tensorflow installed with version 2.1.0 but found version 2.3.0.",

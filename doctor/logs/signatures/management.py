@@ -1,4 +1,4 @@
-"""The state of the NVIDIA driver and its cards: what nvidia-smi, NVML, containers and the kernel say of it."""
+"""The state of the NVIDIA driver and its cards: messages of nvidia-smi, NVML, containers and the kernel."""
 
 from __future__ import annotations
 
@@ -14,20 +14,25 @@ SIGNATURES: tuple[Signature, ...] = (
             "nvmlerror_drivernotloaded",
             "nvidia-smi has failed",
         ),
-        r"couldn't communicate with the NVIDIA driver|NVIDIA-SMI has failed\b|nvml error: driver not loaded|NVML_ERROR_DRIVER_NOT_LOADED|NVMLError_DriverNotLoaded",
-        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver",
+        r"couldn't communicate with the NVIDIA driver|NVIDIA-SMI has failed\b|nvml error: driver not"
+        r" loaded|NVML_ERROR_DRIVER_NOT_LOADED|NVMLError_DriverNotLoaded",
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the"
+        " latest NVIDIA driver",
     ),
     sig(
         "smi-not-found",
         ("nvidia-smi",),
-        r"nvidia-smi: (?:command )?not found|nvidia-smi[`'\"]? (?:is(?:n't| not)|was(?:n't| not)) (?:found|installed|there|available)|nvidia-smi: No such file or directory|'nvidia-smi' (?:is not recognized|not found|n'est pas|no se reconoce)"
-        r"|No such file or directory: '?nvidia-smi|['\"]nvidia-smi['\"] 不是|Befehl .?nvidia-smi.? .{0,30}nicht gefunden",
+        r"nvidia-smi: (?:command )?not found|nvidia-smi[`'\"]? (?:is(?:n't| not)|was(?:n't| not))"
+        r" (?:found|installed|there|available)|nvidia-smi: No such file or directory|'nvidia-smi' (?:is not"
+        r" recognized|not found|n'est pas|no se reconoce)"
+        r"|No such file or directory: '?nvidia-smi|['\"]nvidia-smi['\"] 不是|Befehl .?nvidia-smi.?"
+        r" .{0,30}nicht gefunden",
         "bash: nvidia-smi: command not found",
     ),
     sig(
         "smi-no-devices",
         "no devices were found",
-        r"^\W*No devices were found",
+        r"(?:^\W*|-> ?)No devices were found",
         "No devices were found",
     ),
     sig(
@@ -45,8 +50,10 @@ SIGNATURES: tuple[Signature, ...] = (
             "nvml_error_gpu_is_lost",
             "gpu requires re",
         ),
-        r"GPU is lost|fallen off the bus|Unable to determine the device handle for|NVML_ERROR_GPU_IS_LOST|GPU requires re(?:set|start)",
-        "Unable to determine the device handle for GPU 0000:0A:00.0: GPU is lost.  Reboot the system to recover this GPU",
+        r"GPU is lost|fallen off the bus|Unable to determine the device handle for|NVML_ERROR_GPU_IS_LOST|GPU"
+        r" requires re(?:set|start)",
+        "Unable to determine the device handle for GPU 0000:0A:00.0: GPU is lost.  Reboot the system to"
+        " recover this GPU",
     ),
     sig(
         "nvml-blocked",
@@ -73,6 +80,13 @@ SIGNATURES: tuple[Signature, ...] = (
         "NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
     ),
     sig(
+        "closed-modules-required",
+        ("because it does not include the required gpu", "not supported by open nvidia.ko"),
+        r"nvidia\.ko because it does not include the required GPU|is not supported by open nvidia\.ko",
+        "NVRM: nvidia.ko because it does not include the required GPU",
+        origin="NVIDIA's open-gpu-kernel-modules, kernel-open/nvidia/nv.c",
+    ),
+    sig(
         "system-not-ready",
         ("cuda_error_system_not_ready", "system not yet initialized", "system is not yet initialized"),
         r"CUDA_ERROR_SYSTEM_NOT_READY|system (?:is )?not yet initialized",
@@ -94,8 +108,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # a virtual GPU whose guest holds no licence
         "vgpu-unlicensed",
         ("licens", "licenc"),
-        r"\bvalid (?:grid|vGPU) licen[sc]e\b|\bLicen[sc]e Status\s{0,24}: ?Unlicen[sc]ed|\b(?:vGPU|grid)\b[^\n.]{0,24}\bunlicen[sc]ed\b"
-        r"|\b(?:no|without(?: a)?|expired|invalid)(?: \w+)? (?:grid|vGPU) licen[sc]e\b|\bFailed to acquire licen[sc]e\b[^\n]{0,60}(?:grid|vgpu|nvidia)",
+        r"\bvalid (?:grid|vGPU) licen[sc]e\b|\bLicen[sc]e Status\s{0,24}:"
+        r" ?Unlicen[sc]ed|\b(?:vGPU|grid)\b[^\n.]{0,24}\bunlicen[sc]ed\b"
+        r"|\b(?:no|without(?: a)?|expired|invalid)(?: \w+)? (?:grid|vGPU) licen[sc]e\b|\bFailed to acquire"
+        r" licen[sc]e\b[^\n]{0,60}(?:grid|vgpu|nvidia)",
         "the device has no valid GRID license",
         near="grid|vgpu|status|nvidia",
     ),
@@ -108,31 +124,39 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "works-as-root",
         ("sudo", "as root", "non-root", "not root"),
-        r"\bas root\b[^\n.]{0,60}\b(?:sees|finds|works|uses|detects|fine|ok)\b[^\n]{0,20}(?:GPU|CUDA|nvidia)?"
-        r"|(?:works?|fine|ok|succeeds?|no (?:error|problem)|able)\b[^\n.]{0,50}\b(?:with sudo|as root|under sudo|using sudo)"
-        r"|(?:without sudo|non-root|not root)\b[^\n.]{0,80}(?:error|fail|cuda_error)|(?:with|using) sudo\b[^\n.]{0,30}\bworks?\b",
+        r"\bas root\b[^\n.]{0,60}\b(?:sees|finds|works|uses|detects|fine|ok|(?:is|are|was|were)"
+        r" (?:found|seen|detected|listed|used|there))\b[^\n]{0,20}(?:GPU|CUDA|nvidia)?"
+        r"|(?:works?|fine|ok|succeeds?|no (?:error|problem)|able)\b[^\n.]{0,50}\b(?:with sudo|as root|under"
+        r" sudo|using sudo)"
+        r"|(?:without sudo|non-root|not root)\b[^\n.]{0,80}(?:error|fail|cuda_error)|(?:with|using)"
+        r" sudo\b[^\n.]{0,30}\bworks?\b",
         "It works fine when I run it as root, but not as my user",
     ),
     sig(
         "device-node-permission",
         ("/dev/nvidia", "insufficient permissions", "nvml_error_no_permission", "nvmlerror_nopermission"),
         r"/dev/nvidia[\w-]*\W{1,4}[^\n]{0,30}Permission denied|Permission denied[^\n]{0,30}/dev/nvidia"
-        r"|Failed to initialize NVML: Insufficient Permissions|NVML_ERROR_NO_PERMISSION|NVMLError_NoPermission",
+        r"|Failed to initialize NVML: Insufficient"
+        r" Permissions|NVML_ERROR_NO_PERMISSION|NVMLError_NoPermission",
         "Failed to initialize NVML: Insufficient Permissions",
     ),
     sig(
         "nouveau",
         "nouveau",
-        r"nouveau[^\n]{0,40}(?:in use|is running|loaded|driver is currently)|Kernel driver in use: nouveau|^\W*nouveau\s+\d{4,}"
+        r"nouveau[^\n]{0,40}(?:in use|is running|loaded|driver is currently)|Kernel driver in use:"
+        r" nouveau|^\W*nouveau\s+\d{4,}"
         r"|driver[:=] ?nouveau",
         "ERROR: The Nouveau kernel driver is currently in use by your system.",
     ),
     sig(
         "kernel-module-missing",
         words(
-            "module nvidia not found|modprobe: error: could not insert 'nvidia|key was rejected by service|required key not available|bad return status for module build|nvidia kernel module is missing|mokutil --import|nvidia-modprobe|module nvidia|could not insert 'nvidia"
+            "module nvidia not found|modprobe: error: could not insert 'nvidia|key was rejected by"
+            " service|required key not available|bad return status for module build|nvidia kernel module is"
+            " missing|mokutil --import|nvidia-modprobe|module nvidia|could not insert 'nvidia"
         ),
-        r"Module nvidia\w* not found|could not insert 'nvidia\w*'|Key was rejected by service|Required key not available"
+        r"Module nvidia\w* not found|could not insert 'nvidia\w*'|Key was rejected by service|Required key"
+        r" not available"
         r"|Bad return status for module build on kernel|nvidia kernel module is missing",
         "modprobe: FATAL: Module nvidia not found in directory /lib/modules/5.15.0-91-generic",
     ),
@@ -140,11 +164,15 @@ SIGNATURES: tuple[Signature, ...] = (
         "system-driver-mismatch",
         ("cuda_error_system_driver_mismatch", "unsupported display driver / cuda driver combination"),
         r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|unsupported display driver / cuda driver combination",
-        "failed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver / cuda driver combination",
+        "failed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver /"
+        " cuda driver combination",
     ),
     sig(
         "compat-not-supported",
-        ("cuda_error_compat_not_supported_on_device", "forward compatibility was attempted on non supported hw"),
+        (
+            "cuda_error_compat_not_supported_on_device",
+            "forward compatibility was attempted on non supported hw",
+        ),
         r"CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE|forward compatibility was attempted on non supported HW",
         "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: forward compatibility was attempted on non supported HW",
     ),
@@ -157,12 +185,19 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "docker-no-gpu",
         words(
-            "could not select device driver|unknown runtime specified nvidia|unknown or invalid runtime name: nvidia|the nvidia driver was not detected|unknown flag: --gpus|could not find any nv files|could not find any nvidia libraries|insufficient nvidia.com/gpu|nvidia-container-runtime|nvidia-docker: |nvidia-container-cli|failed to inject cdi|unresolvable cdi devices"
+            "could not select device driver|unknown runtime specified nvidia|unknown or invalid runtime name:"
+            " nvidia|the nvidia driver was not detected|unknown flag: --gpus|could not find any nv"
+            " files|could not find any nvidia libraries|could not find any nv libraries|insufficient"
+            " nvidia.com/gpu|nvidia-container-runtime|nvidia-docker: |nvidia-container-cli|failed to inject"
+            " cdi|unresolvable cdi devices"
         ),
-        r"could not select device driver [\"'\\]*(?P<driver>\w*)[\"'\\]* with capabilities|Unknown runtime specified nvidia"
+        r"could not select device driver [\"'\\]*(?P<driver>\w*)[\"'\\]* with capabilities|Unknown runtime"
+        r" specified nvidia"
         r"|unknown or invalid runtime name: nvidia|The NVIDIA Driver was not detected|unknown flag: --gpus"
-        r"|could not find any nv files|could not find any NVIDIA libraries|Insufficient nvidia\.com/gpu"
-        r"|nvidia-container-runtime(?:-hook)?[^\n]{0,60}(?:not found|no such file)|nvidia-docker: (?:command )?not found"
+        r"|could not find any nv files|could not find any (?:NVIDIA|nv) libraries|Insufficient"
+        r" nvidia\.com/gpu"
+        r"|nvidia-container-runtime(?:-hook)?[^\n]{0,60}(?:not found|no such file)|nvidia-docker: (?:command"
+        r" )?not found"
         r"|nvidia-container-cli: initialization error: load library failed"
         r"|nvidia-container-cli[^\n]{0,30}: (?:no such file|not found)|unresolvable CDI devices",
         'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
@@ -170,7 +205,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "wsl-no-adapter",
         ("wsl environment detected but no adapters were found", "/usr/lib/wsl/lib"),
-        r"WSL environment detected but no adapters were found|/usr/lib/wsl/lib[^\n]{0,60}(?:No such file|not found|missing)",
+        r"WSL environment detected but no adapters were found|/usr/lib/wsl/lib[^\n]{0,60}(?:No such file|not"
+        r" found|missing)",
         "nvidia-container-cli: initialization error: WSL environment detected but no adapters were found",
     ),
 )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, GpuMemory, GpuProcess, Source, Symptom
+from doctor.logs.signatures.devices import mib
 from doctor.logs.signatures.signature import Signature, sig, spoken, words
 
 
@@ -40,12 +41,46 @@ def smi_process(match: re.Match[str], source: Source) -> Fact:
     return GpuProcess(source, int(match["pid"]), name, int(match["mib"]), int(match["index"]))
 
 
+def held_by_others(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """Where more than half of a GPU is neither free nor PyTorch's own, others hold it."""
+    total, own, free = mib(match["total"]), mib(match["reserved"] or match["own"]), mib(match["free"])
+    if total is not None and own is not None and free is not None and own + free < total / 2:
+        yield Symptom(source, "other-process", (("held", str(total - own - free)),))
+        yield Symptom(source, "cuda-out-of-memory")
+
+
 SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "cuda-out-of-memory",
+        "total capacity",
+        r"\(GPU (?P<index>\d{1,3}); (?P<total>[\d.]{1,8} [GM]iB) total capacity; (?P<own>[\d.]{1,8} [GMK]iB)"
+        r" already allocated; (?P<free>[\d.]{1,8} (?:[GMK]iB|bytes)) free"
+        r"(?:; (?P<reserved>[\d.]{1,8} [GMK]iB) (?:reserved|cached))?",
+        "CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 31.75 GiB total capacity; 5.22 GiB already"
+        " allocated; 44.69 MiB free; 5.30 GiB reserved in total by PyTorch)",
+        held_by_others,
+        origin="c10/cuda/CUDACachingAllocator.cpp",
+    ),
+    sig(  # DALI, whose memory is none of TensorFlow's pool
+        "bfc-out-of-memory",
+        "bytes on device",
+        r"Can't allocate (?P<bytes>\d{1,20}) bytes on device \d",
+        "Can't allocate 6383730688 bytes on device 0.",
+    ),
+    sig(  # the allocator lists its chunks only where an allocation failed for good
+        "bfc-out-of-memory",
+        ("chunks of size ", "in-use chunks by size"),
+        r"bfc_allocator\.cc:\d{1,5}\] {0,12}(?:\d{1,8} Chunks of size \d{1,20} totalling|Summary of in-use"
+        r" Chunks by size)",
+        "bfc_allocator.cc:679] 3 Chunks of size 981504 totalling 2.81MiB",
+        origin="tensorflow/core/common_runtime/bfc_allocator.cc",
+    ),
     sig(
         "device-alloc-failed",
         "from device: cuda_error_out_of_memory",
         r"failed to allocate \S+ \((?P<bytes>\d+) bytes\) from device: CUDA_ERROR_OUT_OF_MEMORY",
-        "cuda_driver.cc:1002] failed to allocate 190.31M (199557120 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY",
+        "cuda_driver.cc:1002] failed to allocate 190.31M (199557120 bytes) from device:"
+        " CUDA_ERROR_OUT_OF_MEMORY",
         alloc_failed,
     ),
     sig(
@@ -56,25 +91,46 @@ SIGNATURES: tuple[Signature, ...] = (
             "status: internal: out of memory",
             "cudaerrormemoryallocation",
         ),
-        r"(?P<call>cu\w+)?[^\n]{0,40}CUDA_ERROR_OUT_OF_MEMORY|failed\. Status: out of memory|status: Internal: out of memory|cudaErrorMemoryAllocation",
+        r"(?P<call>cu\w+)?[^\n]{0,40}CUDA_ERROR_OUT_OF_MEMORY|failed\. Status: out of memory|status:"
+        r" Internal: out of memory|cudaErrorMemoryAllocation",
         "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
     ),
     sig(
         "tensor-oom",
         words(
-            "oom when allocating tensor|resource exhausted: oom|failed to allocate request for|failed copying input tensor|out of memory while trying to allocate|failed to allocate memory|ran out of gpu memory"
+            "oom when allocating tensor|resource exhausted: oom|failed to allocate request for|failed copying"
+            " input tensor|out of memory while trying to allocate|failed to allocate memory|ran out of gpu"
+            " memory"
         ),
-        r"OOM when allocating tensor(?: (?:with|of) shape ?\[?(?P<shape>[\d,x ]{1,80})(?:\]? and type (?P<type>\w{3,9}))?)?(?:[^\n]{0,120}on (?P<device>\S+) by allocator (?P<allocator>\w+))?"
-        r"|Out of memory while trying to allocate (?P<bytes>\d+) bytes|failed to allocate request for|ran out of GPU memory"
+        r"OOM when allocating tensor(?: (?:with|of) shape ?\[?(?P<shape>[\d,x ]{1,80})(?:\]? and type"
+        r" (?P<type>\w{3,9}))?)?(?:[^\n]{0,120}on (?P<device>\S+) by allocator (?P<allocator>\w+))?"
+        r"|Out of memory while trying to allocate (?P<bytes>\d+) bytes|failed to allocate request for|ran out"
+        r" of GPU memory"
         r"|Failed copying input tensor[^\n]{0,200}Dst tensor is not initialized"
         r"|(?:^\W{0,8}|\}\} |Error: )failed to allocate memory(?= ?\[Op:|\s*$)",
-        "OOM when allocating tensor with shape[256,1024,1024] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
+        "OOM when allocating tensor with shape[256,1024,1024] and type float on"
+        " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
     ),
     sig(
         "resource-exhausted",
         ("resourceexhausted", "resource_exhausted", "resource exhausted"),
         r"Resource[ _]?Exhausted(?:Error)?",
         "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor",
+    ),
+    sig(  # faceswap, in place of the error that TensorFlow raised
+        "resource-exhausted",
+        "you do not have enough gpu memory available to",
+        r"You do not have enough GPU memory available to (?:train the selected model|run detection|run)",
+        "You do not have enough GPU memory available to train the selected model at the selected settings.",
+        origin="faceswap, plugins/train/trainer/_base.py, plugins/extract/_base.py (from"
+        " ResourceExhaustedError)",
+    ),
+    sig(  # GPUtil leaves out GPUs whose memory or time is more than half in use
+        "other-process",
+        "gpu(s) is available, but ask for",
+        r"only 0 GPU\(s\) is available, but ask for (?P<held>\d{1,3})",
+        "W:[server.py:85]:only 0 GPU(s) is available, but ask for 4",
+        origin="bert-serving-server, bert_serving/server/__init__.py",
     ),
     sig(
         "dst-not-initialized",
@@ -85,8 +141,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "bfc-out-of-memory",
         "ran out of memory trying to allocate",
-        r"Allocator \((?P<allocator>\w+)\) ran out of memory trying to allocate (?P<size>[\d.]+[a-zA-Z]*)(?![^\n]{0,80}(?:\n[^\n]{0,60}){0,2}?not a failure)",
-        "bfc_allocator.cc:267] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB.  Current allocation summary follows.",
+        r"Allocator \((?P<allocator>\w+)\) ran out of memory trying to allocate"
+        r" (?P<size>[\d.]+[a-zA-Z]*)(?![^\n]{0,80}(?:\n[^\n]{0,60}){0,2}?not a failure)",
+        "bfc_allocator.cc:267] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB.  Current"
+        " allocation summary follows.",
         lines=3,
         origin="tensorflow/core/common_runtime/bfc_allocator.cc",
     ),
@@ -109,59 +167,77 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cpu-oom",
         "by allocator",
-        r"OOM when allocating tensor[^\n]{0,160}(?:device:CPU:0|/cpu:0) by allocator \w+|by allocator (?:cpu|mklcpu)\b",
-        "OOM when allocating tensor with shape[1,2] and type float on /job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu",
+        r"OOM when allocating tensor[^\n]{0,160}(?:device:CPU:0|/cpu:0) by allocator \w+|by allocator"
+        r" (?:cpu|mklcpu)\b",
+        "OOM when allocating tensor with shape[1,2] and type float on"
+        " /job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu",
     ),
     sig(
         "host-killed",
         words(
-            "oom-killer|oom_kill|out of memory: kill|oom-kill|exit code 137|exitcode 137|oomkilled|exceeded memory limit|out-of-memory handler|term_memlimit|oom killed|signal 9|sigkill|code: 137|code 137|finished with|signal signal 9|exit code 9|signal exit code"
+            "oom-killer|oom_kill|out of memory: kill|oom-kill|exit code 137|exitcode 137|oomkilled|exceeded"
+            " memory limit|out-of-memory handler|term_memlimit|oom killed|signal 9|sigkill|code: 137|code"
+            " 137|finished with|signal signal 9|exit code 9|signal exit code"
         ),
-        r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|oom_kill event|OOM ?Killed|exceeded memory limit|oom_kill_process"
+        r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|oom_kill event|OOM"
+        r" ?Killed|exceeded memory limit|oom_kill_process"
         r"|killed by the cgroup out-of-memory handler|TERM_MEMLIMIT"
-        r"|exit(?:ed with)? ?code:? 137|(?:finished with|signal) (?:exit code )?(?:signal )?9(?: ?\(?:?.?SIGKILL|\b:? ?Killed)|interrupted by signal 9",
+        r"|exit(?:ed with)? ?code:? 137|(?:finished with|signal) (?:exit code )?(?:signal )?9(?:"
+        r" ?\(?:?.?SIGKILL|\b:? ?Killed)|interrupted by signal 9",
         "python invoked oom-killer: gfp_mask=0x24280ca, order=0, oom_score_adj=0",
     ),
     sig(
         "host-killed",
         ("oom killer", "by oom", "by the oom", "low on resource: memory", "zsh: killed"),
-        r"\bOOM killer\b|low on resource: memory|zsh: killed\b|\b(?:jobs?|pods?|containers?|workers?|tasks?|steps?|process(?:es)?)\b[^\n.]{0,40}\bkilled by (?:the )?OOM\b",
+        r"\bOOM killer\b|low on resource: memory|zsh:"
+        r" killed\b|\b(?:jobs?|pods?|containers?|workers?|tasks?|steps?|process(?:es)?)\b[^\n.]{0,40}\bkilled"
+        r" by (?:the )?OOM\b",
         "two jobs were killed by OOM after an hour",
     ),
     sig(
         "host-killed",
         "killed",
-        r"^(?:#{1,4} |\$ |.{0,30}\d+ )?\s*Killed(?:\s+python.{0,60}|\s*\[?.{0,12})?$|Killed: 9$|Killed \(core dumped\)",
+        r"^(?:#{1,4} |\$ |.{0,30}\d+ )?\s*Killed(?:\s+python.{0,60}|\s*\[?.{0,12})?$|Killed: 9$|Killed \(core"
+        r" dumped\)",
         "Killed",
     ),
     sig(
         "host-killed",
         ("已杀死", "getötet", "processus arrêté", "terminado (killed)"),
-        r"^(?:\W{0,4}|.{0,60}\d+ )(?:已杀死|Getötet|Processus arrêté)(?:\s+\(?python.{0,60})?$|Terminado \(killed\)",
+        r"^(?:\W{0,4}|.{0,60}\d+ )(?:已杀死|Getötet|Processus arrêté)(?:\s+\(?python.{0,60})?$|Terminado"
+        r" \(killed\)",
         "已杀死",
     ),
     sig(  # in a sentence; who else kills a program would say why
         "killed-said",
         words(
-            "killed|被kill|被 kill|kernel kills|system kills|system killed|kernel killed|os kills|os killed|linux kills|linux killed"
+            "killed|被kill|被 kill|kernel kills|system kills|system killed|kernel killed|os kills|os"
+            " killed|linux kills|linux killed"
         ),
-        r"\b(?:just|only|says?|prints?|with|message|gets?|got|shows?|see)(?: a| the| word| message){0,2} [`'\"“‘]killed\b"
-        r"|\b(?:process|program|script|training|python|job|train\w*\.py)(?: just| always| keeps?| kept| gets?| got| getting| is| was| being| be){1,3} killed\b(?! (?:by me|manually|myself|with))"
-        r"|\b[\w-]{2,60}\.py(?: is| was| gets?| got| being| getting){0,2} killed\b(?! (?:by me|manually|myself|with))|\bprocess killed (?:suddenly|abruptly|unexpectedly|randomly|silently|without)\b"
-        r"|被 ?kill(?:ed)?|\b(?:system|kernel|OS|linux) (?:kills|killed) (?:my|the|this) (?:process|program|script|training|job)\b",
+        r"\b(?:just|only|says?|prints?|with|message|gets?|got|shows?|see)(?: a| the| word| message){0,2}"
+        r" [`'\"“‘]killed\b"
+        r"|\b(?:process|program|script|training|python|job|train\w*\.py)(?: just| always| keeps?| kept|"
+        r" gets?| got| getting| is| was| being| be){1,3} killed\b(?! (?:by me|manually|myself|with))"
+        r"|\b[\w-]{2,60}\.py(?: is| was| gets?| got| being| getting){0,2} killed\b(?! (?:by"
+        r" me|manually|myself|with))|\bprocess killed"
+        r" (?:suddenly|abruptly|unexpectedly|randomly|silently|without)\b"
+        r"|被 ?kill(?:ed)?|\b(?:system|kernel|OS|linux) (?:kills|killed) (?:my|the|this)"
+        r" (?:process|program|script|training|job)\b",
         "my training process gets killed after the first epoch",
     ),
     sig(  # TensorFlow's remark on a large allocation, and what came of it
         "host-killed",
         "10% of",
-        r"exceed\w* 10% of (?:free |the )?(?:\w+ )?memory(?:[^\n]*\n){0,2}[^\n]{0,80}(?<!not )\b(?:got |was |is |gets |then |and )?[`'\"]?killed\b",
+        r"exceed\w* 10% of (?:free |the )?(?:\w+ )?memory(?:[^\n]*\n){0,2}[^\n]{0,80}(?<!not )\b(?:got |was"
+        r" |is |gets |then |and )?[`'\"]?killed\b",
         "Allocation of 1024 exceeds 10% of system memory.\nAnd then it was killed",
         lines=3,
     ),
     sig(  # what filled up before
         "host-killed",
         "killed",
-        r"\b(?:takes?|took|taking|eats?|ate|eating|uses?|used|using|consum(?:es?|ed|ing)|fills?|filled|needs?) (?:up )?all (?:of the |the |my |available )?(?:system |host )?(?:memory|RAM)\b"
+        r"\b(?:takes?|took|taking|eats?|ate|eating|uses?|used|using|consum(?:es?|ed|ing)|fills?|filled|needs?)"
+        r" (?:up )?all (?:of the |the |my |available )?(?:system |host )?(?:memory|RAM)\b"
         r"[^\n.]{0,48}(?<!not )\b(?:is|was|gets?|got|then|be|being|and|finally) killed\b(?! by me)",
         "it takes all the memory, nearly 40GB, and is killed",
         near="all mem|all ram|all the |all of the |all my |all avail|all system|all host",
@@ -169,52 +245,70 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "host-alloc-failed",
         ("std::bad_alloc", "memoryerror", "cannot allocate memory", "failed to alloc", "unable to allocate"),
-        r"std::bad_alloc|^\W{0,8}(?:numpy\.core\._exceptions\.)?_?(?:Array)?MemoryError\b|Cannot allocate memory(?! in static TLS)"
+        r"std::bad_alloc|^\W{0,8}(?:numpy\.core\._exceptions\.)?_?(?:Array)?MemoryError\b|Cannot allocate"
+        r" memory(?! in static TLS)"
         r"|Unable to allocate (?P<size>[\d.]+ ?[KMGT]iB) for an array",
-        "numpy.core._exceptions.MemoryError: Unable to allocate 21.6 GiB for an array with shape (60000, 224, 224, 3)",
+        "numpy.core._exceptions.MemoryError: Unable to allocate 21.6 GiB for an array with shape (60000, 224,"
+        " 224, 3)",
     ),
     sig(
         "host-pinned-failed",
         ("bytes on host", "could not allocate pinned host memory"),
-        r"failed to alloc(?:ate)? (?P<bytes>\d+) bytes on host: CUDA_ERROR_\w+|could not allocate pinned host memory",
-        "cuda_driver.cc:1024] failed to alloc 17179869184 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+        r"failed to alloc(?:ate)? (?P<bytes>\d+) bytes on host: CUDA_ERROR_\w+|could not allocate pinned host"
+        r" memory",
+        "cuda_driver.cc:1024] failed to alloc 17179869184 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of"
+        " memory",
     ),
     spoken(
         "memory-grows",
         ("memory", "oom", "exhaust", "内存泄漏", "显存泄漏"),
-        r"memory leak|leaking memory|memory (?:usage )?(?:slowly |constantly |steadily |gradually )?(?:grows|keeps|increases|increasing|growing)"
-        r"|(?:OOM|(?:out of|no) (?:GPU |CUDA |video |free )?memory|memory error|exhaust\w+)[^\n]{0,60}after (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|runs|models|trials|steps)"
-        r"|(?:after (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|models|trials)|\b\d+ (?:epochs|iterations|folds|models|trials) in\b)[^\n]{0,60}(?:OOM|(?:out of|no) (?:GPU |CUDA |video |free )?memory|exhaust)"
+        r"memory leak|leaking memory|memory (?:usage )?(?:slowly |constantly |steadily |gradually"
+        r" )?(?:grows|keeps|increases|increasing|growing)"
+        r"|(?:OOM|(?:out of|no) (?:GPU |CUDA |video |free )?memory|memory error|exhaust\w+)[^\n]{0,60}after"
+        r" (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|runs|models|trials|steps)"
+        r"|(?:after (?:several|a few|some|many|\d+) (?:epochs|iterations|folds|models|trials)|\b\d+"
+        r" (?:epochs|iterations|folds|models|trials) in\b)[^\n]{0,60}(?:OOM|(?:out of|no) (?:GPU |CUDA |video"
+        r" |free )?memory|exhaust)"
         r"|memory[^\n]{0,40}(?:not released|not freed|never freed|never released)|内存泄漏|显存泄漏"
-        r"|(?:second|2nd|third|next|each|every|\d+(?:th|nd|rd)) (?:fold|model|trial)[^\n]{0,60}(?:OOM|out of memory|memory|Exhausted)",
+        r"|(?:second|2nd|third|next|each|every|\d+(?:th|nd|rd)) (?:fold|model|trial)[^\n]{0,60}(?:OOM|out of"
+        r" memory|memory|Exhausted)",
         "There is a memory leak: memory usage keeps growing with every epoch until OOM",
         near="leak|grows|keeps|increas|growing|after |s in|released|freed|fold|model|trial|泄漏",
     ),
     spoken(  # of RAM too
         "memory-grows",
         "more and more ",
-        r"\b(?:us|tak|eat|consum|need|allocat|occup|requir|claim)\w*(?: up)? more and more (?:of )?(?:the |my |its )?(?:GPU |CPU |system |host |main |video )?(?:RAM|memory|VRAM)\b",
+        r"\b(?:us|tak|eat|consum|need|allocat|occup|requir|claim)\w*(?: up)? more and more (?:of )?(?:the |my"
+        r" |its )?(?:GPU |CPU |system |host |main |video )?(?:RAM|memory|VRAM)\b",
         "each search takes more and more RAM until the machine is stuck",
     ),
     spoken(
         "memory-grows",
         ("without releasing", "without freeing", "without giving", "given back"),
-        r"\b(?:RAM|memory|VRAM)\b[^\n.]{0,60}(?:\bwithout (?:releasing|freeing|giving)|(?:\b(?:not|never)|n't) (?:being )?given back)",
+        r"\b(?:RAM|memory|VRAM)\b[^\n.]{0,60}(?:\bwithout"
+        r" (?:releasing|freeing|giving)|(?:\b(?:not|never)|n't) (?:being )?given back)",
         "the RAM that it uses goes up without releasing any",
         near="ram|memory",
     ),
     spoken(
         "memory-grows",
-        words("every |each |per trial|per epoch|per step|per iteration|per fold|per run|per model|per batch|per call"),
-        r"\b(?:eat|tak|us|consum|leak|add|grow|increas|need)\w*(?: up)?(?: by)? (?:about |around |roughly |some |another |~)?\d+(?:\.\d+)? ?[MG]i?B\b[^\n.]{0,24}\b(?:(?:every|each) (?:\w+ )?|per )(?:trial|epoch|step|iteration|fold|run|model|batch|call)(?:e?s)?\b",
+        words(
+            "every |each |per trial|per epoch|per step|per iteration|per fold|per run|per model|per batch|per"
+            " call"
+        ),
+        r"\b(?:eat|tak|us|consum|leak|add|grow|increas|need)\w*(?: up)?(?: by)? (?:about |around |roughly"
+        r" |some |another |~)?\d+(?:\.\d+)? ?[MG]i?B\b[^\n.]{0,24}\b(?:(?:every|each) (?:\w+ )?|per"
+        r" )(?:trial|epoch|step|iteration|fold|run|model|batch|call)(?:e?s)?\b",
         "it eats 1 GB more every 20 trials",
         near=("mb|gb|mib|gib", "eat|tak|us|consum|leak|add|grow|increas|need"),
     ),
     spoken(
         "memory-grows",
         ("ram usage", "ram use", "ram consumption", "ram memory", "too fast", "too quickly"),
-        r"\bRAM (?:usage|use|consumption|memory)\b(?: \w+){0,5}? (?:grow\w*|ris(?:es|ing)|climb\w*|increas\w*|explod\w*|balloon\w*|spik\w*)\b"
-        r"|\b(?:RAM|memory)\)? (?:usage )?-? ?(?:grow\w*|increas\w*|ris(?:es|ing)) (?:far |much |way )?too (?:fast|quickly)\b",
+        r"\bRAM (?:usage|use|consumption|memory)\b(?: \w+){0,5}?"
+        r" (?:grow\w*|ris(?:es|ing)|climb\w*|increas\w*|explod\w*|balloon\w*|spik\w*)\b"
+        r"|\b(?:RAM|memory)\)? (?:usage )?-? ?(?:grow\w*|increas\w*|ris(?:es|ing)) (?:far |much |way )?too"
+        r" (?:fast|quickly)\b",
         "the RAM usage of the tuner keeps growing",
         near="ram|memory",
     ),
@@ -254,30 +348,52 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "other-process",
         words(
-            "another |other |zombie process|shared server|shared gpu server|previous |old run|old kernel|old process|old session|somebody else|someone else"
+            "another |other |zombie process|shared server|shared gpu server|previous |old run|old kernel|old"
+            " process|old session|somebody else|someone else"
         ),
-        r"(?:another|other) (?:python )?(?:process(?:es)?|notebook|kernel|user|job|session|program|script|instance)s?\b[^\n.]{0,60}"
-        r"(?:gpu|memory|running|using|open|hold|occup)|zombie process|shared (?:gpu )?server|(?:previous|old) (?:run|kernel|process|session)[^\n.]{0,40}"
+        r"(?:another|other) (?:python"
+        r" )?(?:process(?:es)?|notebook|kernel|user|job|session|program|script|instance)s?\b[^\n.]{0,60}"
+        r"(?:gpu|memory|running|using|open|hold|occup)|zombie process|shared (?:gpu )?server|(?:previous|old)"
+        r" (?:run|kernel|process|session)[^\n.]{0,40}"
         r"(?:still|memory|hold|running)|somebody else|someone else",
         "There was another process using the GPU memory on that server",
         near="gpu|memory|running|using|open|hold|occup|zombie|shared|still|somebody|someone",
     ),
     spoken(  # the first of several models, each in a process of its own or in one
         "other-process",
-        ("memory", "vram", "left for", "used by ", "taken by ", "held by ", "occupied by ", "eaten by ", "hogged by "),
-        r"\b(?:used|taken|held|occupied|eaten|hogged) by (?:another|an old|an other|a second|somebody|someone|a colleague)\b|\b(?:grabs?|grabbed|takes?|took|allocates?|allocated|reserves?|reserved|claims?|occup(?:y|ies|ied)|hogs?|eats?)\b(?: up)?(?: nearly| almost)? all (?:of )?(?:the |its )?(?:available )?"
-        r"(?:GPU |video )?(?:memory|VRAM)\b[^\n.]{0,16} (?:for|in|by|with) (?:the )?first (?:model|process|worker|job|instance|session|program|script)\b"
-        r"|\b(?:nothing|no (?:GPU |video )?memory|no VRAM)\b[^\n.]{0,16} left for (?:the |any |a |my )?(?:second|other|next|another|2nd)\b",
+        (
+            "memory",
+            "vram",
+            "left for",
+            "used by ",
+            "taken by ",
+            "held by ",
+            "occupied by ",
+            "eaten by ",
+            "hogged by ",
+        ),
+        r"\b(?:used|taken|held|occupied|eaten|hogged) by (?:another|an old|an other|a"
+        r" second|somebody|someone|a"
+        r" colleague)\b|\b(?:grabs?|grabbed|takes?|took|allocates?|allocated|reserves?|reserved|claims?|occup(?:y|ies|ied)|hogs?|eats?)\b(?:"
+        r" up)?(?: nearly| almost)? all (?:of )?(?:the |its )?(?:available )?"
+        r"(?:GPU |video )?(?:memory|VRAM)\b[^\n.]{0,16} (?:for|in|by|with) (?:the )?first"
+        r" (?:model|process|worker|job|instance|session|program|script)\b"
+        r"|\b(?:nothing|no (?:GPU |video )?memory|no VRAM)\b[^\n.]{0,16} left for (?:the |any |a |my"
+        r" )?(?:second|other|next|another|2nd)\b",
         "the whole of it: TensorFlow takes all the GPU memory for the first model",
         near="first|left for|another|an old|an other|a second|somebody|someone|a colleague",
     ),
     sig(  # Windows: no room left in RAM and paging file, whatever was to be loaded
         "host-alloc-failed",
         words(
-            "winerror 1455|error code 1455|paging file is too small|页面文件太小|auslagerungsdatei ist zu klein|ページング ファイルが小さ|페이징 파일이 너무 작|archivo de paginación es|arquivo de paginação é|fichier de pagination est|файл подкачки слишком мал"
+            "winerror 1455|error code 1455|paging file is too small|页面文件太小|auslagerungsdatei ist zu"
+            " klein|ページング ファイルが小さ|페이징 파일이 너무 작|archivo de paginación es|arquivo de"
+            " paginação é|fichier de pagination est|файл подкачки слишком мал"
         ),
-        r"WinError 1455|Error code 1455|paging file is too small|页面文件太小|Auslagerungsdatei ist zu klein|ページング ファイルが小さ|페이징 파일이 너무 작"
-        r"|archivo de paginación es demasiado pequeño|arquivo de paginação é muito pequeno|fichier de pagination est insuffisant|Файл подкачки слишком мал",
+        r"WinError 1455|Error code 1455|paging file is too small|页面文件太小|Auslagerungsdatei ist zu"
+        r" klein|ページング ファイルが小さ|페이징 파일이 너무 작"
+        r"|archivo de paginación es demasiado pequeño|arquivo de paginação é muito pequeno|fichier de"
+        r" pagination est insuffisant|Файл подкачки слишком мал",
         "OSError: [WinError 1455] The paging file is too small for this operation to complete",
     ),
 )

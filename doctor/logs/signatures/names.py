@@ -1,11 +1,11 @@
-"""Names that this Python does not know: TensorFlow itself, its modules, and what other releases call otherwise."""
+"""Names that this Python does not know: TensorFlow itself, its modules, and names of other releases."""
 
 from __future__ import annotations
 
 import re
 
 from doctor.facts import Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig, words
+from doctor.logs.signatures.signature import Signature, sig, spoken, words
 
 IN_EVERY_RELEASE = frozenset(
     [
@@ -37,7 +37,9 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
     module = match["module"]
     if "partially initialized module" in source.text:
         return None  # a file of that name imports itself: the signature of circular imports says so
-    if name in ("__version__", "VERSION", "python", "_api") or (module == "tensorflow" and name in IN_EVERY_RELEASE):
+    if name in ("__version__", "VERSION", "python", "_api") or (
+        module == "tensorflow" and name in IN_EVERY_RELEASE
+    ):
         return Symptom(source, "hollow-module", (("module", module), ("name", name)))
     if module.startswith(("tensorflow.compat.v2", "tensorflow._api.v2.compat.v2.__internal__", "keras.api")):
         return Symptom(source, "keras-mismatch", (("module", module), ("name", name)))
@@ -45,20 +47,35 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def imported(match: re.Match[str], source: Source) -> Fact:
-    """A name that a module does not have; the module has no file where the folder alone is left of the package."""
+    """A name that a module does not have; the module has no file where the folder alone is left of the
+    package."""
     module = match["module"]
     hollow = match["hollow"] and module in ("tensorflow", "tensorflow.python")
-    return Symptom(source, "hollow-module" if hollow else "missing-name", (("name", match["name"]), ("module", module)))
+    return Symptom(
+        source, "hollow-module" if hollow else "missing-name", (("name", match["name"]), ("module", module))
+    )
 
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-not-installed",
         words(
-            "no module named 'tensorflow'|no module named tensorflow|no module named \"tensorflow\"|tensorflow installation not found|nstallation of tensorflow not found|[not found]|no module named \"tensorflow|no module named 'tensorflow"
+            "no module named 'tensorflow'|no module named tensorflow|no module named"
+            ' "tensorflow"|tensorflow installation not found|nstallation of tensorflow not found|[not'
+            " found]|no module named \"tensorflow|no module named 'tensorflow"
         ),
-        r"^\s{0,8}tensorflow:\s+\[NOT FOUND\]|No module named ['\"]?tensorflow['\"]?(?![.\w])|TensorFlow installation not found - running with reduced feature set|\b(?:Valid i|I)nstallation of TensorFlow not found\b",
+        r"^\s{0,8}tensorflow:\s+\[NOT FOUND\]|No module named ['\"]?tensorflow['\"]?(?![.\w])|TensorFlow"
+        r" installation not found - running with reduced feature set|\b(?:Valid i|I)nstallation of TensorFlow"
+        r" not found\b",
         "ModuleNotFoundError: No module named 'tensorflow'",
+    ),
+    sig(  # R, whose packages look for Python's
+        "tensorflow-not-installed",
+        ("error loading python module ", "python module "),
+        r"Error loading Python module (?:keras|tensorflow)\b|Python module (?:keras|tensorflow) was not"
+        r" found",
+        "Error: Error loading Python module keras",
+        origin="rstudio/keras, R/package.R; rstudio/reticulate, R/import.R",
     ),
     sig(
         "package-not-found",
@@ -69,29 +86,49 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "missing-module",
         words(
-            "no module named 'tensorflow.|no module named tensorflow.|no module named 'keras|no module named 'tensorflow_core|no module named 'tf_keras|no module named \"tensorflow.|no module named \"tensorflow_|no module named \"keras|no module named keras|no module named tensorflow_|no module named \"tf_keras|no module named tf_keras|no module named 'tensorflow_"
+            "no module named 'tensorflow.|no module named tensorflow.|no module named 'keras|no module named"
+            " 'tensorflow_core|no module named 'tf_keras|no module named \"tensorflow.|no module named"
+            ' "tensorflow_|no module named "keras|no module named keras|no module named tensorflow_|no'
+            " module named \"tf_keras|no module named tf_keras|no module named 'tensorflow_"
         ),
-        r"No module named ['\"]?(?P<module>(?:tensorflow|keras|tensorflow_core|tf_keras)[._]\w[\w.]*)(?<!\.)(?![\w.]|'; 'tensorflow' is not)",
+        r"No module named"
+        r" ['\"]?(?P<module>(?:tensorflow|keras|tensorflow_core|tf_keras)[._]\w[\w.]*)(?<!\.)(?![\w.]|';"
+        r" 'tensorflow' is not)",
         "ModuleNotFoundError: No module named 'tensorflow.contrib'",
     ),
     sig(
         "missing-attribute",
         ("has no attribute",),
-        r"module ['\"](?P<module>(?:tensorflow|keras|tf)[\w.]*)['\"] has no attribute ['\"](?P<name>\w+)['\"]",
+        r"module ['\"](?P<module>(?:tensorflow|keras|tf)[\w.]*)['\"] has no attribute"
+        r" ['\"](?P<name>\w+)['\"]",
         "AttributeError: module 'tensorflow' has no attribute 'Session'",
         api,
+    ),
+    spoken(  # somebody quotes the end of it: these names are nobody's but TensorFlow's
+        "missing-attribute",
+        ("no attribute", "tensorflow has no", "tf has no"),
+        r"(?:(?<!has )\bno attribute(?: named| called)?|\b(?:tensorflow|tf) has no(?: attribute| function)?)"
+        r" (?P<quote>['\"`]?)(?P<name>ConfigProto|GPUOptions|InteractiveSession|contrib|placeholder"
+        r"|get_default_graph|"
+        r"reset_default_graph|global_variables_initializer|set_random_seed|enable_eager_execution"
+        r"|get_default_session)(?!\w)(?P=quote)",
+        "the first cell fails with no attribute 'ConfigProto'",
+        lambda m, s: Symptom(s, "missing-attribute", (("module", "tensorflow"), ("name", m["name"]))),
     ),
     sig(
         "missing-name",
         ("cannot import name",),
-        r"cannot import name ['\"]?(?P<name>\w+)['\"]? from ['\"]?(?P<module>(?:tensorflow|keras|tf_keras)[\w.]*)(?P<hollow>['\"]? \(unknown location\))?",
+        r"cannot import name ['\"]?(?P<name>\w+)['\"]? from"
+        r" ['\"]?(?P<module>(?:tensorflow|keras|tf_keras)[\w.]*)(?P<hollow>['\"]? \(unknown location\))?",
         "ImportError: cannot import name 'multi_gpu_model' from 'tensorflow.keras.utils'",
         imported,
     ),
     sig(  # Python up to 3.6 names no module
         "missing-name",
         "cannot import name",
-        r"ImportError: cannot import name ['\"]?(?P<name>multi_gpu_model|multi_gpu_utils|get_session|BatchNormalization|set_session)['\"]?(?! from|\w)",
+        r"ImportError: cannot import name"
+        r" ['\"]?(?P<name>multi_gpu_model|multi_gpu_utils|get_session|BatchNormalization|set_session)['\"]?(?!"
+        r" from|\w)",
         "ImportError: cannot import name 'multi_gpu_model'",
         lambda m, s: Symptom(s, "missing-name", (("name", m["name"]), ("module", "keras"))),
     ),
@@ -102,7 +139,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "the session graph is empty",
             "is not supported when eager execution is enabled",
         ),
-        r"(?P<call>tf\.\w+\(\))? ?is not compatible with eager execution|The Session graph is empty|is not supported when eager execution is enabled",
+        r"(?P<call>tf\.\w+\(\))? ?is not compatible with eager execution|The Session graph is empty|is not"
+        r" supported when eager execution is enabled",
         "RuntimeError: tf.placeholder() is not compatible with eager execution.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Lines that alarm people and mean nothing, each with the reason why it is harmless."""
+"""Harmless lines that alarm people, each with the reason why it is harmless."""
 
 from __future__ import annotations
 
@@ -31,30 +31,41 @@ SIGNATURES: tuple[Signature, ...] = (
             "built with numa support",
             "built without numa support",
         ),
-        r"successful NUMA node read from SysFS had negative value|could not open file to read NUMA node|Could not identify NUMA node|built with(?:out)? NUMA support",
-        "the kernel states no NUMA node for the GPU; TensorFlow takes node zero, and nothing is lost on a machine with one processor socket",
-        "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA node, so returning NUMA node zero",
+        r"successful NUMA node read from SysFS had negative value|could not open file to read NUMA node|Could"
+        r" not identify NUMA node|built with(?:out)? NUMA support",
+        "the kernel states no NUMA node for the GPU; TensorFlow takes node zero, and nothing is lost on a"
+        " machine with one processor socket",
+        "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA"
+        " node, so returning NUMA node zero",
     ),
     _harmless(
         "factory-registered",
-        ("unable to register cudnn factory", "unable to register cublas factory", "unable to register cufft factory"),
+        (
+            "unable to register cudnn factory",
+            "unable to register cublas factory",
+            "unable to register cufft factory",
+        ),
         r"Unable to register cu(?:DNN|BLAS|FFT) factory",
-        "printed at every import by TensorFlow 2.14 to 2.20, GPU or not: the plugin is registered twice and the second time is ignored",
-        "Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN when one has already been registered",
+        "printed at every import by TensorFlow 2.14 to 2.20, GPU or not: the plugin is registered twice and"
+        " the second time is ignored",
+        "Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN when one has"
+        " already been registered",
     ),
     _harmless(
         "unknown-op",
         "for unknown op: ",
         r"OpKernel \('op: \"\w{1,60}\" device_type: \"\w{1,20}\"[^\n]{0,120}'\) for unknown op: \w{1,60}",
-        "a kernel of an op that this build leaves out (tensor_forest on Windows, TensorFlow 1.0 and 1.1); nothing but that op is lost",
-        "E op_kernel.cc:943] OpKernel ('op: \"BestSplits\" device_type: \"CPU\"') for unknown op: BestSplits",
+        "a kernel of an op that this build leaves out (tensor_forest on Windows, TensorFlow 1.0 and 1.1);"
+        " nothing but that op is lost",
+        'E op_kernel.cc:943] OpKernel (\'op: "BestSplits" device_type: "CPU"\') for unknown op: BestSplits',
     ),
     _harmless(
         "computation-placer",
         "computation placer already registered",
         r"computation placer already registered",
         "the same table is filled twice at import; the second time is ignored",
-        "computation placer already registered. Please check linkage and avoid linking the same target more than once.",
+        "computation placer already registered. Please check linkage and avoid linking the same target more"
+        " than once.",
     ),
     _harmless(
         "tf-trt",
@@ -67,7 +78,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "asm-on-windows",
         "invoking gpu asm compilation is supported on cuda non-windows platforms only",
         r"Invoking GPU asm compilation is supported on Cuda non-Windows platforms only",
-        "on Windows TensorFlow lets the driver compile what is left to compile; printed by releases up to 2.10",
+        "on Windows TensorFlow lets the driver compile what is left to compile; printed by releases up to"
+        " 2.10",
         "Internal: Invoking GPU asm compilation is supported on Cuda non-Windows platforms only",
     ),
     _harmless(
@@ -82,7 +94,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ("onednn custom operations are on",),
         r"oneDNN custom operations are on",
         "a notice on how the CPU computes",
-        "oneDNN custom operations are on. You may see slightly different numerical results due to floating-point round-off errors",
+        "oneDNN custom operations are on. You may see slightly different numerical results due to"
+        " floating-point round-off errors",
     ),
     _harmless(
         "cpu-features",
@@ -91,7 +104,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "your cpu supports instructions that this tensorflow binary was not compiled to use",
             "the tensorflow library wasn't compiled to use",
         ),
-        r"This TensorFlow binary is optimized|Your CPU supports instructions that this TensorFlow binary was not compiled to use|The TensorFlow library wasn't compiled to use \S+ instructions",
+        r"This TensorFlow binary is optimized|Your CPU supports instructions that this TensorFlow binary was"
+        r" not compiled to use|The TensorFlow library wasn't compiled to use \S+ instructions",
         "a notice on CPU instructions; it concerns the speed of ops on the CPU only",
         "Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA",
     ),
@@ -113,14 +127,17 @@ SIGNATURES: tuple[Signature, ...] = (
         "not-a-failure",
         "ran out of memory trying to allocate",
         r"ran out of memory trying to allocate[^\n]{0,120}(?:\n[^\n]{0,80}){0,2}?not a failure",
-        "the allocator was asked for scratch memory to try a faster algorithm and takes a smaller one instead",
-        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB. The caller indicates that this is not a failure, but may mean",
+        "the allocator was asked for scratch memory to try a faster algorithm and takes a smaller one"
+        " instead",
+        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB. The caller indicates that this"
+        " is not a failure, but may mean",
         lines=3,
     ),
     _harmless(
         "cancelled-rendezvous",
         ("end of sequence", "rendezvous", "executor start aborting", "local rendezvous is aborting"),
-        r"OUT_OF_RANGE: End of sequence|Executor start aborting|Local rendezvous is aborting with status: OUT_OF_RANGE",
+        r"OUT_OF_RANGE: End of sequence|Executor start aborting|Local rendezvous is aborting with status:"
+        r" OUT_OF_RANGE",
         "the normal end of a dataset, printed as a status",
         "Local rendezvous is aborting with status: OUT_OF_RANGE: End of sequence",
     ),
@@ -143,7 +160,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ("cupti",),
         r"CUPTI (?:could not be loaded|error)|CUPTI_ERROR_INSUFFICIENT_PRIVILEGES|function cupti_interface_",
         "the profiler may not read the GPU's counters; training is not affected",
-        "function cupti_interface_->Subscribe( &subscriber_, (CUpti_CallbackFunc)ApiCallback, this)failed with error CUPTI_ERROR_INSUFFICIENT_PRIVILEGES",
+        "function cupti_interface_->Subscribe( &subscriber_, (CUpti_CallbackFunc)ApiCallback, this)failed"
+        " with error CUPTI_ERROR_INSUFFICIENT_PRIVILEGES",
     ),
     _harmless(
         "layout-failed",
@@ -176,16 +194,19 @@ SIGNATURES: tuple[Signature, ...] = (
     _harmless(
         "delay-kernel",
         ("delay kernel timed out", "skipping the delay kernel"),
-        r"Delay kernel timed out: measured time has sub-optimal accuracy|Skipping the delay kernel, measurement accuracy will be reduced",
+        r"Delay kernel timed out: measured time has sub-optimal accuracy|Skipping the delay kernel,"
+        r" measurement accuracy will be reduced",
         "a measurement of two algorithms was less exact than wanted; it is printed while the GPU works",
-        "cuda_timer.cc:87] Delay kernel timed out: measured time has sub-optimal accuracy. There may be a missing warmup execution",
+        "cuda_timer.cc:87] Delay kernel timed out: measured time has sub-optimal accuracy. There may be a"
+        " missing warmup execution",
     ),
     _harmless(  # xla/service/gpu/runtime/graph_launch.cc, 2.14 to 2.16
         "graph-fallback",
         "fallback to op-by-op mode because",
         r"Fallback to op-by-op mode because \w+ node breaks graph update",
         "XLA wanted to start several kernels together as one CUDA graph, and starts them one by one instead",
-        "W0000 00:00:1702000000.101010    4711 graph_launch.cc:671] Fallback to op-by-op mode because memset node breaks graph update",
+        "W0000 00:00:1702000000.101010    4711 graph_launch.cc:671] Fallback to op-by-op mode because memset"
+        " node breaks graph update",
     ),
     _harmless(  # xla/service/slow_operation_alarm.cc: the line at the end, which says that it did end
         "slow-operation",
@@ -199,21 +220,29 @@ SIGNATURES: tuple[Signature, ...] = (
         "registers are spilled to local memory in function",
         r"ptxas warning ?: Registers are spilled to local memory in function",
         "one compiled kernel needs more registers than there are and is a little slower for it",
-        "subprocess_compilation.cc:346] ptxas warning : Registers are spilled to local memory in function 'loop_fusion_7', 24 bytes spill stores, 24 bytes spill loads",
+        "subprocess_compilation.cc:346] ptxas warning : Registers are spilled to local memory in function"
+        " 'loop_fusion_7', 24 bytes spill stores, 24 bytes spill loads",
     ),
     _harmless(  # tensorflow/stream_executor/cuda/cuda_driver.cc before 1.13
         "second-context",
         "creating context when one is currently active",
         r"creating context when one is currently active; existing: 0x",
         "TensorFlow makes a context on each of several GPUs, one after the other",
-        "W tensorflow/stream_executor/cuda/cuda_driver.cc:523] creating context when one is currently active; existing: 0x7f0c5d20",
+        "W tensorflow/stream_executor/cuda/cuda_driver.cc:523] creating context when one is currently active;"
+        " existing: 0x7f0c5d20",
     ),
     _harmless(  # tensorflow/core/grappler/optimizers/meta_optimizer.cc
         "optimizer-gave-up",
-        ("model_pruner failed", "remapper failed", "function_optimizer failed", "dependency_optimizer failed"),
+        (
+            "model_pruner failed",
+            "remapper failed",
+            "function_optimizer failed",
+            "dependency_optimizer failed",
+        ),
         r"meta_optimizer\.cc:\d+\] (?:model_pruner|remapper|function_optimizer|dependency_optimizer) failed",
         "one of the graph's optimisers could not do its part; the graph runs without it",
-        "E tensorflow/core/grappler/optimizers/meta_optimizer.cc:533] model_pruner failed: Invalid argument: Invalid input graph.",
+        "E tensorflow/core/grappler/optimizers/meta_optimizer.cc:533] model_pruner failed: Invalid argument:"
+        " Invalid input graph.",
     ),
     _harmless(
         "optional-symbol",
@@ -224,8 +253,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     _harmless(
         "mlir-disabled",
-        ("the mlir optimization passes", "disabling mlir crash reproducer", "mlir v1 optimization pass is not enabled"),
-        r"None of the MLIR [Oo]ptimization [Pp]asses are enabled|MLIR V1 optimization pass is not enabled|disabling MLIR crash reproducer",
+        (
+            "the mlir optimization passes",
+            "disabling mlir crash reproducer",
+            "mlir v1 optimization pass is not enabled",
+        ),
+        r"None of the MLIR [Oo]ptimization [Pp]asses are enabled|MLIR V1 optimization pass is not"
+        r" enabled|disabling MLIR crash reproducer",
         "a notice on optional compiler passes",
         "None of the MLIR Optimization Passes are enabled (registered 2)",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from doctor.facts import Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig, spoken, words
@@ -20,42 +21,93 @@ def specification(match: re.Match[str], source: Source) -> Fact:
     )
 
 
+def incompatible(match: re.Match[str], source: Source) -> Fact:
+    """A GPU that ops are to share: it is not among the devices that are named, or one of the ops has no
+    kernel for it."""
+    available = match["available"]
+    there = available is None or re.search(r"(?<!XLA_)GPU:\d", available, re.IGNORECASE)
+    detail = (("wanted", match["wanted"] or ""), ("available", available or ""))
+    return Symptom(source, "no-gpu-kernel" if there else "device-unknown", detail)
+
+
+def expected(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """The devices that Keras looks for and those that it finds: where no GPU is among them, their number is not
+    at fault."""
+    available = match["available"].lower()
+    there = "/gpu:" in available or "device:gpu" in available
+    if not there:
+        yield Symptom(source, "xla-gpu-listed" if "xla_gpu" in available else "cpu-only-listed")
+    if there or "xla_gpu" not in available:
+        names = ("wanted", "expected", "available")
+        yield Symptom(source, "device-unknown", tuple((name, match[name].strip()) for name in names))
+
+
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-not-found",
         "multi_gpu_model",
-        r"\b(?:cannot|can't|can not|couldn't|could not|does(?: not|n't)|unable to|fails? to)(?: \w+)? (?:find|see|detect|recogni[sz]e|use)(?: \w+){0,3} GPU'?s?\b[^\n]{0,40}multi_gpu_model"
-        r"|multi_gpu_model\b[^\n.]{0,40}\b(?:cannot|can't|can not|couldn't|could not|does(?: not|n't)|unable to|fails? to)(?: \w+)? (?:find|see|detect|recogni[sz]e)\b[^\n.]{0,24}GPU",
+        r"\b(?:cannot|can't|can not|couldn't|could not|does(?: not|n't)|unable to|fails? to)(?: \w+)?"
+        r" (?:find|see|detect|recogni[sz]e|use)(?: \w+){0,3} GPU'?s?\b[^\n]{0,40}multi_gpu_model"
+        r"|multi_gpu_model\b[^\n.]{0,40}\b(?:cannot|can't|can not|couldn't|could not|does(?: not|n't)|unable"
+        r" to|fails? to)(?: \w+)? (?:find|see|detect|recogni[sz]e)\b[^\n.]{0,24}GPU",
         "multi_gpu_model does not see the second GPU",
     ),
     sig(
         "no-gpu-kernel",
         "no supported kernel for gpu",
-        r"(?:Cannot assign a device (?:for operation|to node) '?(?P<node>[^':\n]{1,120})'?:?[^\n]{0,200})?no supported kernel for GPU\b(?: devices is available)?",
-        "Cannot assign a device to node 'a_gpu': Could not satisfy explicit device specification '/device:GPU:0' because no "
-        "supported kernel for GPU devices is available.",
+        r"(?:Cannot assign a device (?:for operation|to node) '?(?P<node>[^':\n]{1,120})'?:?[^\n]{0,200})?no"
+        r" supported kernel for GPU\b(?: devices is available)?",
+        "Cannot assign a device to node 'a_gpu': Could not satisfy explicit device specification"
+        " '/device:GPU:0' because no supported kernel for GPU devices is available.",
         origin="tensorflow/core/common_runtime/simple_placer.cc, placer.cc",
+    ),
+    sig(  # an op whose only kernel is for the GPU, such as TensorRT's, pinned to the CPU
+        "no-cpu-kernel",
+        "no supported kernel for cpu",
+        r"no supported kernel for CPU devices is available",
+        "Cannot assign a device for operation 'TRTEngineOp': Could not satisfy explicit device specification"
+        " ''"
+        " because no supported kernel for CPU devices is available.",
+        origin="tensorflow/core/common_runtime/placer.cc",
+    ),
+    sig(  # an op whose kernels are all for the GPU, in a process that has none
+        "gpu-op-without-gpu",
+        "no opkernel was registered to support op",
+        r"No OpKernel was registered to support Op '(?P<op>\w{1,80})'[^\n]{0,600}Registered devices: \["
+        r"(?:CPU|XLA_CPU|"
+        r"XLA_GPU|, ){1,6}\][^\n]{0,40}(?:\n\s*device='GPU'[^\n]{0,200}){1,12}(?!\n\s*device='CPU')",
+        "No OpKernel was registered to support Op 'ActiveShift2DOp' with these attrs.  Registered devices:"
+        " [CPU],"
+        " Registered kernels:\n  device='GPU'; T in [DT_FLOAT]\n",
+        lines=13,
+        origin="tensorflow/core/framework/op_kernel.cc",
     ),
     sig(
         "int32-node",
         "dt_int32",
         r"(?:\[\[|\{\{)[^\n]{0,300}(?:dtype|T|type)=DT_INT32[^\n]{0,300}device:GPU:\d",
-        '[[Node: a_gpu = VariableV2[container="", dtype=DT_INT32, shape=[], shared_name="", _device="/device:GPU:0"]()]]',
+        '[[Node: a_gpu = VariableV2[container="", dtype=DT_INT32, shape=[], shared_name="",'
+        ' _device="/device:GPU:0"]()]]',
     ),
     sig(
         "no-gpu-kernel",
         "could not satisfy device specification",
-        r"Could not satisfy device specification '(?P<wanted>[^'\n]{1,80})'\. enable_soft_placement=\d\. Supported device types \[(?P<types>[^\]\n]{0,80})\]\."
+        r"Could not satisfy device specification '(?P<wanted>[^'\n]{1,80})'\. enable_soft_placement=\d\."
+        r" Supported device types \[(?P<types>[^\]\n]{0,80})\]\."
         r" All available devices \[(?P<available>[^\]\n]{0,1200})",
-        "Could not satisfy device specification '/job:localhost/replica:0/task:0/device:GPU:0'. enable_soft_placement=0. Supported device "
-        "types [CPU]. All available devices [/job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:CPU:0].",
+        "Could not satisfy device specification '/job:localhost/replica:0/task:0/device:GPU:0'."
+        " enable_soft_placement=0. Supported device types [CPU]. All available devices"
+        " [/job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:CPU:0].",
         specification,
     ),
     sig(
         "no-gpu-kernel",
         ("colocated with a group of nodes that required incompatible device", "required incompatible device"),
-        r"colocated with a group of nodes that required incompatible device",
-        "Cannot colocate nodes because it was colocated with a group of nodes that required incompatible device '/device:GPU:0'",
+        r"colocated with a group of nodes that required incompatible device"
+        r"(?: '(?P<wanted>[^'\n]{1,80})'\. All available devices \[(?P<available>[^\]\n]{0,1200}))?",
+        "Cannot colocate nodes because it was colocated with a group of nodes that required incompatible"
+        " device '/device:GPU:0'",
+        incompatible,
     ),
     sig(  # the quotes around the device came with 1.13
         "no-gpu-kernel",
@@ -73,15 +125,18 @@ SIGNATURES: tuple[Signature, ...] = (
         "colocation-failed",
         "failed to place the graph without changing the devices of some resources",
         r"Failed to place the graph without changing the devices of some resources",
-        "W tensorflow/core/common_runtime/colocation_graph.cc:1017] Failed to place the graph without changing the devices of some resources. "
-        "Some of the operations (that had to be colocated with resource generating operations) are not supported on the resources' devices.",
+        "W tensorflow/core/common_runtime/colocation_graph.cc:1017] Failed to place the graph without"
+        " changing the devices of some resources. Some of the operations (that had to be colocated with"
+        " resource generating operations) are not supported on the resources' devices.",
         seen_in="1.14 and later",
         origin="tensorflow/core/common_runtime/colocation_graph.cc",
     ),
-    sig(  # a row of the table that follows: an op, and the device types of this process for which it has a kernel
+    # a row of the table that follows: an op, and the device types of this process for which it has a kernel
+    sig(
         "colocated-op",
         (": cpu", ": gpu", ": xla_"),
-        r"^[>\s]{0,8}(?P<op>[a-z]\w{2,60}): (?P<devices>(?:XLA_)?[CG]PU(?:_JIT)?(?: (?:XLA_)?[CG]PU(?:_JIT)?){0,6}) {0,3}$",
+        r"^[>\s]{0,8}(?P<op>[a-z]\w{2,60}): (?P<devices>(?:XLA_)?[CG]PU(?:_JIT)?(?:"
+        r" (?:XLA_)?[CG]PU(?:_JIT)?){0,6}) {0,3}$",
         "HashTableV2: CPU",
         origin="tensorflow/core/common_runtime/colocation_graph.cc",
     ),
@@ -94,29 +149,46 @@ SIGNATURES: tuple[Signature, ...] = (
             "unable to find any devices for spec",
             "not a valid device",
         ),
-        r"because no devices matching that specification are registered in this process(?:; available devices: (?P<available>[^\n]{0,800}))?"
-        r"|was explicitly assigned to\s{1,30}(?P<wanted>\S{1,80})\s{1,30}but available devices are\s{1,30}\[(?P<available2>[^\]]{0,1200})\]?"
-        r"|Cannot assign a device (?:for operation|to node) '?[^'\n]{1,120}'?:? (?:Operation|[Nn]ode \S{1,120}) was explicitly assigned to\s{1,4}(?P<wanted2>/\S{0,60}GPU:\d+)[\s.]{0,4}$"
-        r"|(?P<spec>/\S{0,60}(?:GPU|gpu):\d+) unknown device|Unable to find any devices for spec (?P<spec2>\S{1,80})",
-        "Cannot assign a device for operation 'x': node x was explicitly assigned to /device:GPU:1 but available devices are "
-        "[ /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0 ].",
+        r"because no devices matching that specification are registered in this process(?:; available"
+        r" devices: (?P<available>[^\n]{0,800}))?"
+        r"|was explicitly assigned to\s{1,30}(?P<wanted>\S{1,80})\s{1,30}but available devices"
+        r" are\s{1,30}\[(?P<available2>[^\]]{0,1200})\]?"
+        r"|Cannot assign a device (?:for operation|to node) '?[^'\n]{1,120}'?:? (?:Operation|[Nn]ode"
+        r" \S{1,120}) was explicitly assigned to\s{1,4}(?P<wanted2>/\S{0,60}GPU:\d+)[\s.]{0,4}$"
+        r"|(?P<spec>/\S{0,60}(?:GPU|gpu):\d+) unknown device|Unable to find any devices for spec"
+        r" (?P<spec2>\S{1,80})",
+        "Cannot assign a device for operation 'x': node x was explicitly assigned to /device:GPU:1 but"
+        " available devices are [ /job:localhost/replica:0/task:0/device:CPU:0,"
+        " /job:localhost/replica:0/task:0/device:GPU:0 ].",
         lines=4,
     ),
     sig(  # without a reason: releases before 0.8, and TensorFlow's guide to GPUs ever since
         "device-unmet",
         "could not satisfy explicit device specification",
-        r"Could not satisfy explicit device specification '(?P<wanted>/[^'\s]{0,60}gpu:(?P<index>\d{1,3}))'[\s`\"]{0,4}(?:$|\[\[)",
+        r"Could not satisfy explicit device specification"
+        r" '(?P<wanted>/[^'\s]{0,60}gpu:(?P<index>\d{1,3}))'[\s`\"]{0,4}(?:$|\[\[)",
         "Cannot assign a device to node 'b': Could not satisfy explicit device specification '/gpu:2'",
         seen_in="0.5-0.7",
+        origin="tensorflow/core/common_runtime/simple_placer.cc",
+    ),
+    sig(  # cut off before its reason: the device is not there, or the op has no kernel for it
+        "device-unsatisfied",
+        "could not satisfy explicit device specification",
+        r"Could not satisfy explicit device specification[\s`'\"]{0,6}$",
+        "InvalidArgumentError: Cannot assign a device to node 'a': Could not satisfy explicit device"
+        " specification",
         origin="tensorflow/core/common_runtime/simple_placer.cc",
     ),
     sig(
         "device-unknown",
         "we expect the following devices to be available",
-        r"To call `?multi_gpu_model`? with `?gpus=(?P<wanted>[^`\n]{1,40})`?, we expect the following devices to be available: (?P<expected>[^\n]{0,200}?)"
+        r"To call `?multi_gpu_model`? with `?gpus=(?P<wanted>[^`\n]{1,40})`?, we expect the following devices"
+        r" to be available: (?P<expected>[^\n]{0,200}?)"
         r"\. However this machine only has: (?P<available>[^\n]{0,300})",
-        "ValueError: To call `multi_gpu_model` with `gpus=2`, we expect the following devices to be available: ['/cpu:0', '/gpu:0', '/gpu:1']. "
-        "However this machine only has: ['/cpu:0', '/gpu:0'].",
+        "ValueError: To call `multi_gpu_model` with `gpus=2`, we expect the following devices to be"
+        " available: ['/cpu:0', '/gpu:0', '/gpu:1']. However this machine only has: ['/cpu:0', '/gpu:0'].",
+        expected,
+        origin="keras/utils/multi_gpu_utils.py",
     ),
     sig(
         "invalid-ordinal",
@@ -127,9 +199,12 @@ SIGNATURES: tuple[Signature, ...] = (
             "some requested devices in `tf.distribute.strategy` are not visible",
             "some requested devices in `tf",
         ),
-        r"Invalid device ordinal value \((?P<index>\d+)\)|'visible_device_list' listed an invalid (?:GPU|Device) id '?(?P<id>[\w-]+)"
-        r"|CUDA_ERROR_INVALID_DEVICE|invalid device ordinal|Some requested devices in `tf.distribute.Strategy` are not visible",
-        "InvalidArgumentError: 'visible_device_list' listed an invalid GPU id '1' but visible device count is 1",
+        r"Invalid device ordinal value \((?P<index>\d+)\)|'visible_device_list' listed an invalid"
+        r" (?:GPU|Device) id '?(?P<id>[\w-]+)"
+        r"|CUDA_ERROR_INVALID_DEVICE|invalid device ordinal|Some requested devices in"
+        r" `tf.distribute.Strategy` are not visible",
+        "InvalidArgumentError: 'visible_device_list' listed an invalid GPU id '1' but visible device count"
+        " is 1",
     ),
     sig(
         "config-too-late",
@@ -140,16 +215,22 @@ SIGNATURES: tuple[Signature, ...] = (
             "must be called before the runtime",
         ),
         r"(?P<what>Physical|Virtual|Visible|Logical) devices cannot be modified after being initialized"
-        r"|must be set at program startup|must be called before (?:context|the runtime) (?:has been )?initialized",
+        r"|must be set at program startup|must be called before (?:context|the runtime) (?:has been"
+        r" )?initialized",
         "RuntimeError: Physical devices cannot be modified after being initialized",
         origin="tensorflow/python/eager/context.py",
     ),
     sig(
         "config-conflict",
         words(
-            "memory growth cannot differ between gpu devices|cannot set memory growth on device when virtual devices configured|cannot set memory growth on non-gpu|being mapped to multiple devices|cannot configure virtual devices when memory growth|gpu_options.visible_device_list|invalid device name: |unrecognized device: |setting memory limit on cpu|tensorflow device (gpu:|different gpu configuration"
+            "memory growth cannot differ between gpu devices|cannot set memory growth on device when virtual"
+            " devices configured|cannot set memory growth on non-gpu|being mapped to multiple devices|cannot"
+            " configure virtual devices when memory growth|gpu_options.visible_device_list|invalid device"
+            " name: |unrecognized device: |setting memory limit on cpu|tensorflow device (gpu:|different gpu"
+            " configuration"
         ),
-        r"Memory growth cannot differ between GPU devices|Cannot set memory growth on device when virtual devices configured"
+        r"Memory growth cannot differ between GPU devices|Cannot set memory growth on device when virtual"
+        r" devices configured"
         r"|Cannot set memory growth on non-GPU|TensorFlow device \(GPU:\d+\) is being mapped to multiple"
         r"|different GPU configurations? \(ConfigProto|Unrecognized device: (?P<device>[^\n]{1,60})"
         r"|Setting memory limit on CPU",
@@ -165,20 +246,23 @@ SIGNATURES: tuple[Signature, ...] = (
             "expected a physicaldevice",
             "set_memory_growth() missing",
         ),
-        r"set_memory_growth\(\) missing \d|'(?P<given>list|str|int|NoneType|LogicalDevice|tuple)' object has no attribute 'device_type'|'PhysicalDevice' object has no attribute '(?P<attribute>\w+)'",
+        r"set_memory_growth\(\) missing \d|'(?P<given>list|str|int|NoneType|LogicalDevice|tuple)' object has"
+        r" no attribute 'device_type'|'PhysicalDevice' object has no attribute '(?P<attribute>\w+)'",
         "AttributeError: 'list' object has no attribute 'device_type'",
     ),
     sig(
         "gpu-index-error",
         ("indexerror: list index out of range", "indexerror: list index"),
-        r"(?:(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\]|(?:gpus|physical_devices|gpu_devices|physical_gpus)\[\s*[a-z]\w{0,12}\s*\])[^\n]{0,80}\n(?:[^\n]{0,160}\n){0,3}?\s*IndexError: list index out of range",
+        r"(?:(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\]|(?:gpus|physical_devices|gpu_devices|physical_gpus)\[\s*[a-z]\w{0,12}\s*\])[^\n]{0,80}\n(?:[^\n]{0,160}\n){0,3}?\s*IndexError:"
+        r" list index out of range",
         "    tf.config.experimental.set_memory_growth(gpus[0], True)\nIndexError: list index out of range",
         lines=4,
     ),
     sig(
         "gpu-index-error",
         ("indexerror: list index out of range",),
-        r"(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\][^\n]{0,80}\n(?:[^\n]{0,160}\n){0,3}?\s*IndexError: list index out of range",
+        r"(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\][^\n]{0,80}\n(?:[^\n]{0,160}\n){0,3}?\s*IndexError:"
+        r" list index out of range",
         "    tf.config.experimental.set_memory_growth(gpus[0], True)\nIndexError: list index out of range",
         lines=5,
         near="gpu[|gpu [|gpus[|gpus [|devices[",
@@ -186,19 +270,29 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "nccl-error",
         words(
-            "nccl warn|ncclsystemerror|ncclunhandledcudaerror|ncclinternalerror|ncclinvalidusage|nccl: unhandled|nccl error|unhandled system error|unhandled cuda error|ncclcomminit|no op kernel was registered|ncclallreduce|nccl operation|nccl is not supported|invalid usage, nccl|unable to load nccl|op type not registered 'nccl|ncclremoteerror|support op 'nccl|not registered 'nccl"
+            "nccl warn|ncclsystemerror|ncclunhandledcudaerror|ncclinternalerror|ncclinvalidusage|nccl:"
+            " unhandled|nccl error|unhandled system error|unhandled cuda error|ncclcomminit|no op kernel was"
+            " registered|ncclallreduce|nccl operation|nccl is not supported|invalid usage, nccl|unable to"
+            " load nccl|op type not registered 'nccl|ncclremoteerror|support op 'nccl|not registered 'nccl"
         ),
-        r"NCCL WARN (?!Failed to open libibverbs)(?P<message>[^\n]{1,160})|nccl(?:System|UnhandledCuda|Internal|InvalidUsage|Remote)Error|NCCL: unhandled|NCCL error"
-        r"|unhandled (?:system|cuda) error|No OpKernel was registered to support Op 'Nccl\w*'|Op type not registered 'Nccl\w*'|NCCL is not supported|NCCL operation[^\n]{0,60}failed"
+        r"NCCL WARN (?!Failed to open"
+        r" libibverbs)(?P<message>[^\n]{1,160})|nccl(?:System|UnhandledCuda|Internal|InvalidUsage|Remote)Error|NCCL:"
+        r" unhandled|NCCL error"
+        r"|unhandled (?:system|cuda) error|No OpKernel was registered to support Op 'Nccl\w*'|Op type not"
+        r" registered 'Nccl\w*'|NCCL is not supported|NCCL operation[^\n]{0,60}failed"
         r"|invalid usage, NCCL|Unable to load NCCL",
         "NCCL WARN Call to ibv_create_qp failed",
     ),
     sig(
         "nccl-used",
         words(
-            "algorithm = nccl|ncclallreduce|allreduce|all-reduce|collective all_reduce|hierarchicalcopy|mirroredstrategy|nccl info|nccl warn|nccl version|via net/|via p2p/|via shm/"
+            "algorithm = nccl|ncclallreduce|allreduce|all-reduce|collective"
+            " all_reduce|hierarchicalcopy|mirroredstrategy|nccl info|nccl warn|nccl version|via net/|via"
+            " p2p/|via shm/"
         ),
-        r"algorithm = nccl|NCCL (?:INFO|WARN)|NCCL version:? ?v?\d|\bvia (?:NET|P2P|SHM)/|NcclAllReduce|(?<!algorithm=)\ball-?reduces?\b|MirroredStrategy|Collective all_reduce tensors",
+        r"algorithm = nccl|NCCL (?:INFO|WARN)|NCCL version:? ?v?\d|\bvia"
+        r" (?:NET|P2P|SHM)/|NcclAllReduce|(?<!algorithm=)\ball-?reduces?\b|MirroredStrategy|Collective"
+        r" all_reduce tensors",
         "INFO:tensorflow:batch_all_reduce: 4 all-reduces with algorithm = nccl, num_packs = 1",
     ),
     sig("horovod", "horovod", r"horovod", "mpirun -np 2 python train_horovod.py", once=True),
@@ -212,8 +306,16 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "multi-gpu-hang",
         ("multi-gpu", "multi gpu", "multiple gpu", "gpus", "more than one gpu", "multigpu"),
-        r"(?P<several>\b(?:multi[- ]?GPUs?|multiple GPUs?|more than one GPU|(?:dual|two|both|all|three|four|eight|[2-8]) (?:x )?(?:[\w-]+ ){0,2}GPUs))\b[^\n.]{0,50}?\b(?:hangs?|hanging|hung|freez(?:es|ed)|freezing\b(?! (?:the|all|some|of|my|layers?|weights)\b)|froze|(?:gets?|is|are|got) stuck|never starts?(?:ed)?|not starting|deadlocks?)\b"
-        r"|\b(?:hangs?|hanging|hung|freez(?:es|ed)|freezing\b(?! (?:the|all|some|of|my|layers?|weights)\b)|froze|(?:gets?|is|are|got) stuck|never start(?:s|ed)|deadlocks?)\b[^\n.]{0,50}\b(?:with|on|using|for|when|over|across|as soon as|once|if)\b[^\n.]{0,20}\b(?:multi[- ]?GPUs?|multiple GPUs?|more than one GPU|(?:dual|two|both|three|four|eight|[2-8]) (?:[\w-]+ ){0,2}GPUs)\b",
+        r"(?P<several>\b(?:multi[- ]?GPUs?|multiple GPUs?|more than one"
+        r" GPU|(?:dual|two|both|all|three|four|eight|[2-8]) (?:x )?(?:[\w-]+"
+        r" ){0,2}GPUs))\b[^\n.]{0,50}?\b(?:hangs?|hanging|hung|freez(?:es|ed)|freezing\b(?!"
+        r" (?:the|all|some|of|my|layers?|weights)\b)|froze|(?:gets?|is|are|got) stuck|never"
+        r" starts?(?:ed)?|not starting|deadlocks?)\b"
+        r"|\b(?:hangs?|hanging|hung|freez(?:es|ed)|freezing\b(?!"
+        r" (?:the|all|some|of|my|layers?|weights)\b)|froze|(?:gets?|is|are|got) stuck|never"
+        r" start(?:s|ed)|deadlocks?)\b[^\n.]{0,50}\b(?:with|on|using|for|when|over|across|as soon"
+        r" as|once|if)\b[^\n.]{0,20}\b(?:multi[- ]?GPUs?|multiple GPUs?|more than one"
+        r" GPU|(?:dual|two|both|three|four|eight|[2-8]) (?:[\w-]+ ){0,2}GPUs)\b",
         "multi-GPU training hangs at the first step",
         near="hang|hung|freez|froze|stuck|never start|not starting|deadlock",
     ),
@@ -232,7 +334,20 @@ SIGNATURES: tuple[Signature, ...] = (
         "gpu-op-without-gpu",
         "no opkernel was registered to support op 'cudnn",
         r"No OpKernel was registered to support Op '(?P<op>Cudnn\w+)'",
-        "No OpKernel was registered to support Op 'CudnnRNN' used by {{node lstm/CudnnRNN}} with these attrs: [seed=0]",
+        "No OpKernel was registered to support Op 'CudnnRNN' used by {{node lstm/CudnnRNN}} with these attrs:"
+        " [seed=0]",
+    ),
+    sig(  # in a build with CUDA these ops have kernels, on whatever machine it runs
+        "built-without-cuda",
+        "no opkernel was registered to support op 'cudnn",
+        r"No OpKernel was registered to support Op 'Cudnn\w+'[^\n]{0,400}Registered kernels:\s{0,6}<no"
+        r" registered kernels>",
+        "No OpKernel was registered to support Op 'CudnnRNN' with these attrs.  Registered devices: [CPU],"
+        " Registered kernels:\n  <no registered kernels>",
+        lines=2,
+        origin=(
+            "tensorflow/core/kernels/cudnn_rnn_ops.cc (GOOGLE_CUDA), tensorflow/core/framework/op_kernel.cc"
+        ),
     ),
     sig(
         "op-on-cpu",
@@ -243,22 +358,28 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "renumbered",
         ("gpu", "device"),
-        r"\b(?:GPUs|(?:GPU|device)s?(?:'s)? ?(?:numbers?|ind(?:ex|ices)|ids?|numbering))\b[^\n.]{0,40}\b(?:always|again)\b[^\n.]{0,20}\b(?:starts?|counts?|counted|begins?|numbered)\b (?:from|at|with) (?:0|zero)\b"
-        r"|\b(?:starts?|counts?|counted|begins?|numbered)\b (?:from|at|with) (?:0|zero)\b[^\n.]{0,60}\b(?:which|whichever|what) GPUs?\b",
+        r"\b(?:GPUs|(?:GPU|device)s?(?:'s)?"
+        r" ?(?:numbers?|ind(?:ex|ices)|ids?|numbering))\b[^\n.]{0,40}\b(?:always|again)\b[^\n.]{0,20}\b(?:starts?|counts?|counted|begins?|numbered)\b"
+        r" (?:from|at|with) (?:0|zero)\b"
+        r"|\b(?:starts?|counts?|counted|begins?|numbered)\b (?:from|at|with)"
+        r" (?:0|zero)\b[^\n.]{0,60}\b(?:which|whichever|what) GPUs?\b",
         "Are the GPU numbers always counted from 0 in a container?",
         near="from 0|from zero|at 0|at zero|with 0|with zero",
     ),
     sig(
         "renumbered",
         ("gpu:0", "gpu 0"),
-        r"\b(?:uses|used|takes|took|begins? with|starts? with|runs? on|ran on)\b (?:only )?GPU[: ]0\b[^\n.]{0,50}\b(?:regardless|no matter (?:what|which)|whatever|(?:doesn't|does not|didn't|did not) (?:care|heed|respect|listen))\b",
+        r"\b(?:uses|used|takes|took|begins? with|starts? with|runs? on|ran on)\b (?:only )?GPU[:"
+        r" ]0\b[^\n.]{0,50}\b(?:regardless|no matter (?:what|which)|whatever|(?:doesn't|does not|didn't|did"
+        r" not) (?:care|heed|respect|listen))\b",
         "it uses GPU:0 and GPU:1, and does not care what I set",
         near="regardless|no matter|whatever|care|heed|respect|listen",
     ),
     spoken(
         "renumbered",
         ("cuda_visible_devices",),
-        r"CUDA_VISIBLE_DEVICES[^\n]{0,60}(?:but|still|yet|always|only)[^\n]{0,80}(?:GPU:0|gpu:0|device 0|gpu 0)",
+        r"CUDA_VISIBLE_DEVICES[^\n]{0,60}(?:but|still|yet|always|only)[^\n]{0,80}(?:GPU:0|gpu:0|device"
+        r" 0|gpu 0)",
         "I set CUDA_VISIBLE_DEVICES=1 but TensorFlow still uses GPU:0",
     ),
 )

@@ -8,12 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doctor.facts import Fact, Source, Symptom
+from doctor.values import dataclass
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass
     from typing import TypeAlias
-else:
-    from doctor.values import dataclass  # the same to everybody, and quick to define
 
 
 Made: TypeAlias = "Fact | Iterable[Fact] | None"
@@ -24,20 +22,19 @@ Maker: TypeAlias = "Callable[[re.Match[str], Source], Made]"
 class Signature:
     """One message that programs print, or one way in which people state something.
 
-    kind: names it; a Symptom of this kind is made where `make` is None.
-    literals: lower-case pieces without digits-only meaning, one of which is in every occurrence; the text
-        is searched for them, so a signature without a hit costs nothing but that search. The fewer lines they
-        stand in, the better: the pattern is tried on each (`glued` makes such literals of a frequent word).
-    pattern: regular expression over the lines around the literal, without case; its named groups are the
-        fact's details. It never spans more than `lines` lines.
-    near: more sets of lower-case pieces, of each of which one stands in every occurrence too, where the literal is a
-        frequent word and the pattern slow: lines without them are passed over.
-    once: the first occurrence says all; the others are not looked at.
-    unlogged: what people write, or a list, or a form: no occurrence stands in a record of a log or in a frame of a
-        traceback (doctor.logs.windows.PRINTED), and those lines are passed over.
-    example: a line that matches (the tests hold it to that).
-    seen_in: the TensorFlow releases that print it, where known; origin: the file of TensorFlow's source.
-    at: the named group whose line is the evidence; the line in which the match begins where none is named.
+    kind: its name; if `make` is None, a match gives a Symptom of this kind.
+    literals: pieces in lower case; every occurrence holds at least one. Only lines with a literal are tried,
+        so choose rare ones (`glued` makes rare literals of a frequent word).
+    pattern: a regular expression, matched without regard to case on the lines around the literal; its named
+        groups become the fact's details. It spans at most `lines` lines.
+    near: for a frequent literal and a slow pattern: more sets of pieces in lower case; every occurrence holds
+        one of each set, so lines without them are skipped.
+    once: only the first occurrence counts.
+    unlogged: text that people write, a list or a form: log records and traceback frames are skipped
+        (doctor.logs.windows.PRINTED).
+    example: a line that matches; the tests check it.
+    seen_in: the TensorFlow releases that print it, if known. origin: the file of TensorFlow's source.
+    at: the named group whose line is the evidence; by default the line in which the match begins.
     """
 
     kind: str
@@ -98,10 +95,13 @@ def sig(
     once: bool = False,
     unlogged: bool = False,
 ) -> Signature:
-    """A signature; one literal may be given as a plain string, a set of `near` as one with bars between its words."""
+    """A signature; one literal may be given as a plain string, a set of `near` as one with bars between its
+    words."""
     several = (literals,) if isinstance(literals, str) else literals
     beside = tuple(words(several) for several in ((near,) if isinstance(near, str) else near))
-    return Signature(kind, several, pattern, example, make, lines, seen_in, origin, at, beside, once, unlogged)
+    return Signature(
+        kind, several, pattern, example, make, lines, seen_in, origin, at, beside, once, unlogged
+    )
 
 
 spoken = partial(sig, unlogged=True)

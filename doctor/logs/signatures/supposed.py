@@ -1,4 +1,4 @@
-"""Whether words are told or only supposed: a condition, a question, advice, a line of code."""
+"""Whether a sentence states something or only supposes it: a condition, a question, advice, a line of code."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ import re
 from doctor.facts import Fact, Source, Symptom
 from doctor.logs.signatures.signature import Maker
 
-_CLOSE = r"(?:如果|若是?|假如|要是|万一|是否|有没有|能不能|防止|避免|检查|もし|만약|혹시|\bsi|\bse|\bfalls|\bwenn|\bob|\bif|если|когда)[^\n，。,.;；]{0,20}$"
-"""What stands closely before a fault that is supposed, asked for or kept away, not told."""
-_BEFORE = r"\b(?:if|unless|elif|assert|while|whether|make sure|ensure|check that|en cas|falls|wenn)\b[^,;:]{0,60}$"
+_CLOSE = (
+    r"(?:如果|若是?|假如|要是|万一|是否|有没有|能不能|防止|避免|检查|もし|만약|혹시|\bsi|\bse|\bfalls|\bwenn|\bob|\bif|если|когда)[^\n，"
+    r"。,.;；]{0,20}$"
+)
+"""Words directly before a fault that is only supposed, asked about or avoided."""
+_BEFORE = (
+    r"\b(?:if|unless|elif|assert|while|whether|make sure|ensure|check that|en cas|falls|wenn)\b[^,;:]{0,60}$"
+)
 """The same in English and in code, anywhere before it in its clause."""
 _AFTER = r"[^\n，。,.]{0,3}(?:的时候|的?话|的?情况|时[，,：]|時は|場合|とき|れば|경우|때는)"
 
 
 def supposed(match: re.Match[str]) -> bool:
-    """Whether the words around say that something is only supposed, asked for or kept away."""
+    """Whether the words around a match only suppose it, ask about it or avoid it."""
     before = match.string[max(0, match.start() - 60) : match.start()].rpartition("\n")[2]
     return bool(
         re.search(_CLOSE, before[-24:], re.IGNORECASE)
@@ -25,7 +30,7 @@ def supposed(match: re.Match[str]) -> bool:
 
 
 def stated(kind: str, *detail: tuple[str, str]) -> Maker:
-    """A maker of the symptom `kind`, but not of what is only supposed."""
+    """A maker of the symptom `kind` that ignores suppositions."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         return None if supposed(match) else Symptom(source, kind, detail)

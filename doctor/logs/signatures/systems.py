@@ -29,7 +29,8 @@ def system(rank: int) -> Maker:
         elif re.search(r"mac\s?os|os ?x|darwin|monterey|ventura|big sur|catalina|sonoma", lowered):
             yield Platform(source, "macos", rank=rank)
         elif re.search(
-            r"linux|ubuntu|ubantu|unbuntu|ubunto|debian|centos|red ?hat|rhel|fedora|arch|manjaro|suse|mint|kali|raspbian|rocky|alma|pop!?_os|elementary|gentoo|nixos",
+            r"linux|ubuntu|ubantu|unbuntu|ubunto|debian|centos|red"
+            r" ?hat|rhel|fedora|arch|manjaro|suse|mint|kali|raspbian|rocky|alma|pop!?_os|elementary|gentoo|nixos",
             lowered,
         ):
             yield Platform(source, "linux", rank=rank)
@@ -56,14 +57,22 @@ def platform(name: str, rank: int = MEASURED) -> Maker:
 
 
 _SYSTEMS = (
-    r"(?:(?:Linux )?(?:Ubuntu|Ubantu|Unbuntu|Ubunto|Xubuntu|Kubuntu|Lubuntu|Debian|CentOS(?: Linux)?|Fedora|RHEL|Red ?Hat(?: Enterprise Linux)?|Rocky(?: Linux)?|AlmaLinux|openSUSE(?: Leap)?|SLES|Linux Mint|Mint|Manjaro|Arch Linux|Pop!?_OS|Kali|Raspbian|Amazon Linux)"
+    r"(?:(?:Linux )?(?:Ubuntu|Ubantu|Unbuntu|Ubunto|Xubuntu|Kubuntu|Lubuntu|Debian|CentOS(?:"
+    r" Linux)?|Fedora|RHEL|Red ?Hat(?: Enterprise Linux)?|Rocky(?: Linux)?|AlmaLinux|openSUSE(?:"
+    r" Leap)?|SLES|Linux Mint|Mint|Manjaro|Arch Linux|Pop!?_OS|Kali|Raspbian|Amazon Linux)"
     r"(?:[ -]?(?:\(?[a-z]{4,10}\)? )?v?\d{1,2}(?:\.\d{1,2}){0,2})?(?: ?LTS)?"
-    r"|Windows[ -]?(?:Server )?(?:7|8(?:\.1)?|10|11|20\d\d|XP)(?: ?(?:Pro|Home|Enterprise|Education))?|Win ?(?:7|8|10|11)\b|mac ?OS(?: X)?(?: [A-Z][a-z]+(?: [A-Z][a-z]+)?)?(?: ?\d{2}(?:\.\d+){0,2})?|OS ?X(?: ?\d+\.\d+)?)"
+    r"|Windows[ -]?(?:Server )?(?:7|8(?:\.1)?|10|11|20\d\d|XP)(?: ?(?:Pro|Home|Enterprise|Education))?|Win"
+    r" ?(?:7|8|10|11)\b|mac ?OS(?: X)?(?: [A-Z][a-z]+(?: [A-Z][a-z]+)?)?(?: ?\d{2}(?:\.\d+){0,2})?|OS ?X(?:"
+    r" ?\d+\.\d+)?)"
 )
 
 
-_DESCRIBED = r"(?:Ubuntu|Debian|CentOS|Fedora|Red Hat|RHEL|Linux|LMDE|Manjaro|openSUSE|SUSE|Pop!_OS|Rocky|Kali|Scientific|Oracle|elementary|Raspbian|Zorin|Arch|AlmaLinux|Gentoo|Garuda|Endeavour|NixOS|Amazon|KDE|Deepin|UOS|Kylin|Parrot|MX)"
-"""How lsb_release describes a system; a page's own description, in the lines at its head, begins otherwise."""
+_DESCRIBED = (
+    r"(?:Ubuntu|Debian|CentOS|Fedora|Red"
+    r" Hat|RHEL|Linux|LMDE|Manjaro|openSUSE|SUSE|Pop!_OS|Rocky|Kali|Scientific|Oracle|elementary|Raspbian|Zorin|Arch|AlmaLinux|Gentoo|Garuda|Endeavour|NixOS|Amazon|KDE|Deepin|UOS|Kylin|Parrot|MX)"
+)
+"""How lsb_release describes a system; a page's own description, in the lines at its head, begins
+otherwise."""
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
@@ -73,7 +82,9 @@ SIGNATURES: tuple[Signature, ...] = (
             *glued(("os", "os "), ":：|*`_"),
             "os (",
         ),
-        r"(?:^|[\s*_`>(|-])(?:OS Platform(?: and Distribution)?|Operating system(?: and version)?|OS version|OS)(?: \((?:e\.g\.|for example)[^)\n]{0,60}\)?\)?)? ?[*_`]{0,3}(?: ?[:：]| {0,30}\|)[ *_`-]{0,6}(?P<name>(?!Linux Ubuntu 16\.04\)|e\.g)[^\n]{2,80})",
+        r"(?:^|[\s*_`>(|-])(?:OS Platform(?: and Distribution)?|Operating system(?: and version)?|OS"
+        r" version|OS)(?: \((?:e\.g\.|for example)[^)\n]{0,60}\)?\)?)? ?[*_`]{0,3}(?: ?[:：]| {0,30}\|)["
+        r" *_`-]{0,6}(?P<name>(?!Linux Ubuntu 16\.04\)|e\.g)[^\n]{2,80})",
         "- OS Platform and Distribution (e.g., Linux Ubuntu 16.04): **windows 10**",
         system(FORM),
     ),
@@ -96,16 +107,22 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "operating-system",
         words(
-            "ubuntu|ubantu|unbuntu|ubunto|debian|centos|fedora|rhel|red hat|redhat|windows|win10|win 10|win11|win 11|win7|win 7|macos|mac os|os x|manjaro|arch linux|mint|rocky|kali|raspbian|pop!_os|opensuse|amazon linux|almalinux|sles|pop_os|win8|win 8|osx"
+            "ubuntu|ubantu|unbuntu|ubunto|debian|centos|fedora|rhel|red hat|redhat|windows|win10|win"
+            " 10|win11|win 11|win7|win 7|macos|mac os|os x|manjaro|arch"
+            " linux|mint|rocky|kali|raspbian|pop!_os|opensuse|amazon linux|almalinux|sles|pop_os|win8|win"
+            " 8|osx"
         ),
-        rf"(?<!e\.g\., Linux )(?<!e\.g\., )(?<![\w/.-])(?P<name>{_SYSTEMS})(?![\w/])(?!, ?(?:\.\.\.|…|etc\b))",
+        rf"(?<!e\.g\., Linux )(?<!e\.g\., )(?<![\w/.-])(?P<name>{_SYSTEMS})(?![\w/])(?!,"
+        r" ?(?:\.\.\.|…|etc\b))",
         "It happens on Ubuntu 20.04 only",
         system(PROSE),
     ),
     sig(  # of /etc/os-release where only its version was quoted, as TensorFlow's own collecting script does
         "operating-system",
         ("version=",),
-        r"\bVERSION=\"?(?:(?P<ubuntu>\d\d\.(?:04|10)[\d.]*(?: LTS)?,? \(?[A-Z][a-z]+ [A-Z][a-z]+\)?)|(?P<debian>\d{1,2} \((?:wheezy|jessie|stretch|buster|bullseye|bookworm|trixie)\))|(?P<centos>\d \(Core\)))",
+        r"\bVERSION=\"?(?:(?P<ubuntu>\d\d\.(?:04|10)[\d.]*(?: LTS)?,? \(?[A-Z][a-z]+"
+        r" [A-Z][a-z]+\)?)|(?P<debian>\d{1,2}"
+        r" \((?:wheezy|jessie|stretch|buster|bullseye|bookworm|trixie)\))|(?P<centos>\d \(Core\)))",
         'VERSION="18.04.3 LTS (Bionic Beaver)"',
         release_file,
     ),
@@ -116,17 +133,21 @@ SIGNATURES: tuple[Signature, ...] = (
         "Linux host 4.4.0-72-generic #93-Ubuntu SMP",
         lambda m, s: (OperatingSystem(s, m["name"] or m["n2"]), Platform(s, "linux")),
     ),
-    sig(  # uv says where it is, and then lists the platforms of the wheels, which says nothing about the machine
+    # uv says where it is, and then lists the platforms of the wheels, which says nothing about the machine
+    sig(
         "platform-uv",
         ("you're on ",),
-        r"\bYou're on (?P<system>Linux|macOS|Windows) \(`(?:\w+?_)?(?P<machine>x86_64|amd64|arm64|aarch64)`\)",
-        "hint: You're on macOS (`macosx_15_0_x86_64`), but `tensorflow` (v2.18.0) only has wheels for the following platforms",
+        r"\bYou're on (?P<system>Linux|macOS|Windows)"
+        r" \(`(?:\w+?_)?(?P<machine>x86_64|amd64|arm64|aarch64)`\)",
+        "hint: You're on macOS (`macosx_15_0_x86_64`), but `tensorflow` (v2.18.0) only has wheels for the"
+        " following platforms",
         lambda m, s: Platform(s, m["system"].lower(), m["machine"].lower()),
     ),
     sig(
         "platform-windows",
         (":\\", ".dll", "\\lib\\site-packages", "win_amd64", "on win32", " mingw64 ", " mingw32 "),
-        r"\b[A-Z]:\\+(?:Users|Program|Windows|Python|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages|cu\w+64_\d+\.dll|(?:nvcuda|msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll|(?<!`)\bwin_amd64\b|\] on win32| MINGW(?:64|32) [~/]",
+        r"\b[A-Z]:\\+(?:Users|Program|Windows|Python|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages|cu\w+64_\d+\.dll|(?:nvcuda|msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll|(?<!`)\bwin_amd64\b|\]"
+        r" on win32| MINGW(?:64|32) [~/]",
         r"C:\Users\me\anaconda3\lib\site-packages\tensorflow\__init__.py",
         platform("windows"),
         once=True,
@@ -134,9 +155,12 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "platform-macos",
         words(
-            "/users/|macosx|apple silicon|apple m1|apple m2|m1 mac|m1 chip|.dylib|homebrew|on darwin|apple m|m1 |m2 |m3 |m4 |macbook"
+            "/users/|macosx|apple silicon|apple m1|apple m2|m1 mac|m1 chip|.dylib|homebrew|on darwin|apple"
+            " m|m1 |m2 |m3 |m4 |macbook|mac m|mbp m|mac pro"
         ),
-        r"(?<!`)\bmacosx[_-]\d+|Apple Silicon|Apple M[1-4]|M[1-4] (?:Mac|chip|Pro|Max)\b|\w\.dylib\b|\bon darwin\b|/opt/homebrew|\bMacBook",
+        r"(?<!`)\bmacosx[_-]\d+|Apple Silicon|Apple M[1-4]|M[1-4] (?:Mac|chip|Pro|Max)\b|\b(?:Mac|MBP)"
+        r" M[1-4]\b|\bMac Pro\b|\w\.dylib\b|\bon"
+        r" darwin\b|/opt/homebrew|\bMacBook",
         "macosx_15_0_x86_64",
         platform("macos"),
         once=True,
@@ -152,7 +176,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "platform-linux",
         (".so.", "/usr/lib", "/home/", "linux", "/proc/driver", "/usr/local/lib"),
-        r"lib\w+\.so\.\d|/usr/(?:local/)?lib|/home/\w+/|on linux\b|(?<!`)\bmanylinux|GNU/Linux|/proc/driver/nvidia",
+        r"lib\w+\.so\.\d|/usr/(?:local/)?lib|/home/\w+/|on"
+        r" linux\b|(?<!`)\bmanylinux|GNU/Linux|/proc/driver/nvidia",
         "libcudart.so.11.0: cannot open shared object file",
         platform("linux"),
         once=True,
@@ -168,16 +193,25 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "platform-wsl",
         ("wsl", "windows subsystem for linux"),
-        r"\bWSL ?2?\b(?!\w)(?![^\n]{0,40}DirectML)|Windows Subsystem for Linux",
+        r"(?<!no )(?<!not )(?<!non-)(?<!not in )(?<!not on )(?<!without )(?<!not using )\bWSL"
+        r" ?2?\b(?!\w)(?![^\n]{0,40}DirectML)|Windows Subsystem for Linux",
         "I run it under WSL2",
         platform("wsl", PROSE),
         once=True,
     ),
     sig(
         "platform-wsl",
-        ("host (desktop-", "host (laptop-", "@desktop-", "@laptop-", "hostname: desktop-", "hostname: laptop-"),
+        (
+            "host (desktop-",
+            "host (laptop-",
+            "@desktop-",
+            "@laptop-",
+            "hostname: desktop-",
+            "hostname: laptop-",
+        ),
         r"(?:host \(|@|hostname: )(?:DESKTOP|LAPTOP)-[A-Z0-9]{6,8}\b",
-        "kernel driver does not appear to be running on this host (DESKTOP-4F7K2QX): /proc/driver/nvidia/version does not exist",
+        "kernel driver does not appear to be running on this host (DESKTOP-4F7K2QX):"
+        " /proc/driver/nvidia/version does not exist",
         platform("wsl", INFERRED),
         once=True,
     ),

@@ -1,4 +1,5 @@
-"""Whether a GPU is there and used at all, in the words of the reporter or of a program that needs none."""
+"""Whether there is a GPU and whether it is used, in the words of the reporter or of a program that needs
+none."""
 
 from __future__ import annotations
 
@@ -8,9 +9,15 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "wants-no-gpu",
         words(
-            "cpu only|cpu-only|no gpu|without a gpu|without gpu|n't have a gpu|not have a gpu|n't have any gpu|not have any gpu|xnnpack delegate for cpu|running on cpu|has no gpu|have no gpu|any gpu|an gpu|no nvidia gpu|a nvidia gpu|an nvidia gpu|any nvidia gpu|without an nvidia gpu|without nvidia gpu|without an gpu"
+            "cpu only|cpu-only|no gpu|without a gpu|without gpu|n't have a gpu|not have a gpu|n't have any"
+            " gpu|not have any gpu|xnnpack delegate for cpu|running on cpu|has no gpu|have no gpu|any gpu|an"
+            " gpu|no nvidia gpu|a nvidia gpu|an nvidia gpu|any nvidia gpu|without an nvidia gpu|without"
+            " nvidia gpu|without an gpu"
         ),
-        r"(?:I|we|machine|computer|laptop|server|cluster|instance|host|vm)\b[^\n.]{0,40}\b(?:no|without(?: a| an)?|do(?:es)?(?: not|n't) have (?:a|an|any)|has no) (?:nvidia )?GPU\b|\bCPU[- ]only (?:machine|server|node|instance)|(?:no|without a) GPU (?:on|in) (?:this|my|the) (?:machine|computer|laptop|server)",
+        r"(?:I|we|machine|computer|laptop|server|cluster|instance|host|vm)\b[^\n.]{0,40}\b(?:no|without(?: a|"
+        r" an)?|do(?:es)?(?: not|n't) have (?:a|an|any)|has no) (?:nvidia )?GPU\b|\bCPU[- ]only"
+        r" (?:machine|server|node|instance)|(?:no|without a) GPU (?:on|in) (?:this|my|the)"
+        r" (?:machine|computer|laptop|server)",
         "I don't have a GPU in this machine, is that a problem?",
     ),
     sig(
@@ -22,9 +29,17 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "uses-cpu",
         ("cpu", "gpu"),
-        r"(?:uses?|using|runs? on|running on|(?:keeps?|still|always|only|just) (?:on )?(?:runs?|running|trains?|training|works?|working) (?:by|with|in)) (?:only )?(?:the )?CPU\b|GPU (?:is )?(?:not|n't|never) (?:being )?(?:used|found|detected|recognized|recognised|visible|available)|(?:not|n't|cannot|can't|doesn't|does not|isn't) (?:\w+ )?(?:use|using|detect|find|see|recogni[sz]e)(?:ing)? (?:\w+ ){0,3}GPU|no GPU (?:found|detected|device)",
+        r"(?:uses?|using|runs? on|running on|(?:keeps?|still|always|only|just) (?:on"
+        r" )?(?:runs?|running|trains?|training|works?|working) (?:by|with|in)) (?:only )?(?:the |my"
+        r" )?CPU\b|GPU (?:is )?(?:not|n't|never) (?:being"
+        r" )?(?:used|found|detected|recognized|recognised|visible|available)|(?:not|n't|cannot|can't|doesn't|does"
+        r" not|isn't) (?:\w+ )?(?:use|using|detect|find|see|recogni[sz]e)(?:ing)? (?:\w+ ){0,3}GPU|no GPU"
+        r" (?:found|detected|device)",
         "TensorFlow does not use my GPU",
-        near="use cpu|uses cpu|using cpu|only cpu|the cpu|on cpu|by cpu|with cpu|in cpu|not |n't|never|cannot|no gpu",
+        near=(
+            "use cpu|uses cpu|using cpu|only cpu|my cpu|the cpu|on cpu|by cpu|with cpu|in cpu|not"
+            " |n't|never|cannot|no gpu"
+        ),
     ),
     spoken(  # of a GPU that may well be registered
         "gpu-idle",
@@ -48,10 +63,18 @@ SIGNATURES: tuple[Signature, ...] = (
             "gpu's ",
         ),
         r"\b(?:low|lower|poor|bad|little|minimal|hardly any) GPU (?:usage|utili[sz]ation|use|load|activity)\b"
-        r"|\bGPU(?:(?:'s)? (?:usage|util(?:i[sz]ation)?|use|load|activity)|-util(?:i[sz]ation)?)\b[^\n.]{0,24}\b(?:low|poor|zero|minimal|tiny|(?:under|below|only|around|about|at most|up to|than) [1-4]?\d ?%|0 ?%|at 0)(?![\w%])"
-        r"|\bGPU spen[dt]s?[^\n.]{0,24}\bat 0 ?%|(?<![A-Z])GPU[^\n,.，。]{0,8}利用率[^\n,.，。]{0,6}(?:低|不高|不超过 ?[1-4]?\d ?%|只有 ?[1-4]?\d ?%|上不去)"
-        r"|\b(?:GPU (?:is|was|remains?|remained|stays?|stayed|sits)|GPUs are) (?:\w+ )?(?:inactive|idle|under-?utili[sz]ed|bored)\b|\bGPU (?:has|had|does(?: not|n't) (?:get|have)) (?:nothing|little|hardly anything|not much|anything|much) to do\b",
+        r"|\bGPU(?:(?:'s)?"
+        r" (?:usage|util(?:i[sz]ation)?|use|load|activity)|-util(?:i[sz]ation)?)\b[^\n.]{0,24}\b(?:low|poor|zero|minimal|tiny|(?:under|below|only|around|about|at"
+        r" most|up to|than) [1-4]?\d ?%|0 ?%|at 0)(?![\w%])"
+        r"|\bGPU spen[dt]s?[^\n.]{0,24}\bat 0 ?%|(?<![A-Z])GPU[^\n,.，。]{0,8}利用率[^\n,.，。"
+        r"]{0,6}(?:低|不高|不超过 ?[1-4]?\d ?%|只有 ?[1-4]?\d ?%|上不去)"
+        r"|\b(?:GPU (?:is|was|remains?|remained|stays?|stayed|sits)|GPUs are) (?:\w+"
+        r" )?(?:inactive|idle|under-?utili[sz]ed|bored)\b|\bGPU (?:has|had|does(?: not|n't) (?:get|have))"
+        r" (?:nothing|little|hardly anything|not much|anything|much) to do\b",
         "high CPU use and low GPU use while it trains",
-        near="low|poor|bad|little|minimal|hardly|zero|tiny|0%|0 %|at 0|inactive|idle|under|bored|nothing|not much|anything|much|below|only|around|about|at most|up to|than|低|不高|不超过|只有|上不去",
+        near=(
+            "low|poor|bad|little|minimal|hardly|zero|tiny|0%|0 %|at 0|inactive|idle|under|bored|nothing|not"
+            " much|anything|much|below|only|around|about|at most|up to|than|低|不高|不超过|只有|上不去"
+        ),
     ),
 )

@@ -8,11 +8,13 @@ from doctor.facts import EnvVar, Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig, words
 
 _NAMES = r"(?:gpu|mig|all|none|void|no|nodevfiles)(?![a-z])"
-"""What a list of devices may hold beside numbers: UUIDs, and the words of the container runtime and of schedulers."""
+"""What a list of devices may hold beside numbers: UUIDs, and the words of the container runtime and of
+schedulers."""
 
 
 def env(match: re.Match[str], source: Source) -> Fact | None:
-    """An environment variable that was set; None where a list of devices is a word of the sentence, or the name of another value."""
+    """An environment variable that was set; None if the supposed list of devices is a word of the sentence or
+    another name."""
     value = match["value"].strip()
     if (
         match["name"].upper().endswith("VISIBLE_DEVICES")
@@ -31,15 +33,27 @@ def emptied(match: re.Match[str], source: Source) -> Fact:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "env-var",
-        ("cuda_visible_devices", "nvidia_visible_devices", "nvidia_driver_capabilities", "hip_visible_devices"),
+        (
+            "cuda_visible_devices",
+            "nvidia_visible_devices",
+            "nvidia_driver_capabilities",
+            "hip_visible_devices",
+        ),
         r"(?P<name>CUDA_VISIBLE_DEVICES|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES)['\"]?\]?\s*(?:==?|,|:)\s*(?P<value>\"[^\"\n]{0,60}\"|'[^'\n]{0,60}'|[\w,./:-]{0,60})(?![\w(])",
         'os.environ["CUDA_VISIBLE_DEVICES"] = "-1"',
         env,
     ),
+    sig(  # a name that CUDA does not read
+        "variable-misspelt",
+        "cuda_vis",
+        r"(?<!\w)(?P<name>(?!CUDA_VISIBLE_DEVICES(?!\w))CUDA_VIS[A-Z]{2,8}_D[A-Z]{3,8})(?:['\"]\])?\s?=\s?['\"]?(?:-?\d|['\"])",
+        'os.environ["CUDA_VISIBLE_DEVICE"] = "0"',
+    ),
     sig(  # the same in a sentence
         "env-var",
         ("cuda_visible_devices",),
-        r"(?P<name>CUDA_VISIBLE_DEVICES)`? (?:is (?:set to )?|was (?:set to )?|to |as )(?P<value>[`'\"]{0,2}-1)\b",
+        r"(?P<name>CUDA_VISIBLE_DEVICES)`? (?:is (?:set to )?|was (?:set to )?|to |as"
+        r" )(?P<value>[`'\"]{0,2}-1)\b",
         'CUDA_VISIBLE_DEVICES is "-1"',
         env,
         near="-1",
@@ -47,9 +61,11 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "visible-emptied",
         ("cuda_visible_devices", "set_cuda_visible_devices"),
-        r"CUDA_VISIBLE_DEVICES[`'\"]{0,2}\]?\)? (?:\w+ ){0,5}?(?:to |as |=+ ?)?(?:an? |the )?(?:empty (?:string|list|value)|\[\]|''|\"\")"
+        r"CUDA_VISIBLE_DEVICES[`'\"]{0,2}\]?\)? (?:\w+ ){0,5}?(?:to |as |=+ ?)?(?:an? |the )?(?:empty"
+        r" (?:string|list|value)|\[\]|''|\"\")"
         r"|(?:empty (?:string|list|value)|\[\]|''|\"\") (?:\w+ ){0,3}\$?CUDA_VISIBLE_DEVICES"
-        r"|CUDA_VISIBLE_DEVICES\b[`'\"]?[^\n.]{0,20}\b(?:prints?|gives?|shows?|returns?|is|was|comes out) (?:\w+ ){0,2}(?:empty|nothing|blank)\b"
+        r"|CUDA_VISIBLE_DEVICES\b[`'\"]?[^\n.]{0,20}\b(?:prints?|gives?|shows?|returns?|is|was|comes out)"
+        r" (?:\w+ ){0,2}(?:empty|nothing|blank)\b"
         r"|(?:empt(?:y|ies|ied)|overwr\w+|overrid\w+) (?:\w+ ){0,3}?[`'\"]?\$?CUDA_VISIBLE_DEVICES",
         "in the worker CUDA_VISIBLE_DEVICES is set to an empty string",
         emptied,

@@ -1,7 +1,7 @@
 """What people say in their own words: hints, weaker than anything that a program printed.
 
-Several languages, since reports come in them; a hint alone makes a finding that is possible at most, or likely
-where two agree.
+Several languages, since reports come in them; a hint alone makes a finding that is possible at most, or
+likely where two agree.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def said_missing(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
-    """An empty list, where the line says that it is one of GPUs, or shows it; not where it is only supposed, in advice or in code."""
+    """An empty list, where the line says that it is one of GPUs, or shows it; not where it is only supposed,
+    in advice or in code."""
     if supposed(match):
         return None
     told = source.text.lower()
@@ -35,7 +36,11 @@ def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
     )
 
 
-_GIVES = r"[`'\")]{0,3} *(?:# *)?(?:(?:->|=>|=|:|(?:,? ?(?:it|just|only|always|still|now) ){0,2}(?:returns?|is|gives|shows|prints?|outputs?|yields|says)(?: me| us| out| back)?|返回的?是?|输出|为|是|[がは]) *)?[`\"]?"
+_GIVES = (
+    r"[`'\")]{0,3} *(?:# *)?(?:(?:->|=>|=|:|(?:,? ?(?:it|just|only|always|still|now)"
+    r" ){0,2}(?:returns?|is|gives|shows|prints?|outputs?|yields|says)(?: me| us| out|"
+    r" back)?|返回的?是?|输出|为|是|[がは]) *)?[`\"]?"
+)
 """What stands between a call and what it gave, in sentences."""
 
 
@@ -43,7 +48,9 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "library-said-missing",
         (".dll", ".so", ".dylib"),
-        r"(?:not able to|unable to|cannot|can't|could ?n[o']t|did(?:n't| not)|does(?:n't| not)|fails? to|failed to|没有|找不到|无法|missing) (?:\w+ )?(?:(?:find|locate|open|load)(?:ed)?|be found)?(?: ?the)?(?: ?(?:dynamic|shared))?(?: ?(?:library|file|dll))?\s*['`\"]?"
+        r"(?:not able to|unable to|cannot|can't|could ?n[o']t|did(?:n't| not)|does(?:n't| not)|fails?"
+        r" to|failed to|没有|找不到|无法|missing) (?:\w+ )?(?:(?:find|locate|open|load)(?:ed)?|be found)?(?:"
+        r" ?the)?(?: ?(?:dynamic|shared))?(?: ?(?:library|file|dll))?\s*['`\"]?"
         + _CUDA_LIBRARY
         + r"(?!['\"]?;|\.? Error)",  # TensorFlow's and cuDNN's own lines, which say why
         "TensorFlow is not able to find libcudnn.so.7",
@@ -54,7 +61,9 @@ SIGNATURES: tuple[Signature, ...] = (
         "library-said-missing",
         (".dll", ".so", ".dylib"),
         _CUDA_LIBRARY
-        + r"['`\"]?\s*(?:(?:is|was|are|were|could|can|does|do)(?: ?not|n't)(?! an? (?:symbolic|sym))\s*(?:be )?(?:found|exist|loaded|opened|there|present|available)?|: ?(?:not found|No such file)|not found|is missing|missing|is wanted|(?:is )?not included|doesn't exist|找不到|不存在)",
+        + r"['`\"]?\s*(?:(?:is|was|are|were|could|can|does|do)(?: ?not|n't)(?! an? (?:symbolic|sym))\s*(?:be"
+        r" )?(?:found|exist|loaded|opened|there|present|available)?|: ?(?:not found|No such file)|not"
+        r" found|is missing|missing|is wanted|(?:is )?not included|doesn't exist|找不到|不存在)",
         'Ubuntu under WSL2: "libcuda.so.1" does not exist',
         said_missing,
         near="not|n't|no such file|missing|is wanted|找不到|不存在",
@@ -69,7 +78,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # the driver's library in the words of TensorFlow before 1.1, as one remembers them
         "library-said-missing",
         "libcuda.so",
-        r"(?:can't|cannot|can not|could ?n[o']t|couldn't|unable to|not able to) open (?:the )?CUDA \w+ ['`\"]?libcuda\.so\b(?!\S*\. LD_LIB)",
+        r"(?:can't|cannot|can not|could ?n[o']t|couldn't|unable to|not able to) open (?:the )?CUDA \w+"
+        r" ['`\"]?libcuda\.so\b(?!\S*\. LD_LIB)",
         "it says something like can't open CUDA library libcuda.so",
         lambda m, s: LibraryNotLoaded(s, "libcuda.so.1", "", "absent"),
         near=" open ",
@@ -77,18 +87,25 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "cudnn-said-missing",
         ("cudnn", "cuda deep neural network"),
-        r"\b(?:missing|no|without|lacks?|lacking|miss(?:es)?|(?:does|did|do|has|have)(?: not|n't) (?:seem to )?(?:have|contain|include|ship|come with|bring|carry)) (?:the |any |a )?(?:NVIDIA )?(?:cuDNN|CUDA Deep Neural Network)\b"
+        r"\b(?:missing|no|without|lacks?|lacking|miss(?:es)?|(?:does|did|do|has|have)(?: not|n't) (?:seem to"
+        r" )?(?:have|contain|include|ship|come with|bring|carry)) (?:the |any |a )?(?:NVIDIA )?(?:cuDNN|CUDA"
+        r" Deep Neural Network)\b"
         r"(?! ?(?:v?\d|error|handle|kernel|support|version|path|convolution|implementation|algorithm|rnn|lstm|gru))"
-        r"|\bcuDNN (?:library |libraries |drivers? )?(?:(?:is|are|was|were) missing|(?:is|are|was|were|seems)(?: not|n't) (?:to be )?(?:installed|included|there|present|part)|(?:is|was) never installed|does(?: not|n't) (?:seem to )?come with)\b"
-        r"|\b(?:forgot|forgotten) (?:to install )?(?:the )?cuDNN|\b(?:did|have|had|has)(?: not|n't) installed? (?:the )?cuDNN|(?:没有?|未)(?:安装|装) ?cuDNN|cuDNN ?(?:没有?|未)(?:安装|装)"
-        r"|cuDNN ?(?:이|가|을|를)? ?(?:없(?:어|었|다|습|네)|설치(?:를)? ?(?:안|하지 ?않))|cuDNN ?(?:が|を) ?(?:入って(?:い)?な|(?:インストール|導入)(?:されて|して)(?:い)?な|なかった|忘れ)",
+        r"|\bcuDNN (?:library |libraries |drivers? )?(?:(?:is|are|was|were)"
+        r" missing|(?:is|are|was|were|seems)(?: not|n't) (?:to be"
+        r" )?(?:installed|included|there|present|part)|(?:is|was) never installed|does(?: not|n't) (?:seem to"
+        r" )?come with)\b"
+        r"|\b(?:forgot|forgotten) (?:to install )?(?:the )?cuDNN|\b(?:did|have|had|has)(?: not|n't)"
+        r" installed? (?:the )?cuDNN|(?:没有?|未)(?:安装|装) ?cuDNN|cuDNN ?(?:没有?|未)(?:安装|装)"
+        r"|cuDNN ?(?:이|가|을|를)? ?(?:없(?:어|었|다|습|네)|설치(?:를)? ?(?:안|하지 ?않))|cuDNN ?(?:が|を)"
+        r" ?(?:入って(?:い)?な|(?:インストール|導入)(?:されて|して)(?:い)?な|なかった|忘れ)",
         "the image brings CUDA, and cuDNN is missing",
         near="miss|no |without|lack|not |n't |never|forgot|没|未|없|설치|入って|インストール|導入|なかった|忘れ",
     ),
     sig(
         "mentions-gpu",
-        ("gpu", "显卡", "graphics card"),
-        r"\bGPUs?\b|显卡|graphics card",
+        ("gpu", "显卡", "显存", "vram", "グラボ", "graphics card"),
+        r"\bGPUs?\b|显卡|显存|\bVRAM\b|グラボ|graphics card",
         "My GPU is not used",
         once=True,
     ),
@@ -96,14 +113,17 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "gpu-not-used",
         ("gpu",),
-        r"(?<!\w\(['\"])(?<!\(f['\"])GPUs? (?:is|are|was|were)? ?(?:not|n't|never) (?:being )?(?:used|found|detected|recogni[sz]ed|visible|available|seen|working|utili[sz]ed)",
+        r"(?<!\w\(['\"])(?<!\(f['\"])GPUs? (?:is|are|was|were)? ?(?:not|n't|never) (?:being"
+        r" )?(?:used|found|detected|recogni[sz]ed|visible|available|seen|working|utili[sz]ed)",
         "My GPU is not being used",
         near="not |n't |never ",
     ),
     spoken(
         "gpu-not-used",
         ("gpu", "cuda"),
-        r"(?:not|n't|unable to|fails? to) (?:\w+ ){0,2}?(?:use|using|detect|find|see|recogni[sz]e|access|utili[sz]e)(?:ing)? (?:\w+ ){0,4}(?:GPU|CUDA)(?! drivers on your machine)",
+        r"(?:not|n't|unable to|fails? to) (?:\w+"
+        r" ){0,2}?(?:use|using|detect|find|see|recogni[sz]e|access|utili[sz]e)(?:ing)? (?:\w+"
+        r" ){0,4}(?:GPU|CUDA)(?! drivers on your machine)",
         "TensorFlow cannot detect my GPU",
         near=("not |n't |unable to |fail to |fails to ", "use|using|detect|find|see|recogni|access|utili"),
     ),
@@ -126,17 +146,24 @@ SIGNATURES: tuple[Signature, ...] = (
             *glued(("gpu", "gpu "), ("인식", "사용")),
             *("n'utilise pas", "no detecta", "no reconoce", "no usa", "nicht ", "keine "),
         ),
-        r"(?<!\w\(['\"])(?<!\(f['\"])no GPUs? (?:found|detected|device|available|is found|are found|(?:(?:is|are|was|were) (?:being )?)?(?:used|found|detected)\b)|GPUs? unused\b|\[\] is returned|(?:gpu|cuda)\w* ?(?:is )?(?:识别|找|检测|用)不(?:到|了)|(?:检测|识别|找|用)不(?:到|了) ?gpu|无法(?:使用|识别|检测|调用) ?gpu"
-        r"|GPU(?:が|を)(?:認識|使)|gpu ?(?:인식|사용)(?:이|을|를)? ?(?:안|못)|without (?:the )?GPU being|n'utilise pas (?:le |la )?GPU|no (?:detecta|reconoce|usa) (?:la |mi )?GPU|(?:nicht|keine) (?:\w+ )?GPU (?:erkannt|gefunden)",
+        r"(?<!\w\(['\"])(?<!\(f['\"])no GPUs? (?:found|detected|device|available|is found|are"
+        r" found|(?:(?:is|are|was|were) (?:being )?)?(?:used|found|detected)\b)|GPUs? unused\b|\[\] is"
+        r" returned|(?:gpu|cuda)\w* ?(?:is )?(?:识别|找|检测|用)不(?:到|了)|(?:检测|识别|找|用)不(?:到|了)"
+        r" ?gpu|无法(?:使用|识别|检测|调用) ?gpu"
+        r"|GPU(?:が|を)(?:認識|使)|gpu ?(?:인식|사용)(?:이|을|를)? ?(?:안|못)|without (?:the )?GPU"
+        r" being|n'utilise pas (?:le |la )?GPU|no (?:detecta|reconoce|usa) (?:la |mi )?GPU|(?:nicht|keine)"
+        r" (?:\w+ )?GPU (?:erkannt|gefunden)",
         "no GPU found",
     ),
     sig(
         "gpu-list-empty",
         words(
-            "gpu available|gpu is available|gpu is not available|list_physical_devices|gpu_device_name|num gpus:|num gpus 0|num gpus0|0 gpus|empty list"
+            "gpu available|gpu is available|gpu is not available|list_physical_devices|gpu_device_name|num"
+            " gpus:|num gpus 0|num gpus0|0 gpus|empty list"
         ),
         r"(?:is )?gpu (?:is )?available\?? ?:? ?(?:\[\]|False|No\b)|\bGPU is NOT AVAILABLE\b"
-        rf"|list_physical_devices(?:\([^)\n]{{0,40}}\))?{_GIVES}(?:an empty list|empty\b|\[ ?\]|空)(?: is returned)?"
+        rf"|list_physical_devices(?:\([^)\n]{{0,40}}\))?{_GIVES}(?:an empty list|empty\b|\["
+        r" ?\]|list\(\)|空)(?: is returned)?"
         rf"|len\([^\n]{{0,30}}list_physical_devices\([^)\n]{{0,40}}\)\){_GIVES}0\b"
         rf"|gpu_device_name(?:\(\))?{_GIVES}(?:an empty string|empty\b|''|\"\"|空)"
         r"|Num GPUs:? ?0\b|gives 0 GPUs|(?:an )?empty list",
@@ -146,7 +173,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "built-without-cuda",
         ("is_built_with_cuda", "is_build_with_cuda", "built with cuda"),
-        r"is_buil[td]_with_cuda(?:\(\))?\)?[^\n]{0,12}(?:returns?|is|gives|->|=|:|#)[^\n]{0,8}\bfalse\b|built with CUDA\?? ?:? ?(?:False|No\b)",
+        r"is_buil[td]_with_cuda(?:\(\))?\)?[^\n]{0,12}(?:returns?|is|gives|->|=|:|#)[^\n]{0,8}\bfalse\b|built"
+        r" with CUDA\?? ?:? ?(?:False|No\b)",
         "tf.test.is_built_with_cuda returns False",
     ),
     sig(
@@ -158,61 +186,94 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "cpu-build-said",
         words(
-            "cpu version|cpu build|cpu-only|mkl build|without gpu support|compiled without cuda|not built with cuda|not compiled with cuda|cpu-only variant|cpu variant|mkl variant|mkl version|cpu only|mkl-only|mkl only|the mkl|without cuda support|not built with gpu|not compiled with gpu"
+            "cpu version|cpu build|cpu-only|mkl build|without gpu support|compiled without cuda|not built"
+            " with cuda|not compiled with cuda|cpu-only variant|cpu variant|mkl variant|mkl version|cpu"
+            " only|mkl-only|mkl only|the mkl|without cuda support|not built with gpu|not compiled with gpu"
         ),
-        r"(?:installs?|installed|is|picks|picked|gets?|got|(?<!\bwith )(?<!\bthan )(?<!\bfrom )(?<!\bof )the) (?:the |a |only the |only a )?(?:CPU|mkl)(?:[- ]only)? (?:version|build|variant)(?: of tensorflow)?|tensorflow[^\n.]{0,40}without (?:GPU|CUDA) support|not (?:built|compiled) with (?:CUDA(?! kernel binaries)|GPU)",
+        r"(?:installs?|installed|is|picks|picked|gets?|got|(?<!\bwith )(?<!\bthan )(?<!\bfrom )(?<!\bof )the)"
+        r" (?:the |a |only the |only a )?(?:CPU|mkl)(?:[- ]only)? (?:version|build|variant)(?: of"
+        r" tensorflow)?|tensorflow[^\n.]{0,40}without (?:GPU|CUDA) support|not (?:built|compiled) with"
+        r" (?:CUDA(?! kernel binaries)|GPU)",
         "conda installed the CPU version of tensorflow",
     ),
     spoken(
         "both-packages",
         ("tensorflow-gpu", "tensorflow_gpu", "tensorflow gpu"),
         r"both (?:the )?`?tensorflow`? (?:\(?cpu\)? )?and (?:the )?`?tensorflow[-_]gpu"
-        r"|\btensorflow(?![-_ ]?gpu)[\w. ]{0,12}(?:package )?[^\n.]{0,50}(?:beside|next to|alongside|along with|together with|over)\s+(?:my |the )?`?tensorflow[-_ ]gpu"
-        r"|`?tensorflow[-_]gpu`?[^\n.]{0,40}(?:beside|next to|alongside|together with|over|and also)\s+(?:my |the )?`?tensorflow\b(?![-_]gpu)"
-        r"|uninstall(?:ed|ing)? (?:the )?`?tensorflow`?(?![-_]gpu)\b[^\n]{0,60}(?:keep|leav|only|and)[^\n]{0,20}tensorflow[-_]gpu",
+        r"|\btensorflow(?![-_ ]?gpu)[\w. ]{0,12}(?:package )?[^\n.]{0,50}(?:beside|next to|alongside|along"
+        r" with|together with|over)\s+(?:my |the )?`?tensorflow[-_ ]gpu"
+        r"|`?tensorflow[-_]gpu`?[^\n.]{0,40}(?:beside|next to|alongside|together with|over|and also)\s+(?:my"
+        r" |the )?`?tensorflow\b(?![-_]gpu)"
+        r"|uninstall(?:ed|ing)? (?:the"
+        r" )?`?tensorflow`?(?![-_]gpu)\b[^\n]{0,60}(?:keep|leav|only|and)[^\n]{0,20}tensorflow[-_]gpu",
         "I have both tensorflow and tensorflow-gpu installed",
     ),
     spoken(  # the same in other languages
         "both-packages",
         ("tensorflow-gpu", "tensorflow_gpu"),
-        r"(?:同时|都)[^\n，。]{0,8}(?:安?装)[^\n，。]{0,8}tensorflow(?![-_]gpu)[^\n，。]{0,6}(?:和|与|跟|以及)[^\n，。]{0,4}tensorflow[-_]gpu|tensorflow(?![-_]gpu)\W{0,3}(?:和|与|跟|以及)\W{0,3}tensorflow[-_]gpu\W{0,3}(?:同时|都)"
-        r"|(?:tensorflow(?![-_]gpu)\W{0,3}(?:と|와|과|랑|이랑)\W{0,3}tensorflow[-_]gpu|tensorflow[-_]gpu\W{0,3}(?:と|와|과|랑|이랑)\W{0,3}tensorflow(?![-_]gpu))[^\n。]{0,12}(?:両方|同時|둘 ?다|모두|같이|동시)"
-        r"|(?:sowohl|tanto|ambos|entrambi|i\W|и|les deux)[^\n.]{0,20} tensorflow(?![-_]gpu)\W{1,4}(?:als auch|como|y|e|и|und|et|i)\W{1,3}(?:el |o |le |la )?tensorflow[-_]gpu",
+        r"(?:同时|都)[^\n，。]{0,8}(?:安?装)[^\n，。]{0,8}tensorflow(?![-_]gpu)[^\n，。"
+        r"]{0,6}(?:和|与|跟|以及)[^\n，。"
+        r"]{0,4}tensorflow[-_]gpu|tensorflow(?![-_]gpu)\W{0,3}(?:和|与|跟|以及)\W{0,3}tensorflow[-_]gpu\W{0,3}(?:同时|都)"
+        r"|(?:tensorflow(?![-_]gpu)\W{0,3}(?:と|와|과|랑|이랑)\W{0,3}tensorflow[-_]gpu|tensorflow[-_]gpu\W{0,3}(?:と|와|과|랑|이랑)\W{0,3}tensorflow(?![-_]gpu))[^\n。"
+        r"]{0,12}(?:両方|同時|둘 ?다|모두|같이|동시)"
+        r"|(?:sowohl|tanto|ambos|entrambi|i\W|и|les deux)[^\n.]{0,20} tensorflow(?![-_]gpu)\W{1,4}(?:als"
+        r" auch|como|y|e|и|und|et|i)\W{1,3}(?:el |o |le |la )?tensorflow[-_]gpu",
         "同时安装了tensorflow和tensorflow-gpu",
     ),
     spoken(
         "both-packages",
         ("pip install", "pip3 install", "conda install"),
-        r"\b(?:pip3?|conda) install\b(?=[^\n`;&|]*\btensorflow[-_]gpu\b)(?=[^\n`;&|]*\btensorflow(?![-_\w]|/))[^\n`;&|]{1,200}",
+        r"\b(?:pip3?|conda)"
+        r" install\b(?=[^\n`;&|]*\btensorflow[-_]gpu\b)(?=[ A-Za-z0-9_.,:=<>!~\[\]\"'/+-]*\btensorflow"
+        r"(?![-_\w]|/))[^\n`;&|]{1,200}",
         "pip install tensorflow tensorflow-gpu keras",
     ),
     spoken(
         "both-packages",
         ("tensorflow-gpu", "tensorflow gpu", "gpu version", "tensorflow_gpu"),
-        r"(?<!\bI )(?<!\bhad )(?<!\bhave )(?<!\bwe )\b(?:pulls?|brings?|installs?|installed|drags?|puts?|downloads?|replac\w+|overwr\w+|overrid\w+)\b[^\n.]{0,60}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:cpu|although|(?:even )?(?:though|when|if)|while|instead of|over|despite|ignor\w+)\b[^\n.]{0,40}\b(?:tensorflow[-_ ]gpu|gpu version)"
-        r"|\btensorflow[-_ ]gpu\b[^\n.]{0,60}\b(?:is |gets |was )?(?:replaced|overwritten|overridden|ignored|shadowed)\b[^\n.]{0,60}\b(?:cpu|tensorflow)\b"
-        r"|\bignores? tensorflow[-_]gpu\b|\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,40}\b(?:overrides?|overwrites?|replaces?|shadows?|on top of)\b[^\n.]{0,12}\btensorflow[-_ ]gpu\b"
-        r"|\binstall\w*\b[^\n.]{0,24}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:in the way of|conflicts? with|clash(?:es)? with|interferes? with|disturbs?)\b[^\n.]{0,24}\btensorflow[-_ ]gpu\b"
-        r"|\bgpu version\b[^\n.]{0,24}\b(?:overridden|overwritten|replaced|shadowed) (?:by|with)\b[^\n.]{0,16}\bCPU\b"
-        r"|\btensorflow[-_ ]gpu\b[^\n]{0,100}\b(?:pull\w*|brings?|brought|drag\w*|draws?|drew|drawn|switch\w*)\b[^\n.]{0,40}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,24}\bCPU\b",
+        r"(?<!\bI )(?<!\bhad )(?<!\bhave )(?<!\bwe"
+        r" )\b(?:pulls?|brings?|installs?|installed|drags?|puts?|downloads?|replac\w+|overwr\w+|overrid\w+)\b[^\n.]{0,60}\btensorflow\b(?![-_"
+        r" ]?gpu)[^\n.]{0,60}\b(?:cpu|although|(?:even )?(?:though|when|if)|while|instead"
+        r" of|over|despite|ignor\w+)\b[^\n.]{0,40}\b(?:tensorflow[-_ ]gpu|gpu version)"
+        r"|\btensorflow[-_ ]gpu\b[^\n.]{0,60}\b(?:is |gets |was"
+        r" )?(?:replaced|overwritten|overridden|ignored|shadowed)\b[^\n.]{0,60}\b(?:cpu|tensorflow)\b"
+        r"|\bignores? tensorflow[-_]gpu\b|\btensorflow\b(?![-_"
+        r" ]?gpu)[^\n.]{0,40}\b(?:overrides?|overwrites?|replaces?|shadows?|on top"
+        r" of)\b[^\n.]{0,12}\btensorflow[-_ ]gpu\b"
+        r"|\binstall\w*\b[^\n.]{0,24}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:in the way of|conflicts?"
+        r" with|clash(?:es)? with|interferes? with|disturbs?)\b[^\n.]{0,24}\btensorflow[-_ ]gpu\b"
+        r"|\bgpu version\b[^\n.]{0,24}\b(?:overridden|overwritten|replaced|shadowed)"
+        r" (?:by|with)\b[^\n.]{0,16}\bCPU\b"
+        r"|\btensorflow[-_"
+        r" ]gpu\b[^\n]{0,100}\b(?:pull\w*|brings?|brought|drag\w*|draws?|drew|drawn|switch\w*)\b[^\n.]{0,40}\btensorflow\b(?![-_"
+        r" ]?gpu)[^\n.]{0,24}\bCPU\b",
         "the plugin installs tensorflow (the CPU version) although tensorflow-gpu is there",
     ),
     spoken(
         "both-packages",
         "tensorflow",
-        r"\b(?:several|multiple|more than one|two|both|different|many)\b(?: \w+){0,2}? tensorflow(?:'s|s)?(?: versions?| packages?| installations?)?[^\n.]{0,16}\b(?:is|are|were|was|been|be|got)? ?installed\b"
-        r"|\b(?:uninstall|remov|delet|purg|take|took|throw|threw)\w*\b[^\n.]{0,12}\b(?:all|every|any|the) (?:the )?(?:of them|others?|rest|other (?:\w+ )?tensorflow\w*(?: \w+)?|tensorflow\w*(?: \w+)?)\b[^\n.]{0,12}\b(?:except|but|other than|apart from|besides)\b[^\n.]{0,16}tensorflow[-_ ]gpu",
+        r"\b(?:several|multiple|more than one|two|both|different|many)\b(?: \w+){0,2}? tensorflow(?:'s|s)?(?:"
+        r" versions?| packages?| installations?)?[^\n.]{0,16}\b(?:is|are|were|was|been|be|got)? ?installed\b"
+        r"|\b(?:uninstall|remov|delet|purg|take|took|throw|threw)\w*\b[^\n.]{0,12}\b(?:all|every|any|the)"
+        r" (?:the )?(?:of them|others?|rest|other (?:\w+ )?tensorflow\w*(?: \w+)?|tensorflow\w*(?:"
+        r" \w+)?)\b[^\n.]{0,12}\b(?:except|but|other than|apart from|besides)\b[^\n.]{0,16}tensorflow[-_"
+        r" ]gpu",
         "there were several versions of tensorflow installed, so I removed them",
         near=(
             "several|multiple|more than one|two|both|different|many|except|but|other than|apart from|besides",
             "install|uninstall|remov|delet|purg|take|took|throw|threw",
         ),
     ),
-    spoken(  # Keras and others that depend on `tensorflow` bring it, over a tensorflow-gpu that does not count for pip
+    # Keras and others that depend on `tensorflow` bring it, over a tensorflow-gpu that does not count for pip
+    spoken(
         "both-packages",
         ("keras", "tensorflow-gpu", "tensorflow_gpu", "of tensorflow"),
-        r"\b(?:installing keras[\w-]*|after (?:I )?(?:install(?:ing|ed|ation of)? )?(?:the )?keras[\w-]*)(?![^\n.]{0,24}tensorflow[-_ ]?gpu)[^\n.]{0,40}\b(?:(?:can't|cannot|can not|couldn't|doesn't|does not|not|no longer|stop\w*|unable to)\b[^\n.]{0,24}\bGPU|(?:only|nothing but|just)\b[^\n.]{0,24}\bCPU)\b"
-        r"|\buninstall(?:s|ed|ing)? (?:my |the |my existing )?tensorflow[-_]gpu\b[^\n.]{0,24}\b(?:and|then) install(?:s|ed|ing)? (?:the )?tensorflow\b(?![-_]gpu)"
+        r"\b(?:installing keras[\w-]*|after (?:I )?(?:install(?:ing|ed|ation of)? )?(?:the"
+        r" )?keras[\w-]*)(?![^\n.]{0,24}tensorflow[-_ ]?gpu)[^\n.]{0,40}\b(?:(?:can't|cannot|can"
+        r" not|couldn't|doesn't|does not|not|no longer|stop\w*|unable to)\b[^\n.]{0,24}\bGPU|(?:only|nothing"
+        r" but|just)\b[^\n.]{0,24}\bCPU)\b"
+        r"|\buninstall(?:s|ed|ing)? (?:my |the |my existing )?tensorflow[-_]gpu\b[^\n.]{0,24}\b(?:and|then)"
+        r" install(?:s|ed|ing)? (?:the )?tensorflow\b(?![-_]gpu)"
         r"|\bforces (?:the )?CPU[- ](?:only )?(?:version|build) of tensorflow\b",
         "after installing keras, tensorflow only sees the CPU",
         near="installing keras|after |uninstall|forces ",

@@ -18,11 +18,12 @@ def convolution(version: str | None = None) -> str:
     """One line that runs a convolution, so that cuDNN has to make its handle."""
     if era(version) == "1":
         return (
-            "import tensorflow as tf; s = tf.Session(); "
-            "print(s.run(tf.nn.conv2d(tf.ones([1, 8, 8, 1]), tf.ones([3, 3, 1, 1]), [1, 1, 1, 1], 'SAME')).shape)"
+            "import tensorflow as tf; s = tf.Session(); print(s.run(tf.nn.conv2d(tf.ones([1, 8, 8, 1]),"
+            " tf.ones([3, 3, 1, 1]), [1, 1, 1, 1], 'SAME')).shape)"
         )
     return (
-        "import tensorflow as tf; print(tf.nn.conv2d(tf.ones([1, 8, 8, 1]), tf.ones([3, 3, 1, 1]), 1, 'SAME').device)"
+        "import tensorflow as tf; print(tf.nn.conv2d(tf.ones([1, 8, 8, 1]), tf.ones([3, 3, 1, 1]), 1,"
+        " 'SAME').device)"
     )
 
 

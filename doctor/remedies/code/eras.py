@@ -1,9 +1,10 @@
 """TensorFlow's eras: which release knows which names.
 
-Read from the wheels: tf.config.experimental.set_memory_growth is there from 1.14 on, tf.config.list_physical_devices
-and tf.config.set_visible_devices from 2.1 on, tf.config.set_logical_device_configuration in 2.3.0 already (its
-experimental name still works in 2.21), tf.distribute.MultiWorkerMirroredStrategy from 2.4 on. TensorFlow 2.16 is the
-first whose tf.keras is Keras 3 (release notes of 2.16).
+Read from the wheels: tf.config.experimental.set_memory_growth is there from 1.14 on,
+tf.config.list_physical_devices and tf.config.set_visible_devices from 2.1 on,
+tf.config.set_logical_device_configuration in 2.3.0 already (its experimental name still works in 2.21),
+tf.distribute.MultiWorkerMirroredStrategy from 2.4 on. TensorFlow 2.16 is the first whose tf.keras is Keras 3
+(release notes of 2.16).
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def era(version: str | None) -> str:
 def has_growth_variable(version: str | None) -> bool:
     """Whether a release reads TF_FORCE_GPU_ALLOW_GROWTH; True where it is not known.
 
-    Read from libtensorflow_framework.so in the wheels of tensorflow-gpu: 1.12.0 holds the name, 1.11.0 does not.
+    Read from libtensorflow_framework.so in the wheels of tensorflow-gpu: 1.12.0 holds the name, 1.11.0 does
+    not.
     """
     numbers = [int(n) for n in re.findall(r"\d+", version or "")[:2]]
     return len(numbers) < 2 or tuple(numbers) >= (1, 12)
@@ -50,7 +52,9 @@ def spoken(version: str | None) -> str:
 def listing(version: str | None) -> str:
     """The function that lists the physical devices."""
     return (
-        "tf.config.experimental.list_physical_devices" if era(version) == "2.0" else "tf.config.list_physical_devices"
+        "tf.config.experimental.list_physical_devices"
+        if era(version) == "2.0"
+        else "tf.config.list_physical_devices"
     )
 
 

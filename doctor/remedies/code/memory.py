@@ -19,16 +19,22 @@ def _chosen(version: str | None, gpus: Sequence[int]) -> str:
     """Lines that leave a list `gpus` of the GPUs to configure."""
     lines = f"import tensorflow as tf\ngpus = {listing(version)}('GPU')\n"
     if gpus:
-        lines += f"gpus = [gpus[i] for i in {list(gpus)}]\n{visible(version)}.set_visible_devices(gpus, 'GPU')\n"
+        lines += (
+            f"gpus = [gpus[i] for i in {list(gpus)}]\n{visible(version)}.set_visible_devices(gpus, 'GPU')\n"
+        )
     return lines
 
 
 def memory_growth(version: str | None = None, gpus: Sequence[int] = ()) -> str:
-    """Allocate GPU memory as it is needed rather than nearly all of it at the start; on `gpus` alone, where given."""
+    """Allocate GPU memory as it is needed rather than nearly all of it at the start; on `gpus` alone, where
+    given."""
     if era(version) == "1":
         return _config_1(["config.gpu_options.allow_growth = True"], gpus)
     if gpus:
-        return _chosen(version, gpus) + "for gpu in gpus:\n    tf.config.experimental.set_memory_growth(gpu, True)"
+        return (
+            _chosen(version, gpus)
+            + "for gpu in gpus:\n    tf.config.experimental.set_memory_growth(gpu, True)"
+        )
     return (
         "import tensorflow as tf\n"
         f"for gpu in {listing(version)}('GPU'):\n"
@@ -40,7 +46,10 @@ def memory_growth(version: str | None = None, gpus: Sequence[int] = ()) -> str:
 def _logical(version: str | None, gpu: str, limit: str, count: int = 1) -> str:
     """The call that divides one GPU into logical ones of `limit` MiB each."""
     if era(version) == "2.0":
-        function, kind = "experimental.set_virtual_device_configuration", "experimental.VirtualDeviceConfiguration"
+        function, kind = (
+            "experimental.set_virtual_device_configuration",
+            "experimental.VirtualDeviceConfiguration",
+        )
     else:
         function, kind = "set_logical_device_configuration", "LogicalDeviceConfiguration"
     one = f"[tf.config.{kind}(memory_limit={limit})]"
@@ -51,29 +60,36 @@ def memory_limit(version: str | None = None, mib: int = 2048, gpus: Sequence[int
     """Take no more than `mib` MiB of the first GPU, or of each of `gpus`."""
     if era(version) == "1":
         return _config_1(
-            [f"config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[{mib}])  # one for each GPU"]
-            if len(gpus) < 2
-            else [
-                f"for _ in range({len(gpus)}):",
-                f"    config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[{mib}])",
-            ],
+            (
+                [
+                    f"config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[{mib}])  # one for"
+                    " each GPU"
+                ]
+                if len(gpus) < 2
+                else [
+                    f"for _ in range({len(gpus)}):",
+                    f"    config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[{mib}])",
+                ]
+            ),
             gpus or (0,),
         )
     if not gpus:
         return (
-            f"import tensorflow as tf\ngpus = {listing(version)}('GPU')\n{_logical(version, 'gpus[0]', str(mib))}"
-            "  # MiB, of the first GPU"
+            "import tensorflow as tf\ngpus ="
+            f" {listing(version)}('GPU')\n{_logical(version, 'gpus[0]', str(mib))}  # MiB, of the first GPU"
         )
     return (
-        _chosen(version, gpus) + "for gpu in gpus:\n    " + _logical(version, "gpu", str(mib)).replace("\n", "\n    ")
+        _chosen(version, gpus)
+        + "for gpu in gpus:\n    "
+        + _logical(version, "gpu", str(mib)).replace("\n", "\n    ")
     )
 
 
 def memory_fraction(version: str | None = None, fraction: float = 0.4, gpus: Sequence[int] = ()) -> str:
     """Take no more than a fraction of the GPU's memory (0 < fraction <= 1).
 
-    TensorFlow 2 has no such setting: the limit is computed from what the CUDA driver says (cuDeviceTotalMem, which
-    takes no memory of the GPU and leaves TensorFlow's own start alone).
+    TensorFlow 2 has no such setting: the limit is computed from what the CUDA driver says (cuDeviceTotalMem,
+    which takes no memory of the GPU and leaves TensorFlow's own start alone).
     """
     if era(version) == "1":
         return _config_1([f"config.gpu_options.per_process_gpu_memory_fraction = {fraction}"], gpus)
@@ -89,11 +105,14 @@ def memory_fraction(version: str | None = None, fraction: float = 0.4, gpus: Seq
             "cuda.cuDeviceTotalMem_v2(ctypes.byref(total), device)\n"
             f"limit = int({fraction} * total.value / 2**20)  # MiB\n" + _logical(version, "gpus[0]", "limit")
             if len(gpus) < 2
-            else f"for index, gpu in zip({list(gpus)}, gpus):\n"
-            "    cuda.cuDeviceGet(ctypes.byref(device), index)\n"
-            "    cuda.cuDeviceTotalMem_v2(ctypes.byref(total), device)\n"
-            f"    limit = int({fraction} * total.value / 2**20)  # MiB\n"
-            "    " + _logical(version, "gpu", "limit").replace("\n", "\n    ")
+            else (
+                f"for index, gpu in zip({list(gpus)}, gpus):\n"
+                "    cuda.cuDeviceGet(ctypes.byref(device), index)\n"
+                "    cuda.cuDeviceTotalMem_v2(ctypes.byref(total), device)\n"
+                f"    limit = int({fraction} * total.value / 2**20)  # MiB\n"
+                "    "
+            )
+            + _logical(version, "gpu", "limit").replace("\n", "\n    ")
         )
     )
 
@@ -102,9 +121,13 @@ def virtual_gpus(version: str | None = None, count: int = 2, mib: int = 2048, gp
     """Make one GPU look like `count` of `mib` MiB each: to try out code for several GPUs."""
     if era(version) == "1":
         limits = ", ".join([str(mib)] * count)
-        return _config_1([f"config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[{limits}])"], (gpu,))
+        return _config_1(
+            [f"config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[{limits}])"], (gpu,)
+        )
     devices = (
-        "tf.config.experimental.list_logical_devices" if era(version) == "2.0" else "tf.config.list_logical_devices"
+        "tf.config.experimental.list_logical_devices"
+        if era(version) == "2.0"
+        else "tf.config.list_logical_devices"
     )
     chosen = _chosen(version, (gpu,) if gpu else ())
     return chosen + _logical(version, "gpus[0]", str(mib), count) + f"\nprint({devices}('GPU'))"

@@ -55,7 +55,9 @@ def pin_to_cpu(version: str | None = None) -> str:
 def log_placement(version: str | None = None) -> str:
     """Print where each op runs."""
     if era(version) == "1":
-        return "import tensorflow as tf\nsession = tf.Session(config=tf.ConfigProto(log_device_placement=True))"
+        return (
+            "import tensorflow as tf\nsession = tf.Session(config=tf.ConfigProto(log_device_placement=True))"
+        )
     return "import tensorflow as tf\ntf.debugging.set_log_device_placement(True)  # before any op"
 
 

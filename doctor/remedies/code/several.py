@@ -8,7 +8,8 @@ from doctor.remedies.code.eras import era
 
 
 def multi_gpu(version: str | None = None, gpus: Sequence[int] = (), nccl: bool = True) -> str:
-    """Train one model on all GPUs of this machine, or on `gpus`; without `nccl` they exchange gradients by copies."""
+    """Train one model on all GPUs of this machine, or on `gpus`; without `nccl` they exchange gradients by
+    copies."""
     arguments = [repr([f"/gpu:{index}" for index in gpus])] if gpus else []
     if not nccl:
         arguments.append("cross_device_ops=tf.distribute.HierarchicalCopyAllReduce()")

@@ -1,9 +1,9 @@
 """The same settings as environment variables: for a program that cannot be changed.
 
-TensorFlow reads its own when it starts its GPUs, CUDA's are read by the driver at cuInit; so they are set in the shell,
-or in Python before `import tensorflow`. Sources: tensorflow/core/common_runtime/gpu/gpu_bfc_allocator.cc
-(TF_FORCE_GPU_ALLOW_GROWTH), gpu_process_state.cc (TF_GPU_ALLOCATOR); CUDA C++ Programming Guide, "CUDA Environment
-Variables".
+TensorFlow reads its own when it starts its GPUs, CUDA's are read by the driver at cuInit; so they are set in
+the shell, or in Python before `import tensorflow`. Sources:
+tensorflow/core/common_runtime/gpu/gpu_bfc_allocator.cc (TF_FORCE_GPU_ALLOW_GROWTH), gpu_process_state.cc
+(TF_GPU_ALLOCATOR); CUDA C++ Programming Guide, "CUDA Environment Variables".
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def environment(gpus: Sequence[int] | None = None, *, growth: bool = False, allocator: bool = False) -> dict[str, str]:
+def environment(
+    gpus: Sequence[int] | None = None, *, growth: bool = False, allocator: bool = False
+) -> dict[str, str]:
     """The variables for these wishes; `gpus`: nvidia-smi's numbers, () for none of them."""
     chosen: dict[str, str] = {}
     if gpus is not None:

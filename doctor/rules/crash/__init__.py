@@ -1,1 +1,1 @@
-"""Rules about programs that fail on a GPU that works: kernels, collectives, defects of one release."""
+"""Rules about programs that fail on a working GPU: kernels, collectives, defects of one release."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.facts import Symptom
 from doctor.findings import Finding, manual, shell
-from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.gpu.xid import of_programs
 from doctor.rules.memory.signs import failed_routines, handle_signs
@@ -15,47 +15,58 @@ from doctor.rules.tensorflow.release import version_of
 from doctor.shell import Export, piped, run
 
 TOOLS = ("ptxas-missing", "ptxas-failed", "libdevice-missing", "jit-failed")
-"""Symptoms of a compiler that lacks its tools, which is another finding."""
+"""Symptoms of a compiler without its tools, which is another finding."""
 
 
-def _compiler_crash(picture: Picture, signs: list[Symptom]) -> Finding:
+def _compiler_crash(case: Case, signs: list[Symptom]) -> Finding:
     return found(
         "ptx-jit-or-kernel-crash",
-        "XLA's compiler ended the process while it wrote a program for the GPU: a check of its own failed, which is a defect of this release's"
-        " XLA. Nothing here shows a wrong version on the machine or a lack of memory.",
+        "XLA's compiler aborted the process while it compiled a GPU program: one of its own checks failed,"
+        " which is a defect in this release's XLA. Nothing here shows a wrong version or a lack of memory.",
         signs[:3],
         title="XLA's compiler crashes on this program",
         confidence="likely",
         steps=[
             manual(
-                "Turn XLA off for this model: jit_compile=False in model.compile() or tf.function(), and no TF_XLA_FLAGS=--tf_xla_auto_jit"
+                "Turn XLA off for this model: jit_compile=False in model.compile() or tf.function(), and no"
+                " TF_XLA_FLAGS=--tf_xla_auto_jit"
             ),
-            manual("Try the newest patch release of this TensorFlow minor version, or the next minor version"),
             manual(
-                "With mixed precision, try the model in float32: many of these checks concern operands of two types"
+                "Try the newest patch release of this TensorFlow minor version, or the next minor version"
+            ),
+            manual(
+                "With mixed precision, try the model in float32: many of these checks concern operands of two"
+                " types"
             ),
         ],
-        verify=commands.convolution(picture),
+        verify=commands.convolution(case),
     )
 
 
-def _no_candidate(picture: Picture, signs: list[Symptom]) -> Finding:
+def _no_candidate(case: Case, signs: list[Symptom]) -> Finding:
     return found(
         "ptx-jit-or-kernel-crash",
-        "XLA compiled several programs for one operation, ran each to measure it, and none of them ran. It allocates the operation's whole input and"
-        " output for that, so too little free memory shows in this way too; else it is the cuDNN, or this release's XLA.",
+        "XLA compiled several programs for one operation and ran each to measure it; all of them failed."
+        " Each run allocates the operation's whole input and output, so too little free memory is one"
+        " reason. The other two are cuDNN and this release's XLA.",
         signs[:3],
-        title="XLA finds no program for one operation that runs",
+        title="No program that XLA compiled for one operation runs",
         confidence="possible",
         steps=[
-            manual("Try a smaller batch with nothing else on the GPU (nvidia-smi): if that works, memory was the reason"),
             manual(
-                "Turn XLA off for this model: jit_compile=False in model.compile() (Keras 3 turns it on by itself) or tf.function(), and no"
-                " TF_XLA_FLAGS=--tf_xla_auto_jit"
+                "Try a smaller batch with nothing else on the GPU (nvidia-smi): if that works, memory was the"
+                " reason"
             ),
-            manual("Compare the line `Loaded cuDNN version` with what the release wants (tfgpu-doctor tables tensorflow VERSION)"),
+            manual(
+                "Turn XLA off for this model: jit_compile=False in model.compile() (Keras 3 turns it on by"
+                " itself) or tf.function(), and no TF_XLA_FLAGS=--tf_xla_auto_jit"
+            ),
+            manual(
+                "Compare the line `Loaded cuDNN version` with the version that the release needs"
+                " (tfgpu-doctor tables tensorflow VERSION)"
+            ),
         ],
-        verify=commands.convolution(picture),
+        verify=commands.convolution(case),
     )
 
 
@@ -75,27 +86,28 @@ def _no_candidate(picture: Picture, signs: list[Symptom]) -> Finding:
         "deep-operation-wrong",
     ),
 )
-def kernel_crash(picture: Picture) -> Iterator[Finding]:
+def kernel_crash(case: Case) -> Iterator[Finding]:
     """The GPU program itself crashes at run time.
 
     ## What it means
-    A kernel read or wrote where it may not, or was ended by a watchdog; or XLA's compiler aborted while it wrote one. With matching versions and enough
-    memory that is a defect of an op, of this release, of the driver, or of the card (heat, overclocking, memory).
+    A kernel accessed memory that it may not, or a watchdog ended it, or XLA's compiler aborted while it
+    compiled one. If the versions match and memory is free, the cause is a defect in an op, this release, the
+    driver or the card (heat, overclocking, memory).
 
     ## How it shows
-    CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, `unspecified launch failure`, CUDNN_STATUS_EXECUTION_FAILED; a line of severity F from a
-    file of XLA's GPU compiler.
+    CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, `unspecified launch failure`,
+    CUDNN_STATUS_EXECUTION_FAILED; a line of level F from a file of XLA's GPU compiler.
 
     ## What to do
-    Find the op with CUDA_LAUNCH_BLOCKING=1; try another patch release and the current driver; check indices that reach the GPU (embedding
-    lookups, gather); test the card alone (`dmesg` for Xid).
+    Find the op with CUDA_LAUNCH_BLOCKING=1; try another patch release and the current driver; check indices
+    that reach the GPU (embedding lookups, gather); test the card alone (`dmesg` for Xid).
     """
-    facts = picture.facts
+    facts = case.facts
     signs = facts.symptoms("illegal-address", "launch-failed", "cudnn-launch-failed")
-    if facts.kind == "report":  # on a machine it is of a program that has ended
+    if facts.kind == "report":  # on a machine the line belongs to a program that has ended
         signs = [*signs, *of_programs(facts.symptoms("xid"))]
     compiler = facts.symptoms("xla-compile-crash")
-    own = [  # of the deep check: TensorFlow was imported, and what it ran on the GPU failed
+    own = [  # from the deep check: TensorFlow was imported, and what it ran on the GPU failed
         *(s for s in facts.symptoms("deep-crashed") if s.get("stage") not in ("started", "nothing")),
         *facts.symptoms("deep-operation-failed", "deep-operation-wrong"),
     ]
@@ -104,25 +116,34 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
         yield found(
             "ptx-jit-or-kernel-crash",
             "TensorFlow was started and used the GPU, and "
-            + ("the result of a known computation is wrong." if wrong else f"it failed there: {own[0].source.text}."),
+            + (
+                "the result of a known computation is wrong."
+                if wrong
+                else f"it failed there: {own[0].source.text}."
+            ),
             own[:4],
             confidence="certain" if wrong else "possible",
             steps=[
-                manual("Try the newest patch release of this TensorFlow minor version, and the current driver"),
-                manual("Run the check again after a restart; if it comes back, test the card alone (dmesg for Xid)"),
+                manual(
+                    "Try the newest patch release of this TensorFlow minor version, and the current driver"
+                ),
+                manual(
+                    "Restart the machine and run the check again; if the failure returns, test the card"
+                    " alone (dmesg for Xid)"
+                ),
             ],
             verify=run("tfgpu-doctor", "check", "--deep"),
         )
         return
     tried = facts.symptoms("autotuning-failed")
     if (compiler or tried) and not signs:
-        if not handle_signs(picture) and not facts.has(
+        if not handle_signs(case) and not facts.has(
             *TOOLS, "cuda-out-of-memory", "tensor-oom", "device-alloc-failed", "resource-exhausted"
         ):
-            yield _compiler_crash(picture, compiler) if compiler else _no_candidate(picture, tried)
+            yield _compiler_crash(case, compiler) if compiler else _no_candidate(case, tried)
         return
-    if not signs and (routines := failed_routines(picture)):
-        yield _routine(picture, routines)
+    if not signs and (routines := failed_routines(case)):
+        yield _routine(case, routines)
         return
     if not signs or (
         all(s.kind == "cudnn-launch-failed" for s in signs)
@@ -130,11 +151,17 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
     ):
         return
     strong = [s for s in signs if s.kind != "cudnn-launch-failed"]
-    blamed = facts.symptoms("cuda-version-told", "cuda-version-blamed", "cudnn-version-told", "cudnn-version-blamed")
+    blamed = facts.symptoms(
+        "cuda-version-told", "cuda-version-blamed", "cudnn-version-told", "cudnn-version-blamed"
+    )
     yield found(
         "ptx-jit-or-kernel-crash",
         "A program on the GPU crashed while it ran; "
-        + ("another version of CUDA or cuDNN is said to have been the reason." if blamed else "nothing here shows a wrong version or a lack of memory."),
+        + (
+            "the report names another version of CUDA or cuDNN as the reason."
+            if blamed
+            else "nothing here shows a wrong version or a lack of memory."
+        ),
         [*strong[:3], *signs[:2]],
         confidence="possible" if blamed else "certain" if strong else "likely",
         steps=[
@@ -145,7 +172,7 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
             manual("Try the newest patch release of this TensorFlow minor version, and the current driver"),
             *(
                 []
-                if picture.platform == "windows"
+                if case.platform == "windows"
                 else [
                     shell(
                         piped(run("sudo", "dmesg"), run("grep", "-i", "xid")),
@@ -156,33 +183,41 @@ def kernel_crash(picture: Picture) -> Iterator[Finding]:
                 ]
             ),
         ],
-        verify=commands.convolution(picture),
+        verify=commands.convolution(case),
     )
 
 
-def _routine(picture: Picture, routines: list[Symptom]) -> Finding:
-    """A routine of cuBLAS that had its handle and failed on the GPU."""
-    version = version_of(picture)
-    known = [row for c in picture.capabilities if (row := picture.tables.architecture(c)) is not None and row.first_cuda]
-    needs = "; ".join(f"{row.name} needs CUDA {row.first_cuda}" for row in known) or "tfgpu-doctor tables gpu NAME says which CUDA that is"
+def _routine(case: Case, routines: list[Symptom]) -> Finding:
+    """A cuBLAS routine that had its handle and failed on the GPU."""
+    version = version_of(case)
+    known = [
+        row for c in case.capabilities if (row := case.tables.architecture(c)) is not None and row.first_cuda
+    ]
+    needs = (
+        "; ".join(f"{row.name} needs CUDA {row.first_cuda}" for row in known)
+        or "tfgpu-doctor tables gpu NAME says which CUDA that is"
+    )
     return found(
         "ptx-jit-or-kernel-crash",
-        "cuBLAS started, and its routine failed on the GPU; nothing here shows a wrong version or a lack of memory.",
+        "cuBLAS started, and one of its routines failed on the GPU; nothing here shows a wrong version or"
+        " a lack of memory.",
         routines[:3],
         confidence="likely",
         tables=known,
         steps=[
             manual(
-                f"Compare the GPU with the CUDA that this TensorFlow was built for: a cuBLAS that is older than the GPU fails in just this way ({needs})"
+                f"Compare the GPU with the CUDA that this TensorFlow was built for: a cuBLAS older than"
+                f" the GPU fails in exactly this way ({needs})"
             ),
             *commands.growth_variable(
-                picture,
+                case,
                 version,
-                "whether want of memory is the reason after all: TensorFlow then leaves some to cuBLAS",
+                "tests whether a lack of memory is the reason after all: TensorFlow then leaves some to"
+                " cuBLAS",
             ),
             shell(
                 Export("CUDA_LAUNCH_BLOCKING", "1"), "makes the op that failed first appear in the traceback"
             ),
         ],
-        verify=commands.list_gpus(picture),
+        verify=commands.list_gpus(case),
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.findings import Finding, Step, manual, python, shell
-from doctor.picture import Picture
 from doctor.remedies import code, commands
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
@@ -19,39 +19,47 @@ from doctor.tables import dotted
     explains=("ptx-jit-or-kernel-crash",),
     needs=("nccl-error", "peer-access", "nccl-used", "multi-gpu-hang"),
 )
-def nccl_failure(picture: Picture) -> Iterator[Finding]:
+def nccl_failure(case: Case) -> Iterator[Finding]:
     """Collective communication between GPUs fails, or is not in this build.
 
     ## What it means
-    Several GPUs exchange gradients through NCCL. It fails for want of NCCL in the build (Windows), through a network it cannot use, or where the
-    machine's IOMMU or ACS breaks transfers from card to card.
+    Several GPUs exchange gradients through NCCL. It fails if the build has no NCCL (Windows), if NCCL cannot
+    use the network, or if the machine's IOMMU or ACS breaks transfers between cards.
 
     ## How it shows
-    `NCCL WARN …`, `unhandled system error`, `No OpKernel was registered to support Op 'NcclAllReduce'`, a hang at the first all-reduce.
+    `NCCL WARN …`, `unhandled system error`, `No OpKernel was registered to support Op 'NcclAllReduce'`, a
+    hang at the first all-reduce.
 
     ## What to do
-    `NCCL_DEBUG=INFO` names the call that fails. Windows: HierarchicalCopyAllReduce. Test with NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 to see which
-    path is at fault; turn ACS/IOMMU off in the BIOS for direct transfers.
+    `NCCL_DEBUG=INFO` names the call that fails. Windows: HierarchicalCopyAllReduce. Test with
+    NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 to see which path is at fault; turn ACS/IOMMU off in the BIOS for
+    direct transfers.
     """
-    facts = picture.facts
+    facts = case.facts
     errors = facts.symptoms("nccl-error", "peer-access")
     used = facts.symptoms("nccl-used")
     hang = facts.symptoms("hangs")
     told = facts.symptoms("multi-gpu-hang")
     if not errors and not (used and hang) and not told:
         return
-    without = code.multi_gpu(version_of(picture), nccl=False)
-    simulated = [s for s in facts.symptoms("simulated-gpu") if "nccl" not in s.get("faults")]  # asked for: to be explained
+    without = code.multi_gpu(version_of(case), nccl=False)
+    simulated = [
+        s for s in facts.symptoms("simulated-gpu") if "nccl" not in s.get("faults")
+    ]  # requested, so that it can be explained
     if simulated and errors:
         yield found(
             "nccl-failure",
-            "This is a fault of the simulation, not of a machine: the NCCL inside this TensorFlow needs NVIDIA's own "
-            "driver, and a simulated GPU has none. It says nothing about NCCL on real GPUs.",
+            "This is a limit of the simulation, not a fault of the machine: the NCCL inside this"
+            " TensorFlow needs NVIDIA's own driver, and a simulated GPU has none. It says nothing about"
+            " NCCL on real GPUs.",
             [*errors[:3], *simulated[:1]],
             title="NCCL does not work on simulated GPUs with this TensorFlow",
             steps=[
                 python(without, "works in the simulation, without NCCL"),
-                manual("Or rehearse it with TensorFlow 2.21, whose NCCL is a library that the simulation stands in for"),
+                manual(
+                    "Or rehearse it with TensorFlow 2.21, whose NCCL is a library that the simulation can"
+                    " replace"
+                ),
             ],
         )
         return
@@ -59,7 +67,7 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
     steps: list[Step] = []
     if not facts.has("nccl-debug-set"):
         steps.append(shell(Export("NCCL_DEBUG", "INFO"), "makes NCCL say which call fails"))
-    if picture.platform == "windows":
+    if case.platform == "windows":
         steps.append(
             python(
                 without,
@@ -70,7 +78,8 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
         steps.append(
             shell(
                 Export("NCCL_P2P_DISABLE", "1"),
-                "goes through the host's memory: if it works then, IOMMU or ACS breaks transfers between the cards",
+                "goes through the host's memory: if it works then, IOMMU or ACS breaks transfers between the"
+                " cards",
                 platform="linux",
             )
         )
@@ -79,30 +88,52 @@ def nccl_failure(picture: Picture) -> Iterator[Finding]:
             steps.append(
                 shell(run("ip", "-br", "addr"), "the network interfaces of a host", platform="linux")
             )
-            steps.append(manual("On several hosts: name the interface that joins them in NCCL_SOCKET_IFNAME (and for mpirun in -mca btl_tcp_if_include)"))
-            steps.append(manual("mpirun hands a variable to the other ranks with -x: mpirun -x NCCL_P2P_DISABLE=1 ..."))
+            steps.append(
+                manual(
+                    "On several hosts: name the interface that joins them in NCCL_SOCKET_IFNAME (and for"
+                    " mpirun in -mca btl_tcp_if_include)"
+                )
+            )
+            steps.append(
+                manual(
+                    "mpirun passes a variable to the other ranks with -x: mpirun -x NCCL_P2P_DISABLE=1 ..."
+                )
+            )
         else:
             steps.append(python(without, "works without NCCL, slower"))
     yield found(
         "nccl-failure",
-        "The GPUs work one by one, and their communication fails."
-        if errors
-        else "The run stops at an all-reduce through NCCL and does not go on."
-        if used
-        else "The run stops where several GPUs work together, which is mostly where they exchange their gradients through NCCL.",
+        (
+            "Each GPU works alone, but the communication between them fails."
+            if errors
+            else (
+                "The run stops at an all-reduce through NCCL and does not go on."
+                if used
+                else (
+                    "The run stops where several GPUs work together, mostly while they exchange gradients"
+                    " through NCCL."
+                )
+            )
+        ),
         [*errors[:3], *used[:1], *told[:1], *(hang[:1] if not errors else [])],
         confidence="certain" if errors else "likely" if used and hang else "possible",
         steps=steps,
-        verify=_all_reduce(picture, horovod=horovod),
+        verify=_all_reduce(case, horovod=horovod),
     )
 
 
-def _all_reduce(picture: Picture, *, horovod: bool) -> Command:
-    """A command that lets the GPUs add up a number, where the release has one for it (Strategy.run, since TensorFlow 2.2)."""
-    if picture.tensorflow is not None and dotted(picture.tensorflow.version) < (2, 2):
-        return commands.list_gpus(picture)
+def _all_reduce(case: Case, *, horovod: bool) -> Command:
+    """A command with which the GPUs add up a number, if the release can do it (Strategy.run, since TensorFlow
+    2.2)."""
+    if case.tensorflow is not None and dotted(case.tensorflow.version) < (2, 2):
+        return commands.list_gpus(case)
     if horovod:
-        line = "import tensorflow as tf, horovod.tensorflow as hvd; hvd.init(); print(hvd.allreduce(tf.constant(1.0)))"
-        return run("horovodrun", "-np", "2", *commands.run_python(picture, line).argv)
+        line = (
+            "import tensorflow as tf, horovod.tensorflow as hvd; hvd.init();"
+            " print(hvd.allreduce(tf.constant(1.0)))"
+        )
+        return run("horovodrun", "-np", "2", *commands.run_python(case, line).argv)
     each = "s.run(lambda: tf.distribute.get_replica_context().all_reduce('SUM', tf.constant(1.0)))"
-    return commands.run_python(picture, f"import tensorflow as tf; s = tf.distribute.MirroredStrategy(); print({each})")
+    return commands.run_python(
+        case, f"import tensorflow as tf; s = tf.distribute.MirroredStrategy(); print({each})"
+    )

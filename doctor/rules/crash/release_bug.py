@@ -1,11 +1,11 @@
-"""known-release-bug: a defect of this very release."""
+"""known-release-bug: a defect in this exact release."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.findings import Finding, manual, shell
-from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.remedies.fitness import installation, on_driver, usable
 from doctor.rules.libraries.cudnn import dropped_gpu
@@ -15,64 +15,66 @@ from doctor.tables import dotted
 
 @rule(
     "known-release-bug",
-    "A defect of this very release; versions match",
+    "A defect in this exact release; the versions match",
     needs=("known-defect",),
 )
-def known_release_bug(picture: Picture) -> Iterator[Finding]:
-    """A defect of this very TensorFlow, CUDA or cuDNN release, where the versions match.
+def known_release_bug(case: Case) -> Iterator[Finding]:
+    """A defect in this exact TensorFlow, CUDA or cuDNN release, although the versions match.
 
     ## What it means
-    Nothing on the machine is wrong; the release is. Moving one release cures it.
+    The release is at fault, not the machine. The next or the previous release works.
 
     ## How it shows
-    Messages that are known for one release only (see the table of traps: `tfgpu-doctor tables tensorflow VERSION`).
+    Messages that only one release prints (see the table of traps: `tfgpu-doctor tables tensorflow VERSION`).
 
     ## What to do
     Install the neighbouring release, or the newer cuDNN that the prescription names.
     """
-    signs = picture.facts.symptoms("known-defect")
+    signs = case.facts.symptoms("known-defect")
     first = signs[0]
-    if "cuDNN" in first.get("cure") and picture.cudnn is not None and dropped_gpu(picture, picture.cudnn) is not None:
-        return  # the cuDNN is too new for the GPU, and a newer one would be no cure
+    if "cuDNN" in first.get("cure") and case.cudnn is not None and dropped_gpu(case, case.cudnn) is not None:
+        return  # the cuDNN is too new for the GPU, so a newer one would not help
     release = first.get("release")
-    defective = picture.build or picture.tables.tensorflow(release, None, picture.table_platform)
+    defective = case.build or case.tables.tensorflow(release, None, case.table_platform)
     steps = [manual(first.get("cure"))] if first.get("cure") else []
     pins = defective.extras.get("and-cuda", {}) if defective is not None else {}
     cudnn = next((name for name in pins if "cudnn" in name), None)
-    if cudnn is not None and "cuDNN" in first.get("cure") and picture.platform != "windows":
+    if cudnn is not None and "cuDNN" in first.get("cure") and case.platform != "windows":
         major = (defective.cudnn or "").split(".")[0] if defective is not None else ""
         wanted = f"{cudnn}<{int(major) + 1}" if major.isdigit() else cudnn
         steps.append(
             shell(
-                commands.pip(picture, "install", "--upgrade", wanted),
+                commands.pip(case, "install", "--upgrade", wanted),
                 "the newest cuDNN that the release accepts",
             )
         )
     earlier = [
         r
-        for r in picture.tables.releases(picture.table_platform, "tensorflow")
+        for r in case.tables.releases(case.table_platform, "tensorflow")
         if r.gpu
         and not r.yanked
         and dotted(r.version) < dotted(release)
-        and usable(picture, r)
-        and on_driver(picture, r)
-        and (picture.python is None or ".".join(picture.python.version.split(".")[:2]) in r.pythons)
+        and usable(case, r)
+        and on_driver(case, r)
+        and (case.python is None or ".".join(case.python.version.split(".")[:2]) in r.pythons)
     ]
     if earlier:
         steps.append(
             shell(
-                commands.pip(picture, "install", *installation(picture, earlier[-1], bare=True).requirements),
+                commands.pip(case, "install", *installation(case, earlier[-1], bare=True).requirements),
                 f"or the release before {release}",
             )
         )
     yield found(
         "known-release-bug",
-        f"TensorFlow {release} is said to have a defect that a later release has not."
-        if first.get("told")
-        else f"This message is printed by TensorFlow {release} only; nothing on the machine is wrong.",
+        (
+            f"The report says that TensorFlow {release} has a defect that a later release does not have."
+            if first.get("told")
+            else f"Only TensorFlow {release} prints this message; nothing on the machine is wrong."
+        ),
         signs[:3],
         confidence="possible" if first.get("told") else "likely",
         tables=[defective] if defective is not None else [],
         steps=steps,
-        verify=commands.list_gpus(picture),
+        verify=commands.list_gpus(case),
     )

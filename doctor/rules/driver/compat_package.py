@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor import lazy
+from doctor.case import Case
 from doctor.facts import DriverMismatch, DriverVersion, Fact, Gpu
 from doctor.findings import Finding, Step, shell
-from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
@@ -15,8 +16,8 @@ from doctor.rules.registry import found, rule
 from doctor.shell import run
 from doctor.tables import dotted
 
-CONSUMER = re.compile(r"geforce|titan|\bmx\d", re.IGNORECASE)
-"""Names of GPUs that are for no data centre."""
+CONSUMER = lazy.compile(r"geforce|titan|\bmx\d", re.IGNORECASE)
+"""Names of GPUs that are not data-centre GPUs."""
 
 
 @rule(
@@ -31,68 +32,84 @@ CONSUMER = re.compile(r"geforce|titan|\bmx\d", re.IGNORECASE)
         "gpu-absent",
         *NO_TENSORFLOW_GPU,
     ),
-    needs=(DriverMismatch, "compat-not-supported", "cuda-compat-path", "cuda-compat-on-path", "system-driver-mismatch"),
+    needs=(
+        DriverMismatch,
+        "compat-not-supported",
+        "cuda-compat-path",
+        "cuda-compat-on-path",
+        "system-driver-mismatch",
+    ),
 )
-def cuda_compat_package(picture: Picture) -> Iterator[Finding]:
+def cuda_compat_package(case: Case) -> Iterator[Finding]:
     """A forward-compatibility libcuda does not fit the GPU or the host's driver.
 
     ## What it means
-    `cuda-compat` packages, and some container images, carry a libcuda of their own. It serves data-centre GPUs over certain
-    older driver branches only; over a newer or unsuited driver, or on a GeForce card, it fails.
+    `cuda-compat` packages, and some container images, carry a libcuda of their own. It works only for
+    data-centre GPUs on certain older driver branches. With a newer driver, or on a GeForce card, it fails.
 
     ## How it shows
-    CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE (804) or CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803) with a `compat` folder on
-    LD_LIBRARY_PATH; in a container a DSO version *older* than the host's kernel module.
+    CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE (804) or CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803) with a `compat`
+    folder on LD_LIBRARY_PATH; in a container a DSO version *older* than the host's kernel module.
 
     ## What to do
-    Take the compat folder off LD_LIBRARY_PATH (or remove the package), so that the host's libcuda is used; or upgrade the driver.
+    Take the compat folder off LD_LIBRARY_PATH (or remove the package), so that the host's libcuda is used; or
+    upgrade the driver.
     """
-    facts = picture.facts
+    facts = case.facts
     mismatch = facts.first(DriverMismatch)
     codes: list[Fact] = [*facts.symptoms("compat-not-supported", "system-driver-mismatch")]
-    refused = cuinit(picture, "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH")
+    refused = cuinit(case, "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH")
     if refused is not None:
         codes.append(refused)
     path = facts.symptoms("cuda-compat-path", "cuda-compat-on-path")
 
-    offered = picture.driver_cuda.version if picture.driver_cuda else None
-    own = picture.tables.driver_cuda(picture.driver.version) if picture.driver else None
+    offered = case.driver_cuda.version if case.driver_cuda else None
+    own = case.tables.driver_cuda(case.driver.version) if case.driver else None
     lifted = facts.kind == "report" and bool(offered and own and dotted(offered) > dotted(own))
-    older = bool(mismatch and mismatch.kernel and mismatch.user and dotted(mismatch.user) < dotted(mismatch.kernel))
-    # a GeForce card in a container: the image's own libcuda was put over the host's, which only data-centre cards allow
-    geforce = picture.container and any("geforce" in (g.name or "").lower() for g in picture.gpus)
+    older = bool(
+        mismatch and mismatch.kernel and mismatch.user and dotted(mismatch.user) < dotted(mismatch.kernel)
+    )
+    # a GeForce card in a container: the image's own libcuda replaced the host's, which only data-centre
+    # cards allow
+    geforce = case.container and any("geforce" in (g.name or "").lower() for g in case.gpus)
     geforce = geforce and facts.has("compat-not-supported")
-    inside = picture.container or facts.has("nvidia-docker-path")
-    unfit = _unfit(picture) if path and facts.kind == "machine" else ""
-    if registered(picture) or not (
-        (path and (codes or mismatch)) or (older and inside) or (lifted and codes) or (geforce and codes) or unfit
+    inside = case.container or facts.has("nvidia-docker-path", "mentions-container")
+    # a host refuses its own libcuda only between an upgrade and the restart; an image has its own copy
+    # as a rule
+    brought = inside and facts.kind == "report" and facts.has("compat-not-supported") and not mismatch
+    unfit = _unfit(case) if path and facts.kind == "machine" else ""
+    if registered(case) or not (
+        (path and (codes or mismatch))
+        or (older and inside)
+        or (lifted and codes)
+        or (geforce and codes)
+        or brought
+        or unfit
     ):
         return
     yield found(
         "cuda-compat-package",
-        "The libcuda that this process opens is not the one of the running driver"
+        "The libcuda that this process loads does not belong to the running driver"
         + (
             f" (it is {mismatch.user}, the kernel module {mismatch.kernel})"
             if mismatch and mismatch.user and mismatch.kernel
             else ""
         )
         + f": it comes from a forward-compatibility package or from inside the container image. {unfit}".rstrip(),
-        [mismatch, *path[:2], *codes[:2], *([picture.driver, picture.driver_cuda] if lifted else [])],
+        [mismatch, *path[:2], *codes[:2], *([case.driver, case.driver_cuda] if lifted else [])],
         confidence="certain" if path or lifted else "likely",
-        steps=_off_the_path(picture),
-        verify=commands.list_gpus(picture),
+        steps=_off_the_path(case),
+        verify=commands.list_gpus(case),
     )
 
 
-def _off_the_path(picture: Picture) -> list[Step]:
-    """How the compat folder leaves the loader's path: from the variable, or from what ldconfig was told."""
-    opened = next(iter(picture.facts.symptoms("cuda-compat-on-path")), None)
-    manager = "dnf" if commands.linux_family(picture) == "dnf" else "apt"
-    variable = shell(
-        commands.loader_path_without("compat"),
-        "takes the compat folder off the loader's path; take it out of the file that sets the variable, too",
-        platform="linux",
-    )
+def _off_the_path(case: Case) -> list[Step]:
+    """Steps that take the compat folder off the loader's path: out of the variable or out of ldconfig's
+    files."""
+    opened = next(iter(case.facts.symptoms("cuda-compat-on-path")), None)
+    manager = "dnf" if commands.linux_family(case) == "dnf" else "apt"
+    why = "takes the compat folder off the loader's path; take it out of the file that sets the variable, too"
+    variable = commands.off_the_path(case, "compat", why, whole=False)
     package = shell(
         run("sudo", manager, "remove", "cuda-compat-*"),
         "removes the packages (in an image: leave them out of the Dockerfile)",
@@ -100,21 +117,26 @@ def _off_the_path(picture: Picture) -> list[Step]:
         root=True,
     )
     if opened is None or "ld.so" not in opened.source.where:
-        return [variable, package]
+        return [*variable, package]
     listed = shell(
         run("grep", "-rn", "compat", "/etc/ld.so.conf", "/etc/ld.so.conf.d"),
-        "shows the line that names the folder: delete it where no package owns it",
+        "shows the line that names the folder; delete it unless a package owns it",
         platform="linux",
     )
-    return [package, listed, shell(run("sudo", "ldconfig"), "makes the loader's cache anew", platform="linux", root=True)]
+    return [
+        package,
+        listed,
+        shell(run("sudo", "ldconfig"), "rebuilds the loader's cache", platform="linux", root=True),
+    ]
 
 
-def _unfit(picture: Picture) -> str:
-    """Why the compat folder's libcuda cannot serve, by its version and the GPUs; "" where it may.
+def _unfit(case: Case) -> str:
+    """Why the compat folder's libcuda cannot work, from its version and the GPUs; "" if it may.
 
-    Source: CUDA Compatibility guide, "Forward Compatibility": newer than the kernel's driver, and for data-centre GPUs.
+    Source: CUDA Compatibility guide, "Forward Compatibility": newer than the kernel's driver, and for
+    data-centre GPUs.
     """
-    facts = picture.facts
+    facts = case.facts
     if any(s.get("count") != "0" for s in facts.symptoms("cuda-devices")):
         return ""  # it answered
     opened = next(iter(facts.symptoms("cuda-compat-on-path")), None)
@@ -127,7 +149,7 @@ def _unfit(picture: Picture) -> str:
     consumer = [gpu for gpu in facts.of(Gpu) if CONSUMER.search(gpu.name or "")]
     if consumer and all(CONSUMER.search(gpu.name or "") for gpu in facts.of(Gpu) if gpu.name):
         return (
-            f"It is {version}, newer than the kernel module {kernel.version}: NVIDIA allows that on data-centre GPUs, "
-            f"and {consumer[0].name} is none."
+            f"It is {version}, newer than the kernel module {kernel.version}: NVIDIA allows that only on"
+            f" data-centre GPUs, and {consumer[0].name} is not one."
         )
     return ""

@@ -1,12 +1,12 @@
-"""driver-libcuda-missing: the kernel module runs, and its libcuda is out of the process's reach."""
+"""driver-libcuda-missing: the kernel module runs, but the process does not find its libcuda."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, KernelModule, LibraryNotLoaded
 from doctor.findings import Finding, Step, manual, shell
-from doctor.picture import Picture
 from doctor.remedies import commands, containers
 from doctor.rules.driver.signs import cuinit, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
@@ -20,40 +20,46 @@ from doctor.shell import Literal, piped, run
     explains=("driver-missing", *NO_TENSORFLOW_GPU),
     needs=(LibraryNotLoaded, CudaCallFailed, Absent, "smi-cuda-unknown", "libcuda-not-found"),
 )
-def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
-    """The kernel module runs, and the process finds no `libcuda.so.1`.
+def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
+    """The kernel module runs, but the process finds no `libcuda.so.1`.
 
     ## What it means
-    The driver's compute library is not installed (distributions pack it apart from the kernel module), not on the loader's
-    path, or not mounted into the container (`NVIDIA_DRIVER_CAPABILITIES` without `compute`).
+    The driver's compute library is not installed (distributions pack it apart from the kernel module), not on
+    the loader's path, or not mounted into the container (`NVIDIA_DRIVER_CAPABILITIES` without `compute`).
 
     ## How it shows
-    `nvidia-smi` or /proc/driver/nvidia/version answer, and `libcuda.so.1: cannot open shared object file` appears.
+    `nvidia-smi` or /proc/driver/nvidia/version answer, and `libcuda.so.1: cannot open shared object file`
+    appears.
 
     ## What to do
-    Install the package that holds libcuda of the same version (Debian: libcuda1, Ubuntu: libnvidia-compute-NNN), run
-    `ldconfig`; in a container ask for the `compute` capability.
+    Install the package that holds libcuda of the same version (Debian: libcuda1, Ubuntu:
+    libnvidia-compute-NNN), run `ldconfig`; in a container ask for the `compute` capability.
     """
-    facts = picture.facts
+    facts = case.facts
     unknown = next(iter(facts.symptoms("smi-cuda-unknown")), None)
-    lib = no_libcuda(picture) or facts.absent("libcuda") or unknown
-    if not _libcuda_answered(picture):
+    lib = no_libcuda(case) or facts.absent("libcuda") or unknown
+    if not _libcuda_answered(case):
         lib = lib or next(iter(facts.symptoms("libcuda-not-found")), None)
     kernel = next((d for d in facts.of(DriverVersion) if d.part in ("kernel", "any") and d.rank == 0), None)
     module = next((m for m in facts.of(KernelModule) if m.name == "nvidia"), None)
-    capabilities = picture.env.get("NVIDIA_DRIVER_CAPABILITIES")
+    capabilities = case.env.get("NVIDIA_DRIVER_CAPABILITIES")
     without_compute = capabilities is not None and not {"compute", "all"} & set(capabilities.value.split(","))
-    nix = facts.symptoms("nix")[:1] if lib is not None and not picture.container and not facts.has("smi-not-found") else []
-    if registered(picture) or lib is None or not (kernel or module or without_compute or nix):
+    nix = (
+        facts.symptoms("nix")[:1]
+        if lib is not None and not case.container and not facts.has("smi-not-found")
+        else []
+    )
+    answers = facts.symptoms("smi-works")[:1] if facts.kind == "report" and not case.container else []
+    if registered(case) or lib is None or not (kernel or module or without_compute or nix or answers):
         return
-    family = commands.linux_family(picture)
+    family = commands.linux_family(case)
     name = {"apt": "libnvidia-compute", "dnf": "nvidia-driver-cuda-libs"}.get(family, "")
     branch = kernel.version.split(".")[0] if kernel else ""
     steps = []
     if nix:
-        steps += _nix(picture)
-    elif picture.container or without_compute:
-        steps += containers.compute_libraries(picture)
+        steps += _nix(case)
+    elif case.container or without_compute:
+        steps += containers.compute_libraries(case)
     elif name == "libnvidia-compute" and branch.isdecimal() and branch.isascii():
         steps.append(
             shell(
@@ -72,61 +78,80 @@ def driver_libcuda_missing(picture: Picture) -> Iterator[Finding]:
                 root=True,
             )
         )
-    if not nix and not (picture.container and facts.kind == "machine"):
+    if not nix and not (case.container and facts.kind == "machine"):
         steps.append(shell(run("sudo", "ldconfig"), "tells the loader about it", platform="linux", root=True))
     yield found(
         "driver-libcuda-missing",
-        "The container was started without the driver's compute libraries: --gpus and NVIDIA_DRIVER_CAPABILITIES decide which are mounted."
-        if lib is None
-        else "What Nix builds searches none of the system's folders for libcuda.so.1, which belongs to the driver: NixOS keeps it in /run/opengl-driver/lib,"
-        " other systems in their own folders."
-        if nix
-        else "The NVIDIA kernel driver runs here, and still libcuda.so.1, which belongs to it, cannot be opened by this process.",
-        [lib, kernel, module, capabilities if without_compute else None, *nix],
-        # the nvidia-smi of a container shows no CUDA wherever the image's libraries are not mounted, whatever is wrong
-        confidence="likely"
-        if lib is None or (nix and not kernel and not module)
-        else "possible"
-        if lib is unknown and picture.container and not without_compute
-        else "certain",
-        title="This process finds no libcuda.so.1: what Nix builds looks for it elsewhere" if nix else "",
+        (
+            "The container was started without the driver's compute libraries: --gpus and"
+            " NVIDIA_DRIVER_CAPABILITIES decide which are mounted."
+            if lib is None
+            else (
+                "Programs that Nix builds do not search the system's folders for libcuda.so.1, which"
+                " belongs to the driver: NixOS keeps it in /run/opengl-driver/lib, other systems in their"
+                " own folders."
+                if nix
+                else (
+                    "The NVIDIA kernel driver runs here, but this process cannot open libcuda.so.1, which"
+                    " belongs to it."
+                )
+            )
+        ),
+        [lib, kernel, module, *answers, capabilities if without_compute else None, *nix],
+        # the nvidia-smi of a container shows no CUDA wherever the image's libraries are not mounted, whatever
+        # is wrong
+        confidence=(
+            "likely"
+            if lib is None or not (kernel or module or without_compute)
+            else "possible"
+            if lib is unknown and case.container and not without_compute
+            else "certain"
+        ),
+        title="This process finds no libcuda.so.1: programs that Nix builds look elsewhere" if nix else "",
         steps=steps,
         verify=run("nvidia-smi") if nix else piped(run("ldconfig", "-p"), run("grep", "libcuda.so.1")),
     )
 
 
-def _nix(picture: Picture) -> list[Step]:
-    """How what Nix built finds the driver's libraries, on NixOS and on other systems."""
-    own = picture.os is None or "nixos" in picture.os.name.lower()
+def _nix(case: Case) -> list[Step]:
+    """Steps by which a program that Nix built finds the driver's libraries, on NixOS and on other systems."""
+    own = case.os is None or "nixos" in case.os.name.lower()
     steps = [
         shell(
             Literal("export LD_LIBRARY_PATH=/run/opengl-driver/lib:$LD_LIBRARY_PATH"),
-            "NixOS: in the shell, or in shell.nix, that the program starts from",
+            "NixOS: in the shell, or in the shell.nix, from which the program starts",
             platform="linux",
         ),
         manual(
-            'NixOS, where nvidia-smi is not there either: services.xserver.videoDrivers = [ "nvidia" ]; and hardware.graphics.enable = true; in configuration.nix,'
-            " then nixos-rebuild switch",
+            'NixOS, if nvidia-smi is missing too: services.xserver.videoDrivers = [ "nvidia" ]; and'
+            " hardware.graphics.enable = true; in configuration.nix, then nixos-rebuild switch",
             platform="linux",
         ),
     ]
     other = shell(
-        run("nixglhost", *commands.list_gpus(picture).argv),
-        "another system with Nix on it: nix-gl-host (github.com/numtide/nix-gl-host) lends the system's driver to what Nix built",
+        run("nixglhost", *commands.list_gpus(case).argv),
+        "another system with Nix: nix-gl-host (github.com/numtide/nix-gl-host) gives Nix's programs the"
+        " system's driver",
         platform="linux",
     )
     return [*steps, other] if own else [other]
 
 
-def _libcuda_answered(picture: Picture) -> bool:
-    """Whether cuInit's error has a name, which only an open libcuda gives it: TensorFlow's own stub fails without one.
+def _libcuda_answered(case: Case) -> bool:
+    """Whether cuInit's error has a name, which only an open libcuda gives it: TensorFlow's own stub fails
+    without one.
 
-    The stub's error is CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, 303 (stream_executor/cuda/cuda_stub.cc), and is printed as
-    `UNKNOWN ERROR (303)` where cuGetErrorName does not open either. The diagnosis that follows looks for a file named
-    libcuda.so among the loaded ones and may miss it.
+    The stub's error is CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, 303 (stream_executor/cuda/cuda_stub.cc), and is
+    printed as `UNKNOWN ERROR (303)` where cuGetErrorName does not open either. The diagnosis that follows
+    looks for a file named libcuda.so among the loaded ones and may miss it.
     """
-    failed = cuinit(picture)
-    return failed is not None and failed.error.startswith("CUDA_ERROR_") and failed.error not in (
-        "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED",
-        "CUDA_ERROR_STUB_LIBRARY",
+    failed = cuinit(case)
+    return (
+        failed is not None
+        and failed.error.startswith("CUDA_ERROR_")
+        and failed.error
+        not in (
+            "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED",
+            "CUDA_ERROR_STUB_LIBRARY",
+        )
     )

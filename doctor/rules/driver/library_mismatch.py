@@ -1,12 +1,13 @@
-"""driver-library-mismatch: kernel module and libraries are of different versions."""
+"""driver-library-mismatch: kernel module and libraries have different versions."""
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 
-from doctor.facts import DriverMismatch, DriverVersion
-from doctor.findings import Finding
-from doctor.picture import Picture
+from doctor.case import Case
+from doctor.facts import DriverMismatch, DriverVersion, LibraryFile
+from doctor.findings import Finding, shell
 from doctor.remedies import commands
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
@@ -16,24 +17,33 @@ from doctor.shell import run
 @rule(
     "driver-library-mismatch",
     "Kernel module and libraries of the NVIDIA driver differ in version",
-    explains=("driver-not-loaded", "gpu-bad-state", "driver-too-old", "gpu-hidden", "gpu-absent", *NO_TENSORFLOW_GPU),
+    explains=(
+        "driver-not-loaded",
+        "gpu-bad-state",
+        "driver-too-old",
+        "gpu-hidden",
+        "gpu-absent",
+        *NO_TENSORFLOW_GPU,
+    ),
     needs=(DriverMismatch, "system-driver-mismatch", "compat-not-supported", DriverVersion),
 )
-def driver_library_mismatch(picture: Picture) -> Iterator[Finding]:
-    """The running kernel module and the user-space libraries of the driver are of different versions.
+def driver_library_mismatch(case: Case) -> Iterator[Finding]:
+    """The driver's running kernel module and its user-space libraries have different versions.
 
     ## What it means
-    The driver's packages were upgraded while the old kernel module went on running; the new libraries refuse to talk to it.
+    An upgrade replaced the driver's files while the old kernel module kept running; the new libraries refuse
+    to work with it.
 
     ## How it shows
-    `Failed to initialize NVML: Driver/library version mismatch`, `kernel version X does not match DSO version Y`,
-    CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803), and within one branch CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE (804).
+    `Failed to initialize NVML: Driver/library version mismatch`, `kernel version X does not match DSO version
+    Y`, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803), and within one branch
+    CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE (804).
 
     ## What to do
-    Restart the machine. Where that is not possible: stop everything that uses the GPU, `sudo rmmod nvidia_uvm nvidia_drm
-    nvidia_modeset nvidia`, `sudo modprobe nvidia`.
+    Restart the machine. If that is not possible: stop everything that uses the GPU, `sudo rmmod nvidia_uvm
+    nvidia_drm nvidia_modeset nvidia`, `sudo modprobe nvidia`.
     """
-    facts = picture.facts
+    facts = case.facts
     stated = facts.first(DriverMismatch)
     codes = facts.symptoms("system-driver-mismatch", "compat-not-supported")
     kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
@@ -45,17 +55,36 @@ def driver_library_mismatch(picture: Picture) -> Iterator[Finding]:
         and not kernel.version.startswith(user.version)
         and not user.version.startswith(kernel.version)
     )
-    if registered(picture) or not (stated or codes or differ):
+    if registered(case) or not (stated or codes or differ):
         return
     versions = ""
     a = stated.kernel if stated and stated.kernel else kernel.version if kernel else ""
     b = stated.user if stated and stated.user else user.version if user else ""
     if a and b:
         versions = f" The kernel module is {a}, the libraries are {b}."
+    opened = user.source.where.partition(" ")[0] if user is not None else ""
+    files = [lib for lib in facts.of(LibraryFile) if lib.name == "libcuda.so.1" and lib.path != opened]
+    right = [lib for lib in files if a and lib.version == a]
+    behind = next((lib for lib in right if lib.searched), None)
+    steps, why = (
+        commands.reload_driver(),
+        "The driver was upgraded on disk while the old kernel module still runs.",
+    )
+    if facts.kind == "machine" and behind is not None:
+        steps = commands.off_the_path(case, posixpath.dirname(opened))
+        why = f"Another driver's library, {opened}, is found before {behind.path}."
+    elif facts.kind == "machine" and right:
+        why = (
+            f"{opened} is a link to another driver's library; the one that fits the kernel module is"
+            f" {right[0].path}."
+        )
+        anew = "rebuilds the links, each to the newest library"
+        steps = [shell(run("sudo", "ldconfig"), anew, platform="linux", root=True)]
     yield found(
         "driver-library-mismatch",
-        "The driver was upgraded on disk while the old kernel module still runs." + versions,
-        # the kernel's log may be of an earlier start: it bears out what was seen and shows nothing by itself
+        why + versions,
+        # the kernel's log may come from an earlier start: it supports other evidence and proves nothing by
+        # itself
         [
             stated,
             kernel if differ else None,
@@ -64,6 +93,6 @@ def driver_library_mismatch(picture: Picture) -> Iterator[Finding]:
             *facts.symptoms("nvrm-api-mismatch")[:1],
         ],
         confidence="certain" if stated or differ else "likely",
-        steps=commands.reload_driver(),
+        steps=steps,
         verify=run("nvidia-smi"),
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor import validated
+from doctor.case import Case
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, LibraryNotLoaded
 from doctor.findings import Finding, Step, shell
-from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
@@ -19,28 +19,37 @@ from doctor.shell import Export, run
     "driver-missing",
     "No NVIDIA driver is installed",
     explains=NO_TENSORFLOW_GPU,
-    needs=(LibraryNotLoaded, CudaCallFailed, Absent, "smi-not-found", "driver-said-missing", "conda-no-driver"),
+    needs=(
+        LibraryNotLoaded,
+        CudaCallFailed,
+        Absent,
+        "smi-not-found",
+        "driver-said-missing",
+        "conda-no-driver",
+    ),
 )
-def driver_missing(picture: Picture) -> Iterator[Finding]:
-    """No NVIDIA driver is installed, although a GPU is there or is expected.
+def driver_missing(case: Case) -> Iterator[Finding]:
+    """No NVIDIA driver is installed, although the machine has a GPU or should have one.
 
     ## What it means
-    `libcuda.so.1` (`nvcuda.dll` on Windows) comes with the driver, never with CUDA, pip or conda. Without it no CUDA program
-    finds a GPU.
+    `libcuda.so.1` (`nvcuda.dll` on Windows) comes with the driver, never with CUDA, pip or conda. Without it
+    no CUDA program finds a GPU.
 
     ## How it shows
-    `Could not load dynamic library 'libcuda.so.1'`, `failed call to cuInit: UNKNOWN ERROR (303)`, `nvidia-smi: command not found`.
+    `Could not load dynamic library 'libcuda.so.1'`, `failed call to cuInit: UNKNOWN ERROR (303)`,
+    `nvidia-smi: command not found`.
 
     ## What to do
-    Install the distribution's NVIDIA driver and restart. On a machine without an NVIDIA GPU the messages mean nothing.
+    Install the distribution's NVIDIA driver and restart. On a machine without an NVIDIA GPU, ignore the
+    messages.
     """
-    facts = picture.facts
-    lib = no_libcuda(picture)
-    error = cuinit(picture, "UNKNOWN_ERROR_303", "CUDA_ERROR_STUB_LIBRARY")
+    facts = case.facts
+    lib = no_libcuda(case)
+    error = cuinit(case, "UNKNOWN_ERROR_303", "CUDA_ERROR_STUB_LIBRARY")
     smi = facts.symptoms("smi-not-found")
     absent = facts.absent("nvidia driver") or facts.absent("libcuda")
     if (
-        (registered(picture) and not (lib and _only_listed_before(picture, lib)))
+        (registered(case) and not (lib and _only_listed_before(case, lib)))
         or facts.absent("nvidia gpu")
         or facts.has("plugin-device")
     ):
@@ -57,7 +66,7 @@ def driver_missing(picture: Picture) -> Iterator[Finding]:
     )
     told = (
         facts.symptoms("driver-said-missing")
-        if picture.gpus or facts.has("gpu-not-used", "uses-cpu", "gpu-list-empty")
+        if case.gpus or facts.has("gpu-not-used", "uses-cpu", "gpu-list-empty")
         else [s for s in facts.symptoms("driver-said-missing") if s.get("told")]
     )
     evidence += told[:1]
@@ -72,27 +81,34 @@ def driver_missing(picture: Picture) -> Iterator[Finding]:
         steps.append(
             shell(
                 Export("CONDA_OVERRIDE_CUDA", cuda),
-                "conda then takes the GPU build where no driver is, as while an image is built; run the same installation again",
+                "conda then chooses the GPU build without a driver, as in an image build; run the same"
+                " installation again",
             )
         )
-    alone = not (lib or error or absent or picture.gpus or facts.has("gpu-not-used", "gpu-list-empty", "gpu-not-found"))
+    alone = not (
+        lib or error or absent or case.gpus or facts.has("gpu-not-used", "gpu-list-empty", "gpu-not-found")
+    )
     yield found(
         "driver-missing",
-        "conda sees no NVIDIA driver here, and gives no GPU build where it sees none."
-        if conda and not (lib or error or absent)
-        else "The driver's own library is not on this machine"
-        + (" and its kernel module does not run" if facts.has("kernel-driver-not-running") else "")
-        + "; CUDA packages do not bring it. If the machine has no NVIDIA GPU, these messages are harmless.",
+        (
+            "conda sees no NVIDIA driver here, so it offers no GPU build."
+            if conda and not (lib or error or absent)
+            else "The driver's own library is not on this machine"
+            + (" and its kernel module does not run" if facts.has("kernel-driver-not-running") else "")
+            + "; CUDA packages do not bring it. If the machine has no NVIDIA GPU, these messages are"
+            " harmless."
+        ),
         evidence,
         confidence="certain" if (lib or absent) else "possible" if alone else "likely",
-        steps=steps if conda and picture.container else [*steps, *commands.driver_install(picture)],
+        steps=steps if conda and case.container else [*steps, *commands.driver_install(case)],
         verify=run("nvidia-smi"),
     )
 
 
-def _only_listed_before(picture: Picture, lib: Fact) -> bool:
-    """Whether a list of devices above the driver's missing library is all that speaks of a GPU: another machine's, a page's."""
+def _only_listed_before(case: Case, lib: Fact) -> bool:
+    """Whether the only sign of a GPU is a list of devices above the driver's missing library, perhaps copied
+    from another machine."""
     at = lib.source.line
     return at is not None and all(
-        not gpu.name and gpu.source.line is not None and gpu.source.line < at for gpu in picture.registered
+        not gpu.name and gpu.source.line is not None and gpu.source.line < at for gpu in case.registered
     )

@@ -1,12 +1,12 @@
-"""driver-not-loaded: the driver is installed, and its kernel module does not run."""
+"""driver-not-loaded: the driver is installed, but its kernel module does not run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.facts import Absent, DriverVersion, Fact, Kernel, KernelModule
-from doctor.findings import Finding, Step, shell
-from doctor.picture import Picture
+from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, driver
 from doctor.rules.driver.signs import all_reserved, cuinit, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
@@ -27,45 +27,49 @@ from doctor.shell import run
         "smi-no-driver",
         "kernel-driver-not-running",
         "open-modules-required",
+        "closed-modules-required",
     ),
 )
-def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
-    """A driver is installed, and its kernel module is not running.
+def driver_not_loaded(case: Case) -> Iterator[Finding]:
+    """The driver is installed, but its kernel module is not running.
 
     ## What it means
-    The user-space half of the driver is there; the kernel half is not: not built for the running kernel after an upgrade
-    (DKMS), refused by Secure Boot, or kept out by nouveau.
+    The driver has a user-space half and a kernel half, and the kernel half does not run. It was not built for
+    the running kernel after an upgrade (DKMS), Secure Boot refuses it, or nouveau blocks it.
 
     ## How it shows
-    `NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver`; nvidia-container-cli's `driver not loaded`
-    and `driver error: failed to process request`; libcuda opens, `cuInit` fails and `kernel driver does not appear to be
-    running on this host`.
+    `NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver`; nvidia-container-cli's
+    `driver not loaded` and `driver error: failed to process request`; libcuda opens, `cuInit` fails and
+    `kernel driver does not appear to be running on this host`.
 
     ## What to do
-    Rebuild and load the module (`sudo dkms autoinstall`, `sudo modprobe nvidia`, restart); sign it or turn Secure Boot off;
-    keep nouveau from loading.
+    Rebuild and load the module (`sudo dkms autoinstall`, `sudo modprobe nvidia`, restart); sign it or turn
+    Secure Boot off; keep nouveau from loading.
     """
-    facts = picture.facts
-    if registered(picture) or picture.platform == "wsl":
+    facts = case.facts
+    if registered(case) or case.platform == "wsl":
         return
-    if all_reserved(picture):
+    if all_reserved(case):
         return
-    # what only the host says, wherever the text was written
+    if facts.kind == "report" and facts.has("wants-no-gpu") and not (case.gpus or case.driver):
+        return  # the reporter has no GPU, so no module is missing
+    # messages of the host, wherever the text was written
     host = facts.symptoms("host-driver-down", "kernel-module-missing", "module-not-listed")
-    told = facts.kind == "report" and facts.has("smi-no-driver") and no_libcuda(picture) is None
-    if picture.container and not host and not told:
+    told = facts.kind == "report" and facts.has("smi-no-driver") and no_libcuda(case) is None
+    if case.container and not host and not told:
         return
-    if facts.absent("nvidia gpu") is not None:  # no driver has anything to load for
+    if facts.absent("nvidia gpu") is not None:  # there is no GPU that a driver could be loaded for
         return
     smi = [*facts.symptoms("smi-no-driver"), *facts.symptoms("host-driver-down")]
     nouveau = [m for m in facts.of(KernelModule) if m.name == "nouveau"] or facts.symptoms("nouveau")
     refused = facts.symptoms("kernel-module-missing", "secure-boot-enabled")
     built = facts.symptoms("driver-module-for-other-kernel", "driver-module-not-loaded")
     opens = facts.symptoms("open-modules-required") if not facts.has("cuda-devices") else []
+    closes = facts.symptoms("closed-modules-required") if not facts.has("cuda-devices") else []
     rejected = facts.symptoms("kernel-module-rejected")
     failed = facts.symptoms("module-build-failed")
     error = cuinit(
-        picture,
+        case,
         "CUDA_ERROR_NO_DEVICE",
         "CUDA_ERROR_UNKNOWN",
         "CUDA_ERROR_NOT_INITIALIZED",
@@ -76,62 +80,114 @@ def driver_not_loaded(picture: Picture) -> Iterator[Finding]:
     if (module_absent := facts.absent("nvidia kernel module")) is not None:
         down.append(module_absent)
     user = next((d for d in facts.of(DriverVersion) if d.part == "user"), None)
-    have_libcuda = user is not None or any(n.startswith(("libcuda.", "nvcuda")) for n in picture.loaded)
-    quiet = cuinit(picture, "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_UNKNOWN")
-    missing = no_libcuda(picture)
-    evidence: list[Fact | None] = [*opens[:1], *rejected[:1], *failed[:1], *smi[:2], *host[:1], error, *down[:1], user, *refused[:2], *built[:1], *nouveau[:1]]
-    if not (opens or smi or host or (down and (have_libcuda or quiet) and missing is None)):
+    have_libcuda = user is not None or any(n.startswith(("libcuda.", "nvcuda")) for n in case.loaded)
+    quiet = cuinit(case, "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_UNKNOWN")
+    missing = no_libcuda(case)
+    evidence: list[Fact | None] = [
+        *opens[:1],
+        *closes[:1],
+        *rejected[:1],
+        *failed[:1],
+        *smi[:2],
+        *host[:1],
+        error,
+        *down[:1],
+        user,
+        *refused[:2],
+        *built[:1],
+        *nouveau[:1],
+    ]
+    if not (opens or closes or smi or host or (down and (have_libcuda or quiet) and missing is None)):
         return
     why = (
-        "This GPU needs NVIDIA's open kernel modules, and those that are loaded are the closed ones."
+        "This GPU needs NVIDIA's open kernel modules, but the closed ones are loaded."
         if opens
-        else "The kernel refused the module: Secure Boot is on, and the key that signed it is not enrolled."
-        if rejected
-        else f"The module could not be built for the running kernel {failed[0].get('running')}"
-        + (", whose headers are not installed." if failed[0].get("headers") else ".")
-        if failed
-        else "The nouveau driver holds the GPU."
-        if nouveau
-        else f"The module is built for kernel {built[0].get('built')} only, and {built[0].get('running')} is running."
-        if built and built[0].get("built")
-        else "The module is built for the running kernel and was not loaded; the kernel's log (dmesg) says why."
-        if built and not refused
-        else "The module was refused or not built for this kernel."
-        if refused
-        else "After a kernel or driver upgrade it was probably not rebuilt, or Secure Boot refuses it."
+        else (
+            "NVIDIA's open kernel modules are loaded. They support Turing and later; this GPU is older."
+            if closes
+            else (
+                "The kernel refused the module: Secure Boot is on, and the module's signing key is not"
+                " enrolled."
+                if rejected
+                else (
+                    f"The module could not be built for the running kernel {failed[0].get('running')}"
+                    + (", whose headers are not installed." if failed[0].get("headers") else ".")
+                    if failed
+                    else (
+                        "The nouveau driver holds the GPU."
+                        if nouveau
+                        else (
+                            f"The module is built for kernel {built[0].get('built')} only, and"
+                            f" {built[0].get('running')} is running."
+                            if built and built[0].get("built")
+                            else (
+                                "The module is built for the running kernel and was not loaded; the kernel's"
+                                " log (dmesg) says why."
+                                if built and not refused
+                                else (
+                                    "The kernel refused the module, or it was not built for this kernel."
+                                    if refused
+                                    else (
+                                        "It was probably not rebuilt after a kernel or driver upgrade, or"
+                                        " Secure Boot refuses it."
+                                    )
+                                )
+                            )
+                        )
+                    )
+                )
+            )
+        )
     )
-    steps = _steps(picture)
-    if picture.platform == "windows":
-        steps = commands.driver_install(picture)
+    steps = _steps(case)
+    if case.platform == "windows":
+        steps = commands.driver_install(case)
     yield found(
         "driver-not-loaded",
-        ("The driver is there and does not take this GPU. " if opens else
-         "The driver's programs or libraries are there, and no NVIDIA kernel module answers them. ") + why,
+        (
+            "The driver is installed but does not use this GPU. "
+            if opens or closes
+            else "The driver's programs or libraries are installed, but no NVIDIA kernel module answers"
+            " them. "
+        )
+        + why,
         evidence,
-        confidence="certain"
-        if facts.has("smi-no-driver")
-        or opens
-        or refused
-        or nouveau
-        or facts.absent("nvidia kernel module")
-        or (picture.gpus and not facts.has("host-driver-down"))
-        else "likely",
+        confidence=(
+            "certain"
+            if facts.has("smi-no-driver")
+            or opens
+            or closes
+            or refused
+            or nouveau
+            or facts.absent("nvidia kernel module")
+            or (case.gpus and not facts.has("host-driver-down"))
+            else "likely"
+        ),
         steps=steps,
         verify=run("nvidia-smi"),
     )
 
 
-def _steps(picture: Picture) -> list[Step]:
-    """What brings the module up: the cure of the reason that is known, else of the usual ones."""
-    facts = picture.facts
-    name = picture.os.name if picture.os else ""
-    manager = commands.linux_family(picture)
+def _steps(case: Case) -> list[Step]:
+    """Steps that get the module running: for the known reason, else for the usual ones."""
+    facts = case.facts
+    name = case.os.name if case.os else ""
+    manager = commands.linux_family(case)
     if facts.has("open-modules-required"):
-        branch = (picture.driver.version if picture.driver else "").partition(".")[0]
+        branch = (case.driver.version if case.driver else "").partition(".")[0]
         reboot = shell(run("sudo", "reboot"), "loads them", platform="linux", root=True)
         return [driver.open_modules(name, manager, branch), reboot]
     nouveau = any(m.name == "nouveau" for m in facts.of(KernelModule)) or facts.has("nouveau")
     first = [driver.without_nouveau(manager)] if nouveau else []
+    if facts.has("closed-modules-required"):
+        return [
+            manual(
+                "Install the same driver with NVIDIA's closed (proprietary) kernel modules, in the newest"
+                " branch that supports this GPU, and restart",
+                platform="linux",
+                root=True,
+            )
+        ]
     rejected = facts.symptoms("kernel-module-rejected")
     if rejected or (facts.has("secure-boot-enabled") and facts.has("driver-module-not-loaded")):
         return [*first, *driver.enrol_key(rejected[0].get("key") if rejected else "")]
@@ -147,5 +203,5 @@ def _steps(picture: Picture) -> list[Step]:
             "says whether Secure Boot is on; an unsigned module is refused then",
             platform="linux",
         ),
-        *commands.driver_install(picture),
+        *commands.driver_install(case),
     ]

@@ -1,11 +1,11 @@
-"""What says that the driver answers or does not: cuInit's errors, its libraries, nvidia-smi's words."""
+"""Evidence that the driver answers or does not: cuInit's errors, its libraries, nvidia-smi's messages."""
 
 from __future__ import annotations
 
 import re
 
+from doctor.case import Case
 from doctor.facts import Absent, CudaCallFailed, EnvironmentKind, Fact, Gpu, LibraryNotLoaded, LibraryWanted
-from doctor.picture import Picture
 
 NVML = "libnvidia-ml.so.1"
 """SONAME of the NVIDIA Management Library, which comes with the driver."""
@@ -22,60 +22,78 @@ NO_ANSWER = (
 """Symptoms of a driver that does not answer."""
 
 
-def cuinit(picture: Picture, *errors: str) -> CudaCallFailed | None:
-    """The first failed cuInit with one of these errors (any error where none is named)."""
+def cuinit(case: Case, *errors: str) -> CudaCallFailed | None:
+    """The first failed cuInit with one of these errors, or with any error if none is given."""
     return next(
-        (c for c in picture.facts.of(CudaCallFailed) if c.call == "cuInit" and (not errors or c.error in errors)), None
+        (
+            c
+            for c in case.facts.of(CudaCallFailed)
+            if c.call == "cuInit" and (not errors or c.error in errors)
+        ),
+        None,
     )
 
 
-def wants_nvml(picture: Picture) -> bool:
-    """Whether this build registers no GPU without NVML, as 2.21 does; in a report, where it is named, it counts."""
-    return picture.facts.kind != "machine" or any(
-        wanted.name == NVML and wanted.needed for wanted in picture.facts.of(LibraryWanted)
+def wants_nvml(case: Case) -> bool:
+    """Whether this build registers no GPU without NVML, as 2.21 does; in a report a missing NVML counts once
+    it is named."""
+    return case.facts.kind != "machine" or any(
+        wanted.name == NVML and wanted.needed for wanted in case.facts.of(LibraryWanted)
     )
 
 
-def no_libcuda(picture: Picture) -> LibraryNotLoaded | None:
-    """The driver's library that did not open."""
+def no_libcuda(case: Case) -> LibraryNotLoaded | None:
+    """The driver's library that did not load."""
     return next(
         (
             lib
-            for lib in picture.missing("driver")
-            if "could not load library" not in lib.source.text.lower() and (lib.name != NVML or wants_nvml(picture))
+            for lib in case.missing("driver")
+            if "could not load library" not in lib.source.text.lower()
+            and (lib.name != NVML or wants_nvml(case))
         ),
         None,
-    )  # a cuDNN that wants the plain name libcuda.so says nothing about the driver
+    )  # a cuDNN that looks for the plain name libcuda.so says nothing about the driver
 
 
-def no_driver_signs(picture: Picture) -> list[Fact]:
-    """Everything that says that the driver does not answer: which of it decides what is for the rules."""
+def no_driver_signs(case: Case) -> list[Fact]:
+    """All evidence that the driver does not answer; the rules decide which of it counts."""
     signs: list[Fact] = [
         c
-        for c in picture.facts.of(CudaCallFailed)
-        if c.call == "cuInit" and c.error in ("UNKNOWN_ERROR_303", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_STUB_LIBRARY")
+        for c in case.facts.of(CudaCallFailed)
+        if c.call == "cuInit"
+        and c.error in ("UNKNOWN_ERROR_303", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_STUB_LIBRARY")
     ]
-    signs += picture.missing("driver")
-    signs += picture.facts.symptoms(*NO_ANSWER)
+    signs += case.missing("driver")
+    signs += case.facts.symptoms(*NO_ANSWER)
     signs += [
         a
-        for a in picture.facts.of(Absent)
+        for a in case.facts.of(Absent)
         if a.what in ("nvidia driver", "nvidia kernel module", "libcuda", "device nodes")
     ]
     return signs
 
 
-def notebook_service(picture: Picture) -> EnvironmentKind | None:
-    """Colab or Kaggle, where nothing but the name of the host speaks of a container: nobody starts that one by hand."""
-    kinds = picture.facts.of(EnvironmentKind)
+def notebook_service(case: Case) -> EnvironmentKind | None:
+    """Colab or Kaggle, if the host's name is the only sign of a container: no user starts that container."""
+    kinds = case.facts.of(EnvironmentKind)
     containers = ("docker", "kubernetes", "singularity", "podman", "slurm")
     if any(k.kind in containers and not re.search(r"\b[0-9a-f]{12}\b", k.source.text) for k in kinds):
         return None
     return next((k for k in kinds if k.kind in ("colab", "kaggle")), None)
 
 
-def all_reserved(picture: Picture) -> bool:
-    """Whether every GPU of the case is bound to a driver that hands devices to virtual machines."""
-    bound = picture.facts.symptoms("gpu-bound-to-other-driver")
-    known = {gpu.bus_id for gpu in picture.facts.of(Gpu) if gpu.bus_id}
-    return bool(bound) and len(bound) >= max(len(picture.gpus), len(known))
+def all_reserved(case: Case) -> bool:
+    """Whether every GPU of the case is bound to a driver that passes devices to virtual machines."""
+    bound = case.facts.symptoms("gpu-bound-to-other-driver")
+    known = {gpu.bus_id for gpu in case.facts.of(Gpu) if gpu.bus_id}
+    return bool(bound) and len(bound) >= max(len(case.gpus), len(known))
+
+
+def gives_driver(case: Case) -> bool:
+    """Whether a report shows that Singularity passed the driver in: CUDA starts, and sees no device.
+
+    Without --nv there is no libcuda, and TensorFlow's stub answers 303; the host's /dev is always there.
+    """
+    error = cuinit(case, "CUDA_ERROR_NO_DEVICE") or case.facts.has("no-device-shown")
+    missing = case.facts.has("nv-flag-missing", "kernel-driver-not-running", "no-device-node")
+    return "singularity" in case.environments and case.facts.kind == "report" and bool(error) and not missing

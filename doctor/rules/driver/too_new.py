@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.facts import DriverVersion, Gpu
 from doctor.findings import Finding
-from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
@@ -19,36 +19,38 @@ from doctor.shell import run
     explains=("driver-not-loaded", "gpu-absent", "gpu-bad-state", "device-permission", "driver-missing"),
     needs=("driver-legacy", DriverVersion, Gpu),
 )
-def driver_too_new(picture: Picture) -> Iterator[Finding]:
+def driver_too_new(case: Case) -> Iterator[Finding]:
     """The driver's branch no longer supports this GPU.
 
     ## What it means
-    Each driver branch drops old GPU architectures: R495 dropped Kepler, R590 Maxwell, Pascal and Volta. A newer driver
-    installs without complaint, and its kernel module ignores the GPU.
+    Each driver branch drops old GPU architectures: R495 dropped Kepler, R590 Maxwell, Pascal and Volta. A
+    newer driver installs without an error, and its kernel module ignores the GPU.
 
     ## How it shows
-    `NVRM: The NVIDIA … GPU installed in this system is supported through the NVIDIA 470.xx Legacy drivers` in the kernel
-    log; nvidia-smi finds no devices after an upgrade of the driver.
+    `NVRM: The NVIDIA … GPU installed in this system is supported through the NVIDIA 470.xx Legacy drivers` in
+    the kernel log; nvidia-smi finds no devices after an upgrade of the driver.
 
     ## What to do
-    Install the last branch that serves the GPU, and hold it there.
+    Install the last branch that supports the GPU, and pin it.
     """
     from doctor import compat
 
-    printed = picture.facts.symptoms("driver-legacy")
-    driver = picture.driver
-    if registered(picture) or not (printed or (driver is not None and picture.gpus)):
+    printed = case.facts.symptoms("driver-legacy")
+    driver = case.driver
+    if registered(case) or not (printed or (driver is not None and case.gpus)):
         return
-    side = picture.platform if picture.platform in ("windows", "wsl") else "linux"
+    side = case.platform if case.platform in ("windows", "wsl") else "linux"
     dropped = []
-    for gpu in picture.gpus:
-        if driver is None or not gpu.compute_capability or gpu.uuid:  # the driver itself told its UUID: it serves it
+    for gpu in case.gpus:
+        if (
+            driver is None or not gpu.compute_capability or gpu.uuid
+        ):  # the driver itself printed the UUID, so it supports the GPU
             continue
-        answer = compat.driver_serves_gpu(gpu.compute_capability, driver.version, picture.tables, side)
+        answer = compat.driver_serves_gpu(gpu.compute_capability, driver.version, case.tables, side)
         if answer.verdict != "no" or "last driver branch" not in answer.reason:
             continue
         dropped.append((gpu, answer))
-    if not printed and (not dropped or len(dropped) < len(picture.gpus)):
+    if not printed and (not dropped or len(dropped) < len(case.gpus)):
         return
     branch = (printed[0].get("branch") or printed[0].get("b2")) if printed else ""
     text = (
@@ -60,8 +62,8 @@ def driver_too_new(picture: Picture) -> Iterator[Finding]:
         "driver-too-new",
         text,
         [*printed[:2], driver, *(gpu for gpu, _ in dropped[:1])],
-        confidence="certain" if printed or picture.facts.kind == "machine" else "likely",
+        confidence="certain" if printed or case.facts.kind == "machine" else "likely",
         tables=[row for _, answer in dropped[:1] for row in answer.rows],
-        steps=commands.driver_install(picture),
+        steps=commands.driver_install(case),
         verify=run("nvidia-smi"),
     )

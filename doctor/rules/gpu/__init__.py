@@ -1,1 +1,1 @@
-"""Rules about the GPU itself: absent, hidden, out of order, closed to this user, older or newer than the build."""
+"""Rules about the GPU itself: absent, hidden, faulty, closed to this user, older or newer than the build."""

@@ -1,25 +1,31 @@
-"""gpu-arch-too-old: the build has no code for so old a GPU."""
+"""gpu-arch-too-old: the build has no code for a GPU this old."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from doctor.case import Case
 from doctor.facts import Fact, Gpu, LibraryLoaded
 from doctor.findings import Finding, shell
-from doctor.picture import Picture
 from doctor.remedies import commands, cures
+from doctor.remedies.cure import Later
 from doctor.rules.gpu.capability import code_answer, minor
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, Line
 from doctor.tables import TensorFlowRelease
 
+LOWEST_OF_XLA = (3, 5)
+"""The lowest compute capability that XLA accepts (kMinCudaComputeCapability,
+tensorflow/compiler/xla/service/platform_util.cc)."""
 LOWEST_EVER = (3, 0)
-"""The lowest compute capability that a wheel of TensorFlow has ever had code for: up to 1.4 on Linux (the table's rows)."""
+"""The lowest compute capability for which any TensorFlow wheel has code: those up to 1.4 on Linux (from the
+table)."""
 
 
 def _lowest_of(builds: Sequence[TensorFlowRelease]) -> str | None:
-    """The lowest compute capability that one of these builds has code for; None where that of one is not known."""
+    """The lowest compute capability for which one of these builds has code; None if it is unknown for one of
+    them."""
     lowest = [row.compute_capabilities.lowest for row in builds if row.compute_capabilities]
     known = [c for c in lowest if c]
     return min(known, key=minor) if known and len(known) == len(builds) else None
@@ -28,7 +34,13 @@ def _lowest_of(builds: Sequence[TensorFlowRelease]) -> str | None:
 @rule(
     "gpu-arch-too-old",
     "The GPU is too old for this TensorFlow build",
-    explains=("device-not-found", "cudnn-init-oom", "ptx-jit-or-kernel-crash", "gpu-arch-too-new", "driver-too-old"),
+    explains=(
+        "device-not-found",
+        "cudnn-init-oom",
+        "ptx-jit-or-kernel-crash",
+        "gpu-arch-too-new",
+        "driver-too-old",
+    ),
     needs=(
         "gpu-ignored-capability",
         "gpu-ignored-multiprocessors",
@@ -36,26 +48,28 @@ def _lowest_of(builds: Sequence[TensorFlowRelease]) -> str | None:
         "minimum-capability",
         "jit-from-ptx",
         "container-gpu-older",
+        "xla-serves-no-device",
         Gpu,
     ),
 )
-def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
+def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
     """The GPU's compute capability is below the lowest that this TensorFlow build has code for.
 
     ## What it means
-    A build holds machine code for certain compute capabilities, and PTX from which newer GPUs can be served. Nothing
-    serves a GPU below the lowest. A GPU with very few multiprocessors beside a larger one is left out as well.
+    A build holds machine code for certain compute capabilities, and PTX that the driver compiles for newer
+    GPUs. Nothing runs on a GPU below the lowest. TensorFlow also ignores a GPU with very few multiprocessors
+    if a larger one is present.
 
     ## How it shows
-    `Ignoring visible gpu device … The minimum required Cuda capability is …`; `no kernel image is available` on an old GPU;
-    `Cuda multiprocessor count: 6. The minimum required count is 8`.
+    `Ignoring visible gpu device … The minimum required Cuda capability is …`; `no kernel image is available`
+    on an old GPU; `Cuda multiprocessor count: 6. The minimum required count is 8`.
 
     ## What to do
-    Install the newest release that still has code for the GPU, with the CUDA and cuDNN that it was built for. For a small
-    second GPU set `TF_MIN_GPU_MULTIPROCESSOR_COUNT`.
+    Install the newest release that still has code for the GPU, with the CUDA and cuDNN that it was built for.
+    For a small second GPU set `TF_MIN_GPU_MULTIPROCESSOR_COUNT`.
     """
-    facts = picture.facts
-    verify: Line | Callable[[], Line] = commands.list_gpus(picture)
+    facts = case.facts
+    verify: Line | Callable[[], Line] = commands.list_gpus(case)
     small: list[Fact] = [*facts.symptoms("gpu-ignored-multiprocessors")]
     counted = [gpu for gpu in facts.of(Gpu) if gpu.multiprocessors is not None]
     if facts.kind == "machine" and not small and any((gpu.multiprocessors or 0) >= 8 for gpu in counted):
@@ -63,9 +77,9 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
     if small:
         yield found(
             "gpu-arch-too-old",
-            "TensorFlow leaves out a GPU with fewer than 8 multiprocessors where a larger one is there.",
+            "TensorFlow ignores a GPU with fewer than 8 multiprocessors if a larger one is present.",
             small,
-            title="A GPU has too few multiprocessors for TensorFlow to use it beside a larger one",
+            title="TensorFlow ignores a GPU with few multiprocessors beside a larger one",
             severity="warning",
             steps=[
                 shell(
@@ -77,19 +91,21 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
         )
     ignored = facts.symptoms("gpu-ignored-capability")
     stated = [s for s in facts.symptoms("minimum-capability") if s.get("minimum")]
-    build = picture.build
+    build = case.build
     lowest = build.compute_capabilities.lowest if build and build.compute_capabilities else None
     if not ignored and stated:
-        ignored = [s for s in stated if any(minor(c) < minor(s.get("minimum")) for c in picture.capabilities)]
-    steps = cures.Later(cures.better_code, picture)
+        ignored = [s for s in stated if any(minor(c) < minor(s.get("minimum")) for c in case.capabilities)]
+    steps = Later(cures.better_code, case)
     verify = steps.lists_gpus
-    ignored.sort(key=lambda s: not s.get("cc") and not s.get("minimum"))  # those that say why come first
+    # lines that give the reason come first
+    ignored.sort(key=lambda s: not s.get("cc") and not s.get("minimum"))
     if ignored and not (ignored[0].get("cc") or ignored[0].get("minimum")):
         yield found(
             "gpu-arch-too-old",
-            "TensorFlow ignores a GPU mostly because its compute capability is below the lowest that the build was made for; otherwise "
-            "because it has few multiprocessors beside a larger one. The rest of the line says which.",
-            [*ignored[:1], *picture.gpus[:1]],
+            "TensorFlow ignores a GPU for one of two reasons: mostly because its compute capability is"
+            " below the build's lowest, else because it has few multiprocessors beside a larger GPU. The"
+            " rest of the line gives the reason.",
+            [*ignored[:1], *case.gpus[:1]],
             confidence="likely",
             tables=[build] if build else [],
             steps=steps,
@@ -98,10 +114,10 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
         return
     if ignored:
         need = ignored[0].get("minimum") or lowest or "a higher one"
-        have = ignored[0].get("cc") or next(iter(picture.capabilities), "its own")
+        have = ignored[0].get("cc") or next(iter(case.capabilities), "its own")
         yield found(
             "gpu-arch-too-old",
-            f"The GPU has compute capability {have}; this build wants {need} at least and leaves the GPU out.",
+            f"The GPU has compute capability {have}; this build needs at least {need} and ignores the GPU.",
             ignored[:3],
             confidence="likely" if ignored[0].get("told") else "certain",
             tables=[build] if build else [],
@@ -113,49 +129,82 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
     if refused:
         yield found(
             "gpu-arch-too-old",
-            f"This image has no code for a GPU as old as {refused[0].get('gpu')}: NVIDIA's newer images drop old GPUs.",
-            [*refused[:2], *picture.gpus[:1]],
+            f"This image has no code for a GPU as old as {refused[0].get('gpu')}; NVIDIA's newer images"
+            f" drop old GPUs.",
+            [*refused[:2], *case.gpus[:1]],
             steps=steps,
             verify=verify,
         )
         return
-    if facts.kind == "report" and build is None and not registered(picture):
-        opened = [lib for lib in facts.of(LibraryLoaded) if picture.component(lib.name) == "cuda"]
-        lowest = _lowest_of(picture.builds) if opened else None
-        if lowest is not None and picture.capabilities and all(minor(c) < minor(lowest) for c in picture.capabilities):
+    unserved = facts.symptoms("xla-serves-no-device")
+    if unserved and case.capabilities and all(minor(c) < LOWEST_OF_XLA for c in case.capabilities):
+        yield found(
+            "gpu-arch-too-old",
+            f"The GPU has compute capability {case.capabilities[0]}; this TensorFlow does not start"
+            f" without XLA, which needs at least {LOWEST_OF_XLA[0]}.{LOWEST_OF_XLA[1]}.",
+            [*unserved[:1], *case.gpus[:1]],
+            confidence="likely",
+            tables=[build] if build else [],
+            steps=steps,
+            verify=verify,
+        )
+        return
+    if facts.kind == "report" and build is None and not registered(case):
+        opened = [lib for lib in facts.of(LibraryLoaded) if case.component(lib.name) == "cuda"]
+        lowest = _lowest_of(case.builds) if opened else None
+        if (
+            lowest is not None
+            and case.capabilities
+            and all(minor(c) < minor(lowest) for c in case.capabilities)
+        ):
             yield found(
                 "gpu-arch-too-old",
-                f"The GPU has compute capability {picture.capabilities[0]}; every build of TensorFlow that opens {opened[0].name} wants "
-                f"{lowest} at least and leaves the GPU out.",
-                [*picture.gpus[:1], *opened[:1]],
+                f"The GPU has compute capability {case.capabilities[0]}; every TensorFlow build that"
+                f" loads {opened[0].name} needs at least {lowest} and ignores the GPU.",
+                [*case.gpus[:1], *opened[:1]],
                 confidence="likely",
-                tables=dict.fromkeys((picture.builds[0].ref, picture.builds[-1].ref)),
+                tables=dict.fromkeys((case.builds[0].ref, case.builds[-1].ref)),
                 steps=steps,
                 verify=verify,
             )
             return
     image: list[Fact] = [*(facts.symptoms("no-kernel-image") or facts.symptoms("jit-from-ptx"))]
-    if facts.kind == "machine" and not image:  # here the build and the GPU are both known: nothing needs to fail first
-        image = [f for f in (picture.tensorflow,) if f is not None]
+    if (
+        facts.kind == "machine" and not image
+    ):  # the build and the GPU are both known, so no failure is needed as evidence
+        image = [f for f in (case.tensorflow,) if f is not None]
     complaint = (
         []
-        if image or facts.kind == "machine" or registered(picture)
+        if image or facts.kind == "machine" or registered(case)
         else facts.symptoms("gpu-not-used", "gpu-list-empty", "uses-cpu")
     )
-    ancient = any((1, 0) <= minor(capability) < LOWEST_EVER for capability in picture.capabilities)
-    if ancient and not (image or complaint or registered(picture) or picture.not_loaded) and facts.kind == "report":
-        complaint = [*facts.symptoms("mentions-gpu")]  # no release ever took such a card
+    ancient = any((1, 0) <= minor(capability) < LOWEST_EVER for capability in case.capabilities)
+    if ancient and not (image or complaint or registered(case) or case.not_loaded) and facts.kind == "report":
+        complaint = [*facts.symptoms("mentions-gpu")]  # no release ever supported such a card
     unsure = bool(complaint)
     if unsure:
         image = [*complaint[:2]]
-    for capability in picture.capabilities:
+    invalid = [s for s in facts.symptoms("no-kernel-image") if "kernel image is invalid" in s.source.text]
+    if invalid and not case.capabilities and facts.kind == "report":
+        yield found(
+            "gpu-arch-too-old",
+            "No code in this build runs on the GPU, which the report does not name. With this message the"
+            " GPU is mostly older than the code in the build; it may also be newer.",
+            [*invalid[:2]],
+            confidence="possible",
+            tables=[build] if build else [],
+            steps=steps,
+            verify=verify,
+        )
+        return
+    for capability in case.capabilities:
         if build is None or not build.compute_capabilities or not image:
             if image and facts.has("no-kernel-image") and minor(capability) <= (5, 2) and build is None:
                 yield found(
                     "gpu-arch-too-old",
-                    f"No kernel in this build fits a GPU of compute capability {capability}; builds since 2.3 have dropped "
-                    "the oldest GPUs one after the other.",
-                    [*image[:2], *picture.gpus[:1]],
+                    f"No kernel in this build fits a GPU of compute capability {capability}; since 2.3,"
+                    f" builds have dropped the oldest GPUs step by step.",
+                    [*image[:2], *case.gpus[:1]],
                     confidence="likely",
                     steps=steps,
                     verify=verify,
@@ -164,24 +213,30 @@ def gpu_arch_too_old(picture: Picture) -> Iterator[Finding]:
             if unsure and build is None and minor(capability) <= LOWEST_EVER:
                 yield found(
                     "gpu-arch-too-old",
-                    f"The GPU has compute capability {capability}; the first wheels of TensorFlow wanted "
-                    f"{LOWEST_EVER[0]}.{LOWEST_EVER[1]}, those after 1.4 more.",
-                    [*picture.gpus[:1], *image[:1]],
+                    f"The GPU has compute capability {capability}; the first TensorFlow wheels needed"
+                    f" {LOWEST_EVER[0]}.{LOWEST_EVER[1]}, those after 1.4 need more.",
+                    [*case.gpus[:1], *image[:1]],
                     confidence="likely" if minor(capability) < LOWEST_EVER else "possible",
                     steps=steps,
                     verify=verify,
                 )
                 return
             continue
-        answer = code_answer(picture, capability)
+        answer = code_answer(case, capability)
         newest = max(
-            (minor(c) for c in (*build.compute_capabilities.compiled, *build.compute_capabilities.ptx)), default=(0, 0)
+            (minor(c) for c in (*build.compute_capabilities.compiled, *build.compute_capabilities.ptx)),
+            default=(0, 0),
         )
         if answer is not None and answer.verdict == "no" and minor(capability) < newest:
+            others = [
+                other for c in case.capabilities if (other := code_answer(case, c)) and other.verdict != "no"
+            ]
+            beside = facts.kind == "machine" and bool(others)
             yield found(
                 "gpu-arch-too-old",
-                answer.reason,
-                [*image[:2], *picture.gpus[:1]],
+                answer.reason + (" TensorFlow supports another GPU of this machine." if beside else ""),
+                [*image[:2], *(gpu for gpu in case.gpus if gpu.compute_capability == capability)][:3],
+                severity="warning" if beside else "",
                 confidence="likely" if unsure else "certain",
                 tables=answer.rows,
                 steps=steps,

@@ -1,4 +1,4 @@
-"""A GPU whose memory has had errors that ECC could not correct."""
+"""A GPU whose memory had errors that ECC could not correct."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from doctor.shell import run
 
 
 def memory_errors(errors: list[Symptom]) -> Finding:
-    """The finding gpu-bad-state for uncorrectable errors of a GPU's memory."""
+    """The finding gpu-bad-state for uncorrectable errors in a GPU's memory."""
     gpu = validated.gpu(errors[0].get("gpu")) or "0"
     return found(
         "gpu-bad-state",
-        "The GPU's memory has had uncorrectable errors since the driver was loaded. A program that meets one ends with "
-        "CUDA_ERROR_ECC_UNCORRECTABLE; one that was started later may run, on the memory that is left.",
+        "The GPU's memory has had uncorrectable errors since the driver was loaded. A program that meets"
+        " one ends with CUDA_ERROR_ECC_UNCORRECTABLE; a program that starts later may run on the remaining"
+        " memory.",
         errors[:4],
         title="The GPU's memory has uncorrectable errors",
         confidence="likely",
         steps=[
             shell(
                 run("nvidia-smi", "-i", gpu, "-q", "-d", "ECC,PAGE_RETIREMENT,ROW_REMAPPER"),
-                "shows which errors, and what is taken out of use",
+                "shows the errors, and the memory taken out of use",
             ),
             shell(
                 run("sudo", "nvidia-smi", "-i", gpu, "--gpu-reset"),
-                "puts spare memory in place; nothing may use the GPU",
+                "replaces the faulty memory with spare memory; nothing may use the GPU meanwhile",
                 platform="linux",
                 root=True,
             ),
-            manual("Errors that come back after that are for the vendor: the card is to be replaced"),
+            manual("If the errors return, ask the vendor to replace the card"),
         ],
         verify=run("nvidia-smi", "-i", gpu, "-q", "-d", "ECC"),
     )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import Absent, CudaCallFailed, DeviceNode, KernelModule
+from doctor import validated
+from doctor.case import Case
+from doctor.facts import Absent, CudaCallFailed, DeviceNode, EnvironmentKind, Fact, KernelModule
 from doctor.findings import Finding, manual, shell
-from doctor.picture import Picture
 from doctor.remedies import containers
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
-from doctor.shell import Literal, run
+from doctor.shell import Literal, Path, run
 
 
 @rule(
@@ -31,79 +32,112 @@ from doctor.shell import Literal, run
         Absent,
     ),
 )
-def device_permission(picture: Picture) -> Iterator[Finding]:
+def device_permission(case: Case) -> Iterator[Finding]:
     """The device nodes /dev/nvidia* are missing, or this user may not open them.
 
     ## What it means
-    CUDA needs /dev/nvidia0, /dev/nvidiactl and /dev/nvidia-uvm. They are made by a root process or `nvidia-modprobe`; groups,
-    udev rules and a container's cgroup can keep a user out.
+    CUDA needs /dev/nvidia0, /dev/nvidiactl and /dev/nvidia-uvm. A root process or `nvidia-modprobe` creates
+    them; groups, udev rules and a container's cgroup can deny a user access.
 
     ## How it shows
-    `cuInit` fails with CUDA_ERROR_UNKNOWN as a user and works with sudo; nvidia-smi works; `Insufficient Permissions`; in a running
-    container `Failed to initialize NVML: Unknown Error` after a systemd reload.
+    `cuInit` fails with CUDA_ERROR_UNKNOWN as a user and works with sudo; nvidia-smi works; `Insufficient
+    Permissions`; in a running container `Failed to initialize NVML: Unknown Error` after a systemd reload.
 
     ## What to do
-    Run `nvidia-modprobe -u -c=0` once as root, join the group that owns the nodes (video, render), restart the container with
-    `--device` entries or with cgroup v2 handled by the toolkit.
+    Run `nvidia-modprobe -u -c=0` once as root, join the group that owns the nodes (video, render), restart
+    the container with `--device` entries or with cgroup v2 handled by the toolkit.
     """
-    facts = picture.facts
-    error = cuinit(picture)
-    refused = cuinit(picture, "CUDA_ERROR_OPERATING_SYSTEM", "CUDA_ERROR_NOT_PERMITTED")
+    facts = case.facts
+    error = cuinit(case)
+    refused = cuinit(case, "CUDA_ERROR_OPERATING_SYSTEM", "CUDA_ERROR_NOT_PERMITTED")
     root = facts.symptoms("permission-by-escalation")
     if error or facts.has("smi-no-devices"):
         root += facts.symptoms("works-as-root")
     denied = facts.symptoms("device-node-permission")
-    uvm = facts.symptoms("uvm-not-loaded") if not facts.has("smi-no-driver", "kernel-module-missing") else []
+    uvm = (
+        facts.symptoms("uvm-not-loaded")
+        if not facts.has("smi-no-driver", "kernel-module-missing", "host-driver-down")
+        else []
+    )
     shut = facts.symptoms("device-node-closed")
     if shut and (
-        error or denied or facts.has("works-as-root", "permission-by-escalation", "nvml-unknown-error", "gpu-not-used")
+        error
+        or denied
+        or facts.has("works-as-root", "permission-by-escalation", "nvml-unknown-error", "gpu-not-used")
     ):
         denied = [*shut, *denied]
     nodes = [n for n in facts.of(DeviceNode) if not n.accessible]
-    lost = facts.symptoms("nvml-unknown-error") if facts.kind == "report" or picture.container else []
-    missing = facts.absent("device nodes") if any(m.name == "nvidia" for m in facts.of(KernelModule)) else None
-    answered = any(s.get("count") != "0" for s in facts.symptoms("cuda-devices"))  # then it has the nodes that it needs
+    lost = facts.symptoms("nvml-unknown-error") if facts.kind == "report" or case.container else []
+    missing = (
+        facts.absent("device nodes") if any(m.name == "nvidia" for m in facts.of(KernelModule)) else None
+    )
+    answered = any(
+        s.get("count") != "0" for s in facts.symptoms("cuda-devices")
+    )  # the process then has the nodes that it needs
     simulated = facts.has("simulated-gpu")  # whose driver opens no nodes
     beside = [] if answered or simulated else facts.symptoms("device-node-missing")
-    if picture.container and facts.absent("libcuda") is not None:  # nothing was passed in: container-no-gpu says so
+    if (
+        case.container and facts.absent("libcuda") is not None
+    ):  # the container got no GPU: container-no-gpu handles that
         missing, beside = None, []
-    # TensorFlow looks for the node where cuInit fails; with no driver at all, or no GPU, cuInit fails with another error
-    away = facts.symptoms("no-device-node") if cuinit(picture, "CUDA_ERROR_UNKNOWN") and not picture.container else []
-    if registered(picture) or not (root or denied or nodes or lost or missing or beside or refused or uvm or away):
+    # TensorFlow looks for the node where cuInit fails; with no driver at all, or no GPU, cuInit fails with
+    # another error
+    away: list[Fact] = (
+        [*facts.symptoms("no-device-node")]
+        if cuinit(case, "CUDA_ERROR_UNKNOWN") and not case.container
+        else []
+    )
+    # LXC and systemd-nspawn are given device nodes by hand: nvidia-uvm, which the first CUDA program on the
+    # host makes, is not there when the container starts before it
+    by_hand = [k for k in facts.of(EnvironmentKind) if k.kind in ("lxc", "nspawn")]
+    away = [*away, *(by_hand[:1] if facts.kind == "report" and cuinit(case, "CUDA_ERROR_UNKNOWN") else [])]
+    if registered(case) or not (
+        root or denied or nodes or lost or missing or beside or refused or uvm or away
+    ):
         return
     if facts.absent("nvidia gpu") is not None:  # without a GPU there is no node to open
         return
-    steps = [
-        shell(
-            run("sudo", "nvidia-modprobe", "-u", "-c=0"),
-            "makes /dev/nvidia-uvm and the other nodes",
-            platform="linux",
-            root=True,
-        )
-    ]
-    if nodes or denied or (root and root[0].get("group")):
+    group = next((name for node in nodes if node.group and (name := validated.group(node.group))), None)
+    steps = []
+    if not (nodes and facts.kind == "machine") or missing or beside:
         steps.append(
             shell(
-                Literal('sudo usermod -aG video "$USER"'),
-                "if the nodes belong to the group video (ls -l /dev/nvidia*); then log in again",
+                run("sudo", "nvidia-modprobe", "-u", "-c=0"),
+                "creates /dev/nvidia-uvm and the other nodes",
                 platform="linux",
                 root=True,
             )
         )
-    if picture.container and facts.kind == "machine" and (missing or beside):
-        steps = containers.device_nodes(picture)
+    if nodes and facts.kind == "machine" and not group:
+        opened = run("sudo", "chmod", "a+rw", *(Path(node.path) for node in nodes))
+        why = (
+            "until the next start; to make it permanent, remove NVreg_DeviceFileMode from the options in"
+            " /etc/modprobe.d"
+        )
+        steps.append(shell(opened, why, platform="linux", root=True))
+    if nodes or denied or (root and root[0].get("group")):
+        whose = (
+            "they belong to it" if group else "if the nodes belong to the group video (ls -l /dev/nvidia*)"
+        )
+        join = run("sudo", "usermod", "-aG", group or "video", Literal('"$USER"'))
+        steps.append(shell(join, f"{whose}; then log in again", platform="linux", root=True))
+    if case.container and facts.kind == "machine" and (missing or beside):
+        steps = containers.device_nodes(case)
     if lost:
         steps.insert(
             0,
             manual(
-                "Restart the container; with systemd's cgroup driver name the devices (--device /dev/nvidia0 --device /dev/nvidiactl --device /dev/nvidia-uvm)"
+                "Restart the container; with systemd's cgroup driver name the devices (--device /dev/nvidia0"
+                " --device /dev/nvidiactl --device /dev/nvidia-uvm)"
             ),
         )
     yield found(
         "device-permission",
-        "The driver works for root and this user cannot open its device files."
-        if root and not root[0].get("group")
-        else "The GPU's device files are missing or closed to this user.",
+        (
+            "The driver works for root, but this user cannot open its device files."
+            if root and not root[0].get("group")
+            else "The GPU's device files are missing or closed to this user."
+        ),
         [*root[:1], *denied[:2], *nodes[:3], *lost[:1], *uvm[:1], *away[:1], *beside, missing, error],
         confidence="certain" if nodes or denied or missing or beside else "likely",
         steps=steps,

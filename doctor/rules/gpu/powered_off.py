@@ -1,11 +1,11 @@
-"""gpu-powered-off: a GPU that is built in is switched off by software."""
+"""gpu-powered-off: software has switched the built-in GPU off."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.findings import Finding, Step, manual, shell
-from doctor.picture import Picture
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.shell import piped, run
@@ -14,40 +14,59 @@ from doctor.shell import piped, run
 @rule(
     "gpu-powered-off",
     "The GPU is switched off by software",
-    explains=("gpu-absent", "driver-not-loaded", "driver-missing", "gpu-bad-state", "gpu-hidden", "device-permission"),
+    explains=(
+        "gpu-absent",
+        "driver-not-loaded",
+        "driver-missing",
+        "gpu-bad-state",
+        "gpu-hidden",
+        "device-permission",
+    ),
     needs=("gpu-switched-off",),
 )
-def gpu_powered_off(picture: Picture) -> Iterator[Finding]:
-    """The GPU is switched off by software.
+def gpu_powered_off(case: Case) -> Iterator[Finding]:
+    """Software has switched the GPU off.
 
     ## What it means
-    A laptop switched its NVIDIA GPU off to save power: prime-select intel, bbswitch, supergfxctl in integrated mode,
-    EnvyControl, system76-power, vgaswitcheroo, or a device that was removed from the bus. The driver may be installed, and finds nothing.
+    A laptop switched its NVIDIA GPU off to save power: prime-select intel, bbswitch, supergfxctl in
+    integrated mode, EnvyControl, system76-power, vgaswitcheroo, or a device that was removed from the bus.
+    The driver may be installed but finds no GPU.
 
     ## How it shows
-    `prime-select query` prints `intel`; /proc/acpi/bbswitch says OFF; lspci shows the device with `rev ff`, or not at
-    all.
+    `prime-select query` prints `intel`; /proc/acpi/bbswitch says OFF; lspci shows the device with `rev ff`,
+    or not at all.
 
     ## What to do
     Switch the GPU on with the program that switched it off, then restart.
     """
-    off = picture.facts.symptoms("gpu-switched-off")
-    if not off or registered(picture) or any(s.get("count") != "0" for s in picture.facts.symptoms("cuda-devices")):
+    off = case.facts.symptoms("gpu-switched-off")
+    if not off or registered(case) or any(s.get("count") != "0" for s in case.facts.symptoms("cuda-devices")):
         return
     by = off[0].get("by") or off[0].get("by2")
-    restart = "lets the NVIDIA GPU run; restart after it"
+    restart = "turns the NVIDIA GPU on; restart afterwards"
     tool = {
         "prime-select": shell(run("sudo", "prime-select", "nvidia"), restart, platform="linux", root=True),
         "supergfxctl": shell(run("supergfxctl", "-m", "Hybrid"), restart, platform="linux"),
-        "system76-power": shell(run("sudo", "system76-power", "graphics", "hybrid"), restart, platform="linux", root=True),
-        "envycontrol": shell(run("sudo", "envycontrol", "-s", "hybrid"), restart, platform="linux", root=True),
+        "system76-power": shell(
+            run("sudo", "system76-power", "graphics", "hybrid"), restart, platform="linux", root=True
+        ),
+        "envycontrol": shell(
+            run("sudo", "envycontrol", "-s", "hybrid"), restart, platform="linux", root=True
+        ),
         "vgaswitcheroo": _written("/sys/kernel/debug/vgaswitcheroo/switch"),
         "bbswitch": _written("/proc/acpi/bbswitch"),
-    }.get(by, manual("Switch the GPU on with the program that switched it off (prime-select, supergfxctl, the BIOS), then restart", platform="linux"))
+    }.get(
+        by,
+        manual(
+            "Switch the GPU on with the program that switched it off (prime-select, supergfxctl, the BIOS),"
+            " then restart",
+            platform="linux",
+        ),
+    )
     yield found(
         "gpu-powered-off",
-        "The machine has an NVIDIA GPU, and it is switched off, so that the driver finds no device.",
-        [*off[:3], *picture.gpus[:1]],
+        "The machine's NVIDIA GPU is switched off, so the driver finds no device.",
+        [*off[:3], *case.gpus[:1]],
         confidence="certain" if by else "likely",
         steps=[tool],
         verify=run("nvidia-smi"),
@@ -55,6 +74,6 @@ def gpu_powered_off(picture: Picture) -> Iterator[Finding]:
 
 
 def _written(path: str) -> Step:
-    """The step that switches the GPU on through a file of the kernel's."""
+    """The step that switches the GPU on through a kernel file."""
     switch = piped(run("echo", "ON"), run("sudo", "tee", path))
     return shell(switch, "switches the GPU on until the next start", platform="linux", root=True)

@@ -1,13 +1,13 @@
-"""Whether TensorFlow made a GPU device, and what else of the case hangs on that."""
+"""Whether TensorFlow created a GPU device, and the findings that depend on it."""
 
 from __future__ import annotations
 
-from doctor.picture import Picture
+from doctor.case import Case
 
 NO_TENSORFLOW_GPU = ("device-not-found", "cuda-missing", "tf-cpu-only", "benign-messages")
-"""Codes whose findings follow where the driver gives TensorFlow no GPU."""
+"""Codes whose findings follow if the driver gives TensorFlow no GPU."""
 
 
-def registered(picture: Picture) -> bool:
-    """Whether TensorFlow made a GPU device in this case."""
-    return bool(picture.registered) and any(r.count for r in picture.registered)
+def registered(case: Case) -> bool:
+    """Whether TensorFlow created a GPU device in this case."""
+    return bool(case.registered) and any(r.count for r in case.registered)

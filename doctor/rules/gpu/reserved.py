@@ -1,13 +1,13 @@
-"""gpu-reserved: the GPU is set aside for something else: a virtual machine, or MIG instances that nobody made."""
+"""gpu-reserved: the GPU is reserved for a virtual machine, or for MIG instances that nobody created."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from doctor import validated
+from doctor.case import Case
 from doctor.facts import CudaCallFailed, Fact, Symptom
 from doctor.findings import Finding, manual, shell
-from doctor.picture import Picture
 from doctor.rules.driver.signs import all_reserved
 from doctor.rules.registry import found, rule
 from doctor.shell import run
@@ -16,48 +16,61 @@ from doctor.shell import run
 @rule(
     "gpu-reserved",
     "The GPU is reserved for virtual machines or for MIG instances",
-    explains=("driver-not-loaded", "driver-missing", "gpu-bad-state", "gpu-hidden", "gpu-absent", "device-not-found"),
+    explains=(
+        "driver-not-loaded",
+        "driver-missing",
+        "gpu-bad-state",
+        "gpu-hidden",
+        "gpu-absent",
+        "device-not-found",
+    ),
     needs=("gpu-bound-to-other-driver", "mig-enabled"),
 )
-def gpu_reserved(picture: Picture) -> Iterator[Finding]:
+def gpu_reserved(case: Case) -> Iterator[Finding]:
     """The GPU is reserved for virtual machines or for MIG instances.
 
     ## What it means
-    The kernel gave the GPU to a driver that hands devices to virtual machines (vfio-pci, pci-stub), or MIG mode is on
-    and no instance was made. The NVIDIA driver may run, and CUDA has no device.
+    The kernel gave the GPU to a driver that passes devices to virtual machines (vfio-pci, pci-stub), or MIG
+    mode is on but has no instance. The NVIDIA driver may run, but CUDA has no device.
 
     ## How it shows
     `Kernel driver in use: vfio-pci` in `lspci -nnk`; `MIG devices: No MIG devices found` in nvidia-smi, with
     CUDA_ERROR_NO_DEVICE from cuInit.
 
     ## What to do
-    Use the GPU inside the virtual machine, or give it back to the host; make a MIG instance, or turn MIG mode off.
+    Use the GPU inside the virtual machine, or give it back to the host; create a MIG instance, or turn MIG
+    mode off.
     """
-    facts = picture.facts
-    if all_reserved(picture):
+    facts = case.facts
+    if all_reserved(case):
         yield _kept_for_a_virtual_machine(facts.symptoms("gpu-bound-to-other-driver"))
         return
     undivided = [s for s in facts.symptoms("mig-enabled") if s.get("instances") == "0"]
     refusal = next((c for c in facts.of(CudaCallFailed) if c.error == "CUDA_ERROR_NO_DEVICE"), None)
-    all_of_them = facts.kind == "machine" and len(undivided) >= max(1, len(picture.gpus))
+    all_of_them = facts.kind == "machine" and len(undivided) >= max(1, len(case.gpus))
     if undivided and (refusal or all_of_them):
         yield _no_instance(undivided[0], refusal)
 
 
 def _kept_for_a_virtual_machine(taken: list[Symptom]) -> Finding:
-    """Every GPU of the machine is bound to a driver that hands devices to virtual machines (vfio-pci, pci-stub)."""
+    """Every GPU of the machine is bound to a driver that passes devices to virtual machines (vfio-pci,
+    pci-stub)."""
     other = taken[0].get("driver")
     return found(
         "gpu-reserved",
-        f"The kernel's driver {other} holds the GPU, so that it can be given to a virtual machine; the NVIDIA driver does "
-        "not get it.",
+        f"The kernel driver {other} holds the GPU for a virtual machine, so the NVIDIA driver does not get"
+        f" it.",
         taken[:3],
-        title="The GPU is kept for a virtual machine, away from the NVIDIA driver",
+        title="The GPU is reserved for a virtual machine",
         steps=[
-            shell(run("lspci", "-k", "-d", "10de:"), "shows the kernel driver in use of each NVIDIA device", platform="linux"),
+            shell(
+                run("lspci", "-k", "-d", "10de:"),
+                "shows the kernel driver in use of each NVIDIA device",
+                platform="linux",
+            ),
             manual(
-                f"Use the GPU inside the virtual machine, or give it back: take its id out of {other}'s options (kernel "
-                "parameters, /etc/modprobe.d), make the initramfs anew, and restart",
+                f"Use the GPU inside the virtual machine, or give it back: remove its id from {other}'s"
+                f" options (kernel parameters, /etc/modprobe.d), rebuild the initramfs, and restart",
                 platform="linux",
             ),
         ],
@@ -66,27 +79,45 @@ def _kept_for_a_virtual_machine(taken: list[Symptom]) -> Finding:
 
 
 def _no_instance(mode: Symptom, refusal: Fact | None) -> Finding:
-    """NVIDIA MIG User Guide, "Creating GPU Instances": without instances nothing can run on a GPU in MIG mode."""
+    """NVIDIA MIG User Guide, "Creating GPU Instances": without instances nothing can run on a GPU in MIG
+    mode."""
     gpu = validated.gpu(mode.get("gpu")) or "0"
+    halves = [number for number in mode.get("undivided").split() if number.isdecimal()]
+    if halves:
+        inside = run("sudo", "nvidia-smi", "mig", "-i", gpu, "-gi", ",".join(halves), "-cci")
+        return found(
+            "gpu-reserved",
+            f"GPU {gpu} is divided into GPU instances without compute instances. CUDA has no device there"
+            f" until one is created.",
+            [mode, refusal],
+            title="The GPU's MIG instances have no compute instance",
+            confidence="certain",
+            steps=[shell(inside, "creates a compute instance in each", platform="linux", root=True)],
+            verify=run("nvidia-smi", "-L"),
+        )
     return found(
         "gpu-reserved",
-        f"GPU {gpu} is in MIG mode and no instance is made on it: until one is, or the mode is turned off, CUDA has no device there.",
+        f"GPU {gpu} is in MIG mode but has no instance. CUDA has no device there until one is created or"
+        f" the mode is turned off.",
         [mode, refusal],
         title="The GPU is in MIG mode and has no instance",
         confidence="certain",
         steps=[
             shell(
                 run("nvidia-smi", "mig", "-i", gpu, "-lgip"),
-                "shows which instances can be made, with the number of each profile",
+                "lists the possible instances, with the number of each profile",
             ),
             shell(
                 run("sudo", "nvidia-smi", "mig", "-i", gpu, "-cgi", "0", "-C"),
-                "makes one instance of the whole GPU",
+                "creates one instance of the whole GPU",
                 platform="linux",
                 root=True,
             ),
             shell(
-                run("sudo", "nvidia-smi", "-i", gpu, "-mig", "0"), "or turns MIG mode off", platform="linux", root=True
+                run("sudo", "nvidia-smi", "-i", gpu, "-mig", "0"),
+                "or turns MIG mode off",
+                platform="linux",
+                root=True,
             ),
         ],
         verify=run("nvidia-smi", "-L"),

@@ -1,4 +1,4 @@
-"""What a value of CUDA_VISIBLE_DEVICES leaves, where only the value is known and not the GPUs."""
+"""The effect of a CUDA_VISIBLE_DEVICES value on unknown GPUs."""
 
 from __future__ import annotations
 

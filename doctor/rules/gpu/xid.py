@@ -1,23 +1,22 @@
-"""What an Xid in the kernel's log means, by its number.
+"""The meaning of an Xid (an NVIDIA error number in the kernel's log).
 
 Source: NVIDIA, "Xid Errors", table of Xids with their possible causes, and its section on working with them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from doctor.facts import Symptom
 from doctor.findings import Step, manual, shell
 from doctor.shell import run
+from doctor.values import dataclass
 
 OF_PROGRAMS = frozenset(("13", "31", "43", "45", "68", "69"))
-"""Xids that a program causes: an exception or a page fault in its kernels, what was stopped after it."""
+"""Xids that a program causes: an exception or page fault in its kernels, and the stop that follows."""
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """What an Xid says, and what is to be done."""
+    """An Xid's meaning, and the steps."""
 
     says: str
     do: tuple[str, ...]
@@ -26,17 +25,17 @@ class Meaning:
 RESET = (
     "End what uses the GPU and restart the machine (or reset that GPU: sudo nvidia-smi --gpu-reset -i INDEX)"
 )
-VENDOR = "If it comes back after that, the card is for its vendor"
+VENDOR = "If it returns, give the card to its vendor"
 OF_HARDWARE = {
     "48": Meaning("an error of two bits in the GPU's memory, which ECC cannot correct", (RESET, VENDOR)),
     "62": Meaning(
         "the GPU's internal controller halted", (RESET, "Install the newest driver of its branch", VENDOR)
     ),
-    "63": Meaning("a row of the GPU's memory is to be replaced by a spare one", (RESET,)),
+    "63": Meaning("a row of the GPU's memory needs replacement by a spare one", (RESET,)),
     "64": Meaning("a row of the GPU's memory could not be replaced by a spare one", (RESET, VENDOR)),
     "74": Meaning("an NVLink connection failed", (RESET, "Check the bridge or the NVSwitch's log", VENDOR)),
     "79": Meaning(
-        "the GPU has fallen off the bus",
+        "the GPU fell off the bus",
         (
             "Switch the machine off and on again",
             "Check the GPU's power cables, its slot and its temperature",
@@ -60,7 +59,7 @@ OF_HARDWARE = {
 
 
 def of_machine(xids: list[Symptom]) -> list[Symptom]:
-    """The Xids that are no program's doing; a report that states no number may be of any kind."""
+    """The Xids that no program causes; without a number the kind is unknown, so the Xid counts."""
     return [xid for xid in xids if xid.get("xid") not in OF_PROGRAMS]
 
 
@@ -70,13 +69,13 @@ def of_programs(xids: list[Symptom]) -> list[Symptom]:
 
 
 def said(xids: list[Symptom]) -> str:
-    """A sentence on each Xid whose meaning is known."""
+    """One sentence for each Xid with a known meaning."""
     known = [(xid.get("xid"), OF_HARDWARE[xid.get("xid")]) for xid in xids if xid.get("xid") in OF_HARDWARE]
     return "".join(f" Xid {number}: {meaning.says}." for number, meaning in known)
 
 
 def steps(xids: list[Symptom]) -> list[Step]:
-    """What to do, in NVIDIA's order; nothing where no Xid's meaning is known."""
+    """The steps in NVIDIA's order; empty if no Xid's meaning is known."""
     known = [OF_HARDWARE[xid.get("xid")] for xid in xids if xid.get("xid") in OF_HARDWARE]
     texts = dict.fromkeys(text for meaning in known for text in meaning.do)
     if not texts:

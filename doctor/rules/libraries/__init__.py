@@ -1,1 +1,2 @@
-"""Rules about CUDA's and cuDNN's libraries: absent, in another version, out of the loader's sight, or broken."""
+"""Rules about CUDA's and cuDNN's libraries: absent, in another version, outside the loader's folders, or
+broken."""

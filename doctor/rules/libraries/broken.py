@@ -1,4 +1,4 @@
-"""library-broken: a library is found and cannot be loaded."""
+"""library-broken: a library is present but cannot be loaded."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from doctor.facts import LibraryFile, LibraryNotLoaded
+from doctor.case import Case
+from doctor.facts import LibraryFile, LibraryNotLoaded, Symptom
 from doctor.findings import Finding, Step, manual, shell
-from doctor.picture import Picture
-from doctor.remedies import commands, libraries
+from doctor.remedies import commands, cures, libraries
 from doctor.rules.gpu.registered import registered
+from doctor.rules.libraries.cudnn import never_opened
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, table_rows, unusable_files, xla_gpu_note
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.own_ops import own_ops
@@ -23,27 +24,29 @@ from doctor.shell import Literal, Path, piped, run
     explains=("cudnn-missing", "cuda-missing", "cudnn-init-oom", *NO_GPU_SINCE),
     needs=(LibraryNotLoaded, "undefined-symbol", "cudnn-part-broken"),
 )
-def library_broken(picture: Picture) -> Iterator[Finding]:
-    """A library is found and cannot be loaded.
+def library_broken(case: Case) -> Iterator[Finding]:
+    """A library is present but cannot be loaded.
 
     ## What it means
-    The file is there and is not whole or does not fit: cut short by a broken download, for another processor, older than the library
-    that calls it, or one of its own dependencies is missing.
+    The file exists but is incomplete or does not fit: a broken download cut it short, it is for another
+    processor, it is older than the library that calls it, or one of its own dependencies is missing.
 
     ## How it shows
-    `file too short`, `invalid ELF header`, `wrong ELF class`, `undefined symbol`, or a message that blames another library than the one
-    that was asked for (`libnvJitLink.so.12` for `libcusolver.so.11`, `zlibwapi.dll` for cuDNN 8 on Windows).
+    `file too short`, `invalid ELF header`, `wrong ELF class`, `undefined symbol`, or a message that blames a
+    different library from the requested one (`libnvJitLink.so.12` for `libcusolver.so.11`, `zlibwapi.dll` for
+    cuDNN 8 on Windows).
 
     ## What to do
-    Install the package of that library anew, and the dependency that is named; take stray copies off LD_LIBRARY_PATH and PATH.
+    Reinstall the package of that library, and the dependency in the message; take stray copies off
+    LD_LIBRARY_PATH and PATH.
     """
-    facts = picture.facts
-    ops = own_ops(picture)
-    if ops and not picture.not_loaded:
+    facts = case.facts
+    ops = own_ops(case)
+    if ops and not case.not_loaded:
         return
     broken = [
         lib
-        for lib in picture.not_loaded
+        for lib in case.not_loaded
         if (
             lib.cause == "broken"
             and (lib.culprit is None or "." in (lib.culprit or ""))
@@ -53,53 +56,63 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         or ("cudnn_" in lib.name.lower() and "could not lo" in lib.source.text.lower())
         or lib.name.lower().startswith(("libnvjitlink", "libnvrtc"))
     ]
-    if registered(picture):  # parts of cuDNN are opened when they are first used, long after the device was made
+    if registered(
+        case
+    ):  # TensorFlow loads parts of cuDNN at their first use, long after it created the device
         broken = [
             lib
             for lib in broken
             if "zlibwapi" in lib.name.lower()
             or "cudnn_" in lib.name.lower()
-            or (lib.cause == "broken" and picture.component(lib.name) != "driver")
+            or (lib.cause == "broken" and case.component(lib.name) != "driver")
         ]
         if not broken:
             return
     symbols = [
         s
         for s in facts.symptoms("undefined-symbol")
-        if re.search(r"cudnn|cublas|cuda|cusolver|cusparse|nvjitlink|cufft", s.source.text, re.I)
+        if re.search(r"cudnn|cublas|cuda|cusolver|cusparse|nvjitlink|cufft", _names(s), re.I)
+        and not _not_opened(case, s.source.text)
     ]
     parts = facts.symptoms("cudnn-part-broken")
-    copies = unusable_files(picture, [gone.name for gone in picture.not_loaded if gone not in broken])
+    copies = unusable_files(case, [gone.name for gone in case.not_loaded if gone not in broken])
     if not broken and not symbols and not parts and not copies:
         return
     lib = broken[0] if broken else None
     if lib is None and parts:
         blame = f"{parts[0].get('path')}, a part of cuDNN, {parts[0].get('problem')}"
     elif lib is None and copies:
-        blame = f"The only {copies[0].name} on this machine, {copies[0].path}, cannot be loaded ({copies[0].problem})"
+        blame = (
+            f"The only {copies[0].name} on this machine, {copies[0].path}, cannot be loaded"
+            f" ({copies[0].problem})"
+        )
     elif lib is not None:
         blame = (
-            f"{lib.name} is found, and {lib.culprit}, which it needs, {'may not be read by this user' if _denied(picture, lib) else 'is not'}"
+            f"{lib.name} is found, and {lib.culprit}, which it needs,"
+            f" {'may not be read by this user' if _denied(case, lib) else 'is not'}"
             if lib.culprit
             else f"{lib.name} is found and cannot be loaded" + (f" ({lib.error})" if lib.error else "")
         )
         if "zlibwapi" in lib.name.lower():
             blame = "cuDNN 8 on Windows needs zlibwapi.dll, which is not on PATH"
     else:
-        blame = "A library lacks a symbol that another one wants: they are of different releases"
+        blame = "A library lacks a symbol that another one needs: they come from different releases"
     steps: list[Step] = []
-    if lib is not None and _denied(picture, lib):
+    if lib is not None and _denied(case, lib):
         opened = run("sudo", "chmod", "a+rX", Path(lib.source.where))
         steps.append(shell(opened, "lets every user read the file", platform="linux", root=True))
-    elif lib is not None and "zlibwapi" in lib.name.lower():
+    elif lib is not None and "zlibwapi" in (lib.culprit or lib.name).lower():
         steps.append(
             manual(
-                "Put zlibwapi.dll (from the zlib package that NVIDIA's cuDNN installation guide names) into a folder that is on PATH",
+                "Put zlibwapi.dll (from the zlib package that NVIDIA's cuDNN installation guide names) into a"
+                " folder that is on PATH",
                 platform="windows",
             )
         )
-    elif lib is not None and (lib.culprit or "").startswith("libcuda.so"):  # a part of cuDNN 8 asks for the driver's library
-        if picture.platform == "wsl":
+    elif lib is not None and (lib.culprit or "").startswith(
+        "libcuda.so"
+    ):  # a part of cuDNN 8 loads the driver's library
+        if case.platform == "wsl":
             steps.append(
                 shell(
                     Literal("export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH"),
@@ -115,25 +128,69 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
                     platform="linux",
                 )
             )
-            steps.append(manual("Make a link libcuda.so to libcuda.so.1 in that folder: cuDNN 8 asks for the plain name"))
+            steps.append(
+                manual(
+                    "Create a link libcuda.so to libcuda.so.1 in that folder: cuDNN 8 looks for the plain"
+                    " name"
+                )
+            )
+    elif (
+        lib is not None
+        and lib.culprit
+        and case.component(lib.culprit) == "other"
+        and case.platform != "windows"
+    ):
+        held = (
+            " (zlib1g on Debian and Ubuntu, zlib on Fedora, RHEL and Alpine)"
+            if lib.culprit.startswith("libz.")
+            else ""
+        )
+        where = "Add to the image" if case.container else "Install"
+        steps.append(
+            manual(
+                f"{where} the system's package that holds {lib.culprit}{held}: cuDNN's files need it",
+                platform="linux",
+            )
+        )
     else:
-        named = (lib.culprit or lib.name) if lib else parts[0].get("library") if parts else copies[0].name if copies else ""
+        named = (
+            (lib.culprit or lib.name)
+            if lib
+            else parts[0].get("library")
+            if parts
+            else copies[0].name
+            if copies
+            else ""
+        )
         named = re.split(r"[/\\]", named)[-1]
-        package = libraries.pip_package(picture, named) if named and picture.platform != "windows" else None
-        folder, behind = _stray(picture, lib)
-        if folder:
-            off = f"{folder} is searched first, and its {named} cannot be loaded; take it out of the file that sets the variable, too"
-            steps.append(shell(commands.loader_path_without(folder, whole=True), off, platform="linux"))
+        package = libraries.pip_package(case, named) if named and case.platform != "windows" else None
+        folder, behind = _stray(case, lib)
+        bad = _in_the_way(
+            case, copies[0].path if lib is None and copies else lib.source.where if lib else "", named
+        )
+        if bad:
+            aside = run("sudo", "mv", Path(bad), Path(f"{bad}.broken"))
+            why = "hides it from the loader; reinstall its package to restore it"
+            steps.append(shell(aside, why, platform="linux", root=True))
+        elif folder:
+            off = (
+                f"{folder} is searched first, and its {named} cannot be loaded; take it out of the file that"
+                " sets the variable, too"
+            )
+            steps += commands.off_the_path(case, folder, off)
+        if case.platform == "windows" and facts.kind == "machine":
+            bring = cures.cudnn_for_build if case.component(named) == "cudnn" else cures.libraries_for_build
+            steps += bring(case).steps
         if package is not None and not behind:
-            again = commands.pip(picture, "install", "--force-reinstall", package)
-            steps.append(shell(again, f"where it came from pip: brings {named} anew"))
+            again = commands.pip(case, "install", "--force-reinstall", package)
+            steps.append(shell(again, f"if it came from pip: reinstalls {named}"))
         steps.append(
             shell(
                 Literal("where cudnn64_*.dll cublas64_*.dll"),
                 "stray copies that are found first",
                 platform="windows",
             )
-            if picture.platform == "windows"
+            if case.platform == "windows"
             else shell(
                 Literal("ldconfig -p | grep -E 'libcu|libnv'; echo \"$LD_LIBRARY_PATH\""),
                 "stray copies that are found first",
@@ -142,28 +199,69 @@ def library_broken(picture: Picture) -> Iterator[Finding]:
         )
     yield found(
         "library-broken",
-        blame + "." + xla_gpu_note(picture),
+        blame + "." + xla_gpu_note(case),
         [*broken[:3], *parts[:2], *copies[:2], *symbols[:2]],
-        tables=table_rows(picture, [lib.culprit or lib.name]) if lib is not None else [],
+        tables=table_rows(case, [lib.culprit or lib.name]) if lib is not None else [],
         steps=steps,
-        verify=commands.list_gpus(picture),
+        verify=commands.list_gpus(case),
     )
 
 
-def _denied(picture: Picture, lib: LibraryNotLoaded) -> bool:
-    """Whether the file is there and this user may not read it; seen on a machine only."""
-    return picture.facts.kind == "machine" and "Permission denied" in lib.error and lib.source.where.startswith("/")
+def _names(symptom: Symptom) -> str:
+    """The library that lacks a symbol, and the symbol: what a sentence says besides is of something else.
+
+    A name of TensorFlow's is of an op that was compiled on its own, or of TensorFlow.
+    """
+    name = symptom.get("symbol")
+    return "" if "10tensorflow" in name else f"{symptom.get('library')} {name}"
 
 
-def _stray(picture: Picture, lib: LibraryNotLoaded | None) -> tuple[str, bool]:
-    """On a machine: the folder of LD_LIBRARY_PATH that holds the unusable file, "" where it is in none, and whether a
-    usable file of that name lies elsewhere."""
-    variable = picture.env.get("LD_LIBRARY_PATH")
+def _not_opened(case: Case, line: str) -> bool:
+    """Whether TensorFlow looked for a function in a library that did not load at all (stream_executor/cuda,
+    before 1.0)."""
+    asked = re.search(r"could not find (cu[a-z]{2,8})[A-Z]\w{0,60} in \w{1,12} DSO", line)
+    if asked is None:
+        return False
+    absent = (lib.name.lower() for lib in (*case.missing("cuda"), *case.missing("cudnn")))
+    return any(asked[1] in name for name in absent) or any(s.source.text == line for s in never_opened(case))
+
+
+def _denied(case: Case, lib: LibraryNotLoaded) -> bool:
+    """Whether the file exists but this user may not read it; known only on a machine."""
+    return (
+        case.facts.kind == "machine" and "Permission denied" in lib.error and lib.source.where.startswith("/")
+    )
+
+
+def _in_the_way(case: Case, path: str, name: str) -> str:
+    """On a machine: an unusable file in a folder that has to stay on the loader's path, because it holds
+    other CUDA libraries. "" if there is none, or if it belongs to a wheel, which pip replaces."""
+    folder = posixpath.dirname(path)
+    if case.facts.kind != "machine" or posixpath.basename(path) != name or "-packages/" in path:
+        return ""
+    if case.component(name) not in ("cuda", "cudnn"):
+        return ""
+    whole = [lib for lib in case.facts.of(LibraryFile) if lib.name != name and not lib.problem]
+    others = (lib for lib in whole if posixpath.dirname(lib.path) == folder)
+    return path if folder and any(others) else ""
+
+
+def _stray(case: Case, lib: LibraryNotLoaded | None) -> tuple[str, bool]:
+    """On a machine: the folder of LD_LIBRARY_PATH that holds the unusable file, or "", and whether a usable
+    file with that name exists elsewhere."""
+    variable = case.env.get("LD_LIBRARY_PATH")
     where = lib.source.where if lib is not None else ""
     folder = posixpath.dirname(where)
-    if lib is None or variable is None or picture.facts.kind != "machine" or posixpath.basename(where) != lib.name:
+    if (
+        lib is None
+        or variable is None
+        or case.facts.kind != "machine"
+        or posixpath.basename(where) != lib.name
+    ):
         return "", False
     if folder not in [posixpath.normpath(part) for part in variable.value.split(":") if part]:
         return "", False
-    others = [f for f in picture.facts.of(LibraryFile) if f.name == lib.name and f.path != where and not f.problem]
+    others = [
+        f for f in case.facts.of(LibraryFile) if f.name == lib.name and f.path != where and not f.problem
+    ]
     return folder, bool(others)

@@ -1,13 +1,13 @@
-"""cuda-missing: the CUDA libraries that the build opens are not on the machine."""
+"""cuda-missing: the CUDA libraries that the build loads are not on the machine."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from doctor.facts import FORM, CudnnVersion, LibraryNotLoaded, Noise
+from doctor.case import Case
+from doctor.facts import FORM, CudaCallFailed, CudnnVersion, LibraryNotLoaded, Noise
 from doctor.findings import Finding, manual, shell
-from doctor.picture import Picture
 from doctor.remedies import commands, cures
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, works, xla_gpu_note
@@ -15,15 +15,16 @@ from doctor.rules.registry import found, rule
 from doctor.tables import dotted
 
 
-def asked_for(picture: Picture) -> bool:
-    """Whether anything shows that a GPU is meant to be used: a device was looked for, a card or a wish is named."""
-    facts = picture.facts
+def asked_for(case: Case) -> bool:
+    """Whether anything shows that the user wants a GPU: a search for a device, a card's name, a stated
+    intention."""
+    facts = case.facts
     return bool(
         facts.kind == "machine"
-        or any(g.rank <= FORM for g in picture.gpus)
-        or (picture.cuda is not None and picture.cuda.rank <= FORM)
-        or (gone(picture) and not facts.has("cudart-ignore"))
-        or len(gone(picture)) > 1
+        or any(g.rank <= FORM for g in case.gpus)
+        or (case.cuda is not None and case.cuda.rank <= FORM)
+        or (gone(case) and not facts.has("cudart-ignore"))
+        or len(gone(case)) > 1
         or facts.has(
             "gpu-skipped",
             "gpu-list-empty",
@@ -38,117 +39,144 @@ def asked_for(picture: Picture) -> bool:
 
 @rule(
     "cuda-missing",
-    "The CUDA libraries that this TensorFlow opens are not on this machine",
+    "The CUDA libraries that this TensorFlow loads are not on this machine",
     explains=("cudnn-missing", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "gpu-skipped", "cudart-stub", "cuda-libraries-error"),
+    needs=(LibraryNotLoaded, "gpu-skipped", "cudart-stub", "cuda-libraries-error", "xla-gpu-listed"),
 )
-def cuda_missing(picture: Picture) -> Iterator[Finding]:
-    """A CUDA library that this TensorFlow build opens is not on the machine, in any version.
+def cuda_missing(case: Case) -> Iterator[Finding]:
+    """A CUDA library that this TensorFlow build loads is not on the machine, in any version.
 
     ## What it means
-    The driver is one half; the other half, the CUDA runtime and cuBLAS, cuFFT, cuSOLVER, cuSPARSE, is opened by TensorFlow at its start.
-    Without them it skips the GPU.
+    The driver alone is not enough: TensorFlow also loads the CUDA runtime, cuBLAS, cuFFT, cuSOLVER and
+    cuSPARSE at its start. Without them it skips the GPU.
 
     ## How it shows
-    `Could not load dynamic library 'libcudart.so.…'`; since TensorFlow 2.12 `Could not find cuda drivers on your machine`, which is printed
-    when libcudart does not open and says nothing about the driver; `Cannot dlopen some GPU libraries`, which names none.
+    `Could not load dynamic library 'libcudart.so.…'`; since TensorFlow 2.12 `Could not find cuda drivers on
+    your machine`, which is printed if libcudart does not load and says nothing about the driver; `Cannot
+    dlopen some GPU libraries`, which names none.
 
     ## What to do
-    On Linux and WSL2 `pip install 'tensorflow[and-cuda]'` brings them; older releases need the CUDA they were built for. On a machine
-    without an NVIDIA GPU the messages are harmless.
+    On Linux and WSL2 `pip install 'tensorflow[and-cuda]'` brings them; older releases need the CUDA that they
+    were built for. On a machine without an NVIDIA GPU the messages are harmless.
     """
-    facts = picture.facts
-    if works(picture) or facts.absent("nvidia gpu") or facts.has("plugin-device"):
+    facts = case.facts
+    if works(case) or facts.absent("nvidia gpu") or facts.has("plugin-device"):
         return
     if facts.has("tensorboard-serving") and not facts.has("gpu-skipped", "gpu-not-used", "gpu-list-empty"):
         return
-    missing = gone(picture)
+    if facts.has("wants-no-gpu") and not asked_for(case):
+        return  # the reporter has no GPU, and the message says that it can be ignored then
+    missing = gone(case)
     skipped = facts.symptoms("gpu-skipped")
     stub = facts.symptoms("cudart-stub", "cuda-libraries-error")
-    opens = any("cudart" in name for name in picture.loaded)  # from a folder that no toolkit is looked for in
+    # from a folder in which nobody looks for a toolkit
+    opens = any("cudart" in name for name in case.loaded)
     absent = [a for a in [facts.absent("cuda")] if a and not opens]
-    if not (missing or skipped or stub or absent):
+    # a device that the code names and that is not there is device-not-found, which says this, too
+    named = facts.has("device-unknown", "device-unmet", "colocation-failed", "no-gpu-kernel")
+    told = named or case.loaded or facts.of(CudaCallFailed)
+    only_xla = [] if told else facts.symptoms("xla-gpu-listed")
+    if not (missing or skipped or stub or absent or only_xla):
         return
-    if not missing and (picture.missing("cudnn") or not (skipped or stub or absent)):
+    if not missing and case.missing("cudnn"):
         return
-    if not missing and [lib for lib in picture.not_loaded if lib.cause == "broken"]:
+    if not missing and [lib for lib in case.not_loaded if lib.cause == "broken"]:
         return
     names = [lib.name for lib in missing]
-    driver_works = cuinit(picture) is None and (
+    driver_works = cuinit(case) is None and (
         facts.of(CudnnVersion)
-        or picture.driver
-        or picture.gpus
-        or "libcuda.so.1" in picture.loaded
+        or case.driver
+        or case.gpus
+        or "libcuda.so.1" in case.loaded
         or any(n.kind == "numa-node" for n in facts.of(Noise))
     )
     if missing:
         text = (
-            f"{', '.join(names[:5])}{' …' if len(names) > 5 else ''} could not be opened, and nothing here shows another CUDA."
-            + xla_gpu_note(picture)
+            f"{', '.join(names[:5])}{' …' if len(names) > 5 else ''} could not be loaded, and nothing here"
+            f" shows another CUDA." + xla_gpu_note(case)
         )
     elif skipped:
-        which = "the lines above that one say which, and are not shown" if _names_them(picture) else "since 2.12 it does not say which"
+        which = (
+            "the lines before the message, which are missing here, name it"
+            if _names_them(case)
+            else "since 2.12 the message does not name it"
+        )
         text = (
-            f"TensorFlow skipped the GPU because a library did not open; {which}. The driver answers, so it is one of the CUDA libraries or cuDNN."
+            f"TensorFlow skipped the GPU because a library did not load; {which}. The driver answers, so"
+            f" the library belongs to CUDA or is cuDNN."
             if driver_works
-            else f"TensorFlow skipped the GPU because a library did not open; {which}. Most often none of NVIDIA's libraries is installed; only cuDNN missing, or a folder that is not searched, look the same."
+            else (
+                f"TensorFlow skipped the GPU because a library did not load; {which}. Most often none of"
+                f" NVIDIA's libraries is installed; a missing cuDNN, or a folder that the loader does not"
+                f" search, looks the same."
+            )
+        )
+    elif only_xla and not (stub or absent):
+        text = (
+            "XLA_GPU is listed and GPU is not: the driver shows the GPU, and TensorFlow (1.14 to 2.3)"
+            " skipped it, mostly because a CUDA library that it loads is missing or of another version."
         )
     else:
         text = (
-            '"Could not find cuda drivers" is printed when libcudart does not open; despite its words it says nothing about the driver. Either CUDA\'s libraries are not installed for '
-            "this TensorFlow, or there is no driver and no GPU at all, and then the line is harmless. nvidia-smi tells the two apart."
+            "TensorFlow prints 'Could not find cuda drivers' if libcudart does not load; despite its words the"
+            " line says nothing about the driver. Either CUDA's libraries are not installed for this"
+            " TensorFlow, or there is no driver and no GPU, and the line is harmless. nvidia-smi shows which."
         )
-    stranger = _stranger(picture, names)
-    cure = cures.libraries_for_build(picture)
-    if stranger:  # what follows serves whoever asks; the stated TensorFlow has no use for it
+    stranger = _stranger(case, names)
+    cure = cures.libraries_for_build(case)
+    if stranger:  # the next steps help whichever package loads it; the stated TensorFlow does not need it
         cure = cure.after(
             manual(
-                "First see who asks: the traceback's last file. Where that is not TensorFlow's own, build or reinstall its package for the "
-                "TensorFlow that is here; where it is, another release than the stated one is imported (pip list). The next steps are for keeping what asks as it is"
+                "First find out what loads it: the traceback's last file. If that file is not"
+                " TensorFlow's, rebuild or reinstall its package for this TensorFlow. If it is, the"
+                " program imports a different release from the stated one (pip list). The next steps are"
+                " for keeping the package as it is"
             )
         )
     if not missing:
-        cure = cure.after(shell(commands.loading(picture), "names the library that does not open"))
+        cure = cure.after(shell(commands.loading(case), "names the library that does not load"))
     yield found(
         "cuda-missing",
         text + stranger,
-        title="CUDA libraries that are asked for are not on this machine" if stranger else "",
+        title="The requested CUDA libraries are not on this machine" if stranger else "",
         evidence=[*missing[:5], *skipped[:1], *stub[:1], *absent, *facts.symptoms("xla-gpu-listed")[:1]],
-        severity="error" if asked_for(picture) else "warning",
-        confidence="certain"
-        if missing and skipped
-        else "likely"
-        if missing or skipped or facts.has("device-unknown", "invalid-ordinal", "gpu-list-empty")
-        else "possible",
-        tables=table_rows(picture, names),
+        severity="error" if asked_for(case) else "warning",
+        confidence=(
+            "certain"
+            if missing and skipped
+            else (
+                "likely"
+                if missing or skipped or facts.has("device-unknown", "invalid-ordinal", "gpu-list-empty")
+                else "possible"
+            )
+        ),
+        tables=table_rows(case, names),
         steps=cure.steps,
-        verify=cure.lists_gpus(picture),
+        verify=cure.lists_gpus(case),
     )
 
 
-def _stranger(picture: Picture, names: list[str]) -> str:
-    """A sentence where the CUDA runtime that is asked for is not the one that the stated release opens."""
-    known = picture.tensorflow
-    row = picture.tables.tensorflow(known.version.split("+")[0], None, picture.table_platform) if known else None
+def _stranger(case: Case, names: list[str]) -> str:
+    """A sentence for a requested CUDA runtime that is not the one that the stated release loads, else ""."""
+    known = case.tensorflow
+    row = case.tables.tensorflow(known.version.split("+")[0], None, case.table_platform) if known else None
     own = [name for name in row.libraries if "cudart" in name] if row else []
     asked = [name for name in names if "cudart" in name]
     if known is None or not own or not asked or set(own) & set(asked):
         return ""
     return (
-        f" TensorFlow {known.version} opens {own[0]}: what asks for {asked[0]} is another release, or another package in the same "
-        "process that was made for one (Horovod, a compiled op)."
+        f" TensorFlow {known.version} loads {own[0]}, so another release requests {asked[0]}, or another"
+        f" package in the same process that was built for one (Horovod, a compiled op)."
     )
 
 
-def _names_them(picture: Picture) -> bool:
-    """Whether the text is of a TensorFlow before 2.12, which names each library that does not open.
-
-    By its version, or by the words in which it speaks of the processor's instructions: 2.12 took the maker's name of oneDNN
-    out of them (tensorflow/core/platform/cpu_feature_guard.cc).
-    """
-    if picture.tensorflow is not None:
-        return dotted(picture.tensorflow.version) < (2, 12)
+def _names_them(case: Case) -> bool:
+    """Whether the text comes from a TensorFlow before 2.12, which names each library that does not load.
+    Evidence: the version, or the wording of the message about the processor's instructions, from which 2.12
+    removed oneDNN's full name (tensorflow/core/platform/cpu_feature_guard.cc)."""
+    if case.tensorflow is not None:
+        return dotted(case.tensorflow.version) < (2, 12)
     return any(
         n.kind == "cpu-features" and re.search(r"oneAPI Deep Neural Network|Your CPU supports", n.source.text)
-        for n in picture.facts.of(Noise)
+        for n in case.facts.of(Noise)
     )

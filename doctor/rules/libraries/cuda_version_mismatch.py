@@ -1,11 +1,11 @@
-"""cuda-version-mismatch: CUDA is there in another release than the build opens."""
+"""cuda-version-mismatch: the installed CUDA is not the release that the build loads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from doctor.case import Case
 from doctor.facts import (
     MEASURED,
     PROSE,
@@ -18,86 +18,97 @@ from doctor.facts import (
     LibraryNotLoaded,
 )
 from doctor.findings import Finding, shell
-from doctor.picture import Picture
 from doctor.remedies import commands, cures
-from doctor.remedies.cures import Cure
+from doctor.remedies.cure import Cure
 from doctor.remedies.fitness import installation, on_driver, usable
 from doctor.rules.libraries.stated import UNUSED, mismatched_pair
 from doctor.rules.libraries.toolkit import serves, window
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works, xla_gpu_note
 from doctor.rules.registry import found, rule
+from doctor.values import replace
 
 if TYPE_CHECKING:
     from doctor.tables import TensorFlowRelease
 
 
-def installed_releases(picture: Picture) -> list[CudaVersion]:
-    """Every fact that states which CUDA is installed, the best told first."""
-    return sorted(picture.facts.of(CudaVersion), key=lambda c: c.rank)
+def installed_releases(case: Case) -> list[CudaVersion]:
+    """Every fact that states which CUDA is installed, the most reliable first."""
+    return sorted(case.facts.of(CudaVersion), key=lambda c: c.rank)
 
 
 @rule(
     "cuda-version-mismatch",
-    "CUDA is installed, but not the version that this TensorFlow opens",
+    "CUDA is installed, but not the version that this TensorFlow loads",
     explains=("cuda-missing", "cudnn-missing", "library-path", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "cuda-version-told", "cuda-version-blamed", *UNUSED, "dll-load-failed", "native-runtime-failed"),
+    needs=(
+        LibraryNotLoaded,
+        "cuda-version-told",
+        "cuda-version-blamed",
+        *UNUSED,
+        "dll-load-failed",
+        "native-runtime-failed",
+    ),
 )
-def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
-    """CUDA is installed in another version than the one that this TensorFlow build opens.
+def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
+    """CUDA is installed, but not in the version that this TensorFlow build loads.
 
     ## What it means
-    A TensorFlow build opens libraries of one CUDA release by name (`libcudart.so.10.0`). Another release, newer ones included,
-    has other names and does not serve. What nvidia-smi shows as "CUDA Version" is what the driver could run, not what is installed.
+    A TensorFlow build loads the libraries of one CUDA release by name (`libcudart.so.10.0`). Every other
+    release, even a newer one, has other names and does not work. The "CUDA Version" that nvidia-smi shows is
+    the highest that the driver supports, not the installed one.
 
     ## How it shows
-    `Could not load dynamic library 'libcudart.so.10.0'` while LD_LIBRARY_PATH, nvcc or the reporter name CUDA 10.1, or while some
-    libraries of another release open.
+    `Could not load dynamic library 'libcudart.so.10.0'` while LD_LIBRARY_PATH, nvcc or the reporter name CUDA
+    10.1, or while some libraries of another release load.
 
     ## What to do
-    Install the CUDA that the build opens beside the other one (they do not disturb each other), or the TensorFlow release that was
-    built for the CUDA that is there.
+    Install the CUDA that the build loads beside the other one (they do not disturb each other), or the
+    TensorFlow release that was built for the installed CUDA.
     """
-    missing = [lib for lib in gone(picture) if not _asked_by_another(picture, lib)]
-    if works(picture):
+    missing = [lib for lib in gone(case) if not _asked_by_another(case, lib)]
+    if works(case):
         return
     if not missing:
-        findings = [*_stated_pair(picture)]
-        yield from findings or _told(picture)
+        findings = [*_stated_pair(case)]
+        yield from findings or _told(case)
         return
     names = [lib.name for lib in missing]
-    same, others = other_files(picture, names)
-    if [f for f in same if f.searched is not False and picture.facts.kind == "report"]:
+    same, others = other_files(case, names)
+    if [f for f in same if f.searched is not False and case.facts.kind == "report"]:
         return
-    if picture.facts.kind == "machine" and {f.name for f in same} >= set(names):  # all there, out of sight
+    # all are installed, in a folder that is not searched
+    if case.facts.kind == "machine" and {f.name for f in same} >= set(names):
         return
-    loaded = [lib for lib in picture.facts.of(LibraryLoaded) if picture.component(lib.name) == "cuda"]
+    loaded = [lib for lib in case.facts.of(LibraryLoaded) if case.component(lib.name) == "cuda"]
     reasons: list[Fact] = []
     said = ""
     # another version is stated or shown
-    for version in installed_releases(picture):
-        fits = [serves(picture, version.version, n) for n in names]
+    for version in installed_releases(case):
+        fits = [serves(case, version.version, n) for n in names]
         if fits and all(f is False for f in fits if f is not None) and any(f is False for f in fits):
             reasons.append(version)
             said = f"CUDA {version.version} is there"
             break
         if any(f is True for f in fits) and version.rank <= 1:
             break
-    # libraries of another release open
-    opened = window(picture, [lib.name for lib in loaded])
+    # libraries of another release load
+    opened = window(case, [lib.name for lib in loaded])
     if opened is not None and not reasons:
-        asked = window(picture, names)
+        asked = window(case, names)
         if asked is not None and (max(opened[0], asked[0]) > min(opened[1], asked[1])):
             low = ".".join(str(n) for n in opened[0])
             reasons += loaded[:3]
             said = (
-                f"the libraries that do open are those of CUDA {low} or later"
+                f"the libraries that load belong to CUDA {low} or later"
                 if opened[1] >= (99,)
-                else f"the libraries that do open belong to CUDA {low} to {'.'.join(str(n) for n in opened[1])}"
+                else (
+                    f"the libraries that load belong to CUDA {low} to {'.'.join(str(n) for n in opened[1])}"
+                )
             )
         elif asked is not None and opened[1] > asked[1] and len(missing) < len(loaded):
             reasons += loaded[:3]
             said = (
-                "most libraries open and this one does not: it ended with CUDA "
+                "most libraries load and this one does not: it ended with CUDA "
                 + ".".join(str(n) for n in asked[1])
                 + ", and a later release is installed"
             )
@@ -109,134 +120,153 @@ def cuda_version_mismatch(picture: Picture) -> Iterator[Finding]:
             and len(loaded) >= 2
         ):
             reasons += loaded[:3]
-            said = "some libraries open and the CUDA runtime of the same release does not, as when a later release with partly equal file names is installed"
+            said = (
+                "some libraries load but the CUDA runtime of the same release does not, which happens if a"
+                " later release with some equal file names is installed"
+            )
     if not reasons and others:
         reasons += others[:3]
         said = f"{others[0].name} is there"
-    blamed = picture.facts.symptoms("cuda-version-blamed", "cuda-version-told")
+    blamed = case.facts.symptoms("cuda-version-blamed", "cuda-version-told")
     if not reasons and blamed:
         reasons += blamed[:1]
-        said = "the CUDA that is there is said to be of another version"
+        said = "the report says that another version of CUDA is installed"
     if not reasons:
         return
-    wanted = picture.wanted_cuda
+    wanted = case.wanted_cuda
     first = missing[0]
-    strange = picture.build is not None and first.name not in picture.build.libraries
-    if strange:  # the table's words for the file instead of the build's
-        row = picture.tables.library(first.name)
+    strange = case.build is not None and first.name not in case.build.libraries
+    if strange:  # the table's entry for the file instead of the build's
+        row = case.tables.library(first.name)
         wanted = tuple(dict.fromkeys(v for v in (row.first, row.last) if v)) if row is not None else ()
     need = f"CUDA {' or '.join(wanted)}" if 0 < len(wanted) <= 3 else f"the release that holds {first.name}"
-    cure = matching(picture)
+    cure = matching(case)
     if strange and "ImportError" in first.source.text:
         look = shell(
-            commands.pip(picture, "list"),
-            "which TensorFlow is there: the one that is named here opens other libraries",
+            commands.pip(case, "list"),
+            "shows which TensorFlow is installed: the one named here loads other libraries",
         )
         cure = cure.after(look)
     yield found(
         "cuda-version-mismatch",
-        f"{'What is imported' if strange else 'This build'} opens {', '.join(names[:4])}{' …' if len(names) > 4 else ''}, which is {need}; {said}."
-        + xla_gpu_note(picture),
+        f"{'The imported TensorFlow' if strange else 'This build'} loads"
+        f" {', '.join(names[:4])}{' …' if len(names) > 4 else ''}, which is {need}; {said}."
+        + xla_gpu_note(case),
         [
             *missing[:4],
             *reasons,
-            *picture.facts.symptoms("gpu-skipped")[:1],
-            *picture.facts.symptoms("xla-gpu-listed")[:1],
+            *case.facts.symptoms("gpu-skipped")[:1],
+            *case.facts.symptoms("xla-gpu-listed")[:1],
         ],
-        confidence="certain"
-        if reasons != blamed[:1] and min((_rank(r) for r in reasons), default=0) < PROSE
-        else "likely",
-        tables=table_rows(picture, names),
+        confidence=(
+            "certain"
+            if reasons != blamed[:1] and min((_rank(r) for r in reasons), default=0) < PROSE
+            else "likely"
+        ),
+        tables=table_rows(case, names),
         steps=cure.steps,
-        verify=cure.lists_gpus(picture),
+        verify=cure.lists_gpus(case),
     )
 
 
 def _rank(reason: Fact) -> int:
-    """How well a reason is told; a file without a folder is one that somebody says to have."""
+    """How reliable a reason is; a file without a folder is only somebody's statement."""
     if isinstance(reason, LibraryFile):
         return PROSE if "/" not in reason.path and "\\" not in reason.path else MEASURED
     return getattr(reason, "rank", MEASURED)
 
 
-def _asked_by_another(picture: Picture, lib: LibraryNotLoaded) -> bool:
-    """Whether a library is of another CUDA major than the build, so that not the build but cuDNN, say, asks for it.
-
-    An import that ends for want of it is another matter: then what is imported is not the build that is named.
-    """
+def _asked_by_another(case: Case, lib: LibraryNotLoaded) -> bool:
+    """Whether a library has another CUDA major version than the build, so that something else requests it,
+    such as cuDNN. If the import itself fails without it, the imported build is not the stated one."""
     if "ImportError" in lib.source.text:
         return False
-    row, build = picture.tables.library(lib.name), picture.build
+    row, build = case.tables.library(lib.name), case.build
     if build is None or not build.cuda or row is None or lib.name in build.libraries or not row.first:
         return False
     first, last = (int(version.split(".")[0]) for version in (row.first, row.last or row.first))
     return not first <= int(build.cuda.split(".")[0]) <= last
 
 
-def _stated_pair(picture: Picture) -> Iterator[Finding]:
-    """No log, but a TensorFlow and a CUDA that are named side by side and do not go together."""
-    signs = mismatched_pair(picture)
-    builds, cuda = picture.builds, picture.cuda
+def _stated_pair(case: Case) -> Iterator[Finding]:
+    """The finding for a TensorFlow and a CUDA that are named together, without a log, and do not fit."""
+    signs = mismatched_pair(case)
+    builds, cuda = case.builds, case.cuda
     if not signs or cuda is None:
         return
-    cure = matching(picture)
+    cure = matching(case)
     yield found(
         "cuda-version-mismatch",
-        f"TensorFlow {builds[-1].version} opens the libraries of CUDA {' or '.join(picture.wanted_cuda[:3])}, and CUDA {cuda.version} is what is "
-        "named here; no log shows what happened.",
-        [picture.tensorflow, cuda, signs[0]],
+        f"TensorFlow {builds[-1].version} loads the libraries of CUDA"
+        f" {' or '.join(case.wanted_cuda[:3])}, but the report names CUDA {cuda.version}; no log shows"
+        f" what happened.",
+        [case.tensorflow, cuda, signs[0]],
         confidence="likely",
         tables=builds[-1:],
         steps=cure.steps,
-        verify=cure.lists_gpus(picture),
+        verify=cure.lists_gpus(case),
     )
 
 
-def _told(picture: Picture) -> Iterator[Finding]:
-    """No log, and somebody says that TensorFlow and the CUDA that is there do not go together, or that another CUDA helped."""
-    facts = picture.facts
+def _told(case: Case) -> Iterator[Finding]:
+    """The finding for a report without a log that says that the installed CUDA does not fit, or that another
+    CUDA helped."""
+    facts = case.facts
     outright = facts.symptoms("cuda-version-told")
-    told = outright or ([] if facts.of(DriverMismatch) or facts.has("compat-not-supported", "cuda-compat-path") else facts.symptoms("cuda-version-blamed"))
-    if facts.kind != "report" or not told or picture.not_loaded or facts.of(CudaCallFailed) or facts.has("own-build"):
+    told = outright or (
+        []
+        if facts.of(DriverMismatch) or facts.has("compat-not-supported", "cuda-compat-path")
+        else facts.symptoms("cuda-version-blamed")
+    )
+    if (
+        facts.kind != "report"
+        or not told
+        or case.not_loaded
+        or facts.of(CudaCallFailed)
+        or facts.has("own-build")
+    ):
         return
-    cure = matching(picture)
+    cure = matching(case)
     yield found(
         "cuda-version-mismatch",
-        "The CUDA that was first on the machine is said not to go with this TensorFlow, or another one to have helped.",
+        "The report says that the first CUDA on the machine does not fit this TensorFlow, or that another"
+        " one helped.",
         [*told[:2], *facts.symptoms(*UNUSED)[:1]],
         confidence="likely" if outright or facts.has(*UNUSED) else "possible",
         steps=cure.steps,
-        verify=cure.lists_gpus(picture),
+        verify=cure.lists_gpus(case),
     )
 
 
-def matching(picture: Picture) -> Cure:
-    """The CUDA that the build opens, or the TensorFlow that fits the CUDA that is there; first what is easier here."""
-    cure = cures.libraries_for_build(picture)
-    fitting = _for_cuda_there(picture)
+def matching(case: Case) -> Cure:
+    """Steps that install the CUDA that the build loads, or the TensorFlow that fits the installed CUDA; the
+    easier way first."""
+    cure = cures.libraries_for_build(case)
+    fitting = _for_cuda_there(case)
     if fitting is None or cure.version == fitting.version:
         return cure
-    wanted = installation(picture, fitting, bare=True).requirements
+    wanted = installation(case, fitting, bare=True).requirements
     step = shell(
-        commands.pip(picture, "install", *wanted),
-        f"the newest TensorFlow that was built for the CUDA {picture.cuda.version if picture.cuda else ''} that is there",
+        commands.pip(case, "install", *wanted),
+        f"the newest TensorFlow that was built for the installed CUDA"
+        f" {case.cuda.version if case.cuda else ''}",
     )
-    if picture.environments & {"colab", "kaggle", "slurm"}:  # the CUDA is another's there
+    if case.environments & {"colab", "kaggle", "slurm"}:  # the CUDA is another's there
         return Cure((step, *(replace(s, why=f"or: {s.why}") for s in cure.steps)), fitting.version)
     return cure.then(replace(step, why=f"or {step.why}"))
 
 
-def _for_cuda_there(picture: Picture) -> TensorFlowRelease | None:
-    """The newest release for the CUDA that is installed, which the GPUs, the Python and the driver of the case can use."""
-    if picture.cuda is None or "." not in picture.cuda.version:
+def _for_cuda_there(case: Case) -> TensorFlowRelease | None:
+    """The newest release for the installed CUDA that the GPUs, the Python and the driver of the case can use."""
+    if case.cuda is None or "." not in case.cuda.version:
         return None
-    there = ".".join(picture.cuda.version.split(".")[:2])
-    major = picture.tensorflow.version.split(".")[0] if picture.tensorflow else ""
-    for build in reversed(picture.tables.releases(picture.table_platform)):
+    there = ".".join(case.cuda.version.split(".")[:2])
+    major = case.tensorflow.version.split(".")[0] if case.tensorflow else ""
+    for build in reversed(case.tables.releases(case.table_platform)):
         if not build.gpu or not build.cuda or build.yanked or ".".join(build.cuda.split(".")[:2]) != there:
             continue
-        if build.version.split(".")[0] < major or not usable(picture, build) or not on_driver(picture, build):
+        if build.version.split(".")[0] < major or not usable(case, build) or not on_driver(case, build):
             continue
-        if picture.python is None or commands.minor(picture.python.version) in build.pythons:
+        if case.python is None or commands.minor(case.python.version) in build.pythons:
             return build
     return None

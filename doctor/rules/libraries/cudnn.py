@@ -1,66 +1,90 @@
-"""cuDNN's major version from a file name, and the steps that bring the cuDNN that a build wants."""
+"""cuDNN's major version from a file name, and the steps that install the cuDNN that a build needs."""
 
 from __future__ import annotations
 
 import re
 
+from doctor.case import Case
 from doctor.compat import Answer
-from doctor.facts import CudnnMismatch, CudnnVersion, Gpu
+from doctor.facts import CudnnMismatch, CudnnVersion, Gpu, Symptom
 from doctor.findings import manual, shell
-from doctor.picture import Picture
 from doctor.remedies import cures
-from doctor.remedies.cures import Cure
+from doctor.remedies.cure import Cure
 from doctor.shell import Literal, piped, run
+
+IN_EVERY_CUDNN = ("cudnnCreate", "cudnnDestroy", "cudnnGetVersion", "cudnnSetStream")
+"""Functions that every version of cuDNN has (cudnn.h); a library without them is not cuDNN."""
+
+
+def never_opened(case: Case) -> list[Symptom]:
+    """Functions that TensorFlow did not find although every cuDNN has them: it searched another library. If
+    cuDNN did not load, releases before 1.0 search the process itself (stream_executor/cuda/cuda_dnn.cc,
+    dynload)."""
+    return [s for s in case.facts.symptoms("cudnn-symbol-missing") if s.get("symbol") in IN_EVERY_CUDNN]
 
 
 def cudnn_major(name: str) -> str | None:
-    """The major version in a cuDNN file name: 8 of libcudnn.so.8 and of cudnn64_8.dll; None where there is none."""
+    """The major version in a cuDNN file name: 8 for libcudnn.so.8 and for cudnn64_8.dll; None if it has none."""
     match = re.search(r"libcudnn\w{0,60}\.so\.(\d+)|cudnn\w{0,60}64_(\d+)", name.lower())
     return (match[1] or match[2]) if match else None
 
 
-def bring_cudnn(picture: Picture) -> Cure:
-    """The cuDNN that the build wants, and a look for another that is found first."""
-    stated = picture.facts.first(CudnnMismatch)
-    if stated is not None and not picture.builds:  # which TensorFlow this is, is not known; what it was compiled with is
-        cure = Cure((manual(f"Install cuDNN {stated.compiled}, or a later one of the same major version, for the CUDA that is there: pip and "
-                            "conda have it as packages, NVIDIA in its archive", "TensorFlow names the version that it was compiled with"),))  # fmt: skip
+def bring_cudnn(case: Case) -> Cure:
+    """Steps that install the cuDNN that the build needs, and search for another copy that is found first."""
+    stated = case.facts.first(CudnnMismatch)
+    if (
+        stated is not None and not case.builds
+    ):  # the TensorFlow is unknown, but not the cuDNN that it was compiled with
+        cure = Cure(
+            (
+                manual(
+                    f"Install cuDNN {stated.compiled}, or a later one with the same major version, for the"
+                    f" installed CUDA: as a package from pip or conda, or from NVIDIA's archive",
+                    "TensorFlow names the version that it was compiled with",
+                ),
+            )
+        )
     else:
-        cure = cures.cudnn_for_build(picture)
-    if picture.platform == "windows":
+        cure = cures.cudnn_for_build(case)
+    if case.platform == "windows":
         return cure.then(
             shell(
                 Literal("where cudnn64_*.dll"),
-                "a second, older cuDNN earlier on PATH is found first",
+                "shows a second, older cuDNN earlier on PATH, which Windows finds first",
                 platform="windows",
             )
         )
     return cure.then(
         shell(
             piped(run("ldconfig", "-p"), run("grep", "libcudnn")),
-            "a second, older cuDNN is found first if it stands here or on LD_LIBRARY_PATH",
+            "shows a second, older cuDNN; the loader finds it first if it is listed here or lies on"
+            " LD_LIBRARY_PATH",
             platform="linux",
         )
     )
 
 
-def wanted_major(picture: Picture) -> str | None:
-    """The CUDA major of the build as text ("12"), which is that of its cuDNN; None where it is not known or not one."""
-    majors = {version.split(".")[0] for version in picture.wanted_cuda}
+def wanted_major(case: Case) -> str | None:
+    """The CUDA major version of the build as text ("12"), which its cuDNN shares; None if it is unknown or
+    ambiguous."""
+    majors = {version.split(".")[0] for version in case.wanted_cuda}
     return majors.pop() if len(majors) == 1 else None
 
 
-def dropped_gpu(picture: Picture, cudnn: CudnnVersion) -> tuple[Gpu, str, Answer] | None:
-    """A GPU for which this cuDNN has no kernels, its compute capability and the table's word; in a report only where it serves none of the GPUs."""
+def dropped_gpu(case: Case, cudnn: CudnnVersion) -> tuple[Gpu, str, Answer] | None:
+    """A GPU for which this cuDNN has no kernels, with its compute capability and the table's answer; in a
+    report only if cuDNN supports none of the GPUs."""
     if "." not in cudnn.version:
         return None
     from doctor import compat
 
     found = []
-    for gpu in (g for g in picture.gpus if g.compute_capability):
-        answer = compat.cudnn_serves_gpu(cudnn.version, (gpu.compute_capability or "",), picture.tables, wanted_major(picture))
+    for gpu in (g for g in case.gpus if g.compute_capability):
+        answer = compat.cudnn_serves_gpu(
+            cudnn.version, (gpu.compute_capability or "",), case.tables, wanted_major(case)
+        )
         if answer.verdict == "no":
             found.append((gpu, gpu.compute_capability or "", answer))
-        elif picture.facts.kind != "machine":
+        elif case.facts.kind != "machine":
             return None
     return found[0] if found else None

@@ -1,14 +1,14 @@
-"""cudnn-missing: CUDA loads, and cuDNN is not there."""
+"""cudnn-missing: CUDA loads, but cuDNN is not installed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.facts import LibraryLoaded, LibraryNotLoaded
 from doctor.findings import Finding
-from doctor.picture import Picture
-from doctor.rules.libraries.cudnn import bring_cudnn
+from doctor.rules.libraries.cudnn import bring_cudnn, never_opened
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, works, xla_gpu_note
 from doctor.rules.registry import found, rule
 
@@ -17,41 +17,58 @@ from doctor.rules.registry import found, rule
     "cudnn-missing",
     "CUDA loads; cuDNN is not on this machine",
     explains=NO_GPU_SINCE,
-    needs=(LibraryNotLoaded, "cudnn-not-opened", "cudnn-said-missing"),
+    needs=(LibraryNotLoaded, "cudnn-not-opened", "cudnn-said-missing", "cudnn-symbol-missing"),
 )
-def cudnn_missing(picture: Picture) -> Iterator[Finding]:
-    """CUDA loads, and cuDNN is not on the machine.
+def cudnn_missing(case: Case) -> Iterator[Finding]:
+    """CUDA loads, but cuDNN is not on the machine.
 
     ## What it means
-    cuDNN is a package of its own: the CUDA toolkit does not contain it. TensorFlow skips the GPU without it.
+    cuDNN is a separate package: the CUDA toolkit does not contain it. TensorFlow skips the GPU without it.
 
     ## How it shows
-    Every CUDA library opens, `libcudnn.so.8` (`cudnn64_8.dll`) alone does not.
+    Every CUDA library loads; only `libcudnn.so.8` (`cudnn64_8.dll`) does not.
 
     ## What to do
-    Install the cuDNN of the major version that the build opens, for the CUDA that is there.
+    Install the cuDNN with the major version that the build loads, for the installed CUDA.
     """
-    facts = picture.facts
-    missing = picture.missing("cudnn")
-    old = facts.symptoms("cudnn-not-opened")
-    if works(picture) or gone(picture):
+    facts = case.facts
+    missing = case.missing("cudnn")
+    unopened = never_opened(case)
+    old = [*facts.symptoms("cudnn-not-opened"), *unopened]
+    if (works(case) and not unopened) or gone(case):
         return
-    told = facts.symptoms("cudnn-said-missing") if not picture.not_loaded and not picture.loaded else []
+    told = facts.symptoms("cudnn-said-missing") if not case.not_loaded and not case.loaded else []
     if not missing and not old and not told:
         return
     main = [lib for lib in missing if not re.search(r"cudnn_", lib.name)] or missing
-    cure = bring_cudnn(picture)
+    cure = bring_cudnn(case)
     yield found(
         "cudnn-missing",
         (
-            f"{main[0].name if main else 'cuDNN'} cannot be opened while the CUDA libraries can; the CUDA toolkit does not bring cuDNN."
+            f"{main[0].name if main else 'cuDNN'} cannot be loaded although the CUDA libraries can; the"
+            f" CUDA toolkit does not contain cuDNN."
             if missing or old
-            else "cuDNN is said not to be there; neither the CUDA toolkit nor an nvidia/cuda image without `cudnn` in its tag brings it."
+            else (
+                "The report says that cuDNN is missing; neither the CUDA toolkit nor an nvidia/cuda image"
+                " without `cudnn` in its tag contains it."
+            )
         )
-        + xla_gpu_note(picture),
-        [*main[:2], *old[:1], *(told[:2] if not missing else []), *facts.of(LibraryLoaded)[:1], *facts.symptoms("gpu-skipped")[:1]],
-        confidence="possible" if not (missing or old) else "certain" if picture.loaded or facts.has("gpu-skipped") else "likely",
-        tables=table_rows(picture, [m.name for m in main]),
+        + xla_gpu_note(case),
+        [
+            *main[:2],
+            *old[:1],
+            *(told[:2] if not missing else []),
+            *facts.of(LibraryLoaded)[:1],
+            *facts.symptoms("gpu-skipped")[:1],
+        ],
+        confidence=(
+            "possible"
+            if not (missing or old)
+            else "certain"
+            if case.loaded or facts.has("gpu-skipped")
+            else "likely"
+        ),
+        tables=table_rows(case, [m.name for m in main]),
         steps=cure.steps,
-        verify=cure.lists_gpus(picture),
+        verify=cure.lists_gpus(case),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from doctor.case import Case
 from doctor.facts import (
     FORM,
     PROSE,
@@ -17,7 +18,6 @@ from doctor.facts import (
     Package,
 )
 from doctor.findings import Finding, Step, shell
-from doctor.picture import Picture
 from doctor.remedies import commands, libraries, starts
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.libraries.cudnn import cudnn_major
@@ -29,9 +29,10 @@ from doctor.rules.registry import found, rule
 from doctor.tables import dotted
 
 
-def mentions_path(picture: Picture) -> list[Fact]:
-    """Signs that the libraries are installed and only not searched: another tool than the shell, a working terminal."""
-    facts = picture.facts
+def mentions_path(case: Case) -> list[Fact]:
+    """Signs that the libraries are installed but not searched: a tool other than the shell, a working
+    terminal."""
+    facts = case.facts
     return [*facts.symptoms("works-in-terminal"), *facts.symptoms("environment-pycharm")]
 
 
@@ -39,32 +40,42 @@ def mentions_path(picture: Picture) -> list[Fact]:
     "library-path",
     "The libraries are installed, but the loader does not look where they are",
     explains=("cuda-missing", "cudnn-missing", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "path-cure-told", "gpu-skipped", "cudart-stub", "gpu-list-empty", "gpu-not-used", "cuda-stub-on-path", "start-would-serve"),
+    needs=(
+        LibraryNotLoaded,
+        "path-cure-told",
+        "gpu-skipped",
+        "cudart-stub",
+        "gpu-list-empty",
+        "gpu-not-used",
+        "cuda-stub-on-path",
+        "start-would-serve",
+    ),
 )
-def library_path(picture: Picture) -> Iterator[Finding]:
-    """The right libraries are installed, and the loader does not search their folder.
+def library_path(case: Case) -> Iterator[Finding]:
+    """The right libraries are installed, but the loader does not search their folder.
 
     ## What it means
-    The loader looks into LD_LIBRARY_PATH, ld.so.cache and the folders that TensorFlow's own library names (RUNPATH); Windows into PATH.
-    A toolkit elsewhere, a conda environment that is not activated, an IDE or service with another environment, or a release whose RUNPATH
-    leaves out pip's `nvidia/*/lib` (TensorFlow 2.16.1, 2.21.0) are not seen.
+    The loader searches LD_LIBRARY_PATH, ld.so.cache and the folders that TensorFlow's own library names
+    (RUNPATH); Windows searches PATH. It does not find libraries in a toolkit elsewhere or in a conda
+    environment that is not activated. An IDE or service may have another environment. The RUNPATH of
+    TensorFlow 2.16.1 and 2.21.0 leaves out pip's `nvidia/*/lib`.
 
     ## How it shows
-    The file is on disk under the very name that cannot be opened; it works in a terminal and not in the IDE; TensorFlow 2.16.1 installed
-    with `[and-cuda]` says `Cannot dlopen some GPU libraries`.
+    The file exists on disk under exactly the name that cannot be loaded; it works in a terminal and not in
+    the IDE; TensorFlow 2.16.1 installed with `[and-cuda]` says `Cannot dlopen some GPU libraries`.
 
     ## What to do
-    Name the folder: LD_LIBRARY_PATH or `ldconfig` on Linux, PATH on Windows, activation for conda; or take a release that finds pip's
-    libraries by itself.
+    Add the folder: LD_LIBRARY_PATH or `ldconfig` on Linux, PATH on Windows, activation for conda. Or install
+    a release that finds pip's libraries by itself.
     """
-    facts = picture.facts
-    if works(picture):
+    facts = case.facts
+    if works(case):
         return
-    missing = gone(picture) or picture.missing("cudnn")
+    missing = gone(case) or case.missing("cudnn")
     names = [lib.name for lib in missing]
-    same, _ = other_files(picture, names)
-    build = picture.build
-    verify = commands.list_gpus(picture)
+    same, _ = other_files(case, names)
+    build = case.build
+    verify = commands.list_gpus(case)
     served = facts.symptoms("start-would-serve")
     if served and missing:
         start = served[0]
@@ -73,184 +84,257 @@ def library_path(picture: Picture) -> Iterator[Finding]:
             f"The libraries are on this machine, and {start.get('of')} does not search their folders. "
             f"In {start.get('name')} they are found: {start.get('file')} sets the loader's path there.",
             [*missing[:3], start],
-            tables=table_rows(picture, names),
+            tables=table_rows(case, names),
             steps=starts.enter(start),
             verify=verify,
         )
         return
     missed = build.pip_libraries_missed if build is not None else None
-    asked = facts.has("gpu-list-empty", "gpu-not-used") and not facts.of(CudaCallFailed) and not facts.has("built-without-cuda")
+    asked = (
+        facts.has("gpu-list-empty", "gpu-not-used")
+        and not facts.of(CudaCallFailed)
+        and not facts.has("built-without-cuda")
+    )
     if (
         missed
         and build is not None
         and (facts.has("gpu-skipped") or asked or any(n in missed for n in names))
-        and (not picture.container or facts.has("and-cuda-installed"))
-        # on a machine it is known whether pip's libraries are there, and whether anything else fails
+        and (not case.container or facts.has("and-cuda-installed"))
+        # on a machine it is known whether pip's libraries are installed, and whether anything else fails
         and (facts.kind == "report" or ({f.name for f in same} >= set(names) and set(names) <= set(missed)))
     ):
         pip_cuda = any(p.name.startswith("nvidia-") for p in facts.of(Package))
         stated = facts.has("and-cuda-installed") or pip_cuda
-        # what fails is what RUNPATH leaves out, all of it and nothing else; a single library is missing for itself
+        # what fails is what RUNPATH leaves out, all of it and nothing else; a single library is missing for
+        # itself
         exactly = not names or {
-            lib.name for lib in picture.not_loaded if picture.component(lib.name) != "driver"
+            lib.name for lib in case.not_loaded if case.component(lib.name) != "driver"
         } >= set(missed)
-        # "Could not find cuda drivers" is printed where libcudart did not open, and pip's folder of it is searched
+        # "Could not find cuda drivers" is printed if libcudart did not load, and pip's folder of it is
+        # searched
         unsaid = facts.kind == "report" and dotted(build.version) < (2, 21) and not facts.has("cudart-stub")
         if exactly and (stated or unsaid):
             yield found(
                 "library-path",
-                f"TensorFlow {build.version} does not look into pip's folders of {', '.join(missed[:4])}, so `[and-cuda]` alone does not serve it.",
+                f"TensorFlow {build.version} does not search pip's folders of {', '.join(missed[:4])}, so"
+                f" `[and-cuda]` alone is not enough.",
                 [
                     *facts.symptoms("gpu-skipped", "gpu-list-empty", "gpu-not-used")[:2],
                     *missing[:3],
-                    picture.tensorflow,
+                    case.tensorflow,
                 ],
                 confidence="likely" if not stated else "certain",
                 tables=[build],
-                steps=[*_next_patch(picture), *libraries.links(picture, build)],
+                steps=[*_next_patch(case), *libraries.links(case, build)],
                 verify=verify,
             )
             return
     stubs: list[Fact] = []
-    if facts.absent("libcuda") is None:  # with no other libcuda than the stub it is the driver that lacks
+    if facts.absent("libcuda") is None:  # if the stub is the only libcuda, the driver is missing
         stubs += facts.symptoms("cuda-stub-on-path")
-    answered = cuinit(picture, "CUDA_ERROR_STUB_LIBRARY")
-    if answered is not None and not picture.container and facts.absent("libcuda") is None:
+    answered = cuinit(case, "CUDA_ERROR_STUB_LIBRARY")
+    if answered is not None and not case.container and facts.absent("libcuda") is None:
         stubs += [answered, *facts.symptoms("stub-library")[:1]]
     if stubs:
         yield found(
             "library-path",
-            "The libcuda that is found first is the toolkit's stub, which serves for linking only and fails every call.",
+            "The loader finds the toolkit's stub of libcuda first. The stub is only for linking and fails"
+            " every call.",
             stubs[:3],
-            steps=[
-                shell(
-                    commands.loader_path_without("stubs"),
-                    "takes the stubs folder off the loader's path, so that the driver's libcuda is found",
-                    platform="linux",
-                )
-            ],
+            steps=commands.off_the_path(
+                case,
+                "stubs",
+                "takes the stubs folder off the loader's path, so that the loader finds the driver's libcuda",
+                whole=False,
+            ),
             verify=verify,
         )
         return
-    blamed = blamed_path(picture)
-    if blamed and not missing and not mismatched_pair(picture):
+    blamed = blamed_path(case)
+    if blamed and not missing and not mismatched_pair(case):
         yield found(
             "library-path",
-            "A DLL did not load, and what is said to be wrong, or to have helped, is the folder of CUDA's or cuDNN's DLLs on PATH.",
+            "A DLL did not load. The report names the folder of CUDA's or cuDNN's DLLs on PATH as the"
+            " cause or the solution.",
             [*facts.symptoms("dll-load-failed")[:1], *blamed[:2]],
             confidence="likely",
-            steps=search_steps(picture),
+            steps=search_steps(case),
             verify=verify,
         )
         return
     errors = missing or facts.symptoms("gpu-skipped")
     if not errors:
-        yield from _told(picture)
+        yield from _told(case)
         return
     if same:
-        folders = _folders(picture, [lib.name for lib in (*missing, *picture.missing("cudnn"))])
+        folders = _folders(case, [lib.name for lib in (*missing, *case.missing("cudnn"))])
         yield found(
             "library-path",
-            f"{same[0].name} is on disk in {folders[0]}, and the loader of this process does not look there.",
+            f"{same[0].name} exists in {folders[0]}, but this process's loader does not search there.",
             [*missing[:3], *same[:3]],
-            tables=table_rows(picture, names),
-            steps=named_to_the_loader(picture, folders),
+            tables=table_rows(case, names),
+            steps=named_to_the_loader(case, folders),
             verify=verify,
         )
         return
     if facts.kind == "machine" and not facts.has("works-in-terminal"):
-        return  # the disk was searched: what was not found is not there
-    hints = mentions_path(picture)
-    versions = [v for v in facts.of(CudaVersion) if v.rank <= FORM] or [v for v in facts.of(CudaVersion) if v.rank <= PROSE]
+        return  # the disk was searched, so a library that was not found does not exist
+    hints = mentions_path(case)
+    versions = [v for v in facts.of(CudaVersion) if v.rank <= FORM] or [
+        v for v in facts.of(CudaVersion) if v.rank <= PROSE
+    ]
     fits: list[CudaVersion | CudnnVersion] = [
         v
         for v in versions
-        if all(serves(picture, v.version, n) is not False for n in names)
-        and any(serves(picture, v.version, n) for n in names)
+        if all(serves(case, v.version, n) is not False for n in names)
+        and any(serves(case, v.version, n) for n in names)
     ]
-    against = [v for v in versions if any(serves(picture, v.version, n) is False for n in names)]
+    against = [v for v in versions if any(serves(case, v.version, n) is False for n in names)]
     terminal = facts.symptoms("works-in-terminal")
-    conda = "conda" in picture.environments and any(
-        (v.rank == 2 and "conda" in v.source.text.lower()) or "cudatoolkit" in v.source.text.lower() for v in fits
+    conda = "conda" in case.environments and any(
+        (v.rank == 2 and "conda" in v.source.text.lower()) or "cudatoolkit" in v.source.text.lower()
+        for v in fits
     )
-    told = [s for s in facts.symptoms("path-cure-told") if s.get("helped") or any(_soon_after(s, error) for error in errors)]
-    if told and not against and not facts.has("cuda-version-blamed", "cuda-version-told", "cudnn-version-blamed"):
+    told = [
+        s
+        for s in facts.symptoms("path-cure-told")
+        if s.get("helped") or any(_soon_after(s, error) for error in errors)
+    ]
+    if (
+        told
+        and not against
+        and not facts.has("cuda-version-blamed", "cuda-version-told", "cudnn-version-blamed")
+    ):
         yield found(
             "library-path",
-            "What helped, or is advised right after the error, is to name the folder of the libraries to the loader.",
+            "In the report, adding the libraries' folder to the loader's path helped, or is the advice"
+            " right after the error.",
             [*errors[:3], *told[:1], *fits[:1]],
             confidence="likely",
-            tables=table_rows(picture, names),
-            steps=search_steps(picture),
+            tables=table_rows(case, names),
+            steps=search_steps(case),
             verify=verify,
         )
         return
     if not missing:
+        yield from _there_unnamed(case, errors)
         return
-    only_cudnn = not gone(picture)
+    only_cudnn = not gone(case)
     if only_cudnn:
-        right = [c for c in facts.of(CudnnVersion) if c.rank <= 2 and cudnn_major(names[0]) == c.version.split(".")[0]]
+        right = [
+            c
+            for c in facts.of(CudnnVersion)
+            if c.rank <= 2 and cudnn_major(names[0]) == c.version.split(".")[0]
+        ]
         fits = [c for c in right if terminal or conda or (c.rank <= 1 and c.location)]
         against = []
-    if terminal or (fits and not against and (conda or hints or (versions and min(v.rank for v in fits) <= 1))):
+    if terminal or (
+        fits and not against and (conda or hints or (versions and min(v.rank for v in fits) <= 1))
+    ):
         yield found(
             "library-path",
-            "The version that this build opens is said to be installed"
+            "The report says that the version that this build loads is installed"
             + (", and it works in a terminal" if terminal else "")
             + "; the process that fails does not search its folder.",
             [*missing[:3], *fits[:2], *terminal[:1], *(hints[:1] if not terminal else [])],
             confidence="likely",
-            tables=table_rows(picture, names),
-            steps=search_steps(picture),
+            tables=table_rows(case, names),
+            steps=search_steps(case),
             verify=verify,
         )
 
 
-def _folders(picture: Picture, names: Sequence[str]) -> list[str]:
-    """The folders to name to the loader: one for each library that did not open, as few as serve them all."""
+def _there_unnamed(case: Case, errors: Sequence[Fact]) -> Iterator[Finding]:
+    """The finding if TensorFlow skipped the GPU without naming the library (since 2.12) although its
+    libraries are installed."""
+    build = case.build
+    if case.facts.kind != "report" or (build is not None and not build.extras.get("and-cuda")):
+        return
+    brought: list[Fact] = [*case.facts.symptoms("and-cuda-installed")]
+    brought += [
+        p for p in case.facts.of(Package) if p.name.startswith(("nvidia-cuda-runtime", "nvidia-cudnn"))
+    ]
+    start = errors[0].source.line or 0
+    brought = [
+        fact for fact in brought if (fact.source.line or 0) <= start
+    ]  # a package installed after the error is its solution
+    if not brought:
+        return
+    yield found(
+        "library-path",
+        "pip installed NVIDIA's libraries, but one of them still did not load. Either the loader searches"
+        " another folder first, or the program runs in an environment without them. The message does not"
+        " name the library.",
+        [*errors[:1], *brought[:2]],
+        confidence="likely",
+        tables=[] if build is None else [build],
+        steps=[
+            shell(commands.loading(case), "names the library that does not open"),
+            *search_steps(case),
+        ],
+        verify=commands.list_gpus(case),
+    )
+
+
+def _folders(case: Case, names: Sequence[str]) -> list[str]:
+    """The folders that the loader has to search: as few as hold every library that did not load."""
     chosen: list[str] = []
     for name in dict.fromkeys(names):
-        holding = [re.split(r"[/\\][^/\\]+$", file.path)[0] for file in other_files(picture, [name])[0]]
+        holding = [re.split(r"[/\\][^/\\]+$", file.path)[0] for file in other_files(case, [name])[0]]
         if holding and not set(holding) & set(chosen):
             chosen.append(holding[0])
     return chosen
 
 
-def _told(picture: Picture) -> Iterator[Finding]:
-    """No log, and somebody says that a folder had to be named to the loader, or that the files are in one that is named."""
-    facts = picture.facts
+def _told(case: Case) -> Iterator[Finding]:
+    """The finding for a report without a log that says that the loader needed a folder, or names the folder
+    with the files."""
+    facts = case.facts
     told = [s for s in facts.symptoms("path-cure-told") if s.get("helped")]
-    if picture.tensorflow is None and facts.has("gpu-not-used", "gpu-list-empty"):  # two releases do not find what pip brings
+    if case.tensorflow is None and facts.has(
+        "gpu-not-used", "gpu-list-empty"
+    ):  # two releases do not find pip's libraries
         told += facts.symptoms("and-cuda-installed")
-    versions = facts.has("cuda-version-told", "cuda-version-blamed", "cudnn-version-told", "cudnn-version-blamed")
-    opened = any(picture.component(lib.name) == "cuda" for lib in facts.of(LibraryLoaded))  # what is shown is the time after the cure
-    otherwise = opened or picture.not_loaded or facts.of(CudaCallFailed) or facts.has("cudnn-said-missing", "own-build") or mismatched_pair(picture)
+    versions = facts.has(
+        "cuda-version-told", "cuda-version-blamed", "cudnn-version-told", "cudnn-version-blamed"
+    )
+    opened = any(
+        case.component(lib.name) == "cuda" for lib in facts.of(LibraryLoaded)
+    )  # the report shows the state after the solution
+    otherwise = (
+        opened
+        or case.not_loaded
+        or facts.of(CudaCallFailed)
+        or facts.has("cudnn-said-missing", "own-build")
+        or mismatched_pair(case)
+    )
     if facts.kind != "report" or not told or versions or otherwise:
         return
     yield found(
         "library-path",
-        "The libraries are said to be on the machine, and what helped, or is in doubt, is the list of folders that the loader searches.",
+        "The report says that the libraries are on the machine. The loader's list of folders helped, or is"
+        " in doubt.",
         told[:2],
         confidence="possible",
-        steps=search_steps(picture),
-        verify=commands.list_gpus(picture),
+        steps=search_steps(case),
+        verify=commands.list_gpus(case),
     )
 
 
 def _soon_after(told: Fact, error: Fact) -> bool:
-    """Whether a line stands in the few lines after an error, as its cure does."""
+    """Whether a line is one of the few lines after an error, where a solution usually is."""
     first, then = error.source.line, told.source.line
     return first is not None and then is not None and 0 <= then - first <= 6
 
 
-def _next_patch(picture: Picture) -> list[Step]:
-    build = picture.build
+def _next_patch(case: Case) -> list[Step]:
+    build = case.build
     if build is None:
         return []
     minor = build.version.rsplit(".", 1)[0]
     better = [
         r
-        for r in picture.tables.releases(picture.table_platform, "tensorflow")
+        for r in case.tables.releases(case.table_platform, "tensorflow")
         if r.gpu
         and r.version.startswith(minor + ".")
         and r.pip_libraries_missed == ()
@@ -260,7 +344,7 @@ def _next_patch(picture: Picture) -> list[Step]:
         return []
     return [
         shell(
-            commands.pip(picture, "install", f'tensorflow[and-cuda]=={better[-1].version}'),
+            commands.pip(case, "install", f"tensorflow[and-cuda]=={better[-1].version}"),
             "this patch release finds pip's libraries by itself",
         )
     ]

@@ -1,11 +1,11 @@
-"""xla-toolchain-missing: XLA does not find the tools that it compiles with."""
+"""xla-toolchain-missing: XLA does not find its compiler tools."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.findings import Finding, Step, manual, shell
-from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, Joined, Literal, Output, run
@@ -14,32 +14,32 @@ from doctor.tables import dotted
 
 @rule(
     "xla-toolchain-missing",
-    "XLA does not find the tools that it compiles with",
+    "XLA does not find its compiler tools",
     needs=("libdevice-missing", "ptxas-missing", "ptxas-failed", "ptxas-old", "jit-failed"),
 )
-def xla_toolchain_missing(picture: Picture) -> Iterator[Finding]:
+def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     """XLA or the JIT cannot find libdevice.10.bc, ptxas or nvlink, or finds one that is too old.
 
     ## What it means
-    `jit_compile=True`, some Keras optimisers and kernels that are generated at run time are compiled on the machine, with parts of the CUDA
-    toolkit that neither the driver nor TensorFlow's own wheel brings.
+    `jit_compile=True`, some Keras optimisers and kernels that are generated at run time are compiled on the
+    machine, with parts of the CUDA toolkit that neither the driver nor TensorFlow's own wheel contains.
 
     ## How it shows
-    `libdevice not found at ./libdevice.10.bc`, `Couldn't invoke ptxas --version`, `No PTX compilation provider is available`, `You are using
-    ptxas 11.0, which is older than 11.1`.
+    `libdevice not found at ./libdevice.10.bc`, `Couldn't invoke ptxas --version`, `No PTX compilation
+    provider is available`, `You are using ptxas 11.0, which is older than 11.1`.
 
     ## What to do
-    Install the compiler package of the CUDA in use (pip: nvidia-cuda-nvcc; conda: cuda-nvcc) and point XLA at its folder with
-    `XLA_FLAGS=--xla_gpu_cuda_data_dir=…`.
+    Install the compiler package of the CUDA in use (pip: nvidia-cuda-nvcc; conda: cuda-nvcc) and point XLA at
+    its folder with `XLA_FLAGS=--xla_gpu_cuda_data_dir=…`.
     """
-    facts = picture.facts
+    facts = case.facts
     hard = facts.symptoms("libdevice-missing", "ptxas-missing", "ptxas-failed")
     old = facts.symptoms("ptxas-old")
     jit = facts.symptoms("jit-failed")
     if not (hard or old or jit):
         return
-    # "Can't find libdevice directory" and a ptxas that fails are warnings: XLA goes on with the driver's compiler, and
-    # an error follows only where a program really needs what is missing
+    # "Can't find libdevice directory" and a ptxas that fails are warnings: XLA goes on with the driver's
+    # compiler, and an error follows only where a program really needs what is missing
     failed = bool(jit) or any(
         said in s.source.text
         for s in hard
@@ -51,18 +51,21 @@ def xla_toolchain_missing(picture: Picture) -> Iterator[Finding]:
             "UnknownError",
         )
     )
-    # the compiler of XLA ends the process over it, unless it was told to leave the work to the driver, and then says so
-    failed = failed or any("find ptxas binary" in s.source.text and "back to the" not in s.source.text for s in hard)
+    # XLA's compiler then ends the process, unless it was configured to leave the work to the driver, and
+    # then says so
+    failed = failed or any(
+        "find ptxas binary" in s.source.text and "back to the" not in s.source.text for s in hard
+    )
     failed = failed or (
         facts.has("libdevice-missing", "ptxas-failed") and not facts.has("work-done", "relies-on-driver")
     )
     cuda = (
-        picture.build.cuda if picture.build and picture.build.cuda else picture.cuda.version if picture.cuda else ""
+        case.build.cuda if case.build and case.build.cuda else case.cuda.version if case.cuda else ""
     ) or ""
     major = cuda.split(".")[0]
     steps: list[Step] = []
-    site = commands.run_python(picture, "import site; print(site.getsitepackages()[0])")
-    if picture.platform == "windows":
+    site = commands.run_python(case, "import site; print(site.getsitepackages()[0])")
+    if case.platform == "windows":
         steps.append(
             manual(
                 f"Install the CUDA Toolkit {cuda}".rstrip()
@@ -70,8 +73,10 @@ def xla_toolchain_missing(picture: Picture) -> Iterator[Finding]:
                 "it brings ptxas and libdevice",
             )
         )
-    elif "conda" in picture.environments:
-        version = max(".".join(cuda.split(".")[:2]), "11.3", key=dotted) if cuda else ""  # the channel begins with 11.3
+    elif "conda" in case.environments:
+        version = (
+            max(".".join(cuda.split(".")[:2]), "11.3", key=dotted) if cuda else ""
+        )  # the channel begins with 11.3
         steps.append(
             shell(
                 run("conda", "install", "-c", "nvidia", f"cuda-nvcc{'=' + version if version else ''}"),
@@ -88,7 +93,7 @@ def xla_toolchain_missing(picture: Picture) -> Iterator[Finding]:
     elif major in ("11", "12"):
         steps.append(
             shell(
-                commands.pip(picture, "install", f"nvidia-cuda-nvcc-cu{major}"),
+                commands.pip(case, "install", f"nvidia-cuda-nvcc-cu{major}"),
                 "ptxas and libdevice of the CUDA in use",
             )
         )
@@ -102,24 +107,26 @@ def xla_toolchain_missing(picture: Picture) -> Iterator[Finding]:
     else:
         steps.append(
             manual(
-                "Install the CUDA toolkit's compiler package (nvcc) in the version that TensorFlow was built for, and set XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER to the toolkit's folder"
+                "Install the CUDA toolkit's compiler package (nvcc) in the version that TensorFlow was built"
+                " for, and set XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER to the toolkit's folder"
             )
         )
     yield found(
         "xla-toolchain-missing",
-        "The GPU itself is not the matter: XLA compiles on this machine and does not find "
+        "The GPU itself works: XLA compiles on this machine and does not find "
         + (
             "libdevice.10.bc."
             if facts.has("libdevice-missing")
             else "a ptxas that it can use."
             if hard or jit
-            else "a ptxas that is new enough."
+            else "a recent enough ptxas."
         ),
         [*hard[:3], *old[:1], *jit[:1]],
         severity="error" if failed else "warning",
         confidence="certain" if hard or old else "likely",
         steps=steps,
         verify=commands.run_python(
-            picture, "import tensorflow as tf; print(tf.function(lambda x: x * 2, jit_compile=True)(tf.ones([2])))"
+            case,
+            "import tensorflow as tf; print(tf.function(lambda x: x * 2, jit_compile=True)(tf.ones([2])))",
         ),
     )

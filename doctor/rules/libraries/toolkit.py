@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 
-from doctor.picture import Picture
+from doctor.case import Case
 from doctor.tables import dotted
 
 
-def window(picture: Picture, names: list[str]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The CUDA releases whose toolkit holds every one of these library names: (first, last), None where unknown."""
+def window(case: Case, names: list[str]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The CUDA releases whose toolkit holds every one of these library names: (first, last), or None if
+    unknown."""
     low: tuple[int, ...] = (0,)
     high: tuple[int, ...] = (99,)
     known = False
     for name in names:
-        row = picture.tables.library(name)
+        row = case.tables.library(name)
         if row is None or row.data.get("product") != "CUDA" or not row.first:
             continue
         known = True
@@ -23,21 +24,25 @@ def window(picture: Picture, names: list[str]) -> tuple[tuple[int, ...], tuple[i
     return (low, high) if known else None
 
 
-def serves(picture: Picture, version: str, name: str) -> bool | None:
-    """Whether a CUDA release holds a library of this name; None where the tables do not know the name."""
-    row = picture.tables.library(name)
+def serves(case: Case, version: str, name: str) -> bool | None:
+    """Whether a CUDA release holds a library of this name; None if the tables do not know the name."""
+    row = case.tables.library(name)
     asked = _minor(version)
-    old = re.fullmatch(r"lib(?:cudart|cublas|cufft|curand|cusolver|cusparse)\.so\.([678]\.\d)", name) if row is None else None
+    old = (
+        re.fullmatch(r"lib(?:cudart|cublas|cufft|curand|cusolver|cusparse)\.so\.([678]\.\d)", name)
+        if row is None
+        else None
+    )
     if old and "." in version:  # up to CUDA 10 the file names its release
         return _minor(old[1]) == asked
     if row is None or row.data.get("product") != "CUDA" or not row.first:
         return None
-    if "." not in version:  # the major alone is said
+    if "." not in version:  # only the major version is known
         return _minor(row.first)[0] <= asked[0] and (row.last is None or asked[0] <= _minor(row.last)[0])
     return _minor(row.first) <= asked and (row.last is None or asked <= _minor(row.last))
 
 
 def _minor(version: str) -> tuple[int, int]:
-    """Major and minor, the 0 of 10.0 too."""
+    """Major and minor version, with the 0 of 10.0."""
     major, minor = (*dotted(version), 0, 0)[:2]
     return major, minor

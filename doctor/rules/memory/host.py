@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.facts import Noise
 from doctor.findings import Finding, manual, shell
-from doctor.picture import Picture
 from doctor.rules.registry import found, rule
 from doctor.shell import piped, run, sequence
 
@@ -16,26 +16,41 @@ from doctor.shell import piped, run, sequence
     "host-oom",
     "The host's memory ran out, not the GPU's",
     explains=("benign-messages",),
-    needs=("host-killed", "host-alloc-failed", "cpu-oom", "host-pinned-failed", "host-memory-said", "shuffle-buffer", "killed-said"),
+    needs=(
+        "host-killed",
+        "host-alloc-failed",
+        "cpu-oom",
+        "host-pinned-failed",
+        "host-memory-said",
+        "shuffle-buffer",
+        "killed-said",
+    ),
 )
-def host_oom(picture: Picture) -> Iterator[Finding]:
+def host_oom(case: Case) -> Iterator[Finding]:
     """The host's memory runs out, not the GPU's.
 
     ## What it means
-    The kernel ended the process, or an allocation in RAM failed: data loaded whole, too many workers, a container's or job's limit, a small machine.
+    The kernel ended the process, or an allocation in RAM failed. Usual reasons: the program loads all data at
+    once, too many workers, a container's or job's limit, a small machine.
 
     ## How it shows
-    `Killed`, `oom-killer`, exit code 137, `std::bad_alloc`, `MemoryError: Unable to allocate … for an array`, `by allocator cpu`.
+    `Killed`, `oom-killer`, exit code 137, `std::bad_alloc`, `MemoryError: Unable to allocate … for an array`,
+    `by allocator cpu`.
 
     ## What to do
-    Read data in pieces (tf.data, generators), fewer workers, a smaller shuffle buffer; more memory or swap; a higher limit for the container or job.
+    Read data in pieces (tf.data, generators), use fewer workers and a smaller shuffle buffer; add memory or
+    swap; raise the limit of the container or job.
     """
-    facts = picture.facts
+    facts = case.facts
     killed = facts.symptoms("host-killed")
     failed = facts.symptoms("host-alloc-failed", "cpu-oom", "host-pinned-failed")
     said = facts.symptoms("host-memory-said")
     filling = facts.symptoms("shuffle-buffer") if facts.has("process-died", "host-memory-said") else []
-    bare = [] if facts.has("tensor-oom", "cuda-out-of-memory", "segfault", "fatal-check", "oom-said") else facts.symptoms("killed-said")
+    bare = (
+        []
+        if facts.has("tensor-oom", "cuda-out-of-memory", "segfault", "fatal-check", "oom-said")
+        else facts.symptoms("killed-said")
+    )
     if (
         not bare
         and not killed
@@ -46,9 +61,15 @@ def host_oom(picture: Picture) -> Iterator[Finding]:
         return
     gpu = [s for s in facts.symptoms("tensor-oom") if "gpu" in (s.get("allocator") + s.get("device")).lower()]
     proven = [k for k in killed if re.search("oom|memory|memlimit", k.source.text, re.IGNORECASE)]
-    text = "The process was ended, or refused memory, by the host: its RAM (or the container's or job's limit) is full."
+    text = (
+        "The host ended the process or refused it memory: its RAM (or the container's or job's limit) is"
+        " full."
+    )
     if killed and not proven and not failed:
-        text = "The process was ended from outside (SIGKILL), most often by the kernel because its RAM, or the container's or job's limit, was full."
+        text = (
+            "Something ended the process from outside (SIGKILL), most often the kernel because the RAM, or"
+            " the container's or job's limit, was full."
+        )
     yield found(
         "host-oom",
         f"{text} GPU memory settings do not change that.",
@@ -60,23 +81,30 @@ def host_oom(picture: Picture) -> Iterator[Finding]:
             *bare[:1],
             *[n for n in facts.of(Noise) if n.kind == "ten-percent"][:1],
         ],
-        confidence="certain"
-        if (proven or failed) and not gpu
-        else "likely"
-        if killed or failed or filling or said
-        else "possible",
+        confidence=(
+            "certain"
+            if (proven or failed) and not gpu
+            else "likely"
+            if killed or failed or filling or said
+            else "possible"
+        ),
         steps=[
             manual(
-                "Load data in pieces (tf.data from files, generators, numpy.memmap), and use fewer workers, a smaller shuffle buffer and batch"
+                "Load data in pieces (tf.data from files, generators, numpy.memmap), and use fewer workers, a"
+                " smaller shuffle buffer and batch"
             ),
             shell(
-                sequence(run("free", "-h"), piped(run("dmesg"), run("tail", "-n", "30")))
-                if picture.platform != "windows"
-                else piped(run("systeminfo"), run("findstr", "Memory")),
-                "shows how much there is, and whether the kernel ended the process",
+                (
+                    sequence(run("free", "-h"), piped(run("dmesg"), run("tail", "-n", "30")))
+                    if case.platform != "windows"
+                    else piped(run("systeminfo"), run("findstr", "Memory"))
+                ),
+                "shows how much memory there is, and whether the kernel ended the process",
             ),
         ],
-        verify=run("free", "-h")
-        if picture.platform != "windows"
-        else piped(run("systeminfo"), run("findstr", "Memory")),
+        verify=(
+            run("free", "-h")
+            if case.platform != "windows"
+            else piped(run("systeminfo"), run("findstr", "Memory"))
+        ),
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.facts import CudaCallFailed
 from doctor.findings import Finding, manual, python
-from doctor.picture import Picture
 from doctor.remedies import code
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
@@ -20,20 +20,21 @@ from doctor.shell import piped, run
     explains=("model-oom", "cudnn-init-oom", "gpu-memory-held"),
     needs=("memory-grows", "memory-kept"),
 )
-def memory_leak(picture: Picture) -> Iterator[Finding]:
+def memory_leak(case: Case) -> Iterator[Finding]:
     """Memory grows over epochs, folds or models in one process until it fails.
 
     ## What it means
-    TensorFlow keeps every graph, model and cached tensor that something still refers to. Building models in a loop, keeping tensors in lists
-    and calling `predict` with new shapes pile up.
+    TensorFlow keeps every graph, model and cached tensor that something still refers to. They pile up if a
+    program builds models in a loop, keeps tensors in lists or calls `predict` with new shapes.
 
     ## How it shows
     The first folds or epochs work, a later one fails with OOM; memory grows steadily.
 
     ## What to do
-    `tf.keras.backend.clear_session()`, `del model`, `gc.collect()` between models; keep numbers (`float(loss)`) rather than tensors; or one process a fold.
+    Call `tf.keras.backend.clear_session()`, `del model`, `gc.collect()` between models; keep numbers
+    (`float(loss)`) rather than tensors; or run each fold in its own process.
     """
-    facts = picture.facts
+    facts = case.facts
     grows = facts.symptoms("memory-grows")
     trouble = facts.symptoms(
         "tensor-oom",
@@ -47,27 +48,36 @@ def memory_leak(picture: Picture) -> Iterator[Finding]:
     kept = facts.symptoms("memory-kept")
     if not grows and (not kept or facts.of(CudaCallFailed) or facts.has("other-process")):
         return
-    host = any(re.search(r"\bRAM\b", s.source.text) for s in grows) and not any(re.search(r"\bVRAM\b|GPU(?:'s)? memory", s.source.text) for s in grows)
+    host = any(re.search(r"\bRAM\b", s.source.text) for s in grows) and not any(
+        re.search(r"\bVRAM\b|GPU(?:'s)? memory", s.source.text) for s in grows
+    )
     watch = (
         piped(run("systeminfo"), run("findstr", "Memory"))
-        if picture.platform == "windows"
+        if case.platform == "windows"
         else run("free", "-m", "-s", "10")
     )
     yield found(
         "memory-leak",
-        "The report says that memory grows while the program runs: what earlier steps, folds or models left is still held."
-        if grows
-        else "Memory is said not to be given back: TensorFlow keeps what it took until the process ends.",
+        (
+            "The report says that memory grows while the program runs: the program still holds memory of"
+            " earlier steps, folds or models."
+            if grows
+            else "The report says that TensorFlow does not release memory: TensorFlow keeps its memory"
+            " until the process ends."
+        ),
         [*(grows or kept)[:2], *trouble[:2]],
         severity="error" if trouble else "warning",
         confidence="likely" if trouble and grows else "possible",
         steps=[
-            python(code.clear_session(version_of(picture)), "forgets the graphs of earlier models"),
+            python(code.clear_session(version_of(case)), "releases the graphs of earlier models"),
             manual(
-                "Run each fold or trial in a process of its own (multiprocessing, a shell loop): its memory is given back at its end for certain"
+                "Run each fold or trial in its own process (multiprocessing, a shell loop), which always"
+                " releases its memory when it ends"
             ),
         ],
-        verify=watch
-        if host and picture.platform != "macos"
-        else run("nvidia-smi", "--query-gpu=memory.used", "--format=csv", "-l", "1"),
+        verify=(
+            watch
+            if host and case.platform != "macos"
+            else run("nvidia-smi", "--query-gpu=memory.used", "--format=csv", "-l", "1")
+        ),
     )

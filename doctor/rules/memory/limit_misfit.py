@@ -1,12 +1,12 @@
-"""memory-limit-misfit: the program's own memory limit is the fault."""
+"""memory-limit-misfit: the program's own memory limit is the cause."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.facts import Fact, GpuRegistered
 from doctor.findings import Finding, manual, python
-from doctor.picture import Picture
 from doctor.remedies import code
 from doctor.rules.memory.signs import handle_signs
 from doctor.rules.registry import found, rule
@@ -16,24 +16,24 @@ from doctor.shell import run
 
 @rule(
     "memory-limit-misfit",
-    "The program's own memory limit is the fault",
+    "The program's own memory limit is the cause",
     explains=("model-oom", "cudnn-init-oom", "gpu-memory-held"),
     needs=("limit-set", "fraction-set", GpuRegistered),
 )
-def memory_limit_misfit(picture: Picture) -> Iterator[Finding]:
-    """The user's own memory limit is too small for the job, or larger than what is free.
+def memory_limit_misfit(case: Case) -> Iterator[Finding]:
+    """The user's own memory limit is too small for the job, or larger than the free memory.
 
     ## What it means
-    `memory_limit` and `per_process_gpu_memory_fraction` bound TensorFlow's pool. Too small a bound fails the job on an empty GPU; one above
-    the free memory fails at the start.
+    `memory_limit` and `per_process_gpu_memory_fraction` bound TensorFlow's pool. With too small a limit the
+    job fails on an empty GPU; with one above the free memory it fails at the start.
 
     ## How it shows
-    OOM with a limit set in the code and a device that was created with just that little memory.
+    OOM with a limit set in the code, and a device that was created with exactly that much memory.
 
     ## What to do
-    Raise the limit, or use memory growth in its place.
+    Raise the limit, or use memory growth instead.
     """
-    facts = picture.facts
+    facts = case.facts
     trouble = facts.symptoms(
         "tensor-oom",
         "resource-exhausted",
@@ -55,20 +55,25 @@ def memory_limit_misfit(picture: Picture) -> Iterator[Finding]:
         if value <= 0.35 or value > 0.98:
             small.append(fraction)
     for device in facts.of(GpuRegistered):
-        # TensorFlow's own share is an odd number of MB; a round one was asked for
+        # TensorFlow's default share is an odd number of MB, so a round one is a user's limit
         size = device.memory_mib or 0
-        if 0 < size <= 4096 and (size % 128 == 0 or size % 500 == 0) and facts.has("tensor-oom", "bfc-out-of-memory"):
+        if (
+            0 < size <= 4096
+            and (size % 128 == 0 or size % 500 == 0)
+            and facts.has("tensor-oom", "bfc-out-of-memory")
+        ):
             small.append(device)
-    if not small or not trouble or (handle_signs(picture) and not facts.has("tensor-oom")):
+    if not small or not trouble or (handle_signs(case) and not facts.has("tensor-oom")):
         return
     yield found(
         "memory-limit-misfit",
-        "The program bounds TensorFlow's share of the GPU itself, and the job does not fit into that bound, or the bound is above what is free.",
+        "The program limits TensorFlow's share of the GPU. The job does not fit into that limit, or the"
+        " limit is above the free memory.",
         [*small[:2], *trouble[:2]],
         confidence="likely",
         steps=[
-            python(code.memory_growth(version_of(picture)), "in place of the limit: takes what the job needs"),
-            manual("Or raise the limit to what the job needs and the GPU has free (nvidia-smi)"),
+            python(code.memory_growth(version_of(case)), "instead of the limit: takes what the job needs"),
+            manual("Or raise the limit to what the job needs, up to the GPU's free memory (nvidia-smi)"),
         ],
         verify=run("nvidia-smi"),
     )

@@ -6,58 +6,93 @@ import math
 import re
 from collections.abc import Iterator
 
+from doctor.case import Case
+from doctor.facts import Prose, Symptom
 from doctor.findings import Finding, manual, shell
-from doctor.picture import Picture
 from doctor.rules.memory.signs import handle_signs
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 from doctor.shell import run
 
-OTHERWISE = ("other-process", "host-memory-said", "memory-grows", "host-killed", "host-alloc-failed", "fraction-set", "limit-set")
-"""What tells that memory runs out for another reason than the size of the job."""
+OTHERWISE = (
+    "other-process",
+    "host-memory-said",
+    "memory-grows",
+    "host-killed",
+    "host-alloc-failed",
+    "fraction-set",
+    "limit-set",
+)
+"""Symptoms of memory that runs out for a reason other than the size of the job."""
 
 
 _OOM = (
-    r"(?:out of memory|\bOOM (?:error|exception|when|while|in|on|at|after|during)|\b(?:an|the|with|get\w*|got|to|throws?|gives?) OOM\b)"
+    r"(?:out of memory|\bOOM"
+    r" (?:error|exception|when|while|in|on|at|after|during)|\b(?:an|the|with|get\w*|got|to|throws?|gives?)"
+    r" OOM\b)"
 )
-"""Memory that runs out in the words of a person; a bare OOM may be a heading."""
+"""Matches a person's words for memory that runs out; a bare OOM may be a heading."""
 
 
 @rule(
     "model-oom",
     "The model, batch or input does not fit into the GPU's memory",
     explains=("cudnn-init-oom", "ptx-jit-or-kernel-crash"),
-    needs=("tensor-oom", "resource-exhausted", "dst-not-initialized", "bfc-out-of-memory", "allocator-stats", "batch-told", "oom-said", "size-told"),
+    needs=(
+        "tensor-oom",
+        "resource-exhausted",
+        "dst-not-initialized",
+        "bfc-out-of-memory",
+        "allocator-stats",
+        "batch-told",
+        "oom-said",
+        "size-told",
+    ),
 )
-def model_oom(picture: Picture) -> Iterator[Finding]:
+def model_oom(case: Case) -> Iterator[Finding]:
     """The model, batch or input does not fit the GPU.
 
     ## What it means
     Most of the GPU was free at the start, TensorFlow took it, and the tensors of one step need more.
 
     ## How it shows
-    `OOM when allocating tensor with shape[…]`, `ResourceExhaustedError`, `Out of memory while trying to allocate`. The hint `ran out of memory …
-    not a failure, but may mean` alone is none.
+    `OOM when allocating tensor with shape[…]`, `ResourceExhaustedError`, `Out of memory while trying to
+    allocate`. The hint `ran out of memory … not a failure, but may mean` alone is harmless.
 
     ## What to do
-    A smaller batch, smaller inputs, mixed precision, gradient accumulation, a smaller model, or a GPU with more memory. Memory growth does not help here.
+    Use a smaller batch, smaller inputs, mixed precision, gradient accumulation, a smaller model, or a GPU
+    with more memory. Memory growth does not help here.
     """
-    facts = picture.facts
-    oom = [s for s in facts.symptoms("tensor-oom") if "cpu" not in (s.get("allocator") + s.get("device")).lower()]
+    facts = case.facts
+    oom = [
+        s for s in facts.symptoms("tensor-oom") if "cpu" not in (s.get("allocator") + s.get("device")).lower()
+    ]
     exhausted = [s for s in facts.symptoms("resource-exhausted") if "cuinit" not in s.source.text.lower()]
     failed = facts.symptoms("bfc-out-of-memory")
     dst = facts.symptoms("dst-not-initialized")
     if facts.has("cpu-oom") and not oom:
         return
     stats = facts.symptoms("allocator-stats")
-    smaller = [] if handle_signs(picture) or facts.has("other-process", "host-memory-said") else facts.symptoms("batch-told", "size-told")
+    smaller = (
+        []
+        if handle_signs(case) or facts.has("other-process", "host-memory-said")
+        else facts.symptoms("batch-told", "size-told")
+    )
     said = facts.symptoms("cuda-out-of-memory", "oom-said") if smaller else []
-    alone = not (said or handle_signs(picture) or facts.has(*OTHERWISE)) and facts.has("mentions-gpu")
-    only = [s for s in facts.symptoms("oom-said") if alone and re.search(_OOM, s.source.text, re.IGNORECASE) and "pytorch" not in s.source.text.lower()]
-    only += [] if handle_signs(picture) or facts.has(*OTHERWISE, "cuda-out-of-memory") else facts.symptoms("size-told")
+    alone = not (said or handle_signs(case) or facts.has(*OTHERWISE)) and facts.has("mentions-gpu")
+    only = [
+        s
+        for s in facts.symptoms("oom-said")
+        if alone and re.search(_OOM, s.source.text, re.IGNORECASE) and "pytorch" not in s.source.text.lower()
+    ]
+    only += (
+        []
+        if handle_signs(case) or facts.has(*OTHERWISE, "cuda-out-of-memory")
+        else facts.symptoms("size-told")
+    )
     if not (oom or exhausted or failed or dst or stats or said or only):
         return
-    if exhausted and not (oom or failed or dst) and facts.has("cuda-out-of-memory") and handle_signs(picture):
+    if exhausted and not (oom or failed or dst) and facts.has("cuda-out-of-memory") and handle_signs(case):
         return
     shape = next((s.get("shape") for s in oom if s.get("shape")), "")
     text = (
@@ -65,42 +100,88 @@ def model_oom(picture: Picture) -> Iterator[Finding]:
         + (f" of shape [{shape}]" if shape else "")
         + " did not fit into the GPU's memory while the program ran."
     )
-    scalar = [s for s in oom if re.search(r"OOM when allocating tensor (?:with|of) shape ?\[\]", s.source.text)]
+    scalar = [
+        s for s in oom if re.search(r"OOM when allocating tensor (?:with|of) shape ?\[\]", s.source.text)
+    ]
     if scalar:
-        text = "Not even a single number found room in the GPU's memory: it was full before, of this program's tensors or of another process."
+        text = (
+            "Not even a single number fitted into the GPU's memory: this program's tensors or another"
+            " process had already filled it."
+        )
     size = max((_gib(s.get("shape"), s.get("type")) for s in oom), default=0)
     if size >= 1:
         text += f" It alone takes {size:.1f} GiB."
     if stats:
-        text += f" The allocator may use {stats[0].get('limit')} MiB and has {stats[0].get('in_use')} MiB in use: the job itself fills the GPU."
+        text += (
+            f" The allocator may use {stats[0].get('limit')} MiB and has {stats[0].get('in_use')} MiB in use:"
+            " the job itself fills the GPU."
+        )
     smaller_batch = manual(
-        f"Make the batch smaller: halve it until it fits; then smaller inputs{'' if _before_two(picture) else ', mixed precision (tf.keras.mixed_precision)'} or gradient accumulation"
+        "Make the batch smaller: halve it until it fits; then smaller"
+        f" inputs{'' if _before_two(case) else ', mixed precision (tf.keras.mixed_precision)'} or gradient"
+        " accumulation"
     )
     held = shell(
         run("nvidia-smi"),
-        "if the memory is taken before the program starts, another process holds it: tfgpu-doctor code gpu-memory-held",
+        "if memory is in use before the program starts, another process holds it: tfgpu-doctor code"
+        " gpu-memory-held",
     )
     yield found(
         "model-oom",
         text,
-        [*oom[:2], *failed[:1], *exhausted[:1], *dst[:1], *stats[:1], *(said[:1] + smaller[:1] if said else []), *only[:1]],
-        confidence="certain" if oom or stats else "possible" if only and not (exhausted or failed or dst) else "likely",
+        [
+            *oom[:2],
+            *failed[:1],
+            *exhausted[:1],
+            *dst[:1],
+            *stats[:1],
+            *(said[:1] + smaller[:1] if said else []),
+            *only[:1],
+        ],
+        confidence=(
+            "certain"
+            if oom or stats
+            else "possible"
+            if (only or _only_named(case, exhausted)) and not (failed or dst)
+            else "likely"
+        ),
         steps=[held, smaller_batch] if scalar else [smaller_batch, held],
         verify=run("nvidia-smi", "--query-gpu=memory.used,memory.total", "--format=csv", "-l", "1"),
     )
 
 
-_BYTES = {"float": 4, "half": 2, "bfloat16": 2, "double": 8, "int32": 4, "int64": 8, "complex64": 8, "uint8": 1, "int8": 1, "bool": 1}
-"""Bytes of an element, by TensorFlow's name of the type (DataTypeString, tensorflow/core/framework/types.cc)."""
+def _only_named(case: Case, exhausted: list[Symptom]) -> bool:
+    """Whether sentences alone name the error: it says that memory ran out, and neither when nor of what."""
+    prose = case.facts.first(Prose)
+    return bool(exhausted) and prose is not None and all(s.source.line in prose.lines for s in exhausted)
+
+
+_BYTES = {
+    "float": 4,
+    "half": 2,
+    "bfloat16": 2,
+    "double": 8,
+    "int32": 4,
+    "int64": 8,
+    "complex64": 8,
+    "uint8": 1,
+    "int8": 1,
+    "bool": 1,
+}
+"""Bytes of one element, by TensorFlow's name for the type (DataTypeString,
+tensorflow/core/framework/types.cc)."""
 
 
 def _gib(shape: str, kind: str) -> float:
-    """The size of a tensor in GiB; 0 where its shape or type is not told."""
+    """The size of a tensor in GiB; 0 if its shape or type is unknown."""
     sides = [int(side) for side in re.findall(r"\d{1,12}", shape)]
     return math.prod(sides) * _BYTES.get(kind, 0) / 2**30 if sides else 0.0
 
 
-def _before_two(picture: Picture) -> bool:
-    """Whether it is TensorFlow 1, by its version or by a Python 2, which TensorFlow 2.1 gave up and Keras's mixed precision never saw."""
-    version = version_of(picture)
-    return bool(version and version.startswith(("0.", "1."))) or bool(picture.python and picture.python.version.startswith("2"))
+def _before_two(case: Case) -> bool:
+    """Whether this is TensorFlow 1, from its version or from Python 2: TensorFlow dropped Python 2 with 2.1,
+    before Keras had mixed precision."""
+    version = version_of(case)
+    return bool(version and version.startswith(("0.", "1."))) or bool(
+        case.python and case.python.version.startswith("2")
+    )

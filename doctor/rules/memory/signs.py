@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from doctor.case import Case
 from doctor.facts import Symptom
-from doctor.picture import Picture
 
 HANDLE_FAILURES = (
     "cudnn-handle-failed",
@@ -18,66 +18,81 @@ HANDLE_FAILURES = (
     "cudnn-launch-failed",
     "cufft-failed",
 )
-"""The kinds of symptoms that say so; the last three are said of other failures as well."""
+"""The kinds of symptoms that show it; the last three appear with other failures as well."""
 
 
 ROOMY_MIB = 2048
-"""With so much of the GPU's memory free a handle of cuDNN or cuBLAS, a few hundred MiB at most, does not fail for want of it.
-
-More than TensorFlow's own pool ever leaves by default, which is up to 1800 MiB (MinSystemMemory in
-tensorflow/core/common_runtime/gpu/gpu_device.cc, 2.12): with that little left the pool is the likely reason still.
-"""
+"""Free GPU memory with which a handle of cuDNN or cuBLAS does not fail for lack of memory: a handle takes a
+few hundred MiB at most. It is above what TensorFlow's own pool leaves by default, which is up to 1800 MiB
+(MinSystemMemory in tensorflow/core/common_runtime/gpu/gpu_device.cc, 2.12); with so little left, the pool is
+still the likely reason."""
 
 
 HANDLE_MIB = 1024
-"""More than a handle takes, and no more than TensorFlow's own pool may leave: with so much free, want of memory is a guess."""
+"""More than a handle takes, but no more than TensorFlow's own pool may leave: with so much free, a lack of
+memory is a guess."""
 
 
-def free_mib(picture: Picture) -> int | None:
-    """The memory that TensorFlow saw free when a handle failed, in MiB; None where it does not say."""
-    free = [int(s.get("free") or 0) >> 20 for s in picture.facts.symptoms("handle-memory")]
+def free_mib(case: Case) -> int | None:
+    """The free memory that TensorFlow printed when a handle failed, in MiB; None if it printed none."""
+    free = [int(s.get("free") or 0) >> 20 for s in case.facts.symptoms("handle-memory")]
     return min(free, default=None)
 
 
-def roomy_handle(picture: Picture) -> Symptom | None:
-    """Where TensorFlow says beside a handle that failed that memory was free; None where it was not, or is not said."""
-    free = free_mib(picture)
-    return picture.facts.symptoms("handle-memory")[0] if free is not None and free >= ROOMY_MIB else None
+def roomy_handle(case: Case) -> Symptom | None:
+    """TensorFlow's message that memory was free when a handle failed; None if it was not, or if no message
+    says so."""
+    free = free_mib(case)
+    return case.facts.symptoms("handle-memory")[0] if free is not None and free >= ROOMY_MIB else None
 
 
-def went_on(picture: Picture, signs: Iterable[Symptom]) -> bool:
-    """Whether the text shows work that was done after the last of the signs."""
+def went_on(case: Case, signs: Iterable[Symptom]) -> bool:
+    """Whether the text shows work done after the last of the signs."""
     last = max((s.source.line or 0 for s in signs), default=0)
-    return any((done.source.line or 0) > last for done in picture.facts.symptoms("work-done"))
+    return any((done.source.line or 0) > last for done in case.facts.symptoms("work-done"))
 
 
-def retried_allocations(picture: Picture) -> list[Symptom]:
-    """Allocations that the driver refused and TensorFlow's allocator tried again with less, so that the program went on.
-
-    The allocator asks for a large region first and, refused, for nine tenths of it, and so on; each refusal is a line of
-    severity E (tensorflow/core/common_runtime/bfc_allocator.cc, Extend). Empty where anything says that memory was short
-    in the end.
-    """
-    refused = picture.facts.symptoms("device-alloc-failed")
-    short = picture.facts.has(
+def retried_allocations(case: Case) -> list[Symptom]:
+    """Allocations that the driver refused and that TensorFlow's allocator repeated with less, so that the
+    program went on. The allocator requests a large region first, then nine tenths of it, and so on; each
+    refusal is a line of level E (tensorflow/core/common_runtime/bfc_allocator.cc, Extend). Empty if anything
+    shows that memory ran out in the end."""
+    refused = case.facts.symptoms("device-alloc-failed")
+    short = case.facts.has(
         "tensor-oom", "resource-exhausted", "bfc-out-of-memory", "dst-not-initialized", "memory-grows"
     )
-    return refused if refused and not short and not handle_signs(picture) and went_on(picture, refused) else []
+    return refused if refused and not short and not handle_signs(case) and went_on(case, refused) else []
 
 
-def failed_routines(picture: Picture) -> list[Symptom]:
-    """Routines of cuBLAS that had their handle and failed on the GPU, where nothing says that memory was short.
+def failed_routines(case: Case) -> list[Symptom]:
+    """cuBLAS routines that had their handle and failed on the GPU, while nothing shows a lack of memory.
 
-    CUBLAS_STATUS_EXECUTION_FAILED: "The GPU program failed to execute" (cuBLAS, section cublasStatus_t). Empty where a handle
-    failed as well, a routine of another status, or where memory is spoken of.
+    CUBLAS_STATUS_EXECUTION_FAILED: "The GPU program failed to execute" (cuBLAS, section cublasStatus_t).
+    Empty if a handle or a routine with another status failed as well, or if the text mentions memory.
     """
-    facts = picture.facts
-    ran = [s for s in facts.symptoms("blas-launch-failed") if s.get("status") == "CUBLAS_STATUS_EXECUTION_FAILED"]
-    others = [s for s in handle_signs(picture) if s.kind not in ("blas-launch-failed", "cudnn-launch-failed") or s.get("status") not in ("", "CUBLAS_STATUS_EXECUTION_FAILED")]
-    short = facts.has("cuda-out-of-memory", "device-alloc-failed", "tensor-oom", "resource-exhausted", "bfc-out-of-memory", "oom-said", "growth-cure-told", "other-process")
+    facts = case.facts
+    ran = [
+        s for s in facts.symptoms("blas-launch-failed") if s.get("status") == "CUBLAS_STATUS_EXECUTION_FAILED"
+    ]
+    others = [
+        s
+        for s in handle_signs(case)
+        if s.kind not in ("blas-launch-failed", "cudnn-launch-failed")
+        or s.get("status") not in ("", "CUBLAS_STATUS_EXECUTION_FAILED")
+    ]
+    short = facts.has(
+        "cuda-out-of-memory",
+        "device-alloc-failed",
+        "tensor-oom",
+        "resource-exhausted",
+        "bfc-out-of-memory",
+        "oom-said",
+        "growth-cure-told",
+        "other-process",
+    )
     return [] if others or short else ran
 
 
-def handle_signs(picture: Picture) -> list[Symptom]:
+def handle_signs(case: Case) -> list[Symptom]:
     """Messages of a cuDNN or cuBLAS that could not start."""
-    return picture.facts.symptoms(*HANDLE_FAILURES)
+    return case.facts.symptoms(*HANDLE_FAILURES)

@@ -1,1 +1,1 @@
-"""Rules about a GPU that the host has to pass in: into a container, into WSL2."""
+"""Rules about a GPU that the host has to pass into a container or into WSL2."""

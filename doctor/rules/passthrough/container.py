@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor import validated
-from doctor.facts import Absent, CudaCallFailed, DriverMismatch, DriverVersion, Fact, LibraryNotLoaded, Symptom
+from doctor.case import Case
+from doctor.facts import (
+    Absent,
+    CudaCallFailed,
+    DriverMismatch,
+    DriverVersion,
+    Fact,
+    LibraryNotLoaded,
+    Symptom,
+)
 from doctor.findings import Finding, shell
-from doctor.picture import Picture
 from doctor.remedies import containers
-from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda, notebook_service
+from doctor.rules.driver.signs import cuinit, gives_driver, no_driver_signs, no_libcuda, notebook_service
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
@@ -47,34 +55,40 @@ NONE_SEEN = ("no-known-devices", "gpu-list-empty", "gpu-not-found", "cpu-only-li
         "cpu-image",
     ),
 )
-def container_no_gpu(picture: Picture) -> Iterator[Finding]:
+def container_no_gpu(case: Case) -> Iterator[Finding]:
     """The container has no GPU.
 
     ## What it means
-    A container sees the host's GPU only if it is started with it: `--gpus all` and the NVIDIA container toolkit for docker, `--nv`
-    for Singularity and Apptainer, an `nvidia.com/gpu` limit (and the nvidia runtime) for Kubernetes, `--device nvidia.com/gpu=all` for podman,
-    `nvidia.runtime` and a gpu device for LXD. The driver stays on the host.
+    A container sees the host's GPU only if it is started with it. That takes `--gpus all` and the NVIDIA
+    container toolkit for docker, `--nv` for Singularity and Apptainer, an `nvidia.com/gpu` limit (and the
+    nvidia runtime) for Kubernetes, `--device nvidia.com/gpu=all` for podman, `nvidia.runtime` and a gpu
+    device for LXD, the opengl interface for a snap. The driver stays on the host.
 
     ## How it shows
-    `could not select device driver "" with capabilities: [[gpu]]`, `The NVIDIA Driver was not detected`, or inside the container no
-    libcuda.so.1 (or an empty one), no /dev/nvidia0, `cuInit: UNKNOWN ERROR (303)`.
+    `could not select device driver "" with capabilities: [[gpu]]`, `The NVIDIA Driver was not detected`, or
+    inside the container no libcuda.so.1 (or an empty one), no /dev/nvidia0, `cuInit: UNKNOWN ERROR (303)`.
 
     ## What to do
-    Install nvidia-container-toolkit on the host, start the container with the GPU, and use an image with `-gpu` in its tag.
+    Install nvidia-container-toolkit on the host, start the container with the GPU, and use an image with
+    `-gpu` in its tag.
     """
-    facts = picture.facts
-    said = facts.symptoms("docker-no-gpu")
-    if registered(picture) and not said:
+    facts = case.facts
+    said = [s for s in facts.symptoms("docker-no-gpu") if not _says_nothing(s, case)]
+    if registered(case) and not said:
         return
-    if facts.absent("nvidia gpu") is not None and not said:  # a container sees the host's bus: there is none to pass in
+    if (
+        facts.absent("nvidia gpu") is not None and not said
+    ):  # a container sees the host's bus, so there is no GPU to pass in
         return
-    if ("hosted" in picture.environments or notebook_service(picture) is not None) and not said:
-        return  # whoever hosts apps, functions and notebooks starts the container
-    inside = picture.container or facts.has("nvidia-docker-path")
-    lib: Fact | None = no_libcuda(picture)
+    if ("hosted" in case.environments or notebook_service(case) is not None) and not said:
+        return  # the provider of hosted apps, functions and notebooks starts the container
+    inside = case.container or facts.has("nvidia-docker-path")
+    lib: Fact | None = no_libcuda(case)
     if lib is None:
-        lib = next((x for x in picture.not_loaded if x.name.startswith("libcuda.") and "too short" in x.error), None)
-    signs = no_driver_signs(picture)
+        lib = next(
+            (x for x in case.not_loaded if x.name.startswith("libcuda.") and "too short" in x.error), None
+        )
+    signs = no_driver_signs(case)
     if lib is not None and lib not in signs:
         signs.insert(0, lib)
     nowhere = facts.symptoms("libcuda-not-found")
@@ -90,34 +104,42 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
         if facts.has(*NONE_SEEN)
         else []
     )
-    if bare and all(x.name.startswith(("libcuda.", "libnvinfer")) for x in picture.not_loaded):
+    if bare and all(x.name.startswith(("libcuda.", "libnvinfer")) for x in case.not_loaded):
         flag = bare
         signs = [*bare[:1], *signs[:1], *facts.symptoms(*NONE_SEEN)[:1]]
     told = facts.symptoms("container-lacks-gpu")
-    other = bool(facts.of(CudaCallFailed) or picture.not_loaded) or bool(facts.of(DriverMismatch))
+    other = bool(facts.of(CudaCallFailed) or case.not_loaded) or bool(facts.of(DriverMismatch))
     if told and inside and not (said or signs or other):
-        yield from _told(picture, told)
+        yield from _told(case, told)
         return
-    image = [] if facts.has("gpu-image") or picture.loaded else facts.symptoms("cpu-image")
+    image = [] if facts.has("gpu-image") or case.loaded else facts.symptoms("cpu-image")
     if image and facts.has(*NONE_SEEN) and not said and not facts.has("container-lacks-gpu"):
         yield _image_for_cpu(image, facts.symptoms(*NONE_SEEN))
         return
     if not said and not (inside and signs):
         return
+    if not said and not flag and gives_driver(case):
+        return
+    if (
+        not said and facts.kind == "report" and facts.has("works-as-root")
+    ):  # the container has the GPU, but this user does not
+        return
     kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
-    lone_stub = facts.kind == "machine" and facts.has("cuda-stub-on-path") and facts.absent("libcuda") is not None
-    # nodes there: the GPU was passed in, something else is wrong (Apptainer always shows the host's)
-    always = facts.kind == "machine" and "singularity" in picture.environments
+    lone_stub = (
+        facts.kind == "machine" and facts.has("cuda-stub-on-path") and facts.absent("libcuda") is not None
+    )
+    # nodes exist: the GPU was passed in, so something else is wrong (Apptainer always shows the host's)
+    always = facts.kind == "machine" and bool(case.environments & {"singularity", "snap"})
     passed_in = facts.absent("device nodes") is None and not lone_stub and not always
     runs = kernel is not None or any(m.kernel for m in facts.of(DriverMismatch))
-    # a libcuda that is only a stub, beside the host's running driver, is the image's own
-    stub = cuinit(picture, "UNKNOWN_ERROR_303", "CUDA_ERROR_STUB_LIBRARY") is not None and bool(picture.loaded)
+    # a libcuda that is only a stub, beside the host's running driver, belongs to the image
+    stub = cuinit(case, "UNKNOWN_ERROR_303", "CUDA_ERROR_STUB_LIBRARY") is not None and bool(case.loaded)
     if not said and passed_in and not stub and (runs or (facts.has("smi-no-driver") and not lib)):
         return
     if not said and not (
         lib
         or nowhere
-        or cuinit(picture, "UNKNOWN_ERROR_303", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_STUB_LIBRARY")
+        or cuinit(case, "UNKNOWN_ERROR_303", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_STUB_LIBRARY")
         or facts.has("no-device-node", "kernel-driver-not-running")
         or flag
         or (facts.has("smi-not-found") and facts.kind == "report")
@@ -125,26 +147,39 @@ def container_no_gpu(picture: Picture) -> Iterator[Finding]:
         or facts.absent("nvidia driver")
     ):
         return
-    steps, verify = containers.give_gpu(picture)
+    steps, verify = containers.give_gpu(case)
     yield found(
         "container-no-gpu",
-        "The container runtime could not give the container a GPU."
-        if said
-        else "Inside this container there is no NVIDIA driver: it was started without the GPU. Installing a driver in the image does not help.",
+        (
+            "The container runtime could not give the container a GPU."
+            if said
+            else (
+                "This container has no NVIDIA driver: it was started without the GPU. Installing a driver"
+                " in the image does not help."
+            )
+        ),
         [*said[:2], *signs[:3]],
-        confidence="certain" if said or (lib is not None and "docker" in picture.environments) else "likely",
+        confidence="certain" if said or (lib is not None and "docker" in case.environments) else "likely",
         steps=steps,
         verify=verify,
     )
 
 
-def _told(picture: Picture, told: list[Symptom]) -> Iterator[Finding]:
-    """No log, and somebody says that the GPU is not seen in the container."""
-    steps, verify = containers.give_gpu(picture)
+def _says_nothing(said: Symptom, case: Case) -> bool:
+    """Whether "The NVIDIA Driver was not detected" means nothing: under WSL, in a container that has the GPU.
+    The start script of NVIDIA's images looks for /dev/nvidiactl, which WSL does not have (CUDA on WSL User
+    Guide, Known limitations)."""
+    given = case.facts.has("gpus-flag", "works-said", "smi-works")
+    return "was not detected" in said.source.text and case.platform == "wsl" and given
+
+
+def _told(case: Case, told: list[Symptom]) -> Iterator[Finding]:
+    """The finding for a report without a log that says that the container sees no GPU."""
+    steps, verify = containers.give_gpu(case)
     yield found(
         "container-no-gpu",
-        "The GPU is said not to be seen inside the container, and nothing was printed that names another cause: most often the "
-        "container was started without it.",
+        "The report says that the container does not see the GPU, and no message names another cause: most"
+        " often the container was started without it.",
         told[:2],
         confidence="possible",
         steps=steps,
@@ -153,7 +188,7 @@ def _told(picture: Picture, told: list[Symptom]) -> Iterator[Finding]:
 
 
 def _image_for_cpu(image: list[Symptom], unseen: list[Symptom]) -> Finding:
-    """TensorFlow's own image, with a tag that holds no CUDA."""
+    """The finding for TensorFlow's own image with a tag without CUDA."""
     tag = image[0].get("tag")
     base, _, rest = tag.partition("-")
     right = "-".join(part for part in (base, "gpu", rest) if part)
@@ -162,7 +197,8 @@ def _image_for_cpu(image: list[Symptom], unseen: list[Symptom]) -> Finding:
     look = run("docker", "run", "--rm", "--gpus", "all", with_gpu, "python3", "-c", line)
     return found(
         "container-no-gpu",
-        f"The image tensorflow/tensorflow:{tag} is the one for the CPU: those with -gpu in their tag hold CUDA, and no other.",
+        f"The image tensorflow/tensorflow:{tag} is for the CPU: only images with -gpu in their tag contain"
+        f" CUDA.",
         [*image[:1], *unseen[:1]],
         title="The container's image is TensorFlow's for the CPU",
         confidence="likely",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.facts import Absent, CudaCallFailed, LibraryNotLoaded
 from doctor.findings import Finding, shell
-from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
@@ -41,65 +41,74 @@ from doctor.shell import run
         "wsl-library-not-searched",
     ),
 )
-def wsl_driver(picture: Picture) -> Iterator[Finding]:
+def wsl_driver(case: Case) -> Iterator[Finding]:
     """WSL2 cannot see the Windows driver.
 
     ## What it means
-    Inside WSL2 the GPU is driven by the Windows driver; its libcuda is mounted at /usr/lib/wsl/lib. A Linux driver installed inside
-    WSL lies over it and cannot work; a missing mount, WSL 1 or an old Windows driver leave nothing to open.
+    Inside WSL2 the Windows driver runs the GPU; its libcuda is mounted at /usr/lib/wsl/lib. A Linux driver
+    installed inside WSL hides it and cannot work; with a missing mount, WSL 1 or an old Windows driver there
+    is nothing to load.
 
     ## How it shows
-    WSL, and `cuInit` fails with NO_DEVICE, NOT_FOUND or 303, `kernel driver does not appear to be running on this host (DESKTOP-…)`, nvidia-smi
-    cannot talk to the driver or says `GPU access blocked by the operating system`.
+    On WSL `cuInit` fails with NO_DEVICE, NOT_FOUND or 303, `kernel driver does not appear to be running on
+    this host (DESKTOP-…)`, nvidia-smi cannot talk to the driver or says `GPU access blocked by the operating
+    system`.
 
     ## What to do
-    Remove Linux NVIDIA driver packages from WSL, install the current driver on Windows, `wsl --update`, `wsl --shutdown`.
+    Remove Linux NVIDIA driver packages from WSL, install the current driver on Windows, then run `wsl
+    --update` and `wsl --shutdown`.
     """
-    facts = picture.facts
-    if picture.platform != "wsl" or registered(picture):
+    facts = case.facts
+    if case.platform != "wsl" or registered(case):
         return
-    seen = facts.symptoms("wsl1", "wsl-no-windows-driver", "wsl-linux-driver", "wsl-library-not-searched", "wsl-blocked")
-    foreign = cuinit(picture, "CUDA_ERROR_NOT_FOUND")  # a libcuda that is not the one of this Windows driver, as in containers
-    if facts.kind == "machine" and picture.container and not seen:
-        return  # what lacks is for the container's runtime to pass in
-    signs = [*seen, *([foreign] if foreign else []), *no_driver_signs(picture)]
+    seen = facts.symptoms(
+        "wsl1", "wsl-no-windows-driver", "wsl-linux-driver", "wsl-library-not-searched", "wsl-blocked"
+    )
+    foreign = cuinit(
+        case, "CUDA_ERROR_NOT_FOUND"
+    )  # a libcuda that does not belong to this Windows driver, as in containers
+    if facts.kind == "machine" and case.container and not seen:
+        return  # the container's runtime has to pass in what is missing
+    signs = [*seen, *([foreign] if foreign else []), *no_driver_signs(case)]
     down = (
         seen
-        or cuinit(picture)
-        or no_libcuda(picture)
+        or cuinit(case)
+        or no_libcuda(case)
         or facts.has("smi-no-driver", "wsl-no-adapter", "smi-not-found")
         or facts.absent("libcuda")
         or facts.absent("nvidia driver")
     )
     if not signs or not down:
         return
-    wsl = picture.platform_fact
+    wsl = case.platform_fact
     if facts.has("wsl1"):
         yield found(
             "wsl-driver",
-            "This is WSL 1, which has no GPU for the Linux programs in it; WSL 2 has (Windows 11, or Windows 10 from 21H2 on).",
+            "This is WSL 1, whose Linux programs cannot use the GPU. In WSL 2 they can (Windows 11, or"
+            " Windows 10 from 21H2 on).",
             [*signs[:4], wsl],
             confidence="certain" if wsl is not None and wsl.rank == 0 else "likely",
             title="WSL 1 has no GPU",
             steps=[
                 shell(
                     run("wsl", "-l", "-v"),
-                    "in PowerShell on Windows: lists the distributions, and whether they are of WSL 1 or 2",
+                    "in PowerShell on Windows: lists the distributions, and whether they use WSL 1 or 2",
                     platform="windows",
                 ),
                 shell(
                     run("wsl", "--set-version", "Ubuntu", "2"),
-                    "makes it WSL 2, with all that is in it; another distribution by its name in that list",
+                    "converts it to WSL 2 with its contents; for another distribution use its name in that"
+                    " list",
                     platform="windows",
                 ),
-                *commands.driver_install(picture),
+                *commands.driver_install(case),
             ],
             verify=run("nvidia-smi"),
         )
         return
     yield found(
         "wsl-driver",
-        "This is WSL, where only the Windows driver counts, and the Linux side does not reach it.",
+        "In WSL only the Windows driver counts, and the Linux side does not reach it.",
         [*signs[:4], wsl],
         confidence="certain" if wsl is not None and wsl.rank == 0 else "likely",
         steps=[
@@ -110,15 +119,17 @@ def wsl_driver(picture: Picture) -> Iterator[Finding]:
             ),
             shell(
                 run("sudo", "apt", "remove", "--purge", "^nvidia-.*", "^libnvidia-.*", "^cuda-drivers.*"),
-                "takes Linux drivers off that lie over it",
+                "removes Linux drivers that hide it",
                 platform="wsl",
                 root=True,
             ),
-            *commands.driver_install(picture),
+            *commands.driver_install(case),
             shell(
-                run("wsl", "--update"), "in PowerShell on Windows: the newest WSL kernel", platform="windows"
+                run("wsl", "--update"),
+                "in PowerShell on Windows: installs the newest WSL kernel",
+                platform="windows",
             ),
-            shell(run("wsl", "--shutdown"), "in PowerShell on Windows: starts WSL anew", platform="windows"),
+            shell(run("wsl", "--shutdown"), "in PowerShell on Windows: restarts WSL", platform="windows"),
         ],
         verify=run("nvidia-smi"),
     )

@@ -1,1 +1,1 @@
-"""Rules about the devices that a program names: without a kernel, absent, or numbered anew."""
+"""Rules about the devices that a program names: without a kernel, absent, or renumbered."""

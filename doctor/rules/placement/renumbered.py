@@ -1,12 +1,12 @@
-"""gpu-renumbered: CUDA_VISIBLE_DEVICES numbers the GPUs anew, and nothing is wrong."""
+"""gpu-renumbered: CUDA_VISIBLE_DEVICES renumbers the GPUs; nothing is wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.facts import CudaCallFailed, EnvVar, GpuRegistered
 from doctor.findings import Finding, manual
-from doctor.picture import Picture
 from doctor.rules.registry import found, rule
 from doctor.shell import run
 
@@ -17,12 +17,13 @@ from doctor.shell import run
     severity="info",
     needs=(EnvVar, "renumbered"),
 )
-def gpu_renumbered(picture: Picture) -> Iterator[Finding]:
+def gpu_renumbered(case: Case) -> Iterator[Finding]:
     """Nothing is wrong: CUDA_VISIBLE_DEVICES renumbers the GPUs.
 
     ## What it means
-    A process sees the GPUs that CUDA_VISIBLE_DEVICES lists, numbered anew from 0 in that order. With CUDA_VISIBLE_DEVICES=1 the second card is GPU:0.
-    Without CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA numbers the fastest card first, nvidia-smi by bus.
+    A process sees the GPUs that CUDA_VISIBLE_DEVICES lists, renumbered from 0 in that order. With
+    CUDA_VISIBLE_DEVICES=1 the second card is GPU:0. Without CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA counts the
+    fastest card first; nvidia-smi counts by bus.
 
     ## How it shows
     The variable names card 1, 2 …, and TensorFlow reports GPU:0.
@@ -30,8 +31,8 @@ def gpu_renumbered(picture: Picture) -> Iterator[Finding]:
     ## What to do
     Use `/gpu:0` in the code; compare PCI bus ids rather than numbers.
     """
-    facts = picture.facts
-    variable = picture.env.get("CUDA_VISIBLE_DEVICES")
+    facts = case.facts
+    variable = case.env.get("CUDA_VISIBLE_DEVICES")
     said = facts.symptoms("renumbered")
     numbers = [n.strip() for n in variable.value.split(",")] if variable is not None else []
     alone = bool(numbers) and all(n.isdigit() and int(n) > 0 for n in numbers)
@@ -41,11 +42,15 @@ def gpu_renumbered(picture: Picture) -> Iterator[Finding]:
         return
     yield found(
         "gpu-renumbered",
-        f"CUDA_VISIBLE_DEVICES{'=' + variable.value if variable else ''} chooses which cards a process sees, and the first that it sees is its GPU:0.",
+        f"CUDA_VISIBLE_DEVICES{'=' + variable.value if variable else ''} chooses the cards that a process"
+        f" sees; the first of them is its GPU:0.",
         [variable, *said[:1], *on_zero[:1]],
         confidence="certain" if variable is not None and only_zero else "likely",
         steps=[
-            manual("Use /gpu:0 in the code; set CUDA_DEVICE_ORDER=PCI_BUS_ID so that CUDA numbers as nvidia-smi does")
+            manual(
+                "Use /gpu:0 in the code; set CUDA_DEVICE_ORDER=PCI_BUS_ID so that CUDA numbers as nvidia-smi"
+                " does"
+            )
         ],
         verify=run("nvidia-smi"),
     )

@@ -1,1 +1,1 @@
-"""Rules about the program's own GPU settings: too late, or against each other."""
+"""Rules about the program's own GPU settings: too late, or contradictory."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.findings import Finding, manual, python
-from doctor.picture import Picture
 from doctor.remedies import code, commands
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
@@ -15,71 +15,116 @@ from doctor.rules.tensorflow.release import version_of
     "gpu-config-conflict",
     "GPU settings exclude each other or were passed wrongly",
     explains=("device-not-found",),
-    needs=("config-conflict", "config-wrong-object", "invalid-ordinal", "gpu-index-error"),
+    needs=(
+        "config-conflict",
+        "config-wrong-object",
+        "invalid-ordinal",
+        "gpu-index-error",
+        "variable-misspelt",
+    ),
 )
-def gpu_config_conflict(picture: Picture) -> Iterator[Finding]:
+def gpu_config_conflict(case: Case) -> Iterator[Finding]:
     """GPU settings exclude each other, or were passed wrongly.
 
     ## What it means
-    Memory growth must be equal for all visible GPUs; growth and a fixed limit exclude each other; visible devices must be physical ones and
-    agree with CUDA_VISIBLE_DEVICES; one process maps a GPU once.
+    Memory growth must be equal for all visible GPUs; growth and a fixed limit exclude each other; visible
+    devices must be physical ones and agree with CUDA_VISIBLE_DEVICES; one process maps each GPU once. CUDA
+    ignores a variable with a misspelt name.
 
     ## How it shows
-    `Memory growth cannot differ between GPU devices`, `Cannot set memory growth on device when virtual devices configured`, `TensorFlow device (GPU:0)
-    is being mapped to multiple devices`, `'list' object has no attribute 'device_type'`.
+    `Memory growth cannot differ between GPU devices`, `Cannot set memory growth on device when virtual
+    devices configured`, `TensorFlow device (GPU:0) is being mapped to multiple devices`, `'list' object has
+    no attribute 'device_type'`.
 
     ## What to do
-    Set growth for every GPU in a loop, or choose one with `tf.config.set_visible_devices` first; give either growth or a limit; pass PhysicalDevice
-    objects one by one.
+    Set growth for every GPU in a loop, or choose one with `tf.config.set_visible_devices` first; set either
+    growth or a limit; pass PhysicalDevice objects one by one.
     """
-    facts = picture.facts
+    facts = case.facts
     conflict = facts.symptoms("config-conflict", "config-wrong-object")
     negative = [s for s in facts.symptoms("invalid-ordinal") if s.get("id").startswith("-")]
     if negative and not conflict:
         yield found(
             "gpu-config-conflict",
-            f"visible_device_list takes the numbers of visible GPUs and has no {negative[0].get('id')}; only CUDA_VISIBLE_DEVICES hides all with -1.",
+            f"visible_device_list takes the numbers of visible GPUs and has no {negative[0].get('id')}; only"
+            " CUDA_VISIBLE_DEVICES hides all with -1.",
             negative[:2],
             steps=[
                 manual(
-                    "Set the environment variable CUDA_VISIBLE_DEVICES=-1 before the program starts, and leave visible_device_list empty"
+                    "Set the environment variable CUDA_VISIBLE_DEVICES=-1 before the program starts, and"
+                    " leave visible_device_list empty"
                 ),
                 manual("Or give the session's ConfigProto a device_count of {'GPU': 0}"),
             ],
-            verify=commands.list_gpus(picture),
+            verify=commands.list_gpus(case),
+        )
+        return
+    misspelt = facts.symptoms("variable-misspelt")
+    if misspelt and not conflict and case.env.get("CUDA_VISIBLE_DEVICES") is None:
+        yield found(
+            "gpu-config-conflict",
+            f"CUDA reads the variable CUDA_VISIBLE_DEVICES. {misspelt[0].get('name')} is a different name,"
+            f" so setting it does nothing.",
+            misspelt[:2],
+            title="The variable that chooses the GPUs is misspelt",
+            confidence="likely",
+            steps=[manual("Write CUDA_VISIBLE_DEVICES, before the program imports TensorFlow")],
+            verify=commands.list_gpus(case),
         )
         return
     if not conflict:
         return
     first = conflict[0].source.text
-    text = "Settings of the GPUs contradict each other."
+    text = "GPU settings contradict each other."
     if "cannot differ" in first or conflict[0].get("every"):
-        text = "Memory growth was set for some of the visible GPUs only; it has to be the same for all of them."
+        text = (
+            "The program set memory growth for only some of the visible GPUs; it has to be the same for"
+            " all of them."
+        )
     elif "mapped to multiple" in first or "different GPU config" in first:
-        text = "Two parts of one process map GPU:0 to different devices (visible_device_list of a session against TensorFlow 2's own configuration)."
+        text = (
+            "Two parts of one process map GPU:0 to different devices (visible_device_list of a session"
+            " against TensorFlow 2's own configuration)."
+        )
     elif "virtual devices configured" in first or conflict[0].get("told"):
-        text = "Memory growth and a fixed memory limit were both set for one GPU; they exclude each other."
+        text = (
+            "The program set both memory growth and a fixed memory limit for one GPU; they exclude each"
+            " other."
+        )
     elif "limit on CPU" in first:
-        text = "A memory limit was given for the CPU; only GPUs take one."
+        text = "The program set a memory limit for the CPU; only GPUs accept one."
     elif "() missing" in first:
-        text = "tf.config.experimental.set_memory_growth takes two arguments: one PhysicalDevice, and True or False."
+        text = (
+            "tf.config.experimental.set_memory_growth takes two arguments: one PhysicalDevice, and True or"
+            " False."
+        )
     elif conflict[0].kind == "config-wrong-object":
         text = (
-            "The call takes one PhysicalDevice of tf.config.list_physical_devices('GPU') and was given something else."
+            "The call takes one PhysicalDevice of tf.config.list_physical_devices('GPU') but got something"
+            " else."
         )
-    steps = [python(code.memory_growth(version_of(picture)), "the same for every GPU; and no memory limit beside it")]
+    steps = [
+        python(
+            code.memory_growth(version_of(case)),
+            "the same for every GPU, without a memory limit beside it",
+        )
+    ]
     if "mapped to multiple" in first or "different GPU config" in first:
         steps = [
             python(
-                code.visible_devices(version_of(picture), (0,)),
-                "choose the GPU here only (a process of a group: its own rank's), before the first op",
+                code.visible_devices(version_of(case), (0,)),
+                "choose the GPU only here, before the first op (in a group of processes: by the process's"
+                " rank)",
             ),
-            manual("Take out visible_device_list and device_count from every ConfigProto: one process maps a GPU once"),
+            manual(
+                "Take out visible_device_list and device_count from every ConfigProto: one process maps a GPU"
+                " once"
+            ),
         ]
     yield found(
         "gpu-config-conflict",
         text,
         conflict[:2],
         steps=steps,
-        verify=commands.list_gpus(picture),
+        verify=commands.list_gpus(case),
     )

@@ -1,1 +1,2 @@
-"""Rules about TensorFlow's own installation: absent, for the CPU only, twice, broken, or of another API."""
+"""Rules about TensorFlow's own installation: missing, for the CPU only, installed twice, broken, or with
+another API."""

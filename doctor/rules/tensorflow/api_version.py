@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.findings import Finding, Step, manual, python
-from doctor.picture import Picture
 from doctor.remedies import code, commands
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.removed_names import GONE_MODULES, GONE_NAMES, REMOVED_IN_2, missing_parts
@@ -16,48 +16,58 @@ from doctor.rules.tensorflow.removed_names import GONE_MODULES, GONE_NAMES, REMO
     "The code was written for another major version of TensorFlow",
     needs=("missing-attribute", "missing-module", "missing-name", "eager-incompatible"),
 )
-def tf_api_version(picture: Picture) -> Iterator[Finding]:
+def tf_api_version(case: Case) -> Iterator[Finding]:
     """The code was written for another major version of TensorFlow.
 
     ## What it means
-    TensorFlow 2 has no sessions, placeholders or `contrib`; TensorFlow 1 lacks most of what TensorFlow 2 code uses; Keras moved and removed names in 2.4,
-    2.6, 2.12 and 3. The installation is in order.
+    TensorFlow 2 has no sessions, placeholders or `contrib`; TensorFlow 1 lacks most of what TensorFlow 2 code
+    uses; Keras moved and removed names in 2.4, 2.6, 2.12 and 3. The installation works.
 
     ## How it shows
-    `module 'tensorflow' has no attribute 'Session'` (ConfigProto, GPUOptions, placeholder …), `No module named 'tensorflow.contrib'`, `cannot import name
-    'multi_gpu_model'`.
+    `module 'tensorflow' has no attribute 'Session'` (ConfigProto, GPUOptions, placeholder …), `No module
+    named 'tensorflow.contrib'`, `cannot import name 'multi_gpu_model'`.
 
     ## What to do
-    `import tensorflow.compat.v1 as tf; tf.disable_v2_behavior()`, or move the code with `tf_upgrade_v2`; `multi_gpu_model` became
-    tf.distribute.MirroredStrategy; or install the release the code was written for.
+    Write `import tensorflow.compat.v1 as tf; tf.disable_v2_behavior()`, or move the code with
+    `tf_upgrade_v2`; `multi_gpu_model` became tf.distribute.MirroredStrategy; or install the release the code
+    was written for.
     """
-    facts = picture.facts
-    attributes = [s for s in facts.symptoms("missing-attribute") if s not in missing_parts(picture)]
+    facts = case.facts
+    attributes = [s for s in facts.symptoms("missing-attribute") if s not in missing_parts(case)]
     modules = [
         s
         for s in facts.symptoms("missing-module")
         if s.get("module").startswith(GONE_MODULES) or "contrib" in s.get("module")
     ]
-    names = [s for s in facts.symptoms("missing-name") if s.get("name") in GONE_NAMES or "contrib" in s.get("module")]
+    names = [
+        s
+        for s in facts.symptoms("missing-name")
+        if s.get("name") in GONE_NAMES or "contrib" in s.get("module")
+    ]
     eager = facts.symptoms("eager-incompatible")
     if not (attributes or modules or names or eager):
         return
     name = next((s.get("name") for s in (*attributes, *names)), "")
     first = attributes[0] if attributes else None
     old_code = bool(modules or names or eager) or name in REMOVED_IN_2
-    version = picture.tensorflow.version if picture.tensorflow else None
+    version = case.tensorflow.version if case.tensorflow else None
     runs_one = version is not None and version.startswith(("0.", "1."))
     steps: list[Step] = []
     if runs_one and name not in ("contrib",):
-        text = f"The code uses {'tf.' + name if name else 'names'} that TensorFlow {version} does not have yet: it was written for a later release."
+        text = (
+            f"The code uses {'tf.' + name if name else 'names'} that TensorFlow {version} does not have yet:"
+            " it was written for a later release."
+        )
         steps.append(
             manual(
-                "Install the TensorFlow release that the code was written for (its requirements.txt or README names it)"
+                "Install the TensorFlow release that the code was written for (its requirements.txt or README"
+                " names it)"
             )
         )
     elif name == "multi_gpu_model":
         text = (
-            "multi_gpu_model was removed from Keras with TensorFlow 2.4; tf.distribute.MirroredStrategy does its work."
+            "multi_gpu_model was removed from Keras with TensorFlow 2.4; tf.distribute.MirroredStrategy"
+            " replaces it."
         )
         steps.append(
             python(
@@ -66,13 +76,16 @@ def tf_api_version(picture: Picture) -> Iterator[Finding]:
             )
         )
     elif old_code or first is not None:
-        text = f"The code uses {'`' + name + '`' if name else 'parts'} of TensorFlow 1 (or an older Keras) that the installed release no longer has. The installation itself is in order."
+        text = (
+            f"The code uses {'`' + name + '`' if name else 'parts'} of TensorFlow 1 (or an older Keras)"
+            f" that the installed release no longer has. The installation itself works."
+        )
         steps.append(python(code.compat_v1(), "runs most TensorFlow 1 code on TensorFlow 2"))
         if name in ("ConfigProto", "GPUOptions", "Session", "set_session", "get_session"):
             steps.append(
                 python(
                     code.memory_growth("2.15"),
-                    "what ConfigProto and Session were mostly used for, in TensorFlow 2's words",
+                    "the usual settings of ConfigProto and Session, written for TensorFlow 2",
                 )
             )
         steps.append(
@@ -85,7 +98,9 @@ def tf_api_version(picture: Picture) -> Iterator[Finding]:
         text = "The code and the installed TensorFlow are of different generations."
         steps.append(python(code.compat_v1(), "runs most TensorFlow 1 code on TensorFlow 2"))
     sure = (
-        bool(modules or names or eager) or name in REMOVED_IN_2 or bool(first and first.get("module") == "tensorflow")
+        bool(modules or names or eager)
+        or name in REMOVED_IN_2
+        or bool(first and first.get("module") == "tensorflow")
     )
     yield found(
         "tf-api-version",
@@ -93,5 +108,5 @@ def tf_api_version(picture: Picture) -> Iterator[Finding]:
         [*attributes[:2], *modules[:2], *names[:2], *eager[:1]],
         confidence="certain" if sure else "likely" if attributes or modules or names or eager else "possible",
         steps=steps,
-        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),
+        verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     )

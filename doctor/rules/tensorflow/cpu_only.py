@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.facts import CudaCallFailed, Fact, Noise, Package, Platform, TensorFlowBuild, TensorFlowVersion
 from doctor.findings import Finding, shell
-from doctor.picture import Picture
 from doctor.remedies import commands, cures
 from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.wanted import gone
@@ -35,39 +35,40 @@ from doctor.tables import dotted
         Noise,
     ),
 )
-def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
+def tf_cpu_only(case: Case) -> Iterator[Finding]:
     """The installed build has no CUDA.
 
     ## What it means
-    tensorflow-cpu, tensorflow-intel, wheels for macOS and Arm, conda's mkl and eigen builds, and the package `tensorflow` before 2.1 (except 1.15.0)
-    hold no GPU code. No driver or library changes that.
+    tensorflow-cpu, tensorflow-intel, wheels for macOS and Arm, conda's mkl and eigen builds, and the package
+    `tensorflow` before 2.1 (except 1.15.0) hold no GPU code. A driver or library does not change that.
 
     ## How it shows
-    `tf.test.is_built_with_cuda()` is False; `conda list` shows `mkl_…` or `eigen_…`; no message about CUDA libraries at all.
+    `tf.test.is_built_with_cuda()` is False; `conda list` shows `mkl_…` or `eigen_…`; no message about CUDA
+    libraries at all.
 
     ## What to do
     Uninstall it and install a GPU build for this platform.
     """
-    facts = picture.facts
-    if registered(picture) or facts.symptoms("plugin-device"):
+    facts = case.facts
+    if registered(case) or facts.symptoms("plugin-device"):
         return
     no_cuda: list[Fact] = [b for b in facts.of(TensorFlowBuild) if b.gpu is False]
     no_cuda += facts.symptoms("built-without-cuda")
     yes_cuda = [b for b in facts.of(TensorFlowBuild) if b.gpu]
     conda = facts.symptoms("conda-cpu-build")
-    if conda:  # `_tflow_select gpu` only says what was asked for; the build string says what came
+    if conda:  # `_tflow_select gpu` only shows the request; the build string shows the result
         yes_cuda = []
-    elif no_cuda:  # the build's own word counts more than the name that a package was given
+    elif no_cuda:  # the build's own statement counts more than a package's name
         listed = {package.source.line for package in facts.of(Package)}
         yes_cuda = [b for b in yes_cuda if b.source.line is None or b.source.line not in listed]
     package = facts.symptoms("cpu-package", "cpu-package-install")
     tried = facts.symptoms("conda-install")
-    wanting = wants_gpu(picture)
+    wanting = wants_gpu(case)
     gpu_package = any(p.name == "tensorflow-gpu" for p in facts.of(Package))
-    build = picture.build
-    if picture.platform == "windows" and build is not None and dotted(build.version) >= (2, 11):
+    build = case.build
+    if case.platform == "windows" and build is not None and dotted(build.version) >= (2, 11):
         return
-    if yes_cuda or gone(picture) or facts.has("gpu-skipped", "cudart-stub"):
+    if yes_cuda or gone(case) or facts.has("gpu-skipped", "cudart-stub"):
         return
     evidence: list[Fact] = []
     confidence = "certain"
@@ -75,84 +76,117 @@ def tf_cpu_only(picture: Picture) -> Iterator[Finding]:
         evidence = [*no_cuda[:2], *conda[:1]]
     elif conda and (wanting or facts.kind == "machine" or facts.has("mentions-gpu")):
         evidence = [*conda[:2]]
-    elif package and wanting and not looks_for_gpus(picture):
+    elif package and wanting and not looks_for_gpus(case):
         evidence, confidence = [*package[:1], *wanting[:1]], "likely"
-    elif tried and wanting and picture.platform in ("windows", None) and not any(s.get("gpu") for s in tried):
+    elif tried and wanting and case.platform in ("windows", None) and not any(s.get("gpu") for s in tried):
         evidence, confidence = [*tried[:1], *wanting[:1]], "likely"
     elif facts.has("cpu-build-said") and (wanting or facts.has("mentions-gpu")):
         evidence, confidence = [*facts.symptoms("cpu-build-said")[:1], *wanting[:1]], "likely"
-    elif (other := facts.symptoms("binding-cpu-package")) and not facts.has("binding-gpu-package") and wanting and not picture.loaded and not picture.not_loaded:
+    elif (
+        (other := facts.symptoms("binding-cpu-package"))
+        and not facts.has("binding-gpu-package")
+        and wanting
+        and not case.loaded
+        and not case.not_loaded
+    ):
         evidence, confidence = [*other[:1], *wanting[:1]], "likely"
-    elif said := [s for s in facts.symptoms("cpu-build-said") if s.get("told") and not picture.loaded]:
+    elif said := [s for s in facts.symptoms("cpu-build-said") if s.get("told") and not case.loaded]:
         evidence, confidence = [*said[:1]], "possible"
     elif (
         facts.has("install-gpu-version", "no-known-devices")
         and (facts.of(Noise) or not any(v.package == "tensorflow-gpu" for v in facts.of(TensorFlowVersion)))
-        and not picture.loaded
-        and not picture.facts.of(CudaCallFailed)
+        and not case.loaded
+        and not case.facts.of(CudaCallFailed)
     ):
         evidence += facts.symptoms("install-gpu-version", "no-known-devices")[:2]
         confidence = "possible"
-    elif "conda" in picture.environments and picture.platform == "windows" and wanting and not picture.loaded and not gpu_package:
-        evidence, confidence = [*wanting[:1]], "possible"
-    elif picture.platform == "macos" and wanting and not any("cuda" in variable.value for variable in picture.env.values()):
-        evidence = [f for f in (picture.tensorflow or picture.platform_fact, *wanting[:1]) if f]
-        confidence = "likely" if picture.tensorflow is not None else "possible"
     elif (
-        picture.tensorflow is not None
-        and picture.tensorflow.package == "tensorflow"
-        and picture.tensorflow.rank == 0
+        "conda" in case.environments
+        and case.platform == "windows"
         and wanting
-        and (row := picture.tables.tensorflow(picture.tensorflow.version, "tensorflow", picture.table_platform))
+        and not case.loaded
+        and not gpu_package
+    ):
+        evidence, confidence = [*wanting[:1]], "possible"
+    elif (
+        case.platform == "macos"
+        and wanting
+        and not any("cuda" in variable.value for variable in case.env.values())
+    ):
+        evidence = [f for f in (case.tensorflow or case.platform_fact, *wanting[:1]) if f]
+        confidence = "likely" if case.tensorflow is not None else "possible"
+    elif (
+        case.tensorflow is not None
+        and case.tensorflow.package == "tensorflow"
+        and case.tensorflow.rank == 0
+        and wanting
+        and (row := case.tables.tensorflow(case.tensorflow.version, "tensorflow", case.table_platform))
         is not None
         and row.gpu is False
     ):
-        evidence = [picture.tensorflow, *wanting[:1]]
+        evidence = [case.tensorflow, *wanting[:1]]
         build = row
-    if not evidence and "jetson" in picture.environments and wanting and not picture.loaded:
-        arm = [(v, picture.tables.tensorflow(v.version, "tensorflow", "linux-aarch64")) for v in facts.of(TensorFlowVersion)]
+    if not evidence and "jetson" in case.environments and wanting and not case.loaded:
+        arm = [
+            (v, case.tables.tensorflow(v.version, "tensorflow", "linux-aarch64"))
+            for v in facts.of(TensorFlowVersion)
+        ]
         plain = [(v, row) for v, row in arm if row is not None and row.gpu is False]
-        if plain and not any("+nv" in v.source.text for v, _ in arm):  # as the versions of NVIDIA's builds for these boards have it
+        if plain and not any(
+            "+nv" in v.source.text for v, _ in arm
+        ):  # the versions of NVIDIA's builds for these boards have this form
             evidence, confidence, build = [plain[0][0], *wanting[:1]], "possible", plain[0][1]
-    quiet = [] if evidence else _nothing_of_gpus(picture)
+    quiet = [] if evidence else _nothing_of_gpus(case)
     if quiet and wanting:
         evidence, confidence = [*wanting[:1], *quiet], "possible"
     if not evidence:
         return
-    cure = cures.another_build(picture)
-    if picture.platform not in ("macos", "windows") and cure.version and not cure.python:
+    cure = cures.another_build(case)
+    if case.platform not in ("macos", "windows") and cure.version and not cure.python:
         cure = cure.after(
             shell(
-                commands.pip(picture, "uninstall", "-y", "tensorflow", "tensorflow-cpu", "tensorflow-intel"),
-                "takes the CPU build away first",
+                commands.pip(case, "uninstall", "-y", "tensorflow", "tensorflow-cpu", "tensorflow-intel"),
+                "removes the CPU build first",
             )
         )
     yield found(
         "tf-cpu-only",
-        "TensorFlow came up and worked, and no line of it tells of CUDA or of a GPU. A build with CUDA code says which GPU or which library it finds or misses; "
-        "one without is silent."
-        if quiet
-        else "The build that is installed has no CUDA code, so it cannot use a GPU whatever driver and libraries there are.",
+        (
+            "TensorFlow started and worked, but none of its lines mentions CUDA or a GPU. A build with"
+            " CUDA code prints which GPU or library it finds or misses; a CPU build prints nothing."
+            if quiet
+            else ("The installed build has no CUDA code, so it cannot use a GPU with any driver or library.")
+        ),
         evidence,
         severity="error" if wanting or facts.kind == "machine" or no_cuda else "warning",
         confidence=confidence,
         tables=[build] if build is not None and not build.gpu else [],
         steps=cure.steps,
-        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.test.is_built_with_cuda())", cure.python),
+        verify=commands.run_python(
+            case, "import tensorflow as tf; print(tf.test.is_built_with_cuda())", cure.python
+        ),
     )
 
 
-def _nothing_of_gpus(picture: Picture) -> list[Fact]:
-    """What shows that TensorFlow came up and worked, in a log without a line about CUDA; empty where there is one, or no such work.
-
-    A build with CUDA code tells of its GPUs, or why there are none, before its first step; one without tells of the processor only.
-    """
-    facts = picture.facts
-    if facts.kind != "report" or picture.loaded or picture.not_loaded or facts.of(CudaCallFailed) or facts.has("plugin-device"):
+def _nothing_of_gpus(case: Case) -> list[Fact]:
+    """Lines that show that TensorFlow started and worked, in a log without a line about CUDA; else empty. A
+    build with CUDA code prints its GPUs, or why there are none, before its first step; a CPU build prints
+    only the processor."""
+    facts = case.facts
+    if (
+        facts.kind != "report"
+        or case.loaded
+        or case.not_loaded
+        or facts.of(CudaCallFailed)
+        or facts.has("plugin-device")
+    ):
         return []
     if any(v.package == "tensorflow-gpu" for v in facts.of(TensorFlowVersion)):
         return []
     up = [n for n in facts.of(Noise) if n.kind == "cpu-features"]
-    work = [*(n for n in facts.of(Noise) if n.kind == "mlir-disabled"), *facts.symptoms("work-done", "losses-printed")]
+    work = [
+        *(n for n in facts.of(Noise) if n.kind == "mlir-disabled"),
+        *facts.symptoms("work-done", "losses-printed"),
+    ]
     after = [w for w in work if up and (w.source.line or 0) > (up[0].source.line or 0)]
     return [*up[:1], *after[:1]] if after else []

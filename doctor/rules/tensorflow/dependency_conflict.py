@@ -1,4 +1,4 @@
-"""python-dependency-conflict: a package that TensorFlow needs is in a version that breaks it."""
+"""python-dependency-conflict: a package that TensorFlow needs has a version that breaks it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import partial
 
 from doctor import validated
 from doctor.backports import removeprefix
+from doctor.case import Case
 from doctor.facts import Dependency, Package, Symptom, normalised
 from doctor.findings import Finding, Step, manual, shell
-from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
@@ -28,24 +28,29 @@ NUMPY_OF_API = {
     0x16: "2.5",
     0x2000000: "2.0",
 }
-"""The first release of NumPy with each version of its C API (numpy/_core/code_generators/cversions.txt) and ABI."""
+"""The first release of NumPy with each version of its C API (numpy/_core/code_generators/cversions.txt)
+and ABI."""
 
 
 def _numpy_asked(symptom: Symptom) -> str:
-    """The oldest NumPy that serves a module which was compiled for a newer one than is there; empty where it is not that."""
+    """The oldest NumPy that works with a module compiled for a newer NumPy than the installed one; "" if that
+    is not the failure."""
     built, there = (int(symptom.get(name, "0"), 16) for name in ("built", "there"))
     return NUMPY_OF_API.get(built, "") if built > there else ""
 
 
 def _numpy_for_both(own: str, older: str) -> str:
-    """A requirement for NumPy from `older` on that what a build asks for (`own`, "numpy~=1.19.2") leaves room for; empty where it leaves none."""
+    """A requirement for NumPy from `older` on that also satisfies the build's own (`own`, "numpy~=1.19.2");
+    "" if there is none."""
     from packaging.specifiers import SpecifierSet
 
     if not own:
         return f"numpy>={older}{',<2' if older < '2' else ''}"
     minors = [*(f"1.{n}" for n in range(16, 27)), *(f"2.{n}" for n in range(6))]
     asked = SpecifierSet(removeprefix(own, "numpy"))
-    room = any(asked.contains(f"{m}.{patch}") for m in minors if dotted(m) >= dotted(older) for patch in range(8))
+    room = any(
+        asked.contains(f"{m}.{patch}") for m in minors if dotted(m) >= dotted(older) for patch in range(8)
+    )
     return f"{own},>={older}" if room else ""
 
 
@@ -53,16 +58,17 @@ def _name_of(requirement: str) -> str:
     return normalised(re.split(r"[<>=!~; \[(]", requirement, maxsplit=1)[0])
 
 
-def _required_by_tensorflow(picture: Picture) -> set[str]:
-    """The packages that TensorFlow's releases require, and its own: no report brings another one into a command."""
+def _required_by_tensorflow(case: Case) -> set[str]:
+    """TensorFlow's own packages and those that its releases require: a command never takes another name from
+    a report."""
     own = {"tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel", "keras", "tf-keras"}
-    rows = picture.tables.releases(picture.table_platform, "tensorflow")
+    rows = case.tables.releases(case.table_platform, "tensorflow")
     return own | {_name_of(text) for row in rows for text in row.requires}
 
 
 @rule(
     "python-dependency-conflict",
-    "A Python package that TensorFlow needs is in a version that breaks it",
+    "A Python package that TensorFlow needs has a version that breaks it",
     explains=("tf-import-failed", "tf-api-version", "tf-conflicting-packages"),
     needs=(
         "numpy-abi",
@@ -78,23 +84,23 @@ def _required_by_tensorflow(picture: Picture) -> set[str]:
         "missing-module",
     ),
 )
-def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
+def python_dependency_conflict(case: Case) -> Iterator[Finding]:
     """A Python dependency breaks TensorFlow.
 
     ## What it means
-    NumPy 2 breaks builds made for NumPy 1; protobuf 4 and later break older generated code; h5py 3 breaks Keras before 2.4; Keras 3 does not run on
-    TensorFlow before 2.16.
+    NumPy 2 breaks builds made for NumPy 1; protobuf 4 and later break older generated code; h5py 3 breaks
+    Keras before 2.4; Keras 3 does not run on TensorFlow before 2.16.
 
     ## How it shows
-    `_ARRAY_API not found`, `numpy.core.umath failed to import`, `Descriptors cannot be created directly`, `'str' object has no attribute 'decode'`, `Keras
-    cannot be imported`.
+    `_ARRAY_API not found`, `numpy.core.umath failed to import`, `Descriptors cannot be created directly`,
+    `'str' object has no attribute 'decode'`, `Keras cannot be imported`.
 
     ## What to do
-    Install the version that this TensorFlow release asks for, into an environment of its own.
+    Install the version that this TensorFlow release requires, in a separate environment.
     """
-    facts = picture.facts
+    facts = case.facts
     numpy = facts.symptoms("numpy-abi", "numpy-alias")
-    told = picture.tensorflow
+    told = case.tensorflow
     if told is None or dotted(told.version) < (2, 5):
         numpy += facts.symptoms("numpy-symbolic")
     protobuf = facts.symptoms("protobuf-conflict")
@@ -102,12 +108,16 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
     h5py = facts.symptoms("h5py-conflict")
     keras = facts.symptoms("keras-mismatch")
     other = facts.symptoms("python-package-conflict")
-    resolver = [s for s in facts.symptoms("pip-resolver-conflict") if "tensorflow" in s.get("package").lower()]
+    resolver = [
+        s for s in facts.symptoms("pip-resolver-conflict") if "tensorflow" in s.get("package").lower()
+    ]
     versions = {p.name: p for p in facts.of(Package) if p.version}
-    build = picture.build
-    stated = [f"{d.name}{d.specifier}" for d in facts.of(Dependency) if "[" not in d.of]  # of what is installed
+    build = case.build
+    stated = [
+        f"{d.name}{d.specifier}" for d in facts.of(Dependency) if "[" not in d.of
+    ]  # of what is installed
     requires = stated or (build.requires if build is not None else ())
-    release = build.version if build is not None else picture.tensorflow.version if picture.tensorflow else ""
+    release = build.version if build is not None else case.tensorflow.version if case.tensorflow else ""
     broken: list[Package] = []
     if facts.kind == "machine" and requires:
         from packaging.requirements import InvalidRequirement
@@ -140,7 +150,7 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
     if not (numpy or protobuf or h5py or keras or other or broken or resolver):
         return
     only_warning = resolver and not (numpy or protobuf or h5py or keras or other or broken)
-    install = partial(commands.pip, picture, "install")
+    install = partial(commands.pip, case, "install")
     steps: list[Step] = []
     pinned = {_name_of(r): r for r in requires}
 
@@ -157,32 +167,43 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
         if older and not both:
             steps.append(
                 manual(
-                    f"Take a release of the package whose module stands in the traceback that was compiled for {own}, which this TensorFlow wants, "
-                    f"or a newer TensorFlow that takes NumPy {older} (tfgpu-doctor plan)"
+                    f"The traceback shows the module's package: install a release of it that was compiled"
+                    f" for {own}, which this TensorFlow requires, or a newer TensorFlow that accepts NumPy"
+                    f" {older} (tfgpu-doctor plan)"
                 )
             )
-            text = f"A module was compiled for NumPy {older} or later, and TensorFlow {build.version if build else ''} wants {own}: it is most likely another package's module."
+            text = (
+                f"A module was compiled for NumPy {older} or later, but TensorFlow"
+                f" {build.version if build else ''} requires {own}: the module most likely belongs to"
+                f" another package."
+            )
         elif older:
             steps.append(
                 shell(
                     install(both),
-                    "a NumPy that serves the compiled module and TensorFlow"
-                    if own
-                    else "the NumPy that the compiled module was made for",
+                    (
+                        "a NumPy that works with both the compiled module and TensorFlow"
+                        if own
+                        else "the NumPy that the compiled module was made for"
+                    ),
                 )
             )
-            text = f"A module was compiled for NumPy {older} or later, and the NumPy that is there is older."
+            text = f"A module was compiled for NumPy {older} or later, but the installed NumPy is older."
         else:
             limit = own or ("numpy<1.20" if symbolic else "numpy<1.24" if alias else "numpy<2")
-            steps.append(
-                shell(install(limit), "the NumPy that this build was made for")
-            )
+            steps.append(shell(install(limit), "the NumPy that this build was made for"))
             text = (
-                "A layer of TensorFlow up to 2.4 asks NumPy for an array whose shape is a tensor, and NumPy refuses that from 1.20 on."
+                "A layer of TensorFlow up to 2.4 requests an array whose shape is a tensor from NumPy,"
+                " which refuses that from 1.20 on."
                 if symbolic
-                else "The code uses names that NumPy 1.24 removed."
-                if alias
-                else "A compiled module and NumPy are of two generations: most often a TensorFlow built for NumPy 1 that finds NumPy 2."
+                else (
+                    "The code uses names that NumPy 1.24 removed."
+                    if alias
+                    else (
+                        "A compiled module and NumPy do not match: most often a TensorFlow built for NumPy"
+                        " 1 finds NumPy 2."
+                    )
+                )
             )
     elif protobuf:
         steps.append(
@@ -191,42 +212,46 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
                 "the protobuf that this build was made for",
             )
         )
-        text = "The protobuf package is of another generation than TensorFlow's generated code."
+        text = "The protobuf package does not match TensorFlow's generated code."
     elif h5py:
-        steps.append(
-            shell(install("h5py<3"), "Keras before 2.4 reads files with h5py 2")
-        )
+        steps.append(shell(install("h5py<3"), "Keras before 2.4 reads files with h5py 2"))
         text = "h5py 3 returns text where this Keras expects bytes."
     elif keras:
-        version = picture.tensorflow.version if picture.tensorflow else None
+        version = case.tensorflow.version if case.tensorflow else None
         minor = ".".join(version.split(".")[:2]) if version else None
         own = f"keras=={minor}.*" if minor and (2, 6) <= dotted(minor) <= (2, 15) else "tf-keras"
         steps.append(shell(install(pin("keras", own)), "the Keras that belongs to this TensorFlow"))
-        text = "Keras and TensorFlow are of releases that do not belong together."
+        text = "The releases of Keras and TensorFlow do not fit together."
     elif broken:
         steps = [
             shell(
                 install(pin(p.name, p.name)),
-                f"what TensorFlow {release} asks for",
+                f"the version that TensorFlow {release} requires",
             )
             for p in broken[:4]
             if validated.distribution(p.name)
         ]
-        text = f"{', '.join(f'{p.name} {p.version}' for p in broken[:4])} {'does' if len(broken) == 1 else 'do'} not meet what TensorFlow {release} asks for."
+        text = (
+            f"{', '.join(f'{p.name} {p.version}' for p in broken[:4])} {'does' if len(broken) == 1 else 'do'}"
+            f" not meet the requirements of TensorFlow {release}."
+        )
     elif resolver:
-        text = f"pip installed packages that contradict TensorFlow's own requirements: {resolver[0].get('requirement')} is wanted, {resolver[0].get('have')} is there."
+        text = (
+            f"pip installed packages that contradict TensorFlow's own requirements: it requires"
+            f" {resolver[0].get('requirement')}, but {resolver[0].get('have')} is installed."
+        )
         wanted = validated.requirement(resolver[0].get("requirement"))
-        if wanted is not None and _name_of(wanted) in _required_by_tensorflow(picture):
-            steps.append(shell(install(wanted), "the version that TensorFlow asks for"))
+        if wanted is not None and _name_of(wanted) in _required_by_tensorflow(case):
+            steps.append(shell(install(wanted), "the version that TensorFlow requires"))
     else:
-        text = "A package that TensorFlow imports is missing or of a version that it cannot use."
+        text = "A package that TensorFlow imports is missing or has a version that it cannot use."
         steps.append(
             shell(
-                install("--force-reinstall", commands.present(picture)),
-                "brings the packages that this release asks for",
+                install("--force-reinstall", commands.present(case)),
+                "installs the packages that this release requires",
             )
         )
-    steps.append(shell(commands.pip(picture, "check"), "lists contradictions that are left"))
+    steps.append(shell(commands.pip(case, "check"), "lists the remaining contradictions"))
     yield found(
         "python-dependency-conflict",
         text,
@@ -235,5 +260,5 @@ def python_dependency_conflict(picture: Picture) -> Iterator[Finding]:
         confidence="likely" if not (printed or h5py or keras or (broken and not other)) else "certain",
         tables=[build] if build is not None and requires else [],
         steps=steps,
-        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),
+        verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     )

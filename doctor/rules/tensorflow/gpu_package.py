@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
+from doctor.case import Case
 from doctor.facts import Symptom
-from doctor.picture import Picture
 
 
-def asked_for_the_stub(picture: Picture) -> list[Symptom]:
-    """Failed requests for tensorflow-gpu 2.12 or later (its last release with code is 2.11)."""
+def asked_for_the_stub(case: Case) -> list[Symptom]:
+    """Failed installations of tensorflow-gpu 2.12 or later (2.11 is its last release with code)."""
     return [
         s
-        for s in picture.facts.symptoms("no-matching-distribution")
+        for s in case.facts.symptoms("no-matching-distribution")
         if s.get("name") == "tensorflow-gpu" and _at_least(s.get("specifier"), (2, 12))
     ]
 

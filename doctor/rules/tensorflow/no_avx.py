@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.facts import Symptom
 from doctor.findings import Finding, manual, shell
-from doctor.picture import Picture
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, Literal, run
@@ -16,42 +16,50 @@ from doctor.shell import Export, Literal, run
     "cpu-no-avx",
     "The processor lacks an instruction set that this TensorFlow uses",
     explains=("tf-import-failed",),
-    needs=("illegal-instruction", "cpu-instructions", "no-avx", "cpu-without-avx"),
+    needs=("illegal-instruction", "cpu-instructions", "no-avx", "cpu-without-avx", "processor-without-avx"),
 )
-def cpu_no_avx(picture: Picture) -> Iterator[Finding]:
+def cpu_no_avx(case: Case) -> Iterator[Finding]:
     """The CPU lacks AVX, or another instruction set that the wheel was compiled for.
 
     ## What it means
-    Wheels since 1.6 are compiled for AVX. Older and some small processors, and virtual machines that hide AVX, cannot run them.
+    Wheels since 1.6 are compiled for AVX. Old and some small processors, and virtual machines that hide AVX,
+    cannot run them.
 
     ## How it shows
-    `Illegal instruction (core dumped)` at import; `The TensorFlow library was compiled to use AVX instructions, but these aren't available on your machine`.
+    `Illegal instruction (core dumped)` at import; `The TensorFlow library was compiled to use AVX
+    instructions, but these aren't available on your machine`.
 
     ## What to do
-    Let the virtual machine pass AVX through (CPU type host); else tensorflow 1.5, conda's builds, or another machine.
+    Let the virtual machine pass AVX through (CPU type host); else use TensorFlow 1.5, conda's builds, or
+    another machine.
     """
-    facts = picture.facts
+    facts = case.facts
     said = facts.symptoms("cpu-instructions", "cpu-without-avx")
     illegal = facts.symptoms("illegal-instruction")
     lacking = facts.symptoms("no-avx")
+    if facts.has("dll-load-failed", "native-runtime-failed", "segfault") and not case.not_loaded:
+        lacking = [*lacking, *facts.symptoms("processor-without-avx")]
     if not said and not illegal and not lacking:
         return
-    told = [s for s in lacking if s.get("lacks") or s.get("l2") or s.get("l3")]  # a processor is named that has none
+    told = [
+        s for s in lacking if s.get("lacks") or s.get("l2") or s.get("l3")
+    ]  # the text names a processor without AVX
     if (
         lacking
-        and not (said or illegal or (told and not picture.not_loaded))
+        and not (said or illegal or (told and not case.not_loaded))
         and not facts.has("dll-load-failed", "native-runtime-failed", "core-dumped", "segfault")
     ):
         return
     if illegal and not (said or lacking) and facts.has("illegal-address", "launch-failed"):
         return
-    if illegal and not said and ("jetson" in picture.environments or picture.table_platform == "linux-aarch64"):
-        yield _arm(picture, illegal)
+    if illegal and not said and ("jetson" in case.environments or case.table_platform == "linux-aarch64"):
+        yield _arm(case, illegal)
         return
-    old = picture.tables.tensorflow("1.5.0", None, picture.table_platform)
+    old = case.tables.tensorflow("1.5.0", None, case.table_platform)
     yield found(
         "cpu-no-avx",
-        "The processor (or the virtual machine) does not offer an instruction set that the wheel was compiled for.",
+        "The processor (or the virtual machine) does not offer an instruction set that the wheel was compiled"
+        " for.",
         [*said[:2], *illegal[:2], *lacking[:1]],
         confidence="certain" if said else "likely",
         steps=[
@@ -60,38 +68,44 @@ def cpu_no_avx(picture: Picture) -> Iterator[Finding]:
                 "shows whether the processor has AVX",
                 platform="linux",
             ),
-            manual("In a virtual machine: set the CPU type to host (QEMU/KVM, Proxmox) or turn on AVX pass-through"),
             manual(
-                "Else take a build without AVX: TensorFlow 1.5 (Python 3.6 at most), or one compiled for this processor"
+                "In a virtual machine: set the CPU type to host (QEMU/KVM, Proxmox) or turn on AVX"
+                " pass-through"
+            ),
+            manual(
+                "Else take a build without AVX: TensorFlow 1.5 (Python 3.6 at most), or one compiled for this"
+                " processor"
             ),
         ],
         tables=[old] if old else [],
-        verify=commands.run_python(picture, "import tensorflow as tf; print(tf.__version__)"),
+        verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     )
 
 
-def _arm(picture: Picture, illegal: list[Symptom]) -> Finding:
-    """An ARM processor has no AVX to lack: on Jetsons it is the OpenBLAS in numpy's wheel that takes the core for another.
+def _arm(case: Case, illegal: list[Symptom]) -> Finding:
+    """The finding for an ARM processor, which never has AVX: on Jetsons the OpenBLAS in numpy's wheel
+    mistakes the core for another.
 
     https://github.com/numpy/numpy/issues/18131
     """
     return found(
         "cpu-no-avx",
-        "A library ran an instruction that this ARM processor has not. On Jetsons that is nearly always the OpenBLAS in the wheel of "
-        "numpy 1.19.5, which takes the core for a newer one, and not TensorFlow itself.",
+        "A library ran an instruction that this ARM processor does not have. On Jetsons the reason is"
+        " nearly always not TensorFlow but the OpenBLAS in the wheel of numpy 1.19.5, which mistakes the"
+        " core for a newer one.",
         illegal[:2],
         confidence="likely",
         steps=[
             shell(
                 Export("OPENBLAS_CORETYPE", "ARMV8"),
-                "tells OpenBLAS the kind of core; put it into ~/.bashrc where it helps",
+                "sets the kind of core for OpenBLAS; if it helps, put it into ~/.bashrc",
                 platform="linux",
             ),
             shell(
                 run("python3", "-m", "pip", "install", "numpy==1.19.4"),
-                "or, on Python 3.6, the numpy before the one that fails",
+                "or, on Python 3.6, the last numpy that works",
                 platform="linux",
             ),
         ],
-        verify=commands.run_python(picture, "import numpy, tensorflow as tf; print(tf.__version__)"),
+        verify=commands.run_python(case, "import numpy, tensorflow as tf; print(tf.__version__)"),
     )

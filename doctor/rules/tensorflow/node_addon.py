@@ -1,4 +1,4 @@
-"""TensorFlow.js for Node: an addon, and TensorFlow's library beside it."""
+"""TensorFlow.js for Node: its addon and the TensorFlow library beside it."""
 
 from __future__ import annotations
 
@@ -10,31 +10,42 @@ from doctor.rules.registry import found
 from doctor.shell import run
 
 if TYPE_CHECKING:
-    from doctor.picture import Picture
+    from doctor.case import Case
 
 
-def addon_that_does_not_load(picture: Picture, addon: list[Symptom]) -> Finding:
-    """The finding tf-import-failed where Node does not load the addon, or the library beside it (tfjs-node/scripts/install.js puts both there)."""
-    package = "tfjs-node-gpu" if any("tfjs-node-gpu" in s.source.text for s in (*addon, *picture.facts.symptoms("binding"))) else "tfjs-node"
+def addon_that_does_not_load(case: Case, addon: list[Symptom]) -> Finding:
+    """The finding tf-import-failed if Node does not load the addon, or the library beside it
+    (tfjs-node/scripts/install.js puts both there)."""
+    package = (
+        "tfjs-node-gpu"
+        if any("tfjs-node-gpu" in s.source.text for s in (*addon, *case.facts.symptoms("binding")))
+        else "tfjs-node"
+    )
     steps = [
         shell(
             run("npm", "rebuild", f"@tensorflow/{package}", "--build-addon-from-source"),
             "fetches the library and builds the addon for this Node; it needs Python and a C++ compiler",
         )
     ]
-    if picture.platform in ("windows", None):
+    if case.platform in ("windows", None):
         steps.insert(
             0,
             manual(
-                f"Copy tensorflow.dll from node_modules\\@tensorflow\\{package}\\deps\\lib into the folder of tfjs_binding.node (lib\\napi-v8 or what the message names)",
-                "npm's installation often fails to put it there",
+                f"Copy tensorflow.dll from node_modules\\@tensorflow\\{package}\\deps\\lib into the folder of"
+                " tfjs_binding.node (lib\\napi-v8 or the one in the message)",
+                "npm often fails to copy it there",
                 platform="windows",
             ),
         )
     return found(
         "tf-import-failed",
-        "Node could not load the addon of TensorFlow.js: it, or the TensorFlow library beside it, is not where npm's installation should have put it"
-        + ("; with the package for the GPU before 2.0 a CUDA or cuDNN DLL that is missing fails in the same words." if package.endswith("gpu") else "."),
+        "Node could not load the addon of TensorFlow.js: it, or the TensorFlow library beside it, is not"
+        " where npm's installation should have put it"
+        + (
+            "; with the GPU package before 2.0, a missing CUDA or cuDNN DLL gives the same message."
+            if package.endswith("gpu")
+            else "."
+        ),
         addon[:2],
         title="Node does not load TensorFlow's library",
         confidence="likely",

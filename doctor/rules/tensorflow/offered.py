@@ -1,23 +1,24 @@
-"""What pip had on offer: the releases that it lists are those with a wheel for the Python that ran it."""
+"""What pip offered: it lists the releases with a wheel for the Python that runs it."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from doctor.tables.ordering import is_final, order
+from doctor.values import dataclass
 
 if TYPE_CHECKING:
-    from doctor.picture import Picture
+    from doctor.case import Case
 
 PLATFORMS = ("linux-x86_64", "linux-aarch64", "windows-amd64", "macos-arm64", "macos-x86_64")
 
 
 @dataclass(frozen=True)
 class Offer:
-    """The releases of `package` that pip lists, oldest first; `places` whose wheels these are, by the tables, each a
-    platform and a Python: more than one where the list fits several, none where it fits none (a mirror, a list that was cut)."""
+    """The releases of `package` that pip lists, oldest first. `places`: the platforms and Pythons that have
+    exactly these wheels, from the tables; several if the list is ambiguous, none if it fits nothing (a
+    mirror, a cut list)."""
 
     package: str
     releases: tuple[str, ...]
@@ -35,41 +36,54 @@ class Offer:
 
     @property
     def listed(self) -> str:
-        """What pip lists, in words."""
+        """A sentence about what pip lists."""
         first, last = self.releases[0], self.releases[-1]
         return f"pip lists {self.package} {first}" + (f" to {last}" if last != first else "") + " here"
 
     def __str__(self) -> str:
-        return f"{self.listed}: the releases with wheels for Python {' or '.join(self.pythons)}" if self.places else self.listed
+        return (
+            f"{self.listed}: the releases with wheels for Python {' or '.join(self.pythons)}"
+            if self.places
+            else self.listed
+        )
 
-    def lacking(self, picture: Picture, version: str) -> Offer:
-        """The same list, without the places for which the release has a wheel, so that pip would have listed it; as it is where none is left."""
+    def lacking(self, case: Case, version: str) -> Offer:
+        """The same list without the places for which the release has a wheel, since pip would have listed it
+        there; unchanged if that leaves no place."""
         left = []
         for platform, python in self.places:
-            row = picture.tables.tensorflow(version, self.package, platform)
+            row = case.tables.tensorflow(version, self.package, platform)
             if row is None or python not in row.pythons:
                 left.append((platform, python))
         return Offer(self.package, self.releases, tuple(left)) if left else self
 
 
-def offered(picture: Picture) -> Offer | None:
-    """What stands in "(from versions: …)"; None where nothing does, and where no final release of the tables does."""
-    for symptom in picture.facts.symptoms("no-matching-distribution"):
+def offered(case: Case) -> Offer | None:
+    """The content of "(from versions: …)"; None if it holds no final release of the tables."""
+    for symptom in case.facts.symptoms("no-matching-distribution"):
         package = symptom.get("name")
         listed = _finals(symptom.get("versions"))
-        known = {row.version for row in picture.tables.releases(None, package) if row.pythons}  # the stub of 2.12 has none
+        known = {
+            row.version for row in case.tables.releases(None, package) if row.pythons
+        }  # the stub of 2.12 has none
         releases = tuple(version for version in listed if version in known)
         if releases:
-            platforms = (picture.table_platform,) if picture.platform is not None else PLATFORMS
-            places = [(platform, python) for platform in platforms for python in sorted(_pythons(picture, package, platform, releases), key=order)]
+            platforms = (case.table_platform,) if case.platform is not None else PLATFORMS
+            places = [
+                (platform, python)
+                for platform in platforms
+                for python in sorted(_pythons(case, package, platform, releases), key=order)
+            ]
             return Offer(package, releases, tuple(places))
     return None
 
 
-def listed_nothing(picture: Picture) -> bool:
-    """Whether pip says that it saw no release at all: "(from versions: none)"."""
-    symptoms = picture.facts.symptoms("no-matching-distribution")
-    return any(s.get("versions").strip() in ("", "none") and "from versions" in s.source.text for s in symptoms)
+def listed_nothing(case: Case) -> bool:
+    """Whether pip saw no release at all: "(from versions: none)"."""
+    symptoms = case.facts.symptoms("no-matching-distribution")
+    return any(
+        s.get("versions").strip() in ("", "none") and "from versions" in s.source.text for s in symptoms
+    )
 
 
 def _finals(listed: str) -> list[str]:
@@ -77,13 +91,15 @@ def _finals(listed: str) -> list[str]:
     return sorted((word for word in re.split(r"[,\s]+", listed) if is_final(word)), key=order)
 
 
-def _pythons(picture: Picture, package: str, platform: str, releases: tuple[str, ...]) -> list[str]:
-    """The Pythons for which the tables have just these releases, as far as the newest that is listed."""
-    rows = [r for r in picture.tables.releases(platform, package) if order(r.version) <= order(releases[-1])]
+def _pythons(case: Case, package: str, platform: str, releases: tuple[str, ...]) -> list[str]:
+    """The Pythons for which the tables have exactly these releases, up to the newest in the list."""
+    rows = [r for r in case.tables.releases(platform, package) if order(r.version) <= order(releases[-1])]
     pythons = {python for row in rows for python in row.pythons}
     wanted = set(releases)
     return [
         python
         for python in pythons
-        if {r.version for r in rows if python in r.pythons and not r.yanked} <= wanted <= {r.version for r in rows if python in r.pythons}
+        if {r.version for r in rows if python in r.pythons and not r.yanked}
+        <= wanted
+        <= {r.version for r in rows if python in r.pythons}
     ]

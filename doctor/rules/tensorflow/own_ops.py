@@ -1,8 +1,7 @@
-"""Ops that were compiled outside TensorFlow and that `tf.load_op_library` opens: what one of them lacks, and how it gets it.
-
-TensorFlow itself imports and works then; it hands dlopen's message on as a NotFoundError (LoadLibrary in
-tensorflow/core/platform/posix/load_library.cc, 1.0 to 1.15; LoadDynamicLibrary in platform/default/load_library.cc since).
-"""
+"""Ops compiled outside TensorFlow, which `tf.load_op_library` loads: what one lacks, and the steps.
+TensorFlow itself works; it passes dlopen's message on as a NotFoundError (LoadLibrary in
+tensorflow/core/platform/posix/load_library.cc, 1.0 to 1.15; LoadDynamicLibrary in
+platform/default/load_library.cc since)."""
 
 from __future__ import annotations
 
@@ -14,25 +13,44 @@ from doctor.facts import Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
 from doctor.rules.registry import found
+from doctor.shell import run
 from doctor.tables import dotted
 
 if TYPE_CHECKING:
-    from doctor.picture import Picture
+    from doctor.case import Case
 
 _PYTHON = r"_?Py[A-Z]\w*|Py[A-Z]+_\w+"
-"""Names that Python itself exports (Include/*.h): an extension that misses one was built for another Python."""
+"""Names that Python itself exports (Include/*.h); an extension without one was built for another Python."""
+
+_TENSORFLOWS = r"_Z\w{0,4}N(?:K)?10tensorflow"
+"""Prefixes of mangled C++ names of TensorFlow's functions, classes and type descriptions (Itanium C++ ABI,
+5.1)."""
+
+_LIBRARIES = r"(?<![\w-])(?:lib(?:tensorflow|tfkernel|bfloat)|_pywrap_)"
+"""TensorFlow's own libraries, which use each other's symbols."""
 
 _INSTALLED = r"(?:site|dist)-packages/"
-"""In the path of a library that came with an installed package, which is not compiled by hand."""
+"""Matches the path of a library from an installed package, which nobody compiled by hand."""
 
 
-def own_ops(picture: Picture) -> list[Symptom]:
-    """The undefined symbols of libraries that somebody compiled against TensorFlow and that lie outside installed packages."""
+def own_ops(case: Case) -> list[Symptom]:
+    """Undefined symbols of libraries that somebody compiled against TensorFlow, outside installed packages."""
     return [
         s
-        for s in picture.facts.symptoms("undefined-symbol")
-        if s.get("library") and "NotFoundError" in s.source.text and not re.search(_INSTALLED, s.get("library"))
+        for s in case.facts.symptoms("undefined-symbol")
+        if not re.search(_INSTALLED, s.get("library"))
+        and (("NotFoundError" in s.source.text and s.get("library")) or _wants_tensorflow(s))
     ]
+
+
+def _wants_tensorflow(symptom: Symptom) -> bool:
+    """Whether it is a name of TensorFlow's that a library misses which is not one of TensorFlow's own.
+
+    Where the library is not named, none of TensorFlow's own stands in the line: those want one another's
+    names.
+    """
+    where = symptom.get("library") or symptom.source.text
+    return bool(re.match(_TENSORFLOWS, symptom.get("symbol"))) and not re.search(_LIBRARIES, where)
 
 
 def pythons_own(symptom: Symptom) -> bool:
@@ -40,42 +58,97 @@ def pythons_own(symptom: Symptom) -> bool:
     return bool(re.fullmatch(_PYTHON, symptom.get("symbol")))
 
 
-def op_that_does_not_load(picture: Picture, ops: list[Symptom]) -> Finding:
+def op_without_code(case: Case, signs: list[Symptom]) -> Finding:
+    """The finding tf-addon-mismatch for an op that loads, and whose kernels are for another GPU."""
+    capability = next(iter(case.capabilities), "")
+    number = capability.replace(".", "") if re.fullmatch(r"\d{1,2}\.\d", capability) else ""
+    flag = f"-gencode arch=compute_{number},code=sm_{number}" if number else "-arch=sm_NN of this GPU"
+    return found(
+        "tf-addon-mismatch",
+        "An op that was compiled on its own was started, and holds no code for this GPU: its nvcc was told"
+        " another one (-arch=sm_NN).",
+        [*signs[:2], *case.gpus[:1]],
+        title="An op that was compiled on its own holds no code for this GPU",
+        steps=[
+            shell(
+                run("nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv"),
+                "the compute capability of the GPU: 8.6 is sm_86",
+            ),
+            manual(f"Delete the op's library and compile it anew, with {flag} in the line that calls nvcc"),
+        ],
+        verify=commands.list_gpus(case),
+    )
+
+
+def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
     """The finding tf-addon-mismatch for ops that do not load. ops: as `own_ops` gives them, at least one."""
     library, symbol = ops[0].get("library"), ops[0].get("symbol")
     file = library.rsplit("/", 1)[-1]
-    name = validated.soname(file)  # in the folder in which it is compiled: a path of a report is not opened
-    start = f"{file} is an op that was compiled on its own, and TensorFlow, which works, cannot load it"
-    flags = "import tensorflow as tf; print(*tf.sysconfig.get_compile_flags(), *tf.sysconfig.get_link_flags())"
-    if picture.tensorflow is not None and dotted(picture.tensorflow.version) < (1, 5):
-        flags = "import tensorflow as tf; print('-I' + tf.sysconfig.get_include(), '-L' + tf.sysconfig.get_lib())"
+    # a bare name, for the folder in which it was compiled: no command takes a path from a report
+    name = validated.soname(file)
+    start = (
+        f"{file} is an op that was compiled on its own, and TensorFlow, which works, cannot load it"
+        if file
+        else "A library that was compiled against TensorFlow, an op or an add-on, cannot be loaded"
+    )
+    flags = (
+        "import tensorflow as tf; print(*tf.sysconfig.get_compile_flags(), *tf.sysconfig.get_link_flags())"
+    )
+    if case.tensorflow is not None and dotted(case.tensorflow.version) < (1, 5):
+        flags = (
+            "import tensorflow as tf; print('-I' + tf.sysconfig.get_include(), '-L' + tf.sysconfig.get_lib())"
+        )
     if re.match(r"_{0,2}(?:cuda|cu[A-Z]|cublas|cudnn)", symbol):
-        text = f"{start}: it was compiled by the nvcc of one CUDA and finds the runtime of another, which has no {symbol}."
+        text = (
+            f"{start}: the nvcc of one CUDA compiled it, but it finds the runtime of another, which has no"
+            f" {symbol}."
+        )
         flag = ""
     elif re.search(r"cxx11", symbol):
-        text = f"{start}: it was compiled with C++'s new strings, and this TensorFlow with the old ones."
+        text = f"{start}: it was compiled with the new C++ string ABI, this TensorFlow with the old one."
         flag = ", with -D_GLIBCXX_USE_CXX11_ABI=0"
     elif re.search(r"ESs|RKSs", symbol):
-        text = f"{start}: it was compiled with C++'s old strings, and this TensorFlow with the new ones."
+        text = f"{start}: it was compiled with the old C++ string ABI, this TensorFlow with the new one."
         flag = ", without -D_GLIBCXX_USE_CXX11_ABI=0"
     else:
-        text = f"{start}: it wants a symbol that this TensorFlow does not have, so it was compiled against another release or is not linked with libtensorflow_framework."
+        text = (
+            f"{start}: it needs a symbol that this TensorFlow does not have, so it was compiled against"
+            f" another release or is not linked with libtensorflow_framework."
+        )
         flag = ""
-    build = picture.build
-    cuda = f" of CUDA {build.cuda}, which this TensorFlow is built for" if build is not None and build.cuda else " of the CUDA that this TensorFlow is built for"
+    build = case.build
+    cuda = (
+        f" of CUDA {build.cuda}, which this TensorFlow is built for"
+        if build is not None and build.cuda
+        else " of the CUDA that this TensorFlow is built for"
+    )
     steps: list[Step] = [
-        shell(commands.run_python(picture, flags), "the flags that its compilation needs (g++ and nvcc -Xcompiler)", platform="linux"),
-        manual(f"Delete {file} and compile it anew with these flags{flag}, and by the nvcc{cuda}"),
+        shell(
+            commands.run_python(case, flags),
+            "the flags that its compilation needs (g++ and nvcc -Xcompiler)",
+            platform="linux",
+        ),
+        manual(
+            f"Delete {file or 'the library'} and recompile it with these flags{flag}, with the nvcc{cuda}"
+            + ("" if file else "; of an add-on from pip install the release for this TensorFlow")
+        ),
     ]
     if "_cudacache" in library:
-        steps[1] = manual(f"Correct the flags with which the project compiles its ops{flag}, and delete the folder _cudacache: the ops are then compiled anew, by the nvcc{cuda}")
+        steps[1] = manual(
+            f"Correct the flags with which the project compiles its ops{flag}, and delete the folder"
+            f" _cudacache; the project then recompiles its ops, with the nvcc{cuda}"
+        )
     return found(
         "tf-addon-mismatch",
         text,
         ops[:3],
-        title="An op that was compiled on its own cannot be loaded",
+        title=(
+            "An op that was compiled on its own cannot be loaded"
+            if file
+            else "A library that was compiled for another TensorFlow cannot be loaded"
+        ),
         steps=steps,
         verify=commands.run_python(
-            picture, f"import tensorflow as tf; tf.load_op_library('./{name}')" if name else flags
+            case, f"import tensorflow as tf; tf.load_op_library('./{name}')" if name else flags
         ),
     )

@@ -4,36 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doctor.case import Case
 from doctor.facts import CudaCallFailed, Fact
-from doctor.picture import Picture
 
 if TYPE_CHECKING:
     from doctor.tables import TensorFlowRelease
 
 
-def likely_build(picture: Picture) -> TensorFlowRelease | None:
-    """The row of the build in use; where the release is not known, the newest that opens the libraries of the case."""
-    return picture.builds[-1] if picture.builds else None
+def likely_build(case: Case) -> TensorFlowRelease | None:
+    """The row of the build in use; if the release is unknown, the newest that loads the libraries of the
+    case."""
+    return case.builds[-1] if case.builds else None
 
 
-def version_of(picture: Picture) -> str | None:
-    """The TensorFlow release of the case, for code in its spelling."""
-    if picture.tensorflow is not None:
-        return picture.tensorflow.version
-    build = likely_build(picture)
+def version_of(case: Case) -> str | None:
+    """The TensorFlow release of the case, for code that fits it."""
+    if case.tensorflow is not None:
+        return case.tensorflow.version
+    build = likely_build(case)
     return build.version if build is not None else None
 
 
-def looks_for_gpus(picture: Picture) -> bool:
-    """Whether a report shows a build that holds CUDA code: it opened, or tried to open, CUDA's libraries or called cuInit."""
-    called = any(failed.call == "cuInit" for failed in picture.facts.of(CudaCallFailed))
-    tried = any(picture.component(lib.name) in ("cuda", "cudnn") for lib in picture.not_loaded)
-    return picture.facts.kind == "report" and (called or tried or bool(picture.loaded))
+def looks_for_gpus(case: Case) -> bool:
+    """Whether a report shows a build with CUDA code: it loaded, or tried to load, CUDA's libraries or called
+    cuInit."""
+    called = any(failed.call == "cuInit" for failed in case.facts.of(CudaCallFailed))
+    tried = any(case.component(lib.name) in ("cuda", "cudnn") for lib in case.not_loaded)
+    return case.facts.kind == "report" and (called or tried or bool(case.loaded))
 
 
-def wants_gpu(picture: Picture) -> list[Fact]:
-    """Signs that somebody expects the GPU to be used and it is not."""
-    facts = picture.facts
+def wants_gpu(case: Case) -> list[Fact]:
+    """Symptoms that somebody expects TensorFlow to use the GPU, but it does not."""
+    facts = case.facts
     return [
         *facts.symptoms(
             "gpu-not-used",

@@ -1,11 +1,11 @@
-"""Names that TensorFlow and Keras had once and later releases do not have."""
+"""Names that later releases of TensorFlow and Keras no longer have."""
 
 from __future__ import annotations
 
+from doctor.case import Case
 from doctor.facts import FORM, Symptom
-from doctor.picture import Picture
 
-REMOVED_IN_2 = frozenset(
+IN_EVERY_ONE = frozenset(
     [
         "Session",
         "ConfigProto",
@@ -17,8 +17,17 @@ REMOVED_IN_2 = frozenset(
         "global_variables_initializer",
         "get_variable",
         "variable_scope",
+        "trainable_variables",
+        "get_collection",
         "app",
         "flags",
+    ]
+)
+"""Names of tf.* that every release from 1.0 to 1.15 has (tensorflow/python/__init__.py: client_lib, config_pb2,
+framework_lib, standard_ops, app, flags) and TensorFlow 2 does not; a TensorFlow 1 without them is incomplete."""
+
+REMOVED_IN_2 = IN_EVERY_ONE.union(
+    [
         "contrib",
         "layers",
         "set_random_seed",
@@ -33,7 +42,6 @@ REMOVED_IN_2 = frozenset(
         "truncated_normal",
         "initialize_all_variables",
         "placeholder_with_default",
-        "get_collection",
         "GraphDef",
         "AUTO_REUSE",
         "get_default_session",
@@ -53,7 +61,6 @@ REMOVED_IN_2 = frozenset(
         "Print",
         "global_variables",
         "local_variables_initializer",
-        "trainable_variables",
         "space_to_depth",
         "string_split",
         "sparse_tensor_to_dense",
@@ -74,27 +81,8 @@ REMOVED_IN_2 = frozenset(
         "layers_dense",
     ]
 )
-"""Names of tf.* in TensorFlow 1 that TensorFlow 2 does not have (TensorFlow 2.0, tf_upgrade_v2's rename tables)."""
-
-IN_EVERY_ONE = frozenset(
-    [
-        "Session",
-        "ConfigProto",
-        "GPUOptions",
-        "InteractiveSession",
-        "placeholder",
-        "get_default_graph",
-        "reset_default_graph",
-        "global_variables_initializer",
-        "get_variable",
-        "variable_scope",
-        "trainable_variables",
-        "get_collection",
-        "app",
-        "flags",
-    ]
-)
-"""Some of these that every release from 1.0 to 1.15 has (tensorflow/python/__init__.py: client_lib, config_pb2, framework_lib, standard_ops, app, flags): one without them is not whole."""
+"""Names of tf.* in TensorFlow 1 that TensorFlow 2 does not have (TensorFlow 2.0, tf_upgrade_v2's rename
+tables)."""
 
 
 GONE_MODULES = (
@@ -110,7 +98,7 @@ GONE_MODULES = (
     "keras.preprocessing",
     "keras.wrappers",
 )
-"""Beginnings of modules that TensorFlow 2 or a later Keras does not have, as `import` spells them."""
+"""Prefixes of modules that TensorFlow 2 or a later Keras does not have, as in `import`."""
 
 GONE_NAMES = frozenset(
     [
@@ -137,13 +125,13 @@ GONE_NAMES = frozenset(
         "layers",
     ]
 )
-"""Names that `from ... import` asks for and that TensorFlow 2 or a later Keras has moved or removed."""
+"""Names in `from ... import` that TensorFlow 2 or a later Keras moved or removed."""
 
 
-def missing_parts(picture: Picture) -> list[Symptom]:
-    """Names that the TensorFlow 1 of a case is said not to have, and that each release of it has."""
-    known = picture.tensorflow
+def missing_parts(case: Case) -> list[Symptom]:
+    """Names that the TensorFlow 1 of a case reports as missing although each release has them."""
+    known = case.tensorflow
     if known is None or known.rank > FORM or not known.version.startswith("1."):
         return []
-    missing = picture.facts.symptoms("missing-attribute")
+    missing = case.facts.symptoms("missing-attribute")
     return [s for s in missing if s.get("module") == "tensorflow" and s.get("name") in IN_EVERY_ONE]

@@ -1,9 +1,9 @@
-"""Why pip found no TensorFlow: what it was asked for, what it had on offer, and for whom the tables have wheels."""
+"""Why pip found no TensorFlow: the requested release, the releases that pip offered, and the wheels in the
+tables."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from doctor.facts import Platform, Requirement
@@ -11,18 +11,18 @@ from doctor.findings import Step, manual, shell
 from doctor.remedies import commands, cures
 from doctor.remedies.fitness import installation, usable
 from doctor.rules.tensorflow.offered import PLATFORMS, Offer, listed_nothing, offered
+from doctor.values import dataclass
 
 if TYPE_CHECKING:
-    from doctor.picture import Picture
+    from doctor.case import Case
     from doctor.tables import TensorFlowRelease
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why there was none. `steps` come first, `instead` after the cure; `target`: the release to install, where the reason tells it.
-
-    platform: where that is, where the case does not say and the reason does. enough: the steps are the cure.
-    """
+    """Why there was none. `steps` come before the general fix, `instead` after it. `target`: the release to
+    install, if the reason decides it. platform: the platform, if only the reason shows it. enough: the steps
+    are the whole fix."""
 
     text: str
     rows: tuple[TensorFlowRelease, ...] = ()
@@ -33,76 +33,113 @@ class Reason:
     enough: bool = False
 
 
-_MANYLINUX = (("manylinux1", ""), ("manylinux2010", "19.0"), ("manylinux2014", "19.3"), ("manylinux_2_", "20.3"))
-"""The platforms in the names of Linux wheels, oldest first, and the pip from which on it takes them (the news of pip 19.0, 19.3 and 20.3)."""
+_MANYLINUX = (
+    ("manylinux1", ""),
+    ("manylinux2010", "19.0"),
+    ("manylinux2014", "19.3"),
+    ("manylinux_2_", "20.3"),
+)
+"""The platform tags of Linux wheels, oldest first, each with the first pip that accepts it (release notes of
+pip 19.0, 19.3 and 20.3)."""
 
 
-def asked_for(picture: Picture) -> str | None:
-    """The release that the installer was asked for; where no requirement tells it, the one that the text names."""
-    asked = next((r for r in picture.facts.of(Requirement) if r.name.startswith("tensorflow")), None)
+def asked_for(case: Case) -> str | None:
+    """The release that the user requested from the installer; without a requirement, the one that the text
+    names."""
+    asked = next((r for r in case.facts.of(Requirement) if r.name.startswith("tensorflow")), None)
     if asked is None:
-        return picture.tensorflow.version if picture.tensorflow is not None and not picture.tensorflow.inferred else None
+        return (
+            case.tensorflow.version if case.tensorflow is not None and not case.tensorflow.inferred else None
+        )
     stated = re.search(r"\d{1,4}\.\d+(?:\.\d+)?", asked.specifier)
     return stated[0] if stated else None
 
 
-def why_none(picture: Picture, *, gone: bool) -> Reason:
-    """The reason, the most telling first. gone: pip was given the address of a wheel, and nothing is there."""
-    platform, version = picture.table_platform, asked_for(picture)
-    python = commands.minor(picture.python.version) if picture.python is not None else None
-    row = picture.tables.tensorflow(version, None, platform) if version else None
-    offer = offered(picture)
+def why_none(case: Case, *, gone: bool) -> Reason:
+    """The reason, the strongest evidence first. gone: pip got the address of a wheel that does not exist."""
+    platform, version = case.table_platform, asked_for(case)
+    python = commands.minor(case.python.version) if case.python is not None else None
+    row = case.tables.tensorflow(version, None, platform) if version else None
+    offer = offered(case)
     if gone:
-        return Reason("The address that pip was given holds no such wheel: none of that release, Python and platform was put there.")
+        return Reason(
+            "pip got the address of a wheel that does not exist: nobody published one for that release,"
+            " Python and platform there."
+        )
     if row is not None and python and python not in row.pythons:
-        return Reason(f"TensorFlow {row.version} has wheels for Python {', '.join(row.pythons) or 'none'} on {platform}, and this is Python {python}.", (row,))
-    if row is not None and python and listed_nothing(picture):
-        return _unseen(picture, row, python)
+        return Reason(
+            f"TensorFlow {row.version} has wheels for Python {', '.join(row.pythons) or 'none'} on"
+            f" {platform}, and this is Python {python}.",
+            (row,),
+        )
+    if row is not None and python and listed_nothing(case):
+        return _unseen(case, row, python)
     if version and offer is not None and version not in offer.releases:
-        unknown = _newer_than_pip(picture, offer, version)
+        unknown = _newer_than_pip(case, offer, version)
         if unknown is not None:
             return unknown
-        offer = offer.lacking(picture, version)
-        if picture.platform is None and offer.platforms == ("macos-x86_64",):
-            return _intel_mac(picture, offer, version)
-        has = f"it has wheels for Python {', '.join(row.pythons)}" if row is not None and row.pythons else f"it has no wheel for {platform}"
-        return Reason(f"{offer}. TensorFlow {version} is not among them: {has}.", (row,) if row is not None else ())
+        offer = offer.lacking(case, version)
+        if case.platform is None and offer.platforms == ("macos-x86_64",):
+            return _intel_mac(case, offer, version)
+        has = (
+            f"it has wheels for Python {', '.join(row.pythons)}"
+            if row is not None and row.pythons
+            else f"it has no wheel for {platform}"
+        )
+        return Reason(
+            f"{offer}. TensorFlow {version} is not among them: {has}.", (row,) if row is not None else ()
+        )
     if python:
-        have = [r for r in picture.tables.releases(platform, "tensorflow") if python in r.pythons]
+        have = [r for r in case.tables.releases(platform, "tensorflow") if python in r.pythons]
         if not have:
             return Reason(f"No TensorFlow release has a wheel for Python {python} on {platform}.")
-        return Reason(f"For Python {python} on {platform} there are wheels of TensorFlow {have[0].version} to {have[-1].version} only.", (have[0], have[-1]))
+        return Reason(
+            f"For Python {python} on {platform} there are wheels of TensorFlow {have[0].version} to"
+            f" {have[-1].version} only.",
+            (have[0], have[-1]),
+        )
     if version and (row is None or not row.pythons):
-        reason = _not_for_this_platform(picture, version)
+        reason = _not_for_this_platform(case, version)
         if reason is not None:
             return reason
     return Reason(
-        "pip offers only what fits the Python and platform that it runs on; nothing did. Most often the Python is too new or too old for the release, or 32-bit."
+        "pip offers only releases that fit its Python and platform, and none fitted. Most often the Python"
+        " is too new or too old for the release, or 32-bit."
     )
 
 
-def _newer_than_pip(picture: Picture, offer: Offer, version: str) -> Reason | None:
-    """The Python has a wheel of the release, by whose name the pip that made the list does not know it."""
+def _newer_than_pip(case: Case, offer: Offer, version: str) -> Reason | None:
+    """The reason if the Python has a wheel of the release, but this pip does not know the wheel's platform
+    tag."""
     for platform, python in offer.places:
-        asked, newest = (picture.tables.tensorflow(v, offer.package, platform) for v in (version, offer.releases[-1]))
-        if asked is None or newest is None or python not in asked.pythons or (asked.gpu and not usable(picture, asked)):
+        asked, newest = (
+            case.tables.tensorflow(v, offer.package, platform) for v in (version, offer.releases[-1])
+        )
+        if (
+            asked is None
+            or newest is None
+            or python not in asked.pythons
+            or (asked.gpu and not usable(case, asked))
+        ):
             continue
         needs, knows = _wheel_name(asked), _wheel_name(newest)
         if needs is not None and knows is not None and needs > knows:
             tag, pip = _MANYLINUX[needs]
-            again = installation(picture, asked, bare=True).requirements
+            again = installation(case, asked, bare=True).requirements
             return Reason(
-                f"{offer.listed}. TensorFlow {asked.version} has a wheel for Python {python} too, under a name ({tag}) that pip takes from {pip} on: this pip is older.",
+                f"{offer.listed}. TensorFlow {asked.version} has a wheel for Python {python} too, with a"
+                f" tag ({tag}) that pip accepts from {pip} on; this pip is older.",
                 (asked,),
                 (
                     shell(
-                        commands.pip(picture, "install", "--upgrade", "pip"), f"any pip from {pip} on sees it"
+                        commands.pip(case, "install", "--upgrade", "pip"),
+                        f"every pip from {pip} on finds it",
                     ),
                     shell(
-                        commands.pip(picture, "install", *again),
-                        "the same again, with the bounds that the release does not state itself",
+                        commands.pip(case, "install", *again),
+                        "the same again, with version bounds that the release itself lacks",
                     ),
-                    *cures.driver_for(picture, asked),
+                    *cures.driver_for(case, asked),
                 ),
                 enough=True,
             )
@@ -110,62 +147,81 @@ def _newer_than_pip(picture: Picture, offer: Offer, version: str) -> Reason | No
 
 
 def _wheel_name(row: TensorFlowRelease) -> int | None:
-    """The oldest platform in the name of a Linux wheel, as a place in _MANYLINUX."""
+    """The oldest platform tag in a Linux wheel's name, as an index of _MANYLINUX."""
     return next((place for place, (tag, _) in enumerate(_MANYLINUX) if tag in row.source), None)
 
 
-def _intel_mac(picture: Picture, offer: Offer, version: str) -> Reason:
-    """The list is that of a Mac with an Intel processor, whose wheels ended with 2.16."""
-    rows = [r for r in picture.tables.releases("macos-x86_64", "tensorflow") if r.pythons and not r.yanked]
+def _intel_mac(case: Case, offer: Offer, version: str) -> Reason:
+    """The reason if the list comes from a Mac with an Intel processor, whose wheels ended with 2.16."""
+    rows = [r for r in case.tables.releases("macos-x86_64", "tensorflow") if r.pythons and not r.yanked]
     text = (
-        f"{offer} on Intel Macs. TensorFlow {version} has none for them; {rows[-1].version} is the newest that has. On Apple silicon this is a "
-        "Python for Intel, which Rosetta translates: a native one (arm64) is offered the newer releases."
+        f"{offer} on Intel Macs. TensorFlow {version} has none for them; {rows[-1].version} is the newest"
+        f" that has one. On an Apple-silicon Mac this is an Intel Python that Rosetta translates; a native"
+        f" Python (arm64) gets the newer releases."
     )
     return Reason(text, (rows[-1],), target=rows[-1], platform="macos")
 
 
-def _unseen(picture: Picture, row: TensorFlowRelease, python: str) -> Reason:
-    """pip saw no release at all, where the tables have a wheel of this one for this Python and platform."""
-    if picture.platform == "macos" and not _processor(picture):
-        arm = [r for r in picture.tables.releases("macos-arm64", "tensorflow") if r.pythons and not r.yanked]
+def _unseen(case: Case, row: TensorFlowRelease, python: str) -> Reason:
+    """The reason if pip saw no release although the tables have a wheel of this one for this Python and
+    platform."""
+    if case.platform == "macos" and not _processor(case):
+        arm = [r for r in case.tables.releases("macos-arm64", "tensorflow") if r.pythons and not r.yanked]
         if row.platform == "macos-x86_64" and arm:
-            first = f"TensorFlow {row.version} has a wheel for Python {python} on Intel Macs. Where pip sees none this is Apple silicon, for which the wheels begin with {arm[0].version}."
-            return Reason(first, (row, arm[0]), target=next(r for r in reversed(arm) if r.version.split(".")[:2] == arm[0].version.split(".")[:2]))
+            first = (
+                f"TensorFlow {row.version} has a wheel for Python {python} on Intel Macs. If pip sees"
+                f" none, this is Apple silicon, whose wheels begin with {arm[0].version}."
+            )
+            return Reason(
+                first,
+                (row, arm[0]),
+                target=next(
+                    r for r in reversed(arm) if r.version.split(".")[:2] == arm[0].version.split(".")[:2]
+                ),
+            )
     return Reason(
-        f"TensorFlow {row.version} has a wheel for Python {python} on {row.platform}, and pip saw no release at all: either the Python is another than that "
-        "(32-bit, another processor, Alpine's musl), or pip is too old for the wheel's name, or the index that it asked has none or was not reached.",
+        f"TensorFlow {row.version} has a wheel for Python {python} on {row.platform}, but pip saw no"
+        f" release at all. Either the Python is a different one (32-bit, another processor, Alpine's"
+        f" musl), or pip is too old for the wheel's tag, or the index has none or could not be reached.",
         (row,),
         (
             shell(
-                commands.pip(picture, "install", "--upgrade", "pip"),
-                "an old pip does not know the names of newer wheels (manylinux2014 needs pip 19.3)",
+                commands.pip(case, "install", "--upgrade", "pip"),
+                "an old pip does not know the tags of newer wheels (manylinux2014 needs pip 19.3)",
             ),
             shell(
-                commands.pip(picture, "config", "list"),
-                "shows the index that pip asks, where it is not the usual one",
+                commands.pip(case, "config", "list"),
+                "shows pip's index, if it is not the default one",
             ),
         ),
     )
 
 
-def _not_for_this_platform(picture: Picture, version: str) -> Reason | None:
-    """A release that has wheels, and none for the platform that the case names; which of Apple's two that is must be told."""
-    platform = picture.table_platform
-    if picture.platform is None or (picture.platform == "macos" and not _processor(picture)):
+def _not_for_this_platform(case: Case, version: str) -> Reason | None:
+    """The reason if a release has wheels but none for the platform of the case; for a Mac the processor must
+    be known."""
+    platform = case.table_platform
+    if case.platform is None or (case.platform == "macos" and not _processor(case)):
         return None
-    rows = (picture.tables.tensorflow(version, None, p) for p in PLATFORMS)
+    rows = (case.tables.tensorflow(version, None, p) for p in PLATFORMS)
     elsewhere = next((row for row in rows if row is not None and row.pythons), None)
-    have = [r for r in picture.tables.releases(platform, "tensorflow") if r.pythons and not r.yanked]
+    have = [r for r in case.tables.releases(platform, "tensorflow") if r.pythons and not r.yanked]
     if elsewhere is None or not have:
         return None
-    native = picture.tables.tensorflow(version, None, "macos-arm64") if platform == "macos-x86_64" else None
-    text = f"TensorFlow {elsewhere.version} has no wheel for {platform}; {have[-1].version} is the newest that has."
+    native = case.tables.tensorflow(version, None, "macos-arm64") if platform == "macos-x86_64" else None
+    text = (
+        f"TensorFlow {elsewhere.version} has no wheel for {platform}; {have[-1].version} is the newest"
+        f" that has one."
+    )
     if native is None or not native.pythons:
         return Reason(text, (elsewhere, have[-1]))
-    words = f"On Apple silicon this is a Python for Intel, which Rosetta translates: a native one (arm64, Python {' or '.join(native.pythons[-2:])}) has wheels of TensorFlow {native.version}"
+    words = (
+        f"On an Apple-silicon Mac this is an Intel Python that Rosetta translates; a native one (arm64,"
+        f" Python {' or '.join(native.pythons[-2:])}) has wheels of TensorFlow {native.version}"
+    )
     return Reason(text, (native, have[-1]), instead=(manual(words),))
 
 
-def _processor(picture: Picture) -> bool:
-    """Whether the case tells the processor's architecture."""
-    return any(p.machine for p in picture.facts.of(Platform))
+def _processor(case: Case) -> bool:
+    """Whether the processor's architecture is known."""
+    return any(p.machine for p in case.facts.of(Platform))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor.case import Case
 from doctor.facts import CudaCallFailed, Package, TensorFlowVersion
 from doctor.findings import Finding, shell
-from doctor.picture import Picture
 from doctor.remedies import cures
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
@@ -29,35 +29,48 @@ from doctor.tables import dotted
     ),
     needs=("windows-native", "windows-native-told", "intel-package", TensorFlowVersion, Package),
 )
-def tf_windows_native(picture: Picture) -> Iterator[Finding]:
-    """TensorFlow above 2.10 on native Windows: no GPU support.
+def tf_windows_native(case: Case) -> Iterator[Finding]:
+    """TensorFlow after 2.10 has no GPU support on native Windows.
 
     ## What it means
-    2.10 was the last release with GPU support on native Windows. From 2.11 on the Windows wheels hold the CPU build; CUDA and cuDNN change nothing.
+    2.10 was the last release with GPU support on native Windows. From 2.11 on, the Windows wheels hold the
+    CPU build; installing CUDA and cuDNN does not help.
 
     ## How it shows
-    `TensorFlow GPU support is not available on native Windows for TensorFlow >= 2.11`, or simply an empty list of GPUs with no message at all.
+    `TensorFlow GPU support is not available on native Windows for TensorFlow >= 2.11`, or an empty list of
+    GPUs without any message.
 
     ## What to do
-    WSL2 with `pip install 'tensorflow[and-cuda]'`; or TensorFlow 2.10 with Python 3.7 to 3.10, CUDA 11.2 and cuDNN 8.1.
+    Use WSL2 with `pip install 'tensorflow[and-cuda]'`; or TensorFlow 2.10 with Python 3.7 to 3.10, CUDA 11.2
+    and cuDNN 8.1.
     """
-    facts = picture.facts
+    facts = case.facts
     said = facts.symptoms("windows-native")
-    if registered(picture) or facts.symptoms("plugin-device"):
+    if registered(case) or facts.symptoms("plugin-device"):
         return
-    known = picture.tensorflow
-    wanting = wants_gpu(picture)
+    known = case.tensorflow
+    wanting = wants_gpu(case)
     late = (
-        picture.platform == "windows"
+        case.platform == "windows"
         and known is not None
         and dotted(re.split(r"[a-z+]", known.version)[0].strip(".")) >= (2, 11)
         and known.rank <= 2
     )
     hinted = late and facts.has("mentions-gpu")
-    old = known is not None and known.rank <= 1 and dotted(re.split(r"[a-z+]", known.version)[0].strip(".")) < (2, 11)
-    silent = not picture.not_loaded and not picture.loaded and not facts.of(CudaCallFailed)
-    here = picture.platform == "windows" or (picture.platform == "wsl" and silent)  # an answer that names the way out
-    told = [s for s in facts.symptoms("windows-native-told") if here and not picture.not_loaded and (s.get("after") or not old)]
+    old = (
+        known is not None
+        and known.rank <= 1
+        and dotted(re.split(r"[a-z+]", known.version)[0].strip(".")) < (2, 11)
+    )
+    silent = not case.not_loaded and not case.loaded and not facts.of(CudaCallFailed)
+    here = case.platform == "windows" or (
+        case.platform == "wsl" and silent
+    )  # an answer that names the solution
+    told = [
+        s
+        for s in facts.symptoms("windows-native-told")
+        if here and not case.not_loaded and (s.get("after") or not old)
+    ]
     intel = facts.symptoms("intel-package") if late or (known is None and wanting) else []
     if (
         not said
@@ -67,17 +80,20 @@ def tf_windows_native(picture: Picture) -> Iterator[Finding]:
         and not (late and (wanting or facts.kind == "machine" or facts.has("cudart-stub", "gpu-skipped")))
     ):
         return
-    row = picture.tables.tensorflow("2.10.1", None, "windows-amd64")
-    cure = cures.another_build(picture, own=True, words="or stay on Windows: ")
+    row = case.tables.tensorflow("2.10.1", None, "windows-amd64")
+    cure = cures.another_build(case, own=True, words="or stay on Windows: ")
     yield found(
         "tf-windows-native",
-        "The Windows wheels of TensorFlow 2.11 and later hold no CUDA code; CUDA and cuDNN that are installed are not used.",
+        "The Windows wheels of TensorFlow 2.11 and later hold no CUDA code and do not use an installed"
+        " CUDA or cuDNN.",
         [*said[:1], *told[:1], *intel[:1], *([known] if late else []), *(wanting[:1] if not said else [])],
-        confidence="certain"
-        if said or (wanting and known is not None and known.rank <= 1)
-        else "likely"
-        if wanting or told or facts.kind == "machine"
-        else "possible",
+        confidence=(
+            "certain"
+            if said or (wanting and known is not None and known.rank <= 1)
+            else "likely"
+            if wanting or told or facts.kind == "machine"
+            else "possible"
+        ),
         tables=[row] if row else [],
         steps=[
             shell(
@@ -86,8 +102,8 @@ def tf_windows_native(picture: Picture) -> Iterator[Finding]:
                 platform="windows",
                 root=True,
             ),
-            *cures.inside_wsl(picture),
+            *cures.inside_wsl(case),
             *cure.steps,
         ],
-        verify=cure.lists_gpus(picture),
+        verify=cure.lists_gpus(case),
     )

@@ -8,7 +8,7 @@
  * MIG User Guide, "CUDA Device Enumeration": an instance of a divided GPU is called MIG-UUID from driver 470.42.01 on, and
  * MIG-GPU-UUID/GPU instance/compute instance before (the programming guide still shows that form, so here it is always
  * understood). Before driver 570 a process gets a single instance, the first one, and with it no whole GPU; from 570 on
- * it gets each GPU instance and the whole GPUs, too. Without instances a divided GPU is no device at all.
+ * it gets each GPU instance and the whole GPUs, too. Without instances a divided GPU is not no device at all.
  *
  * What these pages do not say is taken from PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors
  * measured the driver: an index is the number that an entry begins with ("1gpu2" is 1), a repeated entry hides all, and

@@ -72,7 +72,7 @@ function finding(one, text) {
     one.verify ? [el("h3", "Whether it helped"), command(one.verify)] : "",
     el("h3", "Evidence"),
     evidence(one.evidence, text),
-    one.consequences.length ? [el("h3", "What it also looks like"), el("ul", one.consequences.map((words) => el("li", prose(words))))] : "",
+    one.consequences.length ? [el("h3", "What follows from it"), el("ul", one.consequences.map((words) => el("li", prose(words))))] : "",
     one.tables.length ? folded("Rows of the tables behind it", el("ul", one.tables.map((row) => el("li", row)))) : "",
   ];
 }
@@ -99,7 +99,7 @@ function fits(parts) {
 function alternatives(list) {
   if (!list.length) return "";
   return folded(
-    "What else it may be, and what tells it",
+    "Other possible causes, and the command that checks each",
     el("ul.alternatives", list.map((other) => {
       const share = Math.round(100 * other.likelihood);
       return el("li.likely",

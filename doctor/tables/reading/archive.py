@@ -1,6 +1,7 @@
 """The members of a zip file (a wheel) on a server: its central directory, and one member inflated on the fly.
 
-Source: PKWARE APPNOTE.TXT 6.3.10, sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14-16 (its end).
+Source: PKWARE APPNOTE.TXT 6.3.10, sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14-16 (its
+end).
 """
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from doctor.tables.reading.remote import Remote
+from doctor.values import dataclass
 
 TAIL = 65_536 + 22 + 20
 INFLATED_PIECE = 8 << 20
@@ -18,12 +19,13 @@ MOST_MEMBERS = 200_000
 LARGEST_DIRECTORY = 64 << 20
 LARGEST_MEMBER = 8 << 30
 MOST_INFLATED = 60
-"""Times its packed size that a member of more than SMALL bytes may have; TensorFlow's libraries have five at most."""
+"""Times its packed size that a member of more than SMALL bytes may have; TensorFlow's libraries have five at
+most."""
 SMALL = 64 << 20
 
 
 class ArchiveError(Exception):
-    """The file is no zip file, or one in a form that wheels do not use."""
+    """The file is not a zip file, or has a form that wheels do not use."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def list_members(remote: Remote, url: str, length: int) -> list[Member]:
     tail = remote.read(url, start, length)
     end = tail.rfind(b"PK\x05\x06")
     if end < 0 or len(tail) - end < 22:
-        raise ArchiveError(f"{url}: no end of central directory, so this is no zip file")
+        raise ArchiveError(f"{url}: no end of central directory, so this is not a zip file")
     count, size, offset = struct.unpack_from("<HII", tail, end + 10)
     if offset == 0xFFFFFFFF or size == 0xFFFFFFFF or count == 0xFFFF:
         locator = tail.rfind(b"PK\x06\x07", 0, end)
@@ -59,7 +61,9 @@ def list_members(remote: Remote, url: str, length: int) -> list[Member]:
     if offset + size > length:
         raise ArchiveError(f"{url}: the central directory lies outside the file")
     directory = (
-        tail[offset - start : offset - start + size] if offset >= start else remote.read(url, offset, offset + size)
+        tail[offset - start : offset - start + size]
+        if offset >= start
+        else remote.read(url, offset, offset + size)
     )
     return _parse_directory(directory, count, url)
 
@@ -69,9 +73,13 @@ def _parse_directory(directory: bytes, count: int, url: str) -> list[Member]:
     position = 0
     for _ in range(count):
         if directory[position : position + 4] != b"PK\x01\x02" or len(directory) < position + 46:
-            raise ArchiveError(f"{url}: the central directory is cut off after {len(members)} of {count} members")
+            raise ArchiveError(
+                f"{url}: the central directory is cut off after {len(members)} of {count} members"
+            )
         flags, method = struct.unpack_from("<HH", directory, position + 8)
-        crc, packed, size, name_length, extra_length, comment = struct.unpack_from("<IIIHHH", directory, position + 16)
+        crc, packed, size, name_length, extra_length, comment = struct.unpack_from(
+            "<IIIHHH", directory, position + 16
+        )
         (offset,) = struct.unpack_from("<I", directory, position + 42)
         position += 46
         raw = directory[position : position + name_length]
@@ -100,10 +108,13 @@ def _zip64(extra: bytes, *values: int) -> list[int]:
 
 
 def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
-    """The member's content in pieces of some megabytes, none of it kept. Raises ArchiveError where the method is
-    unknown, the stream broken or, at the end, the CRC wrong."""
+    """The member's content in pieces of some megabytes, none of it kept. Raises ArchiveError where the method
+    is unknown, the stream broken or, at the end, the CRC wrong."""
     if member.size > LARGEST_MEMBER or (member.size > SMALL and member.size > member.packed * MOST_INFLATED):
-        raise ArchiveError(f"{url}: {member.name} would be {member.size} bytes of {member.packed}, which no library is")
+        raise ArchiveError(
+            f"{url}: {member.name} would be {member.size} bytes unpacked from {member.packed}, too much for a"
+            " library"
+        )
     header = remote.read(url, member.offset, member.offset + 30)
     if header[:4] != b"PK\x03\x04":
         raise ArchiveError(f"{url}: no member begins at byte {member.offset} ({member.name})")
@@ -124,7 +135,9 @@ def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
                     piece = inflater.unconsumed_tail
                     size += len(content)
                     if size > member.size:
-                        raise ArchiveError(f"{url}: {member.name} holds more than the {member.size} bytes that it says")
+                        raise ArchiveError(
+                            f"{url}: {member.name} holds more than the {member.size} bytes that it says"
+                        )
                     crc = zlib.crc32(content, crc)
                     yield content
             content = inflater.flush()
@@ -134,9 +147,13 @@ def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
         if content:
             yield content
     else:
-        raise ArchiveError(f"{url}: {member.name} is packed with method {member.method}, which wheels do not use")
+        raise ArchiveError(
+            f"{url}: {member.name} is packed with method {member.method}, which wheels do not use"
+        )
     if crc != member.crc:
-        raise ArchiveError(f"{url}: the CRC of {member.name} is {crc:08x}, the directory says {member.crc:08x}")
+        raise ArchiveError(
+            f"{url}: the CRC of {member.name} is {crc:08x}, the directory says {member.crc:08x}"
+        )
 
 
 def read_member(remote: Remote, url: str, member: Member, limit: int = 64 << 20) -> bytes:

@@ -1,7 +1,7 @@
 """The facts in a wheel's libraries, read from a stream of each: nothing of them is written to disk.
 
-What is cached is what was seen, member by member; `derive` says what it means, so that a better reading of the same
-facts needs no second download.
+What is cached is what was seen, member by member; `derive` says what it means, so that a better reading of
+the same facts needs no second download.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from doctor import lazy
 from doctor.tables.reading import dllnames, dlopened, elf, fatbin, macho, pe
 from doctor.tables.reading.archive import Member, inflate
 from doctor.tables.reading.registry import IndexFile
@@ -23,27 +24,31 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 HEAD = 64 << 10
-# The string table and the version needs stand in front of the code in every library that ld, gold, lld and patchelf
-# made for these wheels, within 60 MiB; a library where they do not is streamed a second time.
+# The string table and the version needs stand in front of the code in every library that ld, gold, lld and
+# patchelf made for these wheels, within 60 MiB; a library where they do not is streamed a second time.
 FRONT = 96 << 20
-GLIBC_NAME = re.compile(rb"\0(GLIBC_\d+(?:\.\d+)+)(?=\0)")
-CUDA_LIBRARY = re.compile(
+GLIBC_NAME = lazy.compile(rb"\0(GLIBC_\d+(?:\.\d+)+)(?=\0)")
+CUDA_LIBRARY = lazy.compile(
     r"^(lib)?(cu(da|dart|dnn|blas|fft|rand|solver|sparse|pti)|nv(cuda|infer|rtc|JitLink|shmem)|"
     r"nccl|nvidia-ml)",
     re.IGNORECASE,
 )
-MSVC_LIBRARY = re.compile(r"^(msvcp|vcruntime|concrt|vcomp)\d+(_\d+)?\.dll$")
+MSVC_LIBRARY = lazy.compile(r"^(msvcp|vcruntime|concrt|vcomp)\d+(_\d+)?\.dll$")
 
 Facts: TypeAlias = "dict[str, Any]"
 
 
 def wanted(texts: WheelTexts, package: str, platform: str) -> bool:
-    """Whether the libraries tell more than build_info.py: GPU builds, all Linux builds (for glibc), and those from
-    before build_info.py, whose name alone says what they are."""
+    """Whether the libraries tell more than build_info.py: GPU builds, all Linux builds (for glibc), and those
+    from before build_info.py, whose name alone says what they are."""
     if not texts.core:
         return False
     info = texts.build_info
-    return platform.startswith("linux") or info is None or bool(info.get("is_cuda_build", package == "tensorflow-gpu"))
+    return (
+        platform.startswith("linux")
+        or info is None
+        or bool(info.get("is_cuda_build", package == "tensorflow-gpu"))
+    )
 
 
 def scan(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
@@ -69,7 +74,8 @@ def scan(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
 
 
 def _to_be_asked(texts: WheelTexts) -> Member | None:
-    """The library that has TensorFlow's loader: libtensorflow_framework, before it (to 1.3) the only one there is."""
+    """The library that has TensorFlow's loader: libtensorflow_framework, before it (to 1.3) the only one
+    there is."""
     libraries = [member for member in texts.core if re.search(r"\.so(\.\d+)*$", member.name)]
     framework = [member for member in libraries if "libtensorflow_framework" in member.name]
     return next(iter(framework or libraries), None)
@@ -94,8 +100,8 @@ def _scan_member(remote: Remote, file: IndexFile, member: Member, copy_to: int |
     if found.malformed or found.unreadable:
         # never seen in a release to 2.21; a row must not be built on what was not understood
         raise ValueError(
-            f"{member.name}: {found.malformed} fatbins are malformed and {found.unreadable} PTX entries cannot be "
-            "unpacked. Next, where they are packed with zstd: pip install zstandard"
+            f"{member.name}: {found.malformed} fatbins are malformed and {found.unreadable} PTX entries"
+            " cannot be unpacked. Next, where they are packed with zstd: pip install zstandard"
         )
     facts["fatbins"] = found.to_json()
     return facts
@@ -109,7 +115,9 @@ def _copied(pieces: Iterator[bytes], descriptor: int) -> Iterator[bytes]:
         yield piece
 
 
-def _scan_elf(remote: Remote, file: IndexFile, member: Member, window: Window, found: fatbin.Fatbins) -> Facts:
+def _scan_elf(
+    remote: Remote, file: IndexFile, member: Member, window: Window, found: fatbin.Fatbins
+) -> Facts:
     segments = elf.program_headers(window.read(0, HEAD))
     dynamic = next((segment for segment in segments if segment.kind == elf.PT_DYNAMIC), None)
     if dynamic is None:
@@ -138,13 +146,16 @@ def _scan_elf(remote: Remote, file: IndexFile, member: Member, window: Window, f
 def glibc_of_other_python(
     remote: Remote, file: IndexFile, texts: WheelTexts, newest: WheelTexts, newest_facts: Facts
 ) -> str | None:
-    """The glibc that the same release's wheel for another Python needs, from the front of its libraries alone.
+    """The glibc that the same release's wheel for another Python needs, from the front of its libraries
+    alone.
 
-    A library that is the same byte for byte (by its CRC and size) needs what the newest Python's needs. In another
-    the names of the versions needed are looked for in the string table, which lies where the newest Python's lies, or
-    near. None where a library's versions were not found.
+    A library that is the same byte for byte (by its CRC and size) needs what the newest Python's needs. In
+    another the names of the versions needed are looked for in the string table, which lies where the newest
+    Python's lies, or near. None where a library's versions were not found.
     """
-    known = {(member.crc, member.size): newest_facts["members"][member.name]["glibc"] for member in newest.core}
+    known = {
+        (member.crc, member.size): newest_facts["members"][member.name]["glibc"] for member in newest.core
+    }
     lengths = {member.name.rpartition("/")[2]: newest_facts["members"][member.name] for member in newest.core}
     versions = []
     for member in texts.core:
@@ -163,12 +174,14 @@ def glibc_of_other_python(
 
 def composes_names(facts: Facts, platform: str) -> bool:
     """Whether scan_dll_names has anything to find: a Windows build with device code."""
-    return platform == "windows-amd64" and any(seen["fatbins"]["entries"] for seen in facts["members"].values())
+    return platform == "windows-amd64" and any(
+        seen["fatbins"]["entries"] for seen in facts["members"].values()
+    )
 
 
 def scan_dll_names(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
-    """Of a Windows GPU build: "names" of the DLLs that its code composes, and the "versions" among its constants that
-    they are composed with ("64_80"). Raises RemoteError, ArchiveError, PeError."""
+    """Of a Windows GPU build: "names" of the DLLs that its code composes, and the "versions" among its
+    constants that they are composed with ("64_80"). Raises RemoteError, ArchiveError, PeError."""
     names: set[str] = set()
     versions: set[str] = set()
     for member in texts.core:
@@ -179,8 +192,8 @@ def scan_dll_names(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
 
 
 def derive(facts: Facts, platform: str, dlls: Facts | None = None) -> Facts:
-    """What the rows need, from what `scan` and, of a Windows GPU build, `scan_dll_names` saw. A list of libraries that
-    is known to be a part only is None."""
+    """What the rows need, from what `scan` and, of a Windows GPU build, `scan_dll_names` saw. A list of
+    libraries that is known to be a part only is None."""
     members: dict[str, Facts] = facts["members"]
     fatbins = _all_fatbins(members)
     kernels_in = max(members, key=lambda name: members[name]["fatbins"]["entries"])
@@ -202,29 +215,44 @@ def derive(facts: Facts, platform: str, dlls: Facts | None = None) -> Facts:
     if with_glibc:
         derived["glibc"] = elf.newest_glibc([f"GLIBC_{version}" for _, version in with_glibc])
         derived["glibc_from"] = next(name for name, version in with_glibc if version == derived["glibc"])
-    imported = sorted({name for seen in members.values() for name in _imports(seen) if CUDA_LIBRARY.match(name)})
+    imported = sorted(
+        {name for seen in members.values() for name in _imports(seen) if CUDA_LIBRARY.match(name)}
+    )
     derived["imported"] = imported
     derived["versions"] = dlls["versions"] if dlls else []
-    table = {"linux": "DT_NEEDED", "windows": "import table", "macos": "LC_LOAD_DYLIB"}[platform.partition("-")[0]]
-    importing = next((name for name, seen in members.items() if set(imported) & set(_imports(seen))), kernels_in)
+    table = {"linux": "DT_NEEDED", "windows": "import table", "macos": "LC_LOAD_DYLIB"}[
+        platform.partition("-")[0]
+    ]
+    importing = next(
+        (name for name, seen in members.items() if set(imported) & set(_imports(seen))), kernels_in
+    )
     derived["imported_by"] = f"{importing}: {table}"
     if platform.startswith("windows"):
         derived["msvc"] = sorted(
             {name for seen in members.values() for name in _imports(seen) if MSVC_LIBRARY.match(name)}
         )
-    caller = facts["opened_from"] or next((name for name in members if "libtensorflow_framework" in name), None)
+    caller = facts["opened_from"] or next(
+        (name for name in members if "libtensorflow_framework" in name), None
+    )
     if caller and "runpath" in members[caller]:
         derived["runpath"], derived["runpath_from"] = members[caller]["runpath"] or [], caller
     if not fatbins["entries"] and not imported:
         derived["libraries_from"] = f"{kernels_in}: {table}, no device code"
         return derived
-    opened, where = _opened(facts["opened"] or {}, lambda call: True), f"{caller}: names that its loader asks for"
+    opened, where = (
+        _opened(facts["opened"] or {}, lambda call: True),
+        f"{caller}: names that its loader asks for",
+    )
     if dlls and len(dlls["names"]) > 1:
         opened, where = dlls["names"], f"{kernels_in}: names that its loader's code composes"
     libraries = sorted({*imported, *opened})
-    derived["libraries_from"] = "; ".join(([derived["imported_by"]] if imported else []) + ([where] if opened else []))
+    derived["libraries_from"] = "; ".join(
+        ([derived["imported_by"]] if imported else []) + ([where] if opened else [])
+    )
     derived["libraries"] = libraries if any(re.match(r"(lib)?cudnn", name) for name in libraries) else None
-    asked = _opened(facts["opened"] or {}, lambda call: re.search(r"TryDlopen(GPU|CUDA)Libraries", call) is not None)
+    asked = _opened(
+        facts["opened"] or {}, lambda call: re.search(r"TryDlopen(GPU|CUDA)Libraries", call) is not None
+    )
     if asked:
         derived["libraries_required"] = sorted({*imported, *asked})
         derived["libraries_required_from"] = f"{caller}: names that TryDlopenCUDALibraries asks for"
@@ -255,7 +283,8 @@ def _all_fatbins(members: dict[str, Facts]) -> Facts:
 
 
 def _opened(answers: dict[str, list[str]], chosen: Any) -> list[str]:
-    """NVIDIA's libraries among the names; a bare "libcupti.so" that is only tried after "libcupti.so.12" is not."""
+    """NVIDIA's libraries among the names; a bare "libcupti.so" that is only tried after "libcupti.so.12" is
+    not."""
     names: list[str] = []
     for call, asked in answers.items():
         if chosen(call):

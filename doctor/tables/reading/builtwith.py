@@ -1,4 +1,5 @@
-"""Which CUDA and which cuDNN a build was made with, from the names and versions in it, none more precise than it is."""
+"""Which CUDA and which cuDNN a build was made with, from the names and versions in it, none more precise than
+it is."""
 
 from __future__ import annotations
 
@@ -6,13 +7,14 @@ import re
 
 from doctor.tables.reading.metadata import version_in_build_info
 
-# CUDA 8 to 10 carry the minor version in the runtime's name; from 11 on it is frozen (libcudart.so.11.0 is every
-# CUDA 11, libcudart.so.12 every CUDA 12; cudart64_110.dll every CUDA 11).
+# CUDA 8 to 10 carry the minor version in the runtime's name; from 11 on it is frozen (libcudart.so.11.0 is
+# every CUDA 11, libcudart.so.12 every CUDA 12; cudart64_110.dll every CUDA 11).
 LAST_CUDA_WITH_MINOR_IN_NAME = 10
 
 
 def refine(candidates: list[tuple[str | None, str]]) -> tuple[str | None, str | None]:
-    """The first candidate decides the major; a later one of the same major may add the minor that it lacks."""
+    """The first candidate decides the major; a later one of the same major may add the minor that it
+    lacks."""
     decided, where = None, ""
     for version, source in candidates:
         if not version:
@@ -26,9 +28,11 @@ def refine(candidates: list[tuple[str | None, str]]) -> tuple[str | None, str | 
 
 
 def cuda_of_name(libraries: list[str]) -> str | None:
-    """The CUDA that a runtime library's name tells: "10.1" of libcudart.so.10.1, "12" of libcudart.so.12."""
+    """The CUDA that a runtime library's name shows: "10.1" of libcudart.so.10.1, "12" of libcudart.so.12."""
     for name in libraries:
-        match = re.fullmatch(r"libcudart\.(?:so\.)?(\d+)(?:\.(\d+))?(?:\.dylib)?|cudart64_(\d+)(\d)\.dll", name)
+        match = re.fullmatch(
+            r"libcudart\.(?:so\.)?(\d+)(?:\.(\d+))?(?:\.dylib)?|cudart64_(\d+)(\d)\.dll", name
+        )
         if match:
             major, minor = match[1] or match[3], match[2] or match[4]
             return f"{major}.{minor}" if minor and int(major) <= LAST_CUDA_WITH_MINOR_IN_NAME else major
@@ -50,7 +54,8 @@ def one_version(versions: list[str], form: str) -> str | None:
 
 
 def exact_pin(pins: dict[str, str], distribution: str) -> str | None:
-    """The version that an extra pins with ==; None for a range, which tells what is allowed, not what was used."""
+    """The version that an extra pins with ==; None for a range, which shows what is allowed, not what was
+    used."""
     for name, specifier in pins.items():
         if re.fullmatch(distribution, name) and (match := re.fullmatch(r"==(\d[\d.]*)", specifier)):
             return match[1]

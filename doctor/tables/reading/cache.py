@@ -1,18 +1,18 @@
 """Facts that were read from a wheel, kept in the user's cache folder under the wheel's sha256.
 
-A wheel never changes under its sha256, so an entry is good for ever; its kind is part of the name and ends in a number
-("texts-1"), so that a better reader, which asks for another number, reads again and takes the place of the older.
-So the folder holds one small file for each kind and wheel that the index has, whatever runs.
+A wheel never changes under its sha256, so an entry is good for ever; its kind is part of the name and ends in
+a number ("texts-1"), so that a better reader, which asks for another number, reads again and takes the place
+of the older. So the folder holds one small file for each kind and wheel that the index has, whatever runs.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
 
+from doctor import lazy
 from doctor.errors import UnableError
 from doctor.files import NO_HOME, cache_base, write_whole
 
@@ -25,7 +25,7 @@ def default_folder() -> Path:
     return base / "tfgpu-doctor" / "Cache" if sys.platform == "win32" else base / "tfgpu-doctor"
 
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+_SHA256 = lazy.compile(r"[0-9a-f]{64}")
 """What an index gives as a hash becomes a file's name: nothing else may."""
 
 
@@ -46,7 +46,7 @@ class Cache:
             return None
 
     def put(self, sha256: str, kind: str, facts: Any) -> None:
-        """Store `facts` (plain JSON values); of a file whose sha256 is not known, nothing. Raises OSError."""
+        """Store `facts` (plain JSON values), unless the file's sha256 is unknown. Raises OSError."""
         if not _SHA256.fullmatch(sha256):
             return
         write_whole(self._path(sha256, kind), json.dumps(facts).encode("utf-8"))

@@ -1,14 +1,15 @@
 """Which DLLs a Windows build of TensorFlow opens while it runs, read from the machine code of its loader.
 
-From 1.15 on a Windows build imports no CUDA library; tensorflow/stream_executor/platform/default/dso_loader.cc
-opens each as FormatLibraryFileName(name, version), which on Windows is name + version + ".dll" ("cudart" + "64_110").
-The code cannot be run here, but what it composes can be read: each of its functions makes two short strings, the
-library's name and the version, by loads relative to the instruction pointer from .rdata or, where the compiler found
-it shorter, by a move of the bytes themselves ("cusolver" in one 8-byte move, "64_8" in one 4-byte move; a string of up
-to 15 characters is built in place in Microsoft's std::string). So the functions are found by one of these, and a name
-and a version that stand alone together within some instructions are a pair.
+From 1.15 on a Windows build imports no CUDA library;
+tensorflow/stream_executor/platform/default/dso_loader.cc opens each as FormatLibraryFileName(name, version),
+which on Windows is name + version + ".dll" ("cudart" + "64_110"). The code cannot be run here, but what it
+composes can be read: each of its functions makes two short strings, the library's name and the version, by
+loads relative to the instruction pointer from .rdata or, where the compiler found it shorter, by a move of
+the bytes themselves ("cusolver" in one 8-byte move, "64_8" in one 4-byte move; a string of up to 15
+characters is built in place in Microsoft's std::string). So the functions are found by one of these, and a
+name and a version that stand alone together within some instructions are a pair.
 
-build_info.py is no evidence for these names: 2.5 to 2.10 say cudart64_112.dll there and open cudart64_110.dll.
+build_info.py does not prove these names: 2.5 to 2.10 say cudart64_112.dll there and open cudart64_110.dll.
 """
 
 from __future__ import annotations
@@ -16,25 +17,26 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from doctor import lazy
 from doctor.tables.reading.archive import Member, inflate
 from doctor.tables.reading.pe import Headers, Section, read_headers
 from doctor.tables.reading.registry import IndexFile
 from doctor.tables.reading.remote import Remote
 from doctor.tables.reading.window import Window
+from doctor.values import dataclass
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
 HEAD = 64 << 10
 # Moves of 8 bytes that are nowhere but in the loader (compilers of 2.3 and later)
-MOVED_NAME = re.compile(rb"\x48[\xb8-\xbf](cublasLt|cusolver|cusparse)")
-MOVED_VERSION = re.compile(rb"64_\d")
+MOVED_NAME = lazy.compile(rb"\x48[\xb8-\xbf](cublasLt|cusolver|cusparse)")
+MOVED_VERSION = lazy.compile(rb"64_\d")
 # mov or lea of a register from [rip + disp32]: opcode, ModRM 00 reg 101
-RELATIVE = re.compile(rb"(?:\x48\x8d|\x8b)[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
-LEA_RDX = re.compile(rb"\x48\x8d\x15")
+RELATIVE = lazy.compile(rb"(?:\x48\x8d|\x8b)[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
+LEA_RDX = lazy.compile(rb"\x48\x8d\x15")
 AROUND = 16 << 10
 NAMES = frozenset(
     [
@@ -52,9 +54,10 @@ NAMES = frozenset(
         "nvcuda",
     ]
 )
-VERSION = re.compile(r"64_\d{1,4}")
+VERSION = lazy.compile(r"64_\d{1,4}")
 WITHIN_FUNCTION = 0x60
-"""Bytes from a name's load to its version's, either first; the next function's come 0x110 bytes later or more."""
+"""Bytes from a name's load to its version's, either first; the next function's come 0x110 bytes later or
+more."""
 
 Finder: TypeAlias = "Callable[[bytes, int], Iterator[int]]"
 """From some bytes and the file offset where they begin: where in them the loader's code is."""
@@ -150,7 +153,9 @@ def _pair(tokens: list[str]) -> set[str]:
     return {"nvcuda.dll"} if names == {"nvcuda"} and not versions else set()
 
 
-def _tokens(code: bytes, offset: int, text: Section, rdata: Section, constants: bytes) -> Iterator[tuple[int, str]]:
+def _tokens(
+    code: bytes, offset: int, text: Section, rdata: Section, constants: bytes
+) -> Iterator[tuple[int, str]]:
     """(file offset, string) of each name and version that the code makes."""
     for match in MOVED_NAME.finditer(code):
         yield offset + match.start(), match[1].decode()

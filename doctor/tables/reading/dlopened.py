@@ -1,15 +1,16 @@
-"""Which libraries a build of TensorFlow opens while it runs: the library is loaded alone and its own loader is called.
+"""Which libraries a build of TensorFlow opens while it runs: the library is loaded alone and its own loader
+is called.
 
-TensorFlow composes the names ("libcudnn.so." + version) when it opens them, so they are not strings in the file.
-Here the shipped library is loaded into a process of its own, with its initialisers held back, and its every call of
-dlopen is answered by a recorder that notes the name and says that there is no such library. Then the initialisers
-run, and each function of TensorFlow's DsoLoader (tensorflow/stream_executor/platform/default/dso_loader.cc to 2.5,
-tensorflow/compiler/xla/stream_executor/... to 2.12, xla/tsl/... since) is called in a fork. So no GPU, driver, CUDA
-or Python of the wheel's version is needed, and what is installed on this machine cannot change the answer.
-Linux on x86-64 only.
+TensorFlow composes the names ("libcudnn.so." + version) when it opens them, so they are not strings in the
+file. Here the shipped library is loaded into a process of its own, with its initialisers held back, and its
+every call of dlopen is answered by a recorder that notes the name and says that there is no such library.
+Then the initialisers run, and each function of TensorFlow's DsoLoader
+(tensorflow/stream_executor/platform/default/dso_loader.cc to 2.5, tensorflow/compiler/xla/stream_executor/...
+to 2.12, xla/tsl/... since) is called in a fork. So no GPU, driver, CUDA or Python of the wheel's version is
+needed, and what is installed on this machine cannot change the answer. Linux on x86-64 only.
 
-`python -m doctor.tables.reading.dlopened FD` reads the library from the inherited file descriptor FD (it is changed!) and
-prints one JSON object a line: {"call": name of the function or "load", "names": [...]}.
+`python -m doctor.tables.reading.dlopened FD` reads the library from the inherited file descriptor FD (it is
+changed!) and prints one JSON object a line: {"call": name of the function or "load", "names": [...]}.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from doctor import lazy
 from doctor.tables.reading import elf
 
 DT_RELA, DT_RELASZ, DT_JMPREL, DT_PLTRELSZ = 7, 8, 23, 2
@@ -34,13 +36,13 @@ DT_SYMTAB, DT_STRTAB, DT_STRSZ = 6, 5, 10
 IGNORED_TAG = 0x6000000D  # DT_LOOS: the loader passes over tags of this range that it does not know
 R_X86_64_64, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT = 1, 6, 7
 RTLD_LAZY = 1
-LOADER_CALL = re.compile(r"DsoLoader\d{1,3}(?:Get\w{1,60}DsoHandle|(?:Maybe)?TryDlopen\w{1,60})E?v")
-SYSTEM_LIBRARIES = re.compile(r"lib(?:c|m|dl|rt|pthread|gcc_s|stdc\+\+|util|resolv)\.so|ld-linux")
+LOADER_CALL = lazy.compile(r"DsoLoader\d{1,3}(?:Get\w{1,60}DsoHandle|(?:Maybe)?TryDlopen\w{1,60})E?v")
+SYSTEM_LIBRARIES = lazy.compile(r"lib(?:c|m|dl|rt|pthread|gcc_s|stdc\+\+|util|resolv)\.so|ld-linux")
 TIME_LIMIT_S = 180
 
 
 class DlopenedError(Exception):
-    """The library could not be asked; the text says why."""
+    """The library could not be called; the text says why."""
 
 
 def supported() -> bool:
@@ -51,7 +53,8 @@ def supported() -> bool:
 def ask(descriptor: int) -> dict[str, list[str]]:
     """Function name -> names that it asked the loader for, in order; "load" -> those of the initialisers.
 
-    `descriptor` is an open file with the library's bytes (a memfd); its content is changed. Raises DlopenedError.
+    `descriptor` is an open file with the library's bytes (a memfd); its content is changed. Raises
+    DlopenedError.
     """
     environment = {"PATH": "/usr/bin:/bin", "LANG": "C", "TF_CPP_MIN_LOG_LEVEL": "3"}
     try:
@@ -67,7 +70,9 @@ def ask(descriptor: int) -> dict[str, list[str]]:
     except subprocess.TimeoutExpired as error:
         raise DlopenedError(f"no answer within {TIME_LIMIT_S} s") from error
     if done.returncode:
-        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or [f"status {done.returncode}"]
+        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or [
+            f"status {done.returncode}"
+        ]
         raise DlopenedError(last[0])
     answers = {}
     for line in done.stdout.decode().splitlines():
@@ -83,7 +88,9 @@ class _Image:
         self.bytes = mmap.mmap(descriptor, 0)
         self.segments = elf.program_headers(self.bytes[: 64 << 10])
         self.dynamic = next(segment for segment in self.segments if segment.kind == elf.PT_DYNAMIC)
-        self.entries = elf.dynamic_entries(self.bytes[self.dynamic.offset : self.dynamic.offset + self.dynamic.size])
+        self.entries = elf.dynamic_entries(
+            self.bytes[self.dynamic.offset : self.dynamic.offset + self.dynamic.size]
+        )
         self.values = dict(self.entries)
         self.strings = elf.file_offset(self.segments, self.values[DT_STRTAB])
 
@@ -126,7 +133,9 @@ class _Image:
                 else:
                     index = [tag for tag, _ in self.entries].index(elf.DT_VERNEED)
                     address = self.values[elf.DT_VERNEED] + step
-                    struct.pack_into("<QQ", self.bytes, self.dynamic.offset + 16 * index, elf.DT_VERNEED, address)
+                    struct.pack_into(
+                        "<QQ", self.bytes, self.dynamic.offset + 16 * index, elf.DT_VERNEED, address
+                    )
                     self.values[elf.DT_VERNEED] = address
             else:
                 before = place
@@ -164,7 +173,11 @@ class _Image:
 
     def initialisers(self) -> tuple[int | None, int, int]:
         """Address of DT_INIT, address and length in bytes of DT_INIT_ARRAY."""
-        return self.values.get(DT_INIT), self.values.get(DT_INIT_ARRAY, 0), self.values.get(DT_INIT_ARRAYSZ, 0)
+        return (
+            self.values.get(DT_INIT),
+            self.values.get(DT_INIT_ARRAY, 0),
+            self.values.get(DT_INIT_ARRAYSZ, 0),
+        )
 
     def exported_calls(self) -> list[str]:
         """The loader's functions among the exported symbols, sorted."""

@@ -6,7 +6,8 @@ Sources: System V ABI, "Object Files" and "Dynamic Linking"; Linux Standard Base
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from doctor.values import dataclass
 
 DT_NEEDED, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 5, 6, 10, 14, 15, 29
 DT_VERNEED, DT_VERNEEDNUM = 0x6FFFFFFE, 0x6FFFFFFF
@@ -30,8 +31,8 @@ class Segment:
 
 @dataclass(frozen=True)
 class Dynamic:
-    """What the loader is told. `runpath` is None where there is neither DT_RUNPATH nor DT_RPATH; `versions` are the
-    symbol versions needed, by the library that is to have them."""
+    """What the loader reads. `runpath` is None if there is neither DT_RUNPATH nor DT_RPATH; `versions` are
+    the symbol versions needed, by the library that is to have them."""
 
     needed: tuple[str, ...]
     runpath: tuple[str, ...] | None
@@ -53,7 +54,9 @@ def program_headers(start: bytes) -> list[Segment]:
         raise ElfError("the program headers are not at the file's beginning")
     segments = []
     for index in range(count):
-        kind, _flags, place, address, _physical, size = struct.unpack_from("<IIQQQQ", start, offset + index * 56)
+        kind, _flags, place, address, _physical, size = struct.unpack_from(
+            "<IIQQQQ", start, offset + index * 56
+        )
         segments.append(Segment(kind, place, address, size))
     return segments
 
@@ -85,7 +88,7 @@ def ranges_needed(segments: list[Segment], entries: list[tuple[int, int]]) -> di
     ranges = {"strings": (strings, strings + values[DT_STRSZ])}
     if DT_VERNEED in values:
         versions = file_offset(segments, values[DT_VERNEED])
-        # A record per library and per version, 16 bytes each; how many versions is not told beforehand
+        # A record per library and per version, 16 bytes each; the number of versions is not known beforehand
         ranges["versions"] = (versions, versions + 16 * 16 * max(1, values.get(DT_VERNEEDNUM, 1)) + 4096)
     return ranges
 

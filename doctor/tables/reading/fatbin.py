@@ -1,10 +1,11 @@
 """The GPU code in a library: the entries of its fatbins (what nvcc and clang embed for each kernel file).
 
 NVIDIA does not publish the format. Read from wheels and held against cuobjdump's listings: the header is
-magic 0xBA55ED50, u16 version, u16 header size, u64 size of the entries. An entry is u16 kind (1 PTX, 2 cubin),
-u16, u32 header size, u64 payload size, u32 packed size, u32, u16 minor and u16 major of the code's version,
-u32 compute capability times ten, u32, u32, u64 flags (0x2000: LZ4, 0x8000: zstd), u64, u64 unpacked size.
-PTX text names its ISA and its target in its first lines (NVIDIA, "PTX ISA", directives .version and .target).
+magic 0xBA55ED50, u16 version, u16 header size, u64 size of the entries. An entry is u16 kind (1 PTX, 2
+cubin), u16, u32 header size, u64 payload size, u32 packed size, u32, u16 minor and u16 major of the code's
+version, u32 compute capability times ten, u32, u32, u64 flags (0x2000: LZ4, 0x8000: zstd), u64, u64 unpacked
+size. PTX text names its ISA and its target in its first lines (NVIDIA, "PTX ISA", directives .version and
+.target).
 """
 
 from __future__ import annotations
@@ -12,24 +13,25 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
 
 from doctor.tables.reading.window import Window
+from doctor.values import dataclass, field
 
 MAGIC = b"\x50\xed\x55\xba"
 PTX, CUBIN = 1, 2
 LZ4_FLAG, ZSTD_FLAG = 0x2000, 0x8000
 HEAD = 1536
-# EF_CUDA_ACCELERATORS in a cubin's e_flags, the "a" of sm_90a; ELF ABI version 8 (CUDA 12.8 on, for Blackwell) moved
-# the architecture to bits 8 to 15 and this flag out of their way (LLVM, include/llvm/BinaryFormat/ELF.h)
+# EF_CUDA_ACCELERATORS in a cubin's e_flags, the "a" of sm_90a; ELF ABI version 8 (CUDA 12.8 on, for
+# Blackwell) moved the architecture to bits 8 to 15 and this flag out of their way (LLVM,
+# include/llvm/BinaryFormat/ELF.h)
 ACCELERATORS_ABI_7, ACCELERATORS_ABI_8 = 0x800, 0x8
 
 
 @dataclass
 class Fatbins:
-    """How many entries there are per target: cubins by "8.0", PTX by ("8.0", "7.1"). `unreadable` PTX entries have a
-    packing whose head could not be read; their target and ISA are those of the entry's header."""
+    """How many entries there are per target: cubins by "8.0", PTX by ("8.0", "7.1"). `unreadable` PTX entries
+    have a packing whose head could not be read; their target and ISA are those of the entry's header."""
 
     cubins: Counter[str] = field(default_factory=Counter)
     ptx: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -77,7 +79,12 @@ def _scan_one(window: Window, start: int, found: Fatbins) -> int:
         kind, entry_header, payload, packed = struct.unpack_from("<H2xIQI", entry)
         minor, major, arch = struct.unpack_from("<HHI", entry, 24)
         (flags,) = struct.unpack_from("<Q", entry, 40)
-        if kind not in (PTX, CUBIN) or not 64 <= entry_header <= 4096 or payload > stop - at or not 20 <= arch < 1000:
+        if (
+            kind not in (PTX, CUBIN)
+            or not 64 <= entry_header <= 4096
+            or payload > stop - at
+            or not 20 <= arch < 1000
+        ):
             found.malformed += 1
             return start + 4
         head = window.read(at + entry_header, min(HEAD, payload))
@@ -96,7 +103,9 @@ def _count(kind: int, arch: int, version: str, head: bytes | None, found: Fatbin
             target += "a" if elf_flags & accelerators else ""
         found.cubins[target] += 1
         return
-    text = re.search(rb"\.version\s+(\d+\.\d+)\s.{0,400}?\.target\s+sm_(\d+)(\d)([af]?)", head or b"", re.DOTALL)
+    text = re.search(
+        rb"\.version\s+(\d+\.\d+)\s.{0,400}?\.target\s+sm_(\d+)(\d)([af]?)", head or b"", re.DOTALL
+    )
     if text is None:
         found.unreadable += 1
         found.ptx[target, version] += 1

@@ -26,7 +26,10 @@ def needed_libraries(start: bytes) -> list[str]:
         if command in LOAD:
             (name,) = struct.unpack_from("<I", start, at + 8)
             names.append(
-                start[at + name : at + length].partition(b"\0")[0].decode("utf-8", "replace").rpartition("/")[2]
+                start[at + name : at + length]
+                .partition(b"\0")[0]
+                .decode("utf-8", "replace")
+                .rpartition("/")[2]
             )
         at += max(8, length)
     return names

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from email.parser import HeaderParser
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from doctor import lazy
+from doctor.values import dataclass
+
 
 @dataclass(frozen=True)
 class Metadata:
-    """`requires`: the requirements without an extra, sorted. `extras`: extra -> distribution -> version specifier,
-    followed by "; marker" where the requirement has a condition besides the extra."""
+    """`requires`: the requirements without an extra, sorted. `extras`: extra -> distribution -> version
+    specifier, followed by "; marker" where the requirement has a condition besides the extra."""
 
     summary: str | None
     requires_python: str | None
@@ -28,17 +30,19 @@ class Metadata:
 
 @dataclass(frozen=True)
 class Stated:
-    """One Requires-Dist that packaging can read. extra: the extra that it belongs to, "" where it always counts."""
+    """One Requires-Dist that packaging can read. extra: the extra that it belongs to, "" where it always
+    counts."""
 
     requirement: Requirement
     extra: str
 
 
-_EXTRA = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
+_EXTRA = lazy.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 
 
 def stated_requirements(text: str) -> tuple[str | None, list[Stated]]:
-    """Requires-Python and the requirements of a METADATA file; those that packaging cannot read are left out."""
+    """Requires-Python and the requirements of a METADATA file; those that packaging cannot read are left
+    out."""
     headers = HeaderParser().parsestr(text)
     found = []
     for line in headers.get_all("Requires-Dist", []):
@@ -80,8 +84,8 @@ def parse_metadata(text: str) -> Metadata:
 
 
 def parse_build_info(text: str) -> dict[str, Any]:
-    """The values that build_info.py sets, never running it: the dict `build_info` where there is one (2.3 on), else
-    the module's own variables (1.4 to 2.2). Raises ValueError where it is no Python."""
+    """The values that build_info.py sets, never running it: the dict `build_info` where there is one (2.3
+    on), else the module's own variables (1.4 to 2.2). Raises ValueError if it is not Python."""
     try:
         module = ast.parse(text)
     except SyntaxError as error:

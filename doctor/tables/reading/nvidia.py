@@ -10,6 +10,7 @@ from typing import Any
 
 from packaging.version import Version
 
+from doctor import lazy
 from doctor.tables.reading.archive import inflate, list_members, read_member
 from doctor.tables.reading.cache import Cache
 from doctor.tables.reading.fatbin import Fatbins, scan
@@ -44,11 +45,12 @@ PROJECTS = (
 )
 CUDNN = ("nvidia-cudnn-cu11", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
 THREADS = 8
-LIBRARY = re.compile(r"(nvidia/[\w/]+)/(lib[\w.+-]+?\.so(?:\.\d+)*)$")
+LIBRARY = lazy.compile(r"(nvidia/[\w/]+)/(lib[\w.+-]+?\.so(?:\.\d+)*)$")
 
 
 def linux_wheels(files: Iterable[IndexFile]) -> list[IndexFile]:
-    """One wheel a release for Linux x86_64, oldest release first; yanked ones and pre-releases are left out."""
+    """One wheel a release for Linux x86_64, oldest release first; yanked ones and pre-releases are left
+    out."""
     best: dict[Version, IndexFile] = {}
     for file in files:
         match = re.fullmatch(r"[^-]+-([^-]+)(?:-\d[^-]*)?-py3-none-(\S*x86_64)\.whl", file.filename)
@@ -89,7 +91,9 @@ def wheels(remote: Remote, indexes: tuple[str, ...], cache: Cache) -> list[dict[
         jobs += [(project, file) for file in linux_wheels(project_files(project, indexes, remote))]
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     with ThreadPoolExecutor(THREADS) as pool, Progress("nvidia wheels", len(jobs)) as progress:
-        futures = {pool.submit(read_wheel, project, file, remote, cache): (project, file) for project, file in jobs}
+        futures = {
+            pool.submit(read_wheel, project, file, remote, cache): (project, file) for project, file in jobs
+        }
         for future in as_completed(futures):
             project, file = futures[future]
             rows[project, file.filename] = future.result()

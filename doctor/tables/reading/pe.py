@@ -6,7 +6,8 @@ Source: Microsoft, "PE Format": optional header, data directories 1 (import) and
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from doctor.values import dataclass
 
 NAMES_WITHIN = 16 << 20
 
@@ -58,8 +59,8 @@ def read_headers(start: bytes) -> Headers:
 
 
 def import_ranges(headers: Headers) -> list[tuple[int, int]]:
-    """The file ranges that imported_dlls needs. The names stand behind the tables in the same section (the linker
-    sorts .idata$2 to .idata$6 so), so a table's range goes on for NAMES_WITHIN bytes."""
+    """The file ranges that imported_dlls needs. The names stand behind the tables in the same section (the
+    linker sorts .idata$2 to .idata$6 so), so a table's range goes on for NAMES_WITHIN bytes."""
     ranges = []
     for address, size in (headers.imports, headers.delayed):
         for section in headers.sections:

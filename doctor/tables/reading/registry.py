@@ -1,4 +1,5 @@
-"""Which files a package registry offers: its address from pip's configuration, its simple index in HTML or JSON.
+"""Which files a package registry offers: its address from pip's configuration, its simple index in HTML or
+JSON.
 
 Sources: PEP 503 (HTML simple index), PEP 592 (yanked), PEP 691 (JSON), pip's user guide, "Configuration".
 """
@@ -10,7 +11,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
@@ -20,6 +20,7 @@ import requests
 
 from doctor.redact import without_doors
 from doctor.tables.reading.remote import Remote, RemoteError
+from doctor.values import dataclass
 
 JSON_INDEX = "application/vnd.pypi.simple.v1+json"
 HTML_INDEX = "application/vnd.pypi.simple.v1+html"
@@ -59,7 +60,11 @@ def pip_settings() -> PipSettings:
     """
     try:
         shown = subprocess.run(
-            [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, timeout=60, check=True
+            [sys.executable, "-m", "pip", "config", "list"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise RegistryError(
@@ -133,9 +138,9 @@ def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> lis
                 answer = remote.get(page, headers={"Accept": ACCEPT})
             except RemoteError as error:
                 raise RegistryError(
-                    f"the registry that pip is configured for cannot be read: {error}. Next: check the network, "
-                    "PIP_INDEX_URL, PIP_CERT and the proxy with `pip download --no-deps tensorflow`; "
-                    "until then the bundled tables serve as they are"
+                    f"the registry that pip is configured for cannot be read: {error}. Next: check the"
+                    " network, PIP_INDEX_URL, PIP_CERT and the proxy with `pip download --no-deps"
+                    " tensorflow`; until then the bundled tables serve as they are"
                 ) from error
             if answer is None:
                 continue
@@ -147,8 +152,8 @@ def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> lis
                 refused.append(file.url)
     if not found and refused:
         raise RegistryError(
-            f"the index lists {project} at {without_doors(refused[0])}, which is neither https nor on the index's own "
-            "server. Next: name an index that offers its files by https in PIP_INDEX_URL"
+            f"the index lists {project} at {without_doors(refused[0])}, which is neither https nor on the"
+            " index's own server. Next: name an index that offers its files by https in PIP_INDEX_URL"
         )
     if not found:
         raise RegistryError(
@@ -166,7 +171,9 @@ def _may_be_read(url: str, page: str) -> bool:
         return False
     if its.scheme == "https":
         return True
-    return its.scheme == own.scheme and (its.scheme == "file" or (its.scheme == "http" and its.hostname == own.hostname))
+    return its.scheme == own.scheme and (
+        its.scheme == "file" or (its.scheme == "http" and its.hostname == own.hostname)
+    )
 
 
 def _local_page(page: str) -> str | None:
@@ -175,7 +182,8 @@ def _local_page(page: str) -> str | None:
 
 
 def parse_index(text: str, content_type: str, page: str) -> list[IndexFile]:
-    """The files of one project page, JSON or HTML by its content type. Raises RegistryError on anything else."""
+    """The files of one project page, JSON or HTML by its content type. Raises RegistryError on anything
+    else."""
     if "json" in content_type:
         try:
             return _parse_json(text, page)
@@ -192,7 +200,9 @@ def parse_index(text: str, content_type: str, page: str) -> list[IndexFile]:
         filename = label.strip() if not re.search(r"[/\\\0]", label) else ""
         filename = filename or unquote(urlsplit(url).path.rpartition("/")[2])
         files.append(
-            IndexFile(filename, url, digest[1] if digest else "", attributes.get("data-requires-python"), yanked)
+            IndexFile(
+                filename, url, digest[1] if digest else "", attributes.get("data-requires-python"), yanked
+            )
         )
     return files
 

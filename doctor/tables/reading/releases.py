@@ -1,9 +1,8 @@
-"""Which wheel of which release is to be read: the index's files grouped by release and platform."""
+"""Which wheel of each release to read: the index's files grouped by release and platform."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -11,13 +10,15 @@ from packaging.version import InvalidVersion, Version
 from doctor.backports import removesuffix
 from doctor.tables.reading.registry import IndexFile
 from doctor.tables.reading.wheelnames import PLATFORMS, WheelName, parse_wheel_name
+from doctor.values import dataclass
 
 FIRST = Version("0.12")
 
 
 @dataclass(frozen=True)
 class Group:
-    """All wheels of one release for one platform, oldest Python first; or, with platform "any", its source archive."""
+    """All wheels of one release for one platform, oldest Python first; or, with platform "any", its source
+    archive."""
 
     package: str
     version: Version
@@ -39,8 +40,8 @@ class Group:
 
 
 def group_files(package: str, files: Iterable[IndexFile], pre: bool = False) -> list[Group]:
-    """Groups in the table's order. Pre-releases only with `pre`. A source archive only counts where the release has
-    no wheel at all."""
+    """Groups in the table's order. Pre-releases only with `pre`. A source archive only counts where the
+    release has no wheel at all."""
     wheels: dict[tuple[Version, str], list[tuple[WheelName, IndexFile]]] = {}
     sdists: dict[Version, IndexFile] = {}
     for file in files:
@@ -59,7 +60,9 @@ def group_files(package: str, files: Iterable[IndexFile], pre: bool = False) -> 
     ]
     with_wheels = {version for version, _ in wheels}
     groups += [
-        Group(package, version, "any", (), file) for version, file in sdists.items() if version not in with_wheels
+        Group(package, version, "any", (), file)
+        for version, file in sdists.items()
+        if version not in with_wheels
     ]
     return sorted(groups, key=lambda group: (group.package, group.version, _order(group.platform)))
 

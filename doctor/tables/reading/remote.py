@@ -1,4 +1,5 @@
-"""Bytes from a file on a server, part by part (HTTP range requests, RFC 9110 section 14), or from a file:// address."""
+"""Bytes from a file on a server, part by part (HTTP range requests, RFC 9110 section 14), or from a file://
+address."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ PAGE_LIMIT = 64 << 20
 FILE_LIMIT = 16 << 30
 PAGE_LIMIT_S = 120.0
 SLOWEST = 20_000
-"""Bytes a second that a server has to bring of a larger file, after PAGE_LIMIT_S."""
+"""The least bytes a second that a server must deliver of a larger file, after PAGE_LIMIT_S."""
 # What a broken connection loses is the piece it broke in
 PIECE = 1 << 16
 
@@ -41,8 +42,8 @@ class Page(NamedTuple):
 class Remote:
     """Reads through one requests.Session per thread; counts the bytes that came in.
 
-    `make_session` is called once in each thread that uses the object. `named`: the indexes that the user's configuration
-    names; addresses of other kinds than theirs are refused (doctor.web).
+    `make_session` is called once in each thread that uses the object. `named`: the indexes that the user's
+    configuration names; addresses of other kinds than theirs are refused (doctor.web).
     """
 
     def __init__(
@@ -74,12 +75,16 @@ class Remote:
                         content = b"".join(body(answer, PAGE_LIMIT))
                         self.bytes_read += len(content)
                         if limit.passed:
-                            raise RemoteError(f"{without_doors(url)}: it takes longer than {limit.seconds:.0f} s")
+                            raise RemoteError(
+                                f"{without_doors(url)}: it takes longer than {limit.seconds:.0f} s"
+                            )
                         text = content.decode(answer.encoding or "utf-8", "replace")
                         return Page(text, answer.headers.get("Content-Type", ""))
             except (requests.RequestException, LookupError) as error:
                 if limit.passed:
-                    raise RemoteError(f"{without_doors(url)}: it takes longer than {limit.seconds:.0f} s") from error
+                    raise RemoteError(
+                        f"{without_doors(url)}: it takes longer than {limit.seconds:.0f} s"
+                    ) from error
                 reason = _first_cause(error)
                 continue
             except RefusedError as error:
@@ -90,7 +95,8 @@ class Remote:
         raise RemoteError(f"{without_doors(url)}: {reason}")
 
     def size(self, url: str) -> int:
-        """The length of the file in bytes. Raises RemoteError where the server does not serve parts of files."""
+        """The length of the file in bytes. Raises RemoteError where the server does not serve parts of
+        files."""
         if url.startswith("file:"):
             return _local(url).stat().st_size
         reason = ""
@@ -109,8 +115,9 @@ class Remote:
                     return int(total)
                 if answer.status_code == 200:
                     raise RemoteError(
-                        f"{without_doors(url)}: the server ignores range requests, so parts of a wheel cannot be "
-                        "read. Next: point PIP_INDEX_URL at an index whose file server answers 206 to a Range header"
+                        f"{without_doors(url)}: the server ignores range requests, so parts of a wheel cannot"
+                        " be read. Next: point PIP_INDEX_URL at an index whose file server answers 206 to a"
+                        " Range header"
                     )
                 reason = f"status {answer.status_code}"
         raise RemoteError(f"{without_doors(url)}: {reason}")

@@ -1,4 +1,5 @@
-"""What a row of compat_tables/tensorflow.json says, and from what: texts and binaries of one release's wheels.
+"""What a row of compat_tables/tensorflow.json says, and from what: texts and binaries of one release's
+wheels.
 
 Pure: facts in, a row out. A key whose value is in none of the facts is None (null).
 """
@@ -20,19 +21,51 @@ if TYPE_CHECKING:
 Row: TypeAlias = "dict[str, Any]"
 
 KEYS = (
-    "gpu", "cuda", "cudnn", "pythons", "glibc", "glibc_by_python", "compute_capabilities", "libraries",
-    "libraries_required", "runpath", "pip_libraries_found", "pip_libraries_missed", "requires_python", "requires",
-    "extras", "wheels", "size_mib", "msvc", "build_info", "yanked", "summary", "evidence", "source",
-)  # fmt: skip
+    "gpu",
+    "cuda",
+    "cudnn",
+    "pythons",
+    "glibc",
+    "glibc_by_python",
+    "compute_capabilities",
+    "libraries",
+    "libraries_required",
+    "runpath",
+    "pip_libraries_found",
+    "pip_libraries_missed",
+    "requires_python",
+    "requires",
+    "extras",
+    "wheels",
+    "size_mib",
+    "msvc",
+    "build_info",
+    "yanked",
+    "summary",
+    "evidence",
+    "source",
+)
 """In this order after package, version and platform."""
 KEYS_OF_BINARIES = (
-    "gpu", "cuda", "cudnn", "glibc", "glibc_by_python", "compute_capabilities", "libraries", "libraries_required",
-    "runpath", "pip_libraries_found", "pip_libraries_missed", "msvc", "evidence", "source",
-)  # fmt: skip
+    "gpu",
+    "cuda",
+    "cudnn",
+    "glibc",
+    "glibc_by_python",
+    "compute_capabilities",
+    "libraries",
+    "libraries_required",
+    "runpath",
+    "pip_libraries_found",
+    "pip_libraries_missed",
+    "msvc",
+    "evidence",
+    "source",
+)
 """Those that a full run may know better than a run over the texts alone."""
 
-# Where NVIDIA's wheels for CUDA 11 and 12 put a library: site-packages/nvidia/<folder>/lib (read from the RECORD of
-# nvidia-cuda-runtime-cu12, nvidia-cublas-cu12, nvidia-cudnn-cu12, ... and their cu11 forms).
+# Where NVIDIA's wheels for CUDA 11 and 12 put a library: site-packages/nvidia/<folder>/lib (read from the
+# RECORD of nvidia-cuda-runtime-cu12, nvidia-cublas-cu12, nvidia-cudnn-cu12, ... and their cu11 forms).
 PIP_FOLDERS = {
     "libcudart": "cuda_runtime",
     "libcublas": "cublas",
@@ -51,10 +84,14 @@ PIP_FOLDERS = {
 
 
 def build_row(
-    group: Group, texts: WheelTexts | None, binary: dict[str, Any] | None, glibc_by_python: dict[str, str] | None
+    group: Group,
+    texts: WheelTexts | None,
+    binary: dict[str, Any] | None,
+    glibc_by_python: dict[str, str] | None,
 ) -> Row:
-    """One row. `texts` is None for a source archive that was not read. `binary` is what binaries.scan found, None in a metadata run;
-    `glibc_by_python` the glibc that each Python's libraries need, where they were read."""
+    """One row. `texts` is None for a source archive that was not read. `binary` is what binaries.scan found,
+    None in a metadata run; `glibc_by_python` the glibc that each Python's libraries need, where they were
+    read."""
     evidence: dict[str, str] = {}
     row: Row = {"package": group.package, "version": str(group.version), "platform": group.platform}
     for key in KEYS:
@@ -93,7 +130,8 @@ def build_row(
 def _wheels(group: Group) -> dict[str, dict[str, str]] | None:
     wheels: dict[str, dict[str, str]] = {}
     for name, file in group.wheels:
-        # Where one Python has several files (two macOS tags), the later one in the index's order stands for it
+        # Where one Python has several files (two macOS tags), the later one in the index's order stands for
+        # it
         wheels[name.python] = {"file": file.filename, "sha256": file.sha256}
     return wheels or None
 
@@ -109,7 +147,10 @@ def _fill_gpu(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, eviden
     if binary and (binary["fatbins"]["entries"] or binary["imported"]):
         row["gpu"], evidence["gpu"] = True, f"{binary['kernels_in']}: device code"
     elif binary and texts.core:
-        row["gpu"], evidence["gpu"] = False, f"{binary['members'][-1]}: no device code, no CUDA library asked for"
+        row["gpu"], evidence["gpu"] = (
+            False,
+            f"{binary['members'][-1]}: no device code, no CUDA library asked for",
+        )
     elif texts.build_info and "is_cuda_build" in texts.build_info:
         row["gpu"] = bool(texts.build_info["is_cuda_build"])
         evidence["gpu"] = f"{texts.build_info_member}: is_cuda_build"
@@ -129,7 +170,10 @@ def _fill_glibc(
     if not group.platform.startswith("linux"):
         return
     if binary and binary["glibc"]:
-        row["glibc"], evidence["glibc"] = binary["glibc"], f"{binary['glibc_from']}: version needs (.gnu.version_r)"
+        row["glibc"], evidence["glibc"] = (
+            binary["glibc"],
+            f"{binary['glibc_from']}: version needs (.gnu.version_r)",
+        )
     elif claimed := group.wheels[-1][0].glibc:
         row["glibc"], evidence["glibc"] = claimed, "the wheel's platform tag (a claim)"
     if by_python and len(set(by_python.values())) > 1:
@@ -137,16 +181,20 @@ def _fill_glibc(
         evidence["glibc_by_python"] = "version names in each Python's libraries (.dynstr)"
 
 
-def _fill_libraries(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
+def _fill_libraries(
+    row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]
+) -> None:
     if not binary:
         return
     libraries, required = binary["libraries"], binary["libraries_required"]
     source, required_source = binary["libraries_from"], binary["libraries_required_from"]
     info = texts.build_info or {}
     if row["platform"] == "windows-amd64" and binary["imported"] and "cudart_dll_name" in info:
-        # python/platform/self_check.py of 1.4 to 1.14 opens these three before it imports the rest, or raises;
-        # that of 1.15, whose library imports no CUDA, does not look at them any more
-        checked = {info[key] for key in ("nvcuda_dll_name", "cudart_dll_name", "cudnn_dll_name") if key in info}
+        # python/platform/self_check.py of 1.4 to 1.14 opens these three before it imports the rest, or
+        # raises; that of 1.15, whose library imports no CUDA, does not look at them any more
+        checked = {
+            info[key] for key in ("nvcuda_dll_name", "cudart_dll_name", "cudnn_dll_name") if key in info
+        }
         addition = f"; {texts.build_info_member}: *_dll_name, opened by self_check.py"
         libraries, source = sorted({*(libraries or ()), *checked}), source + addition
         required, required_source = sorted({*(required or ()), *checked}), required_source + addition
@@ -156,7 +204,9 @@ def _fill_libraries(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, 
         row["libraries_required"], evidence["libraries_required"] = required, required_source
 
 
-def _fill_capabilities(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
+def _fill_capabilities(
+    row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]
+) -> None:
     if not row["gpu"]:
         return
     if binary and binary["fatbins"]["entries"]:
@@ -170,7 +220,9 @@ def _fill_capabilities(row: Row, texts: WheelTexts, binary: dict[str, Any] | Non
             },
             "counts": {
                 "compiled": _in_order(found["compiled"]),
-                "ptx": _in_order({target: sum(versions.values()) for target, versions in found["ptx"].items()}),
+                "ptx": _in_order(
+                    {target: sum(versions.values()) for target, versions in found["ptx"].items()}
+                ),
             },
         }
         evidence["compute_capabilities"] = f"{binary['kernels_in']}: fatbin entries"
@@ -203,7 +255,9 @@ def _capability_order(target: str) -> tuple[int, int, str]:
     return (int(match[1]), int(match[2]), match[3]) if match else (0, 0, target)
 
 
-def _fill_versions(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
+def _fill_versions(
+    row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evidence: dict[str, str]
+) -> None:
     if not row["gpu"]:
         return
     info = texts.build_info or {}
@@ -252,11 +306,16 @@ def _fill_msvc(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evide
 def _fill_runpath(row: Row, binary: dict[str, Any] | None, evidence: dict[str, str]) -> None:
     if not binary or binary["runpath"] is None:
         return
-    row["runpath"], evidence["runpath"] = binary["runpath"], f"{binary['runpath_from']}: DT_RUNPATH or DT_RPATH"
+    row["runpath"], evidence["runpath"] = (
+        binary["runpath"],
+        f"{binary['runpath_from']}: DT_RUNPATH or DT_RPATH",
+    )
     if "and-cuda" not in row["extras"] or row["libraries_required"] is None:
         return
     folders = {
-        match[1] for entry in row["runpath"] if (match := re.fullmatch(r"\$ORIGIN/\.\./nvidia/(\w+)/lib/?", entry))
+        match[1]
+        for entry in row["runpath"]
+        if (match := re.fullmatch(r"\$ORIGIN/\.\./nvidia/(\w+)/lib/?", entry))
     }
     reached = {name: PIP_FOLDERS.get(name.partition(".")[0]) in folders for name in row["libraries_required"]}
     row["pip_libraries_found"] = [name for name, found in reached.items() if found]
@@ -266,12 +325,16 @@ def _fill_runpath(row: Row, binary: dict[str, Any] | None, evidence: dict[str, s
 
 
 def complete_windows(rows: list[Row]) -> None:
-    """Which DLLs a Windows GPU device needs, where the wheel itself cannot be asked (1.15 to 2.10): those of the
-    libraries that the same release's Linux build needs, by the names that this build opens. The same source decides
-    both (TryDlopenCUDALibraries in dso_loader.cc); only the names differ."""
+    """Which DLLs a Windows GPU device needs, where the wheel itself cannot be asked (1.15 to 2.10): those of
+    the libraries that the same release's Linux build needs, by the names that this build opens. The same
+    source decides both (TryDlopenCUDALibraries in dso_loader.cc); only the names differ."""
     linux = {(row["package"], row["version"]): row for row in rows if row["platform"] == "linux-x86_64"}
     for row in rows:
-        if row["platform"] != "windows-amd64" or not row["libraries"] or row["libraries_required"] is not None:
+        if (
+            row["platform"] != "windows-amd64"
+            or not row["libraries"]
+            or row["libraries_required"] is not None
+        ):
             continue
         other = linux.get((row["package"], row["version"]), {}).get("libraries_required")
         if not other:

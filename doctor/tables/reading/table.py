@@ -1,4 +1,5 @@
-"""The table's file: one row a line, so that a diff shows rows and a reader can pick lines without parsing the rest."""
+"""The table's file: one row a line, so that a diff shows rows and a reader can pick lines without parsing the
+rest."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ def dump_table(rows: list[dict[str, Any]], generated: str) -> str:
 
 
 def load_rows(path: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """Rows of an earlier table by (package, version, platform); empty where there is no such file."""
+    """Rows of an earlier table by (package, version, platform); empty if there is no such file."""
     if not path.exists():
         return {}
     rows = json.loads(path.read_text(encoding="utf-8"))["rows"]

@@ -6,9 +6,10 @@ Source: PyPA specification "Binary distribution format" (file name), PEP 513, 57
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
+
+from doctor.values import dataclass
 
 PLATFORMS = ("linux-x86_64", "linux-aarch64", "windows-amd64", "macos-arm64", "macos-x86_64")
 LEGACY_MANYLINUX = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
@@ -16,7 +17,8 @@ LEGACY_MANYLINUX = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux20
 
 @dataclass(frozen=True)
 class WheelName:
-    """The parts of a wheel's file name that the tables need. `python` is "3.9"; `glibc` is what the tags claim."""
+    """The parts of a wheel's file name that the tables need. `python` is "3.9"; `glibc` is what the tags
+    claim."""
 
     package: str
     version: Version
@@ -26,7 +28,7 @@ class WheelName:
 
 
 def parse_wheel_name(filename: str) -> WheelName | None:
-    """None for a file that is no wheel of CPython on one of PLATFORMS."""
+    """None for a file that is not a CPython wheel for one of PLATFORMS."""
     match = re.fullmatch(r"([^-]+)-([^-]+)(?:-\d[^-]*)?-cp(\d)(\d+)-[^-]+-([^-]+)\.whl", filename)
     if not match:
         return None

@@ -1,4 +1,5 @@
-"""The facts in a wheel that cost little: its directory, METADATA and build_info.py (about a megabyte of reading)."""
+"""The facts in a wheel that cost little: its directory, METADATA and build_info.py (about a megabyte of
+reading)."""
 
 from __future__ import annotations
 
@@ -6,17 +7,20 @@ import io
 import re
 import tarfile
 import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from doctor import lazy
 from doctor.tables.reading.archive import ArchiveError, Member, list_members, read_member
 from doctor.tables.reading.metadata import parse_build_info, parse_metadata
 from doctor.tables.reading.registry import IndexFile
 from doctor.tables.reading.remote import Remote
+from doctor.values import dataclass
 
-# The libraries that hold TensorFlow's runtime and kernels, by the names they had from 0.12 to 2.22. The others
-# (contrib operations, single pybind11 modules, TensorFlow Lite) are built by the same toolchain in the same run.
-CORE_LIBRARY = re.compile(
+# The libraries that hold TensorFlow's runtime and kernels, by the names they had from 0.12 to 2.22. The
+# others (contrib operations, single pybind11 modules, TensorFlow Lite) are built by the same toolchain in the
+# same run.
+CORE_LIBRARY = lazy.compile(
     r"/(?:_pywrap_tensorflow(?:_internal|_common)?|lib_?(?:pywrap_)?tensorflow_(?:framework|cc|common))"
     r"\.(?:so|pyd|dll|(?:[\d.]+\.)?dylib)(?:\.\d+)*$"
 )
@@ -27,8 +31,8 @@ SMALL_ARCHIVE = 1 << 20
 
 @dataclass(frozen=True)
 class WheelTexts:
-    """`core`: the members that hold code for the GPU, one of each content. `shared_objects`: how many libraries of
-    any kind the wheel has (0 in the empty wheels that only require another distribution)."""
+    """`core`: the members that hold code for the GPU, one of each content. `shared_objects`: how many
+    libraries of any kind the wheel has (0 in the empty wheels that only require another distribution)."""
 
     size: int
     metadata_member: str
@@ -52,24 +56,30 @@ class WheelTexts:
 
 
 def read_texts(remote: Remote, file: IndexFile) -> WheelTexts:
-    """Read them by range requests. Raises RemoteError, ArchiveError; ValueError on a build_info.py that is none.
+    """Read them by range requests. Raises RemoteError, ArchiveError; ValueError on a build_info.py that is
+    none.
 
-    Of a source archive, which TensorFlow only has where a release was taken back (tensorflow-gpu 2.12.0): PKG-INFO.
+    Of a source archive, which TensorFlow only has where a release was taken back (tensorflow-gpu 2.12.0):
+    PKG-INFO.
     """
     length = remote.size(file.url)
     if file.filename.endswith(".tar.gz"):
         return _read_source_archive(remote, file, length)
     members = list_members(remote, file.url, length)
     # A wheel's own METADATA, not one that was packed with it
-    metadata_members = [member for member in members if re.search(r"^[^/]+\.dist-info/METADATA$", member.name)]
+    metadata_members = [
+        member for member in members if re.search(r"^[^/]+\.dist-info/METADATA$", member.name)
+    ]
     if not metadata_members:
-        raise ArchiveError(f"{file.url}: has no METADATA, so this is no wheel")
+        raise ArchiveError(f"{file.url}: has no METADATA, so this is not a wheel")
     metadata_member = metadata_members[0]
     metadata = parse_metadata(read_member(remote, file.url, metadata_member).decode("utf-8", "replace"))
     build_infos = [member for member in members if member.name.endswith("/python/platform/build_info.py")]
     build_info = None
     if build_infos:
-        build_info = parse_build_info(read_member(remote, file.url, build_infos[0]).decode("utf-8", "replace"))
+        build_info = parse_build_info(
+            read_member(remote, file.url, build_infos[0]).decode("utf-8", "replace")
+        )
     core: dict[tuple[int, int], Member] = {}
     for member in sorted(members, key=lambda member: (len(member.name), member.name)):
         if CORE_LIBRARY.search("/" + member.name) and member.size:
@@ -91,12 +101,16 @@ def read_texts(remote: Remote, file: IndexFile) -> WheelTexts:
 
 def _read_source_archive(remote: Remote, file: IndexFile, length: int) -> WheelTexts:
     if length > SMALL_ARCHIVE:
-        raise ArchiveError(f"{file.url}: a source archive of {length} bytes is not one of a release taken back")
+        raise ArchiveError(
+            f"{file.url}: a source archive of {length} bytes is not one of a release taken back"
+        )
     try:
         unpack = zlib.decompressobj(31)
         content_of_all = unpack.decompress(remote.read(file.url, 0, length), 16 * SMALL_ARCHIVE)
         if unpack.unconsumed_tail:
-            raise ArchiveError(f"{file.url}: it holds more than {16 * SMALL_ARCHIVE} bytes, which no release taken back does")
+            raise ArchiveError(
+                f"{file.url}: it holds more than {16 * SMALL_ARCHIVE} bytes, which no release taken back does"
+            )
         with tarfile.open(fileobj=io.BytesIO(content_of_all), mode="r:") as archive:
             name = min((name for name in archive.getnames() if name.endswith("/PKG-INFO")), key=len)
             content = archive.extractfile(name)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 
 class Window:
-    """Over `pieces`. Offsets are those of the whole stream. What `find` passed is dropped, so memory stays at a few
-    pieces, however long the stream is."""
+    """Over `pieces`. Offsets are those of the whole stream. What `find` has passed is dropped, so memory
+    stays at a few pieces, however long the stream is."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -21,8 +21,8 @@ class Window:
         return self._base + len(self._buffer)
 
     def keep(self, start: int, stop: int) -> bytearray:
-        """Collect bytes start..stop as they come in, into the bytearray returned. What has been dropped already is
-        not in it, so ask before reading on."""
+        """Collect bytes start..stop as they come in, into the bytearray returned. What has been dropped
+        already is not in it, so ask before reading on."""
         collected = bytearray(self._buffer[max(0, start - self._base) : max(0, stop - self._base)])
         if self.position < stop:
             self._kept.append((start, stop, collected))
@@ -35,7 +35,8 @@ class Window:
         return bytes(self._buffer[start - self._base : start - self._base + length])
 
     def find(self, pattern: bytes, start: int) -> int:
-        """The next place of `pattern` at or after `start`, -1 where there is none; drops everything before it."""
+        """The next place of `pattern` at or after `start`, -1 where there is none; drops everything before
+        it."""
         while True:
             at = self._buffer.find(pattern, max(0, start - self._base))
             if at >= 0:

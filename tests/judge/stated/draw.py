@@ -11,38 +11,237 @@ from functools import lru_cache
 from typing import Any, Callable, Optional
 
 from tests.judge.stated import oracle
-from tests.judge.stated.oracle import ASK, CRASH, EMPTY, IMPORT, PIP, SLOW, WORKS, Environment, Expected, number
+from tests.judge.stated.oracle import (
+    ASK,
+    CRASH,
+    EMPTY,
+    IMPORT,
+    PIP,
+    SLOW,
+    WORKS,
+    Environment,
+    Expected,
+    number,
+)
 
 CARDS = (
-    "GTX 580", "GTX 680", "GTX 770", "Tesla K20", "GTX 780 Ti", "K80", "GTX 960", "GTX 970", "GTX 980 Ti", "M60", "M40", "K620",
-    "GTX 1050 Ti", "GTX 1070", "GTX 1080 Ti", "Titan Xp", "P100", "P4000", "MX150", "V100", "Titan V", "RTX 2060",
-    "RTX 2070", "RTX 2080 Ti", "GTX 1650", "GTX 1660 Super", "T4", "A100", "RTX 3060", "RTX 3060 Laptop GPU", "RTX 3070", "RTX 3080",
-    "RTX 3090", "RTX A6000", "A10G", "A40", "RTX 4060", "RTX 4070", "RTX 4080", "RTX 4090", "L4", "L40S", "RTX 4090 Laptop GPU",
-    "RTX 6000 Ada Generation", "H100", "H200", "RTX 5060 Ti", "RTX 5070", "RTX 5070 Ti", "RTX 5080", "RTX 5090", "B200",
-)  # fmt: skip
+    "GTX 580",
+    "GTX 680",
+    "GTX 770",
+    "Tesla K20",
+    "GTX 780 Ti",
+    "K80",
+    "GTX 960",
+    "GTX 970",
+    "GTX 980 Ti",
+    "M60",
+    "M40",
+    "K620",
+    "GTX 1050 Ti",
+    "GTX 1070",
+    "GTX 1080 Ti",
+    "Titan Xp",
+    "P100",
+    "P4000",
+    "MX150",
+    "V100",
+    "Titan V",
+    "RTX 2060",
+    "RTX 2070",
+    "RTX 2080 Ti",
+    "GTX 1650",
+    "GTX 1660 Super",
+    "T4",
+    "A100",
+    "RTX 3060",
+    "RTX 3060 Laptop GPU",
+    "RTX 3070",
+    "RTX 3080",
+    "RTX 3090",
+    "RTX A6000",
+    "A10G",
+    "A40",
+    "RTX 4060",
+    "RTX 4070",
+    "RTX 4080",
+    "RTX 4090",
+    "L4",
+    "L40S",
+    "RTX 4090 Laptop GPU",
+    "RTX 6000 Ada Generation",
+    "H100",
+    "H200",
+    "RTX 5060 Ti",
+    "RTX 5070",
+    "RTX 5070 Ti",
+    "RTX 5080",
+    "RTX 5090",
+    "B200",
+)
 OTHERS_CARDS = ("AMD Radeon RX 6800", "Intel UHD Graphics 620", "Intel Iris Xe", "AMD Radeon RX 580")
 DRIVERS = {
-    False: ("367.57", "375.66", "384.130", "390.87", "396.54", "410.104", "418.87.00", "430.50", "440.64.00", "450.80.02",
-            "455.45.01", "460.91.03", "465.19.01", "470.57.02", "470.223.02", "495.46", "510.47.03", "515.65.01", "520.61.05",
-            "525.60.13", "525.147.05", "530.30.02", "535.54.03", "535.183.01", "545.23.08", "550.54.15", "550.144.03", "555.42.06",
-            "560.35.03", "565.57.01", "570.133.20", "575.57.08", "580.65.06", "590.44.01"),
-    True: ("376.53", "385.54", "391.35", "397.44", "411.31", "418.96", "431.60", "441.22", "451.82", "456.71", "461.92", "466.77",
-           "471.96", "497.29", "512.95", "516.94", "522.25", "528.49", "531.79", "537.58", "546.33", "551.86", "555.99", "560.94",
-           "566.36", "572.83", "576.52", "581.29", "591.44"),
-}  # fmt: skip
-CUDAS = ("8.0", "9.0", "9.1", "9.2", "10.0", "10.1", "10.2", "11.0", "11.1", "11.2", "11.3", "11.4", "11.5", "11.6", "11.7", "11.8",
-         "12.0", "12.1", "12.2", "12.3", "12.4", "12.5", "12.6", "12.8", "12.9", "13.0")  # fmt: skip
-CUDNNS = ("5.1.10", "6.0.21", "7.0.5", "7.1.4", "7.3.1", "7.4.2", "7.5.0", "7.6.0", "7.6.5", "8.0.5", "8.1.0", "8.1.1", "8.2.1", "8.2.4",
-          "8.3.2", "8.4.1", "8.6.0", "8.7.0", "8.8.0", "8.9.2", "8.9.7", "9.0.0", "9.1.0", "9.3.0", "9.5.1", "9.7.1", "9.10.2", "9.12.0")  # fmt: skip
+    False: (
+        "367.57",
+        "375.66",
+        "384.130",
+        "390.87",
+        "396.54",
+        "410.104",
+        "418.87.00",
+        "430.50",
+        "440.64.00",
+        "450.80.02",
+        "455.45.01",
+        "460.91.03",
+        "465.19.01",
+        "470.57.02",
+        "470.223.02",
+        "495.46",
+        "510.47.03",
+        "515.65.01",
+        "520.61.05",
+        "525.60.13",
+        "525.147.05",
+        "530.30.02",
+        "535.54.03",
+        "535.183.01",
+        "545.23.08",
+        "550.54.15",
+        "550.144.03",
+        "555.42.06",
+        "560.35.03",
+        "565.57.01",
+        "570.133.20",
+        "575.57.08",
+        "580.65.06",
+        "590.44.01",
+    ),
+    True: (
+        "376.53",
+        "385.54",
+        "391.35",
+        "397.44",
+        "411.31",
+        "418.96",
+        "431.60",
+        "441.22",
+        "451.82",
+        "456.71",
+        "461.92",
+        "466.77",
+        "471.96",
+        "497.29",
+        "512.95",
+        "516.94",
+        "522.25",
+        "528.49",
+        "531.79",
+        "537.58",
+        "546.33",
+        "551.86",
+        "555.99",
+        "560.94",
+        "566.36",
+        "572.83",
+        "576.52",
+        "581.29",
+        "591.44",
+    ),
+}
+CUDAS = (
+    "8.0",
+    "9.0",
+    "9.1",
+    "9.2",
+    "10.0",
+    "10.1",
+    "10.2",
+    "11.0",
+    "11.1",
+    "11.2",
+    "11.3",
+    "11.4",
+    "11.5",
+    "11.6",
+    "11.7",
+    "11.8",
+    "12.0",
+    "12.1",
+    "12.2",
+    "12.3",
+    "12.4",
+    "12.5",
+    "12.6",
+    "12.8",
+    "12.9",
+    "13.0",
+)
+CUDNNS = (
+    "5.1.10",
+    "6.0.21",
+    "7.0.5",
+    "7.1.4",
+    "7.3.1",
+    "7.4.2",
+    "7.5.0",
+    "7.6.0",
+    "7.6.5",
+    "8.0.5",
+    "8.1.0",
+    "8.1.1",
+    "8.2.1",
+    "8.2.4",
+    "8.3.2",
+    "8.4.1",
+    "8.6.0",
+    "8.7.0",
+    "8.8.0",
+    "8.9.2",
+    "8.9.7",
+    "9.0.0",
+    "9.1.0",
+    "9.3.0",
+    "9.5.1",
+    "9.7.1",
+    "9.10.2",
+    "9.12.0",
+)
 SYSTEMS = {
-    "linux-x86_64": ("Ubuntu 16.04", "Ubuntu 18.04", "Ubuntu 18.04.5 LTS", "Ubuntu 20.04", "Ubuntu 20.04.6 LTS", "Ubuntu 22.04",
-                     "Linux Ubuntu 22.04", "Debian 11", "Fedora 38", "Arch Linux", "Linux Mint 21", "Manjaro", "Pop!_OS 22.04",
-                     "CentOS 8", "Rocky Linux 9.2", "Linux"),
-    "windows-amd64": ("Windows 10", "Windows 11", "Windows 10 Pro 64 bit", "Microsoft Windows 11 Home", "Win10", "Windows 10 x64"),
-    "wsl": ("WSL2 Ubuntu 22.04", "Windows 11 WSL2", "Ubuntu 20.04 on WSL2", "WSL 2 (Ubuntu 22.04) on Windows 11"),
+    "linux-x86_64": (
+        "Ubuntu 16.04",
+        "Ubuntu 18.04",
+        "Ubuntu 18.04.5 LTS",
+        "Ubuntu 20.04",
+        "Ubuntu 20.04.6 LTS",
+        "Ubuntu 22.04",
+        "Linux Ubuntu 22.04",
+        "Debian 11",
+        "Fedora 38",
+        "Arch Linux",
+        "Linux Mint 21",
+        "Manjaro",
+        "Pop!_OS 22.04",
+        "CentOS 8",
+        "Rocky Linux 9.2",
+        "Linux",
+    ),
+    "windows-amd64": (
+        "Windows 10",
+        "Windows 11",
+        "Windows 10 Pro 64 bit",
+        "Microsoft Windows 11 Home",
+        "Win10",
+        "Windows 10 x64",
+    ),
+    "wsl": (
+        "WSL2 Ubuntu 22.04",
+        "Windows 11 WSL2",
+        "Ubuntu 20.04 on WSL2",
+        "WSL 2 (Ubuntu 22.04) on Windows 11",
+    ),
     "macos-arm64": ("macOS 13.4 (M1 Pro)", "macOS Sonoma 14.2, Apple M2", "MacBook Air M1, macOS 12"),
     "linux-aarch64": ("Ubuntu 22.04 aarch64", "Ubuntu 22.04 (arm64)", "Linux aarch64"),
-}  # fmt: skip
+}
 
 
 @lru_cache(maxsize=None)
@@ -51,7 +250,10 @@ def builds() -> tuple[dict[str, Any], ...]:
     return tuple(
         row
         for row in oracle.rows("tensorflow")
-        if row["gpu"] and number(row["version"]) >= (1, 4) and row["platform"] in ("linux-x86_64", "windows-amd64") and not row["yanked"]
+        if row["gpu"]
+        and number(row["version"]) >= (1, 4)
+        and row["platform"] in ("linux-x86_64", "windows-amd64")
+        and not row["yanked"]
     )
 
 
@@ -126,7 +328,9 @@ def _cuda(rng: random.Random, env: Environment) -> Environment | None:
     near = [c for c in CUDAS if abs(CUDAS.index(c) - CUDAS.index(row["cuda"])) <= 4]
     cuda = rng.choice(near if rng.random() < 0.7 else CUDAS)
     older = number(cuda) < number(row["cuda"]) and not oracle.misfits(dataclasses.replace(env, cuda=cuda))
-    return None if older else dataclasses.replace(env, cuda=cuda)  # an older minor that holds all of them: nobody can tell
+    return (
+        None if older else dataclasses.replace(env, cuda=cuda)
+    )  # an older minor that holds all of them: nobody can tell
 
 
 def _no_cuda(rng: random.Random, env: Environment) -> Environment | None:
@@ -153,11 +357,19 @@ def _python_too(rng: random.Random, env: Environment) -> Environment | None:
 
 
 def _bits(rng: random.Random, env: Environment) -> Environment | None:
-    return dataclasses.replace(env, bits=32, cuda=None, cudnn=None) if env.platform.startswith("windows") else None
+    return (
+        dataclasses.replace(env, bits=32, cuda=None, cudnn=None)
+        if env.platform.startswith("windows")
+        else None
+    )
 
 
 def _cpu_package(rng: random.Random, env: Environment) -> Environment | None:
-    return dataclasses.replace(env, package="tensorflow-cpu", route="pip") if number(env.tensorflow) >= (1, 15) else None
+    return (
+        dataclasses.replace(env, package="tensorflow-cpu", route="pip")
+        if number(env.tensorflow) >= (1, 15)
+        else None
+    )
 
 
 def _old_name(rng: random.Random, env: Environment) -> Environment | None:
@@ -167,7 +379,9 @@ def _old_name(rng: random.Random, env: Environment) -> Environment | None:
 def _stub(rng: random.Random, env: Environment) -> Environment | None:
     if number(env.tensorflow) < (2, 12) or env.platform == "windows-amd64":
         return None
-    return dataclasses.replace(env, package="tensorflow-gpu", tensorflow=rng.choice(["2.12.0", "2.12.0", env.tensorflow]))
+    return dataclasses.replace(
+        env, package="tensorflow-gpu", tensorflow=rng.choice(["2.12.0", "2.12.0", env.tensorflow])
+    )
 
 
 def _windows(rng: random.Random, env: Environment) -> Environment | None:
@@ -175,7 +389,10 @@ def _windows(rng: random.Random, env: Environment) -> Environment | None:
         return None
     drivers = [d for d in DRIVERS[True] if number(d)[0] >= 528]
     return dataclasses.replace(
-        env, platform="windows-amd64", system=rng.choice(SYSTEMS["windows-amd64"]), driver=rng.choice([*drivers, None])
+        env,
+        platform="windows-amd64",
+        system=rng.choice(SYSTEMS["windows-amd64"]),
+        driver=rng.choice([*drivers, None]),
     )
 
 
@@ -183,14 +400,18 @@ def _mac(rng: random.Random, env: Environment) -> Environment | None:
     if number(env.tensorflow) < (2, 5) or env.package == "tensorflow-gpu":
         return None
     system = rng.choice(SYSTEMS["macos-arm64"])
-    return dataclasses.replace(env, platform="macos-arm64", system=system, driver=None, cuda=None, cudnn=None, gpu=None)
+    return dataclasses.replace(
+        env, platform="macos-arm64", system=system, driver=None, cuda=None, cudnn=None, gpu=None
+    )
 
 
 def _arm(rng: random.Random, env: Environment) -> Environment | None:
     if number(env.tensorflow) < (2, 12) or env.package == "tensorflow-gpu":
         return None
     gpu = rng.choice(["GH200 480GB", "A100", "L4"])
-    return dataclasses.replace(env, platform="linux-aarch64", system=rng.choice(SYSTEMS["linux-aarch64"]), gpu=gpu, driver=None)
+    return dataclasses.replace(
+        env, platform="linux-aarch64", system=rng.choice(SYSTEMS["linux-aarch64"]), gpu=gpu, driver=None
+    )
 
 
 def _no_gpu(rng: random.Random, env: Environment) -> Environment | None:
@@ -206,7 +427,9 @@ def _conda_cpu(rng: random.Random, env: Environment) -> Environment | None:
 def _image_cpu(rng: random.Random, env: Environment) -> Environment | None:
     if env.platform == "windows-amd64" or number(env.tensorflow) < (2, 0) or env.tensorflow.count(".") < 2:
         return None
-    return dataclasses.replace(env, route="image-cpu", package="tensorflow", cuda=None, cudnn=None, python=None)
+    return dataclasses.replace(
+        env, route="image-cpu", package="tensorflow", cuda=None, cudnn=None, python=None
+    )
 
 
 def _image(rng: random.Random, env: Environment) -> Environment | None:
@@ -217,7 +440,9 @@ def _image(rng: random.Random, env: Environment) -> Environment | None:
 
 
 def _extra(rng: random.Random, env: Environment) -> Environment | None:
-    bad = env.tensorflow in ("2.16.1", "2.21.0", "2.15.0", "2.16", "2.21", "2.15") or number(env.tensorflow) < (2, 15)
+    bad = env.tensorflow in ("2.16.1", "2.21.0", "2.15.0", "2.16", "2.21", "2.15") or number(
+        env.tensorflow
+    ) < (2, 15)
     card = oracle.capability(env.gpu or "")
     if bad or card is None or (number(env.tensorflow) >= (2, 20) and card < (7, 5)):
         return None  # what pip then installs has faults that are not stated
@@ -228,7 +453,9 @@ def _two(rng: random.Random, env: Environment) -> Environment | None:
     if number(env.tensorflow) >= (2, 12) or env.package != "tensorflow" or env.platform == "wsl":
         return None
     other = rng.choice(["tensorflow-gpu", "tensorflow-cpu"])
-    minor = rng.choice([m for m in ("2.1.0", "2.2.0", "2.3.0", "2.4.1", "2.6.0", "2.8.0", "2.10.0") if m != env.tensorflow])
+    minor = rng.choice(
+        [m for m in ("2.1.0", "2.2.0", "2.3.0", "2.4.1", "2.6.0", "2.8.0", "2.10.0") if m != env.tensorflow]
+    )
     return dataclasses.replace(env, others=((other, minor),))
 
 
@@ -308,7 +535,12 @@ def _sparse(rng: random.Random, env: Environment) -> Environment:
     """The same with some of what does not matter left unsaid: people do not state everything."""
     kept = env
     for name in ("driver", "gpu", "cudnn", "python", "cuda"):
-        if name == "cuda" and env.route == "pip" and number(env.tensorflow) >= (2, 14) and env.symptom in (EMPTY, ASK):
+        if (
+            name == "cuda"
+            and env.route == "pip"
+            and number(env.tensorflow) >= (2, 14)
+            and env.symptom in (EMPTY, ASK)
+        ):
             continue  # without a word of CUDA beside a plain `pip install tensorflow` it would be missing
         if rng.random() < 0.3 and getattr(env, name) != "none":
             less = dataclasses.replace(kept, **{name: None})

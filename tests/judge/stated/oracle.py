@@ -1,7 +1,8 @@
 """What does not go together in a stated environment, straight from the files of the compatibility tables.
 
-Written without a look at doctor/compat and doctor/judge, so that the two check each other. In: an `Environment`. Out:
-`Expected`: every code that an expert could name, or none where everything that is stated fits.
+Written without a look at doctor/compat and doctor/judge, so that the two check each other. In: an
+`Environment`. Out: `Expected`: every code that an expert could name, or none where everything that is stated
+fits.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any
 TABLES = Path(__file__).resolve().parents[3] / "compat_tables"
 
 EMPTY, IMPORT, CRASH, SLOW, PIP, ASK, WORKS = "empty", "import", "crash", "slow", "pip", "ask", "works"
-"""What is observed: no GPU in the list; the import fails; a crash at the first operation; minutes at the first start; pip
+"""What is observed: no GPU in the list; the import fails; a crash at the first operation; minutes at the
+first start; pip
 finds nothing; nothing (a question); it works."""
 
 EXPLAINS = {
@@ -39,7 +41,8 @@ EXPLAINS = {
     "library-path": {EMPTY, ASK},
 }
 LINKED = {"cuda-missing", "cuda-version-mismatch", "cudnn-missing", "cudnn-version-mismatch"}
-"""Codes that stop the import itself where the CUDA libraries are linked (before 1.14; on Windows before 1.15)."""
+"""Codes that stop the import itself where the CUDA libraries are linked (before 1.14; on Windows before
+1.15)."""
 NO_CUDA = {"tf-cpu-only", "tf-windows-native", "container-no-gpu", "gpu-absent", "tf-conflicting-packages"}
 """Where one of these holds, what goes with CUDA is beside the point."""
 
@@ -92,7 +95,10 @@ def release(package: str, version: str, platform: str) -> dict[str, Any] | None:
         for row in rows("tensorflow")
         if row["package"] == package
         and row["platform"] in (side, "any")
-        and (row["version"] == version or (version.count(".") == 1 and row["version"].startswith(version + ".")))
+        and (
+            row["version"] == version
+            or (version.count(".") == 1 and row["version"].startswith(version + "."))
+        )
     ]
     return max(found, key=lambda row: number(row["version"])) if found else None
 
@@ -104,7 +110,9 @@ def capability(name: str) -> tuple[int, int] | None:
     for table in ("gpu_names", "gpus"):
         for row in rows(table):
             names = {row["name"].lower(), *(alias.lower() for alias in row.get("aliases", ()))}
-            if name.lower() in names | {re.sub(r"^(?:nvidia |geforce |tesla |quadro )+", "", n) for n in names}:
+            if name.lower() in names | {
+                re.sub(r"^(?:nvidia |geforce |tesla |quadro )+", "", n) for n in names
+            }:
                 found.add(pair(row["capability"]))
     return found.pop() if len(found) == 1 else None
 
@@ -132,7 +140,9 @@ def judge(env: Environment) -> Expected:
     """Every cause that what is stated gives for what is observed."""
     found = misfits(env)
     if NO_CUDA & set(found):
-        found = {code: why for code, why in found.items() if code in NO_CUDA or env.symptom not in EXPLAINS[code]}
+        found = {
+            code: why for code, why in found.items() if code in NO_CUDA or env.symptom not in EXPLAINS[code]
+        }
     if env.symptom == WORKS:
         return Expected()
     linked = number(env.tensorflow) < ((1, 15) if env.platform == "windows-amd64" else (1, 14))
@@ -144,14 +154,21 @@ def judge(env: Environment) -> Expected:
     if env.symptom == EMPTY and env.tensorflow in ("2.16", "2.16.1", "2.21", "2.21.0"):
         right["library-path"] = "this release does not find what pip installs"
         if not found:
-            right.update(dict.fromkeys(("undetermined", "healthy", "benign-messages"), "what is stated goes together"))
+            right.update(
+                dict.fromkeys(("undetermined", "healthy", "benign-messages"), "what is stated goes together")
+            )
     # a Blackwell card under an older build: what is missing and what is too new are both true
     if env.symptom == EMPTY and "gpu-arch-too-new" in found and right:
         right["gpu-arch-too-new"] = found["gpu-arch-too-new"]
     if not right and found:
         raise LookupError("what is stated does not explain what is observed")
     if env.symptom == ASK and set(right) == {"gpu-arch-too-new"} and not _blackwell(env):
-        right.update(dict.fromkeys(("healthy", "benign-messages", "undetermined"), "it works after a compilation at the first start"))
+        right.update(
+            dict.fromkeys(
+                ("healthy", "benign-messages", "undetermined"),
+                "it works after a compilation at the first start",
+            )
+        )
     return Expected(frozenset(right), tuple(right.values()))
 
 
@@ -274,7 +291,9 @@ def lowest_of_toolkit(cuda: str, windows: bool) -> tuple[int, ...] | None:
 def lowest_driver(cuda: str, windows: bool) -> tuple[int, ...]:
     """The lowest driver for a runtime: of its major from CUDA 11 on, its own before."""
     side = "windows" if windows else "linux"
-    floors = [r for r in rows("driver_floors") if r["cuda_major"] == cuda.split(".")[0] and r["platform"] == side]
+    floors = [
+        r for r in rows("driver_floors") if r["cuda_major"] == cuda.split(".")[0] and r["platform"] == side
+    ]
     own = lowest_of_toolkit(cuda, windows)
     known = [number(floors[0]["driver"])] if floors else []
     return min([*known, *([own] if own else [])])

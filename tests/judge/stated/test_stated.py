@@ -1,7 +1,8 @@
-"""Reports that only state an environment get the cause that the tables give, and one in which all fits gets no error.
+"""Reports that only state an environment get the cause that the tables give, and one in which all fits gets
+no error.
 
-The environments are drawn from the tables (`draw`), written in many forms (`forms`) and judged by an oracle that shares no
-code with the judge (`oracle`).
+The environments are drawn from the tables (`draw`), written in many forms (`forms`) and judged by an oracle
+that shares no code with the judge (`oracle`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tests.judge.stated import draw, forms, oracle
 from tests.judge.stated.oracle import ASK, EMPTY, Environment
 
 RIGHT = 0.97
-QUICK = 100
+QUICK = 40
 
 
 def right(env: Environment, expected: oracle.Expected, text: str) -> bool:
@@ -26,7 +27,8 @@ def right(env: Environment, expected: oracle.Expected, text: str) -> bool:
 
 
 def wrong(seed: str, count: int) -> tuple[list[str], list[str]]:
-    """(reports with another verdict than the oracle's, those among them in which all fits), of `count` of a seed."""
+    """(reports with another verdict than the oracle's, those among them in which all fits), of `count` of a
+    seed."""
     several, calm = [], []
     for env, expected, rng in draw.several(seed, count):
         form, text = forms.written(rng, env)
@@ -58,7 +60,13 @@ def test_the_generator_reaches_every_form_and_cause_and_many_cards_and_releases(
     codes = Counter(code for _, expected, _ in drawn for code in expected.codes)
     assert set(oracle.EXPLAINS) <= set(codes)
     assert {env.tensorflow.split(".")[0] for env, _, _ in drawn} == {"1", "2"}
-    assert {env.platform for env, _, _ in drawn} == {"linux-x86_64", "windows-amd64", "wsl", "macos-arm64", "linux-aarch64"}
+    assert {env.platform for env, _, _ in drawn} == {
+        "linux-x86_64",
+        "windows-amd64",
+        "wsl",
+        "macos-arm64",
+        "linux-aarch64",
+    }
     cards = {oracle.capability(env.gpu) for env, _, _ in drawn if env.gpu not in (None, "none")}
     assert {card[0] for card in cards if card} >= {2, 3, 5, 6, 7, 8, 9, 10, 12}
     written = Counter(forms.written(rng, env)[0] for env, _, rng in drawn)
@@ -66,18 +74,82 @@ def test_the_generator_reaches_every_form_and_cause_and_many_cards_and_releases(
 
 
 FITS = (
-    Environment("2.8.0", "tensorflow", "linux-x86_64", "Ubuntu 20.04", ASK, "3.9", "11.8", "8.6.0", "RTX 3080", "535.54.03"),
-    Environment("2.15.0", "tensorflow", "linux-x86_64", "Ubuntu 22.04", ASK, "3.10", "12.4", "8.9.7", "A100", "550.54.15"),
-    Environment("2.10.0", "tensorflow", "windows-amd64", "Windows 11", ASK, "3.10", "11.2", "8.1.0", "RTX 4090", "551.86"),
+    Environment(
+        "2.8.0",
+        "tensorflow",
+        "linux-x86_64",
+        "Ubuntu 20.04",
+        ASK,
+        "3.9",
+        "11.8",
+        "8.6.0",
+        "RTX 3080",
+        "535.54.03",
+    ),
+    Environment(
+        "2.15.0",
+        "tensorflow",
+        "linux-x86_64",
+        "Ubuntu 22.04",
+        ASK,
+        "3.10",
+        "12.4",
+        "8.9.7",
+        "A100",
+        "550.54.15",
+    ),
+    Environment(
+        "2.10.0",
+        "tensorflow",
+        "windows-amd64",
+        "Windows 11",
+        ASK,
+        "3.10",
+        "11.2",
+        "8.1.0",
+        "RTX 4090",
+        "551.86",
+    ),
 )
 MISFITS = (
-    (Environment("2.3.0", "tensorflow", "linux-x86_64", "Ubuntu 18.04", EMPTY, "3.7", "10.2", "7.6.5"), "cuda-version-mismatch"),
-    (Environment("2.4.0", "tensorflow", "linux-x86_64", "Ubuntu 20.04", EMPTY, "3.8", "11.2", "8.1.0"), "cuda-version-mismatch"),
-    (Environment("1.4.1", "tensorflow-gpu", "linux-x86_64", "Ubuntu 16.04", oracle.IMPORT, "3.6", "8.0", "7.0.5"), "cudnn-version-mismatch"),
+    (
+        Environment("2.3.0", "tensorflow", "linux-x86_64", "Ubuntu 18.04", EMPTY, "3.7", "10.2", "7.6.5"),
+        "cuda-version-mismatch",
+    ),
+    (
+        Environment("2.4.0", "tensorflow", "linux-x86_64", "Ubuntu 20.04", EMPTY, "3.8", "11.2", "8.1.0"),
+        "cuda-version-mismatch",
+    ),
+    (
+        Environment(
+            "1.4.1", "tensorflow-gpu", "linux-x86_64", "Ubuntu 16.04", oracle.IMPORT, "3.6", "8.0", "7.0.5"
+        ),
+        "cudnn-version-mismatch",
+    ),
     (Environment("2.17.0", "tensorflow", "windows-amd64", "Windows 11", EMPTY, "3.11"), "tf-windows-native"),
-    (Environment("2.18.0", "tensorflow", "linux-x86_64", "Ubuntu 24.04", EMPTY, "3.12", gpu="GTX 1080 Ti", driver="590.44.01"), "driver-too-new"),
-    (Environment("2.15.0", "tensorflow", "linux-x86_64", "Ubuntu 22.04", EMPTY, "3.11", driver="470.57.02"), "driver-too-old"),
-    (Environment("2.16.2", "tensorflow", "linux-x86_64", "Ubuntu 22.04", EMPTY, "3.11", gpu="K80"), "gpu-arch-too-old"),
+    (
+        Environment(
+            "2.18.0",
+            "tensorflow",
+            "linux-x86_64",
+            "Ubuntu 24.04",
+            EMPTY,
+            "3.12",
+            gpu="GTX 1080 Ti",
+            driver="590.44.01",
+        ),
+        "driver-too-new",
+    ),
+    (
+        Environment(
+            "2.15.0", "tensorflow", "linux-x86_64", "Ubuntu 22.04", EMPTY, "3.11", driver="470.57.02"
+        ),
+        "driver-too-old",
+    ),
+    (
+        Environment("2.16.2", "tensorflow", "linux-x86_64", "Ubuntu 22.04", EMPTY, "3.11", gpu="K80"),
+        "gpu-arch-too-old",
+    ),
     (Environment("2.12.0", "tensorflow", "linux-x86_64", "Ubuntu 22.04", oracle.PIP, "3.12"), "tf-no-wheel"),
 )
 
@@ -99,7 +171,10 @@ def test_the_oracle_reads_the_tables_and_nothing_of_the_judge() -> None:
 
 
 NAMED = {
-    "TensorFlow 2.17 from plain pip in a fresh venv, RTX 5080, working nvidia-smi, empty device list": {"cuda-missing", "gpu-arch-too-new"},
+    "TensorFlow 2.17 from plain pip in a fresh venv, RTX 5080, working nvidia-smi, empty device list": {
+        "cuda-missing",
+        "gpu-arch-too-new",
+    },
     "TensorFlow 1.4.1, CUDA 8, cuDNN 7.0.5, import fails": {"cudnn-version-mismatch"},
     "RTX 5070, 2.20.0, CUDA_ERROR_INVALID_HANDLE": {"gpu-arch-too-new"},
 }
@@ -116,7 +191,9 @@ def test_named_cases(text: str, codes: set[str]) -> None:
     assert json.dumps(document["findings"][0]["tables"]) != "[]"
 
 
-def test_a_missing_cuda_beside_a_card_that_is_too_new_is_told_with_both_facts_and_cured_by_one_command() -> None:
+def test_a_missing_cuda_beside_a_card_that_is_too_new_is_told_with_both_facts_and_cured_by_one_command() -> (
+    None
+):
     report = api.explain(next(iter(NAMED)))
     told = report.verdict.explanation
     assert "12.0" in told
@@ -127,11 +204,26 @@ def test_a_missing_cuda_beside_a_card_that_is_too_new_is_told_with_both_facts_an
 
 
 MENTIONED = (
-    "TF 2.10 with CUDA 11.2 and cuDNN 8.1, RTX 3060, Windows 10. nvidia-smi shows CUDA Version 12.4. Is this combination okay?\n",
-    "TF 2.10, CUDA 11.2, cuDNN 8.1, RTX 3060, Windows 10. Will this work?\n\nBefore this I had tried TensorFlow 2.16 with CUDA 12.3 on another computer.\n",
-    "TF 2.10, CUDA 11.2, cuDNN 8.1, Windows 10. Will this work?\n\nOn my colleague's machine (an RTX 5090, TensorFlow 2.19, CUDA 12.8) it is no problem.\n",
-    "TF 2.10, CUDA 11.2, cuDNN 8.1, RTX 3060, Windows 10, it works as expected. Later I want to move to TensorFlow 2.16.\n",
-    "CUDA: 11.0 (nvidia-smi)\nTensorFlow: 2.3.0\nnvcc: 10.1\ncuDNN: 7.6.5\nOS: Windows 10\nIs this combination okay?\n",
+    (
+        "TF 2.10 with CUDA 11.2 and cuDNN 8.1, RTX 3060, Windows 10. nvidia-smi shows CUDA Version 12.4. Is"
+        " this combination okay?\n"
+    ),
+    (
+        "TF 2.10, CUDA 11.2, cuDNN 8.1, RTX 3060, Windows 10. Will this work?\n\nBefore this I had tried"
+        " TensorFlow 2.16 with CUDA 12.3 on another computer.\n"
+    ),
+    (
+        "TF 2.10, CUDA 11.2, cuDNN 8.1, Windows 10. Will this work?\n\nOn my colleague's machine (an RTX"
+        " 5090, TensorFlow 2.19, CUDA 12.8) it is no problem.\n"
+    ),
+    (
+        "TF 2.10, CUDA 11.2, cuDNN 8.1, RTX 3060, Windows 10, it works as expected. Later I want to move to"
+        " TensorFlow 2.16.\n"
+    ),
+    (
+        "CUDA: 11.0 (nvidia-smi)\nTensorFlow: 2.3.0\nnvcc: 10.1\ncuDNN: 7.6.5\nOS: Windows 10\nIs this"
+        " combination okay?\n"
+    ),
 )
 
 

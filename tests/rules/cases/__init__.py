@@ -18,9 +18,28 @@ from tests.rules.cases import (
     said,
     situations,
     told,
+    told_apart,
     trackers,
 )
 
-FAMILIES = (hardware, libraries, installation, memory, placement, runtimes, told, said, answered, above, pasted, trackers, complaints, reasons, situations, calm)
+FAMILIES = (
+    hardware,
+    libraries,
+    installation,
+    memory,
+    placement,
+    runtimes,
+    told,
+    told_apart,
+    said,
+    answered,
+    above,
+    pasted,
+    trackers,
+    complaints,
+    reasons,
+    situations,
+    calm,
+)
 FIRES = tuple(case for family in FAMILIES for case in family.FIRES)
 NEAR_MISSES = tuple(case for family in FAMILIES for case in family.NEAR_MISSES)

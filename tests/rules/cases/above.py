@@ -1,4 +1,5 @@
-"""What users of programs above TensorFlow tell and paste: workers, schedulers, images of containers, installers."""
+"""What users of programs above TensorFlow tell and paste: workers, schedulers, images of containers,
+installers."""
 
 from __future__ import annotations
 
@@ -11,14 +12,16 @@ FIRES = (
     Fires(
         "gpu-memory-held",
         "a kernel that finds no memory at its launch",
-        "Non-OK-status: GpuLaunchKernel(FillKernel<float>, blocks, threads, 0, d.stream(), size, data) status: Internal: out of memory\n",
+        "Non-OK-status: GpuLaunchKernel(FillKernel<float>, blocks, threads, 0, d.stream(), size, data)"
+        " status: Internal: out of memory\n",
         "GpuLaunchKernel",
         says=("nvidia-smi",),
     ),
     Fires(
         "gpu-memory-held",
         "the second of two models",
-        "It dies with out of memory when the second worker starts.\nOf course: TensorFlow takes all the GPU memory for the first model.\n",
+        "It dies with out of memory when the second worker starts.\nOf course: TensorFlow takes all the GPU"
+        " memory for the first model.\n",
         "takes all the GPU memory",
     ),
     Fires(
@@ -31,8 +34,9 @@ FIRES = (
     Fires(
         "device-not-found",
         "a list of devices that is cut off",
-        "Cannot assign a device for operation stats: node stats was explicitly assigned to /device:GPU:1 but available devices are "
-        "[ /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0, /job:local\n",
+        "Cannot assign a device for operation stats: node stats was explicitly assigned to /device:GPU:1 but"
+        " available devices are [ /job:localhost/replica:0/task:0/device:CPU:0,"
+        " /job:localhost/replica:0/task:0/device:GPU:0, /job:local\n",
         "explicitly assigned",
     ),
     Fires(
@@ -45,14 +49,16 @@ FIRES = (
     Fires(
         "python-dependency-conflict",
         "protobuf, as somebody says",
-        "Since last week tensorflow cannot be imported on our build machine: the import fails because of protobuf.\n",
+        "Since last week tensorflow cannot be imported on our build machine: the import fails because of"
+        " protobuf.\n",
         "because of protobuf",
         says=("protobuf",),
     ),
     Fires(
         "tf-conflicting-packages",
         "a program that brings its own",
-        "The setup installs tensorflow and that conflicts with the tensorflow-gpu that was there: the GPU is not used any more\n",
+        "The setup installs tensorflow and that conflicts with the tensorflow-gpu that was there: the GPU is"
+        " not used any more\n",
         "conflicts with",
     ),
     Fires(
@@ -65,14 +71,16 @@ FIRES = (
     Fires(
         "gpu-bad-state",
         "a virtual GPU without a licence",
-        "The guest's driver says that the device has no valid GRID license.\ncudaSetDevice() on GPU:0 failed. Status: operation not supported\n",
+        "The guest's driver says that the device has no valid GRID license.\ncudaSetDevice() on GPU:0 failed."
+        " Status: operation not supported\n",
         "GRID license",
         says=("licence",),
     ),
     Fires(
         "gpu-renumbered",
         "two cards that are called 0 and 1",
-        "CUDA_VISIBLE_DEVICES='5,6' is exported first.\nThe training then takes GPU:0 and GPU:1, and does not care what I chose.\n",
+        "CUDA_VISIBLE_DEVICES='5,6' is exported first.\nThe training then takes GPU:0 and GPU:1, and does not"
+        " care what I chose.\n",
         "takes GPU:0",
     ),
     Fires(
@@ -109,14 +117,16 @@ FIRES = (
     Fires(
         "container-no-gpu",
         "docker without --gpus, and an empty list",
-        "$ docker run -it --rm tensorflow/tensorflow:2.11.0-gpu python\n>>> tf.config.list_physical_devices('GPU')\n[]\n",
+        "$ docker run -it --rm tensorflow/tensorflow:2.11.0-gpu python\n>>>"
+        " tf.config.list_physical_devices('GPU')\n[]\n",
         "docker run -it",
         says=("--gpus all",),
     ),
     Fires(
         "gpu-bad-state",
         "what CUDA answers without a licence",
-        "InternalError: cudaSetDevice() on GPU:0 failed. Status: operation not supported\nIt is a GRID V100D-8Q.\n",
+        "InternalError: cudaSetDevice() on GPU:0 failed. Status: operation not supported\nIt is a GRID"
+        " V100D-8Q.\n",
         "operation not supported",
         says=("licence",),
     ),
@@ -142,13 +152,15 @@ FIRES = (
     Fires(
         "device-not-found",
         "a device that is asked for, and no list",
-        "Could not satisfy explicit device specification '/device:GPU:2' because no devices matching that specification are registered in this process\n",
+        "Could not satisfy explicit device specification '/device:GPU:2' because no devices matching that"
+        " specification are registered in this process\n",
         "GPU:2",
     ),
     Fires(
         "gpu-arch-too-new",
         "a card that wants more, and a page about it",
-        "I have a RTX 3080 and this card wants a newer TF.\n\nSee https://blog.example/posts/how-to-install-tensorflow-2.4.0-on-ubuntu.html\n",
+        "I have a RTX 3080 and this card wants a newer TF.\n\nSee"
+        " https://blog.example/posts/how-to-install-tensorflow-2.4.0-on-ubuntu.html\n",
         "wants a newer TF",
     ),
 )
@@ -158,7 +170,15 @@ NEAR_MISSES = (
         "gpu-bad-state",
         "workers that were forked after TensorFlow had started",
         "undetermined",
-        log("2.13.0", logged("E", DRIVER, "could not retrieve CUDA device count: CUDA_ERROR_NOT_INITIALIZED: initialization error", 1278)),
+        log(
+            "2.13.0",
+            logged(
+                "E",
+                DRIVER,
+                "could not retrieve CUDA device count: CUDA_ERROR_NOT_INITIALIZED: initialization error",
+                1278,
+            ),
+        ),
     ),
     NearMiss(
         "tf-cpu-only",
@@ -170,13 +190,19 @@ NEAR_MISSES = (
         "healthy",
         "a GPU, and a program that then says OOM",
         "undetermined",
-        log("1.13.1", "Yesterday it ran, today I get 'OOM'.", found("GeForce RTX 2080 Ti", "7.5"), created("GeForce RTX 2080 Ti", "7.5", 8620)),
+        log(
+            "1.13.1",
+            "Yesterday it ran, today I get 'OOM'.",
+            found("GeForce RTX 2080 Ti", "7.5"),
+            created("GeForce RTX 2080 Ti", "7.5", 8620),
+        ),
     ),
     NearMiss(
         "tf-conflicting-packages",
         "both were installed, and the GPU is used",
         "gpu-arch-too-new",
-        "pip install tensorflow==1.12.0 tensorflow-gpu==1.12.0 keras\n\nRTX 2080 Ti: cuDNN launch failure : input shape ([16,3,32,32])\n",
+        "pip install tensorflow==1.12.0 tensorflow-gpu==1.12.0 keras\n\nRTX 2080 Ti: cuDNN launch failure :"
+        " input shape ([16,3,32,32])\n",
     ),
     NearMiss(
         "container-no-gpu",
@@ -194,7 +220,8 @@ NEAR_MISSES = (
         "container-no-gpu",
         "docker with --gpus, and an empty list",
         "undetermined",
-        "$ docker run --gpus all -it tensorflow/tensorflow:2.11.0-gpu python\n>>> tf.config.list_physical_devices('GPU')\n[]\n",
+        "$ docker run --gpus all -it tensorflow/tensorflow:2.11.0-gpu python\n>>>"
+        " tf.config.list_physical_devices('GPU')\n[]\n",
     ),
     NearMiss(
         "gpu-memory-held",
@@ -218,6 +245,7 @@ NEAR_MISSES = (
         "python-dependency-conflict",
         "protobuf, which is only there",
         "undetermined",
-        "The import of tensorflow prints a warning about the GPU, and protobuf is installed in version 3.20.3.\n",
+        "The import of tensorflow prints a warning about the GPU, and protobuf is installed in version"
+        " 3.20.3.\n",
     ),
 )

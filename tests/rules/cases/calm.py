@@ -29,7 +29,8 @@ FIRES = (
     Fires(
         "healthy",
         "a strategy that names the GPUs which it uses",
-        "INFO:tensorflow:Using MirroredStrategy with devices ('/job:localhost/replica:0/task:0/device:GPU:0', '/job:localhost/replica:0/task:0/device:GPU:1')\n",
+        "INFO:tensorflow:Using MirroredStrategy with devices ('/job:localhost/replica:0/task:0/device:GPU:0',"
+        " '/job:localhost/replica:0/task:0/device:GPU:1')\n",
         "MirroredStrategy",
     ),
     Fires(
@@ -42,21 +43,34 @@ FIRES = (
     Fires(
         "healthy",
         "cuDNN that was made on a GPU, in a log that begins after the devices",
-        log("2.12.0", "Epoch 1/9", loaded_cudnn(8600), "60/60 [==============================] - 2s 9ms/step - loss: 1.3"),
+        log(
+            "2.12.0",
+            "Epoch 1/9",
+            loaded_cudnn(8600),
+            "60/60 [==============================] - 2s 9ms/step - loss: 1.3",
+        ),
         "Loaded cuDNN version",
         words=("loaded cuDNN",),
     ),
     Fires(
         "healthy",
         "a notebook that prints the name of its device, below the code that would warn",
-        "if not tf.test.gpu_device_name():\n    warnings.warn('There is no GPU here')\nelse:\n    print('Default GPU Device: {}'.format(tf.test.gpu_device_name()))\n"
-        "\n    Default GPU Device: /device:GPU:0\n",
+        "if not tf.test.gpu_device_name():\n    warnings.warn('There is no GPU here')\nelse:\n   "
+        " print('Default GPU Device: {}'.format(tf.test.gpu_device_name()))\n\n    Default GPU Device:"
+        " /device:GPU:0\n",
         "/device:GPU:0",
     ),
     Fires(
         "benign-messages",
         "NUMA, factories and TF-TRT around a GPU that works",
-        log("2.16.1", factories, tf_trt, numa, created("NVIDIA GeForce RTX 4070", "8.9", 9525), loaded_cudnn(8907)),
+        log(
+            "2.16.1",
+            factories,
+            tf_trt,
+            numa,
+            created("NVIDIA GeForce RTX 4070", "8.9", 9525),
+            loaded_cudnn(8907),
+        ),
         "Unable to register cuDNN factory",
         words=("A GPU is registered and used",),
     ),
@@ -77,9 +91,10 @@ FIRES = (
         log(
             "2.11.0",
             created("NVIDIA GeForce RTX 2060", "7.5", 3900),
-            "2023-02-03 10:11:12.131415: W tensorflow/tsl/framework/bfc_allocator.cc:290] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.13GiB "
-            "with freed_by_count=0. The caller indicates that this is not a failure, but this may mean that there could be performance gains if more "
-            "memory were available.",
+            "2023-02-03 10:11:12.131415: W tensorflow/tsl/framework/bfc_allocator.cc:290] Allocator"
+            " (GPU_0_bfc) ran out of memory trying to allocate 2.13GiB with freed_by_count=0. The caller"
+            " indicates that this is not a failure, but this may mean that there could be performance gains"
+            " if more memory were available.",
             "Epoch 4/20",
         ),
         "ran out of memory trying to allocate",
@@ -90,7 +105,12 @@ FIRES = (
         log(
             "2.17.0",
             "Epoch 1/12",
-            logged("E", "stream_executor/cuda/cuda_timer.cc", "Delay kernel timed out: measured time has sub-optimal accuracy. There may be a missing warmup execution, please investigate in Nsight Systems."),
+            logged(
+                "E",
+                "stream_executor/cuda/cuda_timer.cc",
+                "Delay kernel timed out: measured time has sub-optimal accuracy. There may be a missing"
+                " warmup execution, please investigate in Nsight Systems.",
+            ),
             "64/64 - 21s - 329ms/step - loss: 0.7012",
         ),
         "Delay kernel timed out",
@@ -101,8 +121,10 @@ FIRES = (
         log(
             "2.15.0",
             "Epoch 1/3",
-            "W0000 00:00:1702000000.101010    4711 graph_launch.cc:671] Fallback to op-by-op mode because memset node breaks graph update",
-            "ptxas warning : Registers are spilled to local memory in function 'loop_fusion_7', 24 bytes spill stores, 24 bytes spill loads",
+            "W0000 00:00:1702000000.101010    4711 graph_launch.cc:671] Fallback to op-by-op mode because"
+            " memset node breaks graph update",
+            "ptxas warning : Registers are spilled to local memory in function 'loop_fusion_7', 24 bytes"
+            " spill stores, 24 bytes spill loads",
             "40/40 ━━━━━━━━━━━━━━━━━━━━ 9s 61ms/step - loss: 0.7120",
         ),
         "Fallback to op-by-op mode",
@@ -112,7 +134,9 @@ FIRES = (
         "a slow measurement that came to its end",
         log(
             "2.19.0",
-            logged("E", "external/local_xla/xla/service/slow_operation_alarm.cc", "The operation took 3.251104s"),
+            logged(
+                "E", "external/local_xla/xla/service/slow_operation_alarm.cc", "The operation took 3.251104s"
+            ),
             "40/40 ━━━━━━━━━━━━━━━━━━━━ 19s 61ms/step - loss: 0.7120",
         ),
         "The operation took",
@@ -120,7 +144,16 @@ FIRES = (
     Fires(
         "benign-messages",
         "an optimiser of the graph that gives up",
-        log("1.15.0", logged("E", "core/grappler/optimizers/meta_optimizer.cc", "model_pruner failed: Invalid argument: Invalid input graph.", 533), "Epoch 2/9"),
+        log(
+            "1.15.0",
+            logged(
+                "E",
+                "core/grappler/optimizers/meta_optimizer.cc",
+                "model_pruner failed: Invalid argument: Invalid input graph.",
+                533,
+            ),
+            "Epoch 2/9",
+        ),
         "model_pruner failed",
     ),
     Fires(
@@ -130,8 +163,9 @@ FIRES = (
             "2.9.1",
             created("Tesla T4", "7.5", 13803),
             loaded_cudnn(8401),
-            "Could not load symbol cublasGetSmCountTarget from libcublas.so.11. Error: /opt/envs/tensorflow-gpu/lib/python3.9/site-packages/tensorflow/python/"
-            "../../../../libcublas.so.11: undefined symbol: cublasGetSmCountTarget",
+            "Could not load symbol cublasGetSmCountTarget from libcublas.so.11. Error:"
+            " /opt/envs/tensorflow-gpu/lib/python3.9/site-packages/tensorflow/python/../../../../libcublas.so.11:"
+            " undefined symbol: cublasGetSmCountTarget",
             "12/12 [==============================] - 1s 13ms/step",
         ),
         "cublasGetSmCountTarget",
@@ -142,7 +176,12 @@ FIRES = (
         log(
             "1.9.0",
             created("GeForce GTX 1070", "6.1", 8110),
-            logged("E", "stream_executor/cuda/cuda_driver.cc", "failed to allocate 7.92G (8504279040 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY", 936),
+            logged(
+                "E",
+                "stream_executor/cuda/cuda_driver.cc",
+                "failed to allocate 7.92G (8504279040 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY",
+                936,
+            ),
             "100/100 [==============================] - 3s 31ms/step - loss: 0.4410",
             "Process finished with exit code 0",
         ),
@@ -155,7 +194,8 @@ FIRES = (
         log(
             "2.5.0",
             created("Tesla T4", "7.5", 13803),
-            "2021-08-10 09:00:00.100000: F tensorflow/core/platform/default/env.cc:73] Check failed: ret == 0 (11 vs. 0)Thread creation via pthread_create() failed.",
+            "2021-08-10 09:00:00.100000: F tensorflow/core/platform/default/env.cc:73] Check failed: ret == 0"
+            " (11 vs. 0)Thread creation via pthread_create() failed.",
         ),
         "pthread_create() failed",
     ),
@@ -175,22 +215,26 @@ FIRES = (
     Fires(
         "healthy",
         "a list with one GPU in it",
-        ">>> import tensorflow as tf\n>>> tf.config.list_physical_devices('GPU')\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n",
+        ">>> import tensorflow as tf\n>>>"
+        " tf.config.list_physical_devices('GPU')\n[PhysicalDevice(name='/physical_device:GPU:0',"
+        " device_type='GPU')]\n",
         "/physical_device:GPU:0",
     ),
     Fires(
         "undetermined",
         "an empty list and nothing else",
-        ">>> import tensorflow as tf\n>>> tf.__version__\n'2.15.0'\n>>> tf.config.list_physical_devices('GPU')\n[]\n",
+        ">>> import tensorflow as tf\n>>> tf.__version__\n'2.15.0'\n>>>"
+        " tf.config.list_physical_devices('GPU')\n[]\n",
         "list_physical_devices",
         says=("tfgpu-doctor check", "nvidia-smi"),
     ),
     Fires(
         "undetermined",
         "one sentence from Windows with TensorFlow 2.8",
-        form(system="Windows 10", tensorflow="2.8.0", python="3.9") + "\n\n>>> tf.test.is_gpu_available()\nFalse\n",
+        form(system="Windows 10", tensorflow="2.8.0", python="3.9")
+        + "\n\n>>> tf.test.is_gpu_available()\nFalse\n",
         "is_gpu_available()",
-        says=("set \"TF_CPP_VMODULE=dso_loader=1\" && python",),
+        says=('set "TF_CPP_VMODULE=dso_loader=1" && python',),
     ),
 )
 
@@ -199,25 +243,38 @@ NEAR_MISSES = (
         "healthy",
         "a strategy on the processor",
         "undetermined",
-        "INFO:tensorflow:Using MirroredStrategy with devices ('/job:localhost/replica:0/task:0/device:CPU:0',)\n",
+        "INFO:tensorflow:Using MirroredStrategy with devices"
+        " ('/job:localhost/replica:0/task:0/device:CPU:0',)\n",
     ),
     NearMiss(
         "healthy",
         "a GPU on which the training goes wrong",
         "undetermined",
-        log("2.8.0", created("GeForce RTX 2080", "7.5", 6500), "60/60 [==============================] - 2s 9ms/step - loss: nan"),
+        log(
+            "2.8.0",
+            created("GeForce RTX 2080", "7.5", 6500),
+            "60/60 [==============================] - 2s 9ms/step - loss: nan",
+        ),
     ),
     NearMiss(
         "healthy",
         "the code that would print a device's name, and no output",
         "undetermined",
-        "print('Default GPU Device: {}'.format(tf.test.gpu_device_name()))\nprint('Found GPU at: {}'.format(name))\n",
+        "print('Default GPU Device: {}'.format(tf.test.gpu_device_name()))\nprint('Found GPU at:"
+        " {}'.format(name))\n",
     ),
     NearMiss(
         "benign-messages",
         "a measurement that is still at it",
         "undetermined",
-        log("2.19.0", logged("E", "external/local_xla/xla/service/slow_operation_alarm.cc", "Trying algorithm eng4{} for conv %cudnn-conv.7 is taking a while...")),
+        log(
+            "2.19.0",
+            logged(
+                "E",
+                "external/local_xla/xla/service/slow_operation_alarm.cc",
+                "Trying algorithm eng4{} for conv %cudnn-conv.7 is taking a while...",
+            ),
+        ),
     ),
     NearMiss(
         "benign-messages",
@@ -226,15 +283,27 @@ NEAR_MISSES = (
         log(
             "2.19.0",
             created("NVIDIA GeForce RTX 3070", "8.6", 6100),
-            "ptxas warning : Registers are spilled to local memory in function 'loop_fusion_7', 24 bytes spill stores, 24 bytes spill loads",
-            "ResourceExhaustedError: OOM when allocating tensor with shape[64,512,112,112] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
+            "ptxas warning : Registers are spilled to local memory in function 'loop_fusion_7', 24 bytes"
+            " spill stores, 24 bytes spill loads",
+            "ResourceExhaustedError: OOM when allocating tensor with shape[64,512,112,112] and type float on"
+            " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
         ),
     ),
     NearMiss(
         "benign-messages",
         "the same frightening lines, and the GPU is skipped",
         "cuda-missing",
-        log("2.16.1", form(system="Ubuntu 22.04", tensorflow="2.16.1"), onednn, factories, tf_trt, found("NVIDIA A10", "8.6"), numa, refused("libcudart.so.12"), skipped),
+        log(
+            "2.16.1",
+            form(system="Ubuntu 22.04", tensorflow="2.16.1"),
+            onednn,
+            factories,
+            tf_trt,
+            found("NVIDIA A10", "8.6"),
+            numa,
+            refused("libcudart.so.12"),
+            skipped,
+        ),
     ),
     NearMiss(
         "benign-messages",
@@ -249,8 +318,18 @@ NEAR_MISSES = (
         log(
             "1.9.0",
             created("GeForce GTX 1070", "6.1", 8110),
-            logged("E", "stream_executor/cuda/cuda_driver.cc", "failed to allocate 7.92G (8504279040 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY", 936),
-            logged("E", "stream_executor/cuda/cuda_driver.cc", "failed to allocate 7.13G (7653851136 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY", 936),
+            logged(
+                "E",
+                "stream_executor/cuda/cuda_driver.cc",
+                "failed to allocate 7.92G (8504279040 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY",
+                936,
+            ),
+            logged(
+                "E",
+                "stream_executor/cuda/cuda_driver.cc",
+                "failed to allocate 7.13G (7653851136 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY",
+                936,
+            ),
         ),
     ),
     NearMiss(
@@ -284,7 +363,9 @@ NEAR_MISSES = (
         "undetermined",
         "an empty list with the reason above it",
         "cuda-missing",
-        log("2.14.0", versions("2.14.0"), no_cuda_drivers, ">>> tf.config.list_physical_devices('GPU')", "[]"),
+        log(
+            "2.14.0", versions("2.14.0"), no_cuda_drivers, ">>> tf.config.list_physical_devices('GPU')", "[]"
+        ),
     ),
     NearMiss(
         "undetermined",

@@ -53,10 +53,16 @@ FIRES = (
         "capacidad",
     ),
     Fires(
-        "gpu-arch-too-new", "a series in Chinese", "tensorflow-gpu 1.14 和 cuda10.0, 我这是30系的显卡, 怎么办\n", "30系"
+        "gpu-arch-too-new",
+        "a series in Chinese",
+        "tensorflow-gpu 1.14 和 cuda10.0, 我这是30系的显卡, 怎么办\n",
+        "30系",
     ),
     Fires(
-        "gpu-arch-too-new", "a series in Korean", "40번대는 최소 CUDA 11이 필요해서 cuda11 을 설치했습니다\n", "40번대"
+        "gpu-arch-too-new",
+        "a series in Korean",
+        "40번대는 최소 CUDA 11이 필요해서 cuda11 을 설치했습니다\n",
+        "40번대",
     ),
     Fires(
         "driver-not-loaded",
@@ -70,31 +76,36 @@ FIRES = (
         "после обновления ядра драйвер nvidia слетел\n",
         "ядра",
     ),
-    Fires("cuda-version-mismatch", "two releases in Chinese", "CUDA 下成了10.2, tensorflow 需要10.1\n", "10.2"),
+    Fires(
+        "cuda-version-mismatch", "two releases in Chinese", "CUDA 下成了10.2, tensorflow 需要10.1\n", "10.2"
+    ),
     Fires("host-oom", "RAM in Spanish", "el proceso agota la memoria RAM\n", "RAM"),
     Fires(
         "gpu-absent",
         "the session's list of devices, and a card of another maker",
-        "I have an AMD Radeon RX 570 in the PC.\nDevices: [_DeviceAttributes(/job:localhost/replica:0/task:0/device:CPU:0, CPU, 268435456)]\n",
+        "I have an AMD Radeon RX 570 in the PC.\nDevices:"
+        " [_DeviceAttributes(/job:localhost/replica:0/task:0/device:CPU:0, CPU, 268435456)]\n",
         "Radeon",
     ),
     Fires(
         "tf-cpu-only",
         "a session that works and says nothing of GPUs",
-        "Why does it run on the CPU?\nI tensorflow/core/platform/cpu_feature_guard.cc:141] Your CPU supports instructions that this TensorFlow binary "
-        "was not compiled to use: AVX2 FMA\nEpoch: 1 loss= 0.912\n",
+        "Why does it run on the CPU?\nI tensorflow/core/platform/cpu_feature_guard.cc:141] Your CPU supports"
+        " instructions that this TensorFlow binary was not compiled to use: AVX2 FMA\nEpoch: 1 loss= 0.912\n",
         "cpu_feature_guard",
     ),
     Fires(
         "gpu-bad-state",
         "an exclusive GPU, and a session that is not made",
-        "| N/A   41C    P0    60W / 300W |   9000MiB / 16276MiB |     80%   E. Process |\nInternalError: Failed to create session.\n",
+        "| N/A   41C    P0    60W / 300W |   9000MiB / 16276MiB |     80%   E. Process |\nInternalError:"
+        " Failed to create session.\n",
         "Failed to create session",
     ),
     Fires(
         "gpu-arch-too-new",
         "Windows ends the process",
-        "tensorflow-gpu 1.10 with CUDA 9.0 on Windows 10, RTX 2070\nProcess finished with exit code -1073740791 (0xC0000409)\n",
+        "tensorflow-gpu 1.10 with CUDA 9.0 on Windows 10, RTX 2070\nProcess finished with exit code"
+        " -1073740791 (0xC0000409)\n",
         "0xC0000409",
     ),
     Fires(
@@ -109,7 +120,12 @@ FIRES = (
         "me faltaba instalar CUDA, por eso la GPU no se usa\n",
         "CUDA",
     ),
-    Fires("cuda-missing", "CUDA that was forgotten, Russian", "GPU не видно. Оказалось, CUDA не установлен\n", "CUDA"),
+    Fires(
+        "cuda-missing",
+        "CUDA that was forgotten, Russian",
+        "GPU не видно. Оказалось, CUDA не установлен\n",
+        "CUDA",
+    ),
     Fires(
         "model-oom",
         "a small card",
@@ -120,18 +136,26 @@ FIRES = (
 
 NEAR_MISSES = (
     NearMiss(
-        "gpu-arch-too-old", "a capability that is enough", "undetermined", "最低算力要求是3.5,我的显卡算力是6.1\n"
+        "gpu-arch-too-old",
+        "a capability that is enough",
+        "undetermined",
+        "最低算力要求是3.5,我的显卡算力是6.1\n",
     ),
     NearMiss(
-        "host-oom", "memory of the GPU, in the word for RAM", "undetermined", "GPU0满了就报内存不足, batch调小也一样\n"
+        "host-oom",
+        "memory of the GPU, in the word for RAM",
+        "undetermined",
+        "GPU0满了就报内存不足, batch调小也一样\n",
     ),
-    NearMiss("cuda-version-mismatch", "one release in Chinese", "undetermined", "CUDA装成了10.0,官网要的也是10.0\n"),
+    NearMiss(
+        "cuda-version-mismatch", "one release in Chinese", "undetermined", "CUDA装成了10.0,官网要的也是10.0\n"
+    ),
     NearMiss(
         "tf-cpu-only",
         "a log that ends before any work",
         "undetermined",
-        "My GPU is not used.\nI tensorflow/core/platform/cpu_feature_guard.cc:141] Your CPU supports instructions that this TensorFlow binary "
-        "was not compiled to use: AVX2 FMA\n",
+        "My GPU is not used.\nI tensorflow/core/platform/cpu_feature_guard.cc:141] Your CPU supports"
+        " instructions that this TensorFlow binary was not compiled to use: AVX2 FMA\n",
     ),
     NearMiss(
         "driver-not-loaded",
@@ -143,15 +167,16 @@ NEAR_MISSES = (
         "healthy",
         "a GPU that is registered, and a session that crashed",
         "undetermined",
-        "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 14221 MB memory) -> physical GPU (device: 0, name: Tesla T4, "
-        "pci bus id: 0000:00:04.0, compute capability: 7.5)\nThen my session crashed.\n",
+        "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 14221 MB memory) ->"
+        " physical GPU (device: 0, name: Tesla T4, pci bus id: 0000:00:04.0, compute capability: 7.5)\nThen"
+        " my session crashed.\n",
     ),
     NearMiss("cuda-missing", "a CUDA that is to be taken off", "undetermined", "没有安装 CUDA 驱动的问题\n"),
     NearMiss(
         "benign-messages",
         "a program that crashes, and one line on the processor",
         "undetermined",
-        "My training crashes.\nI tensorflow/core/platform/cpu_feature_guard.cc:141] Your CPU supports instructions that this TensorFlow binary was not "
-        "compiled to use: AVX2\n",
+        "My training crashes.\nI tensorflow/core/platform/cpu_feature_guard.cc:141] Your CPU supports"
+        " instructions that this TensorFlow binary was not compiled to use: AVX2\n",
     ),
 )

@@ -29,8 +29,9 @@ GPU_DEVICE = "core/common_runtime/gpu/gpu_device.cc"
 
 def ignored(card: str, capability: str, minimum: str) -> str:
     return (
-        f"Ignoring visible gpu device (device: 0, name: {card}, pci bus id: 0000:01:00.0, compute capability: {capability}) with Cuda compute "
-        f"capability {capability}. The minimum required Cuda capability is {minimum}."
+        f"Ignoring visible gpu device (device: 0, name: {card}, pci bus id: 0000:01:00.0, compute capability:"
+        f" {capability}) with Cuda compute capability {capability}. The minimum required Cuda capability is"
+        f" {minimum}."
     )
 
 
@@ -52,9 +53,10 @@ def smi(driver: str, cuda: str, card: str, used: int = 5, total: int = 8192, pro
 def wrapped_by_docker(reason: str) -> str:
     """How docker reports that the NVIDIA runtime hook failed."""
     return (
-        "docker: Error response from daemon: failed to create task for container: failed to create shim task: OCI runtime create failed: runc create "
-        "failed: unable to start container process: error during container init: error running prestart hook #0: exit status 1, stdout: , stderr: "
-        f"Auto-detected mode as 'legacy'\nnvidia-container-cli: {reason}"
+        "docker: Error response from daemon: failed to create task for container: failed to create shim"
+        " task: OCI runtime create failed: runc create failed: unable to start container process: error"
+        " during container init: error running prestart hook #0: exit status 1, stdout: , stderr:"
+        f" Auto-detected mode as 'legacy'\nnvidia-container-cli: {reason}"
     )
 
 
@@ -62,7 +64,12 @@ FIRES = (
     Fires(
         "gpu-bad-state",
         "a worker that was forked after CUDA was in use",
-        log("2.14.0", "data loader: 4 workers", cuinit("CUDA_ERROR_NOT_INITIALIZED", "initialization error"), skipped),
+        log(
+            "2.14.0",
+            "data loader: 4 workers",
+            cuinit("CUDA_ERROR_NOT_INITIALIZED", "initialization error"),
+            skipped,
+        ),
         "CUDA_ERROR_NOT_INITIALIZED",
         says=('set_start_method("spawn")',),
         never=("rmmod", "ldconfig"),
@@ -72,33 +79,48 @@ FIRES = (
         "gpu-hidden",
         "the first GPU is named, the driver is in order, and the process is shown none",
         "export CUDA_VISIBLE_DEVICES=0\n"
-        + log("2.6.0", cuinit("CUDA_ERROR_NO_DEVICE", NO_DEVICE), diagnosed("kernel version seems to match DSO: 460.39.0")),
+        + log(
+            "2.6.0",
+            cuinit("CUDA_ERROR_NO_DEVICE", NO_DEVICE),
+            diagnosed("kernel version seems to match DSO: 460.39.0"),
+        ),
         "CUDA_VISIBLE_DEVICES=0",
-        words=("set later",),
+        words=("sets later",),
     ),
     Fires(
         "ptx-jit-or-kernel-crash",
         "a routine of cuBLAS that has its handle and fails",
-        log("1.14.0", logged("E", "stream_executor/cuda/cuda_blas.cc", "failed to run cuBLAS routine: CUBLAS_STATUS_EXECUTION_FAILED", 428)),
+        log(
+            "1.14.0",
+            logged(
+                "E",
+                "stream_executor/cuda/cuda_blas.cc",
+                "failed to run cuBLAS routine: CUBLAS_STATUS_EXECUTION_FAILED",
+                428,
+            ),
+        ),
         "CUBLAS_STATUS_EXECUTION_FAILED",
         says=("tfgpu-doctor tables gpu", "TF_FORCE_GPU_ALLOW_GROWTH"),
     ),
     Fires(
         "gpu-bad-state",
         "NVIDIA's own sample after a night's sleep",
-        "deviceQuery Starting...\n CUDA Device Query (Runtime API) version (CUDART static linking)\ncudaGetDeviceCount returned 999\n-> unknown error\nResult = FAIL\n",
+        "deviceQuery Starting...\n CUDA Device Query (Runtime API) version (CUDART static"
+        " linking)\ncudaGetDeviceCount returned 999\n-> unknown error\nResult = FAIL\n",
         "returned 999",
     ),
     Fires(
         "driver-too-old",
         "a driver below the CUDA, told in a sentence",
-        "The highest CUDA version supported by your driver is 12.2, while CUDA 12.8 is what you installed. Hence no GPU in TensorFlow.\n",
+        "The highest CUDA version supported by your driver is 12.2, while CUDA 12.8 is what you installed."
+        " Hence no GPU in TensorFlow.\n",
         "supported by your driver",
     ),
     Fires(
         "driver-missing",
         "conda, which sees no driver",
-        "Could not solve for environment specs\n  - nothing provides __cuda needed by tensorflow-2.9.1-cuda112py310he87a039_0\n",
+        "Could not solve for environment specs\n  - nothing provides __cuda needed by"
+        " tensorflow-2.9.1-cuda112py310he87a039_0\n",
         "nothing provides __cuda",
         says=("CONDA_OVERRIDE_CUDA=11.2",),
         words=("conda",),
@@ -106,7 +128,8 @@ FIRES = (
     Fires(
         "gpu-hidden",
         "the variable in a sentence",
-        "When CUDA_VISIBLE_DEVICES is \"-1\", the program ends:\n    gpu = gpu_devices[i]\nIndexError: list index out of range\n",
+        'When CUDA_VISIBLE_DEVICES is "-1", the program ends:\n    gpu = gpu_devices[i]\nIndexError: list'
+        " index out of range\n",
         '"-1"',
     ),
     # --- gpu-absent
@@ -121,7 +144,7 @@ FIRES = (
             no_module("login02"),
         ),
         "host (login02)",
-        says=("srun --gres=gpu:1", "nothing has to be installed"),
+        says=("srun --gres=gpu:1", "install nothing"),
         verify="lspci",
     ),
     Fires(
@@ -142,7 +165,12 @@ FIRES = (
     Fires(
         "gpu-absent",
         "a code space in the cloud",
-        log("2.12.0", "(venv) dev@codespaces-3fa91c:~$ python -c 'import tensorflow'", cuinit("UNKNOWN ERROR (303)"), no_module("codespaces-3fa91c")),
+        log(
+            "2.12.0",
+            "(venv) dev@codespaces-3fa91c:~$ python -c 'import tensorflow'",
+            cuinit("UNKNOWN ERROR (303)"),
+            no_module("codespaces-3fa91c"),
+        ),
         "failed call to cuInit",
         words=("cloud workspace",),
     ),
@@ -169,8 +197,8 @@ FIRES = (
             logged(
                 "I",
                 GPU_DEVICE,
-                "Ignoring gpu device (device: 0, name: GRID K520, pci bus id: 0000:00:03.0) with Cuda compute capability 3.0. The minimum required Cuda "
-                "capability is 3.5.",
+                "Ignoring gpu device (device: 0, name: GRID K520, pci bus id: 0000:00:03.0) with Cuda compute"
+                " capability 3.0. The minimum required Cuda capability is 3.5.",
             ),
         ),
         "GRID K520",
@@ -183,8 +211,9 @@ FIRES = (
             logged(
                 "I",
                 GPU_DEVICE,
-                "Ignoring visible gpu device (device: 1, name: Quadro P400, pci bus id: 0000:02:00.0, compute capability: 6.1) with core count: 2. The "
-                "minimum required count is 8. You can adjust this requirement with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.",
+                "Ignoring visible gpu device (device: 1, name: Quadro P400, pci bus id: 0000:02:00.0, compute"
+                " capability: 6.1) with core count: 2. The minimum required count is 8. You can adjust this"
+                " requirement with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.",
             ),
         ),
         "with core count: 2",
@@ -200,12 +229,12 @@ FIRES = (
             logged(
                 "W",
                 GPU_DEVICE,
-                "TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0. CUDA kernels will be jit-compiled from PTX, "
-                "which could take 30 minutes or longer.",
+                "TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0."
+                " CUDA kernels will be jit-compiled from PTX, which could take 30 minutes or longer.",
             ),
             created("NVIDIA GeForce RTX 5070", "12.0", 9621),
-            "tensorflow.python.framework.errors_impl.InternalError: {{function_node __wrapped__Mul}} 'cuModuleLoadData(&module, data)' failed with "
-            "'CUDA_ERROR_INVALID_PTX'",
+            "tensorflow.python.framework.errors_impl.InternalError: {{function_node __wrapped__Mul}}"
+            " 'cuModuleLoadData(&module, data)' failed with 'CUDA_ERROR_INVALID_PTX'",
         ),
         "not built with CUDA kernel binaries",
         words=("12.0",),
@@ -219,7 +248,8 @@ FIRES = (
             found("GeForce RTX 3080", "8.6"),
             opened("libcudart.so.10.0", "libcublas.so.10.0", "libcudnn.so.7"),
             created("GeForce RTX 3080", "8.6", 8988),
-            "tensorflow.python.framework.errors_impl.InternalError: Blas GEMM launch failed : a.shape=(64, 784), b.shape=(784, 512), m=64, n=512, k=784",
+            "tensorflow.python.framework.errors_impl.InternalError: Blas GEMM launch failed : a.shape=(64,"
+            " 784), b.shape=(784, 512), m=64, n=512, k=784",
         ),
         "Blas GEMM launch failed",
         words=("8.6", "CUDA 10"),
@@ -249,9 +279,10 @@ FIRES = (
         log(
             "1.14.0",
             form(system="Windows 10", tensorflow="1.14.0", gpu="GTX 1050"),
-            "ImportError: Could not find 'nvcuda.dll'. TensorFlow requires that this DLL be installed in a directory that is named in your %PATH% environment "
-            "variable. Typically it is installed in 'C:\\Windows\\System32'. If it is not present, ensure that you have a CUDA-capable GPU with the correct "
-            "driver installed.",
+            "ImportError: Could not find 'nvcuda.dll'. TensorFlow requires that this DLL be installed in a"
+            " directory that is named in your %PATH% environment variable. Typically it is installed in"
+            " 'C:\\Windows\\System32'. If it is not present, ensure that you have a CUDA-capable GPU with the"
+            " correct driver installed.",
             windows=True,
         ),
         "Could not find 'nvcuda.dll'",
@@ -261,16 +292,18 @@ FIRES = (
     Fires(
         "driver-missing",
         "a page's list of devices above the reader's own log",
-        "it should say [PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\nmine:\n"
-        "2022-03-01 10:00:00.000001: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library 'nvcuda.dll'; dlerror: nvcuda.dll not found\n"
-        "2022-03-01 10:00:00.000002: W tensorflow/stream_executor/cuda/cuda_driver.cc:269] failed call to cuInit: UNKNOWN ERROR (303)\n",
+        "it should say [PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\nmine:\n2022-03-01"
+        " 10:00:00.000001: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load"
+        " dynamic library 'nvcuda.dll'; dlerror: nvcuda.dll not found\n2022-03-01 10:00:00.000002: W"
+        " tensorflow/stream_executor/cuda/cuda_driver.cc:269] failed call to cuInit: UNKNOWN ERROR (303)\n",
         "dlerror: nvcuda.dll not found",
     ),
     # --- driver-libcuda-missing
     Fires(
         "driver-libcuda-missing",
         "nvidia-smi runs in a container and gets no answer about CUDA",
-        "docker run --gpus all -it tensorflow/tensorflow:2.4.0-gpu bash\nroot@1f2e3d4c5b6a:/# nvidia-smi\n" + smi("460.91.03", "ERR!", "GeForce GTX 1080"),
+        "docker run --gpus all -it tensorflow/tensorflow:2.4.0-gpu bash\nroot@1f2e3d4c5b6a:/# nvidia-smi\n"
+        + smi("460.91.03", "ERR!", "GeForce GTX 1080"),
         "ERR!",
         says=("NVIDIA_DRIVER_CAPABILITIES=compute,utility",),
     ),
@@ -297,7 +330,10 @@ FIRES = (
             form(system="CentOS 7", tensorflow="1.12.0"),
             refused("libcuda.so.1", path="/opt/cuda/lib64"),
             cuinit("CUDA_ERROR_NO_DEVICE"),
-            diagnosed("libcuda reported version is: Not found: was unable to find libcuda.so DSO loaded into this program"),
+            diagnosed(
+                "libcuda reported version is: Not found: was unable to find libcuda.so DSO loaded into this"
+                " program"
+            ),
             diagnosed("kernel reported version is: 418.67.0"),
         ),
         "kernel reported version is",
@@ -311,7 +347,8 @@ FIRES = (
             "2.3.0",
             form(system="Ubuntu 18.04", tensorflow="2.3.0", gpu="GTX 1080"),
             "$ nvidia-smi",
-            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.",
+            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the"
+            " latest NVIDIA driver is installed and running.",
             opened("libcuda.so.1"),
             cuinit(*NO_DEVICE),
             no_module("workbench"),
@@ -323,7 +360,8 @@ FIRES = (
     Fires(
         "driver-not-loaded",
         "Secure Boot refuses the module",
-        "Ubuntu 22.04, GeForce RTX 3060\n$ sudo modprobe nvidia\nmodprobe: ERROR: could not insert 'nvidia': Required key not available\n",
+        "Ubuntu 22.04, GeForce RTX 3060\n$ sudo modprobe nvidia\nmodprobe: ERROR: could not insert 'nvidia':"
+        " Required key not available\n",
         "Required key not available",
         words=("refused",),
     ),
@@ -339,7 +377,8 @@ FIRES = (
             logged(
                 "E",
                 "stream_executor/cuda/cuda_diagnostics.cc",
-                "kernel version 375.66.0 does not match DSO version 384.90.0 -- cannot find working devices in this configuration",
+                "kernel version 375.66.0 does not match DSO version 384.90.0 -- cannot find working devices"
+                " in this configuration",
             ),
         ),
         "does not match DSO version",
@@ -350,7 +389,8 @@ FIRES = (
     Fires(
         "driver-library-mismatch",
         "nvidia-smi says it",
-        "$ nvidia-smi\nFailed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.154\n",
+        "$ nvidia-smi\nFailed to initialize NVML: Driver/library version mismatch\nNVML library version:"
+        " 535.154\n",
         "Driver/library version mismatch",
         says=("sudo reboot",),
     ),
@@ -363,7 +403,8 @@ FIRES = (
             versions("2.1.0", "3.7.4"),
             smi("390.116", "9.1", "GeForce GTX 1060"),
             opened("libcuda.so.1", "libcudart.so.10.1"),
-            "tensorflow.python.framework.errors_impl.InternalError: cudaGetDevice() failed. Status: CUDA driver version is insufficient for CUDA runtime version",
+            "tensorflow.python.framework.errors_impl.InternalError: cudaGetDevice() failed. Status: CUDA"
+            " driver version is insufficient for CUDA runtime version",
         ),
         "CUDA driver version is insufficient",
         words=("390.116",),
@@ -373,7 +414,8 @@ FIRES = (
         "driver-too-old",
         "a container that asks for a newer CUDA",
         wrapped_by_docker(
-            "requirement error: unsatisfied condition: cuda>=12.2, please update your driver to a newer version, or use an earlier cuda container: unknown"
+            "requirement error: unsatisfied condition: cuda>=12.2, please update your driver to a newer"
+            " version, or use an earlier cuda container: unknown"
         ),
         "unsatisfied condition: cuda>=12.2",
     ),
@@ -385,7 +427,10 @@ FIRES = (
             "2.5.0",
             "$ export LD_LIBRARY_PATH=/usr/local/cuda-11.2/compat:/usr/local/cuda-11.2/lib64",
             opened("libcuda.so.1"),
-            cuinit("CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "forward compatibility was attempted on non supported HW"),
+            cuinit(
+                "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
+                "forward compatibility was attempted on non supported HW",
+            ),
         ),
         "forward compatibility was attempted",
         says=("grep -v compat",),
@@ -401,7 +446,8 @@ FIRES = (
             logged(
                 "E",
                 "stream_executor/cuda/cuda_diagnostics.cc",
-                "kernel version 470.82.1 does not match DSO version 460.73.1 -- cannot find working devices in this configuration",
+                "kernel version 470.82.1 does not match DSO version 460.73.1 -- cannot find working devices"
+                " in this configuration",
             ),
         ),
         "does not match DSO version",
@@ -422,8 +468,9 @@ FIRES = (
     Fires(
         "gpu-arch-too-new",
         "an AMD card that a build for ROCm leaves out",
-        "2024-03-06 07:01:26.857236: I tensorflow/core/common_runtime/gpu/gpu_device.cc:2266] Ignoring visible gpu device (device: 0, name: Radeon RX 7600, "
-        "pci bus id: 0000:03:00.0) with AMDGPU version : gfx1102. The supported AMDGPU versions are gfx1030, gfx900.\n[]\n",
+        "2024-03-06 07:01:26.857236: I tensorflow/core/common_runtime/gpu/gpu_device.cc:2266] Ignoring"
+        " visible gpu device (device: 0, name: Radeon RX 7600, pci bus id: 0000:03:00.0) with AMDGPU version"
+        " : gfx1102. The supported AMDGPU versions are gfx1030, gfx900.\n[]\n",
         "gfx1102",
     ),
     Fires(
@@ -466,8 +513,12 @@ FIRES = (
         log(
             "2.21.0",
             cuinit("CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"),
-            logged("I", "stream_executor/cuda/cuda_diagnostics.cc", "env: CUDA_VISIBLE_DEVICES=\"-1\""),
-            logged("I", "stream_executor/cuda/cuda_diagnostics.cc", "CUDA_VISIBLE_DEVICES is set to -1 - this hides all GPUs from CUDA"),
+            logged("I", "stream_executor/cuda/cuda_diagnostics.cc", 'env: CUDA_VISIBLE_DEVICES="-1"'),
+            logged(
+                "I",
+                "stream_executor/cuda/cuda_diagnostics.cc",
+                "CUDA_VISIBLE_DEVICES is set to -1 - this hides all GPUs from CUDA",
+            ),
         ),
         "this hides all GPUs from CUDA",
         says=("unset CUDA_VISIBLE_DEVICES",),
@@ -504,15 +555,20 @@ FIRES = (
     Fires(
         "gpu-bad-state",
         "a card that fell off the bus",
-        "$ dmesg | tail\n[ 8123.5] NVRM: Xid (PCI:0000:02:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"
-        "$ nvidia-smi\nUnable to determine the device handle for GPU 0000:02:00.0: GPU is lost.  Reboot the system to recover this GPU\n",
+        "$ dmesg | tail\n[ 8123.5] NVRM: Xid (PCI:0000:02:00): 79, pid='<unknown>', name=<unknown>, GPU has"
+        " fallen off the bus.\n$ nvidia-smi\nUnable to determine the device handle for GPU 0000:02:00.0: GPU"
+        " is lost.  Reboot the system to recover this GPU\n",
         "GPU is lost",
         says=("dmesg",),
     ),
     Fires(
         "gpu-bad-state",
         "NVSwitch without its fabric manager",
-        log("2.10.0", opened("libcuda.so.1"), cuinit("CUDA_ERROR_SYSTEM_NOT_READY", "system not yet initialized")),
+        log(
+            "2.10.0",
+            opened("libcuda.so.1"),
+            cuinit("CUDA_ERROR_SYSTEM_NOT_READY", "system not yet initialized"),
+        ),
         "system not yet initialized",
         says=("nvidia-fabricmanager",),
     ),
@@ -520,8 +576,8 @@ FIRES = (
     Fires(
         "device-permission",
         "closed device nodes",
-        "$ python -c 'import tensorflow'\nNVIDIA: could not open the device file /dev/nvidia0 (Permission denied)\n"
-        "failed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n",
+        "$ python -c 'import tensorflow'\nNVIDIA: could not open the device file /dev/nvidia0 (Permission"
+        " denied)\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n",
         "/dev/nvidia0",
         says=("usermod -aG video", "nvidia-modprobe"),
         verify="/dev/nvidia",
@@ -529,7 +585,8 @@ FIRES = (
     Fires(
         "device-permission",
         "a container that lost its cgroup after a reload",
-        "# after systemctl daemon-reload, inside the running container\nroot@5c1d2e3f4a6b:/# nvidia-smi\nFailed to initialize NVML: Unknown Error\n",
+        "# after systemctl daemon-reload, inside the running container\nroot@5c1d2e3f4a6b:/#"
+        " nvidia-smi\nFailed to initialize NVML: Unknown Error\n",
         "Unknown Error",
         says=("Restart the container",),
     ),
@@ -559,14 +616,20 @@ FIRES = (
     Fires(
         "container-no-gpu",
         "Apptainer without --nv",
-        log("2.9.0", "$ apptainer exec tf.sif python train.py", refused("libcuda.so.1", path="/.singularity.d/libs"), cuinit("UNKNOWN ERROR (303)")),
+        log(
+            "2.9.0",
+            "$ apptainer exec tf.sif python train.py",
+            refused("libcuda.so.1", path="/.singularity.d/libs"),
+            cuinit("UNKNOWN ERROR (303)"),
+        ),
         "'libcuda.so.1'",
         says=("--nv",),
     ),
     Fires(
         "container-no-gpu",
         "a Kubernetes cluster without free GPUs",
-        "$ kubectl describe pod train-0\n  Warning  FailedScheduling  0/3 nodes are available: 3 Insufficient nvidia.com/gpu.\n",
+        "$ kubectl describe pod train-0\n  Warning  FailedScheduling  0/3 nodes are available: 3 Insufficient"
+        " nvidia.com/gpu.\n",
         "Insufficient nvidia.com/gpu",
         says=("nvidia.com/gpu: 1",),
     ),
@@ -589,37 +652,40 @@ FIRES = (
     Fires(
         "gpu-absent",
         "a function in the cloud, whose host looks like a container",
-        "2021-06-09 10:25:20.595244: W tensorflow/stream_executor/cuda/cuda_driver.cc:326] failed call to cuInit: UNKNOWN ERROR (303)\n"
-        "kernel driver does not appear to be running on this host (6c02c8600b47): /proc/driver/nvidia/version does not exist\n"
-        "END RequestId: 5b6e2d10-6e0f-4c1c-9c57-0d5b1c0b7a11\n",
+        "2021-06-09 10:25:20.595244: W tensorflow/stream_executor/cuda/cuda_driver.cc:326] failed call to"
+        " cuInit: UNKNOWN ERROR (303)\nkernel driver does not appear to be running on this host"
+        " (6c02c8600b47): /proc/driver/nvidia/version does not exist\nEND RequestId:"
+        " 5b6e2d10-6e0f-4c1c-9c57-0d5b1c0b7a11\n",
         "UNKNOWN ERROR (303)",
     ),
     Fires(
         "gpu-absent",
         "an app that somebody hosts, and a release that only says that it found no drivers",
-        "2024-03-02 08:14:11.402117: I tensorflow/tsl/cuda/cudart_stub.cc:28] Could not find cuda drivers on your machine, GPU will not be used.\n"
-        '  File "/mount/src/leaf-app/app.py", line 12, in <module>\n',
+        "2024-03-02 08:14:11.402117: I tensorflow/tsl/cuda/cudart_stub.cc:28] Could not find cuda drivers on"
+        ' your machine, GPU will not be used.\n  File "/mount/src/leaf-app/app.py", line 12, in <module>\n',
         "Could not find cuda drivers",
     ),
     Fires(
         "container-no-gpu",
         "Apptainer without --nv, and the one line that tells it",
-        "$ apptainer exec tensorflow.sif python -c 'import tensorflow as tf; print(tf.config.list_physical_devices())'\n"
-        "libcuda reported version is: NOT_FOUND: was unable to find libcuda.so DSO loaded into this program\n",
+        "$ apptainer exec tensorflow.sif python -c 'import tensorflow as tf;"
+        " print(tf.config.list_physical_devices())'\nlibcuda reported version is: NOT_FOUND: was unable to"
+        " find libcuda.so DSO loaded into this program\n",
         "unable to find libcuda.so",
     ),
     Fires(
         "driver-too-new",
         "a kernel module that leaves an old GPU to the legacy driver",
-        "NVRM: The NVIDIA GeForce GTX 680 GPU installed in this system is supported through the NVIDIA 470.xx Legacy drivers. Please\n"
-        "No devices were found\n",
+        "NVRM: The NVIDIA GeForce GTX 680 GPU installed in this system is supported through the NVIDIA 470.xx"
+        " Legacy drivers. Please\nNo devices were found\n",
         "470.xx",
         says=("470",),
     ),
     Fires(
         "gpu-powered-off",
         "a laptop whose GPU bbswitch switched off",
-        "[   12.345678] bbswitch: disabling discrete graphics\nfailed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n",
+        "[   12.345678] bbswitch: disabling discrete graphics\nfailed call to cuInit: CUDA_ERROR_NO_DEVICE:"
+        " no CUDA-capable device is detected\n",
         "bbswitch",
         says=("ON",),
     ),
@@ -634,7 +700,8 @@ FIRES = (
     Fires(
         "tf-addon-mismatch",
         "Horovod that was built for another TensorFlow",
-        "horovod.common.exceptions.HorovodVersionMismatchError: Framework tensorflow installed with version 2.1.0 but found version 2.3.0.\n",
+        "horovod.common.exceptions.HorovodVersionMismatchError: Framework tensorflow installed with version"
+        " 2.1.0 but found version 2.3.0.\n",
         "HorovodVersionMismatchError",
         says=("horovod",),
     ),
@@ -643,9 +710,14 @@ FIRES = (
 NEAR_MISSES = (
     NearMiss(
         "gpu-hidden",
-        "the first GPU is named on a machine of which nothing else is known",
+        "the first GPU is named, and the node has none",
         "gpu-absent",
-        "set CUDA_VISIBLE_DEVICES=0\n" + log("2.0.0", opened("nvcuda.dll"), cuinit("CUDA_ERROR_NO_DEVICE", NO_DEVICE), windows=True),
+        "export CUDA_VISIBLE_DEVICES=0\n"
+        + log(
+            "1.9.0",
+            cuinit("CUDA_ERROR_NO_DEVICE"),
+            diagnosed("no NVIDIA GPU device is present: /dev/nvidia0 does not exist"),
+        ),
     ),
     NearMiss(
         "driver-libcuda-missing",
@@ -655,7 +727,10 @@ NEAR_MISSES = (
         + log(
             "2.14.0",
             cuinit("CUDA_ERROR_NO_DEVICE", NO_DEVICE),
-            diagnosed("libcuda reported version is: NOT_FOUND: was unable to find libcuda.so DSO loaded into this program"),
+            diagnosed(
+                "libcuda reported version is: NOT_FOUND: was unable to find libcuda.so DSO loaded into this"
+                " program"
+            ),
             diagnosed("kernel reported version is: 525.105.17"),
         ),
     ),
@@ -665,8 +740,18 @@ NEAR_MISSES = (
         "cudnn-init-oom",
         log(
             "1.14.0",
-            logged("E", "stream_executor/cuda/cuda_blas.cc", "failed to create cublas handle: CUBLAS_STATUS_NOT_INITIALIZED", 238),
-            logged("E", "stream_executor/cuda/cuda_blas.cc", "failed to run cuBLAS routine: CUBLAS_STATUS_EXECUTION_FAILED", 428),
+            logged(
+                "E",
+                "stream_executor/cuda/cuda_blas.cc",
+                "failed to create cublas handle: CUBLAS_STATUS_NOT_INITIALIZED",
+                238,
+            ),
+            logged(
+                "E",
+                "stream_executor/cuda/cuda_blas.cc",
+                "failed to run cuBLAS routine: CUBLAS_STATUS_EXECUTION_FAILED",
+                428,
+            ),
         ),
     ),
     NearMiss(
@@ -685,7 +770,8 @@ NEAR_MISSES = (
         "gpu-hidden",
         "the variable in a sentence, with a card's number",
         "undetermined",
-        "When CUDA_VISIBLE_DEVICES is \"1\", the program ends:\n    gpu = devices[i]\nIndexError: list index out of range\n",
+        'When CUDA_VISIBLE_DEVICES is "1", the program ends:\n    gpu = devices[i]\nIndexError: list index'
+        " out of range\n",
     ),
     NearMiss(
         "driver-missing",
@@ -714,14 +800,20 @@ NEAR_MISSES = (
             versions("1.15.0"),
             found("GeForce GTX 1070", "6.1"),
             created("GeForce GTX 1070", "6.1", 7600),
-            "tensorflow.python.framework.errors_impl.InternalError: Blas GEMM launch failed : a.shape=(64, 784), b.shape=(784, 512), m=64, n=512, k=784",
+            "tensorflow.python.framework.errors_impl.InternalError: Blas GEMM launch failed : a.shape=(64,"
+            " 784), b.shape=(784, 512), m=64, n=512, k=784",
         ),
     ),
     NearMiss(
         "driver-missing",
         "nvidia-smi that answers beside a missing libcuda",
         "driver-libcuda-missing",
-        log("2.5.0", smi("460.91.03", "N/A", "Tesla T4"), refused("libcuda.so.1"), diagnosed("kernel reported version is: 460.91.3")),
+        log(
+            "2.5.0",
+            smi("460.91.03", "N/A", "Tesla T4"),
+            refused("libcuda.so.1"),
+            diagnosed("kernel reported version is: 460.91.3"),
+        ),
     ),
     NearMiss(
         "driver-missing",
@@ -732,26 +824,43 @@ NEAR_MISSES = (
             "$ uname -r",
             "5.15.90.1-microsoft-standard-WSL2",
             created("NVIDIA GeForce RTX 3070", "8.6", 5955),
-            "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object file: No such file or directory",
+            "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object"
+            " file: No such file or directory",
         ),
     ),
     NearMiss(
         "driver-libcuda-missing",
         "no libcuda and no kernel module either",
         "driver-missing",
-        log("2.8.0", form(system="Ubuntu 20.04", tensorflow="2.8.0", gpu="GTX 1660"), refused("libcuda.so.1"), cuinit("UNKNOWN ERROR (303)")),
+        log(
+            "2.8.0",
+            form(system="Ubuntu 20.04", tensorflow="2.8.0", gpu="GTX 1660"),
+            refused("libcuda.so.1"),
+            cuinit("UNKNOWN ERROR (303)"),
+        ),
     ),
     NearMiss(
         "driver-not-loaded",
         "the same words inside a container",
         "container-no-gpu",
-        log("2.7.0", "$ docker run tensorflow/tensorflow:2.7.0-gpu python train.py", cuinit("UNKNOWN ERROR (303)"), no_module("4be1907cd2a5")),
+        log(
+            "2.7.0",
+            "$ docker run tensorflow/tensorflow:2.7.0-gpu python train.py",
+            cuinit("UNKNOWN ERROR (303)"),
+            no_module("4be1907cd2a5"),
+        ),
     ),
     NearMiss(
         "driver-not-loaded",
         "the same words in WSL",
         "wsl-driver",
-        log("2.10.0", "5.15.90.1-microsoft-standard-WSL2", opened("libcuda.so.1"), cuinit(*NO_DEVICE), no_module("DESKTOP-7QK2M4X")),
+        log(
+            "2.10.0",
+            "5.15.90.1-microsoft-standard-WSL2",
+            opened("libcuda.so.1"),
+            cuinit(*NO_DEVICE),
+            no_module("DESKTOP-7QK2M4X"),
+        ),
     ),
     NearMiss(
         "driver-library-mismatch",
@@ -764,7 +873,8 @@ NEAR_MISSES = (
             logged(
                 "E",
                 "stream_executor/cuda/cuda_diagnostics.cc",
-                "kernel version 470.82.1 does not match DSO version 460.73.1 -- cannot find working devices in this configuration",
+                "kernel version 470.82.1 does not match DSO version 460.73.1 -- cannot find working devices"
+                " in this configuration",
             ),
         ),
     ),
@@ -798,7 +908,10 @@ NEAR_MISSES = (
             "2.4.0",
             form(system="Ubuntu 20.04", tensorflow="2.4.0", gpu="GTX 1650"),
             opened("libcuda.so.1"),
-            cuinit("CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "forward compatibility was attempted on non supported HW"),
+            cuinit(
+                "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
+                "forward compatibility was attempted on non supported HW",
+            ),
         ),
     ),
     NearMiss(
@@ -818,7 +931,11 @@ NEAR_MISSES = (
         "gpu-hidden",
         "CUDA_VISIBLE_DEVICES=1 and the GPU works as GPU:0",
         "gpu-renumbered",
-        log("2.6.0", "CUDA_VISIBLE_DEVICES=1 python train.py", created("Tesla T4", "7.5", 13803, physical=0, bus="0000:02:00.0")),
+        log(
+            "2.6.0",
+            "CUDA_VISIBLE_DEVICES=1 python train.py",
+            created("Tesla T4", "7.5", 13803, physical=0, bus="0000:02:00.0"),
+        ),
     ),
     NearMiss(
         "gpu-bad-state",
@@ -830,7 +947,12 @@ NEAR_MISSES = (
         "device-permission",
         "sudo that installs a package, and memory that is full",
         "cudnn-init-oom",
-        log("2.3.0", "sudo apt install nvidia-driver-455 worked", created("GeForce RTX 2060", "7.5", 4901), cudnn_failed("CUDNN_STATUS_INTERNAL_ERROR")),
+        log(
+            "2.3.0",
+            "sudo apt install nvidia-driver-455 worked",
+            created("GeForce RTX 2060", "7.5", 4901),
+            cudnn_failed("CUDNN_STATUS_INTERNAL_ERROR"),
+        ),
     ),
     NearMiss(
         "container-no-gpu",
@@ -850,7 +972,10 @@ NEAR_MISSES = (
         "container-no-gpu",
         "a container whose driver is too old for it",
         "driver-too-old",
-        wrapped_by_docker("requirement error: unsatisfied condition: cuda>=11.2, please update your driver to a newer version: unknown"),
+        wrapped_by_docker(
+            "requirement error: unsatisfied condition: cuda>=11.2, please update your driver to a newer"
+            " version: unknown"
+        ),
     ),
     NearMiss(
         "wsl-driver",
@@ -870,32 +995,44 @@ NEAR_MISSES = (
         "wsl-driver",
         "WSL whose driver answers; only the CUDA libraries are missing",
         "cuda-missing",
-        log("2.15.0", "5.15.133.1-microsoft-standard-WSL2", versions("2.15.0"), no_cuda_drivers, "$ nvidia-smi", smi("546.17", "12.3", "RTX 3060"), skipped),
+        log(
+            "2.15.0",
+            "5.15.133.1-microsoft-standard-WSL2",
+            versions("2.15.0"),
+            no_cuda_drivers,
+            "$ nvidia-smi",
+            smi("546.17", "12.3", "RTX 3060"),
+            skipped,
+        ),
     ),
     NearMiss(
         "driver-too-new",
         "a branch that still serves the GPU",
         "driver-not-loaded",
-        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is "
-        "installed and running.\nii  nvidia-driver-550  550.90.07\nNVIDIA Corporation GP104 [GeForce GTX 1080] [10de:1b80]\n",
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the"
+        " latest NVIDIA driver is installed and running.\nii  nvidia-driver-550  550.90.07\nNVIDIA"
+        " Corporation GP104 [GeForce GTX 1080] [10de:1b80]\n",
     ),
     NearMiss(
         "gpu-powered-off",
         "a GPU that answers on the bus",
         "driver-not-loaded",
-        "01:00.0 3D controller: NVIDIA Corporation TU117M [GeForce GTX 1650 Mobile] (rev a1)\nNVIDIA-SMI has failed because it couldn't "
-        "communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n",
+        "01:00.0 3D controller: NVIDIA Corporation TU117M [GeForce GTX 1650 Mobile] (rev a1)\nNVIDIA-SMI has"
+        " failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA"
+        " driver is installed and running.\n",
     ),
     NearMiss(
         "gpu-reserved",
         "a GPU that the NVIDIA driver has",
         "gpu-hidden",
-        "Kernel driver in use: nvidia\nCUDA_VISIBLE_DEVICES=-1\nfailed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n",
+        "Kernel driver in use: nvidia\nCUDA_VISIBLE_DEVICES=-1\nfailed call to cuInit: CUDA_ERROR_NO_DEVICE:"
+        " no CUDA-capable device is detected\n",
     ),
     NearMiss(
         "tf-addon-mismatch",
         "a library of CUDA itself that misses a symbol",
         "library-broken",
-        "ImportError: /usr/lib/x86_64-linux-gnu/libcudnn_cnn_infer.so.8: undefined symbol: _ZN5cudnn3cnn5infer, version libcudnn_ops_infer.so.8\n",
+        "ImportError: /usr/lib/x86_64-linux-gnu/libcudnn_cnn_infer.so.8: undefined symbol:"
+        " _ZN5cudnn3cnn5infer, version libcudnn_ops_infer.so.8\n",
     ),
 )

@@ -20,7 +20,14 @@ from tests.rules.spelling import (
     versions,
 )
 
-TEN = ("libcudart.so.10.0", "libcublas.so.10.0", "libcufft.so.10.0", "libcurand.so.10.0", "libcusolver.so.10.0", "libcusparse.so.10.0")
+TEN = (
+    "libcudart.so.10.0",
+    "libcublas.so.10.0",
+    "libcufft.so.10.0",
+    "libcurand.so.10.0",
+    "libcusolver.so.10.0",
+    "libcusparse.so.10.0",
+)
 CUDNN = "stream_executor/cuda/cuda_dnn.cc"
 
 FIRES = (
@@ -29,7 +36,7 @@ FIRES = (
         "libraries that did not open, of a release that names them above what was pasted",
         log("2.8.0", cpu_features) + "Skipping registering GPU devices...\n",
         "Skipping registering",
-        words=("the lines above that one say which",),
+        words=("the lines before the message",),
     ),
     Fires(
         "cudnn-version-mismatch",
@@ -38,7 +45,8 @@ FIRES = (
             "2.20.0",
             created("Tesla P40", "6.1", 21000),
             "I0000 00:00:1761030000.101010    4711 cuda_dnn.cc:529] Loaded cuDNN version 91400",
-            "INTERNAL: Autotuning failed for HLO: %cudnn-conv.4 = (f32[8,16,32,32], u8[0]) custom-call(%a, %b) with error: NOT_FOUND: No valid config found!",
+            "INTERNAL: Autotuning failed for HLO: %cudnn-conv.4 = (f32[8,16,32,32], u8[0]) custom-call(%a,"
+            " %b) with error: NOT_FOUND: No valid config found!",
         ),
         "Loaded cuDNN version 91400",
         says=("nvidia-cudnn-cu12==9.10.2.21",),
@@ -47,8 +55,9 @@ FIRES = (
     Fires(
         "cudnn-version-mismatch",
         "a cuDNN that has dropped Pascal, and says itself that the card is not its own",
-        "Ubuntu 22.04, TensorFlow 2.19.0, cuDNN 9.14.0, NVIDIA GeForce GTX 1080\n"
-        "E0000 00:00:1761030000.101010    4711 cuda_dnn.cc:522] Could not create cudnn handle: CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH\n",
+        "Ubuntu 22.04, TensorFlow 2.19.0, cuDNN 9.14.0, NVIDIA GeForce GTX 1080\nE0000"
+        " 00:00:1761030000.101010    4711 cuda_dnn.cc:522] Could not create cudnn handle:"
+        " CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH\n",
         "cuDNN 9.14.0",
         says=("nvidia-cudnn-cu12==9.10.2.21",),
         words=("compute capability 6.1",),
@@ -83,19 +92,22 @@ FIRES = (
     Fires(
         "library-path",
         "the very CUDA of the file stands in a list",
-        "- Windows 10\n- tensorflow-gpu 2.2.0\n- Python 3.8.3\n- CUDA version 10.1 (update2)\n\nCould not load dynamic library 'cudart64_101.dll'\n",
+        "- Windows 10\n- tensorflow-gpu 2.2.0\n- Python 3.8.3\n- CUDA version 10.1 (update2)\n\nCould not"
+        " load dynamic library 'cudart64_101.dll'\n",
         "cudart64_101.dll",
     ),
     Fires(
         "cuda-version-mismatch",
         "a reader's words for the message, beside another CUDA in the form",
-        "- Windows 10\n- TensorFlow version: 2.1.0\n- CUDA/cuDNN version: 10.2 / 7.6\n- GPU: GTX 1050\ncannot opened dynamic library cudart64_101.dll\n",
+        "- Windows 10\n- TensorFlow version: 2.1.0\n- CUDA/cuDNN version: 10.2 / 7.6\n- GPU: GTX 1050\ncannot"
+        " opened dynamic library cudart64_101.dll\n",
         "cudart64_101.dll",
     ),
     Fires(
         "library-path",
         "a folder that was put onto PATH",
-        "Could not load dynamic library 'cudart64_101.dll'; dlerror: cudart64_101.dll not found\nSolved by adding the bin folder of CUDA 10.1 to PATH\n",
+        "Could not load dynamic library 'cudart64_101.dll'; dlerror: cudart64_101.dll not found\nSolved by"
+        " adding the bin folder of CUDA 10.1 to PATH\n",
         "cudart64_101.dll",
     ),
     Fires(
@@ -104,20 +116,37 @@ FIRES = (
         "cudart64_110.dllが見つからない。CUDA 11.2は入っているので、PATHを通したら直った\n",
         "cudart64_110.dll",
     ),
-    Fires("cuda-missing", "a library that is not found, told in Spanish", "Al importar tensorflow dice que no se encuentra cublas64_11.dll\n", "cublas64_11"),
-    Fires("cuda-missing", "the same in Korean", "tensorflow 실행하면 cudart64_101.dll을 찾을 수 없다고 나옵니다\n", "cudart64_101"),
-    Fires("cudnn-missing", "cuDNN, told in German", "Beim Start von TensorFlow: cudnn64_8.dll fehlt\n", "cudnn64_8"),
+    Fires(
+        "cuda-missing",
+        "a library that is not found, told in Spanish",
+        "Al importar tensorflow dice que no se encuentra cublas64_11.dll\n",
+        "cublas64_11",
+    ),
+    Fires(
+        "cuda-missing",
+        "the same in Korean",
+        "tensorflow 실행하면 cudart64_101.dll을 찾을 수 없다고 나옵니다\n",
+        "cudart64_101",
+    ),
+    Fires(
+        "cudnn-missing",
+        "cuDNN, told in German",
+        "Beim Start von TensorFlow: cudnn64_8.dll fehlt\n",
+        "cudnn64_8",
+    ),
     Fires(
         "cuda-version-mismatch",
         "a release whose files are named after it",
-        "- CUDA: 8.0\n- cuDNN: 5.1\nImportError: libcudart.so.7.5: cannot open shared object file: No such file or directory\n",
+        "- CUDA: 8.0\n- cuDNN: 5.1\nImportError: libcudart.so.7.5: cannot open shared object file: No such"
+        " file or directory\n",
         "libcudart.so.7.5",
         words=("8.0",),
     ),
     Fires(
         "library-path",
         "a cache that was built anew",
-        "CUDA 9.0 is installed.\nImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\nsudo ldconfig /usr/local/cuda/lib64 fixed it\n",
+        "CUDA 9.0 is installed.\nImportError: libcublas.so.9.0: cannot open shared object file: No such file"
+        " or directory\nsudo ldconfig /usr/local/cuda/lib64 fixed it\n",
         "libcublas.so.9.0",
     ),
     Fires(
@@ -166,7 +195,8 @@ FIRES = (
         "TensorFlow 1.12 linked to CUDA 9.0 and a machine with 10.0",
         versions("1.12.0", "3.6.7")
         + "\nImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n"
-        + "Failed to load the native TensorFlow runtime.\n$ nvcc --version\nCuda compilation tools, release 10.0, V10.0.130\n",
+        + "Failed to load the native TensorFlow runtime.\n$ nvcc --version\nCuda compilation tools, release"
+        " 10.0, V10.0.130\n",
         "ImportError: libcublas.so.9.0",
         never=("[and-cuda]",),
         words=("9.0",),
@@ -191,16 +221,18 @@ FIRES = (
     Fires(
         "cuda-version-mismatch",
         "the distribution's package, as the reporter tells it",
-        "on Arch the CUDA package is the newest, 9.1.85\nImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n",
+        "on Arch the CUDA package is the newest, 9.1.85\nImportError: libcublas.so.9.0: cannot open shared"
+        " object file: No such file or directory\n",
         "libcublas.so.9.0",
         words=("CUDA 9.1",),
     ),
     Fires(
         "cuda-version-mismatch",
         "only the reporter's word for it, in Chinese",
-        "装完一跑就是 ImportError: libcublas.so.10.0: cannot open shared object file: No such file or directory\n后来才知道服务器上CUDA的版本和它对不上\n",
+        "装完一跑就是 ImportError: libcublas.so.10.0: cannot open shared object file: No such file or"
+        " directory\n后来才知道服务器上CUDA的版本和它对不上\n",
         "libcublas.so.10.0",
-        words=("said to be of another version",),
+        words=("another version of CUDA is installed",),
     ),
     Fires(
         "cuda-version-mismatch",
@@ -213,8 +245,9 @@ FIRES = (
         "cuda-version-mismatch",
         "the good run after the cure stands above the error",
         log("1.5.0", created("GeForce GTX 1060", "6.1", 4712))
-        + "\nBefore that it was: ImportError: Could not find 'cudart64_90.dll'. TensorFlow requires that this DLL be installed in a directory that is named in your %PATH% "
-        "environment variable.\nand in the bin folder was cudart64_92.dll, of CUDA 9.2\n",
+        + "\nBefore that it was: ImportError: Could not find 'cudart64_90.dll'. TensorFlow requires that this"
+        " DLL be installed in a directory that is named in your %PATH% environment variable.\nand in the"
+        " bin folder was cudart64_92.dll, of CUDA 9.2\n",
         "Could not find 'cudart64_90.dll'",
     ),
     # --- cudnn-version-mismatch
@@ -227,7 +260,8 @@ FIRES = (
     Fires(
         "cudnn-version-mismatch",
         "the handle fails and the reporter blames the version, in Korean",
-        "Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\n찾아보니 cuDNN 버전이 안 맞아서 그런 거였다\n",
+        "Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\n찾아보니 cuDNN 버전이 안 맞아서 그런"
+        " 거였다\n",
         "안 맞아서",
     ),
     Fires(
@@ -240,8 +274,9 @@ FIRES = (
             logged(
                 "E",
                 CUDNN,
-                "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.  CuDNN library needs to have matching major version and equal or "
-                "higher minor version. If using a binary install, upgrade your CuDNN library.",
+                "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.  CuDNN library"
+                " needs to have matching major version and equal or higher minor version. If using a binary"
+                " install, upgrade your CuDNN library.",
             ),
             "Node: 'model/conv1/Conv2D'\nDNN library is not found.\n\t [[{{node model/conv1/Conv2D}}]]",
         ),
@@ -259,8 +294,9 @@ FIRES = (
             logged(
                 "E",
                 CUDNN,
-                "Loaded runtime CuDNN library: 5005 (compatibility version 5000) but source was compiled with 5105 (compatibility version 5100).  If using "
-                "a binary install, upgrade your CuDNN library to match.",
+                "Loaded runtime CuDNN library: 5005 (compatibility version 5000) but source was compiled with"
+                " 5105 (compatibility version 5100).  If using a binary install, upgrade your CuDNN library"
+                " to match.",
             ),
         ),
         "source was compiled with 5105",
@@ -283,8 +319,9 @@ FIRES = (
     Fires(
         "cudnn-version-mismatch",
         "a function that an old TensorFlow calls and this cuDNN lacks",
-        "F tensorflow/stream_executor/cuda/cuda_dnn.cc:204] could not find cudnnGetFilterNdDescriptor_v3 in cudnn DSO; dlerror: "
-        "/usr/local/lib/python2.7/dist-packages/tensorflow/python/_pywrap_tensorflow.so: undefined symbol: cudnnGetFilterNdDescriptor_v3\n",
+        "F tensorflow/stream_executor/cuda/cuda_dnn.cc:204] could not find cudnnGetFilterNdDescriptor_v3 in"
+        " cudnn DSO; dlerror: /usr/local/lib/python2.7/dist-packages/tensorflow/python/_pywrap_tensorflow.so:"
+        " undefined symbol: cudnnGetFilterNdDescriptor_v3\n",
         "in cudnn DSO",
         words=("cudnnGetFilterNdDescriptor_v3",),
     ),
@@ -331,7 +368,10 @@ FIRES = (
         log(
             "2.11.0",
             opened("libcudart.so.11.0"),
-            refused("libcusolver.so.11", error="libnvJitLink.so.12: cannot open shared object file: No such file or directory"),
+            refused(
+                "libcusolver.so.11",
+                error="libnvJitLink.so.12: cannot open shared object file: No such file or directory",
+            ),
             skipped,
         ),
         "libnvJitLink.so.12",
@@ -340,7 +380,8 @@ FIRES = (
     Fires(
         "library-broken",
         "a part of cuDNN, and a TensorFlow for CUDA 11",
-        "TensorFlow 2.9.1 on Ubuntu 20.04\nCould not load library libcudnn_cnn_train.so.8. Error: /opt/cudnn/libcudnn_cnn_train.so.8: file too short\n",
+        "TensorFlow 2.9.1 on Ubuntu 20.04\nCould not load library libcudnn_cnn_train.so.8. Error:"
+        " /opt/cudnn/libcudnn_cnn_train.so.8: file too short\n",
         "file too short",
         says=("--force-reinstall nvidia-cudnn-cu11==8.",),
         never=("cu12",),
@@ -376,6 +417,18 @@ FIRES = (
     ),
     Fires(
         "library-path",
+        "pip brought the libraries, and one that is not named does not open",
+        log(
+            "2.18.0",
+            '$ poetry add "tensorflow[and-cuda]"',
+            form(system="Fedora 41", tensorflow="2.18.0", python="3.12"),
+            skipped,
+        ),
+        "Cannot dlopen some GPU libraries",
+        words=("pip installed",),
+    ),
+    Fires(
+        "library-path",
         "it works in a terminal and not in the IDE, on Windows",
         log(
             "2.5.0",
@@ -392,7 +445,8 @@ FIRES = (
     Fires(
         "library-path",
         "the advice right below the error",
-        "q: ImportError: libcufft.so.9.0: cannot open shared object file: No such file or directory\na: put this into .bashrc\nexport LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/opt/cuda/lib64\n",
+        "q: ImportError: libcufft.so.9.0: cannot open shared object file: No such file or directory\na: put"
+        " this into .bashrc\nexport LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/opt/cuda/lib64\n",
         "libcufft.so.9.0",
         says=("LD_LIBRARY_PATH",),
     ),
@@ -400,7 +454,13 @@ FIRES = (
     Fires(
         "cuda-missing",
         "TensorFlow 2.15 in a fresh environment on Linux",
-        log("2.15.0", form(system="Ubuntu 22.04", tensorflow="2.15.0", python="3.10", gpu="RTX 3060"), no_cuda_drivers, found("NVIDIA GeForce RTX 3060", "8.6"), skipped),
+        log(
+            "2.15.0",
+            form(system="Ubuntu 22.04", tensorflow="2.15.0", python="3.10", gpu="RTX 3060"),
+            no_cuda_drivers,
+            found("NVIDIA GeForce RTX 3060", "8.6"),
+            skipped,
+        ),
         "Cannot dlopen some GPU libraries",
         says=("TF_CPP_VMODULE=dso_loader=1", "tensorflow[and-cuda]==2.15.1"),
         never=("tensorflow-gpu", "[and-cuda]==2.15.0"),
@@ -415,7 +475,14 @@ FIRES = (
             refused("libcudart.so.11.0"),
             ignore_cudart,
             opened("libcuda.so.1"),
-            refused("libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcusolver.so.10", "libcusparse.so.11", "libcudnn.so.8"),
+            refused(
+                "libcublas.so.11",
+                "libcublasLt.so.11",
+                "libcufft.so.10",
+                "libcusolver.so.10",
+                "libcusparse.so.11",
+                "libcudnn.so.8",
+            ),
             skipped,
         ),
         "'libcudart.so.11.0'",
@@ -426,8 +493,9 @@ FIRES = (
         "cuda-missing",
         "Windows and TensorFlow 1.13's own check",
         form(system="Windows 10", tensorflow="1.13.1", python="3.6")
-        + "\nImportError: Could not find 'cudart64_100.dll'. TensorFlow requires that this DLL be installed in a directory that is named in your %PATH% environment "
-        "variable. Download and install CUDA 10.0 from this URL: https://developer.nvidia.com/cuda-10.0-download-archive\n",
+        + "\nImportError: Could not find 'cudart64_100.dll'. TensorFlow requires that this DLL be installed"
+        " in a directory that is named in your %PATH% environment variable. Download and install CUDA 10.0"
+        " from this URL: https://developer.nvidia.com/cuda-10.0-download-archive\n",
         "Could not find 'cudart64_100.dll'",
         says=("CUDA Toolkit 10.0",),
         never=("[and-cuda]", "LD_LIBRARY_PATH"),
@@ -440,7 +508,9 @@ FIRES = (
         log(
             "2.7.0",
             versions("2.7.0", "3.9.7"),
-            opened("libcudart.so.11.0", "libcuda.so.1", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10"),
+            opened(
+                "libcudart.so.11.0", "libcuda.so.1", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10"
+            ),
             refused("libcudnn.so.8"),
             skipped,
         ),
@@ -462,8 +532,13 @@ FIRES = (
             "2.17.0",
             created("NVIDIA A10", "8.6", 20800),
             cudnn_failed("CUDNN_STATUS_INTERNAL_ERROR"),
-            logged("E", "stream_executor/cuda/cuda_dnn.cc", "Memory usage: 23353098240 bytes free, 23696637952 bytes total."),
-            "tensorflow.python.framework.errors_impl.FailedPreconditionError: DNN library initialization failed. Look at the errors above for more details.",
+            logged(
+                "E",
+                "stream_executor/cuda/cuda_dnn.cc",
+                "Memory usage: 23353098240 bytes free, 23696637952 bytes total.",
+            ),
+            "tensorflow.python.framework.errors_impl.FailedPreconditionError: DNN library initialization"
+            " failed. Look at the errors above for more details.",
         ),
         "bytes free",
         words=("21.7 of the GPU's 22.1 GiB were free",),
@@ -476,7 +551,11 @@ FIRES = (
             "2.11.0",
             "(tf) mira@bench:~$ conda activate tf",
             created("NVIDIA A10", "8.6", 20000),
-            logged("W", "compiler/xla/service/gpu/llvm_gpu_backend/gpu_backend_lib.cc", "libdevice is required by this HLO module but was not found at ./libdevice.10.bc"),
+            logged(
+                "W",
+                "compiler/xla/service/gpu/llvm_gpu_backend/gpu_backend_lib.cc",
+                "libdevice is required by this HLO module but was not found at ./libdevice.10.bc",
+            ),
             "error: libdevice not found at ./libdevice.10.bc",
         ),
         "error: libdevice not found",
@@ -489,7 +568,8 @@ FIRES = (
             "2.20.0",
             versions("2.20.0", "3.12.3"),
             created("NVIDIA L4", "8.9", 21000),
-            "tensorflow.python.framework.errors_impl.InternalError: No PTX compilation provider is available. Neither ptxas/nvlink nor nvjtlink is available.",
+            "tensorflow.python.framework.errors_impl.InternalError: No PTX compilation provider is available."
+            " Neither ptxas/nvlink nor nvjtlink is available.",
         ),
         "No PTX compilation provider",
         says=("nvidia-cuda-nvcc",),
@@ -497,7 +577,8 @@ FIRES = (
     Fires(
         "cudnn-version-mismatch",
         "the message wrapped in a comment",
-        "# the GPU fails with: Loaded runtime CuDNN library: 9.1.0 but source was compiled\n    # with: 9.3.0 ... No DNN in stream executor\n",
+        "# the GPU fails with: Loaded runtime CuDNN library: 9.1.0 but source was compiled\n    # with: 9.3.0"
+        " ... No DNN in stream executor\n",
         "9.1.0",
     ),
     Fires(
@@ -507,7 +588,8 @@ FIRES = (
             "2.10.0",
             "Linux 5.15.153.1-microsoft-standard-WSL2",
             created("NVIDIA GeForce RTX 3060", "8.6", 9800),
-            "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object file: No such file or directory",
+            "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object"
+            " file: No such file or directory",
         ),
         "libcuda.so",
         says=("/usr/lib/wsl/lib",),
@@ -518,7 +600,8 @@ FIRES = (
         log(
             "2.10.0",
             created("NVIDIA GeForce RTX 3060", "8.6", 9800),
-            "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object file: No such file or directory",
+            "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object"
+            " file: No such file or directory",
         ),
         "libcuda.so",
         says=("libcuda.so.1",),
@@ -543,8 +626,9 @@ FIRES = (
     Fires(
         "library-path",
         "no library is named, and the folder of pip's libraries is the cure",
-        'TensorFlow only warns "Cannot dlopen some GPU libraries" and takes the CPU. Before the start:\n'
-        "export LD_LIBRARY_PATH=$(python -c \"import os, nvidia.cusolver; print(os.path.dirname(nvidia.cusolver.__file__) + '/lib')\")\n",
+        'TensorFlow only warns "Cannot dlopen some GPU libraries" and takes the CPU. Before the'
+        ' start:\nexport LD_LIBRARY_PATH=$(python -c "import os, nvidia.cusolver;'
+        " print(os.path.dirname(nvidia.cusolver.__file__) + '/lib')\")\n",
         "export LD_LIBRARY_PATH",
     ),
 )
@@ -554,8 +638,8 @@ NEAR_MISSES = (
         "cudnn-version-mismatch",
         "the same words of a card that is too new for its cuDNN",
         "gpu-arch-too-new",
-        "Ubuntu 22.04, TensorFlow 2.16.1, cuDNN 8.9.7, NVIDIA GeForce RTX 5090\n"
-        "E0000 00:00:1761030000.101010    4711 cuda_dnn.cc:522] Could not create cudnn handle: CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH\n",
+        "Ubuntu 22.04, TensorFlow 2.16.1, cuDNN 8.9.7, NVIDIA GeForce RTX 5090\nE0000 00:00:1761030000.101010"
+        "    4711 cuda_dnn.cc:522] Could not create cudnn handle: CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH\n",
     ),
     NearMiss(
         "cudnn-version-mismatch",
@@ -565,15 +649,17 @@ NEAR_MISSES = (
             "2.20.0",
             created("Tesla T4", "7.5", 13900),
             "I0000 00:00:1761030000.101010    4711 cuda_dnn.cc:529] Loaded cuDNN version 91400",
-            "INTERNAL: Autotuning failed for HLO: %cudnn-conv.4 = (f32[8,16,32,32], u8[0]) custom-call(%a, %b) with error: NOT_FOUND: No valid config found!",
+            "INTERNAL: Autotuning failed for HLO: %cudnn-conv.4 = (f32[8,16,32,32], u8[0]) custom-call(%a,"
+            " %b) with error: NOT_FOUND: No valid config found!",
         ),
     ),
     NearMiss(
         "cudnn-version-mismatch",
         "a second card that this cuDNN serves, on which the work may have been",
         "cudnn-init-oom",
-        "- TensorFlow version: 2.19.0\n- CUDA/cuDNN version: 12.5 / 9.14.0\n- GPU model: GTX 1080 Ti and RTX 3090\n\n"
-        "tensorflow.python.framework.errors_impl.NotFoundError: No algorithm worked!  Error messages: none\n",
+        "- TensorFlow version: 2.19.0\n- CUDA/cuDNN version: 12.5 / 9.14.0\n- GPU model: GTX 1080 Ti and RTX"
+        " 3090\n\ntensorflow.python.framework.errors_impl.NotFoundError: No algorithm worked!  Error"
+        " messages: none\n",
     ),
     NearMiss(
         "ptx-jit-or-kernel-crash",
@@ -583,7 +669,8 @@ NEAR_MISSES = (
             "2.20.0",
             created("NVIDIA GeForce RTX 3070", "8.6", 6100),
             "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9126805504 bytes.",
-            "INTERNAL: Autotuning failed for HLO: %loop_fusion.2 = f32[64,24,24]{2,1,0} fusion(%param_1), kind=kInput with error: NOT_FOUND: No valid config found!",
+            "INTERNAL: Autotuning failed for HLO: %loop_fusion.2 = f32[64,24,24]{2,1,0} fusion(%param_1),"
+            " kind=kInput with error: NOT_FOUND: No valid config found!",
         ),
     ),
     NearMiss(
@@ -597,14 +684,21 @@ NEAR_MISSES = (
         "library-path",
         "a folder that was put onto PATH in vain",
         "cuda-missing",
-        "Could not load dynamic library 'cudart64_101.dll'; dlerror: cudart64_101.dll not found\nI added a folder to PATH, and it is as before\n",
+        "Could not load dynamic library 'cudart64_101.dll'; dlerror: cudart64_101.dll not found\nI added a"
+        " folder to PATH, and it is as before\n",
     ),
-    NearMiss("cuda-missing", "a library that is there, told in Spanish", "undetermined", "Ya tengo cublas64_11.dll en la carpeta, y tensorflow importa bien\n"),
+    NearMiss(
+        "cuda-missing",
+        "a library that is there, told in Spanish",
+        "undetermined",
+        "Ya tengo cublas64_11.dll en la carpeta, y tensorflow importa bien\n",
+    ),
     NearMiss(
         "cuda-version-mismatch",
         "the release that the file is named after",
         "library-path",
-        "- CUDA: 7.5\n- cuDNN: 5.1\nImportError: libcudart.so.7.5: cannot open shared object file: No such file or directory\n",
+        "- CUDA: 7.5\n- cuDNN: 5.1\nImportError: libcudart.so.7.5: cannot open shared object file: No such"
+        " file or directory\n",
     ),
     NearMiss(
         "cuda-version-mismatch",
@@ -622,7 +716,8 @@ NEAR_MISSES = (
         "tf-import-failed",
         "the same import error, where another CUDA helped",
         "cuda-version-mismatch",
-        "ImportError: DLL load failed: The specified module could not be found.\nI switched to CUDA 9.0 from 9.2, and it worked\n",
+        "ImportError: DLL load failed: The specified module could not be found.\nI switched to CUDA 9.0 from"
+        " 9.2, and it worked\n",
     ),
     NearMiss(
         "library-broken",
@@ -646,7 +741,8 @@ NEAR_MISSES = (
         "library-path",
         "the variable was set before, and the error comes all the same",
         "cuda-missing",
-        "export LD_LIBRARY_PATH=/opt/cuda/lib64\npython train.py\nImportError: libcufft.so.9.0: cannot open shared object file: No such file or directory\n",
+        "export LD_LIBRARY_PATH=/opt/cuda/lib64\npython train.py\nImportError: libcufft.so.9.0: cannot open"
+        " shared object file: No such file or directory\n",
     ),
     NearMiss(
         "cuda-version-mismatch",
@@ -664,7 +760,12 @@ NEAR_MISSES = (
         "cuda-version-mismatch",
         "cuDNN alone does not open",
         "cudnn-missing",
-        log("1.15.0", *(opened(name) for name in TEN), refused("libcudnn.so.7", path="/usr/local/cuda-10.0/lib64"), skipped),
+        log(
+            "1.15.0",
+            *(opened(name) for name in TEN),
+            refused("libcudnn.so.7", path="/usr/local/cuda-10.0/lib64"),
+            skipped,
+        ),
     ),
     NearMiss(
         "cudnn-version-mismatch",
@@ -673,7 +774,8 @@ NEAR_MISSES = (
         log(
             "2.6.0",
             created("NVIDIA GeForce GTX 1650", "7.5", 2153),
-            "2021-09-10 10:00:00.000001: I tensorflow/stream_executor/cuda/cuda_dnn.cc:369] Loaded cuDNN version 8204",
+            "2021-09-10 10:00:00.000001: I tensorflow/stream_executor/cuda/cuda_dnn.cc:369] Loaded cuDNN"
+            " version 8204",
             cudnn_failed("CUDNN_STATUS_NOT_INITIALIZED"),
         ),
     ),
@@ -681,7 +783,13 @@ NEAR_MISSES = (
         "library-broken",
         "the same library simply not there",
         "cuda-missing",
-        log("2.4.0", opened("libcuda.so.1"), found("Tesla P4", "6.1"), refused("libcudart.so.11.0", "libcusolver.so.10"), skipped),
+        log(
+            "2.4.0",
+            opened("libcuda.so.1"),
+            found("Tesla P4", "6.1"),
+            refused("libcudart.so.11.0", "libcusolver.so.10"),
+            skipped,
+        ),
     ),
     NearMiss(
         "library-path",
@@ -700,7 +808,12 @@ NEAR_MISSES = (
         "library-path",
         "2.17 finds pip's folders by itself; here nothing was installed from pip's extra",
         "cuda-missing",
-        log("2.17.0", form(system="Ubuntu 22.04", tensorflow="2.17.0", python="3.11", gpu="RTX 3090"), numa, skipped),
+        log(
+            "2.17.0",
+            form(system="Ubuntu 22.04", tensorflow="2.17.0", python="3.11", gpu="RTX 3090"),
+            numa,
+            skipped,
+        ),
     ),
     NearMiss(
         "cuda-missing",
@@ -712,13 +825,25 @@ NEAR_MISSES = (
         "cuda-missing",
         "the same words on Windows with 2.12: no CUDA would help there",
         "tf-windows-native",
-        log("2.12.0", form(system="Windows 11", tensorflow="2.12.0", gpu="RTX 3060"), no_cuda_drivers, "My GPU is not detected.", windows=True),
+        log(
+            "2.12.0",
+            form(system="Windows 11", tensorflow="2.12.0", gpu="RTX 3060"),
+            no_cuda_drivers,
+            "My GPU is not detected.",
+            windows=True,
+        ),
     ),
     NearMiss(
         "cudnn-missing",
         "cuDNN and CUDA both missing",
         "cuda-missing",
-        log("2.5.0", opened("libcuda.so.1"), found("Tesla T4", "7.5"), refused("libcudart.so.11.0", "libcudnn.so.8"), skipped),
+        log(
+            "2.5.0",
+            opened("libcuda.so.1"),
+            found("Tesla T4", "7.5"),
+            refused("libcudart.so.11.0", "libcudnn.so.8"),
+            skipped,
+        ),
     ),
     NearMiss(
         "cudnn-version-mismatch",
@@ -728,8 +853,13 @@ NEAR_MISSES = (
             "2.17.0",
             created("NVIDIA A10", "8.6", 20800),
             cudnn_failed("CUDNN_STATUS_INTERNAL_ERROR"),
-            logged("E", "stream_executor/cuda/cuda_dnn.cc", "Memory usage: 98041856 bytes free, 23696637952 bytes total."),
-            "tensorflow.python.framework.errors_impl.FailedPreconditionError: DNN library initialization failed. Look at the errors above for more details.",
+            logged(
+                "E",
+                "stream_executor/cuda/cuda_dnn.cc",
+                "Memory usage: 98041856 bytes free, 23696637952 bytes total.",
+            ),
+            "tensorflow.python.framework.errors_impl.FailedPreconditionError: DNN library initialization"
+            " failed. Look at the errors above for more details.",
         ),
     ),
     NearMiss(
@@ -739,7 +869,9 @@ NEAR_MISSES = (
         log(
             "2.9.0",
             created("NVIDIA GeForce RTX 3090", "8.6", 22100),
-            logged("W", "stream_executor/gpu/asm_compiler.cc", "Relying on driver to perform ptx compilation."),
+            logged(
+                "W", "stream_executor/gpu/asm_compiler.cc", "Relying on driver to perform ptx compilation."
+            ),
             "782/782 [==============================] - 14s 11ms/step - loss: 1.2039",
         ),
     ),

@@ -24,14 +24,22 @@ FIRES = (
         "a run before the cure and one after it",
         log("2.17.0", skipped)
         + "\nThen I did a `pip install tensorflow[and-cuda]` in the same image, and look:\n"
-        + ">>> tf.config.list_physical_devices('GPU')\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n",
+        + ">>> tf.config.list_physical_devices('GPU')\n[PhysicalDevice(name='/physical_device:GPU:0',"
+        " device_type='GPU')]\n",
         "Cannot dlopen some GPU libraries",
         words=("of another run, which got a GPU", "(line 4)"),
     ),
     Fires(
         "cuda-missing",
         "it works on the other machine, which is shown first",
-        log("2.12.0", "At work:", created("NVIDIA RTX A4000", "8.6", 14102), loaded_cudnn(8600), "At home:", no_cuda_drivers)
+        log(
+            "2.12.0",
+            "At work:",
+            created("NVIDIA RTX A4000", "8.6", 14102),
+            loaded_cudnn(8600),
+            "At home:",
+            no_cuda_drivers,
+        )
         + "\nNum GPUs Available:  0\n",
         "Could not find cuda drivers",
         words=("of another run, which got a GPU",),
@@ -40,8 +48,8 @@ FIRES = (
         "driver-not-loaded",
         "a reboot helped",
         log("2.9.1", cuinit("CUDA_ERROR_UNKNOWN"), no_module("lab-7"))
-        + "\nnvidia-smi: NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n\nAfter a reboot:\n"
-        + log("2.9.1", created("NVIDIA GeForce RTX 3060", "8.6", 9979)),
+        + "\nnvidia-smi: NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA"
+        " driver.\n\nAfter a reboot:\n" + log("2.9.1", created("NVIDIA GeForce RTX 3060", "8.6", 9979)),
         "failed call to cuInit",
         words=("of another run, which got a GPU",),
     ),
@@ -56,27 +64,33 @@ FIRES = (
     Fires(
         "wsl-driver",
         "a container under WSL with a libcuda of its own",
-        "Docker Desktop, WSL2 (Ubuntu 22.04)\n" + log("2.16.1", cuinit("CUDA_ERROR_NOT_FOUND", "named symbol not found")),
+        "Docker Desktop, WSL2 (Ubuntu 22.04)\n"
+        + log("2.16.1", cuinit("CUDA_ERROR_NOT_FOUND", "named symbol not found")),
         "named symbol not found",
     ),
     Fires(
         "driver-too-old",
         "older than the driver that came with the first release of that CUDA",
-        form(system="Ubuntu 16.04", tensorflow="1.2.0", cuda="8.0/5.1", gpu="GTX 970") + "\nNVIDIA driver 361.42\nIt does not see the GPU.\n",
+        form(system="Ubuntu 16.04", tensorflow="1.2.0", cuda="8.0/5.1", gpu="GTX 970")
+        + "\nNVIDIA driver 361.42\nIt does not see the GPU.\n",
         "361.42",
         words=("needs driver 375.26",),
     ),
     Fires(
         "healthy",
         "NCCL says that it is ready",
-        log("2.11.0", created("Tesla V100-SXM2-16GB", "7.0", 14756), "node7:88:240 [0] NCCL INFO comm 0x7f2c rank 0 nranks 2 - Init COMPLETE"),
+        log(
+            "2.11.0",
+            created("Tesla V100-SXM2-16GB", "7.0", 14756),
+            "node7:88:240 [0] NCCL INFO comm 0x7f2c rank 0 nranks 2 - Init COMPLETE",
+        ),
         "Created device",
     ),
     Fires(
         "cuda-missing",
         "a Jetson board whose build is linked to NVTX",
-        "Jetson Nano, no CUDA on it yet\nImportError: libnvToolsExt.so.1: cannot open shared object file: No such file or directory\n\n"
-        "Failed to load the native TensorFlow runtime.\n",
+        "Jetson Nano, no CUDA on it yet\nImportError: libnvToolsExt.so.1: cannot open shared object file: No"
+        " such file or directory\n\nFailed to load the native TensorFlow runtime.\n",
         "libnvToolsExt.so.1",
     ),
     Fires(
@@ -86,7 +100,7 @@ FIRES = (
         "ImportError: libcublas.so.8.0: cannot open shared object file: No such file or directory\n",
         "ImportError: libcublas.so.8.0",
         says=("list",),
-        words=("What is imported opens libcublas.so.8.0, which is CUDA 8.0", "CUDA 9.0 is there"),
+        words=("The imported TensorFlow loads libcublas.so.8.0, which is CUDA 8.0", "CUDA 9.0 is there"),
     ),
     Fires(
         "cuda-missing",
@@ -98,15 +112,16 @@ FIRES = (
     Fires(
         "python-dependency-conflict",
         "what comes after a run that found no library",
-        log("2.9.1", refused("libcudart.so.11.0", "libcublas.so.11"), skipped) + "\nToday, after `pip install -U protobuf`, even this no more:\n"
+        log("2.9.1", refused("libcudart.so.11.0", "libcublas.so.11"), skipped)
+        + "\nToday, after `pip install -U protobuf`, even this no more:\n"
         "TypeError: Descriptors cannot be created directly.\n",
         "Descriptors cannot be created directly",
     ),
     Fires(
         "tf-cpu-only",
         "the build's own word against the name of conda's package",
-        ">>> tf.test.is_built_with_cuda()\nFalse\n\n"
-        "tensorflow                2.15.0          cuda120py311h0000000_1    conda-forge\n\nThe GPU is not used.\n",
+        ">>> tf.test.is_built_with_cuda()\nFalse\n\ntensorflow                2.15.0         "
+        " cuda120py311h0000000_1    conda-forge\n\nThe GPU is not used.\n",
         "is_built_with_cuda",
     ),
     Fires(
@@ -118,13 +133,15 @@ FIRES = (
     Fires(
         "gpu-hidden",
         "the variable is emptied, and the libraries open all the same",
-        "$ export CUDA_VISIBLE_DEVICES=\n$ python train.py\n" + log("1.12.0", opened("libcublas.so.9.0", "libcudnn.so.7", "libcuda.so.1")),
+        "$ export CUDA_VISIBLE_DEVICES=\n$ python train.py\n"
+        + log("1.12.0", opened("libcublas.so.9.0", "libcudnn.so.7", "libcuda.so.1")),
         "export CUDA_VISIBLE_DEVICES=",
     ),
     Fires(
         "gpu-arch-too-new",
         "a Pascal card under CUDA 7.5",
-        "With CUDA 7.5 and TensorFlow 0.10.0 on a GTX 1070 the loss is nan from the first step, on the CPU it is not.\n",
+        "With CUDA 7.5 and TensorFlow 0.10.0 on a GTX 1070 the loss is nan from the first step, on the CPU it"
+        " is not.\n",
         "GTX 1070",
     ),
     Fires(
@@ -133,8 +150,9 @@ FIRES = (
         log(
             "2.2.0",
             created("NVIDIA GeForce RTX 2070", "7.5", 6500),
-            "2020-09-01 10:00:00.000000: W tensorflow/stream_executor/gpu/redzone_allocator.cc:314] Internal: ptxas exited with non-zero error code 65280, "
-            "output: ptxas fatal   : Value 'sm_75' is not defined for option 'gpu-name'",
+            "2020-09-01 10:00:00.000000: W tensorflow/stream_executor/gpu/redzone_allocator.cc:314] Internal:"
+            " ptxas exited with non-zero error code 65280, output: ptxas fatal   : Value 'sm_75' is not"
+            " defined for option 'gpu-name'",
             "Relying on driver to perform ptx compilation. ",
             "27/27 [==============================] - 8s 301ms/step - loss: 0.2495",
         ),
@@ -143,7 +161,8 @@ FIRES = (
     Fires(
         "python-dependency-conflict",
         "a NumPy that is older than a compiled module wants",
-        "RuntimeError: module compiled against API version 0x10 but this version of numpy is 0xe\nand the import of tensorflow stops\n",
+        "RuntimeError: module compiled against API version 0x10 but this version of numpy is 0xe\nand the"
+        " import of tensorflow stops\n",
         "0x10",
         says=("numpy>=1.23,<2",),
         words=("compiled for NumPy 1.23 or later",),
@@ -151,26 +170,29 @@ FIRES = (
     Fires(
         "python-dependency-conflict",
         "a module for a NumPy that the stated TensorFlow does not take",
-        "tensorflow==2.4.1\nRuntimeError: module compiled against API version 0xe but this version of numpy is 0xd\n",
+        "tensorflow==2.4.1\nRuntimeError: module compiled against API version 0xe but this version of numpy"
+        " is 0xd\n",
         "0xe",
         says=("numpy~=1.19.2",),
         never=("pip install 'numpy",),
-        words=("another package's module",),
+        words=("belongs to another package",),
     ),
     Fires(
         "python-dependency-conflict",
         "a module for a NumPy that the stated TensorFlow takes too",
-        "tensorflow==2.12.0\nRuntimeError: module compiled against API version 0x10 but this version of numpy is 0xf\n",
+        "tensorflow==2.12.0\nRuntimeError: module compiled against API version 0x10 but this version of numpy"
+        " is 0xf\n",
         "0x10",
         says=(">=1.23",),
     ),
     Fires(
         "cuda-missing",
         "another package asks for another CUDA than the stated TensorFlow's",
-        "tensorflow-gpu==2.4.1\nImportError: libcudart.so.10.0: cannot open shared object file: No such file or directory\n",
+        "tensorflow-gpu==2.4.1\nImportError: libcudart.so.10.0: cannot open shared object file: No such file"
+        " or directory\n",
         "cannot open",
-        says=("First see who asks",),
-        words=("TensorFlow 2.4.1 opens libcudart.so.11.0",),
+        says=("First find out what loads it",),
+        words=("TensorFlow 2.4.1 loads libcudart.so.11.0",),
     ),
     Fires(
         "python-dependency-conflict",
@@ -182,46 +204,57 @@ FIRES = (
     Fires(
         "python-dependency-conflict",
         "the arrow of a notebook points into generated code",
-        "     20   containing_type=None,\n     21   fields=[\n---> 22     _descriptor.FieldDescriptor(\n     23       name='dim', full_name='tensorflow.TensorShapeProto.dim', index=0,\n",
+        "     20   containing_type=None,\n     21   fields=[\n---> 22     _descriptor.FieldDescriptor(\n    "
+        " 23       name='dim', full_name='tensorflow.TensorShapeProto.dim', index=0,\n",
         "--->",
     ),
     Fires(
         "cuda-version-mismatch",
         "what deviceQuery was built with",
-        'Device 0: "GeForce GTX 1070"\n  CUDA Driver Version / Runtime Version          10.1 / 10.1\n'
-        "  CUDA Capability Major/Minor version number:    6.1\n\ntensorflow-gpu 1.13.1 says ImportError: DLL load failed: The specified module could not be found.\n",
+        'Device 0: "GeForce GTX 1070"\n  CUDA Driver Version / Runtime Version          10.1 / 10.1\n  CUDA'
+        " Capability Major/Minor version number:    6.1\n\ntensorflow-gpu 1.13.1 says ImportError: DLL load"
+        " failed: The specified module could not be found.\n",
         "Runtime Version",
     ),
     Fires(
         "cuda-version-mismatch",
         "a link that gives a file the name of another version",
         "ImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n"
-        "$ sudo ln -s /usr/lib/x86_64-linux-gnu/libcublas.so.9.1 /usr/lib/x86_64-linux-gnu/libcublas.so.9.0\n",
+        "$ sudo ln -s /usr/lib/x86_64-linux-gnu/libcublas.so.9.1"
+        " /usr/lib/x86_64-linux-gnu/libcublas.so.9.0\n",
         "sudo ln -s",
     ),
     Fires(
         "cuda-version-mismatch",
         "a file that somebody says to have",
-        log("2.16.1", refused("libcudart.so.12"), skipped) + "\nIn this environment we have `libcudart.so.11`.\n",
+        log("2.16.1", refused("libcudart.so.12"), skipped)
+        + "\nIn this environment we have `libcudart.so.11`.\n",
         "we have",
     ),
     Fires(
         "tf-no-wheel",
         "the words of an old pip",
-        "$ pip install tensorflow-gpu\n  Could not find any downloads that satisfy the requirement tensorflow-gpu\nNo distributions at all found for tensorflow-gpu\n",
+        "$ pip install tensorflow-gpu\n  Could not find any downloads that satisfy the requirement"
+        " tensorflow-gpu\nNo distributions at all found for tensorflow-gpu\n",
         "Could not find any downloads",
     ),
     Fires(
         "gpu-arch-too-old",
         "a log that breaks off before it says so",
-        log("2.2.0", opened("libcuda.so.1"), found("Quadro K2000", "3.0"), opened("libcudart.so.10.1", "libcublas.so.10")),
+        log(
+            "2.2.0",
+            opened("libcuda.so.1"),
+            found("Quadro K2000", "3.0"),
+            opened("libcudart.so.10.1", "libcublas.so.10"),
+        ),
         "libcudart.so.10.1",
         words=("3.0", "3.5"),
     ),
     Fires(
         "gpu-arch-too-old",
         "the minimum after the number",
-        "Why is this?\ntensorflow-gpu 1.13.0rc0: compute capability 6.0 is required, says the log\nGPU: GeForce GTX 970\n",
+        "Why is this?\ntensorflow-gpu 1.13.0rc0: compute capability 6.0 is required, says the log\nGPU:"
+        " GeForce GTX 970\n",
         "6.0 is required",
         words=("5.2", "6.0"),
     ),
@@ -235,8 +268,10 @@ FIRES = (
     Fires(
         "benign-messages",
         "Apple's plugin, by its optimizer's line alone",
-        "2023-06-06 10:00:00.000000: I tensorflow/core/grappler/optimizers/custom_graph_optimizer_registry.cc:114] Plugin optimizer for device_type GPU is enabled.\n"
-        "120/120 [==============================] - 9s 71ms/step - loss: 0.61\n",
+        "2023-06-06 10:00:00.000000: I"
+        " tensorflow/core/grappler/optimizers/custom_graph_optimizer_registry.cc:114] Plugin optimizer for"
+        " device_type GPU is enabled.\n120/120 [==============================] - 9s 71ms/step - loss:"
+        " 0.61\n",
         "Plugin optimizer",
     ),
     Fires(
@@ -248,14 +283,21 @@ FIRES = (
     Fires(
         "gpu-absent",
         "a notebook for which no GPU was chosen",
-        "https://colab.research.google.com/\n" + log("2.3.0", opened("libcuda.so.1"), cuinit("CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"), no_module("4f0c1be2a977")),
+        "https://colab.research.google.com/\n"
+        + log(
+            "2.3.0",
+            opened("libcuda.so.1"),
+            cuinit("CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"),
+            no_module("4f0c1be2a977"),
+        ),
         "CUDA_ERROR_NO_DEVICE",
         says=("Change runtime type",),
     ),
     Fires(
         "undetermined",
         "libraries that open, and a GPU that is said to be missing",
-        "No GPU devices found\n" + log("2.4.1", found("Tesla T4", "7.5"), opened("libcudart.so.11.0", "libcudnn.so.8")),
+        "No GPU devices found\n"
+        + log("2.4.1", found("Tesla T4", "7.5"), opened("libcudart.so.11.0", "libcudnn.so.8")),
         "No GPU devices found",
     ),
     Fires(
@@ -274,9 +316,10 @@ FIRES = (
     Fires(
         "cuda-missing",
         "a runtime that the stated release does not open",
-        "tensorflow 2.3.0, horovod 0.19\nOSError: libcudart.so.10.0: cannot open shared object file: No such file or directory\n",
+        "tensorflow 2.3.0, horovod 0.19\nOSError: libcudart.so.10.0: cannot open shared object file: No such"
+        " file or directory\n",
         "libcudart.so.10.0",
-        words=("TensorFlow 2.3.0 opens libcudart.so.10.1", "another package"),
+        words=("TensorFlow 2.3.0 loads libcudart.so.10.1", "another package"),
     ),
     Fires(
         "tf-cpu-only",
@@ -303,26 +346,34 @@ NEAR_MISSES = (
         "gpu-hidden",
         "one of several processes of a job is meant to see no GPU",
         "healthy",
-        log("2.4.1", cuinit("CUDA_ERROR_NO_DEVICE"), created("Tesla V100-SXM2-16GB", "7.0", 14756), loaded_cudnn(8005)),
+        log(
+            "2.4.1",
+            cuinit("CUDA_ERROR_NO_DEVICE"),
+            created("Tesla V100-SXM2-16GB", "7.0", 14756),
+            loaded_cudnn(8005),
+        ),
     ),
     NearMiss(
         "cuda-version-mismatch",
         "an image that is started only for nvidia-smi",
         "undetermined",
-        "My container of tensorflow/tensorflow:2.2.1-gpu finds no GPU.\nThis works: docker run --rm --gpus all nvidia/cuda:11.0-base nvidia-smi\n",
+        "My container of tensorflow/tensorflow:2.2.1-gpu finds no GPU.\nThis works: docker run --rm --gpus"
+        " all nvidia/cuda:11.0-base nvidia-smi\n",
     ),
     NearMiss(
         "cuda-version-mismatch",
         "a link between two names of one version",
         "cuda-missing",
-        "ImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n"
-        "$ sudo ln -s /usr/lib/x86_64-linux-gnu/libcublas.so.9.0.176 /usr/lib/x86_64-linux-gnu/libcublas.so.9.0\n",
+        "ImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n$ sudo ln"
+        " -s /usr/lib/x86_64-linux-gnu/libcublas.so.9.0.176 /usr/lib/x86_64-linux-gnu/libcublas.so.9.0\n",
     ),
     NearMiss(
         "cuda-version-mismatch",
         "a file that somebody does not have",
         "cuda-missing",
-        log("2.16.1", refused("libcudart.so.12"), skipped) + "\nIn this environment there is no `libcudart.so.11` either, and I do not have `libcudart.so.10.1`.\n",
+        log("2.16.1", refused("libcudart.so.12"), skipped)
+        + "\nIn this environment there is no `libcudart.so.11` either, and I do not have"
+        " `libcudart.so.10.1`.\n",
     ),
     NearMiss(
         "python-dependency-conflict",
@@ -334,19 +385,27 @@ NEAR_MISSES = (
         "tf-no-wheel",
         "an old pip that finds no downloads of something else",
         "undetermined",
-        "$ pip install tensorflow-gpu frobnicate\n  Could not find any downloads that satisfy the requirement frobnicate\n",
+        "$ pip install tensorflow-gpu frobnicate\n  Could not find any downloads that satisfy the requirement"
+        " frobnicate\n",
     ),
     NearMiss(
         "tf-conflicting-packages",
         "both are installed, and it is the build for CUDA that is imported",
         "cuda-missing",
-        log("2.7.0", "tensorflow and tensorflow-gpu are both installed", refused("libcudart.so.11.0", "libcublas.so.11"), skipped),
+        log(
+            "2.7.0",
+            "tensorflow and tensorflow-gpu are both installed",
+            refused("libcudart.so.11.0", "libcublas.so.11"),
+            skipped,
+        ),
     ),
     NearMiss(
         "tf-cpu-only",
         "tensorflow-cpu is the way out that was taken",
         "gpu-absent",
-        log("2.3.0", cuinit("CUDA_ERROR_NO_DEVICE")) + "\nThere is no GPU to be used here, so:\n$ pip uninstall tensorflow\n$ pip install tensorflow-cpu\n",
+        log("2.3.0", cuinit("CUDA_ERROR_NO_DEVICE"))
+        + "\nThis machine has no GPU, so:\n$ pip uninstall tensorflow\n$ pip install"
+        " tensorflow-cpu\n",
     ),
     NearMiss(
         "tf-cpu-only",
@@ -358,13 +417,15 @@ NEAR_MISSES = (
         "gpu-hidden",
         "the variable names the one card that is there",
         "healthy",
-        "$ export CUDA_VISIBLE_DEVICES=0\n$ python train.py\n" + log("1.12.0", opened("libcublas.so.9.0", "libcudnn.so.7", "libcuda.so.1")),
+        "$ export CUDA_VISIBLE_DEVICES=0\n$ python train.py\n"
+        + log("1.12.0", opened("libcublas.so.9.0", "libcudnn.so.7", "libcuda.so.1")),
     ),
     NearMiss(
         "gpu-arch-too-new",
         "a Maxwell card under CUDA 7.5",
         "undetermined",
-        "With CUDA 7.5 and TensorFlow 0.10.0 on a GTX 970 the loss is nan from the first step, on the CPU it is not.\n",
+        "With CUDA 7.5 and TensorFlow 0.10.0 on a GTX 970 the loss is nan from the first step, on the CPU it"
+        " is not.\n",
     ),
     NearMiss(
         "cuda-version-mismatch",
@@ -383,7 +444,8 @@ NEAR_MISSES = (
         "driver-too-old",
         "a driver between the first release of CUDA 8.0 and its update",
         "undetermined",
-        form(system="Ubuntu 16.04", tensorflow="1.2.0", cuda="8.0/5.1", gpu="GTX 970") + "\nNVIDIA driver 370.28\nIt does not see the GPU.\n",
+        form(system="Ubuntu 16.04", tensorflow="1.2.0", cuda="8.0/5.1", gpu="GTX 970")
+        + "\nNVIDIA driver 370.28\nIt does not see the GPU.\n",
     ),
     NearMiss(
         "healthy",
@@ -408,13 +470,19 @@ NEAR_MISSES = (
         "library-path",
         "the command did not help",
         "undetermined",
-        "I tried this and it has not worked:\n\nexport LD_LIBRARY_PATH=/opt/cuda-11.2/lib64\n\nTensorFlow 2.5, still nothing\n",
+        "I tried this and it has not worked:\n\nexport LD_LIBRARY_PATH=/opt/cuda-11.2/lib64\n\nTensorFlow"
+        " 2.5, still nothing\n",
     ),
     NearMiss(
         "gpu-arch-too-old",
         "a log that breaks off, and a card that the builds take",
         "undetermined",
-        log("2.2.0", opened("libcuda.so.1"), found("Tesla K80", "3.7"), opened("libcudart.so.10.1", "libcublas.so.10")),
+        log(
+            "2.2.0",
+            opened("libcuda.so.1"),
+            found("Tesla K80", "3.7"),
+            opened("libcudart.so.10.1", "libcublas.so.10"),
+        ),
     ),
     NearMiss(
         "gpu-arch-too-old",
@@ -439,9 +507,19 @@ NEAR_MISSES = (
         "a container that somebody starts, and a word of Colab",
         "container-no-gpu",
         "It works on Colab. Here: docker run -it tensorflow/tensorflow:2.3.0-gpu\n"
-        + log("2.3.0", opened("libcuda.so.1"), cuinit("CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"), no_module("4f0c1be2a977")),
+        + log(
+            "2.3.0",
+            opened("libcuda.so.1"),
+            cuinit("CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"),
+            no_module("4f0c1be2a977"),
+        ),
     ),
-    NearMiss("driver-too-old", "a driver that is in use", "undetermined", "The CUDA driver version is in the file below\n"),
+    NearMiss(
+        "driver-too-old",
+        "a driver that is in use",
+        "undetermined",
+        "The CUDA driver version is in the file below\n",
+    ),
     NearMiss(
         "tf-cpu-only",
         "another release of the package for the GPU",
@@ -452,7 +530,8 @@ NEAR_MISSES = (
         "tf-cpu-only",
         "the package for the GPU, which worked for a time",
         "undetermined",
-        "I installed the GPU version of tensorflow and it worked for a week, since Monday the GPU is not used\n",
+        "I installed the GPU version of tensorflow and it worked for a week, since Monday the GPU is not"
+        " used\n",
     ),
     NearMiss("tf-cpu-only", "the same once more", "undetermined", "reinstalling tensorflow-gpu fixed it\n"),
     NearMiss(

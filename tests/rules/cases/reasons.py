@@ -30,7 +30,10 @@ _SENTENCES = (
     ("gpu-memory-held", "Ein anderer Prozess hat den GPU-Speicher belegt"),
     ("gpu-memory-held", "другой процесс занимал всю видеопамять"),
     ("model-oom", "Me quedé sin memoria en la GPU"),
-    ("gpu-arch-too-old", "그래픽카드 compute capability가 3.0이라 3.5 이상을 요구하는 텐서플로우에서 안 됩니다"),
+    (
+        "gpu-arch-too-old",
+        "그래픽카드 compute capability가 3.0이라 3.5 이상을 요구하는 텐서플로우에서 안 됩니다",
+    ),
     ("gpu-arch-too-old", "у моей видеокарты compute capability 3.0, а нужно минимум 3.5"),
     ("library-path", "환경 변수 PATH에 CUDA bin 폴더를 추가하니 GPU를 인식합니다"),
     ("library-path", "Agregué la carpeta bin de CUDA al PATH y ya detecta la GPU"),
@@ -57,4 +60,6 @@ _OTHERWISE = (
 )
 
 FIRES = tuple(Fires(code, sentence, f"{sentence}\n", sentence) for code, sentence in _SENTENCES)
-NEAR_MISSES = tuple(NearMiss(code, sentence, "undetermined", f"{sentence}\n") for code, sentence in _OTHERWISE)
+NEAR_MISSES = tuple(
+    NearMiss(code, sentence, "undetermined", f"{sentence}\n") for code, sentence in _OTHERWISE
+)

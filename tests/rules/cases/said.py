@@ -1,4 +1,5 @@
-"""What somebody says was wrong, or what helped, as answers in threads put it: one or two sentences and no log."""
+"""What somebody says was wrong, or what helped, as answers in threads put it: one or two sentences and no
+log."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ FIRES = (
     Fires(
         "library-path",
         "one shell and another",
-        "It works in the terminal, but not in Spyder: ImportError libcublas.so.9.0 : cannot open shared object file\n",
+        "It works in the terminal, but not in Spyder: ImportError libcublas.so.9.0 : cannot open shared"
+        " object file\n",
         "not in Spyder",
     ),
     Fires(
@@ -92,15 +94,24 @@ FIRES = (
         "I removed CUDA_VISIBLE_DEVICES from ~/.bashrc and it works\n",
         "I removed",
     ),
-    Fires("gpu-arch-too-new", "code that is asked for", "Which release brings kernels for sm_120?\n", "sm_120"),
-    Fires("container-no-gpu", "a flag that was forgotten", "I forgot `--gpus all`, sorry for the noise\n", "I forgot"),
+    Fires(
+        "gpu-arch-too-new", "code that is asked for", "Which release brings kernels for sm_120?\n", "sm_120"
+    ),
+    Fires(
+        "container-no-gpu",
+        "a flag that was forgotten",
+        "I forgot `--gpus all`, sorry for the noise\n",
+        "I forgot",
+    ),
     Fires(
         "container-no-gpu",
         "the container and the host",
         "Inside the container it prints False, on the host it prints True, so the GPU is there\n",
         "Inside",
     ),
-    Fires("gpu-absent", "another maker's card", "This laptop has only an AMD Radeon RX 5500M\n", "AMD Radeon"),
+    Fires(
+        "gpu-absent", "another maker's card", "This laptop has only an AMD Radeon RX 5500M\n", "AMD Radeon"
+    ),
     Fires(
         "tf-cpu-only",
         "the wrong one of two",
@@ -108,12 +119,23 @@ FIRES = (
         "instead of",
     ),
     Fires(
-        "tf-conflicting-packages", "both of them", "I had both the CPU and the GPU version installed.\n", "both the CPU"
+        "tf-conflicting-packages",
+        "both of them",
+        "I had both the CPU and the GPU version installed.\n",
+        "both the CPU",
     ),
     Fires(
-        "tf-no-wheel", "a Python that is too new", "Python 3.9 is not supported by tensorflow 2.3\n", "not supported"
+        "tf-no-wheel",
+        "a Python that is too new",
+        "Python 3.9 is not supported by tensorflow 2.3\n",
+        "not supported",
     ),
-    Fires("tf-gpu-package-removed", "a name that went", "tensorflow-gpu was removed in December 2022\n", "was removed"),
+    Fires(
+        "tf-gpu-package-removed",
+        "a name that went",
+        "tensorflow-gpu was removed in December 2022\n",
+        "was removed",
+    ),
     Fires(
         "tf-import-failed",
         "a script of that name",
@@ -141,7 +163,10 @@ FIRES = (
     ),
     Fires("memory-leak", "a loop", "It seems that model.fit in a loop leaks memory\n", "leaks memory"),
     Fires(
-        "memory-limit-misfit", "a share in words", "gpu_memory_fraction was 0.2, with 0.8 there is no OOM\n", "was 0.2"
+        "memory-limit-misfit",
+        "a share in words",
+        "gpu_memory_fraction was 0.2, with 0.8 there is no OOM\n",
+        "was 0.2",
     ),
     Fires(
         "gpu-config-conflict",
@@ -150,8 +175,18 @@ FIRES = (
         "every GPU",
         words=("the same for all",),
     ),
-    Fires("op-no-gpu-kernel", "soft placement", "with allow_soft_placement=True it works\n", "allow_soft_placement"),
-    Fires("op-no-gpu-kernel", "an op without a kernel", "that operation has no GPU kernel yet\n", "has no GPU kernel"),
+    Fires(
+        "op-no-gpu-kernel",
+        "soft placement",
+        "with allow_soft_placement=True it works\n",
+        "allow_soft_placement",
+    ),
+    Fires(
+        "op-no-gpu-kernel",
+        "an op without a kernel",
+        "that operation has no GPU kernel yet\n",
+        "has no GPU kernel",
+    ),
     Fires("device-not-found", "one GPU only", "/gpu:1 cannot be there, I have only one GPU\n", "/gpu:1"),
     Fires("xla-toolchain-missing", "a tool off the path", "ptxas was not on my PATH\n", "ptxas"),
     Fires(
@@ -159,7 +194,7 @@ FIRES = (
         "a release and the next",
         "That is a bug in TF 2.3.0, fixed since 2.3.1\n",
         "a bug in",
-        words=("is said",),
+        words=("The report says",),
     ),
     Fires(
         "cuda-version-mismatch",
@@ -182,7 +217,7 @@ FIRES = (
     Fires(
         "driver-too-old",
         "what the driver serves",
-        "The driver supports CUDA 11.4 only, and you use 12.2\n",
+        "The driver supports CUDA 11.4 only, and your TensorFlow wants 12.2\n",
         "supports CUDA",
     ),
     Fires(
@@ -192,18 +227,30 @@ FIRES = (
         "default runtime",
     ),
     Fires(
-        "gpu-absent", "a card without CUDA", "It has an Intel UHD 620, which doesn't support CUDA at all\n", "Intel UHD"
+        "gpu-absent",
+        "a card without CUDA",
+        "It has an Intel UHD 620, which doesn't support CUDA at all\n",
+        "Intel UHD",
     ),
-    Fires("nccl-failure", "the firmware's setting", "With MirroredStrategy I had to disable IOMMU\n", "IOMMU"),
+    Fires(
+        "nccl-failure", "the firmware's setting", "With MirroredStrategy I had to disable IOMMU\n", "IOMMU"
+    ),
     Fires(
         "tf-conflicting-packages",
         "one over the other",
         "that requirement overwrites tensorflow-gpu, which had found the GPU\n",
         "overwrites",
     ),
-    Fires("tf-cpu-only", "what the solver took", "conda doesn't pick the right build of the two\n", "doesn't pick"),
+    Fires(
+        "tf-cpu-only",
+        "what the solver took",
+        "conda doesn't pick the right build of the two\n",
+        "doesn't pick",
+    ),
     Fires("model-oom", "advice on size", "Take a smaller network or a bigger GPU.\n", "smaller network"),
-    Fires("memory-leak", "folds", "In cross validation I run out of memory with the third\n", "cross validation"),
+    Fires(
+        "memory-leak", "folds", "In cross validation I run out of memory with the third\n", "cross validation"
+    ),
     Fires("memory-leak", "memory that stays", "GPU memory isn't freed until Python ends\n", "isn't freed"),
     Fires("gpu-memory-held", "somebody else", "Is anybody else using the GPU?\n", "anybody else"),
     Fires(
@@ -219,7 +266,10 @@ FIRES = (
         "Tensorflow: 1.10.0",
     ),
     Fires(
-        "tf-windows-native", "since when", "TF does not support the GPU on native Windows since 2.11\n", "since 2.11"
+        "tf-windows-native",
+        "since when",
+        "TF does not support the GPU on native Windows since 2.11\n",
+        "since 2.11",
     ),
     Fires(
         "cuda-version-mismatch",
@@ -239,7 +289,12 @@ FIRES = (
         "I tried CUDA 11.2 and got errors; CUDA 11.0 is what TF 2.4 runs with\n",
         "I tried",
     ),
-    Fires("library-path", "a variable to look at", "Make sure that LD_LIBRARY_PATH contains the folder\n", "Make sure"),
+    Fires(
+        "library-path",
+        "a variable to look at",
+        "I forgot that LD_LIBRARY_PATH has to contain the CUDA folder\n",
+        "I forgot",
+    ),
     Fires(
         "tf-cpu-only",
         "advice on the package",
@@ -259,8 +314,9 @@ NEAR_MISSES = (
         "library-path",
         "what was tried and did not help",
         "cudnn-missing",
-        "TensorFlow 2.10 on Ubuntu. I ran sudo ldconfig and libcudnn.so.8 is not found, it doesn't work.\n"
-        "Could not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such file or directory\n",
+        "TensorFlow 2.10 on Ubuntu. I ran sudo ldconfig and libcudnn.so.8 is not found, it doesn't"
+        " work.\nCould not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared"
+        " object file: No such file or directory\n",
     ),
     NearMiss(
         "cuda-version-mismatch",
@@ -281,9 +337,14 @@ NEAR_MISSES = (
         "# ImportError with CUDA 9.0\n\nTensorFlow version: 1.7.0\n",
     ),
     NearMiss(
-        "cudnn-version-mismatch", "the same twice", "undetermined", "TF 1.4 requires cuDNN 6 and I have 6 installed\n"
+        "cudnn-version-mismatch",
+        "the same twice",
+        "undetermined",
+        "TF 1.4 requires cuDNN 6 and I have 6 installed\n",
     ),
-    NearMiss("library-path", "a variable that is set", "undetermined", "LD_LIBRARY_PATH is set as the guide says\n"),
+    NearMiss(
+        "library-path", "a variable that is set", "undetermined", "LD_LIBRARY_PATH is set as the guide says\n"
+    ),
     NearMiss(
         "driver-too-old",
         "a driver that is new enough",
@@ -303,7 +364,10 @@ NEAR_MISSES = (
         "I removed CUDA_VISIBLE_DEVICES from ~/.bashrc, to no avail\n",
     ),
     NearMiss(
-        "gpu-absent", "another maker's processor", "undetermined", "This laptop has only an Intel Core i5 of 2015\n"
+        "gpu-absent",
+        "another maker's processor",
+        "undetermined",
+        "This laptop has only an Intel Core i5 of 2015\n",
     ),
     NearMiss(
         "tf-conflicting-packages",
@@ -318,19 +382,36 @@ NEAR_MISSES = (
         log("2.4.0", cuinit("CUDA_ERROR_UNKNOWN", "unknown error"))
         + "memory_growth helped nobody so far, it worked last week\n",
     ),
-    NearMiss("gpu-memory-held", "memory that nobody holds", "undetermined", "the notebook uses little memory\n"),
     NearMiss(
-        "device-not-found", "two of them", "undetermined", "/gpu:1 is the one that I use, the other is for the screen\n"
+        "gpu-memory-held", "memory that nobody holds", "undetermined", "the notebook uses little memory\n"
     ),
     NearMiss(
-        "known-release-bug", "no release named", "undetermined", "That is a bug in your script, fixed it for you\n"
+        "device-not-found",
+        "two of them",
+        "undetermined",
+        "/gpu:1 is the one that I use, the other is for the screen\n",
     ),
-    NearMiss("tf-gpu-package-removed", "taken off by its owner", "undetermined", "So I removed tensorflow-gpu\n"),
     NearMiss(
-        "driver-too-old", "the same CUDA", "undetermined", "The driver supports CUDA 12.4 only, and you use 12.2\n"
+        "known-release-bug",
+        "no release named",
+        "undetermined",
+        "That is a bug in your script, fixed it for you\n",
     ),
-    NearMiss("driver-too-old", "back to an older driver", "undetermined", "I replaced nvidia-410 by nvidia-390\n"),
-    NearMiss("memory-leak", "memory that is given back", "undetermined", "GPU memory is freed when Python ends\n"),
+    NearMiss(
+        "tf-gpu-package-removed", "taken off by its owner", "undetermined", "So I removed tensorflow-gpu\n"
+    ),
+    NearMiss(
+        "driver-too-old",
+        "the same CUDA",
+        "undetermined",
+        "The driver supports CUDA 12.4 only, and you use 12.2\n",
+    ),
+    NearMiss(
+        "driver-too-old", "back to an older driver", "undetermined", "I replaced nvidia-410 by nvidia-390\n"
+    ),
+    NearMiss(
+        "memory-leak", "memory that is given back", "undetermined", "GPU memory is freed when Python ends\n"
+    ),
     NearMiss("model-oom", "smaller without memory", "undetermined", "A smaller model is slower on my GPU\n"),
     NearMiss("tf-cpu-only", "a build that is right", "undetermined", "conda picks the right build\n"),
     NearMiss(
@@ -340,9 +421,17 @@ NEAR_MISSES = (
         "TensorFlow version: 1.14.0\nCUDA/cuDNN version: 10\n\ntensorflow-gpu doesn't work\n",
     ),
     NearMiss(
-        "cuda-missing", "an installation that is done", "undetermined", "I have installed CUDA 9.0 from NVIDIA's site\n"
+        "cuda-missing",
+        "an installation that is done",
+        "undetermined",
+        "I have installed CUDA 9.0 from NVIDIA's site\n",
     ),
-    NearMiss("gpu-arch-too-new", "a CUDA that serves the series", "undetermined", "CUDA 11 can serve the 30 series\n"),
+    NearMiss(
+        "gpu-arch-too-new",
+        "a CUDA that serves the series",
+        "undetermined",
+        "CUDA 11 can serve the 30 series\n",
+    ),
     NearMiss(
         "gpu-memory-held",
         "a kernel of another kind",
@@ -355,8 +444,13 @@ NEAR_MISSES = (
         "undetermined",
         "Memory growth works here, but I want a hard limit on my GPU\n",
     ),
-    NearMiss("gpu-memory-held", "somebody who looks", "undetermined", "Somebody of the GPU group will see to it\n"),
     NearMiss(
-        "cuda-missing", "what a build needs", "undetermined", "Do I need to install CUDA to build it from source?\n"
+        "gpu-memory-held", "somebody who looks", "undetermined", "Somebody of the GPU group will see to it\n"
+    ),
+    NearMiss(
+        "cuda-missing",
+        "what a build needs",
+        "undetermined",
+        "Do I need to install CUDA to build it from source?\n",
     ),
 )

@@ -13,7 +13,13 @@ FIRES = (
         "XLA's compiler without a ptxas",
         log(
             "2.8.0",
-            logged("W", PTXAS, "Can't find ptxas binary in ${CUDA_DIR}/bin.  Custom ptxas location can be specified using $PATH.", 79),
+            logged(
+                "W",
+                PTXAS,
+                "Can't find ptxas binary in ${CUDA_DIR}/bin.  Custom ptxas location can be specified using"
+                " $PATH.",
+                79,
+            ),
             logged("W", PTXAS, "Searched for CUDA in the following directories:", 80),
             logged("W", PTXAS, "  ./cuda_sdk_lib", 83),
         ),
@@ -23,7 +29,8 @@ FIRES = (
     Fires(
         "gpu-hidden",
         "a scheduler that leaves the list empty",
-        "After the upgrade of our scheduler no GPU is used: in each worker CUDA_VISIBLE_DEVICES is set to an empty string\n",
+        "After the upgrade of our scheduler no GPU is used: in each worker CUDA_VISIBLE_DEVICES is set to an"
+        " empty string\n",
         "empty string",
     ),
     Fires(
@@ -47,28 +54,32 @@ FIRES = (
     Fires(
         "nccl-failure",
         "a form that names NCCL, and a hang",
-        "Horovod version: 0.18.2\nNCCL version: v2.4.8\nGPUs: 4 x V100\n\nAfter two hours all four ranks are stuck, and every GPU shows 100 %.\n",
+        "Horovod version: 0.18.2\nNCCL version: v2.4.8\nGPUs: 4 x V100\n\nAfter two hours all four ranks are"
+        " stuck, and every GPU shows 100 %.\n",
         "all four ranks",
     ),
     Fires(
         "cuda-missing",
         "the sentence about the source directory, with CUDA's files missing",
-        "I tensorflow/stream_executor/dso_loader.cc:119] Couldn't open CUDA library libcudart.so.8.0. LD_LIBRARY_PATH: \n"
-        "I tensorflow/stream_executor/dso_loader.cc:119] Couldn't open CUDA library libcublas.so.8.0. LD_LIBRARY_PATH: \n"
-        "ImportError: Error importing tensorflow.  Unless you are using bazel, you should not try to import tensorflow from its source directory;\n",
+        "I tensorflow/stream_executor/dso_loader.cc:119] Couldn't open CUDA library libcudart.so.8.0."
+        " LD_LIBRARY_PATH: \nI tensorflow/stream_executor/dso_loader.cc:119] Couldn't open CUDA library"
+        " libcublas.so.8.0. LD_LIBRARY_PATH: \nImportError: Error importing tensorflow.  Unless you are using"
+        " bazel, you should not try to import tensorflow from its source directory;\n",
         "library libcudart.so.8.0",
     ),
     Fires(
         "cudnn-init-oom",
         "a status of cuDNN in a title",
-        "# Training ends with CUDNN_STATUS_NOT_INITIALIZED\n\nRTX 2060, TensorFlow 2.3.0. Last week the same script ran.\n",
+        "# Training ends with CUDNN_STATUS_NOT_INITIALIZED\n\nRTX 2060, TensorFlow 2.3.0. Last week the same"
+        " script ran.\n",
         "ends with",
         says=("set_memory_growth",),
     ),
     Fires(
         "cudnn-missing",
         "an image that brings CUDA alone",
-        "FROM nvidia/cuda:11.2.2-base-ubuntu20.04\n\nWith that base tensorflow does not find the GPU, since the image does not contain cuDNN.\n",
+        "FROM nvidia/cuda:11.2.2-base-ubuntu20.04\n\nWith that base tensorflow does not find the GPU, since"
+        " the image does not contain cuDNN.\n",
         "does not contain",
     ),
     Fires(
@@ -86,7 +97,8 @@ FIRES = (
     Fires(
         "tf-conflicting-packages",
         "a package that takes tensorflow-gpu away",
-        "pip install of that toolkit uninstalls my tensorflow-gpu and installs tensorflow, so the GPU is idle\n",
+        "pip install of that toolkit uninstalls my tensorflow-gpu and installs tensorflow, so the GPU is"
+        " idle\n",
         "uninstalls my",
     ),
     Fires(
@@ -110,7 +122,8 @@ FIRES = (
     Fires(
         "host-oom",
         "a process that is said to be killed, and nothing else",
-        "# Preprocessing of the full set\n\nHalfway through, the script gets killed. There is no traceback.\n",
+        "# Preprocessing of the full set\n\nHalfway through, the script gets killed. There is no"
+        " traceback.\n",
         "gets killed",
     ),
     Fires("host-oom", "the same in Chinese", "数据集一大，训练几分钟后程序就被kill了，没有报错\n", "被kill"),
@@ -131,7 +144,8 @@ FIRES = (
     Fires(
         "nccl-failure",
         "a hang at the all-reduce, with all cards registered",
-        "Num GPUs Available: 4\n\nThe multi-worker run is stuck in the first allreduce; with one worker it trains.\n",
+        "Num GPUs Available: 4\n\nThe multi-worker run is stuck in the first allreduce; with one worker it"
+        " trains.\n",
         "is stuck",
     ),
     Fires(
@@ -149,29 +163,33 @@ FIRES = (
     Fires(
         "nccl-failure",
         "a hang with several cards, and no more said",
-        "# Training on 2 RTX GPUs never starts\n\nMulti-GPU training freezes at step 0; with a single card all is well.\n",
+        "# Training on 2 RTX GPUs never starts\n\nMulti-GPU training freezes at step 0; with a single card"
+        " all is well.\n",
         "freezes at",
         says=("NCCL_P2P_DISABLE",),
     ),
     Fires(
         "cuda-version-mismatch",
         "an import that fails on Windows, with a CUDA of another release named",
-        "- TensorFlow version: 1.10.0\n- CUDA version: 9.2\n- OS: Windows 10\n\nImportError: DLL load failed: Не найден указанный модуль.\n",
+        "- TensorFlow version: 1.10.0\n- CUDA version: 9.2\n- OS: Windows 10\n\nImportError: DLL load failed:"
+        " Не найден указанный модуль.\n",
         "DLL load failed",
         words=("1.10",),
     ),
     Fires(
         "cuda-version-mismatch",
         "an import that fails on Linux, cut before its last line",
-        "Today I upgraded tensorflow-gpu to 1.5 and cuda is 9.1\n\n"
-        '  File "/usr/lib/python3.5/site-packages/tensorflow/python/pywrap_tensorflow_internal.py", line 24, in swig_import_helper\n'
-        "    _mod = imp.load_module('_pywrap_tensorflow_internal', fp, pathname, description)\n",
+        "Today I upgraded tensorflow-gpu to 1.5 and cuda is 9.1\n\n  File"
+        ' "/usr/lib/python3.5/site-packages/tensorflow/python/pywrap_tensorflow_internal.py", line 24, in'
+        " swig_import_helper\n    _mod = imp.load_module('_pywrap_tensorflow_internal', fp, pathname,"
+        " description)\n",
         "in swig_import_helper",
     ),
     Fires(
         "library-path",
         "a folder that Windows has to search",
-        "ImportError: DLL load failed: The specified module could not be found.\n\nThe bin folder of cuDNN was missing from %PATH% on that machine.\n",
+        "ImportError: DLL load failed: The specified module could not be found.\n\nThe bin folder of cuDNN"
+        " was missing from %PATH% on that machine.\n",
         "was missing",
         says=("PATH",),
     ),
@@ -198,7 +216,12 @@ FIRES = (
     Fires(
         "container-no-gpu",
         "nvidia's runtime, and no device node inside",
-        "Started with --runtime nvidia:\n\n" + log("1.12.0", cuinit("UNKNOWN ERROR (-1)"), diagnosed("no NVIDIA GPU device is present: /dev/nvidia0 does not exist")),
+        "Started with --runtime nvidia:\n\n"
+        + log(
+            "1.12.0",
+            cuinit("UNKNOWN ERROR (-1)"),
+            diagnosed("no NVIDIA GPU device is present: /dev/nvidia0 does not exist"),
+        ),
         "/dev/nvidia0",
     ),
     Fires(
@@ -211,7 +234,8 @@ FIRES = (
     Fires(
         "tf-conflicting-packages",
         "several that are installed",
-        "Solved: two versions of tensorflow were installed here, and the GPU was idle. I uninstalled all of them except tensorflow-gpu.\n",
+        "Solved: two versions of tensorflow were installed here, and the GPU was idle. I uninstalled all of"
+        " them except tensorflow-gpu.\n",
         "two versions",
     ),
     Fires(
@@ -257,8 +281,9 @@ NEAR_MISSES = (
         "tf-import-failed",
         "a CUDA library that is missing, and the sentence that every failed import ends with",
         "cuda-missing",
-        "ImportError: libcublas.so.8.0: cannot open shared object file: No such file or directory\n\n"
-        "Error importing tensorflow.  Unless you are using bazel, you should not try to import tensorflow from its source directory;\n",
+        "ImportError: libcublas.so.8.0: cannot open shared object file: No such file or directory\n\nError"
+        " importing tensorflow.  Unless you are using bazel, you should not try to import tensorflow from its"
+        " source directory;\n",
     ),
     NearMiss(
         "cudnn-init-oom",
@@ -270,7 +295,8 @@ NEAR_MISSES = (
         "cudnn-missing",
         "layers without cuDNN",
         "undetermined",
-        "Is there a GRU without cuDNN kernel, so that I can have recurrent dropout? There is no cuDNN implementation of it.\n",
+        "Is there a GRU without cuDNN kernel, so that I can have recurrent dropout? There is no cuDNN"
+        " implementation of it.\n",
     ),
     NearMiss(
         "tf-conflicting-packages",
@@ -282,13 +308,15 @@ NEAR_MISSES = (
         "tf-cpu-only",
         "NVIDIA's wheel on a Jetson",
         "undetermined",
-        "Jetson Orin NX, tensorflow==2.15.0+nv24.2 from NVIDIA.\n\ntf.config.list_physical_devices('GPU') returns []\n",
+        "Jetson Orin NX, tensorflow==2.15.0+nv24.2 from NVIDIA.\n\ntf.config.list_physical_devices('GPU')"
+        " returns []\n",
     ),
     NearMiss(
         "gpu-arch-too-new",
         "a card and a release that go together",
         "undetermined",
-        "My RTX 3080 needs CUDA 11, they say, and TensorFlow 2.10.0 with CUDA 11.2 is what I have. Which batch size is best?\n",
+        "My RTX 3080 needs CUDA 11, they say, and TensorFlow 2.10.0 with CUDA 11.2 is what I have. Which"
+        " batch size is best?\n",
     ),
     NearMiss(
         "host-oom",
@@ -306,13 +334,15 @@ NEAR_MISSES = (
         "nccl-failure",
         "a list of packages and layers that are frozen",
         "undetermined",
-        "NCCL version: 2.4.8\n\n$ pip freeze | grep keras\nkeras==2.3.1\n\nHow do I freeze all but the last layer with four GPUs?\n",
+        "NCCL version: 2.4.8\n\n$ pip freeze | grep keras\nkeras==2.3.1\n\nHow do I freeze all but the last"
+        " layer with four GPUs?\n",
     ),
     NearMiss(
         "gpu-hidden",
         "an empty string that no GPU suffers from",
         "undetermined",
-        "Our launcher sets CUDA_VISIBLE_DEVICES to an empty string for the tests that need no graphics card.\n",
+        "Our launcher sets CUDA_VISIBLE_DEVICES to an empty string for the tests that need no graphics"
+        " card.\n",
     ),
     NearMiss(
         "cuda-version-mismatch",
@@ -325,13 +355,15 @@ NEAR_MISSES = (
         "cuda-version-mismatch",
         "a release that opens CUDA's libraries only when they are needed",
         "tf-import-failed",
-        "TensorFlow version: 2.1.0\nCUDA version: 10.2\nOS: Windows 10\n\nImportError: DLL load failed: The specified module could not be found.\n",
+        "TensorFlow version: 2.1.0\nCUDA version: 10.2\nOS: Windows 10\n\nImportError: DLL load failed: The"
+        " specified module could not be found.\n",
     ),
     NearMiss(
         "library-path",
         "a folder of Python's on PATH",
         "tf-import-failed",
-        "ImportError: DLL load failed: The specified module could not be found.\n\nPython's Scripts folder has to be on %PATH% for pip.\n",
+        "ImportError: DLL load failed: The specified module could not be found.\n\nPython's Scripts folder"
+        " has to be on %PATH% for pip.\n",
     ),
     NearMiss(
         "gpu-arch-too-new",
@@ -356,13 +388,15 @@ NEAR_MISSES = (
         "tf-conflicting-packages",
         "several that lie apart",
         "undetermined",
-        "For the comparison two versions of tensorflow were tried, each in its own environment, on the same GPU.\n",
+        "For the comparison two versions of tensorflow were tried, each in its own environment, on the same"
+        " GPU.\n",
     ),
     NearMiss(
         "model-oom",
         "PyTorch's memory",
         "undetermined",
-        "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 7.93 GiB total capacity; 40.00 MiB reserved in total by PyTorch)\n",
+        "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 7.93 GiB total capacity; 40.00"
+        " MiB reserved in total by PyTorch)\n",
     ),
     NearMiss(
         "model-oom",

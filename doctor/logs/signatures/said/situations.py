@@ -1,4 +1,5 @@
-"""A situation told in a sentence: who sees the GPU and who does not, where another program counts the cards, what an installer did not find."""
+"""A situation told in a sentence: who sees the GPU and who does not, where another program counts the cards,
+what an installer did not find."""
 
 from __future__ import annotations
 
@@ -21,8 +22,15 @@ from doctor.facts import (
 from doctor.logs.signatures.signature import Signature, spoken
 from doctor.logs.signatures.supposed import stated
 
-_NO = r"(?:can'?t|cannot|can not|could ?n[o']t|couldnt|does ?n[o']t|doesnt|did ?n[o']t|didnt|unable to|fails? to|failed to|won'?t|never)"
-_USER = r"(?:as|for|under|by|from) (?:a |an |my |the |any )?(?:normal|regular|ordinary|standard|own|other|non-?root|unprivileged|plain)(?: \w+)? ?(?:user|account)s?|without (?:sudo|root)|as non-?root"
+_NO = (
+    r"(?:can'?t|cannot|can not|could ?n[o']t|couldnt|does ?n[o']t|doesnt|did ?n[o']t|didnt|unable to|fails?"
+    r" to|failed to|won'?t|never)"
+)
+_USER = (
+    r"(?:as|for|under|by|from) (?:a |an |my |the |any"
+    r" )?(?:normal|regular|ordinary|standard|own|other|non-?root|unprivileged|plain)(?: \w+)?"
+    r" ?(?:user|account)s?|without (?:sudo|root)|as non-?root"
+)
 _ROOT = r"\b(?:as|under|with|for) root\b|\bas (?:the )?superuser\b|\bsudo\b"
 _PIP = r"\b(?:pip3?|conda|poetry)\b(?: install)?(?: -U| --upgrade)?"
 _FIND = rf"[`'\"]{{0,2}} {_NO} (?:find|see|get|offer|locate) (?:any |a |the )?(?:[\w-]+ ){{0,2}}?"
@@ -34,7 +42,8 @@ _NUMBERED = r"(?:==| |=| \()?\d\.\d[\w.]*\)?"
 
 
 def not_of_conda(match: re.Match[str], source: Source) -> Fact | None:
-    """Both packages; conda's tensorflow-gpu is empty and only asks for its tensorflow, so that there is nothing in having both."""
+    """Both packages; conda's tensorflow-gpu is empty and only asks for its tensorflow, so that there is
+    nothing in having both."""
     return None if "conda" in source.text.lower() else Symptom(source, "both-packages")
 
 
@@ -86,7 +95,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "renumbered",
         ("task manager", "taskmanager", "device manager", "任务管理器", "タスクマネージャ"),
-        r"(?:task ?manager|device manager|任务管理器|タスクマネージャー?)[^\n]{0,80}\bGPU ?#?[01]\b[^\n]{0,160}?\b(?:GPU[: ]?0|device:GPU:0|GPU:1|gpu0)\b",
+        r"(?:task ?manager|device manager|任务管理器|タスクマネージャー?)[^\n]{0,80}\bGPU"
+        r" ?#?[01]\b[^\n]{0,160}?\b(?:GPU[: ]?0|device:GPU:0|GPU:1|gpu0)\b",
         "The task manager calls the Intel card GPU 0, and TensorFlow prints GPU:0: is it the same one?",
         near="gpu:|gpu 0|gpu0|gpu 1",
     ),
@@ -102,30 +112,42 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # the card by its name
         "gpu-not-used",
         ("rtx", "gtx", "geforce", "quadro", "tesla", "titan", "graphics card", "graphic card"),
-        rf"(?:\bnot|n't|\bnever|\bunable to|\bfails? to) (?:\w+ ){{0,2}}?{_TAKE} (?:\w+ ){{0,3}}?(?:{_CARD})|\bis (?:my|the|this) (?:nvidia |geforce )?(?:{_CARD})[\w ]{{0,16}} (?:not|never)(?: being)? (?:{_TAKEN})",
+        rf"(?:\bnot|n't|\bnever|\bunable to|\bfails? to) (?:\w+ ){{0,2}}?{_TAKE} (?:\w+"
+        rf" ){{0,3}}?(?:{_CARD})|\bis (?:my|the|this) (?:nvidia |geforce )?(?:{_CARD})[\w ]{{0,16}}"
+        rf" (?:not|never)(?: being)? (?:{_TAKEN})",
         "TensorFlow does not use my RTX 3080",
         near=("not|n't|never|unable|fail", "use|using|utili|detect|find|found|see|recogni"),
     ),
     spoken(
         "uses-cpu",
         ("only", "just", "nothing but"),
-        r"\b(?:only|just|nothing but)\b (?:(?:ever|able|to) )*(?:shows?|sees?|lists?|finds?|detects?|recogni[sz]es|gives?|prints?|reports?) (?:me |up )?(?:the |my |a )?CPUs?\b(?! (?:time|usage|load|temperature|utili|frequenc|name|model|info|cores?|threads?|part|section|tab|page|version|build))"
-        r"|\b(?:shows?|sees?|lists?|finds?|detects?|recogni[sz]es|gives?|prints?|reports?)(?: me| up)? (?:only|just|nothing but) (?:the |my |a )?CPUs?\b(?! (?:time|usage|load|temperature|utili|frequenc|name|model|info|cores?|threads?|part|section|tab|page|version|build))",
+        r"\b(?:only|just|nothing but)\b (?:(?:ever|able|to)"
+        r" )*(?:shows?|sees?|lists?|finds?|detects?|recogni[sz]es|gives?|prints?|reports?) (?:me |up )?(?:the"
+        r" |my |a )?CPUs?\b(?!"
+        r" (?:time|usage|load|temperature|utili|frequenc|name|model|info|cores?|threads?|part|section|tab|page|version|build))"
+        r"|\b(?:shows?|sees?|lists?|finds?|detects?|recogni[sz]es|gives?|prints?|reports?)(?: me| up)?"
+        r" (?:only|just|nothing but) (?:the |my |a )?CPUs?\b(?!"
+        r" (?:time|usage|load|temperature|utili|frequenc|name|model|info|cores?|threads?|part|section|tab|page|version|build))",
         "tensorflow only shows the CPU",
         near="cpu",
     ),
     spoken(
         "gpu-list-empty",
         ("list",),
-        r"\blist of (?:(?:the|physical|available|visible|logical) )*(?:GPUs?|GPU devices)\b (?:is|was|stays?|remains?|comes back|comes out)(?: still| always)? empty|\bempty (?:list of GPUs?|GPU list)\b|\bGPU list (?:is|was|stays?|remains?|comes back)(?: still| always)? empty",
+        r"\blist of (?:(?:the|physical|available|visible|logical) )*(?:GPUs?|GPU devices)\b"
+        r" (?:is|was|stays?|remains?|comes back|comes out)(?: still| always)? empty|\bempty (?:list of"
+        r" GPUs?|GPU list)\b|\bGPU list (?:is|was|stays?|remains?|comes back)(?: still| always)? empty",
         "the list of GPUs is empty",
         near=("gpu", "empty"),
     ),
     spoken(  # a library that is asked for, and another one that is there
         "library-not-loaded",
         (".so.", "64_"),
-        r"\b(?:wants?|wanted|needs?|(?:looks?|looking|asks?|asking|search(?:es|ing)?) for|requires?|expects?|(?:tries|trying) to (?:open|load|find)) (?:the |for )?(?:library |file )?[`'\"]{0,2}"
-        r"(?P<name>lib(?:cu|nv)\w{2,16}\.so\.\d[\d.]*|cu\w{2,10}64_\d{1,3}(?:\.dll)?)[`'\"]{0,2}[^\n.]{0,24}?\b(?:but|while|whereas|although|and)\b[^\n]{0,30}\b(?:have|has|got|installed|there is|only|is)\b",
+        r"\b(?:wants?|wanted|needs?|(?:looks?|looking|asks?|asking|search(?:es|ing)?)"
+        r" for|requires?|expects?|(?:tries|trying) to (?:open|load|find)) (?:the |for )?(?:library |file"
+        r" )?[`'\"]{0,2}"
+        r"(?P<name>lib(?:cu|nv)\w{2,16}\.so\.\d[\d.]*|cu\w{2,10}64_\d{1,3}(?:\.dll)?)[`'\"]{0,2}[^\n.]{0,24}?\b(?:but|while|whereas|although|and)\b[^\n]{0,30}\b(?:have|has|got|installed|there"
+        r" is|only|is)\b",
         "it wants libcudart.so.10.0 but I have CUDA 10.1",
         asked_for,
         near=("want|need|for |requir|expect|tries to|trying to", "but|while|whereas|although|and"),
@@ -133,7 +155,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "no-matching-distribution",
         "no matching distribution",
-        r"\btensorflow[^\n]{0,60}\bno matching distributions?\b(?! found for)|\bno matching distributions?\b(?! found for)[^\n]{0,60}\btensorflow\b",
+        r"\btensorflow[^\n]{0,60}\bno matching distributions?\b(?! found for)|\bno matching"
+        r" distributions?\b(?! found for)[^\n]{0,60}\btensorflow\b",
         "Python 3.12 and tensorflow 2.15: no matching distribution",
         not_found_by_pip,
         near="tensorflow",
@@ -141,14 +164,21 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "memory-grows",
         ("fold", "after ", "tuner"),
-        r"\b(?:out of|no|not enough) (?:\w+ ){0,2}?memory\b[^\n.]{0,24}\b(?:in|at|on|with|during) (?:the )?(?:(?:\w+ )?fold\b|fold \d|last folds?)|\bafter (?:about|around|roughly|some|nearly|almost|~) ?\d+ (?:\w+ )?(?:epochs|iterations|folds|models|trials|runs|steps|predictions)\b[^\n]{0,60}\b(?:OOM|out of memory|memory error)\b",
+        r"\b(?:out of|no|not enough) (?:\w+ ){0,2}?memory\b[^\n.]{0,24}\b(?:in|at|on|with|during) (?:the"
+        r" )?(?:(?:\w+ )?fold\b|fold \d|last folds?)|\bafter (?:about|around|roughly|some|nearly|almost|~)"
+        r" ?\d+ (?:\w+"
+        r" )?(?:epochs|iterations|folds|models|trials|runs|steps|predictions)\b[^\n]{0,60}\b(?:OOM|out of"
+        r" memory|memory error)\b",
         "after about 30 trials I get OOM",
         near=("memory|oom", "fold|epochs|iterations|models|trials|runs|steps|predictions"),
     ),
     spoken(
         "cudnn-mismatch",
         ("cudnn",),
-        r"\b(?:compiled|built) (?:with|against|for) cudnn (?:version )?v?(?P<compiled>\d\.\d{1,2}(?:\.\d{1,2})?)\b[^\n]{0,16}?\b(?:but|while|whereas|and)\b (?:(?:it|loads?|loaded|finds?|found|gets?|uses?|runs?|with|on|at|runtime|there is|the|only|cudnn|version|has|have|I|is|v) ){0,6}?v?(?P<loaded>\d\.\d{1,2}(?:\.\d{1,2})?)\b",
+        r"\b(?:compiled|built) (?:with|against|for) cudnn (?:version"
+        r" )?v?(?P<compiled>\d\.\d{1,2}(?:\.\d{1,2})?)\b[^\n]{0,16}?\b(?:but|while|whereas|and)\b"
+        r" (?:(?:it|loads?|loaded|finds?|found|gets?|uses?|runs?|with|on|at|runtime|there"
+        r" is|the|only|cudnn|version|has|have|I|is|v) ){0,6}?v?(?P<loaded>\d\.\d{1,2}(?:\.\d{1,2})?)\b",
         "compiled with cuDNN 8.6 but 8.4 is loaded",
         lambda m, s: CudnnMismatch(s, m["loaded"], m["compiled"]) if m["loaded"] != m["compiled"] else None,
         near=("compiled|built", "but|while|whereas|and"),
@@ -163,7 +193,9 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "env-var",
         ("$cuda_visible_devices",),
-        r"\becho \$(?P<name>CUDA_VISIBLE_DEVICES)[`'\"]{0,2},? (?:(?:just|only|it|which) )?(?:prints?|gives?|shows?|says|returns?|is|outputs?|->|=>)(?: me)?:? [`'\"]?(?P<value>-1|NoDevFiles)\b",
+        r"\becho \$(?P<name>CUDA_VISIBLE_DEVICES)[`'\"]{0,2},? (?:(?:just|only|it|which)"
+        r" )?(?:prints?|gives?|shows?|says|returns?|is|outputs?|->|=>)(?: me)?:?"
+        r" [`'\"]?(?P<value>-1|NoDevFiles)\b",
         "echo $CUDA_VISIBLE_DEVICES prints -1",
         lambda m, s: EnvVar(s, "CUDA_VISIBLE_DEVICES", m["value"]),
         near="-1|nodevfiles",
@@ -171,14 +203,18 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "gpu-not-used",
         ("ignor",),
-        rf"\b(?:GPUs?|(?:{_CARD})[\w -]{{0,12}}?|card|\d0[5-9]0(?: ?Ti| Super)?) (?:is|are|was|gets?|being|keeps being)(?: completely| simply| just| totally)? ignored\b|\bignor(?:es|ing) (?:my|the|our|both) (?:\w+ )?(?:GPUs?|{_CARD})\b",
+        rf"\b(?:GPUs?|(?:{_CARD})[\w -]{{0,12}}?|card|\d0[5-9]0(?: ?Ti| Super)?)"
+        r" (?:is|are|was|gets?|being|keeps being)(?: completely| simply| just| totally)?"
+        rf" ignored\b|\bignor(?:es|ing) (?:my|the|our|both) (?:\w+ )?(?:GPUs?|{_CARD})\b",
         "my 4090 is ignored",
         near="is |are |was |get|being|my |the |our |both ",
     ),
     spoken(  # the only word on the system; any other word on it counts more
         "platform-windows",
         "windows",
-        r"\b(?:on|under|in|for) (?:native |my |plain )?windows\b(?! (?:subsystem|side|hosts?|update|terminal|explorer|drivers?|and|or|it (?:works|runs)|works|everything|there))(?!,? (?:but|while|whereas|where|not)\b)(?! ?/)",
+        r"\b(?:on|under|in|for) (?:native |my |plain )?windows\b(?!"
+        r" (?:subsystem|side|hosts?|update|terminal|explorer|drivers?|and|or|it"
+        r" (?:works|runs)|works|everything|there))(?!,? (?:but|while|whereas|where|not)\b)(?! ?/)",
         "my GPU is not found on Windows any more",
         lambda m, s: Platform(s, "windows", rank=INFERRED),
         once=True,
@@ -186,14 +222,17 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # one batch that fits beside one that does not
         "batch-told",
         "batch",
-        r"\bbatch(?:[ _-]?size)?(?: of| is| =)? ?\d{1,5}\b[^\n.]{0,60}?(?:,|;| but| and| while| whereas)? (?:with|at|but|and|while|whereas|for)?,? ?(?:a )?(?:batch(?:[ _-]?size)?(?: of)? )?\d{1,5}\b (?:it )?(?:works|trains|runs|fits|is (?:ok|fine)|goes|succeeds)\b",
+        r"\bbatch(?:[ _-]?size)?(?: of| is| =)? ?\d{1,5}\b[^\n.]{0,60}?(?:,|;| but| and| while| whereas)?"
+        r" (?:with|at|but|and|while|whereas|for)?,? ?(?:a )?(?:batch(?:[ _-]?size)?(?: of)? )?\d{1,5}\b (?:it"
+        r" )?(?:works|trains|runs|fits|is (?:ok|fine)|goes|succeeds)\b",
         "OOM with batch size 32 at the first step, with 4 it trains",
         near="works|trains|runs|fits|is ok|is fine|goes|succeeds",
     ),
     spoken(
         "both-packages",
         "tensorflow",
-        rf"\btensorflow{_NUMBERED}(?:,| and| &|;| \+) (?:also )?tensorflow[-_]gpu(?:==| |=| \()?\d|\btensorflow[-_]gpu{_NUMBERED}(?:,| and| &|;| \+) (?:also )?tensorflow(?:==| |=| \()?\d",
+        rf"\btensorflow{_NUMBERED}(?:,| and| &|;| \+) (?:also )?tensorflow[-_]gpu(?:==| |=|"
+        rf" \()?\d|\btensorflow[-_]gpu{_NUMBERED}(?:,| and| &|;| \+) (?:also )?tensorflow(?:==| |=| \()?\d",
         "pip list shows tensorflow 2.3.0, tensorflow-gpu 2.3.0",
         not_of_conda,
         near="tensorflow-gpu|tensorflow_gpu",
@@ -201,35 +240,54 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "other-process",
         ("another user", "other user", "someone else", "somebody else", "colleague", "zombie"),
-        r"\b(?:PID \d+|process(?:es)?|python3?|job|program|script)\b[^\n.]{0,40}\b(?:of|from|by) (?:an)?other users?\b|\b(?:another user|someone else|somebody else|a colleague)(?:'s)? [^\n.]{0,30}\b(?:process|python|job|program|script|training|notebook)\b|\bzombie (?:python|tensorflow|jupyter)\b",
+        r"\b(?:PID \d+|process(?:es)?|python3?|job|program|script)\b[^\n.]{0,40}\b(?:of|from|by) (?:an)?other"
+        r" users?\b|\b(?:another user|someone else|somebody else|a colleague)(?:'s)?"
+        r" [^\n.]{0,30}\b(?:process|python|job|program|script|training|notebook)\b|\bzombie"
+        r" (?:python|tensorflow|jupyter)\b",
         "nvidia-smi shows PID 2231 python of another user",
         near="pid|process|python|job|program|script|training|notebook|zombie",
     ),
     spoken(
         "python-told",
         "python",
-        rf"\bpython ?v?3\.\d{{1,2}}(?:\.\d{{1,2}})?\b(?: \w+){{0,2}}? {_NO} (?:install|find|get|have|import)\b[^\n.]{{0,12}} tensorflow",
+        rf"\bpython ?v?3\.\d{{1,2}}(?:\.\d{{1,2}})?\b(?: \w+){{0,2}}? {_NO}"
+        r" (?:install|find|get|have|import)\b[^\n.]{0,12} tensorflow",
         "Python 3.9 can't install tensorflow 1.14",
         near=("tensorflow", "install|find|get|have|import"),
     ),
     spoken(
         "library-not-loaded",
         (".so.", "64_"),
-        r"\bcuda (?:toolkit )?(?:version )?v?\d{1,2}\.\d\b[^\n]{0,60}?\b(?:wants?|needs?|(?:looks?|looking|asks?|asking) for|requires?|expects?|tries to (?:open|load)) (?:the |for )?[`'\"]{0,2}(?P<name>lib(?:cu|nv)\w{2,16}\.so\.\d[\d.]*|cu\w{2,10}64_\d{1,3}(?:\.dll)?)",
+        r"\bcuda (?:toolkit )?(?:version"
+        r" )?v?\d{1,2}\.\d\b[^\n]{0,60}?\b(?:wants?|needs?|(?:looks?|looking|asks?|asking)"
+        r" for|requires?|expects?|tries to (?:open|load)) (?:the |for"
+        r" )?[`'\"]{0,2}(?P<name>lib(?:cu|nv)\w{2,16}\.so\.\d[\d.]*|cu\w{2,10}64_\d{1,3}(?:\.dll)?)",
         "CUDA 11.2 is installed and TensorFlow asks for cudart64_101.dll",
         asked_for,
         near=("want|need|for |requir|expect|tries to", "cuda"),
     ),
     spoken(
         "gpu-not-used",
-        ("no gpu", "lost the gpu", "lost my gpu", "loses the gpu", "loses my gpu", "gpu is gone", "gpu isn't there", "gpu is not there"),
-        r"\bno GPUs? (?:in|for|with|under|by|from) (?:my |the )?(?:tensorflow|tf|keras)\b|\b(?:lost|loses) (?:the|my) GPU\b|\bGPU (?:is gone|isn't there|is not there)\b",
+        (
+            "no gpu",
+            "lost the gpu",
+            "lost my gpu",
+            "loses the gpu",
+            "loses my gpu",
+            "gpu is gone",
+            "gpu isn't there",
+            "gpu is not there",
+        ),
+        r"\bno GPUs? (?:in|for|with|under|by|from) (?:my |the )?(?:tensorflow|tf|keras)\b|\b(?:lost|loses)"
+        r" (?:the|my) GPU\b|\bGPU (?:is gone|isn't there|is not there)\b",
         "there is no GPU in tensorflow",
     ),
     spoken(
         "uses-cpu",
         ("falls back", "fell back", "falling back", "instead of"),
-        r"\b(?:falls|fell|falling) back (?:on|to) (?:the |using the |my )?(?:CPU|processor)\b|\b(?:CPU|processor)\b,? instead of (?:the |my |its |on the )?(?:GPU|graphics card)\b",
+        r"\b(?:falls|fell|falling) back (?:on|to) (?:the |using the |my"
+        r" )?(?:CPU|processor)\b|\b(?:CPU|processor)\b,? instead of (?:the |my |its |on the )?(?:GPU|graphics"
+        r" card)\b",
         "TensorFlow falls back to the CPU",
         near="cpu|processor",
     ),
@@ -250,7 +308,9 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "cuda-version-told",
         "cuda",
-        r"\b(?:tensorflow|tf)(?:[-_]gpu)? ?(?:v?\d\.\d+(?:\.\d+)?)? (?:is|was|has)(?: not|n't) (?:been )?(?:\w+ )?(?:tested|validated|verified|qualified) (?:with|for|against|on|under) CUDA ?(?:version |v)?\d{1,2}\.\d\b",
+        r"\b(?:tensorflow|tf)(?:[-_]gpu)? ?(?:v?\d\.\d+(?:\.\d+)?)? (?:is|was|has)(?: not|n't) (?:been"
+        r" )?(?:\w+ )?(?:tested|validated|verified|qualified) (?:with|for|against|on|under) CUDA ?(?:version"
+        r" |v)?\d{1,2}\.\d\b",
         "TensorFlow 1.14 is not tested with CUDA 10.1",
         near=("tensorflow|tf", "tested|validated|verified|qualified"),
     ),
@@ -264,7 +324,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "other-process",
         ("誰か", "他の人", "ほかの人", "別の人", "先輩", "先生", "同じ研究室"),
-        r"(?:誰か|他の人|ほかの人|別の人|先輩|先生|同じ研究室)[^\n。]{0,20}(?:学習|GPU|ジョブ|プログラム)[^\n。]{0,6}(?:回|使|流|走|占)",
+        r"(?:誰か|他の人|ほかの人|別の人|先輩|先生|同じ研究室)[^\n。"
+        r"]{0,20}(?:学習|GPU|ジョブ|プログラム)[^\n。]{0,6}(?:回|使|流|走|占)",
         "先生が学習を回していてメモリが足りない",
         near="学習|gpu|ジョブ|プログラム",
     ),

@@ -8,16 +8,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor import lazy
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, CudaVersion, CudnnVersion, DriverCuda, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
-from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED, NAMED, asked_for, elsewhere
+from doctor.logs.signatures.versions.spelling import (
+    AFTER_NAME,
+    EMPHASIS,
+    MOVED,
+    NAMED,
+    asked_for,
+    elsewhere,
+    said_rank,
+)
 
-_SMI = re.compile(r"\bnvidia-smi\b[^\n.]{0,40}\Z", re.IGNORECASE)
+_SMI = lazy.compile(r"\bnvidia-smi\b[^\n.]{0,40}\Z", re.IGNORECASE)
 """What stands before a CUDA that nvidia-smi shows, which is the one that the driver offers."""
-_BY_SMI = re.compile(r"\W{0,3}(?:from |by |per |in |shown (?:in|by) |according to |says )?(?:the )?nvidia-smi\b", re.IGNORECASE)
+_BY_SMI = lazy.compile(
+    r"\W{0,3}(?:from |by |per |in |shown (?:in|by) |according to |says )?(?:the )?nvidia-smi\b", re.IGNORECASE
+)
 """What stands after it."""
-_OFFERED = re.compile(r"\b(?:Driver|KMD) Version: [\d.]*\d[^\w\n]+\Z")
+_OFFERED = lazy.compile(r"\b(?:Driver|KMD) Version: [\d.]*\d[^\w\n]+\Z")
 """What stands before the CUDA of nvidia-smi's header."""
 
 
@@ -35,12 +46,16 @@ def cuda(rank: int, sentence: bool = False) -> Maker:
             return None
         if sentence and (asked_for(match) or elsewhere(match)):
             return None
-        shown = _SMI.search(match.string, max(0, match.start() - 60), match.start()) or _BY_SMI.match(match.string, match.end())
+        shown = _SMI.search(match.string, max(0, match.start() - 60), match.start()) or _BY_SMI.match(
+            match.string, match.end()
+        )
         if rank >= FORM and shown:
             return DriverCuda(source, version)
         if _OFFERED.search(match.string, max(0, match.start() - 60), match.start()):
             return None
-        return CudaVersion(source, version, match.groupdict().get("path"), rank)
+        return CudaVersion(
+            source, version, match.groupdict().get("path"), said_rank(match, rank) if sentence else rank
+        )
 
     return make
 
@@ -99,7 +114,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         ("nvcc -v", "nvcc --version"),
-        r"nvcc (?:-V|--version)[`'\"]{0,2}(?: \w+){0,4}?[ :=]{1,3}(?:cuda |release )?(?P<version>\d{1,2}\.\d(?:\.\d+)?)(?!\w|\.\d)",
+        r"nvcc (?:-V|--version)[`'\"]{0,2}(?: \w+){0,4}?[ :=]{1,3}(?:cuda |release"
+        r" )?(?P<version>\d{1,2}\.\d(?:\.\d+)?)(?!\w|\.\d)",
         "nvcc --version says 11.8",
         cuda(FORM),
     ),
@@ -135,7 +151,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-and-cudnn",
         ("cudnn",),
-        r"CUDA ?(?:/|and|&|、) ?cuDNN(?: versions?)?[*_` ]{0,4}(?:\([^)\n]{0,60}\))?[*_` ]{0,4}(?:[:：-][*_` -]{0,6}|(?=\d{1,2}\.\d))(?:GPU model and memory: )?(?P<value>[^\n]{1,120})",
+        r"CUDA ?(?:/|and|&|、) ?cuDNN(?: versions?)?[*_` ]{0,4}(?:\([^)\n]{0,60}\))?[*_` ]{0,4}(?:[:：-][*_`"
+        r" -]{0,6}|(?=\d{1,2}\.\d))(?:GPU model and memory: )?(?P<value>[^\n]{1,120})",
         "- CUDA/cuDNN version: 10.1 / 7.6.5",
         cuda_and_cudnn,
         near="cuda/|cuda /|cudaand|cuda and|cuda&|cuda &|cuda、|cuda 、",
@@ -153,7 +170,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         glued(("cuda",), (*AFTER_NAME, "_toolkit", "ver", "版本")),
-        rf"(?<![/|] )(?<![|/])\bcuda(?: toolkit| tool kit|_toolkit| runtime)?\s?(?:version|ver\.?|版本)?(?: host)?{NAMED}>?{EMPHASIS}(?:cuda ?|v|version )?(?P<version>\d{{1,2}}\.\d+(?:\.\d+)?)(?![\w]|[^\n]{{0,30}}\|\s*$)",
+        r"(?<![/|] )(?<![|/])\bcuda(?: toolkit| tool kit|_toolkit| runtime)?\s?(?:version|ver\.?|版本)?(?:"
+        rf" host)?{NAMED}>?{EMPHASIS}(?:cuda ?|v|version"
+        r" )?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w]|[^\n]{0,30}\|\s*$)",
         "Cuda Toolkit Version: 10.1 u2",
         cuda(FORM),
         unlogged=True,
@@ -161,7 +180,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # an entry of a list, without a colon
         "cuda-version",
         "cuda",
-        r"^[\s>]{0,4}[-*•] ?(?:NVIDIA )?CUDA(?: toolkit)?(?: version)? v?(?P<version>\d{1,2}\.\d{1,2}(?:\.\d{1,3})?)(?=\s{0,2}(?:$|[(,;]))",
+        r"^[\s>]{0,4}[-*•] ?(?:NVIDIA )?CUDA(?: toolkit)?(?: version)?"
+        r" v?(?P<version>\d{1,2}\.\d{1,2}(?:\.\d{1,3})?)(?=\s{0,2}(?:$|[(,;]))",
         "- CUDA version 10.1 (update2)",
         cuda(FORM),
         near="- |-n|-c|* |*n|*c|•",
@@ -170,7 +190,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         ("cudatoolkit", "cuda-toolkit="),
-        r"(?:cudatoolkit(?:\s?[=-]{1,2}\s?|\s+|:)(?:\([^)\n]{1,24}\)[ :=]{1,3})?|cuda-toolkit={1,2})(?P<version>\d{1,2}\.\d+(?:\.\d+)?)",
+        r"(?:cudatoolkit(?:\s?[=-]{1,2}\s?|\s+|:)(?:\([^)\n]{1,24}\)["
+        r" :=]{1,3})?|cuda-toolkit={1,2})(?P<version>\d{1,2}\.\d+(?:\.\d+)?)",
         "conda install cudatoolkit=10.1",
         cuda(PROSE),
     ),
@@ -178,14 +199,16 @@ SIGNATURES: tuple[Signature, ...] = (
         "cuda-version",
         ("nvidia/cuda:", "cuda-repo-", "cuda-toolkit-", *glued(("cuda_",), DIGITS)),
         # an image that is started for nvidia-smi tries the GPU, and is not what the rest is about
-        r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-|cuda_)(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)(?![\w.-]{0,40}[ '\"`]{1,3}nvidia-smi)",
+        r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-|cuda_)(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)(?![\w.-]{0,40}["
+        r" '\"`]{1,3}nvidia-smi)",
         "FROM nvidia/cuda:8.0-cudnn5-devel",
         cuda(PROSE),
     ),
     sig(
         "cuda-version",
         (*glued(("cuda",), " -v(:`'\""), *glued(("cuda_",), ("v", " ", *DIGITS))),
-        r"(?<![\w/\\.-])cuda(?:[ -]too?l?kit| sdk| runtime)?(?:[ \-v(:`'\"]{1,3}|_[v ]?| v\. ?)(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
+        r"(?<![\w/\\.-])cuda(?:[ -]too?l?kit| sdk| runtime)?(?:[ \-v(:`'\"]{1,3}|_[v ]?| v\."
+        r" ?)(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/\\]|\.?\d)(?!\s+(?:capab|compute))",
         "with CUDA 11.2 installed",
         cuda(PROSE, sentence=True),
         unlogged=True,
@@ -201,7 +224,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         ("cuda ", "cuda:"),
-        r"\bcuda\b(?: on [\w ]{1,24})?(?: version)?(?: is(?: now)?| =|:)? (?:v\.? ?)?(?P<version>1[0-3]|[89])(?![\d.\w-])",
+        r"\bcuda\b(?: on [\w ]{1,24})?(?: version)?(?: is(?: now)?| =|:)? (?:v\.?"
+        r" ?)?(?P<version>1[0-3]|[89])(?![\w-]|\.\w)",
         "the CUDA on the server is 10 now",
         cuda(INFERRED, sentence=True),
         unlogged=True,
@@ -209,7 +233,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         ("cuda ", "cuda,"),
-        r"(?<![\w/\\.-])cuda\b(?: package| toolkit| library)?,? (?:is|was|are|being|pull(?:s|ing)|installs?|brings|comes (?:as|with)|has)\b[^\n\d.,;:]{0,30}\b(?:version|newest|latest|release|v),? ?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/])",
+        r"(?<![\w/\\.-])cuda\b(?: package| toolkit| library)?,?"
+        r" (?:is|was|are|being|pull(?:s|ing)|installs?|brings|comes"
+        r" (?:as|with)|has)\b[^\n\d.,;:]{0,30}\b(?:version|newest|latest|release|v),?"
+        r" ?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/])",
         "the distribution's CUDA package is the newest, 9.1.1",
         cuda(PROSE, sentence=True),
         unlogged=True,
@@ -217,7 +244,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "cuda-version",
         "cuda ",
-        rf"{MOVED}(?:the |my )?cuda(?: toolkit| version)? (?:from v?[\d.]+ )?to (?:version |v)?(?P<version>\d{{1,2}}\.\d+(?:\.\d+)?)(?![\w/])",
+        rf"{MOVED}(?:the |my )?cuda(?: toolkit| version)? (?:from v?[\d.]+ )?to (?:version"
+        r" |v)?(?P<version>\d{1,2}\.\d+(?:\.\d+)?)(?![\w/])",
         "then I reinstalled cuda to 9.2",
         cuda(PROSE),
         near="updat|upgrad|install|switch|chang|downgrad|went|mov",

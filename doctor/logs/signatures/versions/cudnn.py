@@ -6,7 +6,14 @@ import re
 
 from doctor.facts import FORM, INFERRED, PROSE, CudnnVersion, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
-from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, NAMED, asked_for, elsewhere
+from doctor.logs.signatures.versions.spelling import (
+    AFTER_NAME,
+    EMPHASIS,
+    NAMED,
+    asked_for,
+    elsewhere,
+    said_rank,
+)
 
 
 def plausible_cudnn(version: str) -> bool:
@@ -32,7 +39,9 @@ def cudnn(rank: int, sentence: bool = False) -> Maker:
             return None
         if sentence and (asked_for(match) or elsewhere(match)):
             return None
-        return CudnnVersion(source, version, match.groupdict().get("path"), rank)
+        return CudnnVersion(
+            source, version, match.groupdict().get("path"), said_rank(match, rank) if sentence else rank
+        )
 
     return make
 
@@ -41,7 +50,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-version",
         "cudnn_major",
-        r"#define CUDNN_MAJOR (?P<major>\d+)\s*\n[^\n]{0,12}#define CUDNN_MINOR (?P<minor>\d+)\s*\n[^\n]{0,12}#define CUDNN_PATCHLEVEL (?P<patch>\d+)",
+        r"#define CUDNN_MAJOR (?P<major>\d+)\s*\n[^\n]{0,12}#define CUDNN_MINOR"
+        r" (?P<minor>\d+)\s*\n[^\n]{0,12}#define CUDNN_PATCHLEVEL (?P<patch>\d+)",
         "#define CUDNN_MAJOR 7\n#define CUDNN_MINOR 6\n#define CUDNN_PATCHLEVEL 5",
         lambda m, s: CudnnVersion(s, f"{m['major']}.{m['minor']}.{m['patch']}"),
         lines=4,
@@ -77,7 +87,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-version",
         glued(("cudnn",), (*AFTER_NAME, "ver", "版本")),
-        rf"(?<![/&] )(?<![/&、])\bcudnn\s?(?:version|ver\.?|版本)?{NAMED}[:=]?{EMPHASIS}(?:cudnn ?|v|version )?(?P<version>\d{{1,2}}(?:\.\d+){{0,3}})(?![\w])",
+        rf"(?<![/&] )(?<![/&、])\bcudnn\s?(?:version|ver\.?|版本)?{NAMED}[:=]?{EMPHASIS}(?:cudnn ?|v|version"
+        r" )?(?P<version>\d{1,2}(?:\.\d+){0,3})(?![\w])",
         "cuDNN version: 7.6.5",
         cudnn(FORM),
         unlogged=True,
@@ -85,7 +96,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # an item of a list of what is there, which may say for which CUDA
         "cudnn-version",
         ("- cudnn", "-cudnn", "* cudnn", "*cudnn", "• cudnn", "•cudnn"),
-        r"^[\s>]{0,4}[-*•] ?cudnn(?: version)? v?(?P<version>\d\.\d+(?:\.\d+){0,2})(?=(?: for CUDA v?\d[\d.]*)?\s{0,2}(?:$|[(,;]))",
+        r"^[\s>]{0,4}[-*•] ?cudnn(?: version)? v?(?P<version>\d\.\d+(?:\.\d+){0,2})(?=(?: for CUDA"
+        r" v?\d[\d.]*)?\s{0,2}(?:$|[(,;]))",
         "- cuDNN 7.6.5 for CUDA 10.1",
         cudnn(FORM),
         unlogged=True,
@@ -93,7 +105,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-version",
         glued(("cudnn",), (*" -_v(:`'\"", *DIGITS)),
-        r"cudnn(?: \((?:from |via |by |in )[^)\n]{1,20}\))?[ \-_v(:`'\"]{0,3}(?P<version>\d{1,2}\.\d+(?:\.\d+){0,2})(?![\w]|\.?\d|-(?:linux|windows))(?! ?(?:for|-) ?cuda)",
+        r"cudnn(?: \((?:from |via |by |in )[^)\n]{1,20}\))?["
+        r" \-_v(:`'\"]{0,3}(?P<version>\d{1,2}\.\d+(?:\.\d+){0,2})(?![\w]|\.?\d|-(?:linux|windows))(?!"
+        r" ?(?:for|-) ?cuda)",
         "with cuDNN 8.1 installed",
         cudnn(PROSE, sentence=True),
         unlogged=True,
@@ -101,7 +115,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-version",
         glued(("cudnn",), " -v56789"),
-        r"(?<!lib)cudnn[ \-v]{0,2}(?P<version>[5-9])(?![\d.\w*])",
+        r"(?<!lib)cudnn[ \-v]{0,2}(?P<version>[5-9])(?![\w*]|\.\w)",
         "FROM nvidia/cuda:9.0-cudnn7",
         cudnn(INFERRED),
         unlogged=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import FORM, INFERRED, PROSE, DriverCuda, DriverVersion, Fact, Source
+from doctor.facts import FORM, INFERRED, PROSE, DriverCuda, DriverMismatch, DriverVersion, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken, words
 from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, NAMED, elsewhere
 
@@ -21,8 +21,12 @@ def smi_header(match: re.Match[str], source: Source) -> Iterator[Fact]:
         yield DriverCuda(source, offered)
 
 
-_WANTED = r"(?:\bneed(?:s|ed|ing)?|\brequir\w+|\bat least|\bminimum|\bwants?|\b(?:newer|later|higher) than|(?<=[\w)`'\"])>=?|(?<=[\w)`'\"] )>=?|≥)[^\n.;]{0,24}$"
-"""What stands before a driver that is asked for; a mark of quotation at the start of a line is no comparison."""
+_WANTED = (
+    r"(?:\bneed(?:s|ed|ing)?|\brequir\w+|\bat least|\bminimum|\bwants?|\b(?:newer|later|higher)"
+    r" than|(?<=[\w)`'\"])>=?|(?<=[\w)`'\"] )>=?|≥)[^\n.;]{0,24}$"
+)
+"""What stands before a driver that is asked for; a mark of quotation at the start of a line is no
+comparison."""
 _OR_LATER = r"\s{0,4}(?:\+|or (?:later|newer|higher|above|greater)|and (?:later|newer|above))"
 
 
@@ -37,7 +41,9 @@ def said(match: re.Match[str], source: Source) -> Fact | None:
     """A driver's version beside the word, in a sentence."""
     version = match["version"] or match["v2"] or match["branch"]
     return (
-        DriverVersion(source, version, "any", PROSE) if 170 <= int(version[:3]) <= 999 and not wanted(match) and not elsewhere(match) else None
+        DriverVersion(source, version, "any", PROSE)
+        if 170 <= int(version[:3]) <= 999 and not wanted(match) and not elsewhere(match)
+        else None
     )
 
 
@@ -53,6 +59,13 @@ def driver(rank: int) -> Maker:
     return make
 
 
+def parts_differ(match: re.Match[str], source: Source) -> Fact | None:
+    """Kernel module and libraries of the driver, as somebody wrote them down; None where they agree."""
+    kernel, user = match["kernel"], match["user"]
+    agree = f"{user}.".startswith(f"{kernel}.") or f"{kernel}.".startswith(f"{user}.")
+    return None if agree else DriverMismatch(source, kernel, user)
+
+
 _DRIVER = r"\d{3}\.\d{2,3}(?:\.\d{1,3})?"
 
 
@@ -60,15 +73,18 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-cuda",
         ("nvidia-smi", "system cuda version"),
-        r"CUDA version[^\n:=]{0,24}nvidia-smi[^\n:=]{0,8}[:=]\s*(?P<cuda>\d{1,2}\.\d)|system CUDA version (?P<c2>\d{1,2}\.\d)",
+        r"CUDA version[^\n:=]{0,24}nvidia-smi[^\n:=]{0,8}[:=]\s*(?P<cuda>\d{1,2}\.\d)|system CUDA version"
+        r" (?P<c2>\d{1,2}\.\d)",
         "CUDA Version (from nvidia-smi): 13.0",
         lambda m, s: DriverCuda(s, m["cuda"] or m["c2"]),
     ),
     spoken(
         "driver-cuda",
         ("驱动", "driver"),
-        r"驱动[^\n。]{0,40}(?:对应|支持)的? ?CUDA ?(?:的?版本)? ?(?:是|为|:|：)? ?(?P<cuda>\d{1,2}\.\d)(?!\.?\d)"
-        r"|\bdriver\b[^\n.]{0,20}(?: \d{3}(?:\.\d+){0,2})?[^\n.]{0,24}\b(?:supports|offers|corresponds to|goes up to) (?:up to )?CUDA (?P<c2>\d{1,2}\.\d)(?!\.?\d)",
+        r"驱动[^\n。]{0,40}(?:对应|支持)的? ?CUDA ?(?:的?版本)? ?(?:是|为|:|：)?"
+        r" ?(?P<cuda>\d{1,2}\.\d)(?!\.?\d)"
+        r"|\bdriver\b[^\n.]{0,20}(?: \d{3}(?:\.\d+){0,2})?[^\n.]{0,24}\b(?:supports|offers|corresponds"
+        r" to|goes up to) (?:up to )?CUDA (?P<c2>\d{1,2}\.\d)(?!\.?\d)",
         "驱动升级到了451.48，对应的CUDA版本是11.0",
         lambda m, s: DriverCuda(s, m["cuda"] or m["c2"]),
         near="对应|支持|supports|offers|corresponds to|goes up to",
@@ -76,9 +92,11 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-version",
         words(
-            "驱动|ドライバ|드라이버|treiber|драйвер|pilote|controlador|libcuda.so.|nvidia-smi|nvidia driver|driver version"
+            "驱动|ドライバ|드라이버|treiber|драйвер|pilote|controlador|libcuda.so.|nvidia-smi|nvidia"
+            " driver|driver version"
         ),
-        rf"(?:驱动|ドライバ|드라이버|[Tt]reiber|драйвер\S{{0,3}}|\bpilotes?\b|\bcontrolador(?:es)?\b)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI: ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
+        rf"(?:驱动|ドライバ|드라이버|[Tt]reiber|драйвер\S{{0,3}}|\bpilotes?\b|\bcontrolador(?:es)?\b)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI:"
+        rf" ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
         "看显卡驱动的版本，我这里是388.13",
         lambda m, s: DriverVersion(s, m["version"] or m["v2"] or m["v3"], "any", PROSE),
         unlogged=True,
@@ -91,6 +109,16 @@ SIGNATURES: tuple[Signature, ...] = (
         driver(INFERRED),
         unlogged=True,
     ),
+    spoken(  # the two parts of the driver in one sentence, in either order
+        "driver-mismatch",
+        "libcuda",
+        rf"\blibcuda(?:\.so(?:\.1)?)?\b[^\n.\d]{{0,30}}(?P<user>{_DRIVER})(?![\w.]\d)[^\n\d]{{0,60}}\bkernel"
+        rf" (?:module|driver|version)\b"
+        rf"[^\n\d]{{0,30}}(?P<kernel>{_DRIVER})",
+        "libcuda says 384.111.0 while the loaded kernel module is still 384.90",
+        parts_differ,
+        near="kernel module|kernel driver|kernel version",
+    ),
     sig(  # NVIDIA's installer by its file's name
         "driver-version",
         "nvidia-linux-x86_64-",
@@ -101,14 +129,17 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "smi-header",
         ("nvidia-smi",),
-        r"NVIDIA-SMI[ :]+[\d.]+\s+(?:Driver Version: (?P<driver>[\d.]+\d)|KMD Version: (?P<kmd>[\d.]+\d))?[^\n]{0,40}?(?:CUDA Version: (?P<cuda>\d+\.\d+)|CUDA UMD Version: (?P<umd>\d+\.\d+)|\|)",
+        r"NVIDIA-SMI[ :]+[\d.]+\s+(?:Driver Version: (?P<driver>[\d.]+\d)|KMD Version:"
+        r" (?P<kmd>[\d.]+\d))?[^\n]{0,40}?(?:CUDA Version: (?P<cuda>\d+\.\d+)|CUDA UMD Version:"
+        r" (?P<umd>\d+\.\d+)|\|)",
         "| NVIDIA-SMI 430.50       Driver Version: 430.50       CUDA Version: 10.1     |",
         smi_header,
     ),
     sig(
         "smi-header",
         "driver version:",
-        r"Driver Version: (?P<driver>\d{3}\.[\d.]*\d)[,;]? {1,4}CUDA Version: (?P<cuda>\d{1,2}\.\d)(?![^\n]*\|)",
+        r"Driver Version: (?P<driver>\d{3}\.[\d.]*\d)[,;]? {1,4}CUDA Version:"
+        r" (?P<cuda>\d{1,2}\.\d)(?![^\n]*\|)",
         "on the node (NVIDIA-SMI 535.104.05, Driver Version: 535.104.05, CUDA Version: 12.2)",
         smi_header,
     ),
@@ -123,7 +154,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # nvidia-smi --query-gpu=driver_version --format=csv
         "driver-version",
         "driver_version",
-        rf"^[^\n]{{0,120}}\bdriver_version\b[^\n]{{0,80}}\n(?:[ \t]*driver_version[^\n]{{0,60}}\n)?[^\n]{{0,80}}?(?<![\d.])(?P<version>{_DRIVER})(?![\d.])",
+        r"^[^\n]{0,120}\bdriver_version\b[^\n]{0,80}\n(?:["
+        rf" \t]*driver_version[^\n]{{0,60}}\n)?[^\n]{{0,80}}?(?<![\d.])(?P<version>{_DRIVER})(?![\d.])",
         "name, driver_version\nTesla T4, 535.104.05",
         lambda m, s: DriverVersion(s, m["version"], "any"),
         lines=3,
@@ -139,7 +171,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-version",
         glued(("driver", "drivers"), AFTER_NAME),
-        rf"(?:nvidia |gpu |graphics |graphic |display |cuda )?drivers?(?: version)?{NAMED}{EMPHASIS}(?:nvidia[- ](?:driver[- ])?|geforce |v|version )?(?P<version>{_DRIVER})(?![\w])",
+        r"(?:nvidia |gpu |graphics |graphic |display |cuda )?drivers?(?:"
+        rf" version)?{NAMED}{EMPHASIS}(?:nvidia[- ](?:driver[- ])?|geforce |v|version"
+        rf" )?(?P<version>{_DRIVER})(?![\w])",
         "- Driver version: 390.87",
         driver(FORM),
         unlogged=True,
@@ -147,8 +181,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-version",
         ("driver",),
-        rf"(?:nvidia[- ])?drivers?\b[^\n.:|]{{0,24}}?[ (v-](?P<version>{_DRIVER})(?!\w|\.\w)|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b"
-        r"|\bdrivers?(?: version| branch)?[ :=(]{1,3}(?:nvidia[- ])?[Rv]?(?P<branch>3[4-9]\d|4\d\d|5\d\d)\b(?!\.?\d|[%-]| ?(?:[MG]i?B|W|MHz|ms|s)\b)",
+        r"(?:nvidia[- ])?drivers?\b[^\n.:|]{0,24}?["
+        rf" (v-](?P<version>{_DRIVER})(?!\w|\.\w)|(?<![\w.])(?P<v2>{_DRIVER}) (?:nvidia )?drivers?\b"
+        r"|\bdrivers?(?: version| branch)?[ :=(]{1,3}(?:nvidia[-"
+        r" ])?[Rv]?(?P<branch>3[4-9]\d|4\d\d|5\d\d)\b(?!\.?\d|[%-]| ?(?:[MG]i?B|W|MHz|ms|s)\b)",
         "newest gpu drivers (384.90)",
         said,
         unlogged=True,

@@ -1,29 +1,22 @@
-"""Environments that people state: fields of forms in their many spellings, lists of modules, lock files, what is not there.
+"""Environments that people state: fields of forms in their many spellings, lists of modules, lock files, what
+is not there.
 
-In: lines such as `py = 3.8 (32-bit)`, `| Grafikkarte | none |`, `### CUDA/cuDNN version` and its answer, `2) cuda/11.2`,
-`name = "tensorflow"` of a lock file. Out: versions as a form states them, packages, and symptoms: `stated-absent` (what is
-said not to be installed), `stated-package` (how TensorFlow was installed), `install-fails-said`, `import-fails-said`,
-`crash-said`, `slow-start-said`.
+In: lines such as `py = 3.8 (32-bit)`, `| Grafikkarte | none |`, `### CUDA/cuDNN version` and its answer, `2)
+cuda/11.2`, `name = "tensorflow"` of a lock file. Out: versions as a form states them, packages, and symptoms:
+`stated-absent` (what is said not to be installed), `stated-package` (how TensorFlow was installed),
+`install-fails-said`, `import-fails-said`, `crash-said`, `slow-start-said`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-
+from doctor import lazy
 from doctor.facts import (
     FORM,
-    INFERRED,
     PROSE,
     CudaVersion,
-    CudnnVersion,
-    DriverCuda,
-    DriverVersion,
-    Fact,
     Package,
     Platform,
     PythonVersion,
-    Source,
     Symptom,
     TensorFlowBuild,
     TensorFlowVersion,
@@ -31,19 +24,9 @@ from doctor.facts import (
 )
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
 from doctor.logs.signatures.versions.cuda import plausible_cuda
-from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
-from doctor.logs.signatures.versions.rows import LEAST
+from doctor.logs.signatures.versions.spelling import works_there
+from doctor.logs.signatures.versions.stated import bare_release, both_absent, field, module, package
 
-_VERSION = r"(?:[ _-]?(?:versi\w{1,4}|ver\.?|release|版本|버전|バージョン))?"
-_OF = r"versi\w{1,4} (?:of|de|von|di|del) (?:the )?"
-_NAMES = (
-    ("tensorflow", rf"(?:{_OF})?(?:tensorflow|tf)(?:[-_ ]?gpu)?{_VERSION}"),
-    ("python", rf"(?:{_OF})?(?:python|py){_VERSION}"),
-    ("cudnn", rf"(?:{_OF})?(?:nvidia )?cudnn{_VERSION}"),
-    ("cuda", rf"(?:{_OF})?(?:nvidia )?cuda(?:[ _-]?(?:toolkit|sdk|runtime))?{_VERSION}"),
-    ("driver", rf"(?:{_OF})?(?:nvidia |gpu |graphics |grafik|nvidia-)?(?:drivers?|treiber|pilote|controlador|驱动)(?: nvidia)?{_VERSION}"),
-    ("gpu", r"gpus?(?: model)?(?: and memory| name| type)?|(?:graphics?|video)[ -]?cards?|grafikkarte|graphics|显卡|carte graphique|tarjeta gr[aá]fica"),
-)  # fmt: skip
 _BEFORE = r"(?:[^\W\d_]{3,10} (?:[^\W\d_]{2,3} )?)?"
 _AFTER = r"(?:[ _-][^\W\d_]{2,10}){0,3}"
 _FIELDS = (
@@ -51,99 +34,19 @@ _FIELDS = (
     ("(?:python|py)", ("py",), "py = 3.8 (32-bit)"),
     ("cudnn", ("cudnn",), "cuDNN = not installed"),
     ("cuda", ("cuda",), "CUDA toolkit = none"),
-    ("(?:driver|treiber|pilote|controlador)", ("driver", "treiber", "pilote", "controlador"), "NVIDIA driver = 535.54.03"),
-    ("(?:gpu|graphics|grafikkarte|video card)", ("gpu", "graphics", "grafikkarte", "video card"), "GPU = none"),
+    (
+        "(?:driver|treiber|pilote|controlador)",
+        ("driver", "treiber", "pilote", "controlador"),
+        "NVIDIA driver = 535.54.03",
+    ),
+    (
+        "(?:gpu|graphics|grafikkarte|video card)",
+        ("gpu", "graphics", "grafikkarte", "video card"),
+        "GPU = none",
+    ),
 )
 """Labels: their core, the literals of it, an example; what stands around it is looked at in `field`."""
-_WHAT = tuple((name, re.compile(pattern, re.IGNORECASE)) for name, pattern in _NAMES)
-_ABSENT = re.compile(
-    r"\W{0,3}(?:none\b(?: installed)?|not (?:yet )?(?:installed|present|there)\b|no(?:t installed)?(?= *$)|no (?:cuda|cudnn|nvidia)\b[^.\n]{0,30}|nicht installiert|keine?\b|aucun\w*|ninguna?|未安装|没有)",
-    re.IGNORECASE,
-)
-"""How a field says that there is none; "N/A", a dash and nothing say nothing."""
-_NUMBER = re.compile(r"(?<![\w.])v?(\d{1,3}(?:\.\d{1,5}){0,3})")
-_FIRST = re.compile(r"\W{0,4}(?:[a-z][\w-]{0,20}[ =:v]{1,3}){0,2}v?(\d{1,3}(?:\.\d{1,5}){1,3})(?![\w/])", re.IGNORECASE)
-_PACKAGE = re.compile(r"\b(tensorflow[-_](?:gpu|cpu|macos|intel))\b", re.IGNORECASE)
-_BITS = re.compile(r"\b(32|64)[ -]?bits?\b", re.IGNORECASE)
-
-
-def field(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """What one field states: a label and its value."""
-    label, value = match["label"].strip(), match["value"]
-    what = next((name for name, pattern in _WHAT if pattern.fullmatch(label)), None)
-    if what is None:
-        return
-    if what in ("cuda", "cudnn", "gpu") and _ABSENT.match(value):
-        yield Symptom(source, "stated-absent", (("what", what),))
-        return
-    number = _FIRST.match(value)
-    if number is None:
-        return
-    if LEAST.match(value, number.end()):
-        return
-    if what == "cuda" and "nvidia-smi" in value.lower():
-        yield DriverCuda(source, number[1])
-        return
-    yield from stated(what, number[1], value, source)
-
-
-def stated(what: str, version: str, value: str, source: Source) -> Iterator[Fact]:
-    """The fact of a version that a field states."""
-    major, minor = (int(part) for part in version.split(".")[:2])
-    if what == "tensorflow" and ((major == 2 and minor <= 40) or (major == 1 and minor <= 15)):
-        package = _PACKAGE.search(value)
-        yield TensorFlowVersion(source, version, normalised(package[1]) if package else None, rank=FORM)
-    elif what == "python" and major in (2, 3) and minor <= 20:
-        bits = _BITS.search(value)
-        yield PythonVersion(source, version, int(bits[1]) if bits else None, rank=FORM)
-    elif what == "cuda" and plausible_cuda(version):
-        yield CudaVersion(source, version, rank=FORM)
-    elif what == "cudnn" and plausible_cudnn(version):
-        yield CudnnVersion(source, cudnn_text(version), rank=FORM)
-    elif what == "driver" and 170 <= major <= 999:
-        yield DriverVersion(source, version, "any", FORM)
-
-
-def both_absent(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The field "CUDA/cuDNN version" where it says that one of them, or both, are not there."""
-    value = match["value"]
-    cuda = re.search(r"(?:^|\bcuda\b)\W{0,3}(?:none\b|not installed|no (?:cuda|toolkit))", value, re.IGNORECASE)
-    cudnn = re.search(r"(?:/|,|\bcudnn\b)\W{0,3}(?:none\b|not installed|no cudnn)", value, re.IGNORECASE)
-    if cuda:
-        yield Symptom(source, "stated-absent", (("what", "cuda"),))
-    if cudnn:
-        yield Symptom(source, "stated-absent", (("what", "cudnn"),))
-
-
-def module(match: re.Match[str], source: Source) -> Fact | None:
-    """A module that a cluster's `module` command loaded."""
-    name, version = match["name"].lower(), match["version"]
-    if name == "cudnn":
-        return CudnnVersion(source, cudnn_text(version), rank=FORM) if plausible_cudnn(version) else None
-    if name == "python":
-        return PythonVersion(source, version, rank=FORM)
-    return CudaVersion(source, version, rank=FORM) if plausible_cuda(version) else None
-
-
-def package(match: re.Match[str], source: Source) -> Fact:
-    """How TensorFlow was installed: the distribution's name, its extra, its release."""
-    found = {key: value for key, value in match.groupdict().items() if value}
-    name = next(value for key, value in found.items() if key.startswith("name"))
-    version = next((value for key, value in found.items() if key.startswith("version")), "")
-    extra = "and-cuda" if "and-cuda" in match[0].lower().replace("_", "-") else ""
-    return Symptom(source, "stated-package", (("name", normalised(name)), ("extra", extra), ("version", version)))
-
-
-def bare_release(match: re.Match[str], source: Source) -> Fact | None:
-    """A release without its name, where its line speaks of a GPU and no number of TensorFlow's is higher."""
-    major, minor = (int(part) for part in match["version"].split(".")[:2])
-    start = match.string.rfind("\n", 0, match.start()) + 1
-    line = match.string[start : match.end() + 200].partition("\n")[0]
-    known = 4 <= minor <= 15 if major == 1 else minor <= 21
-    return TensorFlowVersion(source, match["version"], rank=INFERRED) if known and _GPU_WORD.search(line) else None
-
-
-_GPU_WORD = re.compile(r"\b(?:rtx|gtx|cuda|gpu)", re.IGNORECASE)
+_NUMBER = lazy.compile(r"(?<![\w.])v?(\d{1,3}(?:\.\d{1,5}){0,3})")
 _PIP_NAME = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel))?"
 _LISTED = r"tensorflow(?:-gpu|-cpu|-intel|-macos)?|numpy|protobuf|keras|tf-keras|h5py|nvidia-(?:cudnn|cublas|cuda-runtime)-cu1[123]"
 
@@ -152,7 +55,8 @@ SIGNATURES: tuple[Signature, ...] = (
         sig(
             "stated-field",
             literals,
-            rf"^[\s>|*•_-]{{0,8}}(?P<label>{_BEFORE}{core}{_AFTER})[*_` ]{{0,6}}(?:\([^)\n]{{0,60}}\)[*_` ]{{0,6}})?(?:[:：=|\t]|[-–](?= ))[*_`\s|=]{{0,8}}(?P<value>[^\s|*_`=][^\n|]{{0,119}})",
+            rf"^[\s>|*•_-]{{0,8}}(?P<label>{_BEFORE}{core}{_AFTER})[*_` ]{{0,6}}(?:\([^)\n]{{0,60}}\)[*_`"
+            r" ]{0,6})?(?:[:：=|\t]|[-–](?= ))[*_`\s|=]{0,8}(?P<value>[^\s|*_`=][^\n|]{0,119})",
             example,
             field,
             unlogged=True,
@@ -163,7 +67,8 @@ SIGNATURES: tuple[Signature, ...] = (
         sig(  # an issue form whose questions are headings
             "stated-field",
             literals,
-            rf"^#{{1,4}} (?P<label>{_BEFORE}{core}{_AFTER})[?: ]{{0,3}}\n[ \t]{{0,4}}\n?(?P<value>[^\s#_][^\n]{{0,119}})",
+            rf"^#{{1,4}} (?P<label>{_BEFORE}{core}{_AFTER})[?: ]{{0,3}}\n["
+            r" \t]{0,4}\n?(?P<value>[^\s#_][^\n]{0,119})",
             f"### {example.replace(' = ', chr(10) * 2)}",
             field,
             lines=3,
@@ -175,7 +80,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "stated-absent",
         ("cudnn",),
-        r"CUDA ?(?:/|and|&) ?cuDNN(?: versions?)?[*_` ]{0,4}(?::|\n\s{0,4}\n?)[*_` ]{0,4}(?P<value>[^\n#]{1,120})",
+        r"CUDA ?(?:/|and|&) ?cuDNN(?: versions?)?[*_` ]{0,4}(?::|\n\s{0,4}\n?)[*_`"
+        r" ]{0,4}(?P<value>[^\n#]{1,120})",
         "- CUDA/cuDNN version: not installed",
         both_absent,
         lines=3,
@@ -192,31 +98,40 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "stated-absent",
         ("cuda", "cudnn"),
-        r"\b(?:no|without(?: any)?) (?P<w1>cuda|cudnn)(?: toolkit| libraries)?(?: (?:is )?(?:installed|on it|at all|yet|on (?:this|the|my) machine))?(?=\s{0,3}(?:[.,;|/)\n]|$))"
-        r"|(?<![\w/-])(?P<w2>cuda|cudnn)(?: toolkit)?(?:: ?| =? ?)(?:none(?= ?(?:[.,;|/\n]|$)| installed)|(?:is |was |are )?not (?:yet )?installed)"
-        r"|\b(?:have not|haven't|did not|didn't|have never|never) install(?:ed)? (?:the )?(?P<w3>cuda|cudnn)\b(?=(?: toolkit)?\s{0,3}(?:[.,;\n]|$))",
+        r"\b(?:no|without(?: any)?) (?P<w1>cuda|cudnn)(?: toolkit| libraries)?(?: (?:is )?(?:installed|on"
+        r" it|at all|yet|on (?:this|the|my) machine))?(?=\s{0,3}(?:[.,;|/)\n]|$))"
+        r"|(?<![\w/-])(?P<w2>cuda|cudnn)(?: toolkit)?(?:: ?| =? ?)(?:none(?= ?(?:[.,;|/\n]|$)|"
+        r" installed)|(?:is |was |are )?not (?:yet )?installed)"
+        r"|\b(?:have not|haven't|did not|didn't|have never|never) install(?:ed)? (?:the"
+        r" )?(?P<w3>cuda|cudnn)\b(?=(?: toolkit)?\s{0,3}(?:[.,;\n]|$))",
         "CUDA is not installed.",
         lambda m, s: Symptom(s, "stated-absent", (("what", (m["w1"] or m["w2"] or m["w3"]).lower()),)),
         near="no|without|n't|never",
     ),
     sig(
         "stated-absent",
-        words("nvcc: command not found|'nvcc' is not recognized|nvcc: not found|cudnn_version.h: no such file"),
+        words(
+            "nvcc: command not found|'nvcc' is not recognized|nvcc: not found|cudnn_version.h: no such file"
+        ),
         r"(?P<nvcc>nvcc: (?:command )?not found|'nvcc' is not recognized)|cudnn_version\.h: No such file",
         "bash: nvcc: command not found",
-        lambda m, s: Symptom(s, "stated-absent", (("what", "cuda" if m["nvcc"] else "cudnn"), ("looked", "a program"))),
+        lambda m, s: Symptom(
+            s, "stated-absent", (("what", "cuda" if m["nvcc"] else "cudnn"), ("looked", "a program"))
+        ),
     ),
     sig(  # of NVIDIA's images those without cudnn in their tag hold none
         "stated-absent",
         "nvidia/cuda:",
-        r"\bFROM [^\n]{0,60}nvidia/cuda:\d{1,2}\.\d{1,2}(?:\.\d{1,3})?-(?:base|runtime|devel)(?!\S{0,40}cudnn)",
+        r"\bFROM"
+        r" [^\n]{0,60}nvidia/cuda:\d{1,2}\.\d{1,2}(?:\.\d{1,3})?-(?:base|runtime|devel)(?!\S{0,40}cudnn)",
         "FROM nvidia/cuda:11.8.0-devel-ubuntu20.04",
         lambda m, s: Symptom(s, "stated-absent", (("what", "cudnn"), ("looked", "an image"))),
     ),
     sig(  # what tools print around the versions that they show: nobody's sentence
         "tool-banner",
         ("cuda compiler driver", "nvidia corporation", "ld_library_path is unset", "#define cudnn_"),
-        r"^nvcc: NVIDIA \(R\) Cuda compiler driver|^Copyright \(c\) \d{4}(?:-\d{4})? NVIDIA Corporation|^(?:DY)?LD_LIBRARY_PATH is unset$|^#define CUDNN_\w{2,20} \d{1,6}$",
+        r"^nvcc: NVIDIA \(R\) Cuda compiler driver|^Copyright \(c\) \d{4}(?:-\d{4})? NVIDIA"
+        r" Corporation|^(?:DY)?LD_LIBRARY_PATH is unset$|^#define CUDNN_\w{2,20} \d{1,6}$",
         "nvcc: NVIDIA (R) Cuda compiler driver",
     ),
     spoken(
@@ -236,15 +151,30 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "locked-package",
         glued(('name = "',), ("tensorflow", "numpy", "protobuf", "keras", "tf-keras", "h5py", "nvidia-")),
-        rf'^\s{{0,4}}name = "(?P<name>{_LISTED})"\s{{0,4}}\n\s{{0,4}}version = "(?P<version>\d{{1,3}}\.\d{{1,5}}[\w.]{{0,16}})"',
+        rf'^\s{{0,4}}name = "(?P<name>{_LISTED})"\s{{0,4}}\n\s{{0,4}}version ='
+        r' "(?P<version>\d{1,3}\.\d{1,5}[\w.]{0,16})"',
         'name = "tensorflow"\nversion = "2.8.3"',
         lambda m, s: Package(s, normalised(m["name"]), m["version"]),
         lines=2,
     ),
     sig(
         "locked-package",
-        glued(('"',), ('tensorflow"', 'tensorflow-gpu"', 'tensorflow-cpu"', 'numpy"', 'protobuf"', 'keras"', 'tf-keras"', 'h5py"')),
-        r'"(?P<name>tensorflow|tensorflow-gpu|tensorflow-cpu|numpy|protobuf|keras|tf-keras|h5py)": \{\s{0,24}(?:"[^"\n]{1,40}": [^\n]{0,200}\n\s{0,24}){0,8}"version": "==(?P<version>\d{1,3}\.\d{1,5}[\w.]{0,16})"',
+        glued(
+            ('"',),
+            (
+                'tensorflow"',
+                'tensorflow-gpu"',
+                'tensorflow-cpu"',
+                'numpy"',
+                'protobuf"',
+                'keras"',
+                'tf-keras"',
+                'h5py"',
+            ),
+        ),
+        r'"(?P<name>tensorflow|tensorflow-gpu|tensorflow-cpu|numpy|protobuf|keras|tf-keras|h5py)":'
+        r' \{\s{0,24}(?:"[^"\n]{1,40}": [^\n]{0,200}\n\s{0,24}){0,8}"version":'
+        r' "==(?P<version>\d{1,3}\.\d{1,5}[\w.]{0,16})"',
         '"tensorflow": {\n    "version": "==2.8.3"\n}',
         lambda m, s: Package(s, normalised(m["name"]), m["version"]),
         lines=10,
@@ -252,7 +182,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "stated-package",
         ("tensorflow",),
-        rf"\bpip3? install (?:-{{1,2}}[\w-]{{1,20}} ){{0,4}}[\"']?(?P<name>{_PIP_NAME})(?:\[[\w,-]{{1,24}}\])?(?:==(?P<version>\d{{1,2}}\.\d{{1,2}}[\w.]{{0,8}}))?(?![\w-])"
+        r"\bpip3? install (?:-{1,2}[\w-]{1,20}"
+        rf" ){{0,4}}[\"']?(?P<name>{_PIP_NAME})(?:\[[\w,-]{{1,24}}\])?(?:==(?P<version>\d{{1,2}}\.\d{{1,2}}[\w.]{{0,8}}))?(?![\w-])"
         rf"|\bpip3?(?:, | \(| package )(?P<name2>{_PIP_NAME})(?:\[[\w,-]{{1,24}}\])?(?![\w-])",
         "pip install tensorflow-gpu==2.4.0",
         package,
@@ -261,7 +192,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # without the name of the distribution
         "stated-package",
         ("pip",),
-        r"\b(?P<name>tensorflow|tf)\b[^\n]{0,40}?\b(?:from|with|via|by|using|through) (?:a )?(?:plain |just |normal |simple )?pip3?\b(?! (?:list|freeze|install \S))",
+        r"\b(?P<name>tensorflow|tf)\b[^\n]{0,40}?\b(?:from|with|via|by|using|through) (?:a )?(?:plain |just"
+        r" |normal |simple )?pip3?\b(?! (?:list|freeze|install \S))",
         "TensorFlow 2.17 from plain pip in a fresh venv",
         lambda m, s: Symptom(s, "stated-package", (("name", "tensorflow"), ("extra", ""), ("loose", "yes"))),
         near="tensorflow|tf",
@@ -276,7 +208,9 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # what pip gave, said after its command
         "tensorflow-given",
         ("tensorflow",),
-        r"\b(?P<package>tensorflow(?:[-_](?:gpu|cpu))?)(?:\[and-cuda\])?[`'\"]{0,2} \(?(?:i )?(?:got|gave(?: me)?|gives|giving|brings|installed|which is|that is|currently)(?: version)? v?(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?)(?![\w]|\.\d)",
+        r"\b(?P<package>tensorflow(?:[-_](?:gpu|cpu))?)(?:\[and-cuda\])?[`'\"]{0,2} \(?(?:i )?(?:got|gave(?:"
+        r" me)?|gives|giving|brings|installed|which is|that is|currently)(?: version)?"
+        r" v?(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?)(?![\w]|\.\d)",
         "I did `pip install tensorflow` (got 2.16.1)",
         lambda m, s: TensorFlowVersion(s, m["version"], normalised(m["package"]), rank=PROSE),
         near="got|gave|gives|giving|brings|installed|which is|that is|currently",
@@ -284,7 +218,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "nvcc-stated",
         ("nvcc:", "nvcc :", "nvcc =", "nvcc=", "nvcc version", "nvcc release"),
-        r"\bnvcc(?: version| release)?(?: [:=]|[:=]) ?(?:release )?v?(?P<version>\d{1,2}\.\d{1,2})(?![\w]|\.?\d)",
+        r"\bnvcc(?: version| release)?(?: [:=]|[:=]) ?(?:release"
+        r" )?v?(?P<version>\d{1,2}\.\d{1,2})(?![\w]|\.?\d)",
         "nvcc: 10.1",
         lambda m, s: CudaVersion(s, m["version"], rank=FORM) if plausible_cuda(m["version"]) else None,
         unlogged=True,
@@ -312,39 +247,58 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "arm-linux",
         ("aarch64", "arm64"),
-        r"\b(?:ubuntu|debian|linux|rhel|fedora|rocky|centos|raspbian)\b[^\n,;|]{0,24}?[ (_-](?:aarch64|arm64)\b",
+        r"\b(?:ubuntu|debian|linux|rhel|fedora|rocky|centos|raspbian)\b[^\n,;|]{0,24}?["
+        r" (_-](?:aarch64|arm64)\b",
         "Ubuntu 22.04 (arm64)",
         lambda m, s: Platform(s, "linux", "aarch64", FORM),
     ),
     spoken(
         "install-fails-said",
         words("pip|nothing found|nothing is found|nothing was found"),
-        r"\bnothing (?:is |was )?found\b|\bpip\b[^\n.]{0,30}\b(?:can ?not|can't|could ?n[o']t|does ?n[o']t|doesn't|will not|won't|fails?|failed|refuses|gives up|finds? (?:no|nothing))\b"
-        r"|\bpip3? install\b[^\n。]{0,60}(?:找不到|失败|报错|没有找到)|\binstallation\b[^\n.]{0,20}\bpip\b[^\n.]{0,12}\bfail|(?:can't|cannot|unable to) (?:get it )?install\w*\b[^\n.]{0,24}\bpip\b",
+        r"\bnothing (?:is |was )?found\b|\bpip\b[^\n.]{0,30}\b(?:can ?not|can't|could ?n[o']t|does"
+        r" ?n[o']t|doesn't|will not|won't|fails?|failed|refuses|gives up|finds? (?:no|nothing))\b"
+        r"|\bpip3? install\b[^\n。"
+        r"]{0,60}(?:找不到|失败|报错|没有找到)|\binstallation\b[^\n.]{0,20}\bpip\b[^\n.]{0,12}\bfail|(?:can't|cannot|unable"
+        r" to) (?:get it )?install\w*\b[^\n.]{0,24}\bpip\b",
         "pip cannot find it",
     ),
     spoken(
         "import-fails-said",
         words("import"),
-        r"\bimport(?:ing)?(?: of)?(?: tensorflow)?(?: as tf)?[`'\"]?(?: statement)?\b[^\n.]{0,16}\b(?:fails?|failed|raises?|throws?|errors?|crash\w*|dies|ends in|->)"
-        r"|\b(?:can ?not|can't|unable to|not able to)(?: even)? import\b|\b(?:dies|fails|crashes|breaks) (?:on|at|during|with) (?:the )?import\b",
+        r"\bimport(?:ing)?(?: of)?(?: tensorflow)?(?: as tf)?[`'\"]?(?:"
+        r" statement)?\b[^\n.]{0,16}\b(?:fails?|failed|raises?|throws?|errors?|crash\w*|dies|ends in|->)"
+        r"|\b(?:can ?not|can't|unable to|not able to)(?: even)? import\b|\b(?:dies|fails|crashes|breaks)"
+        r" (?:on|at|during|with) (?:the )?import\b",
         "importing TensorFlow raises an error",
     ),
     spoken(
         "no-gpu-said",
         words("gpu|card|graphics|cpu|list|empty array"),
         r"\bno gpus?\b[^\n.]{0,24}\b(?:shows?|listed|found|detected|visible|available|seen)\b"
-        r"|\bgpus?(?: list| device)?\b[^\n.]{0,16}(?: not|n't) (?:be(?:ing)? )?(?:used|seen|found|detected|visible|recogni[sz]ed|listed|available)\b"
-        r"|\b(?:does|did|do|can|could)(?: not|n't|not) (?:see|find|detect|use|recogni[sz]e|list)\b[^\n.]{0,24}\b(?:gpus?|card|graphics)\b"
-        r"|\b(?:lists?|shows?|sees|finds|uses)\b[^\n.]{0,12}\b(?:only|just)\b[^\n.]{0,8}\bcpu\b|\bruns? on (?:the )?cpu\b|\bgpu list is empty\b|\bempty (?:gpu |device )?list\b|\bempty (?:array|list)\b|\blist\b[^\n.]{0,24} (?:is|stays|remains) empty\b|\bonly (?:the )?cpu\b",
+        r"|\bgpus?(?: list| device)?\b[^\n.]{0,16}(?: not|n't) (?:be(?:ing)?"
+        r" )?(?:used|seen|found|detected|visible|recogni[sz]ed|listed|available)\b"
+        r"|\b(?:does|did|do|can|could)(?: not|n't|not)"
+        r" (?:see|find|detect|use|recogni[sz]e|list)\b[^\n.]{0,24}\b(?:gpus?|card|graphics)\b"
+        r"|\b(?:lists?|shows?|sees|finds|uses)\b[^\n.]{0,12}\b(?:only|just)\b[^\n.]{0,8}\bcpu\b|\bruns? on"
+        r" (?:the )?cpu\b|\bgpu list is empty\b|\bempty (?:gpu |device )?list\b|\bempty"
+        r" (?:array|list)\b|\blist\b[^\n.]{0,24} (?:is|stays|remains) empty\b|\bonly (?:the )?cpu\b",
         "No GPU shows up in TensorFlow.",
     ),
     spoken(
         "works-said",
         words("works|runs|no problem|gpu is found|gpu is used|gpu is detected"),
-        r"\b(?:training|everything|it|all|gpu)\b[^\n.]{0,24}\b(?:works|runs) (?:fine|well|as expected|on the gpu)\b|\bno problems? so far\b|\bgpu is (?:found|used|detected)\b"
+        r"\b(?:training|everything|it|all|gpu)\b[^\n.]{0,24}\b(?:works|runs) (?:fine|well|as expected|on the"
+        r" gpu)\b|\bno problems? so far\b|\bgpu is (?:found|used|detected)\b"
         r"|\btraining works\b|^\W{0,4}works\b",
         "The GPU is found and training works.",
+    ),
+    spoken(
+        "works-elsewhere",
+        words("gpu|card|grafikkarte|显卡|detected|found|is there|'s there"),
+        r"\b(?:finds?|found|detects?|detected|sees?|saw|shows?|lists?|recogni[sz]e[sd]?)\b(?: \w{1,12}){0,2}"
+        r" (?:gpus?|cards?|grafikkarte)\b|\b(?:it's|it is|gpu is) (?:there|detected|found)(?: again)?\b",
+        "the same environment finds the GPU in a terminal",
+        lambda m, s: Symptom(s, "works-elsewhere") if works_there(m.string, m.start(), m.end()) else None,
     ),
     spoken(
         "crash-said",
@@ -355,7 +309,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "slow-start-said",
         words("first|start-up|startup"),
-        r"\b(?:slow|takes?|minutes|ages|hangs?)\b[^\n.]{0,60}\bfirst (?:start|time|run|call|step|use)|\bfirst (?:start|run|call|step|time|model\.\w+|use)\b[^\n.]{0,60}\b(?:minutes|slow|ages|forever|hangs?)\b",
+        r"\b(?:slow|takes?|minutes|ages|hangs?)\b[^\n.]{0,60}\bfirst (?:start|time|run|call|step|use)|\bfirst"
+        r" (?:start|run|call|step|time|model\.\w+|use)\b[^\n.]{0,60}\b(?:minutes|slow|ages|forever|hangs?)\b",
         "the first start takes ten minutes",
     ),
 )

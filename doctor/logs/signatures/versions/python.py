@@ -6,7 +6,7 @@ import re
 
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, Fact, PythonVersion, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig
-from doctor.logs.signatures.versions.spelling import AFTER_NAME, NAMED, elsewhere
+from doctor.logs.signatures.versions.spelling import AFTER_NAME, NAMED, elsewhere, said_rank
 
 
 def py(rank: int) -> Maker:
@@ -22,7 +22,7 @@ def py(rank: int) -> Maker:
         if rank == PROSE and elsewhere(match):
             return None
         bits = match.groupdict().get("bits")
-        return PythonVersion(source, version, int(bits) if bits else None, rank=rank)
+        return PythonVersion(source, version, int(bits) if bits else None, rank=said_rank(match, rank))
 
     return make
 
@@ -31,14 +31,16 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "python-version",
         ("python ",),
-        r"\bPython (?P<version>[23]\.\d{1,2}\.\d{1,2})\+?(?: \|| \(|:)[^\n]{0,160}?(?:\[(?:GCC|MSC|Clang)[^\]\n]{0,60}?(?:(?P<bits>32|64) bit)?)?",
+        r"\bPython (?P<version>[23]\.\d{1,2}\.\d{1,2})\+?(?: \||"
+        r" \(|:)[^\n]{0,160}?(?:\[(?:GCC|MSC|Clang)[^\]\n]{0,60}?(?:(?P<bits>32|64) bit)?)?",
         "Python 3.10.9 (main, Mar  1 2023, 18:23:06) [GCC 11.2.0] on linux",
         py(MEASURED),
     ),
     sig(  # sys.version, whatever stands before it
         "python-version",
         ("[msc v", "[gcc", "[clang"),
-        r"(?<![\w.])(?P<version>[23]\.\d{1,2}\.\d{1,2})\+? (?:\||\()[^\n\[]{4,100}\[(?:GCC|MSC v|Clang)(?:[^\]\n]{0,60}?(?P<bits>32|64) bit)?",
+        r"(?<![\w.])(?P<version>[23]\.\d{1,2}\.\d{1,2})\+? (?:\||\()[^\n\[]{4,100}\[(?:GCC|MSC"
+        r" v|Clang)(?:[^\]\n]{0,60}?(?P<bits>32|64) bit)?",
         "version: 3.7.1 (default, Dec 10 2018, 22:54:23) [MSC v.1915 64 bit (AMD64)]",
         py(MEASURED),
     ),
@@ -52,7 +54,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "python-version",
         glued(("python",), (*AFTER_NAME, "版本")),
-        rf"python(?: version|版本| 버전)?(?: \([^)\n]{{0,40}}\))?{NAMED}[\s*_`'\"-]{{0,6}}(?:python ?|v|anaconda ?|conda ?)?(?P<version>[23]\.\d{{1,2}}(?:\.\d{{1,2}})?)(?![\w%])",
+        rf"python(?: version|版本| 버전)?(?: \([^)\n]{{0,40}}\))?{NAMED}[\s*_`'\"-]{{0,6}}(?:python"
+        r" ?|v|anaconda ?|conda ?)?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w%])",
         "- Python version: **3.8.5**",
         py(FORM),
         near="2.|3.",
@@ -113,14 +116,16 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "python-version",
         glued(("python",), " \t:.,，=*_`版"),
-        r"(?<![\w/\\.-])python(?: version|版本|版)?[\s:.,，=*_`]{1,6}v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\]|\.\d)",
+        r"(?<![\w/\\.-])python(?: version|版本|版)?[\s:.,，"
+        r"=*_`]{1,6}v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\]|\.\d)",
         "Anaconda Python : 3.6",
         py(PROSE),
     ),
     sig(
         "python-version",
         ("python2.", "python3.", "python-version", "python_version", "--python ", "--python="),
-        r"(?<![\w/\\.-])python(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\.-])|(?:--python(?:-version)?|python_version)[ =]{1,3}['\"]?(?P<v2>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",
+        r"(?<![\w/\\.-])python(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\.-])|(?:--python(?:-version)?|python_version)["
+        r" =]{1,3}['\"]?(?P<v2>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",
         "python3.6.5 + jupyter lab",
         lambda m, s: PythonVersion(s, m["version"] or m["v2"], rank=PROSE),
         unlogged=True,

@@ -5,24 +5,47 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import PROSE, CudaVersion, CudnnVersion, DriverVersion, Fact, PythonVersion, Source, TensorFlowVersion
+from doctor import lazy
+from doctor.facts import (
+    PROSE,
+    CudaVersion,
+    CudnnVersion,
+    DriverVersion,
+    Fact,
+    PythonVersion,
+    Source,
+    TensorFlowVersion,
+)
 from doctor.logs.signatures.signature import Signature, glued, sig, words
 from doctor.logs.signatures.versions.cuda import plausible_cuda
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
 
-LEAST = re.compile(r"\s*(?:\+|or (?:later|newer|higher|above)|and (?:later|up)|以上|以降|이상|o superior|и выше|ou plus)", re.IGNORECASE)
+LEAST = lazy.compile(
+    r"\s*(?:\+|or (?:later|newer|higher|above)|and (?:later|up)|以上|以降|이상|o superior|и выше|ou plus)",
+    re.IGNORECASE,
+)
 """What follows a version that is the lowest of several."""
 _WHAT = (
-    ("tensorflow", r"^(?:tensorflow|tf)(?:[ -]gpu)?(?: version|版本| 版本| 버전)?$|^versi\w+ (?:de|von|di) tensorflow$"),
+    (
+        "tensorflow",
+        r"^(?:tensorflow|tf)(?:[ -]gpu)?(?: version|版本| 版本| 버전)?$|^versi\w+ (?:de|von|di) tensorflow$",
+    ),
     ("cudnn", r"^(?:nvidia )?cudnn(?: version|版本| 版本| 버전)?$"),
     ("cuda", r"^(?:nvidia )?cuda(?: (?:toolkit|runtime|sdk))?(?: version|版本| 版本| 버전)?$"),
-    ("driver", r"^(?:nvidia |gpu )?driver(?: nvidia)?(?: version)?$|^(?:controlador|pilote|treiber|显卡驱动|驱动)(?: nvidia)?$|^nvidia[- ]treiber$"),
+    (
+        "driver",
+        (
+            r"^(?:nvidia |gpu )?driver(?: nvidia)?(?:"
+            r" version)?$|^(?:controlador|pilote|treiber|显卡驱动|驱动)(?: nvidia)?$|^nvidia[- ]treiber$"
+        ),
+    ),
     ("python", r"^python(?: version|版本| 版本| 버전)?$"),
-)  # fmt: skip
+)
 
 
 def row(match: re.Match[str], source: Source) -> Fact | None:
-    """What one row states; None for a row of something else, and for one that says what is needed at least."""
+    """What one row states; None for a row of something else, and for one that says what is needed at
+    least."""
     if LEAST.match(match["rest"]):
         return None
     return stated(match["what"].strip().lower(), match["version"], source)
@@ -30,7 +53,9 @@ def row(match: re.Match[str], source: Source) -> Fact | None:
 
 def columns(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """What the only row of a table states, whose first line names the columns."""
-    heads, values = ([cell.strip() for cell in match[name].strip(" |\t").split("|")] for name in ("heads", "values"))
+    heads, values = (
+        [cell.strip() for cell in match[name].strip(" |\t").split("|")] for name in ("heads", "values")
+    )
     if len(heads) != len(values) or len(heads) < 2:
         return
     for head, value in zip(heads, values):
@@ -41,7 +66,8 @@ def columns(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def stated(what: str, version: str, source: Source) -> Fact | None:
-    """A version beside the name of what has it; None for something else, and where there is no such release."""
+    """A version beside the name of what has it; None for something else, and where there is no such
+    release."""
     kind = next((kind for kind, pattern in _WHAT if re.match(pattern, what)), None)
     major = int(version.split(".")[0])
     if kind == "tensorflow" and major <= 2:
@@ -60,16 +86,22 @@ def stated(what: str, version: str, source: Source) -> Fact | None:
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "version-row",
-        (*glued("|*`_ ", ("tf",)), *words("tensorflow|cudnn|cuda|driver|treiber|controlador|pilote|驱动|python")),
-        r"^[\s>]{0,6}\|\s{0,20}(?!\s)[*_`]{0,3}(?P<what>(?:tf|[^|\n*_`]{0,20}?(?: tf|tensorflow|cudnn|cuda|driver|controlador|pilote|treiber|驱动|python))[^|\n*_`]{0,20}?)(?<!\s)[*_`]{0,3}\s{0,30}\|\s{0,20}[*_`]{0,3}v?(?P<version>\d{1,3}(?:\.\d{1,5}){1,3})(?P<rest>[^|\n]{0,60})\|",
+        (
+            *glued("|*`_ ", ("tf",)),
+            *words("tensorflow|cudnn|cuda|driver|treiber|controlador|pilote|驱动|python"),
+        ),
+        r"^[\s>]{0,6}\|\s{0,20}(?!\s)[*_`]{0,3}(?P<what>(?:tf|[^|\n*_`]{0,20}?(?:"
+        r" tf|tensorflow|cudnn|cuda|driver|controlador|pilote|treiber|驱动|python))[^|\n*_`]{0,20}?)(?<!\s)[*_`]{0,3}\s{0,30}\|\s{0,20}[*_`]{0,3}v?(?P<version>\d{1,3}(?:\.\d{1,5}){1,3})(?P<rest>[^|\n]{0,60})\|",
         "| CUDA Toolkit | 12.4.1 | installed |",
         row,
         near=("|",),
-    unlogged=True,),
+        unlogged=True,
+    ),
     sig(  # one row alone: several are a table of what goes together
         "version-columns",
         ("tensorflow", "cudnn"),
-        r"^[ \t]{0,6}\|(?P<heads>[^\n]{0,160}(?:tensorflow|cudnn)[^\n]{0,160})\|[ \t]{0,8}\n[ \t]{0,6}\|[-:| \t]{3,200}\|[ \t]{0,8}\n[ \t]{0,6}\|(?P<values>[^\n]{1,240})\|[ \t]{0,8}(?=\n(?![ \t]{0,6}\|)|\Z)",
+        r"^[ \t]{0,6}\|(?P<heads>[^\n]{0,160}(?:tensorflow|cudnn)[^\n]{0,160})\|[ \t]{0,8}\n[ \t]{0,6}\|[-:|"
+        r" \t]{3,200}\|[ \t]{0,8}\n[ \t]{0,6}\|(?P<values>[^\n]{1,240})\|[ \t]{0,8}(?=\n(?![ \t]{0,6}\|)|\Z)",
         "| python | tensorflow | cudnn |\n| --- | --- | --- |\n| 3.9 | 2.6.0 | 8.1 |",
         columns,
         lines=4,
@@ -77,4 +109,4 @@ SIGNATURES: tuple[Signature, ...] = (
         near="|",
         unlogged=True,
     ),
-)  # fmt: skip
+)

@@ -1,8 +1,12 @@
-"""How people spell versions, and how to tell one that they have from one that they ask for."""
+"""How people spell versions, and how a version that they have differs from one that they want."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+
+from doctor import lazy
+from doctor.facts import OF_WORKING_RUN, PROSE
 
 RELEASE = r"[0-2]\.\d{1,2}(?:\.\d{1,2})?(?:[-.]?(?:rc|alpha|beta|a|b|dev|post)[-.]?\d{0,8})?"
 """A TensorFlow release: 2.15.0, 2.16.0rc0, 2.4.0-dev20200808."""
@@ -14,27 +18,41 @@ AFTER_NAME = ("__", *"*`'\" :：=", "is")
 EMPHASIS = r"[*_`'\" ]{0,6}"
 """Marks of Markdown and quotation around a value."""
 
-MOVED = r"(?<!should )(?<!could )(?<!please )(?<!must )(?<!have to )(?<!need to )(?<!try to )\b(?:updat|upgrad|downgrad|re-?install|install|switch|chang|mov)\w* (?:back )?"
+MOVED = (
+    r"(?<!should )(?<!could )(?<!please )(?<!must )(?<!have to )(?<!need to )(?<!try to"
+    r" )\b(?:updat|upgrad|downgrad|re-?install|install|switch|chang|mov)\w* (?:back )?"
+)
 """That something was taken to another version, where nobody is told to do so."""
 
 _WANTED = (
-    r"\b(?:requires?|needs?|wants?|expects?|supports?|built (?:for|against|with)|compiled (?:for|with|against)|compatible with|looking for"
-    r"|looks for|instead of|should be|must be|not|no|upgrade to|downgrade to|install|need|search(?:es|ing)? for|for|than|below|above|before|until|since|from)"
+    r"\b(?:requires?|needs?|wants?|expects?|supports?|built (?:for|against|with)|compiled"
+    r" (?:for|with|against)|compatible with|looking for"
+    r"|looks for|instead of|should be|must be|not|no|upgrade to|downgrade to|install|need|search(?:es|ing)?"
+    r" for|for|than|below|above|before|until|since|from)"
     r"\s+(?:the\s+|a\s+|an\s+)?$"
+    r"|(?:低于|高于|小于|大于|不低于|需要|要求|最低|至少|支持(?:一下)?|必须)\s?(?:是|为)?\s?$"
 )
 
 
-_DENIED = r"\W{0,3}(?: ?(?:toolkit|runtime|libraries|libs|dlls))? (?:(?:is|was|are|were|has|have)(?: not|n't)|not) (?:yet |been )?(?:installed|there|present|available)\b"
+_DENIED = (
+    r"\+(?! ?\w)|,? ?(?:or|and) (?:later|newer|higher|above|greater|up|older|earlier|lower|below)\b|\s?(?:以上"
+    r"|以下|及以上)"
+    r"|\W{0,3}(?: ?(?:toolkit|runtime|libraries|libs|dlls))? (?:(?:is|was|are|were|has|have)(?: not|n't)|not)"
+    r" (?:yet |been )?(?:installed|there|present|available)\b"
+)
 
 
-_ELSEWHERE = re.compile(
-    r"\b(?:colleague|friend|co-?worker|another|other|second|different|my old|the old|previous|work|home)(?:'s|s')? (?:\w+ )?(?:machine|computer|pc|laptop|server|box|system|desktop|workstation)s?\b"
+_ELSEWHERE = lazy.compile(
+    r"\b(?:colleague|friend|co-?worker|another|other|second|different|my old|the"
+    r" old|previous|work|home)(?:'s|s')? (?:\w+"
+    r" )?(?:machine|computer|pc|laptop|server|box|system|desktop|workstation)s?\b"
     r"|\b(?:before this|before that|previously|formerly|had tried|at first i)\b"
-    r"|\b(?:want|plan|hope|intend|would like|going|wish) to (?:move|upgrade|switch|go|update|migrate)\b|\bam? einem anderen (?:rechner|computer|pc)\b",
+    r"|\b(?:want|plan|hope|intend|would like|going|wish) to (?:move|upgrade|switch|go|update|migrate)\b|\bam?"
+    r" einem anderen (?:rechner|computer|pc)\b",
     re.IGNORECASE,
 )
 """Words of a sentence about another machine, an earlier attempt or a plan."""
-_HERE = re.compile(r"\b(?:now|currently|this (?:machine|computer|one)|here|same)\b", re.IGNORECASE)
+_HERE = lazy.compile(r"\b(?:now|currently|this (?:machine|computer|one)|here|same)\b", re.IGNORECASE)
 SENTENCE = 240
 """Characters before and after a match that are looked at for the rest of its sentence."""
 
@@ -47,13 +65,62 @@ def elsewhere(match: re.Match[str]) -> bool:
     return of_another(f"{before}{match[0]}{after}")
 
 
+@lru_cache(maxsize=256)
 def of_another(sentence: str) -> bool:
     """Whether a sentence speaks of another machine, an earlier attempt or a plan."""
     return _ELSEWHERE.search(sentence) is not None and _HERE.search(sentence) is None
 
 
+_GPU = r"(?:gpus?|cards?|graphics card|grafikkarte|\w{0,4}-?gpu)"
+_WORKS = lazy.compile(
+    rf"\b(?:works|worked|is working|(?:is|was|are|were)(?: all)?"
+    rf" (?:fine|ok|okay)|läuft|lief|funktioniert|geht|funciona\w{{0,3}}|marche|fonctionne)\b"
+    r"|\b(?:finds?|found|detects?|detected|sees?|saw|shows?|lists?|recogni[sz]e[sd]?|uses?|used|registers?)\b(?:"
+    rf" \w{{1,12}}){{0,2}} {_GPU}\b"
+    rf"|\b{_GPU} (?:is|was|are|were|gets|got)"
+    r" (?:found|detected|seen|recogni[sz]ed|used|there|visible|available|listed)\b"
+    r"|\b(?:it's|it is|it was)"
+    r" (?:detected|found|recogni[sz]ed|there|fine)\b|\b(?:does|do|did)\W{0,3}$|работа(?:ет|ло|ла)|可以用|能用|正常",
+    re.IGNORECASE,
+)
+"""That a run works, or gets the GPU."""
+_NOT_SO = lazy.compile(
+    r"n't\b|\b(?:not|no|never|neither|cannot|nothing|none|only|cpu|fail\w*|errors?|until|if|whether|should|would|could|may|might|will|i|we|want\w*|try|"
+    r"nicht|kein\w*|non|pas|sin|нет|не)\b|不|没|無|ない|\?",
+    re.IGNORECASE,
+)
+"""What takes that back in its clause, or makes it a wish, a question or a run on the CPU."""
+_CLAUSE = lazy.compile(
+    r"(?<=[.!?;])\s|\n|[,，](?=\s|[^\x00-\x7f])|[。"
+    r"；？！]|\s[-–]{1,2}\s|\b(?:but|while|whereas|although|though|however|aber|mais|pero|sondern|но)\b|但"
+)
+"""Where one clause ends."""
+_WITH = lazy.compile(r"\W{0,4}(?:back )?(?:with|in|on|under|using|mit|unter|avec|con|с|на)\b", re.IGNORECASE)
+"""How an adverbial begins, after whose comma the clause goes on."""
+
+
+def works_there(text: str, start: int, end: int) -> bool:
+    """Whether the clause around a place says that a run works, so that its versions are not those of a
+    failing one."""
+    floor, ceiling = max(0, start - SENTENCE), min(len(text), end + SENTENCE)
+    if _WORKS.search(text, floor, ceiling) is None:
+        return False
+    left = max((cut.end() for cut in _CLAUSE.finditer(text, floor, start)), default=floor)
+    cuts = [cut.start() for cut in _CLAUSE.finditer(text, end, ceiling)]
+    right = next((cut + 1 for cut in cuts), ceiling)
+    if len(cuts) > 1 and text[cuts[0]] in ",，" and _WITH.match(text, left, end):
+        right = cuts[1] + 1
+    clause = text[left:right]
+    return _WORKS.search(clause) is not None and _NOT_SO.search(clause) is None
+
+
+def said_rank(match: re.Match[str], rank: int) -> int:
+    """The rank of a version in a sentence: the lowest if the sentence says that it works with that version."""
+    return OF_WORKING_RUN if rank >= PROSE and works_there(match.string, *match.span("version")) else rank
+
+
 def asked_for(match: re.Match[str]) -> bool:
-    """Whether the words around a version ask for it or deny it, so that it need not be there."""
+    """Whether the words around a version request or deny it, so that it may not be installed."""
     before = match.string[max(0, match.start() - 40) : match.start()]
     after = match.string[match.end() : match.end() + 80]
     return bool(re.search(_WANTED, before, re.I) or re.match(_DENIED, after, re.I))

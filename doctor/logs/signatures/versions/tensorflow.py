@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from doctor.facts import FORM, MEASURED, PROSE, Fact, Source, TensorFlowVersion, normalised
 from doctor.logs.signatures.installers import LISTED, LISTING, TF
 from doctor.logs.signatures.signature import Maker, Signature, glued, sig, spoken, words
-from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, MOVED, NAMED, RELEASE, elsewhere
+from doctor.logs.signatures.versions.spelling import (
+    AFTER_NAME,
+    EMPHASIS,
+    MOVED,
+    NAMED,
+    RELEASE,
+    elsewhere,
+    said_rank,
+    works_there,
+)
 
 _PAGE = r"https?://[^\s()<>\"']{1,160}/[^\s/()<>\"']{0,80}$"
 """What stands before a word in the last part of a web address."""
@@ -21,14 +31,20 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
     """A maker of TensorFlowVersion; `package`: the group `package` names the distribution."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
-        if match.string[max(0, match.start("version") - 5) : match.start("version")].rstrip("v= ").endswith(_BOUNDS):
+        if (
+            match.string[max(0, match.start("version") - 5) : match.start("version")]
+            .rstrip("v= ")
+            .endswith(_BOUNDS)
+        ):
             return None  # what something requires, or a range
         if rank == PROSE and elsewhere(match):
             return None
         if (
             rank == PROSE
             and re.search(_PAGE, match.string[max(0, match.start() - 260) : match.start()], re.IGNORECASE)
-            and not re.match(_WHEEL, match.string[match.end("version") : match.end("version") + 100], re.IGNORECASE)
+            and not re.match(
+                _WHEEL, match.string[match.end("version") : match.end("version") + 100], re.IGNORECASE
+            )
         ):
             return None  # a page's address says what the page is about
         group = match.groupdict()
@@ -42,24 +58,55 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
         )
         version = version.rstrip(".-")
         major, minor = map(int, re.findall(r"\d+", version)[:2])
-        if not ((major == 0 and 5 <= minor <= 12) or (major == 1 and minor <= 15) or (major == 2 and minor <= 40)):
+        if not (
+            (major == 0 and 5 <= minor <= 12) or (major == 1 and minor <= 15) or (major == 2 and minor <= 40)
+        ):
             return None
         name = normalised(group.get("package") or "") or None if package else None
-        if name == "tensorflow" and rank == MEASURED and "|" in match[0]:  # a table that a person wrote: the program's name
+        if (
+            name == "tensorflow" and rank == MEASURED and "|" in match[0]
+        ):  # a table that a person wrote: the program's name
             return TensorFlowVersion(source, version, rank=FORM)
-        return TensorFlowVersion(source, version, name if name != "tf" else None, rank=rank)
+        return TensorFlowVersion(source, version, name if name != "tf" else None, rank=said_rank(match, rank))
 
     return make
 
 
+_RELEASE_SAID = tensorflow(PROSE)
+
+
+def after_one_that_works(match: re.Match[str], source: Source) -> Fact | Iterable[Fact] | None:
+    """A bare number in a sentence after the release that works: "TF 2.10 works, in 2.12 the list is
+    empty"."""
+    text, number = match.string, match.span("version")
+    if match["first"].split(".")[:2] == match["version"].split(".")[:2] or works_there(text, *number):
+        return None
+    return _RELEASE_SAID(match, source) if works_there(text, match.start(), match.end("first")) else None
+
+
 _FIELDS = ("tensorflow", "-gpu", "_gpu", "-cpu", "_cpu", "tf")
 """How the names end that a report gives TensorFlow."""
-_NAMED = ("tensorflow", "tensorflow-gpu", "tensorflow_gpu", "tf-gpu", "tf_gpu", "nightly", "nightly-gpu", "nightly_gpu")
+_NAMED = (
+    "tensorflow",
+    "tensorflow-gpu",
+    "tensorflow_gpu",
+    "tf-gpu",
+    "tf_gpu",
+    "nightly",
+    "nightly-gpu",
+    "nightly_gpu",
+)
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-version",
-        ("tf.__version__", "tensorflow.__version__", "tf.version.version", "tf.version", "tensorflow.version"),
+        (
+            "tf.__version__",
+            "tensorflow.__version__",
+            "tf.version.version",
+            "tf.version",
+            "tensorflow.version",
+        ),
         rf"(?:tf|tensorflow)\.(?:__version__|version\.VERSION|VERSION)\)?['\"]?\s{{0,20}}(?:\n(?:Out\s?\[\d{{0,6}}\]:)?\s{{0,40}}|[:=]{{1,3}}\s{{0,40}}|\s{{1,20}})['\"]?v?(?P<version>{RELEASE})['\"]?(?!\w)",
         ">>> tf.__version__\n'2.3.1'",
         tensorflow(MEASURED),
@@ -90,7 +137,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-version",
         glued(_FIELDS, (*AFTER_NAME, "version", "版本", "버전", "バージョン")),
-        rf"(?P<package>tensorflow(?:[-_](?:gpu|cpu))?|(?<![a-z])tf)['\"]?\s*(?:version|版本|버전|バージョン)?(?: \([^)\n]{{0,40}}\))?(?: and [\w ]{{0,20}})?(?: installed[\w ]{{0,20}})?{NAMED}=?{EMPHASIS}(?:tf |tensorflow |release |tensorflow-gpu )?(?:==)?v?(?P<version>{RELEASE})(?![\w/])",
+        r"(?P<package>tensorflow(?:[-_](?:gpu|cpu))?|(?<![a-z])tf)['\"]?\s*(?:version|版本|버전|バージョン)?(?:"
+        rf" \([^)\n]{{0,40}}\))?(?: and [\w ]{{0,20}})?(?: installed[\w ]{{0,20}})?{NAMED}=?{EMPHASIS}(?:tf"
+        rf" |tensorflow |release |tensorflow-gpu )?(?:==)?v?(?P<version>{RELEASE})(?![\w/])",
         "- TensorFlow version (use command below): **2.4.1**",
         tensorflow(FORM, package=True),
         near="0.|1.|2.",
@@ -106,7 +155,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-version",
         ("tensorflow version",),
-        rf"tensorflow version\W{{0,12}}\n\s*\n?[^\n\d]{{0,24}}v?(?:\d[\w.-]*-g[0-9a-f]{{7,12}} )?(?P<version>{RELEASE})",
+        r"tensorflow version\W{0,12}\n\s*\n?[^\n\d]{0,24}v?(?:\d[\w.-]*-g[0-9a-f]{7,12}"
+        rf" )?(?P<version>{RELEASE})",
         "### Tensorflow Version\n\ntf 2.13",
         tensorflow(FORM),
         lines=3,
@@ -115,9 +165,12 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-version",
         words(
-            "successfully installed|requirement already satisfied: tensorflow|found existing installation: tensorflow|uninstalling tensorflow|installing collected packages|successfully uninstalled|satisfied: tensorflow|existing installation: tensorflow"
+            "successfully installed|requirement already satisfied: tensorflow|found existing installation:"
+            " tensorflow|uninstalling tensorflow|installing collected packages|successfully"
+            " uninstalled|satisfied: tensorflow|existing installation: tensorflow"
         ),
-        rf"(?:Successfully installed[^\n]{{0,1200}}?\b|Found existing installation: |satisfied: )(?P<package>tensorflow(?:[-_](?:gpu|cpu|intel|macos))?)(?:-|==| )(?P<version>{RELEASE})(?!\w)",
+        r"(?:Successfully installed[^\n]{0,1200}?\b|Found existing installation: |satisfied:"
+        rf" )(?P<package>tensorflow(?:[-_](?:gpu|cpu|intel|macos))?)(?:-|==| )(?P<version>{RELEASE})(?!\w)",
         "Successfully installed absl-py-1.0 tensorflow-2.15.0 wrapt-1.14",
         tensorflow(MEASURED, package=True),
     ),
@@ -146,7 +199,12 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-version",
         words(
-            "install tensorflow|tensorflow=|tensorflow-gpu=|tensorflow[|tensorflow_gpu=|tensorflow-macos=|tensorflow =|tensorflow-gpu =|tensorflow_gpu =|tensorflow-cpu =|tensorflow-cpu=|tensorflow_cpu=|tensorflow_cpu =|tensorflow-macos =|tensorflow_macos=|tensorflow_macos =|tensorflow-gpu[|tensorflow_gpu[|tensorflow-cpu[|tensorflow_cpu[|tensorflow-macos[|tensorflow_macos["
+            "install"
+            " tensorflow|tensorflow=|tensorflow-gpu=|tensorflow[|tensorflow_gpu=|tensorflow-macos=|tensorflow"
+            " =|tensorflow-gpu =|tensorflow_gpu =|tensorflow-cpu"
+            " =|tensorflow-cpu=|tensorflow_cpu=|tensorflow_cpu =|tensorflow-macos"
+            " =|tensorflow_macos=|tensorflow_macos"
+            " =|tensorflow-gpu[|tensorflow_gpu[|tensorflow-cpu[|tensorflow_cpu[|tensorflow-macos[|tensorflow_macos["
         ),
         rf"(?<![\w>])(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?)(?:\[[\w-]+\])?\s?={{1,2}}\s?(?P<version>{RELEASE})(?![\w*])",
         "pip install tensorflow-gpu==1.14.0",
@@ -158,7 +216,8 @@ SIGNATURES: tuple[Signature, ...] = (
             (*_FIELDS, "-macos", "_macos"),
             (*" -(:`'\"", "is ", "ver", "v.", "v0", "v1", "v2", "release ", "0", "1", "2"),
         ),
-        rf"(?:(?<![\w/.])|^_)(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?|tf)[ \-(:`'\"]{{0,3}}(?:is |version |ver\.? |release |v\. ?)?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
+        r"(?:(?<![\w/.])|^_)(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?|tf)[ \-(:`'\"]{0,3}(?:is"
+        rf" |version |ver\.? |release |v\. ?)?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "I use TensorFlow 2.3 with a GTX 1080",
         tensorflow(PROSE, package=True),
         near="0.|1.|2.",
@@ -167,10 +226,24 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "tensorflow-version",
         ("tensorflow", "tf "),
-        rf"{MOVED}(?:the |my )?(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?|tf)(?: version)? (?:from v?[\d.]+ )?to (?:version |v)?(?P<version>{RELEASE})(?![\w/]|\.\d)",
+        rf"{MOVED}(?:the |my )?(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?|tf)(?: version)? (?:from"
+        rf" v?[\d.]+ )?to (?:version |v)?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "yesterday I updated tensorflow to 1.6",
         tensorflow(PROSE, package=True),
         near=" to 0.| to 1.| to 2.| to v| to version ",
+    ),
+    sig(
+        "tensorflow-version",
+        glued(("tensorflow", "-gpu", "_gpu", "tf"), (" ", "=", "-")),
+        rf"(?<![\w.-])(?:tensorflow(?:[-_]gpu)?|tf)[ =-]{{1,3}}v?(?P<first>{RELEASE})(?![\w/])[^\n]{{1,160}}?"
+        r"(?:(?<!\w)(?:with|in|on|to|for|from|since|under|install(?:ed|ing)?|updated|upgraded|mit|auf|ab|в|с|на|ставлю)|[,.;:]|==)\s?(?:version"
+        r" |v)?"
+        r"(?<![\d.])(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)(?![\w/%]|\.\d|\s?(?:[gm]i?b|[gm]hz|x|times|s|sec\w*|min\w*|h|hours?)\b)",
+        "TF 2.10 works on my GPU, in 2.12 the list is empty",
+        after_one_that_works,
+        near="0.|1.|2.",
+        at="version",
+        unlogged=True,
     ),
     sig(
         "tensorflow-version",
@@ -184,14 +257,17 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # the package of .NET has the number of the TensorFlow in it
         "tensorflow-version",
         "scisharp.tensorflow.redist",
-        rf"\bSciSharp\.TensorFlow\.Redist(?:-\w+-GPU)?\b[ (:=,\"']{{0,3}}(?:version[ =:\"']{{1,3}}|v)?(?P<version>{RELEASE})(?![\w/]|\.\d)",
+        r"\bSciSharp\.TensorFlow\.Redist(?:-\w+-GPU)?\b[ (:=,\"']{0,3}(?:version["
+        rf" =:\"']{{1,3}}|v)?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "SciSharp.TensorFlow.Redist-Windows-GPU v2.10.3",
         tensorflow(FORM),
     ),
     sig(  # a nightly build by its date, which nobody names in passing
         "tensorflow-version",
         ("-dev20", ".dev20"),
-        r"(?<!not )\b(?:have|has|had|install(?:ed|s)?|using|uses?|got|runs?|running)\b[^\n.]{0,40}?\b(?P<package>tf[-_]nightly(?:[-_]gpu)?)\b[ '\"`(=:v]{1,5}(?P<version>\d\.\d{1,2}\.\d[-.]dev20\d{6})\b",
+        r"(?<!not"
+        r" )\b(?:have|has|had|install(?:ed|s)?|using|uses?|got|runs?|running)\b[^\n.]{0,40}?\b(?P<package>tf[-_]nightly(?:[-_]gpu)?)\b["
+        r" '\"`(=:v]{1,5}(?P<version>\d\.\d{1,2}\.\d[-.]dev20\d{6})\b",
         "the environment has tf-nightly-gpu '2.6.0-dev20210520'",
         tensorflow(FORM),
         unlogged=True,
@@ -199,7 +275,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-version",
         glued(_NAMED, (" ", "=", ":", "is", "->", "v", "0", "1", "2")),
-        rf"(?<![\w/.>])(?P<package>tensorflow(?:[-_]gpu)?|tf[-_]gpu|tf[-_]nightly(?:[-_]gpu)?) ?(?:==|=|:|is still|is at|is now|->)? ?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
+        r"(?<![\w/.>])(?P<package>tensorflow(?:[-_]gpu)?|tf[-_]gpu|tf[-_]nightly(?:[-_]gpu)?) ?(?:==|=|:|is"
+        rf" still|is at|is now|->)? ?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "tf-nightly-gpu 2.4.0-dev20200808",
         tensorflow(PROSE),
         unlogged=True,

@@ -1,0 +1,47 @@
+"""The TensorFlow builds that a case may be about, from its release and the libraries that it loads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from doctor.facts import Facts, LibraryLoaded, LibraryNotLoaded
+
+if TYPE_CHECKING:
+    from doctor.tables import Tables, TensorFlowRelease
+
+_TELLING = (
+    r"(?:lib)?(?:cudart|cudnn|cublas)(?:\.so\.|64_)",
+    r"(?:lib)?cu(?:solver|sparse|fft)(?:\.so\.|64_)",
+)
+"""Libraries whose version distinguishes builds, the most distinctive first."""
+
+
+def opens_runtime_of(row: TensorFlowRelease, facts: Facts) -> bool:
+    """Whether the CUDA runtime that TensorFlow loads in the log is the row's. It differs if somebody else
+    built the release: NVIDIA (nvidia-tensorflow 1.15), a distribution, the user."""
+    runtimes = {name for name in _asked(facts) if re.match(r"libcudart\.so\.\d|cudart64_\d", name)}
+    own = {name for name in row.libraries if "cudart" in name}
+    return not runtimes or not own or facts.kind == "machine" or bool(runtimes & own)
+
+
+def opening(facts: Facts, tables: Tables) -> tuple[Sequence[TensorFlowRelease], ...]:
+    """For each library in the case whose version distinguishes builds: the builds that load it."""
+    names = _asked(facts)
+    telling = [name for pattern in _TELLING for name in names if re.match(pattern, name.lower())]
+    known = (tables.build_opening(name) for name in dict.fromkeys(telling))
+    return tuple(builds for builds in known if builds)
+
+
+def common(several: Sequence[Sequence[TensorFlowRelease]]) -> tuple[TensorFlowRelease, ...]:
+    """The builds that load all the libraries; a library that would leave none is ignored."""
+    result: list[TensorFlowRelease] | None = None
+    for builds in several:
+        known = set(map(id, builds))  # the tables make each row once
+        result = list(builds) if result is None else [r for r in result if id(r) in known] or result
+    return tuple(result or ())
+
+
+def _asked(facts: Facts) -> list[str]:
+    return [*(lib.name for lib in facts.of(LibraryLoaded)), *(lib.name for lib in facts.of(LibraryNotLoaded))]

@@ -1,0 +1,398 @@
+"""One answer to each question about a case: the facts of a machine or report, reconciled.
+
+In: `Facts` and the tables. Out: `Case`, whose properties are what rules ask for and what JSON shows
+under "facts". If several facts answer one question, the most reliable wins: a program's output before a
+form's field, a form before a sentence, a sentence before an inference; among equals the first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from doctor.case.best import best
+from doctor.case.builds import common, opening, opens_runtime_of
+from doctor.case.cards import cards
+from doctor.case.libraries import component, not_loaded, opened_cuda
+from doctor.case.named import Meant, meant, taking
+from doctor.case.platforms import before_apple_silicon, decisive
+from doctor.case.runs import of_another
+from doctor.facts import (
+    INFERRED,
+    MEASURED,
+    PROSE,
+    CudaCallFailed,
+    CudaVersion,
+    CudnnMismatch,
+    CudnnVersion,
+    DriverCuda,
+    DriverMismatch,
+    DriverVersion,
+    EnvironmentKind,
+    EnvVar,
+    Fact,
+    Facts,
+    Gpu,
+    GpuRegistered,
+    LibraryLoaded,
+    LibraryNotLoaded,
+    OperatingSystem,
+    Package,
+    Platform,
+    PythonVersion,
+    Symptom,
+    TensorFlowBuild,
+    TensorFlowVersion,
+)
+from doctor.tables.arm import only_with_arm
+from doctor.values import cached_property, dataclass
+
+if TYPE_CHECKING:
+    from doctor.tables import Tables, TensorFlowRelease
+
+_TENSORFLOW_PACKAGES = (
+    "tensorflow",
+    "tensorflow-gpu",
+    "tensorflow-cpu",
+    "tensorflow-intel",
+    "tensorflow-macos",
+    "tf-nightly",
+    "tf-nightly-gpu",
+)
+
+
+CONTAINERS = frozenset(
+    ("docker", "kubernetes", "singularity", "podman", "lxc", "nspawn", "snap", "container")
+)
+"""Kinds of environments into which a host has to pass its GPU."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """The reconciled view of one case."""
+
+    facts: Facts
+    tables: Tables
+
+    @cached_property
+    def answers(self) -> dict[Any, Any]:
+        """A cache of answers about this case (doctor.tables.store.remembered)."""
+        return {}
+
+    @cached_property
+    def seen(self) -> frozenset[type[Fact] | str]:
+        """The types of the facts, and the kinds of the symptoms."""
+        return frozenset((*map(type, self.facts), *(symptom.kind for symptom in self.facts.of(Symptom))))
+
+    # --- where
+
+    @cached_property
+    def platform_fact(self) -> Platform | None:
+        """The fact that decides the platform."""
+        return decisive(self.facts.of(Platform))
+
+    @cached_property
+    def platform(self) -> str | None:
+        """linux, windows, wsl, macos, or None if unknown."""
+        return self.platform_fact.kind if self.platform_fact else None
+
+    @cached_property
+    def table_platform(self) -> str:
+        """The platform as the TensorFlow table names it; Linux on x86_64 if unknown. A Mac with an unknown
+        processor counts as Apple silicon, unless its Python or TensorFlow predates those wheels."""
+        machine = next((p.machine for p in self.facts.of(Platform) if p.machine), None)
+        if self.platform == "windows":
+            return "windows-amd64"
+        if self.platform == "macos":
+            return (
+                "macos-x86_64"
+                if machine == "x86_64"
+                or (machine is None and before_apple_silicon(self.python, self.tensorflow, self.tables))
+                else "macos-arm64"
+            )
+        if machine is None and any(
+            only_with_arm(self.tables.store, g.name, g.compute_capability) for g in self.gpus
+        ):
+            return "linux-aarch64"
+        return "linux-aarch64" if machine in ("aarch64", "arm64") else "linux-x86_64"
+
+    @cached_property
+    def environments(self) -> frozenset[str]:
+        """The kinds of environments: docker, conda, colab, slurm ..."""
+        kinds = frozenset(e.kind for e in self.facts.of(EnvironmentKind))
+        measured = self.platform_fact is not None and self.platform_fact.rank == MEASURED
+        if measured and self.platform in (
+            "windows",
+            "macos",
+            "wsl",
+        ):  # the notebook services run Linux, so this report only mentions them
+            return kinds - {"colab", "kaggle"}
+        return kinds
+
+    @property
+    def container(self) -> bool:
+        """Whether this is inside a container."""
+        return bool(self.environments & CONTAINERS)
+
+    @cached_property
+    def os(self) -> OperatingSystem | None:
+        """The operating system."""
+        return best(self.facts.of(OperatingSystem))
+
+    @cached_property
+    def env(self) -> dict[str, EnvVar]:
+        """Environment variables, by name; the last setting counts."""
+        return {e.name: e for e in self.facts.of(EnvVar)}
+
+    # --- versions
+
+    @cached_property
+    def tensorflow(self) -> TensorFlowVersion | None:
+        """The TensorFlow in use."""
+        found = self.facts.of(TensorFlowVersion)
+        packages = [
+            TensorFlowVersion(p.source, p.version, p.name)
+            for p in self.facts.of(Package)
+            if p.name in _TENSORFLOW_PACKAGES and p.version
+        ]
+        return best([*found, *packages]) or self._brought()
+
+    @cached_property
+    def named(self) -> tuple[Meant, ...]:
+        """The bindings, programs and hosted notebooks that a report names and the tables know."""
+        stated = best(self.facts.of(TensorFlowVersion))
+        python = best(self.facts.of(PythonVersion))
+        return meant(
+            self.facts, self.tables, stated.version if stated else "", python.version if python else ""
+        )
+
+    def _brought(self) -> TensorFlowVersion | None:
+        one = self.bringing
+        if one is None:
+            return None
+        package = one.one("package") if one.one("table") == "programs" else None
+        return TensorFlowVersion(one.fact.source, one.one("exactly"), package, inferred=True, rank=INFERRED)
+
+    @cached_property
+    def bringing(self) -> Meant | None:
+        """The name that decides the TensorFlow release: no other fact states it, and all names in the report
+        agree."""
+        stated = self.facts.of(TensorFlowVersion) or any(
+            p.name in _TENSORFLOW_PACKAGES and p.version for p in self.facts.of(Package)
+        )
+        exact = [one for one in self.named if one.one("exactly")]
+        return exact[0] if not stated and len({one.one("exactly") for one in exact}) == 1 else None
+
+    @property
+    def bound(self) -> bool:
+        """Whether the TensorFlow in use is the library of another language's binding."""
+        return self.bringing is not None and self.bringing.one("table") == "bindings"
+
+    def _hosted(self, field: str) -> tuple[Meant, str] | None:
+        """A field of the named hosted notebook, and the notebook's name."""
+        return next(
+            ((one, one.one(field)) for one in self.named if one.one("table") == "hosted" and one.one(field)),
+            None,
+        )
+
+    @cached_property
+    def python(self) -> PythonVersion | None:
+        """The Python in use."""
+        stated = best(self.facts.of(PythonVersion))
+        hosted = self._hosted("python") if stated is None else None
+        return PythonVersion(hosted[0].fact.source, hosted[1], rank=INFERRED) if hosted else stated
+
+    @cached_property
+    def cuda(self) -> CudaVersion | None:
+        """The installed CUDA."""
+        packages = [
+            CudaVersion(p.source, p.version)
+            for p in self.facts.of(Package)
+            if p.version and p.name in ("cudatoolkit", "cuda-runtime")
+        ]
+        stated = best([*self.facts.of(CudaVersion), *packages]) or opened_cuda(self.facts)
+        hosted = self._hosted("cuda") if stated is None else None
+        return CudaVersion(hosted[0].fact.source, hosted[1], rank=INFERRED) if hosted else stated
+
+    @cached_property
+    def cudnn(self) -> CudnnVersion | None:
+        """The installed cuDNN."""
+        loaded = [CudnnVersion(m.source, m.loaded) for m in self.facts.of(CudnnMismatch)]
+        packages = [
+            CudnnVersion(p.source, p.version)
+            for p in self.facts.of(Package)
+            if p.version and (p.name == "cudnn" or p.name.startswith("nvidia-cudnn-cu"))
+        ]
+        told = best([*loaded, *self.facts.of(CudnnVersion), *packages])
+        if told is not None:
+            return told
+        for lib in self.facts.of(LibraryLoaded):
+            number = re.match(r"libcudnn\.so\.(\d+(?:\.\d+)?)$|cudnn64_(\d)\.dll$", lib.name)
+            if number:
+                return CudnnVersion(lib.source, number[1] or number[2], lib.path, INFERRED)
+        hosted = self._hosted("cudnn")
+        return CudnnVersion(hosted[0].fact.source, hosted[1], rank=INFERRED) if hosted else None
+
+    @cached_property
+    def driver(self) -> DriverVersion | None:
+        """The NVIDIA driver; the running kernel module counts before the libraries."""
+        found = self.facts.of(DriverVersion)
+        kernel = [d for d in found if d.part == "kernel"]
+        whole = [d for d in found if d.part == "any"]
+        whole = [
+            d for d in whole if "." in d.version
+        ] or whole  # a branch alone ("525") may be one that somebody only wants
+        told = best(kernel) or best(whole)
+        if told is None or told.rank >= PROSE:
+            for mismatch in self.facts.of(DriverMismatch):
+                if mismatch.kernel:
+                    return DriverVersion(mismatch.source, mismatch.kernel, "kernel")
+        return told or best(found)
+
+    @cached_property
+    def drivers_agree(self) -> list[Fact]:
+        """Evidence in a report that the driver's kernel module and libraries have one version. TensorFlow
+        compares them only after a failed cuInit and prints the result in a separate line after the two
+        versions (stream_executor/cuda/cuda_diagnostics.cc), which many excerpts lack."""
+        said: list[Fact] = [*self.facts.symptoms("driver-versions-agree")]
+        if said or self.facts.kind != "report":
+            return said
+        parts = {d.part: d for d in self.facts.of(DriverVersion) if d.part != "any"}
+        user, kernel = parts.get("user"), parts.get("kernel")
+        return [user, kernel] if user and kernel and user.version == kernel.version else []
+
+    @cached_property
+    def driver_cuda(self) -> DriverCuda | None:
+        """The highest CUDA that the driver offers."""
+        return self.facts.first(DriverCuda)
+
+    # --- GPUs
+
+    @cached_property
+    def gpus(self) -> tuple[Gpu, ...]:
+        """The NVIDIA GPUs, each once, with the data of all facts and the capability from the tables if no
+        fact has it. GPUs that another driver holds are left out if any other remains."""
+        found = self.facts.of(Gpu)
+        apart = {s.get("bus") for s in self.facts.symptoms("gpu-bound-to-other-driver", "gpu-without-driver")}
+        return cards([gpu for gpu in found if gpu.bus_id not in apart] or found, self.tables)
+
+    @cached_property
+    def capabilities(self) -> tuple[str, ...]:
+        """The compute capabilities of the GPUs, each once."""
+        return tuple(dict.fromkeys(g.compute_capability for g in self.gpus if g.compute_capability))
+
+    @cached_property
+    def registered(self) -> list[GpuRegistered]:
+        """The GPU devices that TensorFlow created in the run that the case is about (see `in_another_run`)."""
+        return [] if self.in_another_run else self.facts.of(GpuRegistered)
+
+    @cached_property
+    def in_another_run(self) -> list[GpuRegistered]:
+        """The GPU devices that another run of the report created (doctor.case.runs)."""
+        return of_another(self.facts)
+
+    @cached_property
+    def taken(self) -> list[Symptom]:
+        """TensorFlow's message about the GPUs that it uses, if nothing shows a failure. It prints the message
+        after its libraries loaded and before it creates the devices (gpu_device.cc, "Adding visible gpu
+        devices")."""
+        failed = bool(self.in_another_run or self.not_loaded or self.facts.of(CudaCallFailed))
+        if failed or self.facts.has(
+            "gpu-skipped", "cpu-only-listed", "gpu-list-empty", "gpu-not-found", "traceback"
+        ):
+            return []
+        return [shown for shown in self.facts.symptoms("gpu-shown") if shown.get("taken")]
+
+    # --- libraries
+
+    @cached_property
+    def loaded(self) -> frozenset[str]:
+        """Names of loaded libraries."""
+        return frozenset(lib.name.lower() for lib in self.facts.of(LibraryLoaded))
+
+    @cached_property
+    def not_loaded(self) -> tuple[LibraryNotLoaded, ...]:
+        """Libraries that did not load, each once, without those that no GPU device needs (TensorRT, CUPTI and
+        their dependencies)."""
+        return not_loaded(self.facts)
+
+    def component(self, name: str) -> str:
+        """The component of a library: driver, cudnn, cuda or other."""
+        return component(name, self.tables)
+
+    def missing(self, component: str) -> list[LibraryNotLoaded]:
+        """Libraries of a component that the loader did not find and that did not load later either."""
+        return self._missing.get(component, [])
+
+    @cached_property
+    def _missing(self) -> dict[str, list[LibraryNotLoaded]]:
+        missing: dict[str, list[LibraryNotLoaded]] = {}
+        for lib in self.not_loaded:
+            if lib.name.lower() not in self.loaded and lib.cause != "broken":
+                missing.setdefault(self.component(lib.name), []).append(lib)
+        return missing
+
+    # --- the build
+
+    @cached_property
+    def build(self) -> TensorFlowRelease | None:
+        """The row of the TensorFlow build in use; None if the release is unknown or not in the table."""
+        known = self.tensorflow
+        if known is None:
+            return None
+        version = known.version.split("+")[0]
+        package = (
+            known.package
+            if known.package in ("tensorflow", "tensorflow-gpu") and known.rank == MEASURED
+            else None
+        )
+        row = self.tables.tensorflow(version, package, self.table_platform)
+        if row is None and package is not None:
+            row = self.tables.tensorflow(version, None, self.table_platform)
+        if row is None:  # a pre-release, or more parts than the table knows: use the minor release
+            minor = re.match(r"\d+\.\d+", version)
+            row = self.tables.tensorflow(minor[0], None, self.table_platform) if minor else None
+            if row is not None and any(row not in builds for builds in self._opening):
+                row = None  # a nightly from before the libraries of its minor release were changed
+        if self.facts.kind == "machine":
+            return self._installed(known, row)
+        return row if row is None or opens_runtime_of(row, self.facts) else None
+
+    def _installed(self, known: TensorFlowVersion, row: TensorFlowRelease | None) -> TensorFlowRelease | None:
+        """The build on a machine: the wheel's row, or the build's own data if somebody else built it."""
+        said = self.facts.first(TensorFlowBuild)
+        if said is None:
+            return row if "+" not in known.version else None
+        from doctor.tables import own_builds
+
+        if row is not None and own_builds.of_wheel(
+            row, known.version, said.gpu, said.cuda, said.cudnn, said.capabilities
+        ):
+            return row
+        return own_builds.build(
+            self.tables,
+            known.package,
+            known.version,
+            self.table_platform,
+            gpu=said.gpu,
+            cuda=said.cuda,
+            cudnn=said.cudnn,
+            capabilities=said.capabilities,
+        )
+
+    @cached_property
+    def _opening(self) -> tuple[Sequence[TensorFlowRelease], ...]:
+        return opening(self.facts, self.tables)
+
+    @cached_property
+    def builds(self) -> tuple[TensorFlowRelease, ...]:
+        """The possible builds: the known one, else all that load every library in the case."""
+        if self.build is not None:
+            return (self.build,)
+        return common((*self._opening, *taking(self.named, self.tables, self.table_platform)))
+
+    @property
+    def wanted_cuda(self) -> tuple[str, ...]:
+        """The CUDA versions that the possible builds were made for."""
+        return tuple(dict.fromkeys(b.cuda for b in self.builds if b.gpu and b.cuda))

@@ -1,0 +1,58 @@
+"""The libraries of a case: those that did not load, and the component of each."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from doctor.facts import INFERRED, CudaVersion, Facts, LibraryLoaded, LibraryNotLoaded, LibraryWanted
+
+if TYPE_CHECKING:
+    from doctor.tables import Tables
+
+
+def not_loaded(facts: Facts) -> tuple[LibraryNotLoaded, ...]:
+    """Libraries that did not load, each once, without those that no GPU device needs."""
+    optional = {wanted.name for wanted in facts.of(LibraryWanted) if not wanted.needed}
+    seen: dict[str, LibraryNotLoaded] = {}
+    tensorrt = [
+        lib for lib in facts.of(LibraryNotLoaded) if lib.name.lower().startswith(("libnvinfer", "nvinfer"))
+    ]
+    asked = {(lib.source, lib.culprit) for lib in tensorrt}
+    for lib in facts.of(LibraryNotLoaded):
+        if lib not in tensorrt and lib.name not in optional and (lib.source, lib.name) not in asked:
+            seen.setdefault(lib.name.lower(), lib)
+    return tuple(seen.values())
+
+
+def component(name: str, tables: Tables) -> str:
+    """The component of a library: driver, cudnn, cuda or other."""
+    lowered = name.lower()
+    if lowered.startswith(("libcuda.", "nvcuda", "libnvidia-")):
+        return "driver"
+    if "cudnn" in lowered:
+        return "cudnn"
+    if lowered.startswith(
+        (
+            "libcu",
+            "cu",
+            "libnvjitlink",
+            "libnvrtc",
+            "nvrtc",
+            "libnpp",
+            "libnccl",
+            "libnvtoolsext",
+            "nvtoolsext",
+        )
+    ):
+        return "cuda"
+    return "cuda" if tables.library(name) is not None else "other"
+
+
+def opened_cuda(facts: Facts) -> CudaVersion | None:
+    """The CUDA release in the SONAMEs of loaded libraries; up to CUDA 10, whose names hold both numbers."""
+    for lib in facts.of(LibraryLoaded):
+        number = re.match(r"lib(?:cudart|cublas|cufft|curand)\.so\.(\d+\.\d+)$", lib.name)
+        if number and number[1] != "11.0":  # libcudart.so.11.0 is the name in every CUDA 11
+            return CudaVersion(lib.source, number[1], lib.path, INFERRED)
+    return None

@@ -1,0 +1,94 @@
+"""The table rows that a name in a report can mean: bindings, programs and hosted notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.facts import Facts, Symptom
+from doctor.tables import named
+from doctor.tables.ordering import order
+from doctor.tables.ranges import within
+
+if TYPE_CHECKING:
+    from doctor.tables import Tables, TensorFlowRelease
+    from doctor.tables.named import Named
+
+
+class Meant(NamedTuple):
+    """A name in a report, and the rows that it can mean. told: whether the version, the day or a hosted
+    notebook's own TensorFlow selected the rows."""
+
+    fact: Symptom
+    rows: tuple[Named, ...]
+    told: bool
+
+    def one(self, field: str) -> str:
+        """The value of a field that all rows share; "" if they differ, or if the name can mean a row that no
+        table has."""
+        values = {str(getattr(row, field)) for row in self.rows}
+        return (
+            values.pop() if len(values) == 1 and (self.told or any(row.computes for row in self.rows)) else ""
+        )
+
+    def about(self, tables: Tables) -> Named | None:
+        """The row with the data for every release of the name."""
+        return named.about(tables.store, self.fact.get("name"))
+
+    @property
+    def title(self) -> str:
+        """The name, with the version in the report."""
+        return f"{self.fact.get('name')} {self.fact.get('version')}".strip()
+
+
+def meant(facts: Facts, tables: Tables, release: str, python: str) -> tuple[Meant, ...]:
+    """Each name in a report once, with its rows for the stated version and the day of the log. release,
+    python: stated in the report; they select a hosted notebook's rows if no day does."""
+    if facts.kind != "report":
+        return ()
+    day = next((said.get("day") for said in facts.symptoms("log-day")), "")
+    names: dict[str, Symptom] = {}
+    for said in facts.symptoms("named"):
+        known = names.get(said.get("name"))
+        if known is None or (said.get("version") and not known.get("version")):
+            names[said.get("name")] = said
+    found = []
+    for name, said in names.items():
+        version = said.get("version")
+        several = named.rows(tables.store, name)
+        rows = tuple(
+            row.of(version) if "{" in row.tensorflow else row for row in several if row.serves(version, day)
+        )
+        own = tuple(row for row in rows if row.table == "hosted" and row.exactly and row.exactly == release)
+        if own:
+            rows = (
+                tuple(row for row in own if not python or not row.python or python.startswith(row.python))
+                or own
+            )
+        told = bool(own) or all((version or not row.versions) and (day or not row.since) for row in rows)
+        if rows:
+            found.append(Meant(said, rows, told))
+    return tuple(found)
+
+
+def taking(several: Sequence[Meant], tables: Tables, platform: str) -> list[Sequence[TensorFlowRelease]]:
+    """For each name with a known release, or with rows for all releases: the builds of a platform that it may
+    contain or require."""
+    found: list[Sequence[TensorFlowRelease]] = []
+    for one in several:
+        about = one.about(tables)
+        if (one.told or (about is not None and about.complete)) and all(row.tensorflow for row in one.rows):
+            found.append(_builds(one.rows, tables, platform))
+    return found
+
+
+def _builds(rows: Sequence[Named], tables: Tables, platform: str) -> list[TensorFlowRelease]:
+    """The builds of a platform that rows may mean; for a binding's library the one with CUDA if there is one."""
+    versions = dict.fromkeys(build.version for build in tables.releases(platform))
+    meant = ((v, next((row for row in rows if within(v, row.tensorflow, order)), None)) for v in versions)
+    several = (
+        tables.tensorflow(version, row.package if row.table == "programs" else None, platform)
+        for version, row in meant
+        if row is not None
+    )
+    return [build for build in several if build is not None]

@@ -1,0 +1,21 @@
+"""The runs in a report: one that failed and one that got a GPU may stand in one text."""
+
+from __future__ import annotations
+
+from doctor.facts import CudaCallFailed, Facts, GpuRegistered
+
+
+def of_another(facts: Facts) -> list[GpuRegistered]:
+    """The GPU devices of a report that belong to another run than the failing one: before the fix, or elsewhere.
+
+    A process looks for GPUs once; if it skipped them, listed none or its cuInit failed, it creates no device
+    later. NO_DEVICE alone does not count: if several processes print into one log, some should see no GPU.
+    """
+    made = [device for device in facts.of(GpuRegistered) if device.count]
+    if not made or facts.kind != "report":
+        return []
+    without = facts.has("gpu-skipped", "cpu-only-listed", "gpu-list-empty", "cudart-stub") or any(
+        failed.call == "cuInit" and failed.error != "CUDA_ERROR_NO_DEVICE"
+        for failed in facts.of(CudaCallFailed)
+    )
+    return made if without else []

@@ -1,0 +1,67 @@
+"""What several questions of compatibility share: answers that all builds agree on, and what a report denies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from doctor.facts import (
+    PROSE,
+    Symptom,
+)
+
+if TYPE_CHECKING:
+    from doctor.case import Case
+    from doctor.compat import Answer
+
+
+NO_DEVICE_SEEN = (
+    "gpu-list-empty",
+    "cpu-only-listed",
+    "gpu-not-used",
+    "uses-cpu",
+    "gpu-not-found",
+    "no-known-devices",
+    "no-gpu-said",
+)
+"""Symptoms that TensorFlow has no GPU, for any reason."""
+
+
+def stated_absent(case: Case, what: str) -> list[Symptom]:
+    """Statements that CUDA, cuDNN or the GPU ("cuda", "cudnn", "gpu") is missing; none if the report also
+    states a version."""
+    known = {"cuda": case.cuda, "cudnn": case.cudnn, "gpu": case.gpus}[what]
+    return [] if known else [s for s in case.facts.symptoms("stated-absent") if s.get("what") == what]
+
+
+def minor_release(version: str) -> tuple[int, ...]:
+    """Major and minor version as numbers: (2, 15) of "2.15.1"."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
+
+
+def agreed(answers: Sequence[Answer]) -> Answer | None:
+    """The answer if all builds agree, else None."""
+    verdicts = {answer.verdict for answer in answers}
+    return answers[-1] if len(verdicts) == 1 else None
+
+
+def is_fit(answer: Answer | None) -> bool | None:
+    """Whether the answer says that a part fits; None if it is unknown or the builds disagree."""
+    return None if answer is None or answer.verdict == "unknown" else answer.verdict != "no"
+
+
+def span(versions: Sequence[str]) -> str:
+    """Sorted versions as a range: "3.8 to 3.11"."""
+    return versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
+
+
+def capability_number(capability: str) -> tuple[int, int]:
+    """A compute capability as numbers: (9, 0) of "9.0a"."""
+    first, _, second = capability.rstrip("af").partition(".")
+    return int(first), int(second or 0)
+
+
+def release_rank(case: Case) -> int:
+    """How reliable the TensorFlow release is: the rank of its fact."""
+    return case.tensorflow.rank if case.tensorflow is not None else PROSE

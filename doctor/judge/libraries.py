@@ -1,0 +1,199 @@
+"""Which CUDA and cuDNN fit the TensorFlow build, by the loader on a machine and by versions in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from doctor import lazy
+from doctor.facts import (
+    PROSE,
+    CudaVersion,
+    CudnnVersion,
+    Fact,
+    LibraryLoaded,
+    Package,
+    Requirement,
+    TensorFlowVersion,
+)
+from doctor.findings import Part
+from doctor.judge.answers import NO_DEVICE_SEEN, agreed, is_fit, release_rank, stated_absent
+
+if TYPE_CHECKING:
+    from doctor.case import Case
+    from doctor.tables import TensorFlowRelease
+
+
+_PLAIN = lazy.compile(r"pip3? install [^\n]{0,60}tensorflow")
+
+
+def brings_cuda(case: Case) -> list[Fact]:
+    """Evidence that pip or conda installed CUDA's libraries for this TensorFlow."""
+    facts = case.facts
+    packages = [
+        p for p in facts.of(Package) if p.name.startswith("nvidia-cud") or p.name in ("cudatoolkit", "cudnn")
+    ]
+    asked = [r for r in facts.of(Requirement) if "and-cuda" in r.name]
+    return [*facts.symptoms("and-cuda-installed"), *asked, *packages]
+
+
+def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
+    from doctor import compat
+
+    gpu_builds = [b for b in builds if b.gpu]
+    if not gpu_builds:
+        return
+    wanted = tuple(dict.fromkeys(b.cuda for b in gpu_builds if b.cuda))
+    needs = f"CUDA {' or '.join(wanted[:3])}" if wanted else ""
+    brought = brings_cuda(case)
+    if brought and any(b.extras.get("and-cuda") for b in gpu_builds):
+        yield Part(
+            "cuda",
+            "from pip",
+            needs,
+            True,
+            tuple(f.source for f in brought[:2]),
+            (gpu_builds[-1].ref,),
+            "NVIDIA's packages contain the CUDA that this TensorFlow loads",
+        )
+        return
+    if case.facts.kind == "machine":
+        yield from _opened(case, gpu_builds[-1], "cuda", needs)
+        return
+    cuda = case.cuda
+    if case.facts.has("own-build"):  # it loads the CUDA that it was compiled for
+        return
+    if cuda is None:
+        absent = stated_absent(case, "cuda")
+        lacking = absent[0] if absent else _without_cuda(case, gpu_builds)
+        if lacking is not None:
+            yield Part(
+                "cuda",
+                "none",
+                needs,
+                False,
+                (lacking.source,),
+                (gpu_builds[-1].ref,),
+                f"{gpu_builds[-1].requirement} loads CUDA's libraries but does not contain them; the extra"
+                f" [and-cuda], conda or a toolkit installs them",
+                "cuda-missing",
+                rank=PROSE,
+            )
+        elif needs:
+            yield Part("cuda", "", needs, None, (), (gpu_builds[-1].ref,))
+        return
+    answer = agreed([compat.runs_with_cuda(build, cuda.version, case.tables) for build in gpu_builds])
+    fits = is_fit(answer)
+    if "." not in cuda.version and fits is False and any(w.split(".")[0] == cuda.version for w in wanted):
+        fits, answer = None, None  # "CUDA 11" of a build for 11.2
+    if case.facts.has("tensorflow-of-conda") and cuda.rank >= PROSE:
+        fits, answer = None, None  # conda has builds of a release for several CUDAs, and brings theirs
+    yield Part("cuda", cuda.version, needs, fits, (cuda.source,), answer.refs[:3] if answer else (),
+               answer.reason if answer else "", "cuda-version-mismatch" if fits is False else "",
+               rank=max(cuda.rank, release_rank(case)))  # fmt: skip
+
+
+def _opened(case: Case, build: TensorFlowRelease, part: str, needs: str) -> Iterator[Part]:
+    """On a machine the loader decides: whether it finds the libraries of this part that the build needs."""
+    opened = [lib for lib in case.facts.of(LibraryLoaded) if case.component(lib.name) == part]
+    missing = case.missing(part)
+    known = case.cuda if part == "cuda" else case.cudnn
+    if not (opened or missing):
+        return
+    facts: list[Fact] = [*missing[:2], *opened[:2]] if missing else [*opened[:2]]
+    have = (
+        known.version
+        if known is not None and not missing
+        else ("opens" if opened and not missing else "none")
+    )
+    yield Part(
+        part,
+        have,
+        needs,
+        not missing,
+        tuple(f.source for f in facts),
+        (build.ref,),
+        (f"{missing[0].name} does not load" if missing else "every library of it that the build needs loads"),
+    )
+
+
+def _without_cuda(case: Case, builds: Sequence[TensorFlowRelease]) -> Fact | None:
+    """Evidence of a plain `pip install tensorflow` in a report that names no CUDA: no CUDA library came with
+    it."""
+    facts = case.facts
+    if facts.kind != "report" or case.loaded or facts.of(CudaVersion):
+        return None
+    if facts.of(CudnnVersion) or facts.has("stated-absent"):
+        return None
+    if facts.has("image-tag", "works-said") or any(device.count for device in case.registered):
+        return None
+    if not (facts.has(*NO_DEVICE_SEEN) or case.registered or all(b.extras.get("and-cuda") for b in builds)):
+        return None
+    if case.environments & {"colab", "kaggle", "conda"} or case.platform not in (None, "linux", "wsl"):
+        return None
+    if not all(b.extras.get("and-cuda") or b.version.startswith("2.") for b in builds):
+        return None
+    named: list[Fact] = [r for r in facts.of(Requirement) if r.name in ("tensorflow", "tensorflow-gpu")]
+    named += [s for s in facts.symptoms("stated-package") if not s.get("extra")]
+    listed = [p for p in facts.of(Package) if p.manager == "pip"]
+    if (
+        len(listed) > 2
+    ):  # a list of packages, which would contain NVIDIA's; not a line such as "TensorFlow 2.16.1"
+        named += [p for p in listed if p.name in ("tensorflow", "tensorflow-gpu")]
+    asked = [
+        v
+        for v in facts.of(TensorFlowVersion)
+        if _PLAIN.search(v.source.text) and "and-cuda" not in v.source.text
+    ]
+    plain: list[Fact] = [*named, *asked]
+    return plain[0] if plain else None
+
+
+def cudnn_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
+    from doctor import compat
+
+    gpu_builds = [b for b in builds if b.gpu and b.cudnn]
+    if not gpu_builds:
+        return
+    wanted = tuple(dict.fromkeys(b.cudnn for b in gpu_builds if b.cudnn))
+    needs = f"cuDNN {' or '.join(wanted[:3])}"
+    if case.facts.kind == "machine":
+        yield from _opened(case, gpu_builds[-1], "cudnn", needs)
+        return
+    cudnn = case.cudnn
+    if cudnn is None:
+        if brings_cuda(case):
+            return
+        absent = stated_absent(case, "cudnn")
+        if absent:
+            yield Part(
+                "cudnn",
+                "none",
+                needs,
+                False,
+                (absent[0].source,),
+                (gpu_builds[-1].ref,),
+                f"{gpu_builds[-1].requirement} loads cuDNN {gpu_builds[-1].cudnn}",
+                "cudnn-missing",
+                rank=PROSE,
+            )
+            return
+        yield Part("cudnn", "", needs, None, (), (gpu_builds[-1].ref,))
+        return
+    answer = agreed(
+        [compat.runs_with_cudnn(b, cudnn.version, case.tables, case.capabilities) for b in gpu_builds]
+    )
+    fits = is_fit(answer)
+    if (
+        answer is not None
+        and fits is None
+        and answer.verdict == "unknown"
+        and "major version" in answer.reason
+    ):
+        fits = (
+            # the major version that the build loads; the tables lack the minor that it was compiled with
+            True
+        )
+    yield Part("cudnn", cudnn.version, needs, fits, (cudnn.source,), answer.refs if answer else (),
+               answer.reason if answer else "", "cudnn-version-mismatch" if fits is False else "",
+               rank=max(cudnn.rank, release_rank(case)))  # fmt: skip

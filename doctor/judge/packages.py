@@ -1,0 +1,157 @@
+"""Which Python packages fit: TensorFlow's distribution, its companions, and products that contain it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from doctor.facts import (
+    Fact,
+    Package,
+    TensorFlowVersion,
+)
+from doctor.findings import Part
+from doctor.judge.answers import NO_DEVICE_SEEN, minor_release, release_rank
+
+if TYPE_CHECKING:
+    from doctor.case import Case
+    from doctor.tables import TensorFlowRelease
+
+
+def product_parts(case: Case) -> Iterator[Part]:
+    """One part for each binding, program or hosted notebook in a report: the TensorFlow that it contains, or
+    the framework that it uses instead."""
+    from doctor.tables.ordering import order
+    from doctor.tables.ranges import within
+
+    known = case.tensorflow if case.tensorflow is not None and not case.tensorflow.inferred else None
+    for one in case.named:
+        holds, range_ = one.one("holds"), one.one("tensorflow")
+        if not holds:
+            continue
+        refs = tuple(dict.fromkeys((one.rows[0].ref, one.rows[-1].ref)))
+        if one.one("table") != "programs":
+            yield Part("program", f"{one.title} with {holds}", "", True, (one.fact.source,), refs)
+            continue
+        fits = within(known.version.split("+")[0], range_, order) if known is not None and range_ else None
+        reason = f"{one.title} computes with {holds}, not with TensorFlow" if one.one("computes") else ""
+        yield Part("program", one.title, holds, fits or None, (one.fact.source,), refs, reason)
+
+
+_NAMES = ("tensorflow", "tensorflow-gpu", "tensorflow-cpu")
+
+
+def named_distributions(case: Case) -> dict[str, Fact]:
+    """The TensorFlow distributions that a report says are installed, with the evidence."""
+    facts = case.facts
+    named: dict[str, Fact] = {}
+    for package in facts.of(Package):
+        named.setdefault(package.name, package)
+    for asked in facts.symptoms("stated-package"):
+        if asked.get("loose") and not facts.has(*NO_DEVICE_SEEN):
+            continue  # "TensorFlow from pip" may be either distribution
+        named.setdefault(asked.get("name"), asked)
+    for version in facts.of(
+        TensorFlowVersion
+    ):  # a plain "tensorflow 1.14" names the program, not the distribution
+        if version.package not in (None, "tensorflow"):
+            named.setdefault(str(version.package), version)
+    if case.bringing is not None and case.tensorflow is not None and case.tensorflow.package is not None:
+        # the program's own request to pip
+        named.setdefault(case.tensorflow.package, case.bringing.fact)
+    return {name: fact for name, fact in named.items() if name.startswith("tensorflow")}
+
+
+def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
+    """The part for the distribution: without CUDA, discontinued, two at once, or an image without CUDA."""
+    known, facts = case.tensorflow, case.facts
+    if facts.kind != "report" or known is None or case.bound or case.facts.has("own-build"):
+        return
+    named, side = named_distributions(case), case.table_platform
+    version = known.version.split("+")[0]
+    installed = {p.name: p for p in facts.of(Package) if p.name in _NAMES and p.version}
+    last = case.tables.tensorflow("2.12.0", "tensorflow-gpu", "any")
+    if "tensorflow-gpu" in named and minor_release(version) >= (2, 12):
+        yield Part(
+            "package",
+            f"tensorflow-gpu {version}",
+            "tensorflow",
+            False,
+            (named["tensorflow-gpu"].source,),
+            (last.ref,) if last is not None else (),
+            "tensorflow-gpu ended with 2.11.0; its 2.12.0 always fails",
+            "tf-gpu-package-removed",
+            rank=release_rank(case),
+        )
+        return
+    if len(installed) > 1 and len({p.version for p in installed.values()}) > 1:
+        both = list(installed.values())
+        yield Part(
+            "package",
+            " and ".join(f"{p.name} {p.version}" for p in both),
+            "one of them",
+            False,
+            tuple(p.source for p in both),
+            (),
+            "they share one folder, and the one installed last overwrites a part of the other",
+            "tf-conflicting-packages",
+        )
+        return
+    images = [i for i in facts.symptoms("image-tag") if "gpu" not in i.get("tag")]
+    plain = case.tables.tensorflow(version, "tensorflow", side)
+    why: tuple[Fact, str, str] | None = None
+    if images and len(images) == len(facts.symptoms("image-tag")):
+        why = images[0], "an image without -gpu in its tag holds a CPU build", "container-no-gpu"
+    elif "tensorflow-cpu" in named and len(named) == 1:
+        why = named["tensorflow-cpu"], "tensorflow-cpu is built without CUDA", "tf-cpu-only"
+    elif facts.has("conda-cpu-build"):
+        why = (
+            facts.symptoms("conda-cpu-build")[0],
+            "conda's mkl and eigen builds are without CUDA",
+            "tf-cpu-only",
+        )
+    elif (
+        set(named) == {"tensorflow"}
+        and "conda" not in case.environments
+        and plain is not None
+        and plain.gpu is False
+        and (side != "windows-amd64" or minor_release(version) <= (2, 10))
+    ):
+        why = named["tensorflow"], f"{plain.requirement} is built without CUDA", "tf-cpu-only"
+    if why is not None:
+        fact, reason, code = why
+        brought = case.bringing.title if case.bringing is not None and fact is case.bringing.fact else ""
+        yield Part("package", brought or fact.source.text[:60], "a build with CUDA", False, (fact.source,),
+                   (plain.ref,) if plain is not None else (), reason, code, rank=release_rank(case))  # fmt: skip
+
+
+def companion_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
+    """One part for each other Python package in a report's lists that breaks the release, from the table of
+    dependencies."""
+    from doctor.tables.ordering import order
+    from doctor.tables.ranges import within
+
+    known, store = case.tensorflow, case.tables.store
+    if known is None or case.bound or case.facts.kind != "report" or not store.has("dependencies"):
+        return
+    listed = {p.name: p for p in case.facts.of(Package) if p.version}
+    for row in store.all("dependencies"):
+        package = listed.get(row["package"])
+        if (
+            package is None
+            or package.version is None
+            or not within(known.version.split("+")[0], row["tensorflow"], order)
+        ):
+            continue
+        fits = within(package.version, row["pin"], order)
+        reason = f"TensorFlow {known.version} with {row['package']} {package.version}: {row['reason']}"
+        yield Part(
+            "package",
+            f"{row['package']} {package.version}",
+            f"{row['package']}{row['pin']}",
+            fits,
+            (package.source,),
+            (f"dependencies {row['package']}: {row['source']}",),
+            "" if fits else reason,
+            "" if fits else "python-dependency-conflict",
+        )

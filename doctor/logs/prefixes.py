@@ -1,0 +1,86 @@
+"""Removes the prefixes that log collectors and quoting programs put before each line. In: decoded text. Out:
+the same lines without prefixes. A prefix would break up messages of several lines and make a person's text
+look like a program's."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from doctor import lazy
+
+HEAD = 2_000
+"""The most characters of a prefix that marks every line."""
+LAYERS = 3
+"""The most programs that may each have added a prefix."""
+ALL = 0.9
+"""The share of lines with a prefix from which on it counts as one of all lines: some programs split lines."""
+
+_COLOUR = r"(?:\x1b\[[\d;]{0,12}m)?"
+_PASSED_ON = lazy.compile(
+    r"^(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d) std(?:err|out) [FP]"
+    r" |\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z "
+    r"|.{0,28}\[\d+,\d+\]<std(?:err|out)>:"
+    rf"|{_COLOUR}[a-z][\w.-]{{0,60}}[-_]\d{{1,5}} {{1,30}}\| ?{_COLOUR} ?"
+    r"|\[pod/[\w./-]{1,160}\] |\(\w{0,60} ?pid=\d{1,8}(?:, ip=[\w.:]{3,40})?\)"
+    r" |\[(?:default|rank)\d{1,4}\]: ?"
+    r"|(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}) [\w.-]{1,64} "
+    r"(?:python[\d.]{0,5}|dockerd?|podman|conmon|[0-9a-f]{12}|bash|sh|env)\[\d{1,8}\]: )",
+    re.MULTILINE,
+)
+"""Container runtimes (Kubernetes' CRI), GitHub's runners, mpirun, docker compose, kubectl --prefix, Ray,
+torchrun, and the
+system's journal of what a service prints."""
+_BEFORE_EVERY = (lazy.compile(r"^\d{1,4}: ", re.MULTILINE), lazy.compile(r"^ {0,6}\d{1,6}\t", re.MULTILINE))
+"""srun --label and cat -n: such a prefix may be part of the text unless every line has it."""
+_QUOTED = lazy.compile(r">{1,2}(?!>) ?(?:>(?!>) ?)?")
+"""Quotation marks of Markdown and mails; not the three of a Python prompt."""
+_WROTE = lazy.compile(
+    r"(?:on|am|le|el|em|il|op) .{6,120}(?:wrote|schrieb.{0,60}|a écrit|escribió|escreveu|ha"
+    r" scritto|schreef.{0,60}) ?:\s*$",
+    re.IGNORECASE,
+)
+"""The line with which mail programs introduce a quotation."""
+RUN = 3
+"""The least consecutive lines that count as a quotation."""
+
+
+def peeled(text: str) -> str:
+    """The text with the same number of lines, without their prefixes."""
+    if text.startswith(">") or "\n>" in text:
+        text = _unquoted(text)
+    for _ in range(LAYERS):
+        first = _PASSED_ON.search(text, 0, HEAD)
+        if first is None:
+            break
+        if first.start() and len(list(islice(_PASSED_ON.finditer(text), 2))) < 2:
+            break
+        text = _PASSED_ON.sub("", text)
+    for mark in _BEFORE_EVERY:
+        if mark.match(text):
+            marked = len(mark.findall(text))
+            if marked >= RUN and marked >= ALL * len([line for line in text.split("\n") if line.strip()]):
+                text = mark.sub("", text)
+    return text
+
+
+def _unquoted(text: str) -> str:
+    """The text in which lines that are quoted together stand without their marks."""
+    lines = text.split("\n")
+    begin = 0
+    while begin < len(lines):
+        end = begin
+        while end < len(lines) and _QUOTED.match(lines[end]):
+            end += 1
+        answered = 0 < begin < end and _WROTE.match(lines[begin - 1][:300]) is not None
+        if answered:
+            lines[begin - 1] = ""
+        if answered or end - begin >= RUN:
+            lines[begin:end] = [lines[i][_end(lines[i]) :] for i in range(begin, end)]
+        begin = end + 1
+    return "\n".join(lines)
+
+
+def _end(line: str) -> int:
+    found = _QUOTED.match(line)
+    return found.end() if found else 0

@@ -1,0 +1,65 @@
+"""Which words lead to which signatures: worked out of the signatures, or read from index.json without them.
+
+Words and signatures are known by their numbers, in the order of the lists here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from doctor.logs.signatures.signature import Signature
+
+
+class Index(NamedTuple):
+    """Lists alone, so that JSON holds it as it is.
+
+    words: all literals and near words. logged: the numbers of those that count where they stand in a record
+    of a log.
+    users, unlogged: of each word the signatures, logged and not, of which it is a literal.
+    near: the sets of near words, by the words' numbers. needs: of each signature the near sets that it needs.
+    lines: of each signature how many its pattern may span. families: of each module how many signatures are
+    its.
+    """
+
+    words: list[str]
+    logged: list[int]
+    users: list[list[int]]
+    unlogged: list[list[int]]
+    near: list[list[int]]
+    needs: list[list[int]]
+    lines: list[int]
+    families: dict[str, int]
+
+
+def indexed(signatures: Sequence[Signature], families: dict[str, int] | None = None) -> Index:
+    """The index of some signatures."""
+    needed = ((signature.literals, *signature.near) for signature in signatures)
+    words = list(dict.fromkeys(chain.from_iterable(chain.from_iterable(needed))))
+    numbers = {word: number for number, word in enumerate(words)}
+    near = list(dict.fromkeys(chain.from_iterable(signature.near for signature in signatures)))
+    users: list[list[int]] = [[] for _ in words]
+    unlogged: list[list[int]] = [[] for _ in words]
+    for which, signature in enumerate(signatures):
+        for word in dict.fromkeys(signature.literals):
+            (unlogged if signature.unlogged else users)[numbers[word]].append(which)
+    return Index(
+        words,
+        list(dict.fromkeys(numbers[word] for word in chain.from_iterable(map(_logged, signatures)))),
+        users,
+        unlogged,
+        [[numbers[word] for word in dict.fromkeys(several)] for several in near],
+        [list(dict.fromkeys(map(near.index, signature.near))) for signature in signatures],
+        [signature.lines for signature in signatures],
+        families or {},
+    )
+
+
+def _logged(signature: Signature) -> Iterator[str]:
+    """Its words that count where they stand in a record of a log: beside one, the near ones of an unlogged
+    one do."""
+    if not signature.unlogged:
+        yield from signature.literals
+    if not signature.unlogged or signature.lines > 1:
+        yield from chain.from_iterable(signature.near)

@@ -1,0 +1,38 @@
+"""Bindings, programs and hosted notebooks that the tables know, by the names that people and paths give
+them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Fact, Source, Symptom
+from doctor.logs.signatures.signature import Signature, sig
+from doctor.tables import Tables
+from doctor.tables.named import own_builds, written
+
+NAMES = written(Tables.bundled().store)
+_ANY = "|".join(re.escape(word) for word in sorted(NAMES, key=len, reverse=True))
+_VERSION = (
+    r"(?:[ \t\"'`*)\]]{0,3}(?:version|ver\.|release|==|[@:=(_-])?["
+    r" \t\"'`*:=^]{0,3}v?(?P<version>\d{1,3}(?:\.\d{1,4}){1,3})(?![\w.]*\w))?"
+)
+
+
+def named(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """The name as the tables have it, and the version that stands behind it."""
+    name, version = NAMES[match["name"].lower()], match["version"]
+    yield Symptom(source, "named", (("name", name), *((("version", version),) if version else ())))
+    if name in own_builds(Tables.bundled().store):
+        yield Symptom(source, "own-build")
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "named",
+        tuple(NAMES),
+        rf"(?<![\w-])(?P<name>{_ANY})(?!\w){_VERSION}",
+        "@tensorflow/tfjs-node-gpu@3.8.0",
+        named,
+    ),
+)

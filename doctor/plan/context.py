@@ -1,0 +1,282 @@
+"""The machine that a plan is made for, reduced to what a plan depends on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+
+from doctor.case import Case, best
+from doctor.compat import Judgement, Situation, judge
+from doctor.facts import Absent, CudaVersion, CudnnVersion, Facts, Glibc, Platform, Source, Symptom
+from doctor.plan.version_request import VersionRequest, newest_final
+from doctor.remedies.fitness import no_gpu_meant
+from doctor.tables import Tables, TensorFlowRelease
+from doctor.tables.versions import minor
+from doctor.values import cached_property, dataclass
+
+_REBUILDS = ("centos", "rocky", "alma", "red hat", "redhat", "rhel", "oracle")
+
+
+@dataclass(frozen=True)
+class PlanContext:
+    """What a plan depends on, read from facts once. `version_request` holds what the user asks for; the rest is the
+    machine's."""
+
+    facts: Facts
+    tables: Tables
+    version_request: VersionRequest
+
+    @cached_property
+    def case(self) -> Case:
+        """The reconciled facts."""
+        return Case(self.facts, self.tables)
+
+    @cached_property
+    def kind(self) -> str:
+        """linux, wsl, windows or macos; linux if nothing shows it."""
+        return self.case.platform or "linux"
+
+    @cached_property
+    def platform(self) -> str:
+        """The platform as the tables name it."""
+        return self.case.table_platform
+
+    @property
+    def side(self) -> str:
+        """Whose driver numbers count: linux, windows or wsl (under WSL2 the driver is the Windows one)."""
+        return self.kind if self.kind in ("windows", "wsl") else "linux"
+
+    @cached_property
+    def system(self) -> dict[str, str] | None:
+        """The row of the Linux distribution, or None."""
+        return system_row(self.tables, self.case.os.name) if self.case.os else None
+
+    @cached_property
+    def python(self) -> str | None:
+        """The Python that is there ("3.12"): asked for, seen, or the distribution's own."""
+        if self.version_request.python:
+            return minor(self.version_request.python)
+        if self.case.python is not None:
+            return minor(self.case.python.version)
+        return self.system.get("python") if self.system else None
+
+    @cached_property
+    def own_python(self) -> str | None:
+        """The Python that a new environment can be made with as it stands there: seen, or the distribution's
+        own; the one that is asked for where neither is known. None where nothing is."""
+        if self.case.python is not None:
+            return minor(self.case.python.version)
+        return (self.system or {}).get("python") or self.python
+
+    @cached_property
+    def newest(self) -> str:
+        """The newest final release, which "latest" means."""
+        return newest_final(self.tables)
+
+    @cached_property
+    def releases(self) -> tuple[TensorFlowRelease, ...]:
+        """Every release for the platform, oldest first."""
+        return self.tables.releases(self.platform)
+
+    def judge(self, build: TensorFlowRelease, situation: Situation) -> Judgement:
+        """compat's judgement, kept: several routes ask the same."""
+        key = (build.package, build.version, situation)
+        if key not in self._judged:
+            self._judged[key] = judge(build, situation, self.tables)
+        return self._judged[key]
+
+    @cached_property
+    def _judged(self) -> dict[tuple[str, str, Situation], Judgement]:
+        return {}
+
+    @property
+    def python_is_asked(self) -> bool:
+        """Whether the user asked for this Python; otherwise it is just the installed one."""
+        return self.version_request.python is not None
+
+    @cached_property
+    def glibc(self) -> str | None:
+        """The C library's version, seen or the distribution's own."""
+        fact = self.facts.first(Glibc)
+        if fact is not None:
+            return fact.version
+        return self.system["glibc"] if self.system else None
+
+    @property
+    def capabilities(self) -> tuple[str, ...]:
+        """The compute capabilities of the GPUs that are known."""
+        return self.case.capabilities
+
+    @property
+    def gpu_absent(self) -> bool:
+        """Whether the machine was looked at and has no NVIDIA GPU."""
+        return not self.case.gpus and self.facts.absent("nvidia gpu") is not None
+
+    @property
+    def for_cpu(self) -> bool:
+        """Whether the plan is for the CPU first: it is asked for, or the machine has no GPU and is not a
+        cluster's login node."""
+        return self.version_request.cpu or no_gpu_meant(self.case)
+
+    @property
+    def driver(self) -> str | None:
+        """The driver's version; only where there is a GPU for it or nobody looked."""
+        return self.case.driver.version if self.case.driver else None
+
+    @property
+    def driver_absent(self) -> bool:
+        """Whether a GPU is there and a driver was looked for and is not."""
+        if self.driver is not None or not self.case.gpus:
+            return False
+        return any(
+            self.facts.absent(what) is not None
+            for what in ("nvidia driver", "nvidia kernel module", "libcuda")
+        )
+
+    @cached_property
+    def cuda(self) -> str | None:
+        """A CUDA toolkit outside of every environment: given, or found on the machine."""
+        if self.version_request.cuda:
+            return self.version_request.cuda
+        return self.system_cuda.version if self.system_cuda else None
+
+    @cached_property
+    def cudnn(self) -> str | None:
+        """A cuDNN outside of every environment: given, or found on the machine."""
+        if self.version_request.cudnn:
+            return self.version_request.cudnn
+        return self.system_cudnn.version if self.system_cudnn else None
+
+    @cached_property
+    def system_cuda(self) -> CudaVersion | None:
+        """The CUDA that was found on the machine; what pip or conda brought into an environment serves that
+        one alone."""
+        return best([fact for fact in self.facts.of(CudaVersion) if not self._in_environment(fact)])
+
+    @cached_property
+    def system_cudnn(self) -> CudnnVersion | None:
+        """The cuDNN that was found on the machine, outside of every environment."""
+        return best([fact for fact in self.facts.of(CudnnVersion) if not self._in_environment(fact)])
+
+    @property
+    def cudnn_absent(self) -> bool:
+        """Whether the machine was looked at and has no cuDNN outside of its environments."""
+        if self.cudnn is not None:
+            return False
+        return self.facts.absent("cudnn") is not None or bool(self.facts.of(CudnnVersion))
+
+    def _in_environment(self, fact: CudaVersion | CudnnVersion) -> bool:
+        """Whether a library belongs to an environment of pip's or conda's."""
+        places = [place.replace("\\", "/") for place in (fact.source.where, fact.location or "")]
+        if any(
+            word in place
+            for place in places
+            for word in ("/site-packages/", "/dist-packages/", "/conda-meta/")
+        ):
+            return True
+        return any(place.startswith(f"{prefix}/") for place in places for prefix in self._conda_prefixes)
+
+    @cached_property
+    def _conda_prefixes(self) -> frozenset[str]:
+        """The folders of conda environments that something was seen in."""
+        found = (fact.source.where.replace("\\", "/").partition("/conda-meta") for fact in self.facts)
+        return frozenset(prefix for prefix, meta, _ in found if meta and prefix)
+
+    @property
+    def musl(self) -> bool:
+        """Whether the C library is musl (Alpine Linux), on which no wheel of TensorFlow runs."""
+        return any(symptom.kind == "musl-libc" for symptom in self.facts.of(Symptom))
+
+    @property
+    def windows_on_arm(self) -> bool:
+        """Whether this is Windows on an Arm processor: WSL2 runs Linux for Arm there."""
+        return self.kind == "windows" and any(
+            p.machine in ("aarch64", "arm64") for p in self.facts.of(Platform)
+        )
+
+    @property
+    def container(self) -> bool:
+        """Whether this is inside a container, where driver and kernel are the host's."""
+        return self.case.container
+
+    @property
+    def conda(self) -> bool:
+        """Whether the environment in use is conda's."""
+        return "conda" in self.case.environments
+
+    @property
+    def decisive(self) -> tuple[Hashable, ...]:
+        """Everything that the choice of a release depends on: equal keys get the same release."""
+        return (
+            *(
+                self.version_request,
+                self.kind,
+                self.platform,
+                self.python,
+                self.glibc,
+                self.capabilities,
+                self.gpu_absent,
+                self.for_cpu,
+            ),
+            *(
+                self.driver,
+                self.driver_absent,
+                self.cuda,
+                self.cudnn,
+                self.container,
+                self.conda,
+                self.musl,
+                self.windows_on_arm,
+            ),
+            self.case.os.name if self.case.os else None,
+        )
+
+    def evidence(self, aspect: str) -> Source:
+        """Where the value of one aspect comes from: python, driver, gpu, cuda, cudnn, system, tensorflow."""
+        version_request = self.version_request
+        case = self.case
+        if aspect == "tensorflow" and version_request.tensorflow:
+            return Source(
+                version_request.source,
+                version_request.line,
+                version_request.text or version_request.tensorflow,
+            )
+        if aspect == "python" and version_request.python_source is not None:
+            return version_request.python_source
+        asked = {
+            "python": version_request.python,
+            "cuda": version_request.cuda,
+            "cudnn": version_request.cudnn,
+        }.get(aspect)
+        if asked:
+            return Source(f"--{aspect}", None, asked)
+        fact = {
+            "python": case.python,
+            "driver": case.driver,
+            "gpu": case.gpus[0] if case.gpus else None,
+            "cuda": self.system_cuda,
+            "cudnn": self.system_cudnn,
+            "system": case.os or case.platform_fact,
+        }.get(aspect)
+        if fact is not None:
+            return fact.source
+        if aspect == "python" and self.system and "python" in self.system:
+            return Source("the distribution's own python3", None, self.system["source"])
+        absent = self.facts.first(Absent)
+        return absent.source if absent is not None else Source("the call", None, "not given")
+
+
+def system_row(tables: Tables, name: str) -> dict[str, str] | None:
+    """The row of a distribution by the name that people or os-release give it: "Ubuntu 24.04 LTS", "Rocky
+    Linux 9.3"."""
+    low = name.lower()
+    wanted = "red hat enterprise linux" if any(word in low for word in _REBUILDS) else low
+    number = re.search(r"\d+(?:\.\d+)?", low)
+    if number is None or not tables.store.has("systems"):
+        return None
+    for row in tables.store.all("systems"):
+        if row["name"].lower() in wanted and (
+            row["version"] == number[0] or row["version"] == number[0].split(".")[0]
+        ):
+            return row
+    return None

@@ -1,0 +1,94 @@
+"""Findings about lines of a requirements file that cannot work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from doctor.facts import Source
+from doctor.findings import Finding
+from doctor.plan.asked import Asked, Wanted
+from doctor.plan.context import PlanContext
+from doctor.plan.edits import same_with_cuda
+from doctor.tables import TensorFlowRelease, dotted
+from doctor.values import replace
+
+
+def at(finding: Finding, name: str, line: Asked) -> Finding:
+    """The finding with the line of the file as its first evidence."""
+    here = Source(name, line.line, line.text)
+    others = tuple(s for s in finding.evidence if s != here)
+    return replace(finding, evidence=(here, *others))
+
+
+def nothing(line: Asked, name: str, context: PlanContext) -> Finding:
+    here = Source(line.file or name, line.line, line.text)
+    if line.name == "tensorflow-gpu":
+        trap = next((t for t in context.tables.traps() if t.name == "tensorflow-gpu-2.12"), None)
+        return Finding(
+            "tf-gpu-package-removed",
+            "error",
+            "tensorflow-gpu ended with 2.11",
+            (trap.reason if trap else "tensorflow-gpu ended with 2.11.0")
+            + ". The package tensorflow holds the GPU build since 2.1.",
+            (here,),
+            (trap.ref,) if trap else (),
+            same_with_cuda(line, context, name),
+        )
+    return Finding(
+        "tf-no-wheel",
+        "error",
+        f"no {line.name} {line.specifier} for {context.platform}",
+        "The package index has no file of such a release for this platform.",
+        (here,),
+    )
+
+
+def cpu_build(line: Asked, context: PlanContext, name: str) -> Finding:
+    return Finding(
+        "tf-cpu-only",
+        "error",
+        f"{line.name} has no CUDA in it",
+        f"{line.name} is a build for the CPU: no GPU is used, whatever else is installed.",
+        (Source(line.file or name, line.line, line.text),),
+        (),
+        same_with_cuda(line, context, name) if line.manager == "pip" else (),
+    )
+
+
+def no_python(line: Asked, releases: Sequence[TensorFlowRelease], wanted: Wanted, name: str) -> Finding:
+    assert wanted.python is not None
+    takes = sorted({python for build in releases for python in build.pythons}, key=dotted)
+    return Finding(
+        "tf-no-wheel",
+        "error",
+        f"no Python that the file allows has a wheel of {line.name} {line.specifier}",
+        f"The file allows Python {wanted.python.specifier}; {line.name} {line.specifier} has wheels for"
+        f" Python {', '.join(takes)} only.",
+        (
+            Source(line.file or name, line.line, line.text),
+            Source(name, wanted.python.line, wanted.python.text),
+        ),
+        (releases[-1].ref,),
+    )
+
+
+def exclude(lines: Sequence[Asked], name: str) -> Finding:
+    return Finding(
+        "python-dependency-conflict",
+        "error",
+        f"the lines for {lines[0].name} exclude each other",
+        f"No release fits {' and '.join(a.specifier for a in lines)}: pip refuses them together. What follows"
+        " is for the first of them.",
+        tuple(Source(a.file or name, a.line, a.text) for a in lines),
+    )
+
+
+def several_packages(lines: list[Asked], name: str) -> Finding:
+    return Finding(
+        "tf-conflicting-packages",
+        "error",
+        "two packages that are both TensorFlow",
+        f"{' and '.join(dict.fromkeys(a.name for a in lines))} install into one folder: the one that comes"
+        " last overwrites parts of the other. Keep one line.",
+        tuple(Source(a.file or name, a.line, a.text) for a in lines),
+    )

@@ -1,0 +1,110 @@
+"""What the user asks for: a TensorFlow, a Python, a CUDA and a cuDNN."""
+
+from __future__ import annotations
+
+import re
+
+from doctor import lazy
+from doctor.errors import UsageError
+from doctor.facts import Source
+from doctor.tables import Tables
+from doctor.tables.ordering import is_final, order
+from doctor.values import dataclass
+
+_PLAIN = lazy.compile(r"v?(\d+(?:\.\d+)*(?:\.?(?:rc|a|b|post|dev)\d+)?)(?:\.\*)?")
+_PART = lazy.compile(r"(===|==|!=|~=|>=|<=|>|<)\s*(\d[\w.]*?)(\.\*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRequest:
+    """What the user asks for. None and empty: nothing.
+
+    tensorflow: "2.15", "==2.15.1", ">=2.16,<2.19", "~=2.15", "latest". python: "3.12". cuda, cudnn: what is
+    installed and has to be used. cpu: no GPU is wanted. source: where the TensorFlow is asked for
+    ("--tensorflow", "requirements.txt"); python_source: the Python's, where it is not an option.
+    """
+
+    tensorflow: str = ""
+    python: str | None = None
+    cuda: str | None = None
+    cudnn: str | None = None
+    source: str = "--tensorflow"
+    line: int | None = None
+    text: str = ""
+    python_source: Source | None = None
+    cpu: bool = False
+
+    def allows(self, version: str, newest: str) -> bool:
+        """Whether a release fits the request; `newest` is the newest final release, which "latest" means.
+
+        Pre-releases only if the request names one, as in pip. Raises UsageError for a request that cannot be
+        read.
+        """
+        spec = self.tensorflow.strip()
+        if not spec:
+            return is_final(version)
+        if spec.lower() in ("latest", "newest"):
+            return version == newest
+        plain = _PLAIN.fullmatch(spec)
+        if plain:
+            return _prefix(version, plain[1])
+        parts = [_PART.fullmatch(part.strip()) for part in spec.split(",") if part.strip()]
+        if not parts or not all(parts):
+            raise UsageError(
+                f"`{spec}` is not a TensorFlow version or range",
+                "write 2.15, ==2.15.1, '>=2.16,<2.19' or latest",
+            )
+        if not is_final(version) and not any(p and not is_final(p[2]) for p in parts):
+            return False
+        return all(_holds(version, p[1], p[2], bool(p[3])) for p in parts if p)
+
+
+def _prefix(version: str, asked: str) -> bool:
+    """Whether "2.15.1" is a "2.15"; a pre-release only where all of it is asked."""
+    if version == asked:
+        return True
+    if asked.count(".") > 1:
+        return False  # a release, not a series
+    return is_final(version) and version.startswith(asked) and version[len(asked)] == "."
+
+
+def _holds(version: str, operator: str, bound: str, wild: bool) -> bool:
+    have, wanted = order(version), order(bound)
+    if operator in ("==", "==="):
+        return version == bound or (_prefix(version, bound) if wild else have == wanted)
+    if operator == "!=":
+        return not _prefix(version, bound) if wild else have != wanted
+    if operator == ">=":
+        return have >= wanted
+    if operator == "<=":
+        return have <= wanted
+    if operator == ">":
+        return have > wanted
+    if operator == "<":
+        return have < wanted
+    return have >= wanted and _prefix(version, bound.rpartition(".")[0])  # ~=
+
+
+def newest_final(tables: Tables) -> str:
+    """The newest release proper of any platform."""
+    rows = (row for row in tables.store.all("tensorflow") if row["package"] == "tensorflow")
+    newest: str = max({row["version"] for row in rows if is_final(row["version"])}, key=order)
+    return newest
+
+
+def check(version_request: VersionRequest, tables: Tables) -> None:
+    """Raise UsageError, with the nearest releases, if no release at all fits the request."""
+    if not version_request.tensorflow:
+        return
+    newest = newest_final(tables)
+    versions = {row["version"] for row in tables.store.all("tensorflow")}
+    if any(version_request.allows(version, newest) for version in versions):
+        return
+    from doctor.tables.ordering import nearest
+
+    asked = re.search(r"\d+(?:\.\d+)*", version_request.tensorflow)
+    near = nearest(asked[0], [v for v in versions if is_final(v)]) if asked else []
+    raise UsageError(
+        f"there is no TensorFlow release `{version_request.tensorflow}`",
+        f"the nearest are {', '.join(near)}" if near else f"the newest is {newest}",
+    )

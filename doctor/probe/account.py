@@ -1,0 +1,18 @@
+"""The person whose environment is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from doctor.values import dataclass
+
+
+@dataclass(frozen=True)
+class Account:
+    """The person whose environment is judged, from passwd(5) and group(5). groups: numbers of those that the
+    person is in; named: all groups' names by their numbers."""
+
+    name: str
+    uid: int
+    groups: frozenset[int]
+    named: Mapping[int, str]

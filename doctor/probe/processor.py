@@ -1,0 +1,68 @@
+"""The processor that a file system was made for, from the headers of its programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import BinaryIO, Protocol
+
+from doctor.probe import pe
+
+PROGRAMS = (
+    "/bin/sh",
+    "/usr/bin/sh",
+    "/usr/bin/env",
+    "/bin/busybox",
+    "/lib64/ld-linux-*",
+    "/lib/ld-linux-*",
+    "/lib/ld-musl-*",
+    "/usr/lib/*-linux-gnu/libc.so.6",
+    "/lib/*-linux-gnu/libc.so.6",
+    "/usr/lib64/libc.so.6",
+    "/usr/bin/python3*",
+    "/usr/local/bin/python3*",
+    "/opt/*/bin/python3*",
+    "/opt/*/envs/*/bin/python3*",
+    "/home/*/*/bin/python3*",
+    "/root/*/bin/python3*",
+    "/nix/store/*-glibc-*/lib/libc.so.6",
+)
+"""Files that every Linux has some of, and that are of its own processor."""
+WINDOWS_PROGRAMS = tuple(
+    f"/Windows/System32/{name}" for name in ("kernel32.dll", "ntdll.dll", "ntoskrnl.exe")
+)
+"""Files that every Windows has, and that are of its own processor."""
+PROCESSORS = {62: "x86_64", 183: "aarch64", 21: "ppc64le"}
+"""e_machine in an ELF header (System V gABI and its supplements)."""
+
+
+class Files(Protocol):
+    """The questions about files that doctor.probe.machine.Machine answers."""
+
+    def glob(self, pattern: str) -> Sequence[str]: ...
+
+    def read(self, path: str, head: int | None = None) -> bytes | None: ...
+
+    def open(self, path: str) -> BinaryIO: ...
+
+    def is_dir(self, path: str) -> bool: ...
+
+
+def processor_of(files: Files) -> str:
+    """The processor of a file system, from the headers of its programs (ELF, PE); "" if none shows it."""
+    for pattern in PROGRAMS:
+        for path in files.glob(pattern):
+            try:
+                header = files.read(path, 20) or b""
+            except OSError:
+                continue
+            if header[:4] == b"\x7fELF" and len(header) == 20:
+                known = PROCESSORS.get(int.from_bytes(header[18:20], "little"))
+                if known is not None:
+                    return known
+    for path in WINDOWS_PROGRAMS:
+        try:
+            with files.open(path) as file:
+                return pe.parse(file).machine
+        except (OSError, pe.NotPe):
+            continue
+    return next((name for name in PROCESSORS.values() if files.is_dir(f"/usr/lib/{name}-linux-gnu")), "")

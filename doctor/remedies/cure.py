@@ -1,0 +1,71 @@
+"""A cure: steps, and the TensorFlow that then runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from doctor.findings import Step
+from doctor.remedies import code, commands, environments
+from doctor.shell import Command, Path, Word
+from doctor.values import cached_property, dataclass, replace
+
+if TYPE_CHECKING:
+    from doctor.case import Case
+
+
+@dataclass(frozen=True, slots=True)
+class Cure:
+    """What to do, and what the program then runs on.
+
+    version: the TensorFlow release; None where it is not known. python: how that Python is started; () for
+    the one of the case.
+    """
+
+    steps: tuple[Step, ...]
+    version: str | None = None
+    python: tuple[Word, ...] = ()
+
+    def lists_gpus(self, case: Case) -> Command:
+        """The command that then shows which GPUs TensorFlow registers."""
+        return commands.run_python(case, code.list_gpus(self.version), self.python)
+
+    def convolves(self, case: Case) -> Command:
+        """The command that then makes TensorFlow create its cuDNN handle."""
+        return commands.run_python(case, code.convolution(self.version), self.python)
+
+    def after(self, *steps: Step) -> Cure:
+        """The same with steps before it."""
+        return replace(self, steps=(*steps, *self.steps))
+
+    def then(self, *steps: Step) -> Cure:
+        """The same with further steps."""
+        return replace(self, steps=(*self.steps, *(s for s in steps if s not in self.steps)))
+
+
+def python_of(env: str, kind: str) -> tuple[Word, ...]:
+    """How the Python of a virtual environment is started."""
+    return (Path(environments.interpreter(env, kind)),)
+
+
+class Later:
+    """A cure that is worked out where a finding takes it: a rule that finds nothing has no use for one."""
+
+    def __init__(self, make: Callable[[Case], Cure], case: Case) -> None:
+        self._make = make
+        self._case = case
+
+    @cached_property
+    def _cure(self) -> Cure:
+        return self._make(self._case)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self._cure.steps)
+
+    def lists_gpus(self) -> Command:
+        """As Cure.lists_gpus."""
+        return self._cure.lists_gpus(self._case)
+
+    def convolves(self) -> Command:
+        """As Cure.convolves."""
+        return self._cure.convolves(self._case)

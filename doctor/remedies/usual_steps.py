@@ -1,0 +1,91 @@
+"""Steps that several codes share, for the table of usual steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.findings import Step, manual, python, shell
+from doctor.remedies import code as snippets
+from doctor.remedies import commands, cures
+from doctor.remedies.cure import Cure
+from doctor.shell import Literal, run
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from doctor.case import Case
+
+
+Steps: TypeAlias = "Callable[[Case], Sequence[Step]]"
+
+
+class Usual(NamedTuple):
+    """test: the command whose outcome confirms or excludes this cause; shows: what it prints if this is
+    the cause."""
+
+    steps: Steps
+    test: str
+    shows: str
+
+
+def text(*texts: str) -> Steps:
+    return lambda case: [manual(text) for text in texts]
+
+
+def then(cure: Callable[[Case], Cure]) -> Steps:
+    return lambda case: cure(case).steps
+
+
+def for_the_gpu(case: Case) -> Sequence[Step]:
+    """Another build; which one depends on the GPU, so where none is known the first step finds it."""
+    if case.capabilities:
+        return cures.another_build(case).steps
+    return [
+        manual(
+            "Name the GPU to `tfgpu-doctor plan --gpu NAME`: it says which TensorFlow has code for it, and"
+            " how to install it"
+        )
+    ]
+
+
+def libraries(case: Case) -> Sequence[Step]:
+    if case.builds:
+        return cures.libraries_for_build(case).steps
+    return cures.another_build(case).steps
+
+
+def cudnn(case: Case) -> Sequence[Step]:
+    return cures.cudnn_for_build(case).steps if case.builds else cures.another_build(case).steps
+
+
+def growth(case: Case) -> Sequence[Step]:
+    version = case.tensorflow.version if case.tensorflow else None
+    return [
+        *commands.growth_variable(
+            case, version, "TensorFlow then takes memory as it needs it, and leaves room for cuDNN"
+        ),
+        python(
+            snippets.memory_growth(version), "the same in the program, before anything else uses TensorFlow"
+        ),
+    ]
+
+
+def visible(case: Case) -> Sequence[Step]:
+    windows = case.platform == "windows"
+    unset = Literal("set CUDA_VISIBLE_DEVICES=") if windows else Literal("unset CUDA_VISIBLE_DEVICES")
+    return [
+        shell(unset, "shows all GPUs again"),
+        manual(
+            "Remove the line that sets it in the code, a notebook or a job script; it counts from the start"
+            " of the program"
+        ),
+    ]
+
+
+def held(case: Case) -> Sequence[Step]:
+    return [
+        shell(run("nvidia-smi"), "shows which processes hold the memory"),
+        manual("End your own processes that hold it: old notebook kernels, stopped jobs, other frameworks"),
+        *growth(case),
+    ]

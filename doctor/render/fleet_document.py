@@ -1,0 +1,119 @@
+"""The JSON document of `fleet`, and the result that every format renders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doctor import __version__
+from doctor.fleet.compare import Comparison, Difference, Group
+from doctor.fleet.cures import MOST, Cure, cure
+from doctor.printable import as_json
+from doctor.redact import Redactor
+
+if TYPE_CHECKING:
+    from doctor.fleet.distributed import Agreement
+    from doctor.fleet.drift import Change
+
+
+class Result(NamedTuple):
+    """What a run of `fleet` found. changes: since an earlier run, None where none was asked for.
+    agreement: on what a distributed job needs, None where it was not asked for. interrupted: it was ended
+    before all had answered."""
+
+    comparison: Comparison
+    changes: tuple[Change, ...] | None = None
+    agreement: tuple[Agreement, ...] | None = None
+    interrupted: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """As `Comparison.exit_code`; 1 as well where a distributed job cannot work."""
+        if any(one.agrees is False for one in self.agreement or ()):
+            return 1
+        return self.comparison.exit_code
+
+
+# --- JSON
+
+
+def document(result: Result) -> Iterator[str]:
+    """The promised JSON (interface of schema 1), one node a line, so that a large one is written and read
+    in parts."""
+    from doctor.tables import Tables
+
+    hide = Redactor.of(os.environ)
+    comparison = result.comparison
+    tool = {"name": "tfgpu-doctor", "version": __version__, "tables": Tables.bundled().date}
+    rest: dict[str, Any] = {
+        "groups": [_group_document(group, cured) for group, cured in fixes(comparison)],
+        "differences": [difference._asdict() for difference in map(_Row.of, comparison.differences)],
+    }
+    if result.changes is not None:
+        rest["changes"] = [
+            {"what": c.what, "before": c.before, "now": c.now, "nodes": list(c.nodes)} for c in result.changes
+        ]
+    if result.agreement is not None:
+        rest["distributed"] = [
+            {
+                "question": a.question,
+                "agrees": a.agrees,
+                "why": hide(a.why),
+                "nodes": {n: hide(w) for n, w in a.nodes.items()},
+                "do": a.do or None,
+            }
+            for a in result.agreement
+        ]
+    after = "".join(
+        f', "{key}": {as_json(value)}' for key, value in rest.items()
+    )  # what may fail comes before any output
+    yield f'{{"schema": 1, "tool": {as_json(tool)}, "nodes": [\n'
+    for number, answer in enumerate(comparison.answers):
+        entry = {
+            "name": answer.name,
+            "status": answer.status,
+            "reason": hide(answer.reason) if answer.reason else None,
+            "verdict": answer.verdict or None,
+        }
+        yield f'{"," + chr(10) if number else ""}{as_json(entry)[:-1]}, "report": {answer.text}}}'
+    yield f"\n]{after}}}\n"
+
+
+class _Row(NamedTuple):
+    """A difference with the keys of the JSON."""
+
+    fact: str
+    most: str | None
+    others: dict[str, str | None]
+    matters: bool
+    why: str
+
+    @classmethod
+    def of(cls, difference: Difference) -> _Row:
+        return cls(difference.fact, difference.most, difference.others, difference.matters, difference.why)
+
+
+def _group_document(group: Group, cured: Cure) -> dict[str, Any]:
+    from doctor.render.document import step_document
+
+    finding = cured.finding
+    return {
+        "nodes": list(group.nodes),
+        "verdict": group.verdict,
+        "title": finding.title if finding else None,
+        "facts": group.facts,
+        "prescription": [step_document(step) for step in finding.prescription] if finding else [],
+    }
+
+
+def fixes(comparison: Comparison) -> Iterator[tuple[Group, Cure]]:
+    for number, group in enumerate(comparison.groups):
+        yield (
+            group,
+            (
+                cure(group)
+                if number < MOST
+                else Cure(None, "what to do is worked out for the first groups only")
+            ),
+        )

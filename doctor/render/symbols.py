@@ -1,0 +1,37 @@
+"""Symbols and colour: what a terminal and its encoding can show."""
+
+from __future__ import annotations
+
+import os
+from typing import TextIO
+
+SYMBOLS = {"error": "✗", "warning": "!", "info": "i", "good": "✓", "unknown": "?", "dot": "·", "cut": "…"}
+PLAIN = {"error": "x", "warning": "!", "info": "i", "good": "+", "unknown": "?", "dot": "-", "cut": "..."}
+"""The same where the terminal's encoding has no such symbols."""
+
+
+def wants_colour(stream: TextIO, choice: str) -> bool:
+    """Whether escapes for colour may be written: --color, then NO_COLOR, FORCE_COLOR, then a terminal that
+    can."""
+    if choice in ("always", "never"):
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    if not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
+        return False
+    if os.name == "nt":  # a console that shows escapes as they are
+        from rich.console import detect_legacy_windows
+
+        return not detect_legacy_windows()
+    return True
+
+
+def has_symbols(encoding: str | None) -> bool:
+    """Whether an encoding can write the symbols (a Windows console's legacy code page cannot)."""
+    try:
+        "".join(SYMBOLS.values()).encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

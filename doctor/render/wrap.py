@@ -1,0 +1,60 @@
+"""Prose in rows of a width, as rich breaks it, whose import takes longer than the rest of a short page."""
+
+from __future__ import annotations
+
+import re
+
+
+def wrap(text: str, width: int, rows: int = 0, cut: str = "...") -> list[str]:
+    """Rows of at most `width` columns, broken between words, and within a word that is longer than a row.
+
+    rows: of more than so many the rest is left out, and the last one ends with `cut` (0: none is left out).
+    """
+    found = [row.rstrip() for row in (_narrow if _one_column(text) else _wide)(text, width)]
+    if rows and len(found) > rows:
+        last = max(1, width - len(cut))
+        found[rows - 1 :] = [_start(found[rows - 1], last) + cut]
+    return found
+
+
+def _one_column(text: str) -> bool:
+    """Whether each character takes one column, as all before the combining ones do."""
+    return max(text, default="") < "\u0300"
+
+
+def _narrow(text: str, width: int) -> list[str]:
+    """The rows of a text whose characters take one column each."""
+    breaks = [0]
+    used = start = 0
+    for match in re.finditer(r"\S+\s*", text):
+        end = match.end()
+        word = text[start:end]
+        size = len(word.rstrip())
+        if size <= width - used:
+            used += len(word)
+        elif size > width:
+            breaks += range(start, end, width)
+            used = end - breaks[-1]
+        else:
+            breaks.append(start)
+            used = len(word)
+        start = end
+    breaks = sorted({*breaks, len(text)}) if text else [0, 0]
+    return [text[start:end] for start, end in zip(breaks, breaks[1:])]
+
+
+def _wide(text: str, width: int) -> list[str]:
+    """The rows of any text; rich knows how wide a character is."""
+    from rich.console import Console
+    from rich.text import Text
+
+    return [row.plain for row in Text(text).wrap(Console(width=width), width)]
+
+
+def _start(row: str, width: int) -> str:
+    """As much of the beginning of a row as fits."""
+    if _one_column(row):
+        return row[:width]
+    from rich.cells import cell_len, set_cell_size
+
+    return set_cell_size(row, width) if cell_len(row) > width else row

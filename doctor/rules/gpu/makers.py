@@ -1,0 +1,21 @@
+"""Whose graphics device a report is about."""
+
+from __future__ import annotations
+
+from doctor.case import Case
+from doctor.facts import PROSE, OtherGpu
+
+
+def only_another_makers(case: Case) -> bool:
+    """Whether a report names a graphics device of another maker and shows none of NVIDIA's.
+
+    Where a plugin serves that device, none is meant.
+    """
+    facts = case.facts
+    others = facts.of(OtherGpu)
+    driver = case.driver is not None and case.driver.rank < PROSE
+    return (
+        facts.kind == "report"
+        and bool(others)
+        and not (case.gpus or driver or case.registered or facts.has("plugin-device", "smi-works"))
+    )

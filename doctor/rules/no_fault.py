@@ -1,0 +1,345 @@
+"""Nothing to fix: harmless lines, a GPU that works, or too little to tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.case import Case
+from doctor.facts import CudaCallFailed, CudnnVersion, Facts, Gpu, LibraryLoaded, Noise, Source
+from doctor.findings import Finding, manual, shell
+from doctor.remedies import commands, starts
+from doctor.rules.driver.signs import cuinit
+from doctor.rules.ended import DIED, busy
+from doctor.rules.gpu.registered import registered
+from doctor.rules.gpu.visible_devices import hides
+from doctor.rules.memory.signs import retried_allocations
+from doctor.rules.registry import found, rule
+from doctor.shell import Path, run
+
+QUIET = frozenset(
+    ("cpu-features", "onednn", "mlir-disabled", "xla-not-created", "dlopen-static", "absl-init")
+)
+"""Harmless lines that do not even sound alarming."""
+
+
+@rule(
+    "benign-messages",
+    "Every alarming line is harmless",
+    severity="info",
+    needs=(Noise, "plugin-device", "tensorboard-serving", "device-alloc-failed"),
+)
+def benign_messages(case: Case) -> Iterator[Finding]:
+    """Every alarming line is harmless.
+
+    ## What it means
+    TensorFlow prints many lines that sound bad and are harmless: the NUMA node of a desktop machine, plugins
+    registered twice, a missing TensorRT, CPU features, the allocator's hints.
+
+    ## How it shows
+    The text holds only such lines, and a GPU is registered or nobody asked for one.
+
+    ## What to do
+    Nothing. `TF_CPP_MIN_LOG_LEVEL=2` hides most of them, but real warnings too.
+    """
+    facts = case.facts
+    noise = facts.of(Noise)
+    plugin = facts.symptoms("plugin-device")
+    board = facts.symptoms("tensorboard-serving")
+    retried = retried_allocations(case)
+    if (not noise and not plugin and not retried) or facts.has("directml-no-adapter", *DIED):
+        return
+    if (
+        (
+            facts.has("traceback", "gpu-list-empty", "gpu-not-found", "gpu-not-used")
+            or (facts.of(CudaCallFailed) and not retried)
+        )
+        and not registered(case)
+        and not plugin
+    ):
+        return  # something failed, and nothing shows what
+    if facts.kind == "machine" and registered(case):  # lines of our own deep check, which saw the GPU work
+        return
+    works = registered(case) or case.taken or _cudnn_at_work(case)
+    quiet = all(n.kind in QUIET or _informs(n) for n in noise)
+    if (works or facts.has("process-died")) and not plugin and not retried and quiet:
+        return
+    kinds = list(dict.fromkeys(n.kind for n in noise))
+    meanings = {n.kind: n.meaning for n in noise}
+    text = (
+        f"{len(noise)} line{'s' if len(noise) != 1 else ''} sound{'s' if len(noise) == 1 else ''} alarming"
+        f" and mean{'s' if len(noise) == 1 else ''} nothing: "
+        if noise
+        else ""
+    )
+    text += "; ".join(f"{kind.replace('-', ' ')}: {meanings[kind]}" for kind in kinds[:5]) + (
+        "." if kinds else ""
+    )
+    if retried:
+        text = (
+            "The driver refused an allocation, TensorFlow's allocator asked for less, and the program went"
+            f" on. {text}".rstrip()
+        )
+    if plugin:
+        how = "is registered through its plugin, so the messages about CUDA mean nothing here. "
+        if facts.kind == "machine":
+            how = (
+                f"serves this TensorFlow ({plugin[0].get('name')}); CUDA and NVIDIA's driver mean nothing"
+                " for it."
+            )
+        text = f"Another maker's accelerator {how}" + text
+    if board:
+        text += " TensorBoard, which runs here, needs no GPU."
+    if registered(case):
+        text += " A GPU is registered and used."
+    evidence: list[Source] = [*(r.source for r in retried[:2]), *(n.source for n in noise[:4])]
+    evidence += (
+        [p.source for p in plugin[:2]]
+        + [r.source for r in case.registered[:2]]
+        + [b.source for b in board[:1]]
+    )
+    yield found(
+        "benign-messages",
+        text,
+        evidence,
+        confidence="certain" if registered(case) or plugin or board else "possible",
+        steps=[manual("Nothing to do. TF_CPP_MIN_LOG_LEVEL=2 hides such lines, but real warnings too")],
+        verify=commands.list_gpus(case),
+    )
+
+
+def _informs(noise: Noise) -> bool:
+    """Whether a line of TensorFlow's log has the level I (information)."""
+    return re.search(r"(?:^|[\s:])I (?:[A-Za-z]:\\|\w+/)", noise.source.text) is not None
+
+
+def _cudnn_at_work(case: Case) -> list[CudnnVersion]:
+    """Evidence that a process in a report loaded cuDNN. A header or a package on the disk shows no GPU in
+    use.
+
+    TensorFlow says so when it has made cuDNN's handle on a GPU (stream_executor/cuda/cuda_dnn.cc,
+    CudnnSupport::Init, 2.4 to 2.20).
+    """
+    facts = case.facts
+    return [
+        c
+        for c in facts.of(CudnnVersion)
+        if c.rank == 0 and (facts.kind == "machine" or "loaded cudnn" in c.source.text.lower())
+    ]
+
+
+def _stops_in_nccl(case: Case) -> bool:
+    """Whether NCCL's own messages (NCCL_DEBUG=INFO) are the last that a report shows of a run.
+
+    GPUs that are still finding one another have not worked together; `Init COMPLETE` ends that (NCCL,
+    src/init.cc).
+    """
+    lines = [s.source for s in case.facts.symptoms("nccl-used") if "NCCL INFO" in s.source.text]
+    last = max((line.line or 0 for line in lines), default=0)
+    ready = any("Init COMPLETE" in line.text for line in lines)
+    return (
+        bool(lines)
+        and not ready
+        and all((done.source.line or 0) < last for done in case.facts.symptoms("work-done"))
+    )
+
+
+def _in_simulation(facts: Facts) -> str:
+    """What a simulation does not show: there is no GPU, and its libraries replaced the environment's own."""
+    words = "This is a simulation without a real GPU. "
+    own = next(iter(facts.symptoms("simulated-libraries")), None)
+    if own is None:
+        return words
+    words += "Its libraries replaced this environment's own CUDA libraries, which were not tested. "
+    missing = own.get("missing")
+    if missing:
+        return (
+            words
+            + f"Without the simulation these would not load: {missing}; run a check outside the simulation"
+            f" for the steps. "
+        )
+    return words + "A check outside the simulation would find a file for each. "
+
+
+def _own_missing(facts: Facts) -> bool:
+    """Whether a simulation's libraries replaced some that the environment itself lacks."""
+    return any(symptom.get("missing") for symptom in facts.symptoms("simulated-libraries"))
+
+
+def _title_in_simulation(facts: Facts) -> str:
+    if _own_missing(facts):
+        return (
+            "A simulated GPU works; the environment's own CUDA libraries were not tested, and some are"
+            " missing"
+        )
+    return "A simulated GPU is registered; nothing alarming"
+
+
+@rule("healthy", "A GPU is registered and used; nothing alarming", severity="info")
+def healthy(case: Case) -> Iterator[Finding]:
+    """A GPU is registered and used; nothing alarming.
+
+    ## What it means
+    TensorFlow made GPU:0 and opened what it needs.
+
+    ## How it shows
+    `Created device … GPU:0`, `Loaded cuDNN version`, and a program that runs on.
+
+    ## What to do
+    Nothing. `check --deep` runs with memory growth on; `reproduce cudnn-init-oom` shows what happens to a
+    program that leaves it off.
+    """
+    facts = case.facts
+    works = [r for r in case.registered if r.count]
+    cudnn = _cudnn_at_work(case)
+    opened = [lib for lib in facts.of(LibraryLoaded) if case.component(lib.name) in ("cuda", "cudnn")]
+    if facts.kind == "report" and facts.has(
+        *DIED, "crash-status", "hangs", "oom-said", "nan-results", "process-died"
+    ):
+        # the GPU was registered, and then the process died, stopped or failed for a reason that no rule
+        # knows
+        return
+    if not works and cuinit(case) is not None:
+        return  # libraries that opened show no GPU where CUDA did not start
+    taken = case.taken if facts.kind == "report" else []
+    if (
+        not works
+        and not taken
+        and facts.kind == "report"
+        and facts.has("gpu-not-used", "gpu-list-empty", "cpu-only-listed")
+    ):
+        return  # libraries that opened are not all: something else keeps the GPU out
+    variable = case.env.get("CUDA_VISIBLE_DEVICES")
+    if _stops_in_nccl(case) or (not works and variable is not None and hides(variable.value)):
+        return
+    helped = any(
+        s.get("helped") for s in facts.symptoms("path-cure-told")
+    )  # and the log that follows opens CUDA
+    if (
+        not works
+        and not taken
+        and not (cudnn or any("cudnn" in lib.name for lib in opened) or (helped and opened))
+    ):
+        return
+    if facts.kind == "machine" and not works:
+        if facts.has("gpu-list-empty", "deep-hung", "deep-crashed", "deep-failed", "deep-import-failed"):
+            return  # TensorFlow itself was started and saw none
+        listed = [s for s in facts.symptoms("cuda-devices") if s.get("count") != "0"]
+        if not facts.of(Gpu) and not listed:  # the GPU could not be examined
+            return
+        if facts.unexamined:
+            return
+        simulated = facts.symptoms("simulated-gpu")
+        needed = facts.symptoms("start-needed")
+        yield found(
+            "healthy",
+            (_in_simulation(facts) if simulated else "")
+            + ("The driver answers" if listed else "A GPU and its driver are there")
+            + ", every library that this TensorFlow loads is present and intact, and no other check found"
+            " a fault. TensorFlow itself was not started; --deep does that."
+            + "".join(starts.note(start) for start in needed[:1]),
+            [
+                *simulated[:1],
+                *facts.symptoms("simulated-libraries"),
+                *(case.gpus or facts.of(Gpu))[:2],
+                *listed[:1],
+                *cudnn[:1],
+                *opened[:2],
+                *needed[:1],
+            ],
+            severity="warning" if needed else "",
+            steps=starts.enter(needed[0]) if needed else (),
+            title=(
+                _title_in_simulation(facts)
+                if _own_missing(facts)
+                else (
+                    "The checks found nothing that keeps TensorFlow from the"
+                    f" {'simulated ' if simulated else ''}GPU"
+                )
+            ),
+            confidence="likely",
+            verify=commands.list_gpus(case),
+        )
+        return
+    done = facts.symptoms("deep-operation")
+    first = works[0] if works else None
+    text = (
+        "TensorFlow registered a GPU"
+        + (f" ({first.name})" if first and first.name else "")
+        + (
+            f"; {' and '.join(dict.fromkeys(s.get('op') for s in done))} gave the right results on it."
+            if done
+            else "."
+        )
+        if works
+        else (
+            "TensorFlow found and added a GPU that it can use, and nothing shows a fault."
+            if taken
+            else (
+                "The CUDA libraries load after the step that helped, and nothing shows a fault."
+                if not (cudnn or any("cudnn" in lib.name for lib in opened))
+                else (
+                    "TensorFlow loaded cuDNN, which it does when an op first needs it on a GPU, and"
+                    " nothing shows a fault."
+                    if cudnn
+                    else "The CUDA libraries and cuDNN load, and nothing shows a fault."
+                )
+            )
+        )
+    )
+    simulated = facts.symptoms("simulated-gpu")
+    if simulated:
+        text = _in_simulation(facts) + text
+    grew = facts.symptoms("growth-set") if facts.kind == "machine" else []
+    idle = (
+        facts.symptoms("gpu-idle", "gpu-not-used", "uses-cpu")
+        if (works or taken) and facts.kind == "report"
+        else []
+    )
+    steps = []
+    if idle:
+        text += (
+            " If its use is still low, the program is mostly the reason: a small model or batch, slow"
+            " input, or a first step that still runs."
+        )
+        steps += busy(case)
+    if works and grew:
+        text += (
+            " The check itself turned memory growth on, to leave other processes their memory. A program"
+            " without memory growth takes nearly all memory first; this check does not show whether cuDNN"
+            " then still starts."
+        )
+        (python,) = commands.python_command(case)
+        chosen = ("--python", python) if isinstance(python, Path) else ()
+        steps.append(
+            shell(
+                run("tfgpu-doctor", "reproduce", "cudnn-init-oom", *chosen),
+                "tests that as well: with TensorFlow's default allocation, which occupies the GPU for a"
+                " while, then with each setting that fixes a failure",
+            )
+        )
+    yield found(
+        "healthy",
+        text,
+        title=(
+            _title_in_simulation(facts)
+            if simulated
+            else "A GPU is registered; nothing alarming"
+            if idle
+            else ""
+        ),
+        evidence=[
+            *simulated[:1],
+            *facts.symptoms("simulated-libraries"),
+            *works[:2],
+            *taken[:1],
+            *idle[:1],
+            *done[:4],
+            *grew[:1],
+            *cudnn[:1],
+            *(opened[:2] if not works else []),
+        ],
+        confidence="certain" if works else "likely",
+        steps=steps,
+        verify=commands.list_gpus(case),
+    )

@@ -1,0 +1,61 @@
+"""A fault that a simulated machine can have, and the verdict that it should get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from doctor.simulate.scenario import Scenario
+from doctor.values import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A way in which a machine can be wrong.
+
+    code: the finding that names its cause. change: what it does to a scenario. shown_by: what a program must
+    do for it to show: "devices" (list the GPUs), "matmul", "kernels" (elementwise operations), "convolution",
+    "jit" (a function compiled by XLA), "large" (allocate more than there is), "collective" (train on two
+    GPUs), "nvml" (an NVML client, not TensorFlow). logged: the code that TensorFlow's log leads to where the
+    log tells less than the machine ("" : the same code). on_machine: the code that looking at the machine
+    leads to, if that differs; None: it does not show from outside. until: the last TensorFlow
+    minor release that it shows on; None: no last one.
+    """
+
+    name: str
+    code: str
+    description: str
+    change: Callable[[Scenario], Scenario]
+    shown_by: str = "devices"
+    logged: str = ""
+    on_machine: str | None = ""
+    until: tuple[int, int] | None = None
+
+    def shows_on(self, tensorflow: str) -> bool:
+        """Whether this TensorFlow release can show it."""
+        return self.until is None or _minor(tensorflow) <= self.until
+
+    @property
+    def hides_library(self) -> bool:
+        """Whether TensorFlow's log by default does not say what is wrong: since 2.12 it names no library that
+        does not load, unless TF_CPP_VMODULE=dso_loader=1."""
+        return self.code in ("cuda-missing", "cudnn-missing", "library-broken", "cuda-version-mismatch") or (
+            self.name == "cudnn-wrong-major"
+        )
+
+    def logged_on(self, tensorflow: str) -> str:
+        """The code that the default log of a TensorFlow release leads to."""
+        if self.name == "nvml-missing" and _minor(tensorflow) < (2, 21):
+            # NVML is opened from 2.21 on; without it no GPU is registered, and no word said. Before, all is
+            # well, and up to 2.19 every import prints something alarming
+            return "benign-messages" if _minor(tensorflow) < (2, 20) else "healthy"
+        if self.hides_library and self.logged != "undetermined":
+            # 2.16.1 does not look into the folders of pip's CUDA packages but libcudart's, which is the
+            # likeliest cause there
+            runtime = self.name in ("cuda-missing", "cuda-wrong-major", "cudart-missing")
+            return "library-path" if _minor(tensorflow) == (2, 16) and not runtime else "cuda-missing"
+        return self.logged or self.code
+
+
+def _minor(tensorflow: str) -> tuple[int, int]:
+    major, minor = tensorflow.split(".")[:2]
+    return int(major), int(minor)

@@ -1,0 +1,141 @@
+"""Turns the options of `simulate` into a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from doctor.compat.software import first_driver
+from doctor.simulate.compilation import CallError, SimulationError
+from doctor.simulate.damage import PASSED_OVER
+from doctor.simulate.faults import FAULTS
+from doctor.simulate.gpus import DEFAULT_GPU, find_gpu
+from doctor.simulate.libraries import TensorFlowBuild, find_interpreter, find_tensorflow, libraries_of
+from doctor.simulate.machine import SimulatedGpu, SimulatedMachine
+from doctor.simulate.mig import OFF, divided
+from doctor.simulate.scenario import DEFAULT_DRIVER, Scenario, driver_cuda_number
+from doctor.tables import Tables, dotted
+from doctor.values import replace
+
+
+def prepare(
+    *,
+    python: str | None = None,
+    gpus: Sequence[str] = (),
+    count: int | None = None,
+    memory_mib: Sequence[int] = (),
+    driver: str | None = None,
+    faults: Sequence[str] = (),
+    held_mib: Sequence[int] = (),
+    mig: Sequence[str] = (),
+    command: Sequence[str] = (),
+) -> Scenario:
+    """The scenario for these options; the default is an RTX 3070 with driver 550.54.14 (for newer
+    GPUs the first that knows them) and nothing wrong.
+
+    python: an interpreter or an environment's folder, whose TensorFlow decides which libraries the machine
+    has; by default the command's own, else the environment in use. gpus: one name each, or one for all
+    `count`. memory_mib and held_mib: one value for all, or one for each GPU; so mig, MIG profiles
+    (mig.divided). Raises CallError for what cannot be simulated, SimulationError for a fault that would not
+    show.
+    """
+    tables = Tables.bundled()
+    names = list(gpus) or [DEFAULT_GPU]
+    if count is not None:
+        if not 1 <= count <= 16:
+            raise CallError(f"1 to 16 GPUs can be simulated, not {count}")
+        if len(names) not in (1, count):
+            raise CallError(f"--count {count} does not go with {len(names)} --gpu")
+        names = names * count if len(names) == 1 else names
+    if len(names) > 16:
+        raise CallError(f"1 to 16 GPUs can be simulated, not {len(names)}")
+    memory = _for_each(memory_mib, len(names), "--memory")
+    tensorflow = tensorflow_of(python, command)
+    parts = _for_each_text(mig, len(names), "--mig")
+    cards = [find_gpu(name, tables, mib) for name, mib in zip(names, memory)]
+    first = max([DEFAULT_DRIVER, *(_first_driver(card, tables) for card in cards)], key=dotted)
+    version = driver or first
+    cuda = driver_cuda_number(version, tables)
+    if cuda is None:
+        raise CallError(
+            f"which CUDA driver {version} offers is not in the tables (`tfgpu-doctor tables driver`)"
+        )
+    if first != DEFAULT_DRIVER and dotted(version) < dotted(first):
+        named = " and ".join(dict.fromkeys(card.name for card in cards))
+        raise CallError(f"driver {version} does not know {named}: {first} is the first that does")
+    machine = SimulatedMachine(
+        tuple(divided(card, part) for card, part in zip(cards, parts)),
+        version,
+        cuda,
+        libraries_of(tensorflow, tables),
+    )
+    scenario = Scenario(
+        machine, held_mib=tuple(mib or 0 for mib in _for_each(held_mib, len(names), "--held"))
+    )
+    for name in faults:
+        if name not in FAULTS:
+            hint = "`tfgpu-doctor simulate --list-faults` shows them"
+            raise CallError(f"no fault is called {name!r}{_nearest(name)}; {hint}")
+        scenario = FAULTS[name].change(scenario)
+    if faults:
+        scenario = scenario.setting(faults=", ".join(faults))
+    if tensorflow:
+        _refuse_what_would_not_show(scenario, tensorflow)
+    return _checked(scenario)
+
+
+def tensorflow_of(python: str | None, command: Sequence[str]) -> TensorFlowBuild | None:
+    """The TensorFlow whose libraries the machine has; None where there is none."""
+    interpreter = find_interpreter(python, command)
+    return find_tensorflow(interpreter) if interpreter else None
+
+
+def _for_each(values: Sequence[int], count: int, option: str) -> list[int | None]:
+    if len(values) not in (0, 1, count):
+        raise CallError(f"{option} was given {len(values)} times for {count} GPUs")
+    if any(value <= 0 for value in values):
+        raise CallError(f"{option} takes MiB above 0")
+    if not values:
+        return [None] * count
+    return [*values] * count if len(values) == 1 else [*values]
+
+
+def _for_each_text(values: Sequence[str], count: int, option: str) -> list[str]:
+    if len(values) not in (0, 1, count):
+        raise CallError(f"{option} was given {len(values)} times for {count} GPUs")
+    return [OFF] * count if not values else [*values] * count if len(values) == 1 else [*values]
+
+
+def _checked(scenario: Scenario) -> Scenario:
+    if any(scenario.held_mib) and any(gpu.instances is not None for gpu in scenario.machine.gpus):
+        raise CallError("--held cannot be simulated on a GPU that is divided (--mig)")
+    for gpu, held in zip(scenario.machine.gpus, scenario.held_mib):
+        if held > gpu.memory_mib:
+            raise CallError(f"{held} MiB cannot be held on a {gpu.name} with {gpu.memory_mib} MiB")
+    return replace(scenario, held_mib=scenario.held_mib if any(scenario.held_mib) else ())
+
+
+def _refuse_what_would_not_show(scenario: Scenario, tensorflow: TensorFlowBuild) -> None:
+    """TensorFlow also searches the folders of NVIDIA's pip packages (its RUNPATH), after those of the
+    simulation."""
+    for wrong in scenario.damages:
+        for soname in scenario.machine.libraries.sonames:
+            own = next(tensorflow.site_packages.glob(f"nvidia/*/lib/{soname}"), None)
+            if own and wrong.kind in PASSED_OVER and soname.startswith(f"{wrong.stem}.so."):
+                raise SimulationError(
+                    f"the fault would not show: this environment has {soname} in {own.parent}, which"
+                    " TensorFlow would open in its place",
+                    "take an environment in which TensorFlow was installed without [and-cuda]",
+                )
+
+
+def _nearest(name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, FAULTS, n=3)
+    return f" (near it: {', '.join(near)})" if near else ""
+
+
+def _first_driver(card: SimulatedGpu, tables: Tables) -> str:
+    """The driver that came with the first CUDA for a GPU; DEFAULT_DRIVER where the tables do not say."""
+    floor = first_driver(card.compute_capability, tables)
+    return floor.driver if floor is not None else DEFAULT_DRIVER

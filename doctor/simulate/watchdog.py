@@ -1,0 +1,73 @@
+"""Cleans up after a simulation, however it ends.
+
+Runs as a process of its own in a session of its own, as `python -I -S watchdog.py FOLDER`, with a pipe as its
+standard input whose other end only the simulation holds. The pipe closes when the simulation ends, killed or
+not; then every process that was started inside the simulation is ended, and its folder removed.
+
+A process belongs to the simulation if its environment says so (TFGPU_DOCTOR_SIMULATION names a file in the
+folder), so no other process is ever touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import time
+
+MARK = "tfgpu-doctor-simulation-"  # every simulation's folder begins so
+_PATIENCE = 3.0  # seconds between asking a process to end and killing it
+_LOOK_AGAIN = 0.02  # seconds: a process that is just being executed has no environment for a moment
+
+
+def processes_inside(folder: str) -> list[int]:
+    """The processes whose environment names a file of this folder as their simulation."""
+    wanted = f"\0TFGPU_DOCTOR_SIMULATION={folder}/".encode()
+    found = []
+    for name in os.listdir("/proc"):  # noqa: PTH208 (starts faster without pathlib)
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        with contextlib.suppress(OSError), open(f"/proc/{name}/environ", "rb") as file:
+            if wanted in b"\0" + file.read():
+                found.append(int(name))
+    return found
+
+
+def end_processes(folder: str) -> None:
+    """Ask them to end, and kill those that do not."""
+    deadline = time.monotonic() + _PATIENCE
+    asked: set[int] = set()
+    looks_without = 0
+    while True:
+        processes = processes_inside(folder)
+        looks_without = 0 if processes else looks_without + 1
+        if looks_without == 2:
+            return
+        late = time.monotonic() > deadline
+        for process in processes:
+            if late or process not in asked:
+                with contextlib.suppress(OSError):
+                    os.kill(process, signal.SIGKILL if late else signal.SIGTERM)
+                asked.add(process)
+        if time.monotonic() > deadline + _PATIENCE:
+            return  # not even SIGKILL ended them: they wait for the kernel
+        time.sleep(_LOOK_AGAIN)
+
+
+def main(folder: str) -> None:
+    """Wait for the simulation's end, then leave nothing of it."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        while os.read(0, 1):
+            pass
+    if not folder.rpartition("/")[2].startswith(MARK):
+        return  # never remove a folder that no simulation made
+    end_processes(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

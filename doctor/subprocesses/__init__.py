@@ -1,0 +1,193 @@
+"""Child processes for work that may hang, crash or flood: under limits, driven by lines of text, never left
+behind.
+
+A child's program is this package's guard and a caller's script as one text, run with `-c`. It dies with its
+parent: the kernel kills it (Linux, PR_SET_PDEATHSIG), and it ends itself when its standard input closes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import secrets
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from doctor import processes, resources
+
+OUTPUT_LIMIT = 4 << 20
+"""Bytes kept of a child's log; beyond it the child is ended: an allocator that retries has written
+gigabytes."""
+PATIENCE = 5.0
+"""Seconds between asking a child to end and killing it."""
+
+
+class ChildError(Exception):
+    """A child did not answer as it should; the text says how it ended."""
+
+
+def program(package: str, name: str) -> str:
+    """The guard and the script `name` of `package` as one program."""
+    return resources.text("doctor.subprocesses", "_guard.py") + resources.text(package, name)
+
+
+class Child:
+    """A running child. Use it as a context manager: at the end of the block it is gone, whatever happened."""
+
+    def __init__(
+        self,
+        python: str,
+        text: str,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        limit: int = OUTPUT_LIMIT,
+    ) -> None:
+        """limit: bytes of answers; beyond it the child is ended."""
+        self._limit = limit
+        self._cookie = secrets.token_hex(16)
+        with processes.starting():
+            self.process = subprocess.Popen(
+                [python, "-B", "-c", text, self._cookie, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**environment, "PYTHONUNBUFFERED": "1"},
+                **processes.options(),
+            )
+            processes.hold(self.process)
+        self._said: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._log: list[bytes] = []
+        self.flooded = False
+        self._readers = [
+            threading.Thread(target=self._read_answers, daemon=True),
+            threading.Thread(target=self._read_log, daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    def _read_answers(self) -> None:
+        assert self.process.stdout is not None
+        size = 0
+        with contextlib.suppress(ValueError, OSError):
+            for line in iter(lambda: self.process.stdout.readline(1 << 20), b""):  # type: ignore[union-attr]
+                size += len(line)
+                if size > self._limit:
+                    self._flood()
+                    break
+                pieces = line.decode("utf-8", "replace").split(self._cookie)
+                for piece in pieces[1::2]:
+                    with contextlib.suppress(ValueError):
+                        self._said.put(json.loads(piece))
+        self._said.put(None)
+
+    def _read_log(self) -> None:
+        assert self.process.stderr is not None
+        size = 0
+        with contextlib.suppress(ValueError, OSError):
+            while data := os.read(self.process.stderr.fileno(), 1 << 16):
+                if size < OUTPUT_LIMIT:
+                    self._log.append(data)
+                size += len(data)
+                if size > OUTPUT_LIMIT and not self.flooded:
+                    self._flood()
+
+    def _flood(self) -> None:
+        self.flooded = True
+        self._kill()
+
+    @property
+    def log(self) -> str:
+        """What the child wrote to standard error so far."""
+        return b"".join(self._log).decode("utf-8", "replace")
+
+    def answers(self, deadline: float) -> Iterator[dict[str, Any]]:
+        """What the child says, one object after another, until it ends.
+
+        deadline: of time.monotonic(). Raises ChildError when it passes.
+        """
+        while True:
+            try:
+                answer = self._said.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                self._kill()
+                raise ChildError("no answer within the time limit") from None
+            if answer is None:
+                return
+            yield answer
+
+    def wait_for(self, stage: str, deadline: float) -> dict[str, Any]:
+        """The next answer of this stage; others are dropped. Raises ChildError where the child ends
+        before."""
+        for answer in self.answers(deadline):
+            if answer.get("stage") == stage:
+                return answer
+        raise ChildError(self.how_it_ended())
+
+    def tell(self, line: str) -> None:
+        """Send a line to the child; do nothing if it has ended."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError, ValueError):
+            self.process.stdin.write(line.encode() + b"\n")
+            self.process.stdin.flush()
+
+    def how_it_ended(self) -> str:
+        """In words: status, signal, and the last line of its log."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(PATIENCE)
+        for reader in self._readers:
+            reader.join(1)
+        if self.flooded:
+            return f"its output went over {OUTPUT_LIMIT >> 20} MiB"
+        status = self.process.returncode
+        lines = [line.strip() for line in self.log.splitlines() if line.strip()]
+        last = f": {lines[-1][:300]}" if lines else ""
+        if status is None:
+            return "it did not end"
+        if status < 0:
+            with contextlib.suppress(ValueError):
+                return f"killed by {signal.Signals(-status).name}{last}"
+        return f"ended with status {status}{last}"
+
+    def end(self) -> None:
+        """Close the child's input so that it ends, and kill it if it does not; Ctrl-C does not prevent
+        that."""
+        interrupted = False
+        with contextlib.suppress(OSError, ValueError):
+            if self.process.stdin is not None:
+                self.process.stdin.close()
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            pass
+        except KeyboardInterrupt:
+            interrupted = True
+        self._kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(PATIENCE)
+        processes.release(self.process)
+        for reader in self._readers:
+            reader.join(1)
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None and not any(reader.is_alive() for reader in self._readers):
+                stream.close()
+        if interrupted:
+            raise KeyboardInterrupt
+
+    def _kill(self) -> None:
+        """The child and its process group; what has left that is ended with the child's last use."""
+        processes.kill(self.process)

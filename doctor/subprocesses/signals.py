@@ -1,0 +1,67 @@
+"""Turns Ctrl-C, SIGTERM and SIGHUP into an orderly end, so that every `with` block releases what it
+has."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+
+class Ending:
+    """Requests to end. The first raises KeyboardInterrupt in the main thread; later ones find the work ending
+    already."""
+
+    def __init__(self) -> None:
+        self.shielded = False
+        self._deferring = False
+        self._asked = False
+
+    def shield(self) -> None:
+        """From here on no request raises: what runs now (a clean-up) has to be finished."""
+        self.shielded = True
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """A request that comes while the block runs raises at its end."""
+        self._deferring = True
+        try:
+            yield
+        finally:
+            self._deferring = False
+        if self._asked:
+            self.shielded = True
+            raise KeyboardInterrupt
+
+    def __call__(self, _number: int, _frame: Any) -> None:
+        """The signal handler."""
+        if self.shielded:
+            return
+        if self._deferring:
+            self._asked = True
+            return
+        self.shielded = True
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def ending_in_order() -> Iterator[Ending]:
+    """While the block runs, SIGINT, SIGTERM and SIGHUP are requests to end; one that is ignored (nohup) stays
+    ignored.
+
+    Outside the main thread, which alone receives signals, nothing changes.
+    """
+    ending = Ending()
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {}
+    with suppress(ValueError):  # not in the main thread
+        for number in numbers:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, ending)
+    try:
+        yield ending
+    finally:
+        ending.shield()
+        for number, handler in before.items():
+            signal.signal(number, handler)

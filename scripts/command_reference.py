@@ -1,0 +1,46 @@
+"""Write docs/reference.md: the help of every command, as `tfgpu-doctor COMMAND --help` prints it.
+
+    python scripts/command_reference.py [FILE]
+
+Run it with Python 3.11 or 3.12 after a change of an option; tests/completion says when. argparse of other
+versions lays its help out in another way.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from doctor.cli import COMMANDS, GROUPS, _overview, _parser  # noqa: E402
+
+FILE = ROOT / "docs" / "reference.md"
+HEAD = """# Command reference
+
+Made from `--help` by `python scripts/command_reference.py`; do not edit it by hand.
+The finding codes are listed by `tfgpu-doctor code`, the JSON is described by `doctor/render/schema.json`.
+"""
+
+
+def made() -> str:
+    """The page: the overview, then each command in the order of the overview."""
+    os.environ["COLUMNS"] = "100"
+    parts = [HEAD, f"```text\n{_overview().rstrip()}\n```\n"]
+    for name in (name for names in GROUPS.values() for name in names):
+        parts.append(f"## {name}\n\n{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.\n")
+        parts.append(f"```text\n{_help(name)}\n```\n")
+    return "\n".join(parts)
+
+
+def _help(name: str) -> str:
+    """The help of one command without its first sentence, which stands above it."""
+    parser = _parser(name)
+    parser.description = None
+    return "\n".join(line.rstrip() for line in parser.format_help().rstrip().splitlines())
+
+
+if __name__ == "__main__":
+    (Path(sys.argv[1]) if len(sys.argv) > 1 else FILE).write_text(made(), encoding="utf-8")

@@ -1,0 +1,39 @@
+"""Write doctor/logs/signatures/index.json: which words lead to which signatures, for those who have not
+imported these.
+
+    python scripts/signature_index.py
+
+Run it after a signature came or its words changed; tests/logs/test_index.py says when.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+
+def text() -> str:
+    """The file as the families have it now."""
+    from doctor.logs.signatures import FAMILIES, family
+    from doctor.logs.signatures.index import indexed
+
+    families = {name: family(name) for name in FAMILIES}
+    index = indexed(sum(families.values(), ()), {name: len(rows) for name, rows in families.items()})
+    rows = (
+        f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+        for name, value in index._asdict().items()
+    )
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
+def main() -> None:
+    path = ROOT / "doctor" / "logs" / "signatures" / "index.json"
+    path.write_text(text(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

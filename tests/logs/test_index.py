@@ -1,0 +1,82 @@
+"""Families of signatures are imported when a text holds words of theirs: it is read as if all of them were."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from importlib import import_module
+
+import pytest
+
+from doctor.facts import Fact
+from doctor.logs import signatures
+from doctor.logs.parse import parse
+from doctor.logs.signatures import FAMILIES, Catalogue, Signature, family
+from doctor.logs.signatures.index import indexed
+from doctor.logs.text import Text, split
+from tests.conftest import ROOT
+
+QUICK = 60
+
+
+@lru_cache(maxsize=1)
+def everything() -> tuple[Signature, ...]:
+    """Every signature, from the families and not from the file."""
+    return tuple(signature for name in FAMILIES for signature in family(name))
+
+
+def texts() -> Iterator[str]:
+    """Recorded logs, reports with their labels, the example of each signature."""
+    for path in sorted((ROOT / "tests" / "data" / "logs").rglob("*.log")):
+        yield path.read_text(encoding="utf-8", errors="replace")
+    with open(ROOT / "scripts" / "training" / "reports.jsonl", encoding="utf-8") as lines:
+        yield from (json.loads(line)["text"] for line in lines)
+    yield from (signature.example for signature in everything())
+
+
+def test_the_file_says_what_the_signatures_say() -> None:
+    """A signature that came, or words that changed: `python scripts/signature_index.py` makes it anew."""
+    families = {name: len(family(name)) for name in FAMILIES}
+    assert Catalogue().leads == indexed(everything(), families)
+
+
+def test_every_module_with_signatures_is_a_family() -> None:
+    names = {
+        module.name[len(signatures.__name__) + 1 :]
+        for module in pkgutil.walk_packages(signatures.__path__, f"{signatures.__name__}.")
+        if hasattr(import_module(module.name), "SIGNATURES")
+    }
+    assert names == set(FAMILIES)
+
+
+@pytest.mark.parametrize(
+    "part", [pytest.param(0, id="a few"), pytest.param(1, marks=pytest.mark.slow, id="every text")]
+)
+def test_a_text_is_read_alike_with_the_file_and_with_the_signatures(part: int) -> None:
+    several = list(texts())
+    chosen = several if part else several[:: len(several) // QUICK]
+    lazily, wholly = Catalogue(), everything()
+    assert [found(body, lazily) for body in chosen] == [found(body, wholly) for body in chosen]
+
+
+def found(body: str, catalogue: Sequence[Signature]) -> tuple[list[Fact], set[int]]:
+    """The facts of a text, and its lines that a program printed."""
+    printed: set[int] = set()
+    return parse(Text.of("a text", split(body), body.count("\n") + 1), catalogue, printed), printed
+
+
+def test_a_text_imports_no_family_of_which_it_holds_no_word() -> None:
+    code = (
+        "import json, sys; from doctor.logs import read; read(b'Could not load dynamic library"
+        " libcudnn.so.8'); print(json.dumps(sorted(sys.modules)))"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60, check=True
+    )
+    imported = {name for name in FAMILIES if f"{signatures.__name__}.{name}" in json.loads(out.stdout)}
+    assert "loading" in imported
+    assert len(imported) < len(FAMILIES) // 3

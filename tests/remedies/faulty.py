@@ -1,0 +1,140 @@
+"""Every machine with a fault that the tests make, by name: what its printed cure has to lead out of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scripts.machines.skeleton import skeleton
+from tests.probe import (
+    test_faulty_libraries,
+    test_files_alone,
+    test_installations,
+    test_kernel_log,
+    test_kinds_of_machine,
+    test_own_builds,
+    test_starts,
+    test_systems,
+    test_unusual_machines,
+    test_verdicts,
+)
+from tests.probe.machines import Folder
+from tests.probe.test_files_alone import Disk
+from tests.probe.test_verdicts import LIB, with_wheels
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Make: TypeAlias = "Callable[[Path], Folder]"
+KERNEL = "5.15.0-105-generic"
+AKMODS = "/var/cache/akmods/nvidia/3:570.86.16-1.fc42-for-6.14.0-63.fc42.x86_64.failed.log"
+FRAMEWORK = "tensorflow/libtensorflow_framework.so.2"
+
+
+def on(make: Callable[[Folder], Folder]) -> Make:
+    return lambda root: make(Folder(root))
+
+
+def with_gpu(make: Callable[[Folder], Folder]) -> Make:
+    return lambda root: make(Folder(root).working_gpu())
+
+
+def of_files(make: Callable[[Disk], Disk]) -> Make:
+    return lambda root: make(Disk(root))
+
+
+def logged(text: str) -> Make:
+    """A machine whose kernel's log holds a line; no driver was asked."""
+    return on(lambda m: with_wheels(m.gpu().driver(), "2.15.1").write("/var/log/kern.log", text))
+
+
+def no_module(more: Callable[[Folder], Folder]) -> Make:
+    return lambda root: more(test_kernel_log.without_module(root))
+
+
+def refused(machine: Folder) -> Folder:
+    machine.write(f"/lib/modules/{KERNEL}/updates/dkms/nvidia.ko", "").write("/var/lib/dkms/mok.pub", "")
+    return machine.write("/var/log/kern.log", "kernel: Loading of unsigned module is rejected\n")
+
+
+def without_open_modules(machine: Folder) -> Folder:
+    machine.gpu("2b85").driver("570.86.16").write("/var/log/kern.log", test_kernel_log.OPEN)
+    return with_wheels(machine, "2.18.1")
+
+
+def old_glibc(root: Path) -> Folder:
+    machine = Folder(root, glibc="2.17").working_gpu().python().tensorflow("2.21.0", glibc="2.2.5")
+    return machine.cuda_wheels("12.5").cudnn_wheel("9.3.0.75")
+
+
+def damaged(content: bytes) -> Make:
+    """TensorFlow whose own library would not load."""
+    return with_gpu(lambda m: (w := with_wheels(m, "2.15.1")).write(f"{w.site}/{FRAMEWORK}", content))
+
+
+def on_musl(machine: Folder) -> Folder:
+    (machine.root / f"{LIB}/libc.so.6".lstrip("/")).unlink()
+    machine.write("/lib/ld-musl-x86_64.so.1", skeleton())
+    return with_wheels(machine.write("/etc/os-release", 'NAME="Alpine Linux"\nVERSION_ID=3.20\n'), "2.15.1")
+
+
+def closed_to_others(machine: Disk) -> Disk:
+    test_files_alone.working(machine).write("/etc/passwd", "u:x:4242:4242::/home/u:/bin/bash\n")
+    return machine.write("/etc/group", f"u:x:4242:\ngpuusers:x:{test_files_alone.node_group(machine)}:bob\n")
+
+
+def beside(package: str, version: str, requires: str) -> Make:
+    return of_files(lambda m: test_files_alone.text_beside(m, version, requires, package))
+
+
+def _every() -> Iterator[tuple[str, Make]]:
+    for name, (_, make) in {**test_verdicts.FAULTS, **test_own_builds.BROKEN}.items():
+        yield name, on(make)
+    for name, (_, _, make) in {**test_kinds_of_machine.FAULTS, **test_starts.FAULTS}.items():
+        yield name, on(make)
+    for name, (_, make) in test_installations.BROKEN.items():
+        yield name, with_gpu(make)
+    for name, make in test_installations.NOT_FOUND.items():
+        yield name, with_gpu(make)
+    for name, make in test_faulty_libraries.BROKEN.items():
+        yield name, on(make)
+    for name, make_disk in test_files_alone.UNFIT.items():
+        yield f"a compat folder: {name}", of_files(make_disk)
+    for name, (package, version, requires) in test_files_alone.OTHERS.items():
+        yield f"an add-on: {name}", beside(package, version, requires)
+    for number in test_kernel_log.OF_HARDWARE:
+        yield f"Xid {number}", logged(test_kernel_log.xid(number))
+    for name, content in (("cut short", test_faulty_libraries.cut(Path(FRAMEWORK).name)), ("for Arm", skeleton(machine=183)),
+                          ("of text", b"text\n" * 30)):  # fmt: skip
+        yield f"TensorFlow's library {name}", damaged(content)
+    for name, (_, make_disk) in test_unusual_machines.BROKEN.items():
+        yield name, of_files(make_disk)
+    yield (
+        "pip's TensorFlow and conda's libraries",
+        of_files(lambda m: test_files_alone.conda(m, script=False)),
+    )
+    yield (
+        "a container whose program is not activated",
+        of_files(lambda m: test_files_alone.in_container(m, b"python\0train.py")),
+    )
+    yield "NixOS without the driver's folder", on(lambda m: test_systems.nixos(m, runpath=False))
+    yield "DKMS without headers", no_module(test_kernel_log.dkms)
+    yield (
+        "DKMS with headers",
+        no_module(lambda m: test_kernel_log.dkms(m).write(f"/lib/modules/{KERNEL}/build/Makefile", "")),
+    )
+    yield (
+        "akmods",
+        no_module(
+            lambda m: test_kernel_log.fedora(m).write(AKMODS, "akmodsbuild: ERROR: kernel-devel is missing\n")
+        ),
+    )
+    yield "a module that Secure Boot refuses", no_module(refused)
+    yield "a GPU that needs the open modules", on(without_open_modules)
+    yield "a glibc below the wheel's floor", old_glibc
+    yield "musl", with_gpu(on_musl)
+    yield "nodes of a group", of_files(closed_to_others)
+
+
+EVERY: dict[str, Make] = dict(_every())

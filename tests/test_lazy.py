@@ -1,0 +1,59 @@
+"""Patterns wait until they are used: a command imports many modules and needs few of their patterns."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from doctor import lazy
+from tests.conftest import ROOT
+
+COMPILED_AT_IMPORT = """
+import importlib, pkgutil, re, sys
+import doctor
+
+ours, compiled = re.compile, []
+
+def noting(pattern, flags=0):
+    module = sys._getframe(1).f_globals["__name__"]
+    if module.startswith("doctor.") and module != "doctor.lazy":
+        compiled.append(f"{module}: {pattern}")
+    return ours(pattern, flags)
+
+re.compile = noting
+for module in pkgutil.walk_packages(doctor.__path__, "doctor."):
+    if "._" not in module.name:  # what begins so is a program for another interpreter
+        try:
+            importlib.import_module(module.name)
+        except ImportError:  # an extra that is not installed
+            pass
+print("\\n".join(compiled))
+"""
+
+
+def test_a_lazy_pattern_does_what_the_compiled_one_does() -> None:
+    pattern = lazy.compile(r"(?P<name>\w+)=(\d+)", re.IGNORECASE)
+    same = re.compile(r"(?P<name>\w+)=(\d+)", re.IGNORECASE)
+    text = "a=1 and B=22"
+    assert [m.groups() for m in pattern.finditer(text)] == [m.groups() for m in same.finditer(text)]
+    assert pattern.sub(r"\g<name>", text) == same.sub(r"\g<name>", text) == "a and B"
+    assert (pattern.pattern, pattern.flags, pattern.groups) == (same.pattern, same.flags, same.groups)
+    assert lazy.compile(rb"\d+").findall(b"1 22") == [b"1", b"22"]
+
+
+def test_a_wrong_pattern_fails_where_it_is_used() -> None:
+    pattern = lazy.compile("(")
+    with pytest.raises(re.error):
+        pattern.search("x")
+
+
+def test_no_module_compiles_a_pattern_when_it_is_imported() -> None:
+    """`lazy.compile` stands outside of functions where `re.compile` would."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILED_AT_IMPORT],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == ""

@@ -1,0 +1,52 @@
+"""Where no bytecode is kept every module that is imported is compiled at each start.
+
+A start and `check` take at most twice their budgets; `explain` is held by how much source it imports, which
+is most of its time there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+REPORT = (
+    "2026-01-02 03:04:05.678901: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not"
+    " load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such"
+    " file or directory\nTensorFlow 2.10.0\n"
+)
+COMPILED = 950_000
+"""Bytes of our own source that `explain` may import for one short report; with every rule and signature it would be 1.3
+million."""
+TIMES = {"--version": 6, "--help": 6, "code gpu-hidden": 6, "check --format json": 30}
+"""Times `python -c pass`, where bytecode is kept: the budgets of scripts/benchmark.py."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", TIMES)
+def test_a_start_takes_at_most_twice_its_budget(times_pass: Callable[..., float], words: str) -> None:
+    assert times_pass(*words.split(), bytecode=False) < 2 * TIMES[words]
+
+
+def test_a_short_report_imports_few_of_the_modules(tmp_path: Path) -> None:
+    report = tmp_path / "report.log"
+    report.write_text(REPORT)
+    code = (
+        "import json, sys; from doctor.cli import main; main(sys.argv[1:]); print('@@' +"
+        " json.dumps([m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'doctor']))"
+    )
+    command = [sys.executable, "-c", code, "explain", str(report), "--format", "json"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120, check=False
+    )
+    files = [Path(name) for name in json.loads(done.stdout.rpartition("@@")[2])]
+    assert len(files) > 50
+    assert sum(file.stat().st_size for file in files) < COMPILED
