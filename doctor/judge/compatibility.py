@@ -23,6 +23,7 @@ from doctor.judge.answers import (
 )
 from doctor.judge.libraries import cuda_parts, cudnn_parts
 from doctor.judge.packages import companion_parts, named_distributions, package_parts, product_parts
+from doctor.judge.pairs import pair_parts
 from doctor.remedies.fitness import situation
 
 if TYPE_CHECKING:
@@ -38,8 +39,10 @@ def parts(case: Case) -> tuple[Part, ...]:
     builds = _builds(case)
     known = case.tensorflow
     named = tuple(product_parts(case))
-    if not builds or (known is not None and f"{known.version}+" in known.source.text):
+    if known is not None and f"{known.version}+" in known.source.text:
         return named  # 2.15.0+nv24.2 and the like: a build that the tables do not have
+    if not builds:
+        return (*named, *(pair_parts(case) if known is None and not named else ()))
     asked: tuple[Callable[[Case, Sequence[TensorFlowRelease]], Iterator[Part]], ...] = (
         _platform, package_parts, companion_parts, _python, _gpu, _driver, cuda_parts, cudnn_parts,
     )  # fmt: skip

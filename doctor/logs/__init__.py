@@ -25,6 +25,7 @@ SHORT = 1 << 16
 def facts_of(text: Text) -> Facts:
     """All facts in a text."""
     from doctor.logs.collectors import read_collected
+    from doctor.logs.mentioned import read_mentioned
     from doctor.logs.parse import parse
     from doctor.logs.prose import read_prose
     from doctor.logs.signatures import catalogue
@@ -38,7 +39,8 @@ def facts_of(text: Text) -> Facts:
     text, collected = read_collected(text, printed)
     facts = parse(text, catalogue(), printed)
     said = read_prose(text, printed) if not ours else []
-    return Facts((*ours, *collected, *facts, *said), "report", text.name, text.total)
+    known = [*ours, *collected, *facts]
+    return Facts((*known, *read_mentioned(text, printed, known), *said), "report", text.name, text.total)
 
 
 def read(data: bytes, name: str = "-") -> Facts:

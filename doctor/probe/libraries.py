@@ -141,8 +141,7 @@ def _import(
             result += _linked(path, outcome)
         break
     for name in FRAMEWORKS:
-        path = f"{core}/{name}"
-        known = loader.loaded(path)
+        known = loader.loaded(name)
         if known is not None:
             return known, tuple(linked)
     for name in (*FRAMEWORKS, *EXTENSIONS):

@@ -103,9 +103,9 @@ class Loader:
         result = self._map(name, Loaded(found.path, header, caller), found, shadowed, bind=True)
         return result if not skipped else with_skipped(result, skipped)
 
-    def loaded(self, path: str) -> Loaded | None:
-        """The object that was loaded from a path."""
-        return next((entry for entry in self.objects if entry.path == path), None)
+    def loaded(self, name: str) -> Loaded | None:
+        """The first object that was loaded with this file name: conda's framework comes from its lib folder."""
+        return next((entry for entry in self.objects if posixpath.basename(entry.path) == name), None)
 
     def folders(self, caller: Loaded | None = None) -> list[tuple[str, str]]:
         """The folders that are searched for a call from `caller`, with the step's name; without the cache."""

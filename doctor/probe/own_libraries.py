@@ -43,7 +43,7 @@ def examine(
     loader = Loader(without, env, environment.program)
     if caller is not None:
         loader.load(caller)
-    own = loader.loaded(caller) if caller is not None else None
+    own = loader.loaded(posixpath.basename(caller)) if caller is not None else None
     asked = [name for name in names if not name.startswith(_DRIVER)]
     missing = [name for name in asked if loader.open(name, own).path is None]
     text = (

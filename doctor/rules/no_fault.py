@@ -44,7 +44,7 @@ def benign_messages(case: Case) -> Iterator[Finding]:
     """
     facts = case.facts
     noise = facts.of(Noise)
-    plugin = facts.symptoms("plugin-device")
+    plugin = facts.symptoms("plugin-device") if facts.kind == "report" else []
     board = facts.symptoms("tensorboard-serving")
     retried = retried_allocations(case)
     if (not noise and not plugin and not retried) or facts.has("directml-no-adapter", *DIED):
@@ -81,13 +81,10 @@ def benign_messages(case: Case) -> Iterator[Finding]:
             f" on. {text}".rstrip()
         )
     if plugin:
-        how = "is registered through its plugin, so the messages about CUDA mean nothing here. "
-        if facts.kind == "machine":
-            how = (
-                f"serves this TensorFlow ({plugin[0].get('name')}); CUDA and NVIDIA's driver mean nothing"
-                " for it."
-            )
-        text = f"Another maker's accelerator {how}" + text
+        text = (
+            "Another maker's accelerator is registered through its plugin, so the messages about CUDA mean"
+            f" nothing here. {text}"
+        )
     if board:
         text += " TensorBoard, which runs here, needs no GPU."
     if registered(case):
@@ -191,6 +188,18 @@ def healthy(case: Case) -> Iterator[Finding]:
     """
     facts = case.facts
     works = [r for r in case.registered if r.count]
+    plugin = facts.symptoms("plugin-device") if facts.kind == "machine" else []
+    if plugin and not works and not facts.has("directml-no-adapter"):
+        yield found(
+            "healthy",
+            f"Another maker's accelerator serves this TensorFlow ({plugin[0].get('name')}); CUDA and NVIDIA's"
+            " driver mean nothing for it.",
+            plugin[:2],
+            title="Nothing keeps TensorFlow from the accelerator of its plugin",
+            confidence="likely",
+            verify=commands.list_gpus(case),
+        )
+        return
     cudnn = _cudnn_at_work(case)
     opened = [lib for lib in facts.of(LibraryLoaded) if case.component(lib.name) in ("cuda", "cudnn")]
     if facts.kind == "report" and facts.has(

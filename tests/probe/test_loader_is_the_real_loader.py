@@ -136,7 +136,7 @@ def simulated(program: Path, names: list[str], env: dict[str, str], cwd: Path) -
     machine = Machine.here()
     machine.cwd = str(cwd)
     loader = Loader(machine, env, str(program))
-    caller = loader.loaded(str(program.parent / "libcaller.so"))
+    caller = loader.loaded("libcaller.so")
     assert caller is not None
     results = []
     for name in names:

@@ -331,7 +331,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "failed to enable peer access from 0x1 to 0x2: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
     ),
     sig(
-        "gpu-op-without-gpu",
+        "cudnn-op-unsupported",
         "no opkernel was registered to support op 'cudnn",
         r"No OpKernel was registered to support Op '(?P<op>Cudnn\w+)'",
         "No OpKernel was registered to support Op 'CudnnRNN' used by {{node lstm/CudnnRNN}} with these attrs:"
@@ -340,11 +340,11 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # in a build with CUDA these ops have kernels, on whatever machine it runs
         "built-without-cuda",
         "no opkernel was registered to support op 'cudnn",
-        r"No OpKernel was registered to support Op 'Cudnn\w+'[^\n]{0,400}Registered kernels:\s{0,6}<no"
+        r"No OpKernel was registered to support Op 'Cudnn\w+'[^<]{0,600}Registered kernels:\s{0,6}<no"
         r" registered kernels>",
         "No OpKernel was registered to support Op 'CudnnRNN' with these attrs.  Registered devices: [CPU],"
         " Registered kernels:\n  <no registered kernels>",
-        lines=2,
+        lines=8,
         origin=(
             "tensorflow/core/kernels/cudnn_rnn_ops.cc (GOOGLE_CUDA), tensorflow/core/framework/op_kernel.cc"
         ),

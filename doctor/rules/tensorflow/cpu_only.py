@@ -24,6 +24,7 @@ from doctor.tables import dotted
         "cpu-build-said",
         "install-gpu-version",
         "no-known-devices",
+        "cudnn-op-unsupported",
         TensorFlowBuild,
         "conda-cpu-build",
         "conda-install",
@@ -93,12 +94,13 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
     elif said := [s for s in facts.symptoms("cpu-build-said") if s.get("told") and not case.loaded]:
         evidence, confidence = [*said[:1]], "possible"
     elif (
-        facts.has("install-gpu-version", "no-known-devices")
+        facts.has("install-gpu-version", "no-known-devices", "cudnn-op-unsupported")
         and (facts.of(Noise) or not any(v.package == "tensorflow-gpu" for v in facts.of(TensorFlowVersion)))
         and not case.loaded
         and not case.facts.of(CudaCallFailed)
+        and not facts.has("gpu-op-without-gpu")  # kernels for a GPU are in the build
     ):
-        evidence += facts.symptoms("install-gpu-version", "no-known-devices")[:2]
+        evidence += facts.symptoms("install-gpu-version", "no-known-devices", "cudnn-op-unsupported")[:2]
         confidence = "possible"
     elif (
         "conda" in case.environments

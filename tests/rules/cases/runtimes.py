@@ -408,7 +408,7 @@ FIRES = (
         "error code: 30",
     ),
     Fires(
-        "device-not-found",
+        "tf-cpu-only",
         "an op of cuDNN in a process without a GPU",
         "InvalidArgumentError: No OpKernel was registered to support Op 'CudnnRNN' used by {{node"
         " lstm/CudnnRNN}} with these attrs: [seed=0]\nRegistered devices: [CPU, XLA_CPU]\n",

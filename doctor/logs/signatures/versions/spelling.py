@@ -30,7 +30,7 @@ _WANTED = (
     r"|looks for|instead of|should be|must be|not|no|upgrade to|downgrade to|install|need|search(?:es|ing)?"
     r" for|for|than|below|above|before|until|since|from)"
     r"\s+(?:the\s+|a\s+|an\s+)?$"
-    r"|(?:低于|高于|小于|大于|不低于|需要|要求|最低|至少|支持(?:一下)?|必须)\s?(?:是|为)?\s?$"
+    r"|(?:低于|高于|小于|大于|不低于|需要|要求|要|只到|最高到?|最低|至少|支持(?:一下)?|必须)\s?(?:是|为)?\s?$"
 )
 
 

@@ -1,0 +1,105 @@
+"""What does not go together whichever TensorFlow it is: a GPU, a driver and a CUDA that a report states.
+
+In: a `Case` whose TensorFlow release is unknown. Out: `Part` rows, only for what no official release cures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import OtherGpu
+from doctor.findings import Part
+from doctor.judge.answers import capability_number, stated_absent
+from doctor.remedies.fitness import situation
+from doctor.tables import dotted
+
+if TYPE_CHECKING:
+    from doctor.case import Case
+    from doctor.tables import TensorFlowRelease
+
+
+def pair_parts(case: Case) -> Iterator[Part]:
+    """Parts that do not fit one another, or no release for this platform."""
+    if case.facts.kind != "report" or case.facts.has("own-build"):
+        return
+    builds = [build for build in case.tables.gpu_builds(case.table_platform) if build.compute_capabilities]
+    if not builds:
+        return
+    yield from _gpus(case, builds)
+    yield from _driver(case)
+    yield from _cuda(case, builds)
+
+
+def _gpus(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
+    others = [*stated_absent(case, "gpu"), *case.facts.of(OtherGpu)]
+    if others and not case.gpus and case.driver is None:
+        yield Part("gpu", "none of NVIDIA", "an NVIDIA GPU", False, (others[0].source,), (builds[0].ref,),
+                   "TensorFlow's CUDA builds use only NVIDIA's GPUs", "gpu-absent", rank=2)  # fmt: skip
+        return
+    oldest = min(builds, key=_lowest)
+    for gpu in case.gpus:
+        if not gpu.compute_capability:
+            continue
+        number = capability_number(gpu.compute_capability)
+        have = f"{gpu.name or 'GPU'} ({gpu.compute_capability})"
+        if number < _lowest(oldest):
+            lowest = ".".join(map(str, _lowest(oldest)))
+            yield Part("gpu", have, f"compute capability {lowest} or higher", False, (gpu.source,),
+                       (oldest.ref,), f"no release for {oldest.platform} has code for a GPU below {lowest}",
+                       "gpu-arch-too-old", rank=gpu.rank)  # fmt: skip
+            continue
+        cuda = case.cuda
+        first = case.tables.architecture(gpu.compute_capability)
+        if cuda is None or first is None or first.first_cuda is None or "." not in cuda.version:
+            continue
+        same = [a for a in case.tables.architectures() if _serves(a.capabilities, number)]
+        needs = min((a.first_cuda for a in same if a.first_cuda), key=dotted, default=first.first_cuda)
+        if dotted(cuda.version)[:2] < dotted(needs):
+            yield Part("gpu", have, f"CUDA {needs} or newer", False, (gpu.source, cuda.source), (first.ref,),
+                       f"CUDA {cuda.version} has no code for compute capability {gpu.compute_capability}",
+                       "gpu-arch-too-new", rank=max(gpu.rank, cuda.rank))  # fmt: skip
+
+
+def _lowest(build: TensorFlowRelease) -> tuple[int, int]:
+    kernels = build.compute_capabilities
+    return min(map(capability_number, (*kernels.compiled, *kernels.ptx))) if kernels else (99, 0)
+
+
+def _serves(capabilities: tuple[str, ...], number: tuple[int, int]) -> bool:
+    """Whether machine code for one of these runs on a GPU: the same major, and no higher minor."""
+    known = map(capability_number, capabilities)
+    return any(major == number[0] and minor <= number[1] for major, minor in known)
+
+
+def _driver(case: Case) -> Iterator[Part]:
+    from doctor import compat
+
+    driver, side = case.driver, situation(case).side
+    if driver is None:
+        return
+    for capability in case.capabilities:
+        answer = compat.driver_serves_gpu(capability, driver.version, case.tables, side)
+        if answer.verdict == "no":
+            code = "driver-too-new" if "last driver branch" in answer.reason else "driver-too-old"
+            yield Part("driver", driver.version, "", False, (driver.source,), answer.refs, answer.reason,
+                       code, rank=driver.rank)  # fmt: skip
+            return
+
+
+def _cuda(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
+    """A CUDA that no official release opens: 9.1 and 9.2, for one."""
+    from doctor import compat
+
+    cuda = case.cuda
+    elsewhere = case.facts.has("tensorflow-of-conda", "image-tag") or case.environments & {"conda", "docker"}
+    if cuda is None or elsewhere or "." not in cuda.version:
+        return
+    known = sorted(dotted(build.cuda)[:2] for build in builds if build.cuda)
+    if not known or not known[0] <= dotted(cuda.version)[:2] <= known[-1]:
+        return  # older and newer releases than those of the tables may open it
+    answers = [compat.runs_with_cuda(build, cuda.version, case.tables) for build in builds]
+    if all(answer.verdict == "no" for answer in answers):
+        yield Part("cuda", cuda.version, "", False, (cuda.source,), answers[0].refs[:3],
+                   f"no official release for {builds[0].platform} opens the libraries of CUDA {cuda.version}",
+                   "cuda-version-mismatch", rank=cuda.rank)  # fmt: skip

@@ -1,0 +1,209 @@
+"""Versions and cards that people mention, read by a small grammar over a lexicon.
+
+In: the lines of a report that no program printed. Out: facts of those kinds that nothing else in the report
+states. A version belongs to the nearest product in its clause, before it ("tf gpu 1.4.1") or after it ("the
+396 driver"); one without a product ("since 2.1.0") is what it alone can be: a driver by its shape, or a
+release of TensorFlow by its number. A version that somebody needs, lacks or has elsewhere is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from doctor import lazy
+from doctor.facts import (
+    EVIDENCE_LIMIT,
+    INFERRED,
+    PROSE,
+    CudaVersion,
+    CudnnMismatch,
+    CudnnVersion,
+    DriverVersion,
+    Fact,
+    Gpu,
+    PythonVersion,
+    Source,
+    Symptom,
+    TensorFlowVersion,
+)
+from doctor.logs.signatures.versions.cuda import plausible_cuda
+from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
+from doctor.logs.signatures.versions.spelling import asked_for, elsewhere, works_there
+from doctor.logs.windows import PRINTED
+
+if TYPE_CHECKING:
+    from doctor.logs.text import Text
+
+LINES = 400
+"""The most lines that are read, from the first one on."""
+LONGEST = 600
+"""The most characters of a line that are read."""
+_TOKEN = lazy.compile(
+    r"(?P<version>(?<![A-Za-z]\.)\d+(?:\.\d+)*(?:\.x)?(?:[-.]?(?:rc|alpha|beta|dev|post)[-.]?\d+)?(?![A-Za-z\d]))"
+    r"|(?P<word>[A-Za-z]+(?:[-_+][A-Za-z]+)*)|(?P<script>[^\W\d_a-zA-Z]+)|(?P<mark>[^\s\w])"
+)
+_PRODUCTS = (
+    ("tensorflow", r"(?:lib)?(?:tensorflow|tf)(?:[-_]?(?:gpu|cpu|nightly|windows|linux|x))*"),
+    ("cudnn", r"(?:lib)?cudnn(?:[-_]?v)?"),
+    ("cuda", r"cuda(?:[-_]?(?:toolkit|v|sdk|runtime))?|nvcc|(?:lib)?cudart"),
+    ("driver", r"(?:nvidia[-_ ]?)?(?:drivers?|treiber|smi)|nvidia|nvrm|pilote|modinfo"),
+    ("python", r"python|py|cpython|venv"),
+)
+_PRODUCT = tuple((name, lazy.compile(pattern, re.IGNORECASE)) for name, pattern in _PRODUCTS)
+_LINK = frozenset(
+    "version versions ver v release r is was at now currently still toolkit installed gpu cpu the it of build "
+    "package lib library libs runtime sdk has have only already since in on with using updated upgraded to "
+    "downgraded lowered moved changed apparently exactly namely latest newest current".split()
+)
+"""Words that may stand between a product and its version."""
+_BEFORE_BARE = frozenset("in on with since using".split())
+"""Words after which a release of TensorFlow may stand without its name."""
+_AFTER = frozenset("driver drivers treiber".split())
+_UNIT = lazy.compile(
+    r"\s?(?:%|[x×*]\b|[gmk]i?b\b|[gm]hz\b|m?s\b|sec|min|hours?\b|h\b|days?\b|steps?\b|epochs?\b|images?\b"
+    r"|times\b|fps\b|seconds?\b|bits?\b|years?\b|weeks?\b)",
+    re.IGNORECASE,
+)
+_DRIVER = lazy.compile(r"[1-9]\d\d\.\d{2,3}(?:\.\d{2})?")
+"""How a driver's version looks, and nothing else in such a report."""
+_TUPLE = lazy.compile(r"\d+\.\d+\.\d+")
+_BOUND = lazy.compile(r"[<>≥≤~^]=?\s?$")
+_MUST = lazy.compile(r"必须|需要|要求|\b(?:must|should|needs?|has to|have to|require[ds]?|please|try)\b", re.IGNORECASE)
+"""Before a version: it is wanted or recommended."""
+BEFORE = 40
+"""Characters before a product in which such a word counts."""
+_OFFERED = lazy.compile(r"nvidia-?smi\b|driver version|__cuda", re.IGNORECASE)
+"""Beside it a CUDA is the one that the driver offers."""
+_SPAN = lazy.compile(r"(?s:.*)")
+_SUBJECT = lazy.compile(r"tensor[-_ ]?flow|\btf\b|keras", re.IGNORECASE)
+_CARD = lazy.compile(
+    r"(?<![\w.-])(?:(?:RTX|GTX)[ -]?)?(?:9[5-8]0|10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)"
+    r"(?: ?(?:ti|super)|s)(?![a-z])|(?<![\w.])H20(?![\w.])|(?<![\w-])T[46]00\b|\bV-100\b",
+    re.IGNORECASE | re.ASCII,
+)
+"""A card by its number and what follows it: nothing else is called so."""
+_NUMBER = lazy.compile(
+    r"(?:^|[,，;、(:：]|\b(?:single|an?|one|my|the|on))\s?(?P<card>(?:10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0))"
+    r"(?=\s?(?:$|[,，;、):：.](?!\d)|\d{1,2} ?G\b))",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A card by its number alone, as an item of a list."""
+
+_KIND = r"(?:an? |any |my own )?(?:(?:nvidia|dedicated|discrete|cuda|cuda[- ](?:capable|enabled)|physical) ){0,2}"
+_COMPUTER = r"(?:pc|computer|laptop|machine|server|box|notebook|desktop|system|mac\w*)"
+_NO_GPU = lazy.compile(
+    rf"\b(?:I|we|you) (?:(?:currently|still|just|really) )?(?:(?:do|did)(?: not|n'?t) (?:have|own)|(?:have|own) no)"
+    rf" {_KIND}(?:gpus?|graphics? cards?)\b(?! \w+)"
+    rf"|\b(?:has|have) no {_KIND}(?:gpus?|graphics? cards?) (?:at all|at hand|of my own|locally|in|on)\b"
+    rf"|\bno {_KIND}(?:gpus?|graphics? cards?) (?:of my own|(?:on|in) (?:my|this|the) {_COMPUTER})\b"
+    rf"|\b(?:my|this|the|a) (?:\w+ )?{_COMPUTER} (?:has no|does(?: not|n'?t) have|without) {_KIND}(?:gpu|graphics? card)\b",
+    re.IGNORECASE,
+)
+"""Somebody's own computer has no GPU; "Ignore above cudart dlerror if you do not have a GPU" is not meant."""
+
+
+def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) -> list[Fact]:
+    """Facts of the kinds that `facts` lacks. printed: numbers of lines that a program printed."""
+    kinds = {CudnnVersion if type(fact) is CudnnMismatch else type(fact) for fact in facts}
+    wanted = {TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion, Gpu, PythonVersion} - kinds
+    if not wanted:
+        return []
+    found: list[Fact] = []
+    bare: list[Fact] = []
+    for count, (number, line) in enumerate(text.lines()):
+        if count >= LINES:
+            break
+        line = line[:LONGEST]
+        if number in printed or PRINTED.match(line):
+            continue
+        source = Source(text.name, number, line.strip()[:EVIDENCE_LIMIT])
+        absent = None if Gpu in kinds or "cudart" in line else _NO_GPU.search(line)
+        if absent is not None and not elsewhere(absent):
+            found.append(Symptom(source, "stated-absent", (("what", "gpu"),)))
+        for fact in (*_versions(line, source), *_cards(line, source)):
+            if type(fact) in wanted:
+                (bare if getattr(fact, "rank", 0) == INFERRED else found).append(fact)
+    if bare and _SUBJECT.search(text.text[: 1 << 16]):
+        stated = {type(fact) for fact in found}
+        for kind in (TensorFlowVersion, DriverVersion):
+            alone = [fact for fact in bare if type(fact) is kind]
+            if kind not in stated and len({fact.version for fact in alone}) == 1:  # type: ignore[attr-defined]
+                found.append(alone[0])
+    return found
+
+
+def _cards(line: str, source: Source) -> Iterator[Fact]:
+    for match in (*_CARD.finditer(line), *_NUMBER.finditer(line)):
+        if not elsewhere(match) and not asked_for(match):
+            yield Gpu(source, match.groupdict().get("card") or match[0], rank=PROSE)
+
+
+def _versions(line: str, source: Source) -> Iterator[Fact]:
+    tokens = list(_TOKEN.finditer(line))
+    for place, token in enumerate(tokens):
+        if token.lastgroup != "version" or _BOUND.search(line, 0, token.start()):
+            continue
+        product, begin = _product(tokens, place)
+        if product == "cuda" and (_OFFERED.search(line) or line[max(0, begin - 1) : begin] == "/" and ":" in line):
+            continue
+        if _MUST.search(line, max(0, begin - BEFORE), token.start()):
+            continue
+        span = _SPAN.match(line, begin, token.end())
+        if product == "other" or span is None or elsewhere(span) or asked_for(span):
+            continue
+        if works_there(line, token.start(), token.end()) or _UNIT.match(line, token.end()):
+            continue
+        fact = _fact(product, token["version"], source)
+        if fact is not None:
+            yield fact
+
+
+def _product(tokens: Sequence[re.Match[str]], place: int) -> tuple[str, int]:
+    """The product of a version ("" for none, "other" for one that is not ours) and where its name begins."""
+    start = tokens[place].start()
+    after = tokens[place + 1] if place + 1 < len(tokens) else None
+    if after is not None and after.lastgroup == "word" and after[0].lower() in _AFTER:
+        return "driver", start
+    linked = False
+    for token in reversed(tokens[max(0, place - 6) : place]):
+        word = token[0].lower()
+        if token.lastgroup == "mark":
+            if word in ",;，。；!?|.":
+                return "", start
+            continue
+        if token.lastgroup == "version":
+            return "other", start
+        if token.lastgroup == "script":
+            continue
+        for name, pattern in _PRODUCT:
+            if pattern.fullmatch(word):
+                return name, token.start()
+        if word not in _LINK:
+            return ("" if linked else "other"), start
+        linked = word in _BEFORE_BARE
+    return "", start
+
+
+def _fact(product: str, version: str, source: Source) -> Fact | None:
+    """What a version of a product states; None where the product has none of this number."""
+    numbers = [int(part) for part in re.findall(r"\d{1,9}", version)]
+    major, minor = numbers[0], numbers[1] if len(numbers) > 1 else 0
+    if product in ("", "driver") and _DRIVER.fullmatch(version) and 170 <= major <= 999:
+        return DriverVersion(source, version, "any", PROSE if product else INFERRED)
+    if product == "driver":
+        return DriverVersion(source, version, "any", PROSE) if len(numbers) == 1 and 300 <= major <= 999 else None
+    plain = ".".join(map(str, numbers))
+    if product == "cuda":
+        return CudaVersion(source, plain, rank=PROSE) if plausible_cuda(plain) else None
+    if product == "cudnn":
+        known = cudnn_text(plain)
+        return CudnnVersion(source, known, rank=PROSE) if plausible_cudnn(known) else None
+    if product == "python":
+        return PythonVersion(source, version, rank=PROSE) if major == 3 and 3 <= minor <= 20 else None
+    if len(numbers) < 2 or not ((major == 0 and 5 <= minor <= 12) or (major == 1 and minor <= 15) or (major == 2 and minor <= 40)):
+        return None
+    if product == "tensorflow":
+        return TensorFlowVersion(source, version.replace("-dev", ".dev").replace("-rc", "rc"), rank=PROSE)
+    return TensorFlowVersion(source, version, rank=INFERRED) if _TUPLE.match(version) else None
