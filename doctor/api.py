@@ -282,11 +282,11 @@ def plan(
 
     The parameters are the options of `tfgpu-doctor plan`. The request: tensorflow ("2.15", ">=2.16,<2.19",
     "latest"), python ("3.12"), cuda and cudnn (those that are installed and have to be used), cpu (no CUDA),
-    requirements (files, each line of which is judged; texts: the same by name and content, and what they take
-    in is not read). The machine: os ("Ubuntu 24.04"), gpu (names, PCI ids or compute capabilities; "none"),
-    driver ("535.183.01"), or machine (a file with the JSON of a `check` there); this one where none of them
-    is given. Raises UsageError where they exclude each other or name what there is not, InputError where a
-    file cannot be read.
+    requirements (files; each of their lines is judged; texts: the same by name and content, and what they
+    take in is not read). The machine: os ("Ubuntu 24.04"), gpu (names, PCI ids or compute capabilities;
+    "none"), driver ("535.183.01"), or machine (a file with the JSON of a `check` there); this one where none
+    of them is given. Raises UsageError where they exclude each other or name what there is not, InputError
+    where a file cannot be read.
 
     >>> found = plan(tensorflow="2.15", os="Ubuntu 22.04", gpu="Tesla T4", driver="535.183.01")
     >>> found.plans[0].tensorflow, found.plans[0].cuda

@@ -183,8 +183,8 @@ def compared(verdict: Finding, case: Case) -> Finding:
         f"Line {works.line} is of another run, which got a GPU: what differs between the two{change} is what"
         " to look at."
     )
-    told = replace(verdict, explanation=f"{verdict.explanation} {note}")
-    return told.with_more(evidence=[works, *between[:1]])
+    noted = replace(verdict, explanation=f"{verdict.explanation} {note}")
+    return noted.with_more(evidence=[works, *between[:1]])
 
 
 def _rank(finding: Finding) -> tuple[int, int, int]:

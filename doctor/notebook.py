@@ -60,7 +60,7 @@ class Watch:
         self.shell = shell
         self.automatic = False
         self.printed = ""
-        self._told: set[tuple[str, str]] = set()
+        self._shown: set[tuple[str, str]] = set()
         self._capture: Captured | None = None
         self._inside = False
         self._asked: tuple[str, BaseException | None] | None = None
@@ -74,7 +74,7 @@ class Watch:
             _show(*self._kernel())
         elif word == "auto":
             self.automatic = True
-            self._told.clear()
+            self._shown.clear()
         elif word == "off":
             self.automatic = False
         else:
@@ -130,10 +130,10 @@ class Watch:
             verdict.code in SILENT
             or verdict.severity not in wanted
             or verdict.confidence == "possible"
-            or key in self._told
+            or key in self._shown
         ):
             return
-        self._told.add(key)
+        self._shown.add(key)
         _show(report, notes)
 
     def _cell(self, cell: str) -> None:

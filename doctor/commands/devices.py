@@ -104,7 +104,7 @@ def _document(
                 ],
             }
         )
-    foretold = tuple(device.bus_id for device in visibility.shown)
+    expected = tuple(device.bus_id for device in visibility.shown)
     notes = []
     if assumed:
         notes.append(
@@ -120,7 +120,7 @@ def _document(
             "CUDA counts these GPUs in another order than nvidia-smi (fastest first); "
             "CUDA_DEVICE_ORDER=PCI_BUS_ID makes the numbers the same."
         )
-    agrees = None if said is None else said == foretold
+    agrees = None if said is None else said == expected
     if agrees is False:
         notes.append(f"The driver itself shows {', '.join(said or ()) or 'no GPU'}; the driver decides.")
     if visibility.value is not None and visibility.shown:

@@ -125,12 +125,12 @@ def run(args: argparse.Namespace) -> int:
     if chosen == ["read"]:
         answers = _read(args, keep=args.format == "json")
     else:
-        told, interrupted = _ask(args, chosen[0])
-        answers = [one.answer for one in told]
+        replies, interrupted = _ask(args, chosen[0])
+        answers = [one.answer for one in replies]
         if args.distributed:
             from doctor.fleet.distributed import agreements
 
-            agreement = agreements(told)
+            agreement = agreements(replies)
     changes = None
     if before is not None:
         from doctor.fleet.drift import changes as drifted
@@ -209,8 +209,8 @@ def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Reply], bool]:
                     order.argv, order.timeout + SECONDS, max(order.jobs, len(nodes)), peers(names)
                 )
         progress.expect(len(nodes))
-        told, interrupted = asking.ask(nodes, order, why, progress)
-    return [*told, *(asking.Reply(answer) for answer in silent)], interrupted
+        replies, interrupted = asking.ask(nodes, order, why, progress)
+    return [*replies, *(asking.Reply(answer) for answer in silent)], interrupted
 
 
 def _manifest(args: argparse.Namespace) -> int:

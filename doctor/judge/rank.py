@@ -22,7 +22,7 @@ from doctor.values import replace
 if TYPE_CHECKING:
     from doctor.case import Case
 
-TOLD = 0.5
+SUGGESTED = 0.5
 """Probability from which on a sentence counts more than what the tables say of stated versions."""
 SOUND = 0.8
 """The same where it says that nothing is wrong."""
@@ -47,7 +47,7 @@ def ranked(
     if code is not None:
         best = next(h for h in order if h.code == code)
     elif open_question(case, findings, parts) and not _agreed(best, first, parts):
-        if best.code == "undetermined" or not _told(best, case):
+        if best.code == "undetermined" or not _suggested(best, case):
             code = decided(case, parts, findings)
         if code is not None:
             best = next(h for h in order if h.code == code)
@@ -55,7 +55,7 @@ def ranked(
             best.code != "undetermined"
             and best.code not in (first.code, *NO_FAULT)
             and _fits(case, parts)
-            and not (_told(best, case, 0.0) or _compared(case))
+            and not (_suggested(best, case, 0.0) or _compared(case))
         ):
             best = next(h for h in order if h.code == first.code)  # all that is stated goes together
     if case.facts.kind == "report" and best.code not in (first.code, "undetermined"):
@@ -88,7 +88,7 @@ def _compared(case: Case) -> bool:
     return case.facts.has("works-elsewhere") and case.facts.has(*NO_DEVICE_SEEN)
 
 
-def _told(best: Hypothesis, case: Case, least: float = TOLD) -> bool:
+def _suggested(best: Hypothesis, case: Case, least: float = SUGGESTED) -> bool:
     """Whether a sentence suggests a cause, apart from sentences that only state versions or an observation."""
     least = max(least, SOUND) if best.code in NO_FAULT else least
     several = (likelihood for likelihood in case.facts.of(Likelihood) if likelihood.code == best.code)

@@ -30,7 +30,7 @@ PIECES = 12
 _ANSI = lazy.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _SPACES = lazy.compile(r"[\n\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _ELEMENT = lazy.compile(r'\s*"(.*)\\n",?\s*')
-"""A line of text as an element of JSON, in a notebook of which a part was pasted."""
+"""A line of text as an element of JSON, in a pasted part of a notebook."""
 _DOCKER = '{"log":"', '\\n","stream":"'
 """What stands before and after a line in Docker's own log files."""
 _ESCAPE = lazy.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
@@ -259,11 +259,11 @@ def _joined(text: Text, broken: list[Lines]) -> Text | None:
         widest = max(len(piece) for _, piece in pieces[:-1])
         between_words = _PREFIX.search(pieces[0][1][-40:]) is not None
         for number, piece in pieces:
-            told = piece if len(piece) >= widest and not between_words else piece + " "
+            padded = piece if len(piece) >= widest and not between_words else piece + " "
             starts.append(at)
             numbers.append(number)
-            joined.append(told)
-            at += len(told)
+            joined.append(padded)
+            at += len(padded)
         joined.append("\n")
         at += 1
     return Text(text.name, "".join(joined), text.total, starts, numbers) if joined else None

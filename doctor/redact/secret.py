@@ -13,7 +13,7 @@ from doctor import lazy
 
 REMOVED = "REDACTED"
 
-_SHAPES = (  # literals, one of which must be in the text; the shape
+_SHAPES = (  # literals (one must be in the text); the shape
     (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"\bgh[pousr]_[A-Za-z0-9]{16,255}"),
     (("github_pat_",), r"\bgithub_pat_\w{16,255}"),
     (("hf_", "api_org_"), r"\b(?:hf|api_org)_[A-Za-z0-9]{16,255}"),

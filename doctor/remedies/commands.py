@@ -175,14 +175,19 @@ def tell_more(case: Case) -> list[Step]:
     if case.driver is None or not case.gpus:
         lacking = [what for what, known in (("driver", case.driver), ("GPUs", case.gpus)) if not known]
         missing.append(shell(run("nvidia-smi"), f"shows the {' and the '.join(lacking)}"))
-    told, built = case.tensorflow, facts.of(TensorFlowBuild) or case.build is not None
-    if told is None or not built:
+    tensorflow, built = case.tensorflow, facts.of(TensorFlowBuild) or case.build is not None
+    if tensorflow is None or not built:
         asked = [
-            a for a, known in (("tf.__version__", told), ("tf.test.is_built_with_cuda()", built)) if not known
+            a
+            for a, known in (("tf.__version__", tensorflow), ("tf.test.is_built_with_cuda()", built))
+            if not known
         ]
         why = [
             w
-            for w, known in (("which TensorFlow this is", told), ("whether it is built for CUDA", built))
+            for w, known in (
+                ("which TensorFlow this is", tensorflow),
+                ("whether it is built for CUDA", built),
+            )
             if not known
         ]
         line = f"import tensorflow as tf; print({', '.join(asked)})"

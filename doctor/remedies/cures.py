@@ -297,10 +297,10 @@ def _why(case: Case, release: TensorFlowRelease) -> str:
     """Why a release: what it has for the GPUs of the case, as the tables have it."""
     from doctor import compat
 
-    told = case.capabilities or case.driver is not None or case.python is not None
+    known = case.capabilities or case.driver is not None or case.python is not None
     newest = (
         "the newest release that works here with the fewest changes"
-        if told
+        if known
         else "the newest release with a known combination of versions (nothing is known about this machine)"
     )
     why = f"TensorFlow {release.version}, {newest}"

@@ -150,8 +150,8 @@ def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
             "; put it into the recipe of the image (RUN in a Dockerfile, %post in a definition file): what a"
             " container is given while it runs goes with it"
         )
-    told = [pin for pin in found.pins if why and not pin.requirement.startswith("nvidia-cu")]
-    why += "".join(f"; {pin.requirement}: {pin.why}" for pin in told)
+    explained = [pin for pin in found.pins if why and not pin.requirement.startswith("nvidia-cu")]
+    why += "".join(f"; {pin.requirement}: {pin.why}" for pin in explained)
     step = _install(case, found.requirements, f"{why}; {brings}" if why else brings)
     return [step, *link_steps(found, commands.python_command(case))]
 

@@ -36,7 +36,7 @@ SYSTEMS = {"linux": "Linux", "windows": "Windows", "wsl": "WSL", "macos": "macOS
 SURENESS = {"certain": "certain", "likely": "likely", "possible": "possible, not proven"}
 
 
-class Told(NamedTuple):
+class KnownFact(NamedTuple):
     """One fact for people: its label, its value, and the places where it was seen."""
 
     key: str
@@ -52,7 +52,7 @@ class Harmless(NamedTuple):
     sources: tuple[Source, ...]
 
 
-def facts_told(diagnosis: Diagnosis, tables: Tables) -> list[Told]:
+def known_facts(diagnosis: Diagnosis, tables: Tables) -> list[KnownFact]:
     """The facts that the JSON holds, in words, in its order."""
     from doctor.case import Case
     from doctor.render.document import facts_document
@@ -60,7 +60,7 @@ def facts_told(diagnosis: Diagnosis, tables: Tables) -> list[Told]:
     result = []
     for key, entry in facts_document(Case(diagnosis.facts, tables)).items():
         sources = tuple(Source(e["source"], e["line"], e["text"]) for e in entry["evidence"])
-        result.append(Told(key, LABELS.get(key, key), _value(key, entry["value"]), sources))
+        result.append(KnownFact(key, LABELS.get(key, key), _value(key, entry["value"]), sources))
     return result
 
 

@@ -74,7 +74,7 @@ def _places(finding: Finding, judged: Judged) -> list[Source]:
     return [source for source in finding.evidence if source.line and source.where in judged.files]
 
 
-def _told(finding: Finding, gate: Gate) -> bool:
+def _marked(finding: Finding, gate: Gate) -> bool:
     """Whether a finding is worth a mark in a review: not that a file has nothing to do with TensorFlow."""
     return finding.code != "tf-not-installed" or not (gate.passes_over or len(gate.files) > 1)
 
@@ -88,7 +88,7 @@ def workflow_commands(gate: Gate) -> list[str]:
     rows: list[str] = []
     for judged in gate.files:
         for finding in judged.outcome.findings:
-            if not _told(finding, gate):
+            if not _marked(finding, gate):
                 continue
             first = next(iter(_places(finding, judged)), None)
             name, number = (first.where, first.line) if first else (judged.name, None)
@@ -123,7 +123,7 @@ def sarif(gate: Gate) -> dict[str, Any]:
         (finding, judged)
         for judged in gate.files
         for finding in judged.outcome.findings
-        if _told(finding, gate)
+        if _marked(finding, gate)
     ]
     codes = list(dict.fromkeys(finding.code for finding, _ in found))
     rules = []

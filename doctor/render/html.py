@@ -159,7 +159,7 @@ class _Page:
 
     def _facts(self) -> str:
         rows = []
-        for fact in content.facts_told(self.diagnosis, self.tables):
+        for fact in content.known_facts(self.diagnosis, self.tables):
             where = content.line_list(fact.sources, 3) if self.diagnosis.facts.kind == "report" else ""
             note = f' <span class="dim">({where})</span>' if where else ""
             rows.append(f"<dt>{escape(fact.label)}</dt><dd>{self._text(fact.value)}{note}</dd>")

@@ -90,8 +90,8 @@ class _Page:
         rows += self._wanted(verdict)
         rows += self._compatibility()
         rows += self._noise()
-        told = self._told()
-        return rows + (details("What was read from the report", fence(told)) if told else [])
+        facts = self._facts()
+        return rows + (details("What was read from the report", fence(facts)) if facts else [])
 
     def machine(self) -> list[str]:
         """For a new issue: what was seen on the machine stands open, under the verdict."""
@@ -99,7 +99,7 @@ class _Page:
         rows = [self._headline(verdict), "", escaped(verdict.explanation), ""]
         if self.diagnosis.facts.of(OwnReport):
             rows[:0] = [f"Read from {escaped(self.diagnosis.facts.name)}.", ""]
-        rows += ["What was seen:", "", *fence(self._told() or ["nothing"]), ""]
+        rows += ["What was seen:", "", *fence(self._facts() or ["nothing"]), ""]
         unread = [
             f"{self._text(u.what)}: {self._text(u.reason)}"
             for u in content.not_examined(self.diagnosis.facts)
@@ -184,7 +184,7 @@ class _Page:
             verdict.confidence == "certain" and verdict.code != "undetermined"
         ):
             return []
-        known = {fact.key for fact in content.facts_told(self.diagnosis, self.tables)}
+        known = {fact.key for fact in content.known_facts(self.diagnosis, self.tables)}
         missing = [
             content.LABELS[key]
             for key in ("tensorflow", "python", "os", "gpus", "driver", "cuda", "cudnn")
@@ -220,9 +220,9 @@ class _Page:
             else []
         )
 
-    def _told(self) -> list[str]:
+    def _facts(self) -> list[str]:
         rows = []
-        for fact in content.facts_told(self.diagnosis, self.tables):
+        for fact in content.known_facts(self.diagnosis, self.tables):
             where = content.line_list(fact.sources, 3) if self.diagnosis.facts.kind == "report" else ""
             rows.append(f"{fact.label}: {self._quote(fact.value)}" + (f" ({where})" if where else ""))
         return rows

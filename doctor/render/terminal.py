@@ -56,8 +56,8 @@ def show(diagnosis: Diagnosis, tables: Tables, options: Options) -> str:
 
 
 def tone(finding: Finding) -> str:
-    """How a finding is marked: its severity, good for a verdict of health, unknown where it could not be
-    told."""
+    """The mark of a finding: "good" for a healthy verdict, "unknown" for `undetermined`, otherwise its
+    severity."""
     if finding.code in ("healthy", "benign-messages"):
         return "good"
     return "unknown" if finding.code == "undetermined" else finding.severity
@@ -204,7 +204,7 @@ class Page:
             self._prose(f"  {self.symbols[mark]} ", line(f"{part}: has {has}{needed}: fits: {fits}"))
 
     def _facts(self, diagnosis: Diagnosis, tables: Tables) -> None:
-        told = content.facts_told(diagnosis, tables)
+        facts = content.known_facts(diagnosis, tables)
         unread = content.not_examined(diagnosis.facts)
         if self.verbose:
             self._heading("Every fact, and where it was seen")
@@ -224,9 +224,9 @@ class Page:
             if not unread and not reasons:
                 self._prose("  ", "everything was")
             return
-        if told:
+        if facts:
             self._heading("What was read" if diagnosis.facts.kind == "report" else "What was seen")
-            for known in told:
+            for known in facts:
                 where = content.line_list(known.sources, 3) if diagnosis.facts.kind == "report" else ""
                 value = line(known.value)
                 if len(value) > 300:

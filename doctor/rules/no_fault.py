@@ -213,7 +213,7 @@ def healthy(case: Case) -> Iterator[Finding]:
     if _stops_in_nccl(case) or (not works and variable is not None and hides(variable.value)):
         return
     helped = any(
-        s.get("helped") for s in facts.symptoms("path-cure-told")
+        s.get("helped") for s in facts.symptoms("path-suggested")
     )  # and the log that follows opens CUDA
     if (
         not works

@@ -17,7 +17,7 @@ RECORDS: dict[str, str] = {}
 
 
 class Tree:
-    """A recorded machine of which parts were changed; made anew in a folder from its seed."""
+    """A recorded machine with changed parts, made anew in a folder from its seed."""
 
     def __init__(self, seed: int, folder: Path) -> None:
         rng = random.Random(seed)

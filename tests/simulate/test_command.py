@@ -96,7 +96,7 @@ def test_without_a_command_the_users_shell_runs(simulate, monkeypatch, tmp_path)
         (("--", "no-such-command"), "there is no command 'no-such-command'"),
     ],
 )
-def test_a_wrong_call_is_told_and_exits_2(simulate, arguments, said):
+def test_a_wrong_call_is_reported_and_exits_2(simulate, arguments, said):
     code, out, err = simulate(*arguments)
     assert (code, out) == (2, "")
     assert said in err
@@ -104,7 +104,7 @@ def test_a_wrong_call_is_told_and_exits_2(simulate, arguments, said):
     assert len(err.splitlines()) == 1
 
 
-def test_a_python_that_cannot_be_looked_at_or_started_is_not_told_as_none(tmp_path):
+def test_a_python_that_cannot_be_looked_at_or_started_is_not_reported_as_none(tmp_path):
     """Another user's environment: /root/venv for somebody else."""
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "env" / "bin").mkdir(parents=True)

@@ -17,7 +17,7 @@ class Index(NamedTuple):
 
     words: all literals and near words. logged: the numbers of those that count where they stand in a record
     of a log.
-    users, unlogged: of each word the signatures, logged and not, of which it is a literal.
+    users, unlogged: for each word, the signatures (logged and not) that have it as a literal.
     near: the sets of near words, by the words' numbers. needs: of each signature the near sets that it needs.
     lines: of each signature how many its pattern may span. families: of each module how many signatures are
     its.

@@ -26,7 +26,7 @@ def env(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def emptied(match: re.Match[str], source: Source) -> Fact:
-    """CUDA_VISIBLE_DEVICES, of which the reporter says that something empties it."""
+    """A reporter's statement that something empties CUDA_VISIBLE_DEVICES."""
     return Symptom(source, "visible-emptied")
 
 

@@ -28,10 +28,10 @@ def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
     in advice or in code."""
     if supposed(match):
         return None
-    told = source.text.lower()
+    text = source.text.lower()
     return (
         Symptom(source, "gpu-list-empty")
-        if any(word in told for word in ("gpu", "physical_devices", "[]", "[ ]"))
+        if any(word in text for word in ("gpu", "physical_devices", "[]", "[ ]"))
         else None
     )
 

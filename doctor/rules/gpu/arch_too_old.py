@@ -119,7 +119,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
             "gpu-arch-too-old",
             f"The GPU has compute capability {have}; this build needs at least {need} and ignores the GPU.",
             ignored[:3],
-            confidence="likely" if ignored[0].get("told") else "certain",
+            confidence="likely" if ignored[0].get("stated") else "certain",
             tables=[build] if build else [],
             steps=steps,
             verify=verify,

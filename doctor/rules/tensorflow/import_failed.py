@@ -129,7 +129,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     ):
         return
     another = (
-        facts.has("cuda-version-told", "cudnn-version-told")
+        facts.has("cuda-version-unfit", "cudnn-version-unfit")
         or mismatched_pair(case)
         or bool(blamed_path(case))
     )

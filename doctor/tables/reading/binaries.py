@@ -134,11 +134,11 @@ def _scan_elf(
         kept = {name: again.keep(begin, end) for name, (begin, end) in ranges.items()}
         again.drain()
         content = {name: bytes(data) for name, data in kept.items()}
-    told = elf.read_dynamic(entries, content["strings"], content.get("versions", b""))
+    needs = elf.read_dynamic(entries, content["strings"], content.get("versions", b""))
     return {
-        "needed": list(told.needed),
-        "runpath": list(dict.fromkeys(told.runpath)) if told.runpath is not None else None,
-        "glibc": elf.newest_glibc([name for names in told.versions.values() for name in names]),
+        "needed": list(needs.needed),
+        "runpath": list(dict.fromkeys(needs.runpath)) if needs.runpath is not None else None,
+        "glibc": elf.newest_glibc([name for names in needs.versions.values() for name in names]),
         "strings_end": ranges["strings"][1],
     }
 

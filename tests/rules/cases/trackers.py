@@ -105,7 +105,7 @@ FIRES = (
     ),
     Fires(
         "healthy",
-        "a GPU that is registered and of which nobody complains",
+        "a GPU that is registered, and nobody complains about it",
         IDLE,
         "Created device",
         never=("prefetch",),

@@ -22,7 +22,7 @@ MOVED = (
     r"(?<!should )(?<!could )(?<!please )(?<!must )(?<!have to )(?<!need to )(?<!try to"
     r" )\b(?:updat|upgrad|downgrad|re-?install|install|switch|chang|mov)\w* (?:back )?"
 )
-"""That something was taken to another version, where nobody is told to do so."""
+"""Somebody moved to another version (not advice to do so)."""
 
 _WANTED = (
     r"\b(?:requires?|needs?|wants?|expects?|supports?|built (?:for|against|with)|compiled"
