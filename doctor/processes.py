@@ -126,7 +126,7 @@ def _left_session(pid: int) -> bool:
 
 
 def _children() -> dict[int, list[int]]:
-    """Children by parent, of all processes (proc(5), /proc/PID/stat); nothing where this process has no
+    """Children by parent, of all processes (proc(5), /proc/PID/stat); nothing if this process has no
     child."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

@@ -13,8 +13,8 @@ from typing import Any
 
 
 def read(package: str, name: str) -> bytes:
-    """The content of a file in a package's folder or below it (`name` with slashes). Raises OSError where
-    there is none."""
+    """The content of a file in a package's folder or below it (`name` with slashes). Raises OSError if there
+    is none."""
     module: Any = import_module(package)
     path = os.path.join(os.path.dirname(module.__file__), *name.split("/"))  # noqa: PTH118, PTH120 no path of the file system
     data: bytes = module.__spec__.loader.get_data(path)

@@ -33,8 +33,8 @@ def restated(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
             fact.code,
             severity,
             rule.title,
-            "A report of tfgpu-doctor says so. The facts that it lists are not enough to work out again what"
-            " to do.",
+            "A report of tfgpu-doctor states this. The facts in it are not enough to work out the steps"
+            " again.",
             (fact.source,),
             prescription=(
                 shell(

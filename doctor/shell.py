@@ -20,7 +20,7 @@ class RefusedError(ValueError):
 
     def __init__(self, value: str) -> None:
         self.value = one_line(value)
-        super().__init__(f"no command that is safe to paste can hold {self.value!r}")
+        super().__init__(f"no command that is safe to paste can contain {self.value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def commands_of(line: Line | None) -> tuple[Command, ...]:
 def rendered(line: Line, platform: str) -> str:
     """The text of a line for the shell of a platform (linux, wsl, macos, windows).
 
-    Raises RefusedError where a value can stand in no text that is safe there.
+    Raises RefusedError if a value can stand in no text that is safe there.
     """
     return windows(line) if platform == "windows" else sh(line)
 

@@ -36,7 +36,7 @@ def distribution(text: str) -> str | None:
 
 
 def specifiers(text: str) -> str | None:
-    """Version specifiers by PEP 440 (">=1.22,<2"), in their order; "" where there are none."""
+    """Version specifiers by PEP 440 (">=1.22,<2"), in their order; "" if there are none."""
     from packaging.specifiers import InvalidSpecifier, Specifier
 
     parts = [part.strip() for part in text.split(",") if part.strip()]

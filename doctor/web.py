@@ -63,7 +63,7 @@ def _host(url: str) -> str:
 
 
 def _kinds_of(host: str) -> set[str]:
-    """The kinds of addresses that a host has; none where it is not known."""
+    """The kinds of addresses that a host has; none if it is not known."""
     try:
         return {kind_of(str(found[4][0])) for found in socket.getaddrinfo(host, None)} if host else set()
     except (OSError, ValueError):
@@ -80,15 +80,15 @@ class Guard:
         self.sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
     def check(self, host: str, address: str) -> None:
-        """Raises RefusedError where a connection to `address`, as which `host` was resolved, is not what
-        the user named."""
+        """Raises RefusedError if a connection to `address`, as which `host` was resolved, is not what the
+        user named."""
         kind = kind_of(address)
         if kind == "public" or host.strip("[]").lower() in self.named:
             return
         if self.kinds is None:
             self.kinds = set().union(*(_ALLOWED[kind] for name in self.named for kind in _kinds_of(name)))
         if kind not in self.kinds:
-            raise RefusedError(f"it leads to {host}, a {kind} address, which was not named")
+            raise RefusedError(f"it redirects to {host}, a {kind} address that was not named")
 
     def cut(self) -> None:
         """End every connection that stands."""
@@ -126,13 +126,13 @@ def get(
         to = urljoin(answer.url, to)
         scheme, old = urlsplit(to).scheme.lower(), urlsplit(answer.url).scheme.lower()
         if scheme not in ("http", "https") or (scheme, old) == ("http", "https"):
-            raise RefusedError(f"it leads from {old} to {scheme}")
+            raise RefusedError(f"it redirects from {old} to {scheme}")
         if session.should_strip_auth(answer.url, to):  # type: ignore[no-untyped-call]
             sent = {
                 name: value for name, value in sent.items() if name.lower() not in ("authorization", "cookie")
             }
         url = to
-    raise RefusedError(f"it leads on more than {REDIRECTS} times")
+    raise RefusedError(f"it redirects more than {REDIRECTS} times")
 
 
 def _adapter(guard: Guard) -> HTTPAdapter:

@@ -20,7 +20,7 @@ OF_WORKING_RUN = 4  # a version with which somebody says it works: counts only i
 DECIDING = ("python", "python packages", "tensorflow", "libraries")
 DECIDING_OF_DRIVER = ("libcuda", "nvidia driver", "driver libraries", "device nodes")
 """What the probes must have examined before a machine counts as healthy (values of `Unreadable.what`); the
-driver's own only if it did not answer."""
+driver's parts only if the driver did not answer."""
 HOSTS_DRIVER, RUNNING_KERNEL = "the host's driver", "the running kernel"
 """`source.where` of an `Unreadable` that cannot be examined at rest: an image gets a driver when it runs, and
 a stopped machine's files have no running kernel."""

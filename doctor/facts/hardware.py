@@ -57,7 +57,7 @@ class GpuMemory(Fact):
 
 @dataclass(frozen=True, slots=True)
 class GpuProcess(Fact):
-    """A process that holds GPU memory (MiB); `name` only where the user may see it."""
+    """A process that holds GPU memory (MiB); `name` only if the user may see it."""
 
     pid: int
     name: str | None = None

@@ -31,8 +31,8 @@ class LibraryLoaded(Fact):
 class LibraryFile(Fact):
     """A library file on disk, even if the loader would not find it.
 
-    `name` is the SONAME or DLL name, `version` the full version where known; `searched` says whether the
-    loader of the environment in use searches its folder (None: unknown), `problem` why it would not load.
+    `name` is the SONAME or DLL name, `version` the full version if known; `searched` says whether the loader
+    of the environment in use searches its folder (None: unknown), `problem` why it would not load.
     """
 
     name: str
@@ -52,7 +52,8 @@ class LibraryWanted(Fact):
 
 @dataclass(frozen=True, slots=True)
 class GpuRegistered(Fact):
-    """A GPU device that TensorFlow created; memory in MiB. `count`: if only a number was printed."""
+    """A GPU device that TensorFlow created; memory in MiB. `count`: the number of devices, if only that was
+    printed."""
 
     index: int | None = None
     memory_mib: int | None = None

@@ -8,7 +8,7 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TensorFlowVersion(Fact):
-    """A TensorFlow release in use. `package` is the distribution where known ("tensorflow-gpu").
+    """A TensorFlow release in use. `package` is the distribution if known ("tensorflow-gpu").
 
     `inferred`: nothing states the release, it follows from something else (a log's file names, a path).
     `location`: the folder of the package on a machine.
@@ -61,7 +61,7 @@ class Dependency(Fact):
 
 @dataclass(frozen=True, slots=True)
 class PythonVersion(Fact):
-    """The Python in use. `bits` is 32 or 64 where known, `executable` its path on a machine."""
+    """The Python in use. `bits` is 32 or 64 if known, `executable` its path on a machine."""
 
     version: str
     bits: int | None = None
@@ -97,7 +97,7 @@ class OperatingSystem(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Platform(Fact):
-    """linux, windows, wsl or macos; `machine` is the processor (x86_64, aarch64, arm64) where known."""
+    """linux, windows, wsl or macos; `machine` is the processor (x86_64, aarch64, arm64) if known."""
 
     kind: str
     machine: str | None = None
@@ -128,7 +128,7 @@ class EnvironmentKind(Fact):
 
 @dataclass(frozen=True, slots=True)
 class EnvVar(Fact):
-    """An environment variable that matters here."""
+    """An environment variable that affects TensorFlow or the GPU."""
 
     name: str
     value: str

@@ -140,7 +140,7 @@ class Examination:
 def examine(machine: Machine, python: str | None = None, tables: Tables | None = None) -> Facts:
     """The facts of a machine. `python`: an interpreter or an environment's folder; by default the one in use.
 
-    Raises NoPythonError where `python` is not there.
+    Raises NoPythonError if `python` is not there.
     """
     return look(machine, python, tables).facts
 

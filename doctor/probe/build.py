@@ -34,7 +34,7 @@ def build_of(machine: Machine, core: str) -> TensorFlowBuild | None:
 
 
 def build_info(text: str) -> dict[str, object]:
-    """The literals that a build_info.py assigns, of every release since 1.4; {} where it cannot be parsed."""
+    """The literals that a build_info.py assigns, of every release since 1.4; {} if it cannot be parsed."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -95,7 +95,7 @@ def at_rest(machine: Machine) -> bool:
 
 def driver_from_host(machine: Machine) -> Mapping[str, str]:
     """Why the driver's libraries cannot be looked for in these files: an image at rest is given them by
-    whoever starts it. {} where they can be; else a place and the reason, as Machine.noting has them."""
+    whoever starts it. {} if they can be; else a place and the reason, as Machine.noting has them."""
     if not at_rest(machine) or not (inside(machine) or not any(map(machine.glob, KERNELS))):
         return {}
     return {HOSTS_DRIVER: "this image is not running; its host adds the driver's libraries when it starts it"}

@@ -78,7 +78,7 @@ class Elf:
     rpath, runpath: DT_NEEDED, DT_RPATH, DT_RUNPATH (None if absent, each split at colons). wants: symbol
     versions wanted of other libraries: ((library, version, weak) ...); gives: versions defined here.
     missing_bytes: how many bytes of the loadable segments lie beyond the end of the file (a truncated file).
-    interpreter: the program's loader (PT_INTERP). symbols: None where there is no GNU hash table.
+    interpreter: the program's loader (PT_INTERP). symbols: None if there is no GNU hash table.
     """
 
     bits: int
@@ -97,7 +97,7 @@ class Elf:
 
 
 def of(machine: Machine, path: str) -> Elf:
-    """The loader's view of a file of a machine. Raises NotElf, and OSError where it cannot be opened."""
+    """The loader's view of a file of a machine. Raises NotElf, and OSError if it cannot be opened."""
     with machine.open(path) as file:
         return parse(file)
 

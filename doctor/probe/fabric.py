@@ -72,7 +72,7 @@ def manager(machine: Machine, driver: str | None) -> Iterator[Symptom]:
 
 
 def _installed(machine: Machine) -> str | None:
-    """The version of its Debian package, which is the driver's; None where that is not known."""
+    """The version of its Debian package, which is the driver's; None if that is not known."""
     try:
         match = PACKAGE.search(machine.text(STATUS, 4 << 20) or "")
     except OSError:

@@ -30,7 +30,7 @@ CHIPS = {
 
 @dataclass(frozen=True, slots=True)
 class Tegra:
-    """A Tegra board: the file that shows it, what that says, and the GPU's name and compute capability where
+    """A Tegra board: the file that shows it, what that says, and the GPU's name and compute capability if
     known."""
 
     where: str
@@ -53,7 +53,7 @@ def behind_dxg(machine: Machine) -> bool:
 
 
 def tegra(machine: Machine) -> Tegra | None:
-    """The Tegra board that this is, as its release file or the device tree says; None where it is none."""
+    """The Tegra board that this is, as its release file or the device tree says; None if it is none."""
     if machine.system != "linux" or machine.processor not in ("aarch64", ""):
         return None
     release = machine.text("/etc/nv_tegra_release", 1024)

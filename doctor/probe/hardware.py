@@ -39,8 +39,7 @@ class Display:
 
 
 def displays(machine: Machine) -> tuple[Display, ...]:
-    """The display controllers of all vendors. Raises FileNotFoundError where there is no PCI bus to look
-    at."""
+    """The display controllers of all vendors. Raises FileNotFoundError if there is no PCI bus to look at."""
     if not machine.is_dir(DEVICES):
         raise FileNotFoundError(f"{DEVICES} is not there")
     found = []
@@ -164,5 +163,5 @@ def _by_its_node(machine: Machine) -> Iterator[Gpu]:
 
 
 def _power(machine: Machine, bus_id: str) -> str:
-    """The power state of a PCI device ("D0" ... "D3cold"), "" where the kernel does not say."""
+    """The power state of a PCI device ("D0" ... "D3cold"), "" if the kernel does not say."""
     return (machine.text(f"{DEVICES}/{bus_id}/power_state", 64) or "").strip()

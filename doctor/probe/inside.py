@@ -10,9 +10,9 @@ Linux resolves a path inside a root itself (openat2(2), RESOLVE_IN_ROOT, Linux 5
 walked folder by folder, each opened without following links (O_NOFOLLOW), so that a tree that changes while
 it is read leads nowhere either. Windows has no handles of folders in Python: there the walk is by name.
 
-All functions raise OSError: FileNotFoundError and NotADirectoryError where nothing is there (`ABSENT`),
-anything else where it could not be looked at: too many links (ELOOP), no permission, not a regular file, a
-name that no file can have.
+All functions raise OSError: FileNotFoundError and NotADirectoryError if nothing is there (`ABSENT`), anything
+else where it could not be looked at: too many links (ELOOP), no permission, not a regular file, a name that
+no file can have.
 """
 
 # ruff: noqa: PTH118, PTH208 (descriptors, and names that pathlib would tidy)
@@ -104,7 +104,7 @@ def names_inside(root: str, path: str) -> list[str]:
 
 
 def link_inside(root: str, path: str) -> str:
-    """What a symbolic link holds; EINVAL where there is none."""
+    """What a symbolic link holds; EINVAL if there is none."""
     if root == "/":
         return _named(os.readlink, path, path)  # type: ignore[no-any-return]
     with _walked(root, path, follow=False) as (folder, name, _):

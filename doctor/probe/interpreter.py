@@ -1,7 +1,7 @@
 """The Python environment in use: which interpreter, and where it looks for packages.
 
 Found in the order VIRTUAL_ENV, CONDA_PREFIX, python3 and python on PATH, our own. Asked through a script that
-it runs (_ask_python.py); read from its files where nothing may be run (another root) or it does not answer.
+it runs (_ask_python.py); read from its files if nothing may be run (another root) or it does not answer.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Environment:
 
 
 def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, str | None]:
-    """(interpreter, how it was found, environment's folder). Raises NoPythonError where `wanted` is not
+    """(interpreter, how it was found, environment's folder). Raises NoPythonError if `wanted` is not
     there."""
     if wanted is not None:
         wanted = _whole_path(machine, wanted)

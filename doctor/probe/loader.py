@@ -112,7 +112,7 @@ class Loader:
         return list(self._folders(caller or self.program))
 
     def header(self, path: str) -> elf.Elf | None:
-        """A file's header; None where it has none that can be used, or is not there."""
+        """A file's header; None if it has none that can be used, or is not there."""
         header = self._header(path)
         return header if isinstance(header, elf.Elf) else None
 
@@ -275,7 +275,7 @@ class Loader:
         return Resolution(name, entry.path, found.via, shadowed=shadowed)
 
     def _load_needed(self, first: Loaded, *, strict: bool) -> None:
-        """The dependencies of an object, breadth first (elf/dl-deps.c). Raises Refused where one fails."""
+        """The dependencies of an object, breadth first (elf/dl-deps.c). Raises Refused if one fails."""
         queue = [first]
         while queue:
             entry = queue.pop(0)
@@ -319,7 +319,7 @@ class Loader:
                 )
 
     def _bind(self, added: list[Loaded]) -> None:
-        """Raise Refused where an object needs a symbol that none in the process has."""
+        """Raise Refused if an object needs a symbol that none in the process has."""
         scope = [(other.path, other.header) for other in (*reversed(self.objects), *self.preloaded)]
         for entry in reversed(added):  # the dependencies are relocated first (elf/dl-open.c)
             name = symbols.unresolved(self.machine, entry.path, entry.header, scope)
@@ -335,8 +335,8 @@ class Loader:
     # --- reading ----------------------------------------------------------------------------------
 
     def _header(self, path: str) -> elf.Elf | str | OSError | None:
-        """A file's header, the loader's complaint about it, why it cannot be looked at, or None where it is
-        not there."""
+        """A file's header, the loader's complaint about it, why it cannot be looked at, or None if it is not
+        there."""
         if path not in self._headers:
             result: elf.Elf | str | OSError | None
             try:
@@ -356,7 +356,7 @@ class Loader:
         return self._headers[path]
 
     def foreign(self, header: elf.Elf) -> str:
-        """Why the loader passes a file over: another class or processor; "" where it does not."""
+        """Why the loader passes a file over: another class or processor; "" if it does not."""
         if header.bits != self.bits:
             return f"wrong ELF class: {header.bits}-bit"
         if self.processor and header.machine != self.processor:
@@ -379,14 +379,14 @@ def _numbers(version: str) -> tuple[int, int] | None:
 
 
 def glibc_version(loader: Loader) -> tuple[int, int] | None:
-    """The glibc's version as (2, 36): the highest GLIBC_2.x that its libc.so.6 defines; None where there is
+    """The glibc's version as (2, 36): the highest GLIBC_2.x that its libc.so.6 defines; None if there is
     none."""
     found, _ = glibc_file(loader)
     return found
 
 
 def glibc_file(loader: Loader) -> tuple[tuple[int, int] | None, str]:
-    """As `glibc_version`, with the path of the libc.so.6 that was read ("" where there is none)."""
+    """As `glibc_version`, with the path of the libc.so.6 that was read ("" if there is none)."""
     for folder in loader.default_folders:
         path = posixpath.join(folder, "libc.so.6")
         header = loader._header(path)

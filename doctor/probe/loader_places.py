@@ -44,7 +44,7 @@ def library_path(machine: Machine, env: Mapping[str, str], interpreter: str | No
     current folder.
 
     On NixOS a program of another system, whose interpreter is not in Nix's store, is started by nix-ld, which
-    puts folders of its own before them. interpreter: None where no program is known.
+    puts folders of its own before them. interpreter: None if no program is known.
     """
     value = env.get("LD_LIBRARY_PATH", "")
     named = [(folder, LIBRARY_PATH) for folder in re.split("[:;]", value)] if value else []
@@ -126,7 +126,7 @@ def default_folders(machine: Machine, interpreter: str, processor: str) -> list[
 
 @functools.lru_cache(maxsize=2)
 def _built_in(data: bytes) -> tuple[str, ...]:
-    """The folders in the bytes of ld.so; () where it names none."""
+    """The folders in the bytes of ld.so; () if it names none."""
     match = DEFAULT_FOLDERS.search(data)
     found = match.group().rstrip(b"\0").split(b"\0") if match else []
     return tuple(folder.decode("utf-8", "replace").rstrip("/") for folder in found)

@@ -42,7 +42,7 @@ class Machine:
     """One machine: `root` is the host's folder that stands for its "/", `env` its environment variables.
 
     system: linux, windows or macos; `processor` as in `uname -m`. `cwd` is the folder that a program would
-    start in, None where that is not known. `recorded` maps the name of a question to the answer of a recorded
+    start in, None if that is not known. `recorded` maps the name of a question to the answer of a recorded
     machine, `denied` lists the devices that its user might not open. `origins`: the files that set the
     variables, where they are known. `account`: who uses another machine's environment, where its files tell.
     """
@@ -188,9 +188,9 @@ class Machine:
         return self._look(inside.open_inside, path)
 
     def read(self, path: str, head: int | None = None) -> bytes | None:
-        """The bytes of a file, None where it is not there; only the first `head` where so many are enough.
+        """The bytes of a file, None if it is not there; only the first `head` if so many are enough.
 
-        Raises OSError where it may not be read, or is larger than READ_LIMIT and wanted whole.
+        Raises OSError if it may not be read, or is larger than READ_LIMIT and wanted whole.
         """
         try:
             with self.open(path) as file:
@@ -216,7 +216,7 @@ class Machine:
         return None if data is None else data.decode("utf-8", "replace")
 
     def tail(self, path: str, size: int) -> str | None:
-        """The last `size` bytes of a file as text, None where it is not there."""
+        """The last `size` bytes of a file as text, None if it is not there."""
         try:
             with self.open(path) as file:
                 file.seek(0, os.SEEK_END)
@@ -247,8 +247,7 @@ class Machine:
         return b"\n".join(kept)[-size:].decode("utf-8", "replace")
 
     def names(self, path: str) -> list[str]:
-        """The names in a folder, sorted; [] where it is not there; raises OSError where it may not be
-        read."""
+        """The names in a folder, sorted; [] if it is not there; raises OSError where it may not be read."""
         try:
             return self._look(inside.names_inside, path)
         except (FileNotFoundError, NotADirectoryError):
@@ -302,7 +301,7 @@ class Machine:
         return bool(status.st_mode & (0o020 if status.st_gid in who.groups else 0o002))
 
     def group_of(self, path: str) -> str:
-        """The group whose members may open a device, "" where there is none or its name is not known."""
+        """The group whose members may open a device, "" if there is none or its name is not known."""
         status = self.status(path)
         if status is None or status.st_mode & 0o060 != 0o060:
             return ""
@@ -337,7 +336,7 @@ class Machine:
     ) -> Ran | None:
         """Run a program; `question` is the name under which a recorded machine keeps the answer.
 
-        None where nothing may be run on this machine and nothing was recorded.
+        None if nothing may be run on this machine and nothing was recorded.
         """
         if question in self.recorded:
             kept = self.recorded[question]

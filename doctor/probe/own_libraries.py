@@ -19,8 +19,8 @@ _DRIVER = ("libcuda.so", "libnvidia-ml.so")
 def examine(
     machine: Machine, environment: Environment, caller: str | None, names: tuple[str, ...]
 ) -> Iterator[Fact]:
-    """A symptom with the libraries that would not open, where a simulation is in force; nothing where there
-    is none.
+    """A symptom with the libraries that would not open, where a simulation is in force; nothing if there is
+    none.
 
     caller: the path of TensorFlow's own library, whose RUNPATH counts. names: what TensorFlow needs.
     """

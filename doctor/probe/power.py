@@ -32,8 +32,8 @@ REMOVES = lazy.compile(
 
 
 def switched_off(machine: Machine, sleeping: str | None) -> Iterator[Symptom]:
-    """What keeps the GPU off, each as a symptom. The caller asks only where no NVIDIA GPU is bound to
-    NVIDIA's driver.
+    """What keeps the GPU off, each as a symptom. The caller asks only if no NVIDIA GPU is bound to NVIDIA's
+    driver.
 
     sleeping: the bus address of a GPU without a driver whose power state is D3cold.
     """

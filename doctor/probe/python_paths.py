@@ -167,7 +167,7 @@ def behind_shim(machine: Machine, executable: str) -> str:
 
 
 def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str]:
-    """The site-packages (Debian: dist-packages) folders of a prefix, of its newest Python where none is
+    """The site-packages (Debian: dist-packages) folders of a prefix, of its newest Python if none is
     named."""
     minor = ".".join((version or "").split(".")[:2])
     if not minor:

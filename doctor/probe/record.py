@@ -95,7 +95,7 @@ def _read(entry: Any) -> Fact | None:
                 raise NotRecordError(f"{entry.get('fact')}.version is not a version: {str(value)[:40]!r}")
             if name == "compute_capability" and value and not re.fullmatch(r"\d{1,2}\.\d", str(value)):
                 raise NotRecordError(
-                    f"{entry.get('fact')}.compute_capability is not one: {str(value)[:40]!r}"
+                    f"{entry.get('fact')}.compute_capability is not a compute capability: {str(value)[:40]!r}"
                 )
             values[name] = value
     try:
@@ -119,7 +119,7 @@ def packed(record: dict[str, Any]) -> list[str]:
 
 
 def unpacked(text: str) -> Facts | None:
-    """The facts of the first block in a text that is whole; None where there is none."""
+    """The facts of the first block in a text that is whole; None if there is none."""
     import base64
     import zlib
 
@@ -177,7 +177,7 @@ def as_text(record: dict[str, Any]) -> str:
 
 
 def load(path: str) -> Facts:
-    """Read a record. Raises NotRecordError, and OSError where the file cannot be read."""
+    """Read a record. Raises NotRecordError, and OSError if the file cannot be read."""
     with open(path, "rb") as file:
         data = file.read(SIZE_LIMIT + 1)
     if len(data) > SIZE_LIMIT:

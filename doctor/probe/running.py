@@ -19,7 +19,7 @@ OUTPUT_LIMIT = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a program did: exit status (None where it ran out of time or could not start), output, and why
+    """What a program did: exit status (None if it ran out of time or could not start), output, and why
     not."""
 
     status: int | None

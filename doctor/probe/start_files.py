@@ -62,7 +62,7 @@ class StartFiles:
         self._where = ""
 
     def source(self, path: str) -> bool:
-        """Follow a file; False where it is not there or cannot be read."""
+        """Follow a file; False if it is not there or cannot be read."""
         if self._depth >= DEPTH:
             return False
         try:
@@ -162,7 +162,7 @@ class StartFiles:
         )
 
     def _simple(self, line: int, text: str) -> bool:
-        """One command; False where it is a test that fails."""
+        """One command; False if it is a test that fails."""
         words = _words(text)
         if not words:
             return True

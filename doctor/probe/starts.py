@@ -100,7 +100,7 @@ def first_process(machine: Machine) -> dict[str, str]:
 
 
 def first_program(machine: Machine) -> str:
-    """The program of a container's first process; "" where that cannot be read."""
+    """The program of a container's first process; "" if that cannot be read."""
     try:
         return (machine.read("/proc/1/cmdline", SIZE) or b"").partition(b"\0")[0].decode("utf-8", "replace")
     except OSError:
@@ -163,7 +163,7 @@ def _login(machine: Machine, prefix: str | None, site: tuple[str, ...]) -> Start
 
 
 def _shell_of(machine: Machine, home: str) -> str:
-    """The login shell of the person with a home folder, as passwd(5) has it; "" where it is not stated."""
+    """The login shell of the person with a home folder, as passwd(5) has it; "" if it is not stated."""
     for fields in _rows(machine, "/etc/passwd", 7):
         if fields[5] == home:
             return posixpath.basename(fields[6])
@@ -186,7 +186,7 @@ def home_of(machine: Machine, prefix: str | None) -> str:
 
 
 def account_of(machine: Machine, prefix: str | None) -> Account | None:
-    """The account of the person who uses an environment; None where passwd and group do not tell."""
+    """The account of the person who uses an environment; None if passwd and group do not tell."""
     home = home_of(machine, prefix)
     if not (prefix or "").startswith(f"{home}/"):
         return None  # a shared place: anybody may use it

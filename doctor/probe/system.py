@@ -127,7 +127,7 @@ def cpu(machine: Machine) -> Iterator[Fact]:
 
 
 def surroundings(machine: Machine) -> Iterator[Fact]:
-    """Container, scheduler, notebook service, and the simulated GPU where one is in use."""
+    """Container, scheduler, notebook service, and the simulated GPU if one is in use."""
     seen: set[str] = set()
 
     def kind(name: str, source: Source) -> Iterator[Fact]:

@@ -38,8 +38,7 @@ def versions(
     unseen: Mapping[str, str],
     opened_cudnn: str | None,
 ) -> list[Fact]:
-    """CudaVersion and CudnnVersion facts, one for each place; Absent, or Unreadable, where there is none at
-    all.
+    """CudaVersion and CudnnVersion facts, one for each place; Absent, or Unreadable, if there is none at all.
 
     opened, searched: real folders from which TensorFlow would take a library, and those that the loader
     searches;
@@ -164,7 +163,7 @@ def _of_opened(
 
 
 def header_version(text: str) -> str | None:
-    """MAJOR.MINOR.PATCHLEVEL as one of cuDNN's headers defines them; None where it does not."""
+    """MAJOR.MINOR.PATCHLEVEL as one of cuDNN's headers defines them; None if it does not."""
     parts = [re.search(rf"#define\s+CUDNN_{part}\s+(\d+)", text) for part in ("MAJOR", "MINOR", "PATCHLEVEL")]
     return ".".join(match[1] for match in parts if match) if all(parts) else None
 

@@ -48,7 +48,7 @@ def search_path(machine: Machine, prefix: str | None) -> tuple[list[str] | None,
 
 def current_folder_in_search(machine: Machine) -> int | None:
     """Where the current folder stands in the search for a DLL: 1 behind the program's, 4 behind Windows'
-    folders, as it is where nothing is set, None nowhere (Microsoft, "Dynamic-link library search order",
+    folders, as it is if nothing is set, None nowhere (Microsoft, "Dynamic-link library search order",
     SafeDllSearchMode)."""
     if machine.live:
         said = _running(*SESSION)
@@ -61,7 +61,7 @@ def current_folder_in_search(machine: Machine) -> int | None:
 
 
 def _running(*key: str) -> dict[str, str | int]:
-    """The values of a key of the running Windows' set of keys, by their names in lower case; {} where it has
+    """The values of a key of the running Windows' set of keys, by their names in lower case; {} if it has
     none."""
     try:
         import winreg

@@ -196,7 +196,7 @@ def _node() -> str:
 class Redactor:
     """Replaces names in one machine's or one report's texts.
 
-    `user`, `host`, `home` are this machine's, "" where not known; `learn` adds those that a report names.
+    `user`, `host`, `home` are this machine's, "" if not known; `learn` adds those that a report names.
     """
 
     def __init__(self, user: str = "", host: str = "", home: str = "") -> None:

@@ -63,7 +63,7 @@ def kept(name: str, value: str, hide: Callable[[str], str]) -> str:
 
 
 def config(value: str) -> str:
-    """TF_CONFIG with its structure and ports, and without its hosts; REDACTED where it is not JSON."""
+    """TF_CONFIG with its structure and ports, and without its hosts; REDACTED if it is not JSON."""
     try:
         return json.dumps(_structure(json.loads(value), 0))
     except (ValueError, RecursionError):

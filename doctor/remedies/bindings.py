@@ -73,8 +73,8 @@ _PYTHONS = lazy.compile(r"(?:.*[\\/])?(?:python[\d.]*|py|pip3?|uv|conda)(?:\.exe
 
 
 def reworded(finding: Finding, case: Case) -> Finding:
-    """The finding with steps for the binding of the case; as it is where that is Python, or where nothing
-    else is known."""
+    """The finding with steps for the binding of the case; as it is where that is Python, or if nothing else
+    is known."""
     language = _language(case)
     if language is None:
         return finding

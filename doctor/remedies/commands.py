@@ -26,7 +26,7 @@ ELSEWHERE = lazy.compile(r"; found by (?!PATH$|\$)|--python$")
 
 
 def python_command(case: Case) -> tuple[Word, ...]:
-    """How Python is started on the platform of the case; the interpreter itself where neither PATH nor an
+    """How Python is started on the platform of the case; the interpreter itself if neither PATH nor an
     activated environment leads to it."""
     python = case.python
     if python is not None and python.executable and ELSEWHERE.search(python.source.text):
@@ -35,7 +35,7 @@ def python_command(case: Case) -> tuple[Word, ...]:
 
 
 def run_python(case: Case, line: str, python: Sequence[Word] = ()) -> Command:
-    """A command that runs one line of Python. python: how it starts, where it is not the one of the case."""
+    """A command that runs one line of Python. python: how it starts, if it is not the one of the case."""
     return run(*(python or python_command(case)), "-c", line)
 
 
@@ -63,7 +63,7 @@ def convolution(case: Case) -> Command:
 
 
 def linux_family(case: Case) -> str:
-    """apt, dnf, zypper or pacman for the distribution of the case; empty where it is not known."""
+    """apt, dnf, zypper or pacman for the distribution of the case; empty if it is not known."""
     return driver.family(case.os.name) if case.os else ""
 
 
@@ -119,7 +119,7 @@ def reload_driver() -> list[Step]:
         ),
         shell(
             sequence(run("cat", "/proc/driver/nvidia/version"), run("nvidia-smi")),
-            "both must show one and the same version",
+            "both must show the same version",
             platform="linux",
         ),
     ]
@@ -201,7 +201,7 @@ def tell_more(case: Case) -> list[Step]:
         return missing
     everything = shell(
         run("tfgpu-doctor", "check", "--format", "markdown"),
-        "looks at everything that decides, and makes a report to paste",
+        "examines everything that matters, and makes a report to paste",
     )
     return [everything, *missing]
 

@@ -71,7 +71,7 @@ def give_gpu(case: Case) -> tuple[list[Step], Command]:
         steps = [
             shell(
                 run("sudo", "snap", "connect", f"{name}:opengl"),
-                "lets the snap have the host's driver and its devices",
+                "gives the snap access to the host's driver and its devices",
                 platform="linux",
                 root=True,
             ),
@@ -98,8 +98,8 @@ def give_gpu(case: Case) -> tuple[list[Step], Command]:
         steps = [
             shell(
                 run("sudo", "nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
-                "on the host, with nvidia-container-toolkit: describes the GPUs; again after each driver"
-                " update",
+                "on the host, with nvidia-container-toolkit: writes a description of the GPUs; repeat it"
+                " after each driver update",
                 platform="linux",
                 root=True,
             ),
@@ -154,7 +154,7 @@ def device_nodes(case: Case) -> list[Step]:
     named = " ".join(f"--device {node}" for node in NODES)
     return [
         manual(
-            f"Start the container again with --gpus all, or with every device named ({named}); on the host, "
-            "sudo nvidia-modprobe -u -c=0 makes those that are not there"
+            f"Start the container again with --gpus all, or with every device named ({named}); on the host,"
+            " sudo nvidia-modprobe -u -c=0 creates those that are missing"
         )
     ]

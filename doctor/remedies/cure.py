@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Cure:
     """What to do, and what the program then runs on.
 
-    version: the TensorFlow release; None where it is not known. python: how that Python is started; () for
-    the one of the case.
+    version: the TensorFlow release; None if it is not known. python: how that Python is started; () for the
+    one of the case.
     """
 
     steps: tuple[Step, ...]

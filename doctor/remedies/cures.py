@@ -51,8 +51,7 @@ def _serving(case: Case) -> list[TensorFlowRelease]:
 
 
 def _version(case: Case, serving: list[TensorFlowRelease]) -> str | None:
-    """The release in use; where it is not known and all that can be meant speak TensorFlow 1, one of
-    these."""
+    """The release in use; if it is not known and all that can be meant speak TensorFlow 1, one of these."""
     if case.build is not None:
         return case.build.version
     return serving[-1].version if all(build.version.startswith("1.") for build in serving) else None
@@ -218,15 +217,15 @@ def better_code(case: Case) -> Cure:
         return Cure(
             (
                 manual(
-                    f"The released TensorFlow {build.version} has machine code for this GPU: see which one is"
-                    " imported here",
-                    "what runs is another build or environment than the one expected",
+                    f"The released TensorFlow {build.version} has machine code for this GPU: check which one"
+                    " is imported here",
+                    "the build or environment that runs is not the expected one",
                 ),
                 shell(
                     commands.run_python(
                         case, "import tensorflow as tf; print(tf.__file__, tf.sysconfig.get_build_info())"
                     ),
-                    "shows where it lies and for which compute capabilities it was built",
+                    "shows its folder and the compute capabilities that it was built for",
                 ),
             ),
             build.version,
@@ -243,8 +242,8 @@ def better_code(case: Case) -> Cure:
         ),
         shell(
             Export("CUDA_CACHE_MAXSIZE", "4294967296"),
-            "room for all that the driver compiles, so that later starts find it (CUDA C++ Programming Guide,"
-            " CUDA Environment Variables)",
+            "room for everything that the driver compiles, so that later starts find it (CUDA C++"
+            " Programming Guide, CUDA Environment Variables)",
         ),
         *(setting_steps(answer) if answer is not None else []),
         *_container(case),
@@ -279,8 +278,8 @@ def planned(case: Case, best: Candidate) -> Cure:
 
 
 def of_conda(case: Case, release: TensorFlowRelease) -> Cure | None:
-    """A release with its CUDA in a conda environment, as the plan makes it; None where conda has not what
-    it needs."""
+    """A release with its CUDA in a conda environment, as the plan makes it; None if conda has not what it
+    needs."""
     from doctor.plan.recommended import context_of
     from doctor.plan.trial import try_route
 

@@ -74,8 +74,8 @@ def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tupl
         return (
             run("sudo", "apt", "install", "cuda-drivers"),
             (
-                "from NVIDIA's repository for the distribution (add it first): its own driver is of branch"
-                f" {own}, too old"
+                "from NVIDIA's repository for the distribution (add it first); the distribution's own"
+                f" driver, branch {own}, is too old"
             ),
         )
     if manager == "dnf" and "fedora" not in name:
@@ -133,7 +133,7 @@ def _red_hat(release: int | None) -> tuple[Line, str]:
 
 
 def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line | str, str] | None:
-    """The last branch that serves a GPU; None where what the distribution installs by itself is that or
+    """The last branch that serves a GPU; None if what the distribution installs by itself is that or
     older."""
     why = f"the last branch for this GPU is R{last}"
     if manager == "pacman":
@@ -245,7 +245,7 @@ def enrol_key(key: str) -> list[Step]:
 
 
 def family(name: str) -> str:
-    """apt, dnf, zypper or pacman for a distribution's name; empty where it is not known."""
+    """apt, dnf, zypper or pacman for a distribution's name; empty if it is not known."""
     low = name.lower()
     for words, manager in (
         (

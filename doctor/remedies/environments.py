@@ -35,7 +35,7 @@ def interpreter(env: str, kind: str) -> str:
 def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = True) -> list[Step]:
     """A virtual environment with a Python that is on the machine."""
     start = ("py", f"-{python}") if kind == "windows" else (f"python{python}" if here else "python3",)
-    why = "an environment of its own: nothing that is installed changes"
+    why = "a separate environment: nothing that is already installed changes"
     if family == "apt":
         why += f" (where venv is missing: sudo apt install python{python}-venv)"
     pip = run(Path(interpreter(env, kind)), "-m", "pip", "install", "--upgrade", "pip")
@@ -49,13 +49,15 @@ def uv_venv(env: str, python: str, kind: str) -> list[Step]:
     """A virtual environment with another Python, which uv fetches; the system's Python stays as it is."""
     get = UV_INSTALL_WINDOWS if kind == "windows" else UV_INSTALL
     found = (
-        "then go on in a new terminal, which finds it" if kind == "windows" else "and lets this shell find it"
+        "then continue in a new terminal, which finds it"
+        if kind == "windows"
+        else "and lets this shell find it"
     )
     return [
-        shell(get, f"installs uv for this user, where it is not there yet, {found}", platform=kind),
+        shell(get, f"installs uv for this user if it is missing, {found}", platform=kind),
         shell(
             run("uv", "venv", "--python", python, Path(env)),
-            f"an environment of its own with Python {python}; the system's stays as it is",
+            f"a separate environment with Python {python}; the system's Python stays as it is",
             platform=kind,
         ),
     ]
@@ -145,7 +147,8 @@ def with_python(
         made = [*uv_venv(env, python, kind), pip_install(env, requirements, kind, why, uv=True)]
         return made, (Path(interpreter(env, kind)),)
     note = (
-        f"; uv has none before {UV_PYTHONS}, conda has (where it is not installed: conda-forge.org/download)"
+        f"; uv has no Python before {UV_PYTHONS}, conda has (if it is not installed:"
+        " conda-forge.org/download)"
     )
     create = conda_create(env, python, kind, note=note)
     return [create, conda_pip(env, requirements, kind, why)], conda_python(env)
@@ -198,8 +201,8 @@ def wsl_install() -> list[Step]:
             root=True,
         ),
         manual(
-            "Start Ubuntu from the Start menu, name a user, and go on in its shell; install no NVIDIA driver"
-            " in it",
+            "Start Ubuntu from the Start menu, create a user, and continue in its shell; install no NVIDIA"
+            " driver in it",
             "WSL2 uses the driver of Windows",
             platform="windows",
         ),

@@ -84,7 +84,7 @@ def installation(
 
 
 def brought(case: Case, build: TensorFlowRelease, python: str = "") -> Installation | None:
-    """A build with CUDA and cuDNN from pip; None where pip cannot bring them.
+    """A build with CUDA and cuDNN from pip; None if pip cannot bring them.
 
     python: the one named ("3.11"), by default that of the case, or the newest with a wheel.
     """

@@ -50,7 +50,7 @@ def with_workarounds(build: TensorFlowRelease, workarounds: Workarounds, tables:
 
 
 def with_libraries(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Installation | None:
-    """With CUDA and cuDNN from pip, for the situation's Python and GPUs; None where pip cannot bring them."""
+    """With CUDA and cuDNN from pip, for the situation's Python and GPUs; None if pip cannot bring them."""
     if situation.platform != "linux-x86_64" or build.platform != situation.platform or not build.gpu:
         return None
     workarounds = for_pip_libraries(build, situation, tables)

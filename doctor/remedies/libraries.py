@@ -30,8 +30,8 @@ def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
     if case.environments & {"colab", "kaggle"}:
         return [
             manual(
-                "Take out the command that installs this TensorFlow, restart the runtime, and use the one"
-                " that is preinstalled",
+                "Remove the command that installs this TensorFlow, restart the runtime, and use the"
+                " preinstalled one",
                 f"that one fits the CUDA of the machine, which stays as it is; {_wants(case, build)}",
             )
         ]
@@ -82,7 +82,7 @@ def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
     """NVIDIA's packages from pip for a build without an extra, and the links to them: nothing needs an
     administrator.
 
-    Nothing where the builds that can be meant differ in what they need, or no package holds it.
+    Nothing if the builds that can be meant differ in what they need, or no package holds it.
     """
     if case.platform not in (None, "linux", "wsl"):
         return []
@@ -140,15 +140,15 @@ def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
             wanted = installation(case, build, bare=True).requirements
             install = _install(case, wanted, f"{why}; without it: {lost}" if why else lost)
             return [install, *toolkit(case, build, known=True)]
-        why, found, build = f"{lost}; that of {other.build.version} it can", other, other.build
+        why, found, build = f"{lost}; it can install that of {other.build.version}", other, other.build
     brings = (
         f"brings TensorFlow {build.version} with its CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}"
         " libraries".replace("  ", " ")
     )
     if case.container and case.facts.kind == "report":
         brings += (
-            "; put it into the recipe of the image (RUN in a Dockerfile, %post in a definition file): what a"
-            " container is given while it runs goes with it"
+            "; put it into the recipe of the image (RUN in a Dockerfile, %post in a definition file): what"
+            " is installed in a running container is lost when it ends"
         )
     explained = [pin for pin in found.pins if why and not pin.requirement.startswith("nvidia-cu")]
     why += "".join(f"; {pin.requirement}: {pin.why}" for pin in explained)
@@ -168,8 +168,8 @@ def _patched(case: Case, build: TensorFlowRelease) -> Installation | None:
 
 
 def pip_package(case: Case, soname: str) -> str | None:
-    """What pip is asked for to bring one library: the version that the build in use pins, else the last
-    that holds it; None where no package has it."""
+    """What pip is asked for to bring one library: the version that the build in use pins, else the last that
+    holds it; None if no package has it."""
     build = case.build
     row = case.tables.pip_library(
         soname, build.cuda.split(".")[0] if build is not None and build.cuda else None
@@ -196,8 +196,8 @@ def conda_row(case: Case, build: TensorFlowRelease) -> dict[str, str] | None:
 
 
 def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[Step]:
-    """CUDA and cuDNN from conda: into the environment in use, or with the build into one of its own where
-    there is none."""
+    """CUDA and cuDNN from conda: into the environment in use, or with the build into one of its own if there
+    is none."""
     row = conda_row(case, build)
     if row is None:
         return []

@@ -51,7 +51,7 @@ def reworded(finding: Finding, case: Case) -> Finding:
 
 
 def _with_uv(step: Step, python: Sequence[Word]) -> Step | None:
-    """The step with uv; None where it is none of that environment's pip."""
+    """The step with uv; None if it is none of that environment's pip."""
     command = _uv(step.command, python)
     return shell(command, step.why, platform=step.platform, root=step.needs_root) if command else None
 

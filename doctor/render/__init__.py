@@ -17,9 +17,9 @@ __all__ = ["Options", "around", "emit", "rendered"]
 
 
 def emit(diagnoses: Iterable[Diagnosis], args: argparse.Namespace) -> int:
-    """Print diagnoses in the format that was asked for; returns 1 where one holds an error, else 0.
+    """Print diagnoses in the format that was asked for; returns 1 if one holds an error, else 0.
 
-    Reads from `args`: format, output, color, verbose, quiet. Raises UnableError where --output cannot be
+    Reads from `args`: format, output, color, verbose, quiet. Raises UnableError if --output cannot be
     written.
     """
     from doctor.render.output import destination

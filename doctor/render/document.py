@@ -25,7 +25,7 @@ def _entry(value: Any, *facts: Fact | None) -> dict[str, Any]:
 
 
 def facts_document(case: Case) -> dict[str, Any]:
-    """The facts of a case under the promised keys; a key is absent where nothing is known."""
+    """The facts of a case under the promised keys; a key is absent if nothing is known."""
     result: dict[str, Any] = {}
     tensorflow = case.tensorflow
     if tensorflow is not None:
@@ -85,7 +85,7 @@ def facts_document(case: Case) -> dict[str, Any]:
 
 
 def _other_makers(case: Case) -> list[OtherGpu]:
-    """The GPUs of AMD and Apple, each once, where no NVIDIA GPU is known."""
+    """The GPUs of AMD and Apple, each once, if no NVIDIA GPU is known."""
     named = {
         other.name.casefold(): other
         for other in reversed(case.facts.of(OtherGpu))

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Result(NamedTuple):
-    """What a run of `fleet` found. changes: since an earlier run, None where none was asked for.
-    agreement: on what a distributed job needs, None where it was not asked for. interrupted: it was ended
-    before all had answered."""
+    """What a run of `fleet` found. changes: since an earlier run, None if none was asked for. agreement: on
+    what a distributed job needs, None if it was not asked for. interrupted: it was ended before all had
+    answered."""
 
     comparison: Comparison
     changes: tuple[Change, ...] | None = None

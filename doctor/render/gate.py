@@ -42,7 +42,7 @@ def rendered(gate: Gate, form: str, *, shared: bool = True) -> str:
 
 
 def summaries(gate: Gate) -> list[str]:
-    """A line for each file; with its name where there are several."""
+    """A line for each file; with its name if there are several."""
     return [
         line(f"{judged.name}: {_summary(judged, gate)}" if len(gate.files) > 1 else _summary(judged, gate))
         for judged in gate.files

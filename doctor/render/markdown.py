@@ -179,7 +179,7 @@ class _Page:
         return [f"{lead}{said}{f' ({asks})' if asks else ''}:", "", *(indent + row for row in code), ""]
 
     def _wanted(self, verdict: Finding) -> list[str]:
-        """What would make the answer surer, where it is not sure."""
+        """What would make the answer surer, if it is not sure."""
         if verdict.code in ("healthy", "benign-messages") or (
             verdict.confidence == "certain" and verdict.code != "undetermined"
         ):

@@ -16,7 +16,7 @@ from doctor.files import cannot_write, replacing
 def destination(path: str | None) -> Iterator[TextIO]:
     """A stream to write to; a file takes its name only when all of it is written.
 
-    Raises UnableError where the file cannot be written.
+    Raises UnableError if the file cannot be written.
     """
     if path is None or path == "-":
         yield sys.stdout

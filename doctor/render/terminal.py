@@ -273,7 +273,7 @@ class Page:
     def _prose(
         self, lead: str, text: str, *, style: str = "", rows: int = 0, hang: str | None = None
     ) -> None:
-        """Wrapped text after a lead, later rows under its beginning; cut after `rows` rows where not 0."""
+        """Wrapped text after a lead, later rows under its beginning; cut after `rows` rows if not 0."""
         indent = " " * len(lead) if hang is None else hang
         width = max(12, self.width - max(len(lead), len(indent)))
         wrapped = wrap(text, width, rows, self.symbols["cut"])

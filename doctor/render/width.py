@@ -11,7 +11,7 @@ NARROWEST = 20
 
 
 def width_of(stream: TextIO | None) -> int:
-    """Columns for prose: COLUMNS, or the terminal's, within bounds; 80 where there is no terminal."""
+    """Columns for prose: COLUMNS, or the terminal's, within bounds; 80 if there is no terminal."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdigit() and len(columns) < 5 and int(columns) > 0:
         width = int(columns)

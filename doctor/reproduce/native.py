@@ -37,8 +37,7 @@ class Libraries:
 
 
 def libraries(python: str | None, environment: dict[str, str]) -> Libraries:
-    """Found as `check` does, in the environment that `python` names. Raises UnableError where one is
-    missing."""
+    """Found as `check` does, in the environment that `python` names. Raises UnableError if one is missing."""
     from doctor.facts import DriverCuda, LibraryFile, LibraryLoaded
     from doctor.probe import Machine, look
 
@@ -77,7 +76,7 @@ def _numbers(name: str) -> tuple[int, ...]:
 
 
 def attempts(stage: Stage, found: Libraries, limit: float, tell: Callable[[str], None]) -> list[Row]:
-    """The rows; each process has `limit` seconds. Raises UnableError where the libraries do not start."""
+    """The rows; each process has `limit` seconds. Raises UnableError if the libraries do not start."""
     rows: list[Row] = []
     for which in ("ample", "full"):
         tell(SPOKEN[which])

@@ -60,8 +60,8 @@ class Result:
         if self.reproduced and self.cures:
             if self.backend == "native":
                 return (
-                    "cuDNN cannot make its handle when the GPU is full, and can when memory is free: where"
-                    " the same message comes with memory free, the versions are at fault, not the memory."
+                    "cuDNN cannot make its handle when the GPU is full, and can when memory is free. If the"
+                    " same message comes with memory free, the versions are at fault, not the memory."
                 )
             return f"Reproduced; cured by: {', '.join(self.cures)}."
         if self.reproduced:

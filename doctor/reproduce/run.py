@@ -42,7 +42,7 @@ def reproduce(
     """Make the failure happen on GPU `number` (nvidia-smi's) and try the cures.
 
     interpreter, version: the environment's Python and its TensorFlow. limit: seconds for each attempt. tell:
-    is given each attempt's name. Raises UnableError where it cannot be done.
+    is given each attempt's name. Raises UnableError if it cannot be done.
     """
     place = stage.find(environment, number, force=force, simulated=simulated, python=sys.executable)
     starts: list[tuple[float, str]] = []

@@ -45,7 +45,7 @@ class Stage:
 def find(environment: Mapping[str, str], number: int, *, force: bool, simulated: bool, python: str) -> Stage:
     """The GPU with nvidia-smi's `number`.
 
-    Raises UnableError where there is none, or others use it and `force` is not given; it names them.
+    Raises UnableError if there is none, or others use it and `force` is not given; it names them.
     """
     from doctor.devices.look import look
 
@@ -70,7 +70,7 @@ def find(environment: Mapping[str, str], number: int, *, force: bool, simulated:
         )
         raise UnableError(
             f"GPU {number} is in use ({named}), and this would fill its memory",
-            "wait, take another with --gpu N, or --force",
+            "wait, choose another with --gpu N, or use --force",
         )
     memory = seen.memory[number]
     if memory is None:

@@ -58,8 +58,7 @@ def _spoken(variables: dict[str, str]) -> str:
 def attempts(
     stage: Stage, python: str, version: str | None, limit: float, tell: Callable[[str], None]
 ) -> list[Row]:
-    """Try every mode on the stage; `limit`: seconds for each. Raises UnableError where memory cannot be
-    held."""
+    """Try every mode on the stage; `limit`: seconds for each. Raises UnableError if memory cannot be held."""
     rows: list[Row] = []
     extra: int | None = None
     for mode in modes(version):

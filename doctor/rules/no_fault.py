@@ -299,7 +299,7 @@ def healthy(case: Case) -> Iterator[Finding]:
     steps = []
     if idle:
         text += (
-            " If its use is still low, the program is mostly the reason: a small model or batch, slow"
+            " If its use is still low, the program is usually the reason: a small model or batch, slow"
             " input, or a first step that still runs."
         )
         steps += busy(case)

@@ -87,8 +87,8 @@ def build(file_names: Collection[str]) -> Path:
     """Compile what is not there yet, and give the folder that holds it.
 
     file_names: SONAMEs (libcudnn.so.9, libcuda.so.1), "files.so" (the preload library), "memory_holder".
-    Raises SimulationError where this system or its compiler cannot do it, ValueError for a name that is none
-    of these.
+    Raises SimulationError if this system or its compiler cannot do it, ValueError for a name that is none of
+    these.
     """
     for name in file_names:
         if stem_of(name) not in _SOURCES:
@@ -118,8 +118,8 @@ def build(file_names: Collection[str]) -> Path:
 
 
 def _private(folder: Path, names: Collection[str]) -> None:
-    """Make the folder where it is not there. Raises SimulationError where others could have written what is
-    in it."""
+    """Make the folder if it is not there. Raises SimulationError if others could have written what is in
+    it."""
     try:
         make_private(folder)
         said = stranger_at(folder, names)
@@ -178,7 +178,7 @@ def _compiler() -> str:
 
 
 def how_to_get_a_compiler() -> str:
-    """The command for this system's package manager, for each where none of them is known here."""
+    """The command for this system's package manager, for each if none of them is known here."""
     here = [name for name in _PACKAGES if shutil.which(name)]
     for name in here[:1]:
         then = {
@@ -286,5 +286,7 @@ def _run(*command: str, cwd: Path) -> None:
         if re.search(r"fatal error: \w+\.h", done.stderr):
             hint = f"the C library's headers are missing; {how_to_get_a_compiler()}"
         raise SimulationError(
-            f"{command[0]} could not build the simulated libraries: {said[0] if said else 'no word'}", hint
+            f"{command[0]} could not build the simulated libraries:"
+            f" {said[0] if said else 'it printed nothing'}",
+            hint,
         )

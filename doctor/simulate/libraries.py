@@ -48,8 +48,8 @@ class TensorFlowBuild:
 def find_interpreter(wish: str | None, command: Iterable[str]) -> Path | None:
     """The Python whose TensorFlow is to run: the one asked for, the command's own, or the one in use.
 
-    wish: an interpreter or an environment's folder. Raises CallError where it is neither, or where this user
-    may not look at it or run it.
+    wish: an interpreter or an environment's folder. Raises CallError if it is neither, or if this user may
+    not look at it or run it.
     """
     if wish is not None:
         path = expanded(wish)
@@ -144,7 +144,7 @@ def libraries_of(build: TensorFlowBuild | None, tables: Tables) -> Libraries:
 
 def _ptxas_of(row: TensorFlowRelease | None, tables: Tables) -> str:
     """The CUDA release of the ptxas that pip brings with a build: what its extra pins, or the newest of the
-    major where it names a range; "" where it brings none."""
+    major where it names a range; "" if it brings none."""
     pins = row.extras.get("and-cuda", {}) if row is not None else {}
     package, pin = next(((name, pin) for name, pin in pins.items() if "-nvcc-" in name), ("", ""))
     if pin.startswith("=="):

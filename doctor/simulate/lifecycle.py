@@ -2,8 +2,8 @@
 
 Everything of one simulation lies in one folder: the libraries, the ledger, the machine's description, the
 kernel's files. A watchdog process removes the folder and ends what was started inside, however the simulation
-ends; where the watchdog is killed the simulation does it, and where both are, the next simulation. A lock on
-a file of the folder, which both hold, tells whether one of them lives.
+ends; where the watchdog is killed the simulation does it, and if both are, the next simulation. A lock on a
+file of the folder, which both hold, tells whether one of them lives.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ def environment(scenario: Scenario, base: Mapping[str, str] | None = None) -> It
     """Start a simulation and give the environment in which processes run on its machine.
 
     base: the environment to add to (by default this process's own). Nothing is left when the block ends, nor
-    when this process is killed. Raises SimulationError where the libraries cannot be built, a simulation is
-    in force already, or memory cannot be held.
+    when this process is killed. Raises SimulationError if the libraries cannot be built, a simulation is in
+    force already, or memory cannot be held.
     """
     base = dict(os.environ if base is None else base)
     if base.get(IN_FORCE):
-        raise SimulationError(f"a simulation is in force already ({base[IN_FORCE]}): leave it first")
+        raise SimulationError(f"a simulation is already running ({base[IN_FORCE]}): leave it first")
     machine = scenario.machine
     _remove_abandoned()
     built = build(

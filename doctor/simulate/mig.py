@@ -39,7 +39,8 @@ def divided(gpu: SimulatedGpu, wish: str) -> SimulatedGpu:
         return gpu
     if not gpu.divisible:
         raise CallError(
-            f"a {gpu.name} cannot be divided (MIG is a feature of A100, A30, H100, H200, B200 and their kin)"
+            f"a {gpu.name} cannot be divided (MIG is a feature of A100, A30, H100, H200, B200 and similar"
+            " GPUs)"
         )
     if wish == EMPTY:
         return replace(gpu, instances=())

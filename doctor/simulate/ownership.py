@@ -19,13 +19,13 @@ def make_private(folder: Path) -> None:
 
 
 def stranger_at(folder: Path, names: Iterable[str] = ()) -> str:
-    """The first place by which somebody else could have chosen what lies in a folder, in words; "" where
-    there is none.
+    """The first place by which somebody else could have chosen what lies in a folder, in words; "" if there
+    is none.
 
     All folders on the way are looked at, links and what they lead to included, then the files `names` that
-    are there. A place is safe if this user or root owns it and nobody else may write to it; a folder in
-    which users may only change their own files (the sticky bit, as in /tmp) is safe, too. Raises OSError
-    where that cannot be looked at.
+    are there. A place is safe if this user or root owns it and nobody else may write to it; a folder in which
+    users may only change their own files (the sticky bit, as in /tmp) is safe, too. Raises OSError if that
+    cannot be looked at.
     """
     for place in _way(Path(os.path.abspath(folder))):  # noqa: PTH100  not resolve(): the links count
         if said := _stranger(place):
@@ -71,10 +71,10 @@ def _stranger(place: Path) -> str:
         return ""
     mode = stat.filemode(status.st_mode)
     if status.st_mode & stat.S_IWOTH:
-        return f"{place} may be written by everybody ({mode})"
+        return f"{place} can be written by everybody ({mode})"
     own = status.st_gid == os.getgid() == os.getuid()  # a group of its own for each user, with umask 002
     if status.st_mode & stat.S_IWGRP and not own and status.st_gid != 0:
-        return f"{place} may be written by its group ({mode})"
+        return f"{place} can be written by its group ({mode})"
     return ""
 
 

@@ -61,7 +61,7 @@ def prepare(
         )
     if first != DEFAULT_DRIVER and dotted(version) < dotted(first):
         named = " and ".join(dict.fromkeys(card.name for card in cards))
-        raise CallError(f"driver {version} does not know {named}: {first} is the first that does")
+        raise CallError(f"driver {version} does not support {named}: {first} is the first that does")
     machine = SimulatedMachine(
         tuple(divided(card, part) for card, part in zip(cards, parts)),
         version,
@@ -84,7 +84,7 @@ def prepare(
 
 
 def tensorflow_of(python: str | None, command: Sequence[str]) -> TensorFlowBuild | None:
-    """The TensorFlow whose libraries the machine has; None where there is none."""
+    """The TensorFlow whose libraries the machine has; None if there is none."""
     interpreter = find_interpreter(python, command)
     return find_tensorflow(interpreter) if interpreter else None
 
@@ -124,7 +124,7 @@ def _refuse_what_would_not_show(scenario: Scenario, tensorflow: TensorFlowBuild)
                 raise SimulationError(
                     f"the fault would not show: this environment has {soname} in {own.parent}, which"
                     " TensorFlow would open in its place",
-                    "take an environment in which TensorFlow was installed without [and-cuda]",
+                    "use an environment in which TensorFlow was installed without [and-cuda]",
                 )
 
 

@@ -35,7 +35,7 @@ def plan(_data: bytes, *, cpu: str = "", **version_request: str) -> dict[str, An
     given: dict[str, Any] = {name: value.strip() for name, value in version_request.items() if value.strip()}
     unknown = set(given) - {"tensorflow", "python", "cuda", "cudnn", "os", "gpu", "driver"}
     if unknown:
-        raise UsageError(f"a plan does not ask for {', '.join(sorted(unknown))}")
+        raise UsageError(f"a plan has no option {', '.join(sorted(unknown))}")
     report = api.plan(**{"os": "Linux", **given}, cpu=bool(cpu))
     return {"plan": report.to_dict(), "markdown": report.render("markdown")}
 

@@ -41,7 +41,7 @@ TYPES = {
 class Server(ThreadingHTTPServer):
     """Serves the site, and judges what it is asked. `address` is what to open.
 
-    port: 0 for any that is free. Raises OSError where the port is taken.
+    port: 0 for any that is free. Raises OSError if the port is taken.
     """
 
     daemon_threads = True

@@ -128,7 +128,7 @@ def _pages(tables: Tables) -> list[Page]:
         Page(
             "library",
             "Libraries",
-            "What a library file that cannot be opened belongs to.",
+            "Which product a library that cannot be opened belongs to.",
             ("File", "Component", "Of", "First in", "Last in", "Platform", "Note"),
             ("Component", "Platform"),
             _plain(
@@ -245,7 +245,7 @@ def _html(page: Page) -> str:
         f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in page.columns
     )
     return f"""<h1>{escape(page.title)}</h1>
-<p>{escape(page.about)} <span class="dim">An empty cell: there is no such thing. &ldquo;{UNKNOWN}&rdquo;: it could not be read.</span></p>
+<p>{escape(page.about)} <span class="dim">An empty cell: there is none. &ldquo;{UNKNOWN}&rdquo;: it could not be read.</span></p>
 <form class="filters" role="search" aria-label="Filter the table"><label>Search <input type="search" name="q" autocomplete="off"></label>
 {"".join(choices)}
 <output aria-live="polite">{len(rows)} rows</output></form>

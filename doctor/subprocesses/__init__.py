@@ -131,8 +131,7 @@ class Child:
             yield answer
 
     def wait_for(self, stage: str, deadline: float) -> dict[str, Any]:
-        """The next answer of this stage; others are dropped. Raises ChildError where the child ends
-        before."""
+        """The next answer of this stage; others are dropped. Raises ChildError if the child ends before."""
         for answer in self.answers(deadline):
             if answer.get("stage") == stage:
                 return answer

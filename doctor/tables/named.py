@@ -25,9 +25,9 @@ class Named(Row):
     """What one name holds, in some of its releases or for some days.
 
     table: which of the three. versions: a range of its own releases; since, until: days ("2023-02-08"),
-    until: the day it changed. "" where any. tensorflow: the releases that it brings or takes, a range
+    until: the day it changed. "" if any. tensorflow: the releases that it brings or takes, a range
     ("=={version}": its own number is TensorFlow's); package: their distribution. computes: the framework that
-    does, where that is not TensorFlow. own_build: compiled by a distribution. complete: the name's rows are
+    does, if that is not TensorFlow. own_build: compiled by a distribution. complete: the name's rows are
     about all of its releases. cuda, cudnn, python: of a hosted runtime.
     """
 
@@ -51,14 +51,14 @@ class Named(Row):
         return replace(self, tensorflow=self.tensorflow.replace("{version}", version) if version else "")
 
     def serves(self, version: str, day: str) -> bool:
-        """Whether the row is about this release ("" where it is not known) on this day ("" likewise)."""
+        """Whether the row is about this release ("" if it is not known) on this day ("" likewise)."""
         if version and self.versions and not within(version, self.versions, order):
             return False
         return not day or ((not self.since or self.since <= day) and (not self.until or day < self.until))
 
     @property
     def exactly(self) -> str:
-        """The one TensorFlow release that it holds; "" where there are several."""
+        """The one TensorFlow release that it holds; "" if there are several."""
         return self.tensorflow[2:] if re.fullmatch(r"==[\w.]+", self.tensorflow) else ""
 
     @property

@@ -54,7 +54,7 @@ class ComputeCapabilities:
 
     @property
     def lowest(self) -> str | None:
-        """The lowest capability with machine code, or with PTX where there is no machine code."""
+        """The lowest capability with machine code, or with PTX if there is no machine code."""
         every = [*self.compiled] or [target for target in self.ptx if target[-1].isdigit()]
         return min(every, key=lambda c: tuple(int(p) for p in c.split(".")), default=None)
 
@@ -99,7 +99,7 @@ class TensorFlowRelease(Row):
 
 @dataclass(frozen=True, slots=True)
 class Toolkit(Row):
-    """A CUDA toolkit release and the driver that was made with it (None where NVIDIA names none)."""
+    """A CUDA toolkit release and the driver that was made with it (None if NVIDIA names none)."""
 
     cuda: str
     update: int = 0
@@ -158,10 +158,10 @@ class ForwardCompatibility(Row):
 
 @dataclass(frozen=True, slots=True)
 class GpuRow(Row):
-    """A GPU: by PCI id where it has one. `capability` is None where the name alone does not decide.
+    """A GPU: by PCI id where it has one. `capability` is None if the name alone does not decide.
 
-    memory_mib: every size with which a card of this name was sold; empty where no source has it.
-    multiprocessors: None where no source has them, or cards of the name differ.
+    memory_mib: every size with which a card of this name was sold; empty if no source has it.
+    multiprocessors: None if no source has them, or cards of the name differ.
     """
 
     name: str

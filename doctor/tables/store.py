@@ -80,7 +80,7 @@ def remembered(look_up: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[
 def user_folder() -> Path | None:
     """The folder for refreshed tables: the platform's place for an application's data, under the user's home.
 
-    None where this user has none.
+    None if this user has none.
 
     TFGPU_DOCTOR_TABLES overrides it (an empty value means: no refreshed tables at all, see `Store`).
     """
@@ -189,7 +189,7 @@ class Store:
         return (self.folder / f"{table}.json").read_bytes()
 
     def _read_refreshed(self, table: str, bundled_date: str | None) -> str | None:
-        """The refreshed copy where there is one that is not older than ours and matches its recorded hash."""
+        """The refreshed copy if there is one that is not older than ours and matches its recorded hash."""
         if self.refreshed is None:
             return None
         path = self.refreshed / f"{table}.json"

@@ -42,7 +42,7 @@ class Tables:
     @staticmethod
     @functools.lru_cache(maxsize=None)
     def bundled() -> Tables:
-        """The tables that ship with the tool, under the user's refreshed ones where there are newer ones.
+        """The tables that ship with the tool, under the user's refreshed ones if there are newer ones.
 
         TFGPU_DOCTOR_TABLES names the folder for refreshed tables; set and empty, none are used.
         """
@@ -64,9 +64,9 @@ class Tables:
     def tensorflow(
         self, version: str, package: str | None = None, platform: str = "linux-x86_64"
     ) -> TensorFlowRelease | None:
-        """One release, or None where there is none.
+        """One release, or None if there is none.
 
-        With no package: the build with CUDA of that version where there is one (tensorflow before
+        With no package: the build with CUDA of that version if there is one (tensorflow before
         tensorflow-gpu), else the CPU build. "2.3" means the newest patch of 2.3.
         """
         return tensorflow.pick(self.store, version, package, platform)
@@ -102,7 +102,7 @@ class Tables:
         return None if row is None else row.cuda
 
     def driver_branch(self, driver: str, platform: str = "linux") -> DriverBranch | None:
-        """The branch of a driver ("535.183.01", "R535"), None where it is older or newer than the table."""
+        """The branch of a driver ("535.183.01", "R535"), None if it is older or newer than the table."""
         return drivers.branch(self.store, driver, platform)
 
     def driver_branches(self) -> tuple[DriverBranch, ...]:
@@ -170,7 +170,7 @@ class Tables:
 
     def gpu(self, name_or_pci_or_capability: str) -> tuple[GpuRow, ...]:
         """The GPUs meant by a name as people and nvidia-smi write it, a PCI id ("10de:2484") or a capability
-        ("8.6", "sm_86"). Several where the name fits several; none where it is not known."""
+        ("8.6", "sm_86"). Several where the name fits several; none if it is not known."""
         return gpus.find(self.store, name_or_pci_or_capability)
 
     def capability(self, gpu_name: str) -> str | None:

@@ -142,7 +142,7 @@ def test_a_cluster_that_is_not_there_is_reported(python: Path, fleet: Fleet) -> 
         env={"VIRTUAL_ENV": str(python.parent.parent), "RAY_gcs_rpc_server_reconnect_timeout_s": "3"},
     )
     assert done.returncode == 3, done.stdout
-    assert "no Ray cluster is reached" in done.stderr
+    assert "no Ray cluster could be reached" in done.stderr
 
 
 def test_no_ray_is_reported(fleet: Fleet) -> None:

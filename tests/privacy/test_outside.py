@@ -177,7 +177,7 @@ def test_a_full_disk_keeps_what_a_file_held(tmp_path: Path) -> None:
             )
             assert done.returncode == 3, done.stderr
             assert "No space left on device" in done.stderr
-            assert "what was in the file is still there" in done.stderr
+            assert "the earlier file is unchanged" in done.stderr
         assert (disk / "save.json").read_text() == (disk / "answer").read_text() == "before\n"
     finally:
         subprocess.run(["umount", str(disk)], check=True)

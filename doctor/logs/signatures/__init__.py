@@ -56,7 +56,7 @@ class Catalogue(Sequence[Signature]):
     @overload
     def __getitem__(self, at: slice) -> Sequence[Signature]: ...
     def __getitem__(self, at: int | slice) -> Signature | Sequence[Signature]:
-        """Raises RuntimeError where index.json is older than a family."""
+        """The signature at a position. Raises RuntimeError if index.json is older than a family."""
         if isinstance(at, slice):
             return tuple(self)[at]
         return self._known[at] or self._imported(at % len(self))
@@ -81,5 +81,5 @@ def catalogue() -> Catalogue:
 
 
 def index_of(signatures: Sequence[Signature]) -> Index:
-    """Which words lead to which of some signatures."""
+    """The index of the words of some signatures."""
     return signatures.leads if isinstance(signatures, Catalogue) else indexed(signatures)

@@ -1,8 +1,8 @@
-"""What people say was at fault, or what helped: the version that does not suit, the folder that had to be
-named.
+"""What people say was at fault, or what helped: a version that does not fit, a folder that was missing from a
+path.
 
-Weak signs, read in several languages: they choose between causes that a failing line leaves open, and decide
-nothing alone.
+These are weak signs in several languages: they choose between causes that a failing line leaves open, and
+decide nothing alone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _UNFIT_RU = r"(?:не (?:совпада|подход|совмест|соотве
 
 
 def _unfit(name: str) -> str:
-    """A version of `name` that is said not to suit."""
+    """A pattern for statements that a version of `name` does not fit."""
     return (
         rf"\b{name}\b(?:[- ]?version)?[^\n.]{{0,24}}"
         rf" {_UNFIT_EN}|\b(?:wrong|incompatible|incorrect|mismatch(?:ed|ing)?)(?: version)?(?: of)? {name}\b"
@@ -47,12 +47,12 @@ _SUPPOSED = (
     r"(?:\b(?:if|in case|unless|whether|wenn|falls|sofern|если)\b|如果|若|要是|万一|もし|(?:^|[.;:!?¿(>*-]"
     r" ?)(?:si|se|s')\b)[^\n.!?;。！？；]{0,90}\Z"
 )
-"""A clause that begins as a condition and is not over yet."""
+"""A clause that begins as a condition and has not ended yet."""
 
 
 def blamed(kind: str) -> Maker:
-    """A maker of the symptom `kind`, but not of what is only supposed: "should they not match", "if CUDA does
-    not fit"."""
+    """A maker of the symptom `kind` that ignores suppositions: "should they not match", "if CUDA does not
+    fit"."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         before = match.string[max(0, match.start() - 90) : match.start()]
@@ -119,7 +119,7 @@ _UNFIT = (
     " nicht|passten nicht|falsch|inkompat|nicht kompat|zu neu|zu alt|не совпад|не подход|не совмест|не"
     " соответств|несовмест"
 )
-"""One of these stands wherever a version is said not to fit."""
+"""Literals; every statement that a version does not fit holds one of them."""
 
 SIGNATURES: tuple[Signature, ...] = (
     spoken(

@@ -1,4 +1,4 @@
-"""Packages that TensorFlow needs, in versions that it cannot use."""
+"""Messages about packages that TensorFlow needs, in versions that it cannot use."""
 
 from __future__ import annotations
 

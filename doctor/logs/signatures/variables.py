@@ -8,7 +8,7 @@ from doctor.facts import EnvVar, Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig, words
 
 _NAMES = r"(?:gpu|mig|all|none|void|no|nodevfiles)(?![a-z])"
-"""What a list of devices may hold beside numbers: UUIDs, and the words of the container runtime and of
+"""What a list of devices may hold besides numbers: UUIDs, and words of the container runtime and of
 schedulers."""
 
 

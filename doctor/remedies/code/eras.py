@@ -23,7 +23,7 @@ ERAS = {
 
 @lru_cache(maxsize=256)
 def era(version: str | None) -> str:
-    """ "1", "2.0", "2.4" or "keras-3" for a TensorFlow release; "keras-3" where it is not known."""
+    """ "1", "2.0", "2.4" or "keras-3" for a TensorFlow release; "keras-3" if it is not known."""
     numbers = [int(n) for n in re.findall(r"\d+", version or "")[:2]]
     if not numbers or numbers[0] >= 3 or numbers == [2]:
         return "keras-3"
@@ -35,7 +35,7 @@ def era(version: str | None) -> str:
 
 
 def has_growth_variable(version: str | None) -> bool:
-    """Whether a release reads TF_FORCE_GPU_ALLOW_GROWTH; True where it is not known.
+    """Whether a release reads TF_FORCE_GPU_ALLOW_GROWTH; True if it is not known.
 
     Read from libtensorflow_framework.so in the wheels of tensorflow-gpu: 1.12.0 holds the name, 1.11.0 does
     not.

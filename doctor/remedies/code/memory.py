@@ -26,7 +26,7 @@ def _chosen(version: str | None, gpus: Sequence[int]) -> str:
 
 
 def memory_growth(version: str | None = None, gpus: Sequence[int] = ()) -> str:
-    """Allocate GPU memory as it is needed rather than nearly all of it at the start; on `gpus` alone, where
+    """Allocate GPU memory as it is needed rather than nearly all of it at the start; on `gpus` alone, if
     given."""
     if era(version) == "1":
         return _config_1(["config.gpu_options.allow_growth = True"], gpus)

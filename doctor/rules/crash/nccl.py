@@ -110,7 +110,7 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
                 "The run stops at an all-reduce through NCCL and does not go on."
                 if used
                 else (
-                    "The run stops where several GPUs work together, mostly while they exchange gradients"
+                    "The run stops where several GPUs work together, usually while they exchange gradients"
                     " through NCCL."
                 )
             )

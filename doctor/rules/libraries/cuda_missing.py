@@ -114,7 +114,7 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     elif only_xla and not (stub or absent):
         text = (
             "XLA_GPU is listed and GPU is not: the driver shows the GPU, and TensorFlow (1.14 to 2.3)"
-            " skipped it, mostly because a CUDA library that it loads is missing or of another version."
+            " skipped it, usually because a CUDA library that it loads is missing or of another version."
         )
     else:
         text = (

@@ -74,7 +74,7 @@ def op_without_code(case: Case, signs: list[Symptom]) -> Finding:
                 run("nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv"),
                 "the compute capability of the GPU: 8.6 is sm_86",
             ),
-            manual(f"Delete the op's library and compile it anew, with {flag} in the line that calls nvcc"),
+            manual(f"Delete the op's library and compile it again, with {flag} in the line that calls nvcc"),
         ],
         verify=commands.list_gpus(case),
     )
@@ -87,7 +87,7 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
     # a bare name, for the folder in which it was compiled: no command takes a path from a report
     name = validated.soname(file)
     start = (
-        f"{file} is an op that was compiled on its own, and TensorFlow, which works, cannot load it"
+        f"{file} is a custom op; TensorFlow works but cannot load it"
         if file
         else "A library that was compiled against TensorFlow, an op or an add-on, cannot be loaded"
     )
@@ -143,7 +143,7 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
         text,
         ops[:3],
         title=(
-            "An op that was compiled on its own cannot be loaded"
+            "A custom op cannot be loaded"
             if file
             else "A library that was compiled for another TensorFlow cannot be loaded"
         ),

@@ -67,9 +67,9 @@ DRIVER: tuple[Fault, ...] = (
         "driver-insufficient",
         35,
         "driver-too-old",
-        "the driver says that it is older than what asks",
+        "the driver says that it is older than the caller needs",
     ),
-    cuinit("not-initialized", 3, "gpu-bad-state", "the driver does not come up"),
+    cuinit("not-initialized", 3, "gpu-bad-state", "the driver does not start"),
     cuinit("invalid-device", 101, "gpu-bad-state", "the driver stumbles over a GPU that it cannot start"),
     cuinit("no-device", 100, "gpu-hidden", "the driver says that there is no device"),
     cuinit(

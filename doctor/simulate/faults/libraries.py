@@ -28,7 +28,7 @@ LIBRARIES: tuple[Fault, ...] = (
         Fault(
             f"{removeprefix(stem, 'lib').lower()}-missing",
             "cuda-missing",
-            f"{stem} is not there",
+            f"{stem} is missing",
             damage("missing", stem),
         )
         for stem in ("libcudart", "libcublas", "libcublasLt", "libcufft", "libcusolver", "libcusparse")
@@ -36,23 +36,23 @@ LIBRARIES: tuple[Fault, ...] = (
     Fault(
         "curand-missing",
         "cuda-missing",
-        "libcurand is not there, which TensorFlow opens up to 2.13",
+        "libcurand, which TensorFlow opens up to 2.13, is missing",
         damage("missing", "libcurand"),
         on_machine=None,
         until=(2, 13),
     ),
-    Fault("cudnn-missing", "cudnn-missing", "libcudnn is not there", damage("missing", "libcudnn")),
+    Fault("cudnn-missing", "cudnn-missing", "libcudnn is missing", damage("missing", "libcudnn")),
     Fault(
         "cudnn-wrong-major",
         "cudnn-version-mismatch",
-        "libcudnn of another major version is there",
+        "libcudnn of another major version is installed",
         damage("wrong-major", "libcudnn"),
         logged="cudnn-missing",
     ),
     Fault(
         "cuda-wrong-major",
         "cuda-version-mismatch",
-        "the CUDA libraries of another major version are there",
+        "the CUDA libraries of another major version are installed",
         damage(
             "wrong-major",
             "libcudart",
@@ -69,7 +69,7 @@ LIBRARIES: tuple[Fault, ...] = (
     broken("cudnn-text", "text", "is a git-LFS pointer"),
     broken("cudnn-other-machine", "other-machine", "is made for aarch64", logged="cudnn-missing"),
     broken("cudnn-32-bit", "32-bit", "is a 32-bit file"),
-    broken("cudnn-needs-missing", "needs-missing", "needs a library that is not there"),
+    broken("cudnn-needs-missing", "needs-missing", "needs a library that is missing"),
     broken("cudnn-undefined-symbol", "undefined-symbol", "needs a symbol that no library has"),
     broken("cudnn-dangling", "dangling", "is a link to nothing", logged="cudnn-missing"),
     Fault(

@@ -108,8 +108,8 @@ def _zip64(extra: bytes, *values: int) -> list[int]:
 
 
 def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
-    """The member's content in pieces of some megabytes, none of it kept. Raises ArchiveError where the method
-    is unknown, the stream broken or, at the end, the CRC wrong."""
+    """The member's content in pieces of some megabytes, none of it kept. Raises ArchiveError if the method is
+    unknown, the stream broken or, at the end, the CRC wrong."""
     if member.size > LARGEST_MEMBER or (member.size > SMALL and member.size > member.packed * MOST_INFLATED):
         raise ArchiveError(
             f"{url}: {member.name} would be {member.size} bytes unpacked from {member.packed}, too much for a"
@@ -157,7 +157,7 @@ def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
 
 
 def read_member(remote: Remote, url: str, member: Member, limit: int = 64 << 20) -> bytes:
-    """A small member whole. Raises ArchiveError where it says that it is larger than `limit` bytes."""
+    """A small member whole. Raises ArchiveError if it says that it is larger than `limit` bytes."""
     if member.size > limit:
         raise ArchiveError(f"{url}: {member.name} holds {member.size} bytes, more than the {limit} expected")
     return b"".join(inflate(remote, url, member))

@@ -151,7 +151,7 @@ def glibc_of_other_python(
 
     A library that is the same byte for byte (by its CRC and size) needs what the newest Python's needs. In
     another the names of the versions needed are looked for in the string table, which lies where the newest
-    Python's lies, or near. None where a library's versions were not found.
+    Python's lies, or near. None if a library's versions were not found.
     """
     known = {
         (member.crc, member.size): newest_facts["members"][member.name]["glibc"] for member in newest.core

@@ -18,7 +18,7 @@ from doctor.files import NO_HOME, cache_base, write_whole
 
 
 def default_folder() -> Path:
-    """The user's cache folder by the platform's own rule. Raises UnableError where this user has none."""
+    """The user's cache folder by the platform's own rule. Raises UnableError if this user has none."""
     base = cache_base()
     if base is None:
         raise UnableError(f"there is no place for a cache: {NO_HOME}", "set XDG_CACHE_HOME")

@@ -80,7 +80,7 @@ def file_offset(segments: list[Segment], address: int) -> int:
 
 
 def ranges_needed(segments: list[Segment], entries: list[tuple[int, int]]) -> dict[str, tuple[int, int]]:
-    """The file ranges that read_dynamic wants: "strings", and "versions" where there are version needs."""
+    """The file ranges that read_dynamic wants: "strings", and "versions" if there are version needs."""
     values = dict(entries)
     if DT_STRTAB not in values or DT_STRSZ not in values:
         raise ElfError("the dynamic section has no string table")

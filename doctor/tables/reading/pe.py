@@ -28,7 +28,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Headers:
-    """Where the import tables are: (relative address, size), size 0 where there is none."""
+    """Where the import tables are: (relative address, size), size 0 if there is none."""
 
     sections: tuple[Section, ...]
     imports: tuple[int, int]

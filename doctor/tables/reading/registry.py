@@ -33,8 +33,8 @@ class RegistryError(Exception):
 
 @dataclass(frozen=True)
 class IndexFile:
-    """One file of a project as the index lists it. `sha256` is "" where the index gives none; `yanked` is the
-    reason, "" where none was given, None for a file that is not yanked."""
+    """One file of a project as the index lists it. `sha256` is "" if the index gives none; `yanked` is the
+    reason, "" if none was given, None for a file that is not yanked."""
 
     filename: str
     url: str
@@ -56,7 +56,7 @@ class PipSettings:
 def pip_settings() -> PipSettings:
     """Read pip's configuration (files, PIP_* variables) and, for the index address, its built-in default.
 
-    Raises RegistryError where pip is not there to be asked.
+    Raises RegistryError if pip is not there to be asked.
     """
     try:
         shown = subprocess.run(
@@ -123,7 +123,7 @@ def session_for(settings: PipSettings) -> requests.Session:
 def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> list[IndexFile]:
     """Every file of `project` over all `indexes`; where two list the same file name, the first index wins.
 
-    Raises RegistryError where no index knows the project or one cannot be reached.
+    Raises RegistryError if no index knows the project or one cannot be reached.
     """
     found: dict[str, IndexFile] = {}
     refused: list[str] = []

@@ -62,7 +62,7 @@ class Remote:
         return session
 
     def get(self, url: str, headers: Mapping[str, str]) -> Page | None:
-        """The whole of a small page; None where it does not exist. Raises RemoteError."""
+        """The whole of a small page; None if it does not exist. Raises RemoteError."""
         reason = ""
         for attempt in range(TRIES):
             time.sleep(attempt * self._pause_s)
@@ -95,8 +95,7 @@ class Remote:
         raise RemoteError(f"{without_doors(url)}: {reason}")
 
     def size(self, url: str) -> int:
-        """The length of the file in bytes. Raises RemoteError where the server does not serve parts of
-        files."""
+        """The length of the file in bytes. Raises RemoteError if the server does not serve parts of files."""
         if url.startswith("file:"):
             return _local(url).stat().st_size
         reason = ""

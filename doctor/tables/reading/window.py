@@ -35,7 +35,7 @@ class Window:
         return bytes(self._buffer[start - self._base : start - self._base + length])
 
     def find(self, pattern: bytes, start: int) -> int:
-        """The next place of `pattern` at or after `start`, -1 where there is none; drops everything before
+        """The next place of `pattern` at or after `start`, -1 if there is none; drops everything before
         it."""
         while True:
             at = self._buffer.find(pattern, max(0, start - self._base))

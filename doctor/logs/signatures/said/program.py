@@ -12,7 +12,7 @@ _CURED = (
     r"\b(?:fixed|fixes|solved|solves|resolved|resolves|helped|helps|(?:did|does) (?:it|the"
     r" (?:trick|job))|worked|works (?:for (?:me|us)|now|again|too|fine now))\b"
 )
-"""Narrower than HELPED: that growth works says nothing of what it cured."""
+"""Narrower than HELPED: "growth works" does not say what it cured."""
 _PINNED = r"(?:numpy|protobuf|h5py|typing[_-]extensions|ml[_-]dtypes)"
 _GONE_IN_2 = (
     "Session|placeholder|contrib|ConfigProto|GPUOptions|InteractiveSession|get_default_graph|global_variables_initializer|layers|app|flags|variable_scope"
@@ -23,12 +23,13 @@ _NOW = (
     r"\b(?:fixed|fixes|solved|solves|resolved|resolves|helped|(?:did|does) (?:it|the trick)|works (?:now|for"
     r" me|again)|now (?:it )?works|worked for me)\b"
 )
-"""Narrower still: what worked for a time is no cure."""
+"""Narrower still: something that worked for a time is no cure."""
 _PACKAGE = (
     r"(?:(?:tensorflow|tf)[-_ ]gpu\b[`'\"]{0,2}(?!\W{0,3}(?:v|version )?\d|[^\n]{0,30}conda)|\bgpu"
     r" (?:version|build|variant)s?\b(?: of (?:the )?(?:tensorflow|tf)\b)?)"
 )
-"""The package for the GPU, where neither its version nor the libraries that conda adds can be what helped."""
+"""The package for the GPU, without a version and without conda's libraries, so that only the package can have
+helped."""
 
 SIGNATURES: tuple[Signature, ...] = (
     spoken(  # the package for the GPU was put in, and that was it
