@@ -1,4 +1,5 @@
-"""Why a case got its verdict: for each code whether its rule looked, what it found, and what later stages did.
+"""Why a case got its verdict: for each code whether its rule looked, what it found, and what later stages
+did.
 
 In: facts and tables. Out: rows in the order of the decisions. It repeats the steps of `doctor.diagnose` and
 notes each of them, so that a wrong verdict leads to the one row that has to change.

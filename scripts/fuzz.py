@@ -15,8 +15,8 @@ notebooks of random shapes on one line and on many. The time to read one must be
 
 --machines reads recorded machines and saved records with changed parts: files emptied, cut, overwritten,
 grown, turned into links, pipes and folders, values of another type; and reports that hold text which a shell
-would run. In addition to the checks above, a shell must split every printed command into exactly the arguments
-from which it was made.
+would run. In addition to the checks above, a shell must split every printed command into exactly the
+arguments from which it was made.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Read:
 
 
 def tried(inputs: Iterator[Tree | Saved | Read], minutes: float, folder: Path, name: str) -> int:
-    """Check inputs for so many minutes; 1 if one failed or took too long. Such inputs are kept in the folder."""
+    """Check inputs for so many minutes; 1 if one failed or took too long. Such inputs are kept in the
+    folder."""
     folder.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + 60 * minutes
     count = failed = 0

@@ -284,7 +284,8 @@ class Case:
 
     @cached_property
     def registered(self) -> list[GpuRegistered]:
-        """The GPU devices that TensorFlow created in the run that the case is about (see `in_another_run`)."""
+        """The GPU devices that TensorFlow created in the run that the case is about (see
+        `in_another_run`)."""
         return [] if self.in_another_run else self.facts.of(GpuRegistered)
 
     @cached_property

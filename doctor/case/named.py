@@ -87,7 +87,8 @@ def taking(several: Sequence[Meant], tables: Tables, platform: str) -> list[Sequ
 
 
 def _builds(rows: Sequence[Named], tables: Tables, platform: str) -> list[TensorFlowRelease]:
-    """The builds of a platform that rows may mean; for a binding's library the one with CUDA if there is one."""
+    """The builds of a platform that rows may mean; for a binding's library the one with CUDA if there is
+    one."""
     versions = dict.fromkeys(build.version for build in tables.releases(platform))
     meant = ((v, next((row for row in rows if within(v, row.tensorflow, order)), None)) for v in versions)
     several = (

@@ -52,7 +52,8 @@ class Requirement(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Dependency(Fact):
-    """A requirement of an installed distribution: `of` ("tensorflow", "tensorflow[and-cuda]") needs `name`."""
+    """A requirement of an installed distribution: `of` ("tensorflow", "tensorflow[and-cuda]") needs
+    `name`."""
 
     of: str
     name: str
@@ -71,7 +72,8 @@ class PythonVersion(Fact):
 
 @dataclass(frozen=True, slots=True)
 class CudaVersion(Fact):
-    """An installed CUDA toolkit or runtime (never the one in nvidia-smi's header, which the driver offers)."""
+    """An installed CUDA toolkit or runtime (never the one in nvidia-smi's header, which the driver
+    offers)."""
 
     version: str
     location: str | None = None

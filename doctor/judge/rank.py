@@ -88,7 +88,8 @@ def _compared(case: Case) -> bool:
 
 
 def _suggested(best: Hypothesis, case: Case, least: float = SUGGESTED) -> bool:
-    """Whether a sentence suggests a cause, apart from sentences that only state versions or an observation."""
+    """Whether a sentence suggests a cause, apart from sentences that only state versions or an
+    observation."""
     least = max(least, SOUND) if best.code in NO_FAULT else least
     several = (likelihood for likelihood in case.facts.of(Likelihood) if likelihood.code == best.code)
     return any(

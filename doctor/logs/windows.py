@@ -33,9 +33,9 @@ PRINTED = lazy.compile(
     r" line \d"
     r"|To enable the following instructions: )"
 )
-"""Matches the beginning of a record of a log (the prefixes of TensorFlow 0.12 to 2.21, with or without a time; the second
-line of what
-core/platform/cpu_feature_guard.cc prints at each start), and a frame of a traceback."""
+"""Matches the beginning of a record of a log (the prefixes of TensorFlow 0.12 to 2.21, with or without a
+time; the second line of what core/platform/cpu_feature_guard.cc prints at each start), and a frame of a
+traceback."""
 
 Window: TypeAlias = "tuple[int, int]"
 """The offsets between which a pattern is searched."""
@@ -59,7 +59,7 @@ class Lines:
     def __init__(self, text: str, lower: str, words: Words) -> None:
         self.text = text
         self.starts = list(accumulate([len(line) + 1 for line in text.split("\n")], initial=0))
-        """The offset of each line, and of the end of the text."""
+        """The offset of each line, and the offset at which one more would begin."""
         self.lines: defaultdict[int, list[int]] = defaultdict(list)
         """The lines of at most WINDOW characters that hold a word."""
         self.places: defaultdict[int, list[int]] = defaultdict(list)

@@ -1,5 +1,5 @@
-"""Values of a Windows registry hive, read from its file: enough to learn the variables of a machine that
-is not running.
+"""Reads values of a Windows registry hive from its file: enough for the variables of a machine that is not
+running.
 
 Format: Windows registry file format specification (M. Suhanov), sections on the base block, cells, key nodes,
 values.
@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 BINS = 4096
-"""Where the cells' offsets count from: behind the base block."""
+"""The offset from which the cells' offsets count, after the base block."""
 KEYS_LIMIT = 4096
 VALUES_LIMIT = 512
 DATA_LIMIT = 16344
-"""Bytes of a value that one cell holds; PATH may have 2047 characters."""
+"""The most bytes of a value in one cell; PATH may have 2047 characters."""
 TEXT = (1, 2)
 """REG_SZ and REG_EXPAND_SZ."""
 NUMBER = 4
@@ -29,7 +29,7 @@ class NotHiveError(ValueError):
 
 
 def values(file: BinaryIO, *path: str) -> dict[str, str | int]:
-    """The texts and numbers of a key, by their names in lower case; {} if there is no such key.
+    """The strings and numbers of a key, by their names in lower case; {} if there is no such key.
 
     Raises NotHiveError, and OSError if the file cannot be read.
     """
@@ -72,7 +72,7 @@ def _values(file: BinaryIO, path: tuple[str, ...]) -> dict[str, str | int]:
 
 
 def _node(file: BinaryIO, path: tuple[str, ...]) -> bytes | None:
-    """The cell of a key; None if it is not there."""
+    """The cell of a key; None if there is none."""
     file.seek(0)
     base = file.read(BINS)
     if base[:4] != b"regf" or len(base) < 48:

@@ -1,4 +1,4 @@
-"""The form of what is kept of a recorded machine: each value has the type that the readers of it rely on."""
+"""Checks the file of a recorded machine: each value must have the type on which its readers rely."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def checked(record: Any) -> dict[str, Any]:
-    """The record as it is. Raises ValueError, naming the key, if a value is of another type than a recorder
+    """The record, unchanged. Raises ValueError, naming the key, if a value has another type than a recorder
     writes."""
     if not isinstance(record, dict):
         raise ValueError("an object is expected")

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 @remembered
 def libraries_for_build(case: Case) -> Cure:
-    """CUDA and cuDNN for the TensorFlow in use; another TensorFlow where that one cannot use these GPUs at
-    all."""
+    """CUDA and cuDNN for the TensorFlow in use; another TensorFlow if that one cannot use these GPUs."""
     serving = _serving(case)
     if not serving:
         return another_build(case)
@@ -46,12 +45,12 @@ def libraries_for_build(case: Case) -> Cure:
 
 
 def _serving(case: Case) -> list[TensorFlowRelease]:
-    """The builds that can be meant, of the platform of the case, and that its GPUs can use."""
+    """The possible builds for the platform of the case that its GPUs can use."""
     return [b for b in case.builds if b.platform == case.table_platform and usable(case, b)]
 
 
 def _version(case: Case, serving: list[TensorFlowRelease]) -> str | None:
-    """The release in use; if it is not known and all that can be meant speak TensorFlow 1, one of these."""
+    """The release in use; if it is unknown and all possible builds are TensorFlow 1, one of these."""
     if case.build is not None:
         return case.build.version
     return serving[-1].version if all(build.version.startswith("1.") for build in serving) else None
@@ -59,8 +58,8 @@ def _version(case: Case, serving: list[TensorFlowRelease]) -> str | None:
 
 @remembered
 def cudnn_for_build(case: Case) -> Cure:
-    """The cuDNN that the TensorFlow in use was made for; another TensorFlow where that one cannot use
-    these GPUs at all."""
+    """The cuDNN that the TensorFlow in use was made for; another TensorFlow if that one cannot use these
+    GPUs."""
     serving = _serving(case)
     if not serving:
         return another_build(case)
@@ -69,7 +68,8 @@ def cudnn_for_build(case: Case) -> Cure:
 
 
 def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """A release with pip's libraries, as a way round installing an old CUDA; only from TensorFlow 2 to 2."""
+    """A release with pip's libraries, instead of installing an old CUDA; only from one TensorFlow 2 to
+    another."""
     best = recommendation(case)
     release = best.build if best is not None else None
     if (
@@ -135,7 +135,8 @@ def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
     """The TensorFlow that the plan for the case recommends, with its libraries; on Windows the last one with
     CUDA there.
 
-    own: in an environment of its own even where the Python of the case would do. words: said first.
+    own: use a separate environment even if the Python of the case would do. words: put before the
+    explanation.
     """
     if case.platform == "macos":
         return Cure(
@@ -172,8 +173,8 @@ def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
 
 
 def _on_windows(case: Case, words: str) -> Cure:
-    """Through WSL2, as the plan has it, or the last release with CUDA for Windows itself. words: said
-    first."""
+    """TensorFlow through WSL2, as in the plan, or the last release with CUDA for Windows itself. words: put
+    before the explanation."""
     best = recommendation(case)
     under_wsl = best is not None and best.route == "wsl2"
     inside = python_of(environments.ENV, "wsl")
@@ -252,7 +253,7 @@ def better_code(case: Case) -> Cure:
 
 
 def _container(case: Case) -> list[Step]:
-    """NVIDIA's container, as another way."""
+    """NVIDIA's container, as an alternative."""
     if case.container or case.platform not in (None, "linux", "wsl"):
         return []
     found = nvidia_builds(case.tables.store, case.table_platform, "sbsa", case.capabilities)
@@ -269,7 +270,7 @@ def _container(case: Case) -> list[Step]:
 
 
 def planned(case: Case, best: Candidate) -> Cure:
-    """What the plan of a candidate does, in an environment of its own."""
+    """The steps of a candidate's plan, in a separate environment."""
     from doctor.plan.recommended import context_of
     from doctor.plan.routes import installing, interpreter
 
@@ -278,8 +279,8 @@ def planned(case: Case, best: Candidate) -> Cure:
 
 
 def of_conda(case: Case, release: TensorFlowRelease) -> Cure | None:
-    """A release with its CUDA in a conda environment, as the plan makes it; None if conda has not what it
-    needs."""
+    """A release with its CUDA in a conda environment, as the plan makes it; None if conda does not have the
+    packages."""
     from doctor.plan.recommended import context_of
     from doctor.plan.trial import try_route
 
@@ -293,7 +294,7 @@ def of_conda(case: Case, release: TensorFlowRelease) -> Cure | None:
 
 
 def _why(case: Case, release: TensorFlowRelease) -> str:
-    """Why a release: what it has for the GPUs of the case, as the tables have it."""
+    """The reason for a release: the code that it has for the GPUs of the case, by the tables."""
     from doctor import compat
 
     known = case.capabilities or case.driver is not None or case.python is not None
@@ -317,7 +318,7 @@ def _why(case: Case, release: TensorFlowRelease) -> str:
 
 
 def recommendation(case: Case) -> Candidate | None:
-    """What `tfgpu-doctor plan` recommends for the case: a prescription names the same release."""
+    """The recommendation of `tfgpu-doctor plan` for the case; prescriptions name the same release."""
     from doctor.plan.recommended import recommended
 
     return recommended(case)
@@ -325,8 +326,8 @@ def recommendation(case: Case) -> Candidate | None:
 
 @remembered
 def fitting(case: Case, *, python: bool = True, driver: bool = True) -> TensorFlowRelease | None:
-    """The newest GPU release for the platform and GPUs of the case, and for its Python and its driver
-    where they are known."""
+    """The newest GPU release for the platform and GPUs of the case, and for its Python and its driver if they
+    are known."""
     from doctor import compat
 
     change: dict[str, object] = {}
@@ -342,7 +343,7 @@ def fitting(case: Case, *, python: bool = True, driver: bool = True) -> TensorFl
 
 
 def driver_for(case: Case, release: TensorFlowRelease) -> list[Step]:
-    """A newer driver, where the one of the case is known to be too old for the release."""
+    """The steps for a newer driver, if that of the case is known to be too old for the release."""
     if case.driver is None or on_driver(case, release):
         return []
     first, *others = commands.driver_install(case, release)

@@ -1,5 +1,5 @@
 """Named snippets: code for one setting, where it goes, the environment variables that do the same, and
-what to know."""
+notes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOP = "At the very top of the program, before `import tensorflow`."
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a snippet is for.
+    """The options of a snippet.
 
     tensorflow: the release, None if unknown. gpus: TensorFlow's numbers, None if not said. memory_mib or
     fraction (0 to 1) of the GPU's memory; count: logical GPUs; workers: "host:port"; index: this worker's

@@ -1,7 +1,7 @@
 """The usual cure of each cause, and the command that shows whether it is the cause.
 
-In: a `Case` and a finding code. Out: steps and the telling command. A rule that knows more of
-a case prescribes more exactly; a cause that rests on sentences or versions alone gets its steps from here.
+In: a `Case` and a finding code. Out: steps and the telling command. A rule that knows more about a case gives
+more exact steps; a cause that rests only on sentences or versions gets its steps from here.
 """
 
 from __future__ import annotations

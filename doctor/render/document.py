@@ -1,6 +1,6 @@
-"""A diagnosis as plain data: what JSON prints, and what the other formats take their values from.
+"""A diagnosis as plain data, which JSON prints and from which the other formats take their values.
 
-The keys are promised (schema 1, doctor/render/schema.json).
+The keys are stable (schema 1, doctor/render/schema.json).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from doctor.tables import Tables
 
 
 def evidence(sources: Iterable[Source]) -> list[dict[str, Any]]:
-    """Sources as the schema has them."""
+    """Sources in the form of the schema."""
     return [{"source": s.where, "line": s.line, "text": s.text} for s in sources]
 
 
@@ -25,7 +25,7 @@ def _entry(value: Any, *facts: Fact | None) -> dict[str, Any]:
 
 
 def facts_document(case: Case) -> dict[str, Any]:
-    """The facts of a case under the promised keys; a key is absent if nothing is known."""
+    """The facts of a case under the keys of the schema; a key is absent if nothing is known."""
     result: dict[str, Any] = {}
     tensorflow = case.tensorflow
     if tensorflow is not None:
@@ -99,12 +99,12 @@ def _other_makers(case: Case) -> list[OtherGpu]:
 
 
 def _blamed(name: str, culprit: str | None) -> str:
-    """The file that could not be loaded: the dependency, where the loader blames one."""
+    """The file that could not be loaded: the dependency, if the loader blames one."""
     return culprit if culprit and (".so" in culprit or culprit.lower().endswith(".dll")) else name
 
 
 def step_document(step: Step) -> dict[str, Any]:
-    """A step of a prescription."""
+    """A step of a prescription, as plain data."""
     return {
         "kind": step.kind,
         "text": step.text,
@@ -115,7 +115,7 @@ def step_document(step: Step) -> dict[str, Any]:
 
 
 def finding_document(finding: Finding) -> dict[str, Any]:
-    """A finding."""
+    """A finding as plain data."""
     return {
         "code": finding.code,
         "severity": finding.severity,
@@ -131,7 +131,7 @@ def finding_document(finding: Finding) -> dict[str, Any]:
 
 
 def part_document(part: Part) -> dict[str, Any]:
-    """One part of a case against what goes with it."""
+    """One part of a case compared with what the build needs, as plain data."""
     return {
         "part": part.part,
         "have": part.have,
@@ -143,7 +143,7 @@ def part_document(part: Part) -> dict[str, Any]:
 
 
 def alternative_document(other: Alternative) -> dict[str, Any]:
-    """Another cause that remains possible."""
+    """Another possible cause, as plain data."""
     return {
         "code": other.code,
         "likelihood": other.likelihood,
@@ -154,7 +154,7 @@ def alternative_document(other: Alternative) -> dict[str, Any]:
 
 
 def document(diagnosis: Diagnosis, tables: Tables) -> dict[str, Any]:
-    """The whole diagnosis."""
+    """The whole diagnosis as plain data."""
     facts = diagnosis.facts
     whole: dict[str, Any] = {}
     if facts.kind == "machine":

@@ -1,6 +1,6 @@
 """A diagnosis as one self-contained HTML page: no network, no script, dark and light, readable on a phone.
 
-Every text is escaped; the diagnosis is one that is safe to share.
+Every text is escaped; the diagnosis must be safe to share.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from doctor.files import cannot_write, replacing
 
 @contextmanager
 def destination(path: str | None) -> Iterator[TextIO]:
-    """A stream to write to; a file takes its name only when all of it is written.
+    """A stream to write to; a file gets its name only when it is complete.
 
     Raises UnableError if the file cannot be written.
     """

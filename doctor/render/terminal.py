@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 EVIDENCE_SHOWN = 4
 EVIDENCE_ROWS = 4
-"""Rows of one quoted line, before it is cut; --verbose shows all."""
+"""The most rows of one quoted line; --verbose shows all."""
 PLACES_SHOWN = 20
-"""Places of one fact; a training log says the same thing thousands of times."""
+"""The most places to show of one fact, because a training log says the same thing thousands of times."""
 STYLES = {
     "error": "bold red",
     "warning": "bold yellow",
@@ -273,7 +273,8 @@ class Page:
     def _prose(
         self, lead: str, text: str, *, style: str = "", rows: int = 0, hang: str | None = None
     ) -> None:
-        """Wrapped text after a lead, later rows under its beginning; cut after `rows` rows if not 0."""
+        """Print wrapped text after a lead, with later rows under its beginning; cut after `rows` rows, unless
+        0."""
         indent = " " * len(lead) if hang is None else hang
         width = max(12, self.width - max(len(lead), len(indent)))
         wrapped = wrap(text, width, rows, self.symbols["cut"])
@@ -281,14 +282,14 @@ class Page:
             self._verbatim(((lead if i == 0 else indent) + row).rstrip(), style=style)
 
     def _verbatim(self, text: str, style: str = "") -> None:
-        """One line as it is: neither wrapped nor cut."""
+        """Print one line, neither wrapped nor cut."""
         self.blank = not text
         if text and style and self.colour:
             text = f"\x1b[{';'.join(CODES[word] for word in style.split())}m{text}\x1b[0m"
         self.rows.append(text)
 
     def _code(self, text: str) -> None:
-        """Something to paste, at the left edge, between blank lines."""
+        """Print something to paste, at the left edge, between blank lines."""
         self._gap()
         for row in block(text).rstrip().split("\n"):
             self._verbatim(row, style="bold cyan")

@@ -12,7 +12,8 @@ class Row:
     """One attempt. setting: what was set, as code or variables. outcome: "failed", "passed" or "unfinished".
 
     code: the verdict of our own rules on the attempt's log. line: what the libraries printed. Memory in MiB:
-    free_before when it began, held by the other process, lowest free while it ran. seconds: its whole time.
+    free_before at its start, held by the other process, lowest: the least free memory while it ran. seconds:
+    its duration.
     """
 
     mode: str
@@ -56,7 +57,7 @@ class Result:
         return tuple(row.mode for row in self.rows if row.outcome == "passed") if self.reproduced else ()
 
     def conclusion(self) -> str:
-        """What this shows."""
+        """The conclusion in a sentence."""
         if self.reproduced and self.cures:
             if self.backend == "native":
                 return (

@@ -131,7 +131,7 @@ def _cudnn_at_work(case: Case) -> list[CudnnVersion]:
 def _stops_in_nccl(case: Case) -> bool:
     """Whether NCCL's own messages (NCCL_DEBUG=INFO) are the last that a report shows of a run.
 
-    GPUs that are still finding one another have not worked together; `Init COMPLETE` ends that (NCCL,
+    GPUs that are still connecting have not worked together yet; `Init COMPLETE` ends that phase (NCCL,
     src/init.cc).
     """
     lines = [s.source for s in case.facts.symptoms("nccl-used") if "NCCL INFO" in s.source.text]

@@ -125,7 +125,7 @@ def test_a_simulation_inside_a_simulation_is_refused(simulate, monkeypatch):
     monkeypatch.setenv("TFGPU_DOCTOR_SIMULATION", "/tmp/somewhere/machine")
     code, _, err = simulate("--", "true")
     assert code == 3
-    assert "in force already" in err
+    assert "already running" in err
 
 
 def test_the_list_of_faults_names_each_with_its_finding(simulate):

@@ -104,7 +104,8 @@ def sentences(text: Text, printed: Collection[int] = ()) -> list[Sentence]:
 
 
 def _sentences(text: Text, printed: Collection[int], *, fences: bool = True) -> list[Sentence]:
-    """The sentences with content, each once: a repeated or quoted sentence counts no more than a single one."""
+    """The sentences with content, each once: a repeated or quoted sentence counts no more than a single
+    one."""
     found: dict[str, Sentence] = {}
     for number, block in _paragraphs(text, printed, fences):
         for part in parts(block):

@@ -1,4 +1,4 @@
-"""TensorFlow's eras: which release knows which names.
+"""TensorFlow's eras: which names exist in which release.
 
 Read from the wheels: tf.config.experimental.set_memory_growth is there from 1.14 on,
 tf.config.list_physical_devices and tf.config.set_visible_devices from 2.1 on,
@@ -18,7 +18,7 @@ ERAS = {
     "2.4": "TensorFlow 2.4 to 2.15",
     "keras-3": "TensorFlow 2.16 and later (Keras 3)",
 }
-"""Every era with its name for people."""
+"""Every era with its name in words."""
 
 
 @lru_cache(maxsize=256)
@@ -45,7 +45,7 @@ def has_growth_variable(version: str | None) -> bool:
 
 
 def spoken(version: str | None) -> str:
-    """The era of a release in words."""
+    """The name of a release's era in words."""
     return ERAS[era(version)]
 
 

@@ -257,7 +257,8 @@ def matching(case: Case) -> Cure:
 
 
 def _for_cuda_there(case: Case) -> TensorFlowRelease | None:
-    """The newest release for the installed CUDA that the GPUs, the Python and the driver of the case can use."""
+    """The newest release for the installed CUDA that the GPUs, the Python and the driver of the case can
+    use."""
     if case.cuda is None or "." not in case.cuda.version:
         return None
     there = ".".join(case.cuda.version.split(".")[:2])

@@ -34,7 +34,8 @@ _INSTALLED = r"(?:site|dist)-packages/"
 
 
 def own_ops(case: Case) -> list[Symptom]:
-    """Undefined symbols of libraries that somebody compiled against TensorFlow, outside installed packages."""
+    """Undefined symbols of libraries that somebody compiled against TensorFlow, outside installed
+    packages."""
     return [
         s
         for s in case.facts.symptoms("undefined-symbol")
@@ -44,10 +45,10 @@ def own_ops(case: Case) -> list[Symptom]:
 
 
 def _wants_tensorflow(symptom: Symptom) -> bool:
-    """Whether it is a name of TensorFlow's that a library misses which is not one of TensorFlow's own.
+    """Whether a library that is not TensorFlow's own lacks a symbol of TensorFlow's.
 
-    Where the library is not named, none of TensorFlow's own stands in the line: those want one another's
-    names.
+    If the line does not name the library, it must not name one of TensorFlow's own, because those need each
+    other's symbols.
     """
     where = symptom.get("library") or symptom.source.text
     return bool(re.match(_TENSORFLOWS, symptom.get("symbol"))) and not re.search(_LIBRARIES, where)
@@ -59,7 +60,7 @@ def pythons_own(symptom: Symptom) -> bool:
 
 
 def op_without_code(case: Case, signs: list[Symptom]) -> Finding:
-    """The finding tf-addon-mismatch for an op that loads, and whose kernels are for another GPU."""
+    """The finding tf-addon-mismatch for an op that loads but whose kernels are for another GPU."""
     capability = next(iter(case.capabilities), "")
     number = capability.replace(".", "") if re.fullmatch(r"\d{1,2}\.\d", capability) else ""
     flag = f"-gencode arch=compute_{number},code=sm_{number}" if number else "-arch=sm_NN of this GPU"
