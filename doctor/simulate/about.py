@@ -1,4 +1,4 @@
-"""What a simulated GPU is and is not, as text for users."""
+"""The text for users about what a simulated GPU is and is not."""
 
 TEXT = """\
 A simulated GPU: what is real about it, and what is not

@@ -1,4 +1,5 @@
-"""Drivers, CUDA toolkits, PTX and architectures: raw rows to values, and the few rules that pick one."""
+"""Drivers, CUDA toolkits, PTX and architectures: converts raw rows to values, and chooses one by a few
+rules."""
 
 from __future__ import annotations
 
@@ -98,7 +99,7 @@ def _branch(raw: Mapping[str, Any]) -> DriverBranch:
 
 @remembered
 def branch(store: Store, driver: str, platform: str) -> DriverBranch | None:
-    """The branch that a driver belongs to by its first number; None if it is older or newer than all rows."""
+    """The branch of a driver, from its first number; None if it is older or newer than all rows."""
     try:
         number = dotted(driver)[0]
     except ValueError:

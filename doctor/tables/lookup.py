@@ -1,4 +1,4 @@
-"""What `tables TABLE KEY` answers."""
+"""Answers `tables TABLE KEY`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The libraries that a macOS library needs, from its first bytes.
+"""Reads the libraries that a macOS library needs from its first bytes.
 
 Source: Apple, <mach-o/loader.h>: mach_header_64, LC_LOAD_DYLIB, LC_LOAD_WEAK_DYLIB.
 """

@@ -1,4 +1,4 @@
-"""What a wheel's texts say: METADATA (dependencies, extras) and TensorFlow's python/platform/build_info.py.
+"""Reads a wheel's texts: METADATA (dependencies, extras) and TensorFlow's python/platform/build_info.py.
 
 build_info.py is made by tensorflow/tools/build_info/gen_build_info.py (since 1.4.0); its keys changed often.
 """
