@@ -30,14 +30,12 @@ class Edit:
 class Step:
     """One thing to do.
 
-    kind: "shell" (a command line that can be pasted), "python" (code for the program) or "manual".
-    text: what is shown; that of a shell step is made from its command.
-    platform: linux, windows, wsl, macos, or "" where it is the same everywhere.
-    needs_root: the command has to run as an administrator; tfgpu-doctor never runs such a step.
-    why: one sentence.
-    command: what a shell step runs.
-    edit: the line of a file that the step changes, where it is no more than that.
-    Raises ValueError for another kind, for no text, and for a shell step without a command.
+    kind: "shell" (a command line that can be pasted), "python" (code for the program) or "manual". text: the
+    text to show; that of a shell step is made from its command. platform: linux, windows, wsl, macos, or ""
+    if it is the same everywhere. needs_root: the command must run as an administrator; tfgpu-doctor never
+    runs such a step. why: one sentence. command: the command of a shell step. edit: the line of a file that
+    the step changes, if it changes nothing else. Raises ValueError for another kind, for no text, and for a
+    shell step without a command.
     """
 
     kind: str
@@ -90,13 +88,12 @@ def manual(text: str, why: str = "", *, platform: str = "", root: bool = False) 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One root cause with its evidence; cannot be built without any.
+    """One root cause with its evidence, of which there is always some.
 
-    tables: the rows of the compatibility tables that the conclusion uses, as people read them.
-    confidence: certain (the text or the machine says it), likely, possible.
-    consequences: what else was seen that follows from this cause.
-    proof: the command that shows whether the prescription helped.
-    Raises ValueError for an unknown severity, and where there is no evidence.
+    tables: citations of the rows of the compatibility tables that the conclusion uses. confidence: certain
+    (the text or the machine proves it), likely, possible. consequences: other facts that follow from this
+    cause. proof: the command that shows whether the prescription helped. Raises ValueError for an unknown
+    severity, and without evidence.
     """
 
     code: str

@@ -3,8 +3,8 @@
     python -m doctor.issues        reads everything from environment variables (`Settings.of`)
 
 The issue comes from the event's file, never from a command line. The answer is the Markdown of `explain`, in
-which nothing of the report can be a mention, a link or a reference. It is one comment with a hidden mark: an
-edit of the issue updates it, and if nothing is left to say it is withdrawn. Sources: GitHub, "REST API
+which no text of the report can become a mention, a link or a reference. It is one comment with a hidden mark:
+it is updated when the issue is edited, and withdrawn if nothing is left to say. Sources: GitHub, "REST API
 endpoints for issue comments" and "Webhook events and payloads", issues; GitLab, "Notes API" and "Webhook
 events", issue events.
 """

@@ -27,5 +27,5 @@ class _Pattern:
 
 
 def compile(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:  # noqa: A001 (as in `re`)
-    """The pattern that `re.compile` would give. Raises re.error at its first use where it is wrong."""
+    """The pattern that `re.compile` would give. Raises re.error at its first use if it is invalid."""
     return cast("re.Pattern[AnyStr]", _Pattern(pattern, flags))

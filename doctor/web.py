@@ -215,9 +215,9 @@ class Limit:
 
 
 def body(answer: requests.Response, largest: int) -> Iterator[bytes]:
-    """The content of a streamed answer in pieces, unpacked step by step. Raises RefusedError where it is
-    larger than `largest` bytes or packed in an unknown or repeated way, requests.RequestException where
-    the connection breaks."""
+    """The content of a streamed answer in pieces, unpacked step by step. Raises RefusedError if it is larger
+    than `largest` bytes, or packed in an unknown way or repeatedly; requests.RequestException if the
+    connection breaks."""
     encoding = answer.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise RefusedError(f"it is packed as `{encoding[:40]}`, which was not asked for")

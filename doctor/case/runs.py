@@ -1,4 +1,4 @@
-"""The runs in a report: one that failed and one that got a GPU may stand in one text."""
+"""The runs in a report: one text may hold a run that failed and one that got a GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tfgpu-doctor plan`: which TensorFlow, Python, CUDA, cuDNN and driver go together, before anything is
+"""`tfgpu-doctor plan`: which TensorFlow, Python, CUDA, cuDNN and driver work together, before anything is
 installed."""
 
 from __future__ import annotations

@@ -123,8 +123,8 @@ def newest(tables: Tables, situation: Situation, *, prereleases: bool = False) -
     """The newest build that works, or None.
 
     A build that runs as it is, or with a pin, comes before a newer one that needs more: a path or link for
-    its libraries, a compilation at the start, or trust in what is not known. Without a route, pip's libraries
-    are used if the build has the extra and no CUDA is given.
+    its libraries, a compilation at the start, or an unknown answer. Without a route, pip's libraries are used
+    if the build has the extra and no CUDA is given.
     """
     best: tuple[float, Judgement] | None = None
     for found in candidates(tables, situation, prereleases=prereleases):

@@ -42,7 +42,7 @@ class Memory:
 class Seen:
     """The GPUs of this machine in nvidia-smi's order.
 
-    driver_order: bus addresses in CUDA's order with CUDA_DEVICE_ORDER as it is and nothing hidden; None if
+    driver_order: bus addresses in CUDA's order with the current CUDA_DEVICE_ORDER and nothing hidden; None if
     libcuda did not answer. problem: why NVML did not answer.
     """
 

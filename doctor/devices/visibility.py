@@ -1,17 +1,16 @@
 """CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, interpreted as by the CUDA driver.
 
-CUDA C++ Programming Guide, "CUDA Environment Variables": a comma-separated list of indices or UUIDs (a
-beginning is enough where it is unique); only devices before the first invalid entry are visible, so
-"0,2,-1,1" shows 0 and 2 and "-1,0" none. CUDA_DEVICE_ORDER: FASTEST_FIRST (by default) puts the fastest first
-and leaves the rest unspecified, PCI_BUS_ID goes by the bus, as nvidia-smi does. MIG User Guide, "CUDA Device
-Enumeration": an instance is MIG-UUID from driver R470 on, before MIG-GPU-UUID/INSTANCE/COMPUTE (which the
-programming guide still shows, so it is understood always); before R570 a process gets a single instance and
-then no whole GPU, from R570 on all. Without instances a divided GPU is not a device. What these pages leave
-open is taken from PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors measured the driver:
-an index is the number that an entry begins with ("1gpu2" is 1), a repeated entry hides all, and the kind of
-the first entry (number, GPU-, MIG-) is the kind of all. An assumption: a divided GPU that is named as a whole
-stands for its instances. The simulated driver's C (doctor/simulate/sources/visible_devices.c) does the same;
-a test compares the two.
+CUDA C++ Programming Guide, "CUDA Environment Variables": a comma-separated list of indices or UUIDs (a unique
+beginning is enough); only devices before the first invalid entry are visible, so "0,2,-1,1" shows 0 and 2 and
+"-1,0" none. CUDA_DEVICE_ORDER: FASTEST_FIRST (by default) puts the fastest first and leaves the rest
+unspecified; PCI_BUS_ID follows the bus, as nvidia-smi does. MIG User Guide, "CUDA Device Enumeration": an
+instance is MIG-UUID from driver R470 on, earlier MIG-GPU-UUID/INSTANCE/COMPUTE (which the programming guide
+still shows, so it is always accepted); before R570 a process gets a single instance and then no whole GPU,
+from R570 on all. A divided GPU without instances is not a device. Where these pages are silent, this follows
+PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors measured the driver: an index is the
+number that an entry begins with ("1gpu2" is 1), a repeated entry hides all, and the kind of the first entry
+(number, GPU-, MIG-) is the kind of all. An assumption: naming a divided GPU as a whole means its instances.
+The simulated driver's C (doctor/simulate/sources/visible_devices.c) does the same; a test compares the two.
 """
 
 from __future__ import annotations

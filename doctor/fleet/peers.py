@@ -1,9 +1,9 @@
 """Runs on each node of a distributed job (Python 3.8 or later): tests connections from and to the other
 nodes.
 
-A node listens on its own port and connects to every other node again and again until a deadline, since not
-all start at the same time. It sends its name and this run's token, so that no other program is mistaken for a
-peer.
+A node listens on its own port and connects to every other node again and again until a deadline, because they
+do not all start at the same time. It sends its name and this run's token, so that no other program is
+mistaken for a peer.
 """
 
 from __future__ import annotations

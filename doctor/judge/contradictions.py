@@ -262,7 +262,7 @@ FAILURES = (
     "no-gpu-kernel",
     "no-cpu-kernel",
 )
-"""Symptoms of a GPU that a program asked for and could not use."""
+"""Symptoms of a GPU that a program requested but could not use."""
 
 WELL = ("healthy", "benign-messages")
 """Codes for a GPU that works."""

@@ -36,8 +36,7 @@ ENOUGH = 60
 
 
 class Sign(NamedTuple):
-    """One thing that speaks for or against a cause: its name in the table of weights, how strongly, and where
-    it stands."""
+    """One sign for or against a cause: its name in the table of weights, its strength, and its place."""
 
     code: str
     name: str

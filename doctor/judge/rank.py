@@ -1,7 +1,7 @@
 """The verdict and the order of the findings, from all that was found: rules, compatibility, sentences.
 
-A rule whose finding a program's own words prove keeps its place. Elsewhere the likeliest cause stands first,
-whether a rule found it, the tables show a misfit, or the sentences of the report suggest it.
+A finding that a program's own words prove keeps its place. Otherwise the likeliest cause comes first, whether
+a rule found it, the tables show a misfit, or the sentences of the report suggest it.
 """
 
 from __future__ import annotations

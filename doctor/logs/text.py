@@ -198,10 +198,10 @@ Lines: TypeAlias = "list[tuple[int, str]]"
 def unwrap(text: Text, limit: int = 400) -> Text | None:
     """The log records of a text whose lines were wrapped, joined; None if nothing looks wrapped.
 
-    A record of TensorFlow is one line. What follows it without a prefix of its own may be its wrapped rest:
-    then the line was as full as the records around it, the next word had no room in it, and something shows
-    that it was a margin at which the line ended. This text serves only to find what the lines alone do not
-    show. At most `limit` records are joined.
+    A record of TensorFlow is one line. A line after it without a prefix may be its wrapped rest: then the
+    line was as full as the records around it, the next word did not fit, and something shows that the line
+    ended at a margin. The joined text is only used to find what the single lines do not show. At most `limit`
+    records are joined.
     """
     lines = list(text.lines())
     records = [

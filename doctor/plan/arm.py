@@ -96,7 +96,7 @@ def _driver_answers(context: PlanContext, floor: DriverFloor) -> list[Answer]:
 
 
 def arm_driver(candidate: Candidate, context: PlanContext) -> DriverFloor | None:
-    """The lowest driver for a candidate and the GPUs; None for a Jetson, whose JetPack brings it."""
+    """The lowest driver for a candidate and the GPUs; None for a Jetson, whose JetPack contains it."""
     row = candidate.nvidia
     if row is None or row["kind"] == "jetson":
         return None

@@ -31,7 +31,7 @@ CUDNN_9_UNNUMBERED = (12, 4)
 
 
 def brings_cuda(asked: Sequence[Asked], wanted: Wanted) -> bool:
-    """Whether other lines, the base image or a command of the Dockerfile bring CUDA libraries along."""
+    """Whether other lines, the base image or a command of the Dockerfile install CUDA libraries."""
     of_image = (
         wanted.image is not None
         and (_TAG.search(wanted.image.name) or _COMPLETE.search(wanted.image.name)) is not None

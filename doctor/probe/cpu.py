@@ -16,7 +16,7 @@ LEGACY_LAST = (2, 36)
 
 
 def cpu_flags(machine: Machine) -> frozenset[str]:
-    """The first CPU's flags in /proc/cpuinfo, empty where that cannot be read."""
+    """The first CPU's flags in /proc/cpuinfo; empty if that cannot be read."""
     try:
         text = machine.text("/proc/cpuinfo", 1 << 16) or ""
     except OSError:

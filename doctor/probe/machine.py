@@ -255,7 +255,7 @@ class Machine:
             return []
 
     def names_seen(self, path: str) -> list[str]:
-        """As `names`; [] also where it may not be read, which is noted."""
+        """As `names`, but also [] if the folder may not be read, which is noted."""
         try:
             return self.names(path)
         except OSError:

@@ -22,10 +22,10 @@ class Candidate:
 class Resolution:
     """The result of dlopen for a name.
 
-    path: the file that would be opened, None where the call would fail; via: by which step of the search.
-    error: the loader's own words; cause: "absent" or "broken", "unknown" where a place could not be looked at
-    (`unseen`: paths and reasons); culprit: the file or name to blame.
-    shadowed: further files of that name after the decisive one.
+    path: the file that would be opened, None if the call would fail; via: the step of the search that found
+    it. error: the loader's own words; cause: "absent" or "broken", "unknown" if a place could not be examined
+    (`unseen`: paths and reasons); culprit: the file or name to blame. shadowed: further files of that name
+    after the decisive one.
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""Which libraries the installed TensorFlow build opens.
+"""The libraries that the installed TensorFlow build opens.
 
 The build itself counts first: what its files are linked to, then what its build_info.py states. The row of
-its release counts where the build is the wheel that the row was read from; a release that the table does not
-know (a nightly) is taken to open what the newest known release of no higher version opens. The facts say
-which of these it was.
+its release counts if the build is the wheel from which the row was read; a release that is not in the table
+(a nightly) is assumed to open the same libraries as the newest known release that is not newer. The facts say
+which of these applied.
 """
 
 from __future__ import annotations

@@ -22,9 +22,8 @@ NOWHERE = 0xFFFFFFFF
 
 
 def search_path(machine: Machine, prefix: str | None) -> tuple[list[str] | None, str]:
-    """PATH's folders, None where it is not known, and where it was read. prefix: the Python environment's
-    folder, which
-    tells whose PATH it is."""
+    """PATH's folders (None if unknown), and where PATH was read. prefix: the Python environment's folder,
+    which shows whose PATH it is."""
     stated = next((value for name, value in machine.env.items() if name.upper() == "PATH"), None)
     if stated is not None:
         return _folders(stated, machine.env), "PATH"
@@ -48,9 +47,9 @@ def search_path(machine: Machine, prefix: str | None) -> tuple[list[str] | None,
 
 
 def current_folder_in_search(machine: Machine) -> int | None:
-    """Where the current folder stands in the search for a DLL: 1 behind the program's, 4 behind Windows'
-    folders, as it is if nothing is set, None nowhere (Microsoft, "Dynamic-link library search order",
-    SafeDllSearchMode)."""
+    """The position of the current folder in the search for a DLL: 1 after the program's folder, 4 after
+    Windows' folders (the default), None if it is not searched (Microsoft, "Dynamic-link library search
+    order", SafeDllSearchMode)."""
     if machine.live:
         said = _running(*SESSION)
     else:

@@ -13,7 +13,7 @@ from doctor.shell import Command, Literal, Path, Word, run
 from doctor.tables import dotted
 
 UV_PYTHONS = "3.8"
-"""The oldest Python that uv brings (docs.astral.sh/uv, "Python versions"); older ones come from conda."""
+"""The oldest Python that uv installs (docs.astral.sh/uv, "Python versions"); older ones come from conda."""
 ENV = "tf-gpu"
 """The environment's folder, or its name in conda."""
 UV_INSTALL = Literal(

@@ -1,7 +1,7 @@
-"""A diagnosis for a person at a terminal: the verdict first, what proves it, what to do.
+"""A diagnosis for a person at a terminal: the verdict first, then its proof and the steps.
 
-Prose is wrapped to the terminal; commands, code and `file:line` never are, and code stands at the left edge,
-so that what is copied can be pasted. Colour only repeats what words and symbols say.
+Prose is wrapped to the terminal; commands, code and `file:line` never are, and code begins at the left edge,
+so that it can be copied and pasted. Colour only repeats what words and symbols say.
 """
 
 from __future__ import annotations

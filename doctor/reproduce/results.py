@@ -53,7 +53,7 @@ class Result:
 
     @property
     def cures(self) -> tuple[str, ...]:
-        """The modes that passed where the first one failed."""
+        """The modes that passed, if the first one failed."""
         return tuple(row.mode for row in self.rows if row.outcome == "passed") if self.reproduced else ()
 
     def conclusion(self) -> str:

@@ -247,7 +247,7 @@ def link_variant(
     """Link a library that is broken on purpose: only `code` under a SONAME, with a missing dependency.
 
     needs: the SONAME of a library that does not exist.
-    Raises SimulationError where the compiler fails.
+    Raises SimulationError if the compiler fails.
     """
     compiler = _compiler()
     with tempfile.TemporaryDirectory(dir=target.parent) as text:

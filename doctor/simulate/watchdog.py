@@ -57,7 +57,7 @@ def end_processes(folder: str) -> None:
 
 
 def main(folder: str) -> None:
-    """Wait for the simulation's end, then leave nothing of it."""
+    """Wait for the simulation's end, then remove everything of it."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     with contextlib.suppress(OSError):

@@ -30,7 +30,7 @@ from doctor.tables.versions import dotted
 
 
 class Tables:
-    """The compatibility tables of one folder. Reads a file the first time that one of its rows is asked for.
+    """The compatibility tables of one folder. A file is read when one of its rows is first needed.
 
     Raises doctor.tables.store.TableError (a ValueError) from any look-up whose file is missing or damaged.
     """

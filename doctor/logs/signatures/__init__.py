@@ -37,7 +37,7 @@ def family(name: str) -> tuple[Signature, ...]:
 
 
 class Catalogue(Sequence[Signature]):
-    """Every signature. A family is imported when one of its signatures is asked for."""
+    """Every signature. A family is imported when one of its signatures is first used."""
 
     def __init__(self) -> None:
         import json

@@ -65,7 +65,7 @@ Finder: TypeAlias = "Callable[[bytes, int], Iterator[int]]"
 
 @dataclass(frozen=True)
 class Composed:
-    """`names`: the DLLs, sorted; empty where the loader's code was not found. `versions`: the constants among
+    """`names`: the DLLs, sorted; empty if the loader's code was not found. `versions`: the constants among
     .rdata's strings that have the form of a version ("64_80")."""
 
     names: tuple[str, ...]

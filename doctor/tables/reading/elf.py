@@ -21,7 +21,7 @@ class ElfError(Exception):
 
 @dataclass(frozen=True)
 class Segment:
-    """A program header: where `size` bytes of the file lie in memory."""
+    """A program header: the place of `size` bytes of the file in memory."""
 
     kind: int
     offset: int

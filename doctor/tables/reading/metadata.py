@@ -20,7 +20,7 @@ from doctor.values import dataclass
 @dataclass(frozen=True)
 class Metadata:
     """`requires`: the requirements without an extra, sorted. `extras`: extra -> distribution -> version
-    specifier, followed by "; marker" where the requirement has a condition besides the extra."""
+    specifier, followed by "; marker" if the requirement has a condition besides the extra."""
 
     summary: str | None
     requires_python: str | None
@@ -56,7 +56,7 @@ def stated_requirements(text: str) -> tuple[str | None, list[Stated]]:
 
 
 def parse_metadata(text: str) -> Metadata:
-    """Read a METADATA or PKG-INFO file. A requirement that packaging cannot read is kept as it is written."""
+    """Read a METADATA or PKG-INFO file. A requirement that packaging cannot read is kept unchanged."""
     headers = HeaderParser().parsestr(text)
     requires: set[str] = set()
     extras: dict[str, dict[str, str]] = {}

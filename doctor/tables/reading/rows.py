@@ -90,7 +90,7 @@ def build_row(
     glibc_by_python: dict[str, str] | None,
 ) -> Row:
     """One row. `texts` is None for a source archive that was not read. `binary` is what binaries.scan found,
-    None in a metadata run; `glibc_by_python` the glibc that each Python's libraries need, where they were
+    None in a metadata run; `glibc_by_python` the glibc that each Python's libraries need, if they were
     read."""
     evidence: dict[str, str] = {}
     row: Row = {"package": group.package, "version": str(group.version), "platform": group.platform}
